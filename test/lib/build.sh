@@ -1,0 +1,41 @@
+# shellcheck shell=bash
+# Builds the extension and installs it into a private copy of the server, so that nothing outside the checkout changes.
+#
+# PostgreSQL finds its lib and share folders relative to its own program file when the end of that path is the compiled one.
+# <work>/root/usr/lib/postgresql/N/bin with real copies of the programs is therefore a complete server of its own; its lib
+# and share folders are real folders full of links to the system's files, and `make install DESTDIR=<work>/root` adds ours.
+
+# Sets prefix and bin, and fills the prefix with the server.
+make_private_server() {
+  local folder
+  prefix=$work/root
+  bin=$prefix$("$pg_config" --bindir)
+  rm -rf "$prefix"
+  mkdir -p "$bin"
+  cp -pr "$("$pg_config" --bindir)/." "$bin"
+  for folder in "$("$pg_config" --pkglibdir)" "$("$pg_config" --sharedir)"; do
+    mkdir -p "$prefix${folder%/*}"
+    cp -rs "$folder" "$prefix${folder%/*}"
+    # An older system-wide installation of ours must not be seen, nor written through.
+    find "$prefix$folder" -name 'scylla*' -type l -delete
+  done
+}
+
+# Builds in the checkout and installs into the prefix. Several people may test in one checkout: one builds at a time.
+# Objects made for another server are not reused.
+build_extension() { # LOG [MAKE-ARGUMENT...]
+  local log=$1 version
+  shift
+  version=$("$pg_config" --version)
+  step "building for $version"
+  if ! run_group flock "$checkout/.build/lock" bash -euc '
+      version=$1 prefix=$2 stamp=$4/.build/built-for; shift 2
+      [[ ! -e $stamp || $(<"$stamp") == "$version" ]] || make "$@" clean
+      printf "%s\n" "$version" >"$stamp"
+      make -j2 "$@" all
+      make "$@" install DESTDIR="$prefix"
+    ' build "$version" "$prefix" -C "$checkout" "PG_CONFIG=$pg_config" "$@" >"$log" 2>&1; then
+    show_tail "$log" 60
+    return 1
+  fi
+}

@@ -1,0 +1,47 @@
+# shellcheck shell=bash
+# Private throw-away clusters: no TCP, a socket in a private folder, trust within it. Stopped through their own data folder.
+
+# Creates and starts a cluster, and points PGHOST, PGPORT, PGUSER and PGDATABASE at it. Extra arguments are lines for
+# postgresql.conf. The port only names the socket file.
+cluster_start() { # NAME [LINE...]
+  local data=$work/cluster/$1/data log=$work/cluster/$1/log
+  shift
+  as_server mkdir -p "${data%/*}"
+  as_server "$bin/initdb" -D "$data" -U postgres -A trust --no-sync -E UTF8 --locale=C.UTF-8 >"$work/initdb.log" 2>&1 || {
+    show_tail "$work/initdb.log"
+    return 1
+  }
+  printf '%s\n' "listen_addresses = ''" "unix_socket_directories = '$socket_dir'" "port = $(next_port)" \
+    "log_line_prefix = '%m [%p] %q%a '" "$@" | as_server tee -a "$data/postgresql.conf" >/dev/null
+  cluster_resume "$data" "$log"
+}
+
+# Starts an existing cluster again.
+cluster_resume() { # DATA LOG
+  if ! as_server "$bin/pg_ctl" -D "$1" -l "$2" -t 120 -w -s start; then
+    show_tail "$2"
+    return 1
+  fi
+  PGHOST=$socket_dir PGUSER=postgres PGDATABASE=postgres PGCLIENTENCODING=UTF8
+  PGPORT=$(sed -n 4p "$1/postmaster.pid")
+  export PGHOST PGPORT PGUSER PGDATABASE PGCLIENTENCODING
+}
+
+next_port() {
+  local port=5432
+  while [[ -e $socket_dir/.s.PGSQL.$port ]]; do port=$((port + 1)); done
+  echo "$port"
+}
+
+cluster_stop() { # NAME
+  as_server "$bin/pg_ctl" -D "$work/cluster/$1/data" -m fast -t 120 -w -s stop
+}
+
+# Whatever runs below the work folder, whoever started it there: ours and those of the TAP tests.
+stop_all_servers() {
+  local pid_file
+  [[ -d ${work:-} && -x ${bin:-}/pg_ctl ]] || return 0
+  while IFS= read -r -d '' pid_file; do
+    as_server "$bin/pg_ctl" -D "${pid_file%/*}" -m immediate -t 60 -w -s stop || true
+  done < <(find "$work" -name postmaster.pid -print0 2>/dev/null)
+}

@@ -1,0 +1,54 @@
+#!/usr/bin/perl
+# Runs TAP test files like prove, and says afterwards how many assertions passed and failed.
+#
+#   harness.pl --dump FOLDER --counts FILE -- COMMAND... -- TEST-FILE...
+#
+# COMMAND is what runs one file; its raw output is kept in FOLDER. A file that dies, has the wrong number of tests, or says
+# nothing sensible counts as one more failure.
+use strict;
+use warnings;
+use File::Basename qw(basename);
+use File::Path qw(make_path);
+use Getopt::Long qw(:config require_order);
+use TAP::Harness;
+
+GetOptions('dump=s' => \my $dump, 'counts=s' => \my $counts) or exit 2;
+my @command;
+push @command, shift @ARGV while @ARGV && $ARGV[0] ne '--';
+shift @ARGV;
+my @files = @ARGV;
+
+make_path($dump);
+$ENV{PERL_TEST_HARNESS_DUMP_TAP} = $dump;
+my $harness = TAP::Harness->new({ exec => \@command });
+my ($passed, $failed) = (0, 0);
+my @bad;
+$harness->callback(
+	after_test => sub {
+		my ($test, $parser) = @_;
+		my $missing = ($parser->tests_planned // 0) - $parser->tests_run;
+		my $bad = $parser->failed + ($missing > 0 ? $missing : 0);
+		$bad = 1 if !$bad && ($parser->has_problems || $parser->exit || $parser->wait);
+		$passed += $parser->passed;
+		$failed += $bad;
+		push @bad, $test->[0] if $bad;
+	});
+$harness->runtests(map { [ $_, basename($_) ] } @files);
+
+# The harness hides the comments of a test that failed; they say why.
+for my $file (@bad)
+{
+	open my $tap, '<', "$dump/$file" or next;
+	my $show = 0;
+	print "--- $file\n";
+	while (<$tap>)
+	{
+		$show = /^\s*not ok/ if /^\s*(not )?ok\b/;
+		print "    $_" if $show || /^Bail out/ || (eof && !/^\s*(ok|\d+\.\.)/);
+	}
+}
+
+open my $out, '>', $counts or die "$counts: $!\n";
+print $out "$passed $failed\n";
+close $out or die "$counts: $!\n";
+exit($failed ? 1 : 0);

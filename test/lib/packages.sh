@@ -1,0 +1,96 @@
+# shellcheck shell=bash
+# Debian packages: finds or chooses the PostgreSQL to build against and installs what is missing.
+#
+# Works on Debian 12 (PostgreSQL 15) and 13 (17). PG_CONFIG=/path or PG_MAJOR=n in the environment choose another server.
+
+# Sets pg_major and pg_config. A server with its development files that is already here is taken before one from apt.
+choose_server() {
+  if [[ -n ${PG_CONFIG:-} ]]; then
+    pg_config=$(command -v "$PG_CONFIG") || die "PG_CONFIG=$PG_CONFIG is no program"
+    pg_major=$("$pg_config" --version | sed -E 's/[^0-9]*([0-9]+).*/\1/')
+    return
+  fi
+  pg_major=${PG_MAJOR:-$(installed_major)}
+  if [[ -z $pg_major ]]; then
+    apt_update
+    pg_major=$(offered_major)
+  fi
+  pg_config=/usr/lib/postgresql/$pg_major/bin/pg_config
+}
+
+installed_major() {
+  local major
+  for major in 18 17 16 15; do
+    if [[ -x /usr/lib/postgresql/$major/bin/postgres && -e /usr/lib/postgresql/$major/lib/pgxs/src/makefiles/pgxs.mk ]]; then
+      echo "$major"
+      return
+    fi
+  done
+}
+
+# The version behind Debian's metapackage "postgresql".
+offered_major() {
+  apt-cache depends postgresql | sed -nE 's/.*Depends: postgresql-([0-9]+)$/\1/p' | head -n 1
+}
+
+packages_to_build() { echo g++ make "postgresql-$pg_major" "postgresql-server-dev-$pg_major"; }
+packages_to_test() { echo cmake libgtest-dev perl libipc-run-perl "postgresql-$pg_major-pgtap" "postgresql-$pg_major-cron"; }
+
+# Installs those of the named packages that are not there. With PG_CONFIG the server is the caller's, not apt's.
+install_missing() { # PACKAGE...
+  local package missing=()
+  for package; do
+    [[ -n ${PG_CONFIG:-} && $package == postgresql-* ]] || is_installed "$package" || missing+=("$package")
+  done
+  ((${#missing[@]})) || return 0
+  step "installing ${missing[*]}"
+  apt_update
+  if [[ " ${missing[*]} " == *" postgresql-$pg_major "* ]]; then
+    apt_install postgresql-common # brings the settings that without_system_cluster changes
+    without_system_cluster apt_install "${missing[@]}"
+  else
+    apt_install "${missing[@]}"
+  fi
+}
+
+is_installed() { [[ $(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null) == installed ]]; }
+
+as_root() {
+  if [[ $EUID -eq 0 ]]; then
+    "$@"
+  elif command -v sudo >/dev/null; then
+    sudo "$@"
+  else
+    die "neither root nor sudo: cannot run: $*"
+  fi
+}
+
+apt_get() {
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq -y -o Dpkg::Use-Pty=0 -o DPkg::Lock::Timeout=300 "$@" </dev/null
+}
+
+apt_install() { apt_get install --no-install-recommends "$@"; }
+
+# Once in a run.
+apt_update() {
+  [[ -z ${apt_is_updated:-} ]] || return 0
+  apt_get update
+  apt_is_updated=yes
+}
+
+# Debian's server package creates and starts a cluster "main" when it is installed first. Nobody asked us for one: switch
+# that off, by the setting that the package's own script reads, for as long as the command runs.
+without_system_cluster() ( # COMMAND...
+  folder=/etc/postgresql-common/createcluster.d
+  file=$folder/zz-scylla-no-main-cluster.conf
+  made_folder=
+  [[ -d $folder ]] || made_folder=yes
+  restore() {
+    as_root rm -f "$file"
+    [[ -z $made_folder ]] || as_root rmdir --ignore-fail-on-non-empty "$folder"
+  }
+  trap restore EXIT
+  as_root mkdir -p "$folder"
+  echo 'create_main_cluster = false' | as_root tee "$file" >/dev/null
+  "$@"
+)

@@ -1,0 +1,152 @@
+# shellcheck shell=bash
+# The suites of test/run. Each is a function suite_<name> that calls `count PASSED FAILED` once for what it ran.
+
+total_passed=0
+total_failed=0
+
+count() { # PASSED FAILED
+  suite_passed=$1 suite_failed=$2
+  total_passed=$((total_passed + $1))
+  total_failed=$((total_failed + $2))
+}
+
+run_suite() { # NAME
+  local start=$SECONDS
+  step "$1"
+  suite_passed=0 suite_failed=0
+  mkdir -p "$work/$1"
+  "suite_$1"
+  say "$1: $suite_passed passed, $suite_failed failed ($((SECONDS - start)) s)"
+}
+
+# A server for tests that never crash the machine: nothing is flushed. Everything a test may need is allowed.
+start_test_cluster() { # NAME [LINE...]
+  local name=$1
+  shift
+  cluster_start "$name" "shared_preload_libraries = 'scylla'" "fsync = off" "full_page_writes = off" \
+    "max_prepared_transactions = 10" "max_worker_processes = 16" "log_statement = none" "$@"
+}
+
+# The files of a folder under test/ with that ending, sorted, in the array files. Says so when there are none.
+find_tests() { # FOLDER ENDING
+  mapfile -d '' -t files < <(find "$checkout/test/$1" -maxdepth 1 -name "*.$2" -print0 2>/dev/null | sort -z)
+  ((${#files[@]})) || {
+    say "no files test/$1/*.$2: 0 tests"
+    return 1
+  }
+}
+
+# Pure C++, no server: CMake and CTest. The build folder is kept, so that only what changed is compiled again.
+suite_unit() {
+  local log=$work/unit/log build=$checkout/.build/cmake
+  find_tests unit cpp || return 0
+  if ! run_group flock "$checkout/.build/lock.cmake" bash -euc '
+      cmake -S "$1" -B "$2" -DCMAKE_BUILD_TYPE=Debug -DSCYLLA_WERROR=ON
+      cmake --build "$2" -j2
+      cd "$2" && ctest --output-on-failure -j2
+    ' unit "$checkout" "$build" >"$log" 2>&1; then
+    show_tail "$log" 60
+  fi
+  # "97% tests passed, 1 tests failed out of 33"
+  if [[ $(<"$log") =~ ([0-9]+)' tests failed out of '([0-9]+) ]]; then
+    count $((BASH_REMATCH[2] - BASH_REMATCH[1])) "${BASH_REMATCH[1]}"
+  else
+    count 0 1
+  fi
+}
+
+suite_regress() { regress_like regress sql sql pg_regress; }
+suite_isolation() { regress_like isolation specs spec pg_isolation_regress; }
+
+# pg_regress and pg_isolation_regress look for sql, specs and expected side by side in the current folder (15 and later
+# alike), so one is made of links; results and differences stay in it.
+regress_like() { # SUITE FOLDER ENDING PROGRAM
+  local folder=$work/$1 log=$work/$1/log tests=() file
+  find_tests "$2" "$3" || return 0
+  for file in "${files[@]}"; do
+    file=${file##*/}
+    tests+=("${file%."$3"}")
+  done
+  ln -s "$checkout/test/sql" "$folder/sql"
+  ln -s "$checkout/test/specs" "$folder/specs"
+  ln -s "$checkout/expected" "$folder/expected"
+  start_test_cluster "$1"
+  if ! run_group env -C "$folder" "$(regress_program "$4")" "--bindir=$bin" "--dbname=$1" --load-extension=scylla \
+    "${tests[@]}" >"$log" 2>&1; then
+    cat "$log"
+    [[ ! -s $folder/regression.diffs ]] || head -n 200 "$folder/regression.diffs"
+  fi
+  cluster_stop "$1"
+  # 15 says "2 of 3 tests failed", later versions the same after a "# "
+  if [[ $(<"$log") =~ All\ ([0-9]+)\ tests\ passed ]]; then
+    count "${BASH_REMATCH[1]}" 0
+  elif [[ $(<"$log") =~ ([0-9]+)\ of\ ([0-9]+)\ tests\ failed ]]; then
+    count $((BASH_REMATCH[2] - BASH_REMATCH[1])) "${BASH_REMATCH[1]}"
+  else
+    count 0 "${#tests[@]}"
+  fi
+}
+
+regress_program() { # NAME
+  find "$("$pg_config" --pkglibdir)/pgxs/src/test" -type f -name "$1"
+}
+
+# A database with pgTAP and the extension; each file says what it does in a transaction of its own or cleans up.
+suite_pgtap() {
+  find_tests pgtap sql || return 0
+  start_test_cluster pgtap
+  PGDATABASE=postgres "$bin/psql" -XqAt -v ON_ERROR_STOP=1 -c 'create database pgtap'
+  export PGDATABASE=pgtap
+  "$bin/psql" -XqAt -v ON_ERROR_STOP=1 -c 'create extension pgtap; create extension scylla'
+  harness pgtap "$bin/psql" -XqAt -P pager=off -v ON_ERROR_ROLLBACK=1 -v ON_ERROR_STOP=1 -f -- "${files[@]}"
+  cluster_stop pgtap
+}
+
+# The twin: random sequences of operations through the verbs and through readable SQL, compared.
+suite_model() {
+  local program=$checkout/test/model/run
+  if [[ ! -x $program ]]; then
+    say "no test/model/run: 0 tests"
+    return
+  fi
+  start_test_cluster model
+  "$bin/psql" -XqAt -c 'create database model'
+  PGDATABASE=model PATH=$bin:$PATH harness model env -- "$program"
+  cluster_stop model
+}
+
+# Servers that stop, crash and promote. They run as the server's user, from a copy that it can read.
+suite_tap() {
+  local file copies=()
+  find_tests t pl || return 0
+  cp -r "$checkout/test/." "$work/tap"
+  for file in "${files[@]}"; do copies+=("$work/tap/t/${file##*/}"); done
+  chown -R "$server_user" "$work/tap"
+  PATH=$bin:$PATH PG_REGRESS=$(regress_program pg_regress) TESTDIR=$work/tap TESTDATADIR=$work/tap/tmp_check \
+    TESTLOGDIR=$work/tap/log TMPDIR=$socket_dir HOME=$work/tap PG_TEST_TIMEOUT_DEFAULT=${PG_TEST_TIMEOUT_DEFAULT:-120} \
+    PERL5LIB=$("$pg_config" --pkglibdir)/pgxs/src/test/perl \
+    harness tap "${as_server[@]}" perl -- "${copies[@]}"
+  ((suite_failed == 0)) || show_regress_logs
+}
+
+show_regress_logs() {
+  local log
+  for log in "$work"/tap/tmp_check/log/regress_log_*; do
+    ! grep -q '^not ok\|^# Looks like\|timed out\|died' "$log" 2>/dev/null || show_tail "$log" 30
+  done
+}
+
+# The commands that a newcomer types.
+suite_scripts() {
+  find_tests scripts sh || return 0
+  HOME=$work/scripts SCRATCH=$work/scripts harness scripts bash -- "${files[@]}"
+}
+
+# Runs TAP files: harness SUITE COMMAND... -- FILE...
+harness() {
+  local folder=$work/$1 passed=0 failed=1
+  shift
+  run_group env -C "$folder" perl "$checkout/test/lib/harness.pl" --dump "$folder/output" --counts "$folder/counts" -- "$@" || true
+  [[ ! -s $folder/counts ]] || read -r passed failed <"$folder/counts"
+  count "$passed" "$failed"
+}

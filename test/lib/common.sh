@@ -70,10 +70,21 @@ make_socket_folder() {
   socket_dir=$work/s
   if ((${#socket_dir} + 11 + 20 > 107)); then
     socket_dir=$(mktemp -d /tmp/scylla-s.XXXXXX)
+    ln -s "$socket_dir" "$work/s"
   fi
   mkdir -p "$socket_dir"
   chown "$server_user" "$socket_dir"
   chmod 700 "$socket_dir" # trust authentication: the folder is the lock
+}
+
+remove_work_folder() {
+  remove_socket_folder
+  rm -rf "${work:?}"
+}
+
+remove_socket_folder() {
+  [[ ! -L $work/s ]] || rm -rf "$(readlink "$work/s")"
+  rm -rf "$work/s"
 }
 
 # Runs a long command as a process group of its own, with a time limit, so that a signal to this script can end all of it

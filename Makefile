@@ -1,0 +1,42 @@
+# The extension, built by PGXS. The client library and the unit tests are CMake's (CMakeLists.txt).
+#
+#   make                       build scylla.so and the install script
+#   make install               into the PostgreSQL that pg_config names (DESTDIR works)
+#   make WERROR=1              warnings are errors, as in CI
+#   make PG_CONFIG=/path/...   another server
+EXTENSION = scylla
+EXTVERSION = 0.1
+MODULE_big = scylla
+OBJS = $(patsubst %.cpp,%.o,$(sort $(wildcard src/*.cpp src/*/*.cpp)))
+
+# One file per concept, in the order in which they depend on each other.
+SQL_PARTS = $(addprefix sql/,preamble.sql tables.sql functions/internal.sql task.sql \
+	functions/queue.sql functions/submit.sql functions/lease.sql functions/heartbeat.sql functions/finish.sql \
+	functions/release.sql functions/query.sql functions/wait.sql functions/maintain.sql check.sql privileges.sql)
+DATA = $(wildcard sql/scylla--*--*.sql)
+DATA_built = sql/scylla--$(EXTVERSION).sql
+
+override with_llvm := no # our functions run scans and SPI: nothing there for the JIT to inline
+
+PG_CONFIG ?= pg_config
+PG_MAJOR := $(shell $(PG_CONFIG) --version | sed -E 's/[^0-9]*([0-9]+).*/\1/')
+ifneq ($(filter-out 15 16 17 18,$(PG_MAJOR)),)
+$(error scylla supports PostgreSQL 15 to 18; $(PG_CONFIG) is $(PG_MAJOR))
+endif
+
+WARNINGS = -Wall -Wextra -Wpedantic -Wshadow -Wold-style-cast -Wconversion -Wno-sign-conversion $(if $(WERROR),-Werror)
+PG_CPPFLAGS = -isystem $(shell $(PG_CONFIG) --includedir-server) -Isrc -DSCYLLA_VERSION='"$(EXTVERSION)"' \
+	-DPGDLLEXPORT='__attribute__((visibility("default")))'
+PG_CXXFLAGS = -std=c++20 -fno-exceptions -fno-rtti -fno-threadsafe-statics -fvisibility=hidden \
+	-fvisibility-inlines-hidden $(WARNINGS) -MMD -MP
+SHLIB_LINK += -lstdc++
+
+EXTRA_CLEAN = $(OBJS:.o=.d)
+
+PGXS := $(shell $(PG_CONFIG) --pgxs)
+include $(PGXS)
+
+sql/scylla--$(EXTVERSION).sql: $(SQL_PARTS) Makefile
+	cat $(SQL_PARTS) > $@
+
+-include $(OBJS:.o=.d)

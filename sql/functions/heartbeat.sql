@@ -1,0 +1,21 @@
+-- Keeping a lease.
+
+create function scylla.heartbeat(rn text, worker text, progress double precision = null, timeout interval = null,
+                                 attempt integer = null)
+    returns scylla.task
+    language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_heartbeat';
+comment on function scylla.heartbeat is
+'Extends the lease by timeout from now (null: by what the lease was given) and records the progress, 0..1 (null: unchanged).
+  attempt  the attempt of the lease, to fence off other runs under the same worker name
+Returns the task without spec and args.
+Errors: P0002 no such task; 55000 the lease is lost: the task was cancelled, finished, timed out or given to another worker.';
+
+create function scylla.heartbeat_many(rns text[], worker text, timeout interval = null, attempts integer[] = null,
+                                      out rn text, out held boolean, out status scylla.task_status)
+    returns setof record
+    language c volatile parallel unsafe rows 100 as 'MODULE_PATHNAME', 'scylla_heartbeat_many';
+comment on function scylla.heartbeat_many is
+'Extends many leases. One row per element of rns, in order: whether the lease is still held (and was extended), and the
+status of the task; a lost lease is no error. A repeated element is false; an unknown task has a null status.
+Errors: 22023 a null element, or arrays of different length.';
+

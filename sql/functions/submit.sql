@@ -1,0 +1,35 @@
+-- Submitting.
+
+create function scylla.submit(
+    queue text, spec jsonb, priority integer = 0, rn text = null, not_before timestamptz = null,
+    depends_on text[] = null, on_dependency_failure text = 'cascade', plan text = null, max_attempts integer = null,
+    retry jsonb = null, dedup_key text = null, key text = null, on_duplicate text = 'error')
+    returns scylla.task
+    language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_submit';
+comment on function scylla.submit is
+'Submits a task; it exists, and can be leased, once the transaction commits. Returns it.
+  queue         created if it does not exist (scylla.auto_create_queues)
+  spec          what is to be done; the worker gets it as it is
+  priority      0..127; 127 is leased first
+  rn            1..200 characters, unique in the database; null: a UUIDv7
+  not_before    the task waits until then
+  max_attempts  that many failures and expired leases abort it; null: no bound
+  on_duplicate  what to do if rn is taken: ''error'', or ''ignore'': return the existing task unchanged
+depends_on, on_dependency_failure, plan, retry, dedup_key and key are reserved: 0A000 when given.
+Errors: 22023 bad argument; 23505 rn is taken; 42704 unknown queue, if queues are not created on first use.
+Locks: waits for a transaction that is just submitting the same rn or the same new queue.';
+
+create function scylla.submit_many(tasks jsonb, on_duplicate text = 'ignore', out rn text, out inserted boolean)
+    returns setof record
+    language c volatile parallel unsafe rows 100 as 'MODULE_PATHNAME', 'scylla_submit_many';
+comment on function scylla.submit_many is
+'Submits an array of tasks, objects with the names of submit''s arguments as keys; queue and spec are mandatory. One row per
+element in array order: its rn, and whether it was inserted (false: the rn was taken already, perhaps by an earlier element).
+Errors: 22023 malformed, naming the element; 23505 if on_duplicate is ''error'' and an rn is taken. On any error nothing is submitted.';
+
+create function scylla.submit_bulk(queue text, specs jsonb[], rns text[] = null, priority integer = 0) returns bigint
+    language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_submit_bulk';
+comment on function scylla.submit_bulk is
+'Submits one task per element of specs to one queue, fast. rns names them, in the same order; null: UUIDv7. Returns how many.
+Errors: 22023 bad argument, naming the element; 23505 if an rn is taken. On any error nothing is submitted.';
+

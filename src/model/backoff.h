@@ -1,0 +1,27 @@
+// How long to wait before the next try.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+#include "model/limits.h"
+
+namespace scylla::model {
+
+struct Backoff {
+    std::int64_t initial; // microseconds, the delay at count 0
+    double factor;        // >= 1
+    std::int64_t max;     // microseconds
+};
+
+// What fail() uses when it is given no delay.
+inline constexpr Backoff k_default_retry{1 * k_second, 2.0, 3'600 * k_second};
+
+// initial * factor^count, at most max; never overflows, whatever the count.
+inline std::int64_t delay(const Backoff &policy, int count) noexcept {
+    const double wanted = static_cast<double>(policy.initial) * std::pow(policy.factor, count < 0 ? 0 : count);
+    // Also where pow() ran out of its range: infinity is not below max.
+    return wanted < static_cast<double>(policy.max) ? static_cast<std::int64_t>(wanted) : policy.max;
+}
+
+} // namespace scylla::model

@@ -1,0 +1,43 @@
+#include "settings.h"
+
+#include "model/limits.h"
+#include "shmem/shared.h"
+
+namespace scylla::settings {
+
+constinit bool monitor = true;
+constinit int monitor_interval = 1000;
+constinit int default_timeout = 10'000;
+constinit int retention = 7 * 86'400;
+constinit bool auto_create_queues = true;
+constinit int max_queues = 1024;
+constinit int max_monitors = 4;
+
+void define() {
+    DefineCustomBoolVariable("scylla.monitor", "Runs a monitor in every database that has the extension.",
+                             "The monitor ends expired leases, opens tasks that have become due and removes old ones.",
+                             &monitor, true, PGC_SIGHUP, 0, nullptr, nullptr, nullptr);
+    DefineCustomIntVariable("scylla.monitor_interval", "The longest time that a monitor sleeps between two rounds.", nullptr,
+                            &monitor_interval, 1000, 10, 3'600'000, PGC_SIGHUP, GUC_UNIT_MS, nullptr, nullptr, nullptr);
+    DefineCustomIntVariable("scylla.default_timeout",
+                            "How long a lease lasts when neither the worker nor the queue says.", nullptr,
+                            &default_timeout, 10'000, 1, INT_MAX, PGC_USERSET, GUC_UNIT_MS, nullptr, nullptr, nullptr);
+    DefineCustomIntVariable("scylla.retention", "How long tasks stay after they have ended, unless their queue says.",
+                            nullptr, &retention, 7 * 86'400, 0, INT_MAX, PGC_SIGHUP, GUC_UNIT_S, nullptr, nullptr,
+                            nullptr);
+    DefineCustomBoolVariable("scylla.auto_create_queues", "Creates a queue when the first task is submitted to it.", nullptr,
+                             &auto_create_queues, true, PGC_USERSET, 0, nullptr, nullptr, nullptr);
+    // The sizes of shared memory can only be chosen while it is being made.
+    if (process_shared_preload_libraries_in_progress) {
+        DefineCustomIntVariable("scylla.max_queues", "How many queues have a place in shared memory.",
+                                "Further queues work, only slower under long transactions and with slower wake-ups.",
+                                &max_queues, 1024, 16, 1'000'000, PGC_POSTMASTER, 0, nullptr, nullptr, nullptr);
+        DefineCustomIntVariable("scylla.max_monitors", "How many databases are monitored at the same time.",
+                                "With more databases the monitors visit them in turn. Each takes one of "
+                                "max_worker_processes, and so does the launcher.",
+                                &max_monitors, 4, 1, shmem::k_max_monitors, PGC_POSTMASTER, 0, nullptr, nullptr, nullptr);
+    }
+    MarkGUCPrefixReserved("scylla");
+}
+
+} // namespace scylla::settings

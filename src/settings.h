@@ -1,0 +1,18 @@
+// Settings (GUCs). docs/reference.md describes them.
+#pragma once
+
+#include "pg/prelude.h"
+
+namespace scylla::settings {
+
+extern bool monitor;            // scylla.monitor
+extern int monitor_interval;    // scylla.monitor_interval, milliseconds
+extern int default_timeout;     // scylla.default_timeout, milliseconds
+extern int retention;           // scylla.retention, seconds
+extern bool auto_create_queues; // scylla.auto_create_queues
+extern int max_queues;          // scylla.max_queues; fixed at server start
+extern int max_monitors;        // scylla.max_monitors; fixed at server start
+
+void define();
+
+} // namespace scylla::settings

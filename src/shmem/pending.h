@@ -1,0 +1,19 @@
+// What the present transaction means to others once it commits: tasks that can be leased, times at which the monitor is
+// needed, a database that has got the extension. The verbs note it; the commit callback tells it.
+//
+// All of it is a hint. A rolled-back savepoint leaves notes that wake somebody for nothing; a prepared transaction loses
+// them, and the monitor's regular rounds make up for it.
+#pragma once
+
+#include "shmem/shared.h"
+
+namespace scylla::shmem {
+
+void note_ready(int32 queue, int16 priority, int64 id);
+void note_time(Timer timer, TimestampTz when);
+void note_extension();
+
+// Registers the callback; once per process.
+void install_callback();
+
+} // namespace scylla::shmem

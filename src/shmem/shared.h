@@ -1,0 +1,58 @@
+// What the processes of a server share: who monitors which database, and what the launcher is to look at.
+//
+// Only a preloaded library has it; without preloading `shared` stays null and everything works without.
+#pragma once
+
+#include "pg/prelude.h"
+
+namespace scylla::shmem {
+
+// What a monitor waits for.
+enum class Timer : std::uint8_t { due, deadline };
+inline constexpr std::size_t k_timers = 2;
+
+// A monitor, from the moment the launcher asks for it until it has exited.
+struct MonitorSlot {
+    pg_atomic_uint32 database; // 0: the slot is free. Written under the lock.
+    pg_atomic_uint32 proc;     // its process number + 1; 0: not running yet
+    pg_atomic_uint32 stop;     // it is asked to exit
+    // The earliest time per timer at which the monitor means to act; commits lower it and wake the monitor.
+    pg_atomic_uint64 wake[k_timers];
+};
+
+inline constexpr int k_max_monitors = 64;
+inline constexpr int k_max_marked = 64;
+
+// A database that somebody is just dropping, renaming, moving or copying.
+struct Blocked {
+    Oid database;
+    int pid; // of the backend that does it
+};
+
+struct Shared {
+    LWLock *lock;                // guards everything below that is no atomic
+    pg_atomic_uint32 launcher;   // its process number + 1; 0: not running
+    pg_atomic_uint32 rescan;     // the launcher is to read the list of databases
+    ConditionVariable exited;    // a monitor has exited
+    int announced_count;         // databases that have got the extension, for the launcher
+    Oid announced[k_max_marked]; // more than that many: the launcher looks at all
+    bool announced_all;
+    int blocked_count;
+    Blocked blocked[k_max_marked];
+    int absent_count;          // databases where a monitor found no extension, for the launcher
+    Oid absent[k_max_marked];
+    int slots; // scylla.max_monitors of them are in use
+    MonitorSlot slot[k_max_monitors];
+};
+
+extern Shared *shared;
+
+// Registers the hooks that make it; while preloading.
+void install();
+
+void wake_launcher() noexcept;
+// Sets the latch of a process given by its number + 1 (0: nobody). The process may be another one by now: then it wakes
+// for nothing.
+void wake(uint32 proc_plus_one) noexcept;
+
+} // namespace scylla::shmem

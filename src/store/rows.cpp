@@ -1,0 +1,427 @@
+#include "store/rows.h"
+
+#include "pg/text.h"
+
+namespace scylla::store {
+
+namespace {
+
+// Columns in the order of sql/tables.sql, 1-based as the server counts.
+namespace queue_col {
+enum : int { id = 1, name, created, default_timeout, retention };
+}
+namespace spec_col {
+enum : int { id = 1, created, queue, priority, rn, spec, not_before, max_attempts };
+}
+namespace ready_col {
+enum : int { id = 1, updated, queue, attempt, failures, priority, history, errors };
+}
+namespace lease_col {
+enum : int { id = 1, deadline, leased, updated, timeout, queue, attempt, failures, progress, owner, history, errors };
+}
+namespace waiting_col {
+enum : int { id = 1, due, updated, queue, attempt, failures, history, errors };
+}
+namespace outcome_col {
+enum : int {
+    id = 1,
+    finished,
+    leased,
+    queue,
+    attempt,
+    failures,
+    progress,
+    status,
+    owner,
+    history,
+    errors,
+    result,
+    metrics
+};
+}
+
+// ---- reading a slot --------------------------------------------------------------------------------------------------
+
+Datum get(const Scan &scan, int column) {
+    bool null = false;
+    const Datum value = slot_getattr(scan.slot, column, &null);
+    if (null)
+        elog(ERROR, "unexpected null in column %d of relation %u", column, scan.slot->tts_tableOid);
+    return value;
+}
+
+Interval *get_interval(const Scan &scan, int column) {
+    bool null = false;
+    const Datum value = slot_getattr(scan.slot, column, &null);
+    return null ? nullptr : DatumGetIntervalP(datumCopy(value, false, sizeof(Interval)));
+}
+
+Jsonb *get_jsonb(const Scan &scan, int column) {
+    bool null = false;
+    const Datum value = slot_getattr(scan.slot, column, &null);
+    return null ? nullptr : DatumGetJsonbPCopy(value);
+}
+
+std::optional<TimestampTz> get_time(const Scan &scan, int column) {
+    bool null = false;
+    const Datum value = slot_getattr(scan.slot, column, &null);
+    return null ? std::nullopt : std::optional(DatumGetTimestampTz(value));
+}
+
+std::optional<int32> get_int(const Scan &scan, int column) {
+    bool null = false;
+    const Datum value = slot_getattr(scan.slot, column, &null);
+    return null ? std::nullopt : std::optional(DatumGetInt32(value));
+}
+
+text *get_name(const Scan &scan, int column) {
+    bool null = false;
+    const Datum value = slot_getattr(scan.slot, column, &null);
+    return null ? nullptr : DatumGetTextPCopy(value);
+}
+
+Carry get_carry(const Scan &scan, int attempt, int failures, int history, int errors) {
+    return {DatumGetInt32(get(scan, attempt)), DatumGetInt32(get(scan, failures)), get_jsonb(scan, history),
+            get_jsonb(scan, errors)};
+}
+
+// The only row of a scan, read by `read`.
+template <typename Read> auto only(Scan scan, Read read) -> std::optional<decltype(read(scan))> {
+    std::optional<decltype(read(scan))> row;
+    if (next(scan))
+        row = read(scan);
+    end(scan);
+    return row;
+}
+
+// ---- filling a row ---------------------------------------------------------------------------------------------------
+
+template <int Columns> struct Values {
+    std::array<Datum, Columns> value{};
+    std::array<bool, Columns> null{};
+
+    void set(int column, Datum datum) {
+        value[static_cast<std::size_t>(column - 1)] = datum;
+        null[static_cast<std::size_t>(column - 1)] = false;
+    }
+    void set_null(int column) { null[static_cast<std::size_t>(column - 1)] = true; }
+    void set_pointer(int column, const void *pointer) {
+        if (pointer == nullptr)
+            set_null(column);
+        else
+            set(column, PointerGetDatum(pointer));
+    }
+    void set_time(int column, std::optional<TimestampTz> time) {
+        if (time)
+            set(column, TimestampTzGetDatum(*time));
+        else
+            set_null(column);
+    }
+    void set_carry(const Carry &carry, int attempt, int failures, int history, int errors) {
+        set(attempt, Int32GetDatum(carry.attempt));
+        set(failures, Int32GetDatum(carry.failures));
+        set_pointer(history, carry.history);
+        set_pointer(errors, carry.errors);
+    }
+};
+
+Scan begin_by_id(Store &store, TableId table, int64 id) {
+    const Key key[] = {{Int64GetDatum(id), F_INT8EQ}};
+    return begin(store[table], 0, store.snapshot, key);
+}
+
+Oid sequence(const char *name) {
+    const Oid oid = get_relname_relid(name, get_namespace_oid("scylla", false));
+    if (!OidIsValid(oid))
+        elog(ERROR, "sequence \"%s\" does not exist", name);
+    return oid;
+}
+
+Oid status_type() {
+    const Oid type = GetSysCacheOid2(TYPENAMENSP, Anum_pg_type_oid, CStringGetDatum("task_status"),
+                                     ObjectIdGetDatum(get_namespace_oid("scylla", false)));
+    if (!OidIsValid(type))
+        elog(ERROR, "type \"scylla.task_status\" does not exist");
+    return type;
+}
+
+} // namespace
+
+// ---- the store -------------------------------------------------------------------------------------------------------
+
+Table &Store::operator[](TableId id) {
+    Table &table = tables[static_cast<std::size_t>(id)];
+    if (table.rel == nullptr)
+        table = open(id, mode);
+    return table;
+}
+
+Store open(LOCKMODE mode) {
+    Store store{};
+    store.mode = mode;
+    refresh(store);
+    return store;
+}
+
+void refresh(Store &store) {
+    if (store.snapshot != nullptr)
+        UnregisterSnapshot(store.snapshot);
+    store.snapshot = RegisterSnapshot(GetLatestSnapshot());
+}
+
+void close(Store &store) {
+    for (Table &table : store.tables)
+        close(table);
+    UnregisterSnapshot(store.snapshot);
+    store.snapshot = nullptr;
+    if (store.mode != AccessShareLock)
+        CommandCounterIncrement();
+}
+
+Datum status_datum(model::Status status) {
+    return ObjectIdGetDatum(GetSysCacheOid2(ENUMTYPOIDNAME, Anum_pg_enum_oid, ObjectIdGetDatum(status_type()),
+                                            CStringGetDatum(model::name(status))));
+}
+
+model::Status status_of(Datum status) {
+    HeapTuple tuple = SearchSysCache1(ENUMOID, status);
+    if (!HeapTupleIsValid(tuple))
+        elog(ERROR, "value %u of scylla.task_status does not exist", DatumGetObjectId(status));
+    const std::string_view label = NameStr(reinterpret_cast<Form_pg_enum>(GETSTRUCT(tuple))->enumlabel);
+    std::size_t i = 0;
+    while (i < model::k_status_names.size() && label != model::k_status_names[i])
+        i++;
+    ReleaseSysCache(tuple);
+    if (i == model::k_status_names.size())
+        elog(ERROR, "value %u of scylla.task_status is not a status", DatumGetObjectId(status));
+    return static_cast<model::Status>(i);
+}
+
+// ---- rows of slots ---------------------------------------------------------------------------------------------------
+
+QueueRow queue_row(const Scan &scan) {
+    return {DatumGetInt32(get(scan, queue_col::id)), get_name(scan, queue_col::name),
+            get_interval(scan, queue_col::default_timeout), get_interval(scan, queue_col::retention)};
+}
+
+SpecRow spec_row(const Scan &scan, With with) {
+    return {DatumGetInt64(get(scan, spec_col::id)),
+            DatumGetTimestampTz(get(scan, spec_col::created)),
+            DatumGetInt32(get(scan, spec_col::queue)),
+            DatumGetInt16(get(scan, spec_col::priority)),
+            get_name(scan, spec_col::rn),
+            with == With::spec ? get_jsonb(scan, spec_col::spec) : nullptr,
+            get_time(scan, spec_col::not_before),
+            get_int(scan, spec_col::max_attempts),
+            scan.slot->tts_tid};
+}
+
+ReadyRow ready_row(const Scan &scan) {
+    using namespace ready_col;
+    return {DatumGetInt64(get(scan, id)),       DatumGetTimestampTz(get(scan, updated)),
+            DatumGetInt32(get(scan, queue)),    DatumGetInt16(get(scan, priority)),
+            get_carry(scan, attempt, failures, history, errors), scan.slot->tts_tid};
+}
+
+LeaseRow lease_row(const Scan &scan) {
+    using namespace lease_col;
+    return {DatumGetInt64(get(scan, id)),
+            DatumGetTimestampTz(get(scan, deadline)),
+            DatumGetTimestampTz(get(scan, leased)),
+            DatumGetTimestampTz(get(scan, updated)),
+            DatumGetInt64(get(scan, timeout)),
+            DatumGetInt32(get(scan, queue)),
+            DatumGetFloat4(get(scan, progress)),
+            get_name(scan, owner),
+            get_carry(scan, attempt, failures, history, errors),
+            scan.slot->tts_tid};
+}
+
+WaitingRow waiting_row(const Scan &scan) {
+    using namespace waiting_col;
+    return {DatumGetInt64(get(scan, id)),
+            get_time(scan, due),
+            DatumGetTimestampTz(get(scan, updated)),
+            DatumGetInt32(get(scan, queue)),
+            get_carry(scan, attempt, failures, history, errors),
+            scan.slot->tts_tid};
+}
+
+OutcomeRow outcome_row(const Scan &scan) {
+    using namespace outcome_col;
+    return {DatumGetInt64(get(scan, id)),
+            DatumGetTimestampTz(get(scan, finished)),
+            get_time(scan, leased),
+            DatumGetInt32(get(scan, queue)),
+            DatumGetFloat4(get(scan, progress)),
+            status_of(get(scan, outcome_col::status)),
+            get_name(scan, owner),
+            get_carry(scan, attempt, failures, history, errors),
+            get_jsonb(scan, result),
+            get_jsonb(scan, metrics),
+            scan.slot->tts_tid};
+}
+
+// ---- finding ---------------------------------------------------------------------------------------------------------
+
+std::optional<QueueRow> find_queue(Store &store, const text *name) {
+    const Key key[] = {{PointerGetDatum(name), F_TEXTEQ}};
+    return only(begin(store[TableId::queue], 1, store.snapshot, key), queue_row);
+}
+
+std::optional<QueueRow> find_queue(Store &store, int32 id) {
+    const Key key[] = {{Int32GetDatum(id), F_INT4EQ}};
+    return only(begin(store[TableId::queue], 0, store.snapshot, key), queue_row);
+}
+
+std::optional<SpecRow> find_spec(Store &store, const text *rn, With with) {
+    const Key key[] = {{PointerGetDatum(rn), F_TEXTEQ}};
+    return only(begin(store[TableId::spec], 1, store.snapshot, key),
+                [with](const Scan &scan) { return spec_row(scan, with); });
+}
+
+std::optional<SpecRow> find_spec(Store &store, int64 id, With with) {
+    return only(begin_by_id(store, TableId::spec, id), [with](const Scan &scan) { return spec_row(scan, with); });
+}
+
+std::optional<ReadyRow> find_ready(Store &store, const SpecRow &spec) {
+    const Key key[] = {{Int32GetDatum(spec.queue), F_INT4EQ},
+                       {Int16GetDatum(spec.priority), F_INT2EQ},
+                       {Int64GetDatum(spec.id), F_INT8EQ}};
+    return only(begin(store[TableId::ready], 0, store.snapshot, key), ready_row);
+}
+
+std::optional<LeaseRow> find_lease(Store &store, int64 id) {
+    return only(begin_by_id(store, TableId::lease, id), lease_row);
+}
+
+std::optional<WaitingRow> find_waiting(Store &store, int64 id) {
+    return only(begin_by_id(store, TableId::waiting, id), waiting_row);
+}
+
+std::optional<OutcomeRow> find_outcome(Store &store, int64 id) {
+    return only(begin_by_id(store, TableId::outcome, id), outcome_row);
+}
+
+Scan scan_queues(Store &store) { return begin(store[TableId::queue], 0, store.snapshot, {}); }
+
+Scan scan_ready(Store &store, int32 queue) {
+    const Key key[] = {{Int32GetDatum(queue), F_INT4EQ}};
+    return begin(store[TableId::ready], 0, store.snapshot, key);
+}
+
+Scan scan_by_id(Store &store, TableId table, ScanDirection direction) {
+    return begin(store[table], 0, store.snapshot, {}, direction);
+}
+
+Scan scan_leases(Store &store) { return begin_whole(store[TableId::lease], store.snapshot); }
+
+Scan scan_by_due(Store &store) { return begin(store[TableId::waiting], 1, store.snapshot, {}); }
+
+Scan scan_outcomes(Store &store, int64 after) {
+    const Key key[] = {{Int64GetDatum(after), F_INT8GT, BTGreaterStrategyNumber}};
+    return begin(store[TableId::outcome], 0, store.snapshot, key);
+}
+
+TimestampTz lease_deadline(const Scan &scan) { return DatumGetTimestampTz(get(scan, lease_col::deadline)); }
+
+OutcomeKey outcome_key(const Scan &scan) {
+    using namespace outcome_col;
+    return {DatumGetInt64(get(scan, id)), DatumGetTimestampTz(get(scan, finished)), DatumGetInt32(get(scan, queue)),
+            scan.slot->tts_tid};
+}
+
+// ---- inserting -------------------------------------------------------------------------------------------------------
+
+bool insert(Store &store, const SpecRow &row) {
+    Values<8> values;
+    values.set(spec_col::id, Int64GetDatum(row.id));
+    values.set(spec_col::created, TimestampTzGetDatum(row.created));
+    values.set(spec_col::queue, Int32GetDatum(row.queue));
+    values.set(spec_col::priority, Int16GetDatum(row.priority));
+    values.set_pointer(spec_col::rn, row.rn);
+    values.set_pointer(spec_col::spec, row.spec);
+    values.set_time(spec_col::not_before, row.not_before);
+    if (row.max_attempts)
+        values.set(spec_col::max_attempts, Int32GetDatum(*row.max_attempts));
+    else
+        values.set_null(spec_col::max_attempts);
+    return insert_unique(store[TableId::spec], values.value, values.null);
+}
+
+void insert(Store &store, const ReadyRow &row) {
+    using namespace ready_col;
+    Values<8> values;
+    values.set(id, Int64GetDatum(row.id));
+    values.set(updated, TimestampTzGetDatum(row.updated));
+    values.set(queue, Int32GetDatum(row.queue));
+    values.set(priority, Int16GetDatum(row.priority));
+    values.set_carry(row.carry, attempt, failures, history, errors);
+    insert(store[TableId::ready], values.value, values.null);
+}
+
+void insert(Store &store, const LeaseRow &row) {
+    using namespace lease_col;
+    Values<12> values;
+    values.set(id, Int64GetDatum(row.id));
+    values.set(deadline, TimestampTzGetDatum(row.deadline));
+    values.set(leased, TimestampTzGetDatum(row.leased));
+    values.set(updated, TimestampTzGetDatum(row.updated));
+    values.set(timeout, Int64GetDatum(row.timeout));
+    values.set(queue, Int32GetDatum(row.queue));
+    values.set(progress, Float4GetDatum(row.progress));
+    values.set_pointer(owner, row.owner);
+    values.set_carry(row.carry, attempt, failures, history, errors);
+    insert(store[TableId::lease], values.value, values.null);
+}
+
+void insert(Store &store, const WaitingRow &row) {
+    using namespace waiting_col;
+    Values<8> values;
+    values.set(id, Int64GetDatum(row.id));
+    values.set_time(due, row.due);
+    values.set(updated, TimestampTzGetDatum(row.updated));
+    values.set(queue, Int32GetDatum(row.queue));
+    values.set_carry(row.carry, attempt, failures, history, errors);
+    insert(store[TableId::waiting], values.value, values.null);
+}
+
+void insert(Store &store, const OutcomeRow &row) {
+    using namespace outcome_col;
+    Values<13> values;
+    values.set(id, Int64GetDatum(row.id));
+    values.set(finished, TimestampTzGetDatum(row.finished));
+    values.set_time(leased, row.leased);
+    values.set(queue, Int32GetDatum(row.queue));
+    values.set(progress, Float4GetDatum(row.progress));
+    values.set(outcome_col::status, status_datum(row.status));
+    values.set_pointer(owner, row.owner);
+    values.set_carry(row.carry, attempt, failures, history, errors);
+    values.set_pointer(result, row.result);
+    values.set_pointer(metrics, row.metrics);
+    insert(store[TableId::outcome], values.value, values.null);
+}
+
+Taken update_lease(Store &store, const LeaseRow &row) {
+    using namespace lease_col;
+    Table &table = store[TableId::lease];
+    Values<12> values;
+    std::array<bool, 12> replace{};
+    values.set(deadline, TimestampTzGetDatum(row.deadline));
+    values.set(updated, TimestampTzGetDatum(row.updated));
+    values.set(progress, Float4GetDatum(row.progress));
+    for (const int column : {deadline, updated, progress})
+        replace[static_cast<std::size_t>(column - 1)] = true;
+    TupleTableSlot *slot = MakeSingleTupleTableSlot(RelationGetDescr(table.rel), &TTSOpsBufferHeapTuple);
+    ItemPointerData tid = row.tid;
+    if (!table_tuple_fetch_row_version(table.rel, &tid, store.snapshot, slot))
+        elog(ERROR, "lease " INT64_FORMAT " has vanished", row.id);
+    const Taken taken = update(table, slot, values.value, values.null, replace);
+    ExecDropSingleTupleTableSlot(slot);
+    return taken;
+}
+
+int64 next_task_id() { return nextval_internal(sequence("task_id_seq"), false); }
+int64 next_worker() { return nextval_internal(sequence("worker_seq"), false); }
+
+} // namespace scylla::store

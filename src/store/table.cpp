@@ -1,0 +1,290 @@
+#include "store/table.h"
+
+extern "C" {
+#include "catalog/index.h"
+}
+
+namespace scylla::store {
+
+namespace {
+
+constexpr std::array<TableDef, k_tables> k_definitions = {{
+    {"queue", 5, {{{"queue_pkey", {1}, 1, true}, {"queue_name_key", {2}, 1, true}}}, 2},
+    {"task_spec", 8, {{{"task_spec_pkey", {1}, 1, true}, {"task_spec_rn", {5}, 1, true}}}, 2},
+    {"task_ready", 8, {{{"task_ready_order", {3, 6, 1}, 3, true}, {}}}, 1},
+    {"task_lease", 12, {{{"task_lease_pkey", {1}, 1, true}, {}}}, 1},
+    {"task_waiting", 8, {{{"task_waiting_pkey", {1}, 1, true}, {"task_waiting_due", {2}, 1, false}}}, 2},
+    {"task_outcome", 13, {{{"task_outcome_pkey", {1}, 1, true}, {}}}, 1},
+}};
+
+// Oids of our tables and indexes, found by name and kept until the server says that one of them has changed.
+struct Oids {
+    bool valid;
+    std::array<Oid, k_tables> table;
+    std::array<std::array<Oid, 2>, k_tables> index;
+};
+constinit Oids oids{};
+constinit bool callbacks_registered = false;
+
+bool is_ours(Oid relation) noexcept {
+    for (std::size_t t = 0; t < k_tables; t++)
+        if (oids.table[t] == relation || oids.index[t][0] == relation || oids.index[t][1] == relation)
+            return true;
+    return false;
+}
+
+extern "C" void forget_relation(Datum, Oid relation) {
+    if (relation == InvalidOid || is_ours(relation))
+        oids.valid = false;
+}
+
+extern "C" void forget_schema(Datum, int, uint32) { oids.valid = false; }
+
+// Returns false if a table or an index does not exist.
+bool find_oids() {
+    if (oids.valid)
+        return true;
+    if (!callbacks_registered) {
+        CacheRegisterRelcacheCallback(forget_relation, 0);
+        CacheRegisterSyscacheCallback(NAMESPACEOID, forget_schema, 0);
+        callbacks_registered = true;
+    }
+    const Oid schema = get_namespace_oid("scylla", true);
+    if (!OidIsValid(schema))
+        return false;
+    Oids found{};
+    found.valid = true;
+    for (std::size_t t = 0; t < k_tables; t++) {
+        found.table[t] = get_relname_relid(k_definitions[t].name, schema);
+        if (!OidIsValid(found.table[t]))
+            return false;
+        for (int i = 0; i < k_definitions[t].index_count; i++) {
+            const auto at = static_cast<std::size_t>(i);
+            found.index[t][at] = get_relname_relid(k_definitions[t].indexes[at].name, schema);
+            if (!OidIsValid(found.index[t][at]))
+                return false;
+        }
+    }
+    oids = found;
+    return true;
+}
+
+void require_oids() {
+    if (!find_oids())
+        ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT), errmsg("extension \"scylla\" is not installed in this database"),
+                        errhint("Use CREATE EXTENSION scylla.")));
+}
+
+Relation index_of(Table &table, std::size_t i) {
+    if (table.index[i] == nullptr)
+        table.index[i] = index_open(oids.index[static_cast<std::size_t>(table.id)][i], table.mode);
+    return table.index[i];
+}
+
+bool has_own_indexes_only(const Table &table) {
+    List *indexes = RelationGetIndexList(table.rel);
+    const int count = list_length(indexes);
+    list_free(indexes);
+    return count == definition(table.id).index_count;
+}
+
+// Entries in whatever indexes the table has: expressions, predicates and all.
+void insert_any_index_entries(Table &table, HeapTuple tuple) {
+    EState *estate = CreateExecutorState();
+    ResultRelInfo *target = makeNode(ResultRelInfo);
+    InitResultRelInfo(target, table.rel, 0, nullptr, 0);
+    ExecOpenIndices(target, false);
+    TupleTableSlot *slot = MakeSingleTupleTableSlot(RelationGetDescr(table.rel), &TTSOpsHeapTuple);
+    ExecStoreHeapTuple(tuple, slot, false);
+    slot->tts_tid = tuple->t_self;
+    slot->tts_tableOid = RelationGetRelid(table.rel);
+    list_free(compat::exec_insert_index_tuples(target, slot, estate));
+    ExecDropSingleTupleTableSlot(slot);
+    ExecCloseIndices(target);
+    FreeExecutorState(estate);
+}
+
+void insert_index_entries(Table &table, HeapTuple tuple, std::span<Datum> values, std::span<bool> nulls) {
+    if (!table.own_indexes_only) {
+        insert_any_index_entries(table, tuple);
+        return;
+    }
+    const TableDef &def = definition(table.id);
+    for (std::size_t i = 0; i < static_cast<std::size_t>(def.index_count); i++) {
+        const IndexDef &index_def = def.indexes[i];
+        std::array<Datum, 3> key{};
+        std::array<bool, 3> key_null{};
+        for (std::size_t k = 0; k < static_cast<std::size_t>(index_def.columns); k++) {
+            const auto column = static_cast<std::size_t>(index_def.key[k] - 1);
+            key[k] = values[column];
+            key_null[k] = nulls[column];
+        }
+        // A btree does not look at the IndexInfo (it is for summarizing and expression indexes), so we have none.
+        index_insert(index_of(table, i), key.data(), key_null.data(), &tuple->t_self, table.rel,
+                     index_def.unique ? UNIQUE_CHECK_YES : UNIQUE_CHECK_NO, false, nullptr);
+    }
+}
+
+// Whether the error that is being handled is one of our unique indexes refusing a row.
+bool is_duplicate(const Table &table) {
+    const ErrorData *error = CopyErrorData();
+    if (error->sqlerrcode != ERRCODE_UNIQUE_VIOLATION || error->constraint_name == nullptr)
+        return false;
+    for (const IndexDef &index : definition(table.id).indexes)
+        if (index.name != nullptr && std::string_view(index.name) == error->constraint_name)
+            return true;
+    return false;
+}
+
+} // namespace
+
+const TableDef &definition(TableId id) noexcept { return k_definitions[static_cast<std::size_t>(id)]; }
+
+bool installed() { return find_oids(); }
+
+Oid tables_owner() {
+    require_oids();
+    Relation rel = table_open(oids.table[0], AccessShareLock);
+    const Oid role = rel->rd_rel->relowner;
+    table_close(rel, AccessShareLock);
+    return role;
+}
+
+Table open(TableId id, LOCKMODE mode) {
+    require_oids();
+    Table table{id, mode, table_open(oids.table[static_cast<std::size_t>(id)], mode), {}, false};
+    if (RelationGetNumberOfAttributes(table.rel) != definition(id).columns)
+        elog(ERROR, "table \"%s\" has %d columns instead of %d", definition(id).name,
+             RelationGetNumberOfAttributes(table.rel), definition(id).columns);
+    if (mode != AccessShareLock)
+        table.own_indexes_only = has_own_indexes_only(table);
+    return table;
+}
+
+void close(Table &table) {
+    if (table.rel == nullptr)
+        return;
+    for (Relation &index : table.index) {
+        if (index != nullptr)
+            index_close(index, NoLock);
+        index = nullptr;
+    }
+    table_close(table.rel, NoLock);
+    table.rel = nullptr;
+}
+
+Scan begin(Table &table, std::size_t index, Snapshot snapshot, std::span<const Key> keys, ScanDirection direction) {
+    Relation rel = index_of(table, index);
+    std::array<ScanKeyData, 3> scan_keys;
+    for (std::size_t k = 0; k < keys.size(); k++)
+        ScanKeyEntryInitialize(&scan_keys[k], 0, static_cast<AttrNumber>(k + 1), keys[k].strategy, InvalidOid,
+                               rel->rd_indcollation[k], keys[k].comparison, keys[k].value);
+    Scan scan{compat::index_beginscan(table.rel, rel, snapshot, static_cast<int>(keys.size())), nullptr,
+              MakeSingleTupleTableSlot(RelationGetDescr(table.rel), &TTSOpsBufferHeapTuple), direction,
+              CurrentMemoryContext};
+    index_rescan(scan.by_index, scan_keys.data(), static_cast<int>(keys.size()), nullptr, 0);
+    return scan;
+}
+
+Scan begin_whole(Table &table, Snapshot snapshot) {
+    return {nullptr, table_beginscan(table.rel, snapshot, 0, nullptr),
+            MakeSingleTupleTableSlot(RelationGetDescr(table.rel), &TTSOpsBufferHeapTuple), ForwardScanDirection,
+            CurrentMemoryContext};
+}
+
+bool next(Scan &scan) {
+    CHECK_FOR_INTERRUPTS();
+    MemoryContext caller = MemoryContextSwitchTo(scan.context);
+    const bool found = scan.by_index != nullptr ? index_getnext_slot(scan.by_index, scan.direction, scan.slot)
+                                                : table_scan_getnextslot(scan.whole, scan.direction, scan.slot);
+    MemoryContextSwitchTo(caller);
+    return found;
+}
+
+void end(Scan &scan) {
+    ExecDropSingleTupleTableSlot(scan.slot);
+    if (scan.by_index != nullptr)
+        index_endscan(scan.by_index);
+    else
+        table_endscan(scan.whole);
+}
+
+void insert(Table &table, std::span<Datum> values, std::span<bool> nulls) {
+    HeapTuple tuple = heap_form_tuple(RelationGetDescr(table.rel), values.data(), nulls.data());
+    heap_insert(table.rel, tuple, GetCurrentCommandId(true), 0, nullptr);
+    insert_index_entries(table, tuple, values, nulls);
+    heap_freetuple(tuple);
+}
+
+bool insert_unique(Table &table, std::span<Datum> values, std::span<bool> nulls) {
+    MemoryContext context = CurrentMemoryContext;
+    volatile bool inserted = true;
+    PG_TRY();
+    { insert(table, values, nulls); }
+    PG_CATCH();
+    {
+        MemoryContextSwitchTo(context);
+        if (!is_duplicate(table))
+            PG_RE_THROW();
+        FlushErrorState();
+        inserted = false;
+    }
+    PG_END_TRY();
+    return inserted;
+}
+
+Taken remove(Table &table, const ItemPointerData &tid, Snapshot snapshot, bool wait) {
+    ItemPointerData where = tid;
+    TM_FailureData failure;
+    const TM_Result result = table_tuple_delete(table.rel, &where, GetCurrentCommandId(true), snapshot, InvalidSnapshot,
+                                                wait, &failure, false);
+    switch (result) {
+    case TM_Ok:
+        return Taken::ok;
+    case TM_BeingModified:
+    case TM_WouldBlock:
+        return Taken::busy;
+    case TM_Updated:
+    case TM_Deleted:
+        return Taken::gone;
+    case TM_Invisible:
+    case TM_SelfModified:
+        break;
+    }
+    elog(ERROR, "row of \"%s\" was changed by its own command", definition(table.id).name);
+}
+
+Taken update(Table &table, TupleTableSlot *slot, std::span<Datum> values, std::span<bool> nulls,
+             std::span<bool> replace) {
+    HeapTuple old = ExecFetchSlotHeapTuple(slot, false, nullptr);
+    HeapTuple tuple = heap_modify_tuple(old, RelationGetDescr(table.rel), values.data(), nulls.data(), replace.data());
+    TM_FailureData failure;
+    bool needs_index_entries = false;
+    const TM_Result result = compat::heap_update(table.rel, &old->t_self, tuple, GetCurrentCommandId(true), &failure,
+                                                 &needs_index_entries);
+    switch (result) {
+    case TM_Ok:
+        if (needs_index_entries) {
+            const auto columns = static_cast<std::size_t>(definition(table.id).columns);
+            auto *all = static_cast<Datum *>(palloc(columns * sizeof(Datum)));
+            auto *all_null = static_cast<bool *>(palloc(columns * sizeof(bool)));
+            heap_deform_tuple(tuple, RelationGetDescr(table.rel), all, all_null);
+            insert_index_entries(table, tuple, {all, columns}, {all_null, columns});
+        }
+        heap_freetuple(tuple);
+        return Taken::ok;
+    case TM_BeingModified:
+    case TM_WouldBlock:
+        return Taken::busy;
+    case TM_Updated:
+    case TM_Deleted:
+        heap_freetuple(tuple);
+        return Taken::gone;
+    case TM_Invisible:
+    case TM_SelfModified:
+        break;
+    }
+    elog(ERROR, "row of \"%s\" was changed by its own command", definition(table.id).name);
+}
+
+} // namespace scylla::store

@@ -1,0 +1,96 @@
+// Direct access to the tables of the extension: index scans, inserts, deletes and HOT updates without the executor.
+//
+// This layer is the only code that touches the tables. What it leaves out on purpose: privileges (the SQL functions are
+// guarded by EXECUTE), triggers, row security, foreign keys and check constraints; the tables have none. Indexes are
+// maintained whatever they are: ours directly, others (somebody's own) through the executor.
+//
+// A statement sees what earlier statements of its transaction did because every verb takes a fresh snapshot and ends with
+// CommandCounterIncrement().
+#pragma once
+
+#include "pg/prelude.h"
+
+namespace scylla::store {
+
+enum class TableId : std::uint8_t { queue, spec, ready, lease, waiting, outcome };
+inline constexpr std::size_t k_tables = 6;
+
+// An index of ours: the columns of its key, so that an insert can fill it without looking anything up.
+struct IndexDef {
+    const char *name;
+    std::array<AttrNumber, 3> key;
+    int columns;
+    bool unique;
+};
+
+struct TableDef {
+    const char *name;
+    int columns;
+    std::array<IndexDef, 2> indexes;
+    int index_count;
+};
+
+const TableDef &definition(TableId id) noexcept;
+
+// Whether the extension's tables exist in this database.
+bool installed();
+
+// The role that owns the tables.
+Oid tables_owner();
+
+// An open table. Copyable; it owns nothing that abort processing does not release.
+struct Table {
+    TableId id;
+    LOCKMODE mode;
+    Relation rel;                  // null: not open
+    std::array<Relation, 2> index; // null: not open yet
+    bool own_indexes_only;         // nobody has added an index
+};
+
+Table open(TableId id, LOCKMODE mode);
+// Closes without giving up the lock, which is held to the end of the transaction as for any statement.
+void close(Table &table);
+
+struct Key {
+    Datum value;
+    RegProcedure comparison;                      // F_INT8EQ, …
+    StrategyNumber strategy = BTEqualStrategyNumber;
+};
+
+// A scan by one of our indexes, or of the whole table. The row is in the slot until the next call of next() or end().
+struct Scan {
+    IndexScanDesc by_index; // null: of the whole table
+    TableScanDesc whole;    // null: by index
+    TupleTableSlot *slot;
+    ScanDirection direction;
+    MemoryContext context; // in which it began; a btree scan allocates as it goes along
+};
+
+Scan begin(Table &table, std::size_t index, Snapshot snapshot, std::span<const Key> keys,
+           ScanDirection direction = ForwardScanDirection);
+// Every row, in no particular order.
+Scan begin_whole(Table &table, Snapshot snapshot);
+bool next(Scan &scan);
+void end(Scan &scan);
+
+// Inserts a row and its index entries.
+void insert(Table &table, std::span<Datum> values, std::span<bool> nulls);
+
+// The same, but a row that one of our unique indexes refuses is reported by false instead of the server's error. The caller
+// must raise an error of its own at once: nothing else can be done in this (sub)transaction.
+[[nodiscard]] bool insert_unique(Table &table, std::span<Datum> values, std::span<bool> nulls);
+
+enum class Taken : std::uint8_t {
+    ok,
+    busy, // someone else is changing the row (only without wait)
+    gone, // someone else has changed or removed it: look again with a fresh snapshot
+};
+
+// Deletes the row at tid, as the snapshot saw it.
+Taken remove(Table &table, const ItemPointerData &tid, Snapshot snapshot, bool wait);
+
+// Replaces the columns marked in `replace` of the row in the slot. Waits for a concurrent change.
+Taken update(Table &table, TupleTableSlot *slot, std::span<Datum> values, std::span<bool> nulls,
+             std::span<bool> replace);
+
+} // namespace scylla::store

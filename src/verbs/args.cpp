@@ -1,0 +1,162 @@
+#include "verbs/args.h"
+
+#include "pg/error.h"
+#include "pg/text.h"
+
+namespace scylla::args {
+
+namespace {
+
+const char *print(Datum value, Oid type) {
+    Oid output = InvalidOid;
+    bool varlena = false;
+    getTypeOutputInfo(type, &output, &varlena);
+    return OidOutputFunctionCall(output, value);
+}
+
+const char *cut(std::string_view all) {
+    constexpr int k_shown = 60;
+    const auto size = static_cast<int>(all.size());
+    const int shown = pg_mbcharcliplen(all.data(), size, k_shown);
+    return psprintf("%.*s%s", shown, all.data(), shown < size ? "..." : "");
+}
+
+std::optional<int64> length(const char *argument, const Interval *value, int64 min, int64 max, const char *rule) {
+    if (value == nullptr)
+        return std::nullopt;
+    const auto micros = model::interval_length(value->month, value->day, value->time, min, max);
+    if (!micros)
+        error::bad_argument(argument, print(PointerGetDatum(value), INTERVALOID), rule);
+    return micros;
+}
+
+Jsonb *parse(const char *json) { return DatumGetJsonbP(DirectFunctionCall1(jsonb_in, CStringGetDatum(json))); }
+
+JsonbValue *member(const Jsonb *object, std::string_view key, JsonbValue *value) {
+    return getKeyJsonValueFromContainer(const_cast<JsonbContainer *>(&object->root), key.data(),
+                                        static_cast<int>(key.size()), value);
+}
+
+} // namespace
+
+text *get_text(FunctionCallInfo fcinfo, int n) { return PG_ARGISNULL(n) ? nullptr : PG_GETARG_TEXT_PP(n); }
+
+Jsonb *get_jsonb(FunctionCallInfo fcinfo, int n) { return PG_ARGISNULL(n) ? nullptr : PG_GETARG_JSONB_P(n); }
+
+std::optional<int32> get_int(FunctionCallInfo fcinfo, int n) {
+    return PG_ARGISNULL(n) ? std::nullopt : std::optional(PG_GETARG_INT32(n));
+}
+
+Interval *get_interval(FunctionCallInfo fcinfo, int n) { return PG_ARGISNULL(n) ? nullptr : PG_GETARG_INTERVAL_P(n); }
+
+std::optional<Array> get_array(FunctionCallInfo fcinfo, int n, Oid element_type) {
+    if (PG_ARGISNULL(n))
+        return std::nullopt;
+    int16 length = 0;
+    bool by_value = false;
+    char align = 0;
+    get_typlenbyvalalign(element_type, &length, &by_value, &align);
+    Array array{};
+    int size = 0;
+    deconstruct_array(PG_GETARG_ARRAYTYPE_P(n), element_type, length, by_value, align, &array.value, &array.null, &size);
+    array.size = size;
+    return array;
+}
+
+const char *quote(const text *value) { return value == nullptr ? "null" : psprintf("\"%s\"", cut(view(value))); }
+
+const char *show(Jsonb *value) {
+    return value == nullptr ? "null" : cut(JsonbToCString(nullptr, &value->root, static_cast<int>(VARSIZE(value))));
+}
+
+text *name(const char *argument, text *value, int64 element) {
+    if (value != nullptr) {
+        const auto chars = pg_mbstrlen_with_len(view(value).data(), static_cast<int>(view(value).size()));
+        if (chars >= 1 && chars <= model::k_max_name_chars)
+            return value;
+    }
+    error::bad_argument(argument, quote(value), "It must have 1 to 200 characters.", element);
+}
+
+int16 priority(std::optional<int32> value, int64 element) {
+    if (!value || *value < 0 || *value > model::k_max_priority)
+        error::bad_argument("priority", value ? psprintf("%d", *value) : "null", "It must be between 0 and 127.", element);
+    return static_cast<int16>(*value);
+}
+
+Jsonb *spec(Jsonb *value, int64 element) {
+    const bool json_null = value != nullptr && JB_ROOT_IS_SCALAR(value) &&
+                           getIthJsonbValueFromContainer(&value->root, 0)->type == jbvNull;
+    if (value == nullptr || json_null)
+        error::bad_argument("spec", "null", "A task must say what is to be done.", element);
+    return value;
+}
+
+std::optional<TimestampTz> not_before(std::optional<TimestampTz> value, int64 element) {
+    if (value && TIMESTAMP_NOT_FINITE(*value))
+        error::bad_argument("not_before", print(TimestampTzGetDatum(*value), TIMESTAMPTZOID), "It must be finite.", element);
+    return value;
+}
+
+std::optional<int32> max_attempts(std::optional<int32> value, int64 element) {
+    if (value && *value < 1)
+        error::bad_argument("max_attempts", psprintf("%d", *value), "It must be at least 1.", element);
+    return value;
+}
+
+int32 max_tasks(std::optional<int32> value) {
+    if (!value || *value < 1 || *value > model::k_max_tasks)
+        error::bad_argument("max_tasks", value ? psprintf("%d", *value) : "null", "It must be between 1 and 100000.");
+    return *value;
+}
+
+std::optional<float4> progress(FunctionCallInfo fcinfo, int n) {
+    if (PG_ARGISNULL(n))
+        return std::nullopt;
+    const float8 value = PG_GETARG_FLOAT8(n);
+    if (!(value >= 0 && value <= 1)) // so that NaN fails too
+        error::bad_argument("progress", print(Float8GetDatum(value), FLOAT8OID), "It must be between 0 and 1.");
+    return static_cast<float4>(value);
+}
+
+std::optional<int64> timeout(const char *argument, const Interval *value) {
+    return length(argument, value, 1, model::k_max_timeout, "It must be more than 0 and at most 365 days.");
+}
+
+std::optional<int64> retry_after(const Interval *value) {
+    return length("retry_after", value, 0, model::k_max_timeout, "It must be between 0 and 365 days.");
+}
+
+std::optional<int64> retention(const Interval *value) {
+    return length("retention", value, 0, model::k_max_retention, "It must be between 0 and 36500 days.");
+}
+
+Jsonb *error(Jsonb *value) {
+    const char *rule = "It must be an object with a non-empty text \"code\"; \"description\" must be a text.";
+    JsonbValue code;
+    JsonbValue description;
+    const bool good = value != nullptr && JB_ROOT_IS_OBJECT(value) && member(value, "code", &code) != nullptr && code.type == jbvString &&
+                      code.val.string.len > 0 &&
+                      (member(value, "description", &description) == nullptr || description.type == jbvString);
+    if (!good)
+        error::bad_argument("error", show(value), rule);
+    return DatumGetJsonbP(DirectFunctionCall2(jsonb_concat, JsonbPGetDatum(parse("{\"args\": {}, \"description\": \"\"}")),
+                                              JsonbPGetDatum(value)));
+}
+
+bool ignore_duplicate(const text *value) {
+    if (value != nullptr && view(value) == "ignore")
+        return true;
+    if (value == nullptr || view(value) != "error")
+        error::bad_argument("on_duplicate", quote(value), "It must be \"error\" or \"ignore\".");
+    return false;
+}
+
+void same_size(const char *argument, int64 size, const char *other, int64 other_size) {
+    if (size != other_size)
+        error::bad_argument(argument, psprintf("an array of " INT64_FORMAT " elements", size),
+                            psprintf("It must have as many elements as \"%s\", which has " INT64_FORMAT ".", other,
+                                     other_size));
+}
+
+} // namespace scylla::args

@@ -1,0 +1,51 @@
+// Arguments: each rule stands here once, and every message names the argument and the value. A null pointer is a null.
+// `element` is the 1-based place in an array argument (0: not in an array).
+#pragma once
+
+#include "model/limits.h"
+#include "pg/prelude.h"
+
+namespace scylla::args {
+
+// ---- raw arguments of a call -----------------------------------------------------------------------------------------
+
+text *get_text(FunctionCallInfo fcinfo, int n);          // null if null
+Jsonb *get_jsonb(FunctionCallInfo fcinfo, int n);        // null if null
+std::optional<int32> get_int(FunctionCallInfo fcinfo, int n);
+
+// An array argument as values. Null if the argument is null.
+struct Array {
+    Datum *value;
+    bool *null;
+    int64 size;
+};
+std::optional<Array> get_array(FunctionCallInfo fcinfo, int n, Oid element_type);
+
+// ---- rules -----------------------------------------------------------------------------------------------------------
+
+// The name of a queue, task or worker: 1 to 200 characters.
+text *name(const char *argument, text *value, int64 element = 0);
+int16 priority(std::optional<int32> value, int64 element = 0);
+Jsonb *spec(Jsonb *value, int64 element = 0);
+std::optional<TimestampTz> not_before(std::optional<TimestampTz> value, int64 element = 0);
+std::optional<int32> max_attempts(std::optional<int32> value, int64 element = 0);
+int32 max_tasks(std::optional<int32> value);
+std::optional<float4> progress(FunctionCallInfo fcinfo, int n);
+// Microseconds; nothing if null.
+std::optional<int64> timeout(const char *argument, const Interval *value);
+std::optional<int64> retry_after(const Interval *value);
+std::optional<int64> retention(const Interval *value);
+Interval *get_interval(FunctionCallInfo fcinfo, int n); // null if null
+// The error of abort and fail, with its members filled in.
+Jsonb *error(Jsonb *value);
+// on_duplicate: true for 'ignore'.
+bool ignore_duplicate(const text *value);
+
+// Two arrays that go together have one size.
+void same_size(const char *argument, int64 size, const char *other, int64 other_size);
+
+// Values for a message, cut if they are long: a text in quotes, and JSON as it is.
+const char *quote(const text *value);
+const char *show(Jsonb *value);
+
+} // namespace scylla::args

@@ -1,0 +1,49 @@
+// heartbeat, heartbeat_many: extending leases in place (a HOT update: no index knows what changes).
+#include "shmem/pending.h"
+#include "verbs/args.h"
+#include "verbs/batch.h"
+#include "verbs/held.h"
+
+namespace scylla {
+
+namespace {
+
+Claim extend(store::Store &store, const LeaseName &name, std::optional<float4> progress, std::optional<int64> timeout,
+             TimestampTz now) {
+    return change_held(store, name, [&](store::LeaseRow &row) {
+        row.deadline = now + timeout.value_or(row.timeout);
+        row.updated = now;
+        row.progress = progress.value_or(row.progress);
+        if (update_lease(store, row) != store::Taken::ok)
+            return false;
+        shmem::note_time(shmem::Timer::deadline, row.deadline);
+        return true;
+    });
+}
+
+} // namespace
+} // namespace scylla
+
+SCYLLA_FUNCTION(scylla_heartbeat) {
+    using namespace scylla;
+    const LeaseName name{args::name("rn", args::get_text(fcinfo, 0)), args::name("worker", args::get_text(fcinfo, 1)),
+                         args::get_int(fcinfo, 4)};
+    const auto progress = args::progress(fcinfo, 2);
+    const auto timeout = args::timeout("timeout", args::get_interval(fcinfo, 3));
+    store::Store store = open_for_write("scylla.heartbeat()");
+    const Claim claim = extend(store, name, progress, timeout, GetCurrentTimestamp());
+    require_held(name, claim);
+    return return_task(fcinfo, store, task_of(*claim.spec, *claim.lease), Show::no_spec);
+}
+
+SCYLLA_FUNCTION(scylla_heartbeat_many) {
+    using namespace scylla;
+    const Batch batch = get_batch(fcinfo, {.rns = 0, .worker = 1, .results = -1, .attempts = 3});
+    const auto timeout = args::timeout("timeout", args::get_interval(fcinfo, 2));
+    store::Store store = open_for_write("scylla.heartbeat_many()");
+    const TimestampTz now = GetCurrentTimestamp();
+    for (BatchItem *item : in_lock_order(batch))
+        settle(*item, extend(store, item->name, std::nullopt, timeout, now), model::Status::running);
+    close(store);
+    return return_batch(fcinfo, batch);
+}

@@ -1,0 +1,146 @@
+#include "verbs/history.h"
+
+#include "model/bounded_log.h"
+#include "pg/text.h"
+
+namespace scylla {
+
+namespace {
+
+// How the marker of entries left out looks in a history and in a list of errors.
+struct Marker {
+    const char *key;   // the member that tells a marker
+    const char *value; // by this value
+    bool in_args;      // whether "count" is in "args"
+    const char *rest;  // further members
+};
+constexpr Marker k_history_marker{"_typ", "HistoryElided", false, ""};
+constexpr Marker k_errors_marker{"code", "elided", true, ", \"description\": \"errors left out\""};
+
+Jsonb *parse(const char *json) { return DatumGetJsonbP(DirectFunctionCall1(jsonb_in, CStringGetDatum(json))); }
+
+JsonbValue binary(Jsonb *value) {
+    JsonbValue result{};
+    result.type = jbvBinary;
+    result.val.binary.data = &value->root;
+    result.val.binary.len = static_cast<int>(VARSIZE(value) - VARHDRSZ);
+    return result;
+}
+
+JsonbValue *member(JsonbValue *object, const char *key) {
+    if (object == nullptr || object->type != jbvBinary || !JsonContainerIsObject(object->val.binary.data))
+        return nullptr;
+    return getKeyJsonValueFromContainer(object->val.binary.data, key, static_cast<int>(strlen(key)), nullptr);
+}
+
+// The count of the marker in a log that has one, else nothing. Only a log that is as long as it may be can have one.
+std::optional<int64> left_out(Jsonb *log, const Marker &marker) {
+    if (log == nullptr || JB_ROOT_COUNT(log) != model::k_log_max)
+        return std::nullopt;
+    JsonbValue *entry = getIthJsonbValueFromContainer(&log->root, model::k_log_head);
+    const JsonbValue *kind = member(entry, marker.key);
+    if (kind == nullptr || kind->type != jbvString ||
+        std::string_view(kind->val.string.val, static_cast<std::size_t>(kind->val.string.len)) != marker.value)
+        return std::nullopt;
+    const JsonbValue *count = member(marker.in_args ? member(entry, "args") : entry, "count");
+    if (count == nullptr || count->type != jbvNumeric)
+        return std::nullopt;
+    return DatumGetInt64(DirectFunctionCall1(numeric_int8, NumericGetDatum(count->val.numeric)));
+}
+
+Jsonb *make_marker(const Marker &marker, int64 count) {
+    if (marker.in_args)
+        return parse(psprintf("{\"%s\": \"%s\", \"args\": {\"count\": " INT64_FORMAT "}%s}", marker.key, marker.value, count,
+                              marker.rest));
+    return parse(psprintf("{\"%s\": \"%s\", \"count\": " INT64_FORMAT "%s}", marker.key, marker.value, count, marker.rest));
+}
+
+Jsonb *append(Jsonb *log, std::span<Jsonb *const> added, const Marker &marker) {
+    const int size = log == nullptr ? 0 : static_cast<int>(JB_ROOT_COUNT(log));
+    const auto counted = left_out(log, marker);
+    const auto trim = model::trim_log(size, counted.has_value(), static_cast<int>(added.size()));
+
+    JsonbParseState *state = nullptr;
+    pushJsonbValue(&state, WJB_BEGIN_ARRAY, nullptr);
+    for (int i = 0; i < size; i++) {
+        if (trim.trim && i == model::k_log_head) {
+            JsonbValue entry = binary(make_marker(marker, counted.value_or(0) + trim.newly_left_out));
+            pushJsonbValue(&state, WJB_ELEM, &entry);
+            i = trim.tail_from;
+            if (i == size)
+                break;
+        }
+        pushJsonbValue(&state, WJB_ELEM, getIthJsonbValueFromContainer(&log->root, static_cast<uint32>(i)));
+    }
+    for (Jsonb *entry : added) {
+        JsonbValue value = binary(entry);
+        pushJsonbValue(&state, WJB_ELEM, &value);
+    }
+    return JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_ARRAY, nullptr));
+}
+
+Jsonb *make_entry(const char *type, const text *worker, int32 attempt, float4 progress, TimestampTz time) {
+    StringInfoData json;
+    initStringInfo(&json);
+    appendStringInfo(&json, "{\"_typ\": \"%s\", \"worker\": ", type);
+    escape_json(&json, text_to_cstring(worker));
+    char time_text[MAXDATELEN + 1];
+    const int utc = 0;
+    JsonEncodeDateTime(time_text, TimestampTzGetDatum(time), TIMESTAMPTZOID, &utc);
+    const char *progress_text = DatumGetCString(DirectFunctionCall1(float4out, Float4GetDatum(progress)));
+    appendStringInfo(&json, ", \"attempt\": %d, \"progress\": %s, \"time\": \"%s\"}", attempt, progress_text, time_text);
+    return parse(json.data);
+}
+
+const char *type_of(Ending how) {
+    switch (how) {
+    case Ending::timeout:
+        return "TaskTimeout";
+    case Ending::yield:
+        return "TaskYield";
+    case Ending::retry:
+        return "TaskRetry";
+    }
+    return "";
+}
+
+} // namespace
+
+Jsonb *full_history(Jsonb *stored, const text *worker, int32 attempt, std::optional<TimestampTz> leased) {
+    if (!leased)
+        return stored;
+    Jsonb *const entries[] = {make_entry("TaskAssignment", worker, attempt, 0, *leased)};
+    return append(stored, entries, k_history_marker);
+}
+
+store::Carry carry_on(const store::LeaseRow &lease, Ending how, TimestampTz now) {
+    Jsonb *const entries[] = {make_entry("TaskAssignment", lease.owner, lease.carry.attempt, 0, lease.leased),
+                              make_entry(type_of(how), lease.owner, lease.carry.attempt, lease.progress, now)};
+    store::Carry carry = lease.carry;
+    carry.history = append(lease.carry.history, entries, k_history_marker);
+    if (how != Ending::yield)
+        carry.failures++;
+    return carry;
+}
+
+Jsonb *add_error(Jsonb *errors, Jsonb *error) {
+    Jsonb *const entries[] = {error};
+    return append(errors, entries, k_errors_marker);
+}
+
+Jsonb *make_error(const char *code, const char *description) {
+    return parse(psprintf("{\"code\": \"%s\", \"args\": {}, \"description\": \"%s\"}", code, description));
+}
+
+} // namespace scylla
+
+SCYLLA_FUNCTION(scylla_history) {
+    using namespace scylla;
+    Jsonb *stored = PG_ARGISNULL(0) ? nullptr : PG_GETARG_JSONB_P(0);
+    const bool assigned = !PG_ARGISNULL(1) && !PG_ARGISNULL(2) && !PG_ARGISNULL(3);
+    Jsonb *history =
+        assigned ? full_history(stored, PG_GETARG_TEXT_PP(1), PG_GETARG_INT32(2), PG_GETARG_TIMESTAMPTZ(3)) : stored;
+    if (history == nullptr)
+        return DirectFunctionCall1(jsonb_in, CStringGetDatum("[]"));
+    PG_RETURN_JSONB_P(history);
+}

@@ -1,0 +1,23 @@
+// History and errors: jsonb arrays of bounded size (model/bounded_log.h).
+#pragma once
+
+#include "store/rows.h"
+
+namespace scylla {
+
+enum class Ending : std::uint8_t { timeout, yield, retry };
+
+// The stored history with the assignment of the last lease, unless `leased` is null: that one is kept as columns. Null when
+// there is nothing to tell.
+Jsonb *full_history(Jsonb *stored, const text *worker, int32 attempt, std::optional<TimestampTz> leased);
+
+// What the task carries on after its lease has ended and it is to run again: assignment and ending go to the history.
+store::Carry carry_on(const store::LeaseRow &lease, Ending how, TimestampTz now);
+
+// errors || error. error is an object.
+Jsonb *add_error(Jsonb *errors, Jsonb *error);
+
+// {"code", "args": {}, "description"}
+Jsonb *make_error(const char *code, const char *description);
+
+} // namespace scylla

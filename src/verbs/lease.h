@@ -1,0 +1,23 @@
+// Leasing, for the verbs that do it.
+#pragma once
+
+#include "verbs/moves.h"
+
+namespace scylla {
+
+struct LeaseRequest {
+    text *queue;
+    text *worker;
+    int32 max_tasks;
+    std::optional<int64> timeout; // microseconds; nothing: the queue's
+};
+
+struct LeaseArguments {
+    int queue, worker, max_tasks, timeout;
+};
+LeaseRequest get_lease_request(FunctionCallInfo fcinfo, LeaseArguments where);
+
+// Leases up to max_tasks ready tasks of the queue and puts them into rows.
+void lease_tasks(store::Store &store, const LeaseRequest &request, TimestampTz now, Rows &rows);
+
+} // namespace scylla

@@ -1,0 +1,165 @@
+// get_task, list_tasks: looking, with a fresh snapshot; they write nothing and work on a standby.
+#include "pg/error.h"
+#include "pg/memory.h"
+#include "pg/text.h"
+#include "verbs/args.h"
+#include "verbs/task.h"
+
+namespace scylla {
+
+using model::Status;
+using store::Store;
+using store::TableId;
+
+namespace {
+
+struct Filter {
+    std::optional<int32> queue;
+    std::optional<Status> status;
+    const text *worker; // null: any
+    int32 max_tasks;
+};
+
+bool owned(const Filter &filter, const text *owner) {
+    return filter.worker == nullptr || (owner != nullptr && equal(owner, filter.worker));
+}
+
+// The tasks of one table or, without a status, all: newest first.
+void list_newest_first(Store &store, const Filter &filter, Rows &rows) {
+    const Status wanted = filter.status.value_or(Status::ready); // ready stands for any: list_ready() does the ready ones
+    const TableId table = wanted == Status::ready     ? TableId::spec
+                          : wanted == Status::running ? TableId::lease
+                          : wanted == Status::waiting ? TableId::waiting
+                                                      : TableId::outcome;
+    store::Scan scan = scan_by_id(store, table, BackwardScanDirection);
+    const RowMemory memory = begin_row_memory();
+    for (int32 found = 0; found < filter.max_tasks && next(scan); reset(memory)) {
+        std::optional<Task> task;
+        const auto complete = [&](int64 id, int32 queue, const auto &row) {
+            if (filter.queue && *filter.queue != queue)
+                return;
+            if (const auto spec = find_spec(store, id, store::With::spec))
+                task = task_of(*spec, row);
+        };
+        switch (table) {
+        case TableId::lease: {
+            const auto row = lease_row(scan);
+            if (owned(filter, row.owner))
+                complete(row.id, row.queue, row);
+            break;
+        }
+        case TableId::waiting: {
+            const auto row = waiting_row(scan);
+            if (owned(filter, nullptr))
+                complete(row.id, row.queue, row);
+            break;
+        }
+        case TableId::outcome: {
+            const auto row = outcome_row(scan);
+            if (row.status == wanted && owned(filter, row.owner))
+                complete(row.id, row.queue, row);
+            break;
+        }
+        default: {
+            const auto spec = spec_row(scan, store::With::spec);
+            if (!filter.queue || *filter.queue == spec.queue)
+                task = find_task(store, spec);
+            if (task && !owned(filter, task->owner))
+                task.reset();
+        }
+        }
+        if (task) {
+            put_task(rows, store, *task, Show::all);
+            found++;
+        }
+    }
+    end(memory);
+    end(scan);
+}
+
+// A ready task as far as the order of leasing needs it.
+struct Place {
+    int16 priority;
+    int64 id;
+};
+
+extern "C" int compare_places(const void *a, const void *b) {
+    const auto *left = static_cast<const Place *>(a);
+    const auto *right = static_cast<const Place *>(b);
+    if (left->priority != right->priority)
+        return left->priority > right->priority ? -1 : 1;
+    return left->id < right->id ? -1 : left->id > right->id;
+}
+
+// The first places of one queue, appended.
+void collect_places(Store &store, int32 queue, int32 max_tasks, Place **places, std::size_t *count, std::size_t *room) {
+    store::Scan scan = scan_ready(store, queue);
+    for (int32 found = 0; found < max_tasks && next(scan); found++) {
+        const auto row = ready_row(scan);
+        if (*count == *room) {
+            *room *= 2;
+            *places = static_cast<Place *>(repalloc_huge(*places, *room * sizeof(Place)));
+        }
+        (*places)[(*count)++] = {row.priority, row.id};
+    }
+    end(scan);
+}
+
+// In the order of leasing: each queue gives its first tasks, and the best of these are taken.
+void list_ready(Store &store, const Filter &filter, Rows &rows) {
+    if (filter.worker != nullptr)
+        return; // a ready task has no owner
+    std::size_t count = 0;
+    std::size_t room = 128;
+    auto *places = static_cast<Place *>(palloc(room * sizeof(Place)));
+    if (filter.queue)
+        collect_places(store, *filter.queue, filter.max_tasks, &places, &count, &room);
+    else {
+        store::Scan queues = scan_queues(store);
+        while (next(queues))
+            collect_places(store, queue_row(queues).id, filter.max_tasks, &places, &count, &room);
+        end(queues);
+        qsort(places, count, sizeof(Place), compare_places);
+    }
+    for (std::size_t i = 0; i < count && i < static_cast<std::size_t>(filter.max_tasks); i++) {
+        const auto spec = find_spec(store, places[i].id, store::With::spec);
+        const auto ready = spec ? find_ready(store, *spec) : std::nullopt;
+        if (ready)
+            put_task(rows, store, task_of(*spec, *ready), Show::all);
+    }
+}
+
+} // namespace
+} // namespace scylla
+
+SCYLLA_FUNCTION(scylla_get_task) {
+    using namespace scylla;
+    text *rn = args::name("rn", args::get_text(fcinfo, 0));
+    store::Store store = store::open(AccessShareLock);
+    const auto spec = find_spec(store, rn, store::With::spec);
+    if (!spec)
+        error::no_such_task(rn);
+    return return_task(fcinfo, store, require_task(store, *spec), Show::all);
+}
+
+SCYLLA_FUNCTION(scylla_list_tasks) {
+    using namespace scylla;
+    text *queue_name = PG_ARGISNULL(0) ? nullptr : args::name("queue", args::get_text(fcinfo, 0));
+    Filter filter{std::nullopt,
+                  PG_ARGISNULL(1) ? std::nullopt : std::optional(store::status_of(PG_GETARG_DATUM(1))),
+                  PG_ARGISNULL(2) ? nullptr : args::name("worker", args::get_text(fcinfo, 2)),
+                  args::max_tasks(args::get_int(fcinfo, 3))};
+    Rows rows = begin_rows(fcinfo);
+    store::Store store = store::open(AccessShareLock);
+    const auto queue = queue_name == nullptr ? std::nullopt : find_queue(store, queue_name);
+    if (queue)
+        filter.queue = queue->id;
+    if (queue_name == nullptr || queue) {
+        if (filter.status == model::Status::ready)
+            list_ready(store, filter, rows);
+        else
+            list_newest_first(store, filter, rows);
+    }
+    close(store);
+    return 0;
+}

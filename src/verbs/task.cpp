@@ -1,0 +1,149 @@
+#include "verbs/task.h"
+
+#include "pg/error.h"
+#include "verbs/history.h"
+
+namespace scylla {
+
+using model::Status;
+using store::Store;
+
+namespace {
+
+// Columns of scylla.task, 0-based. They are only ever appended, so a row type with more of them gets nulls there.
+enum Column : std::size_t {
+    rn,
+    queue,
+    spec,
+    status,
+    priority,
+    progress,
+    created,
+    updated,
+    owner,
+    deadline,
+    errors,
+    history,
+    result,
+    metrics,
+    args,
+    attempt,
+    failures,
+    max_attempts,
+    not_before,
+    plan,
+    known_columns
+};
+
+Jsonb *empty_array() { return DatumGetJsonbP(DirectFunctionCall1(jsonb_in, CStringGetDatum("[]"))); }
+
+} // namespace
+
+Task task_of(const store::SpecRow &spec_row, const store::ReadyRow &row) {
+    return {spec_row, Status::ready, row.updated, 0, nullptr, {}, {}, {}, row.carry, nullptr, nullptr, row.tid};
+}
+
+Task task_of(const store::SpecRow &spec_row, const store::LeaseRow &row) {
+    return {spec_row,     Status::running, row.updated, row.progress, row.owner, row.deadline,
+            row.leased, {},              row.carry,   nullptr,      nullptr,   row.tid};
+}
+
+Task task_of(const store::SpecRow &spec_row, const store::WaitingRow &row) {
+    return {spec_row, Status::waiting, row.updated, 0, nullptr, {}, {}, row.due, row.carry, nullptr, nullptr, row.tid};
+}
+
+Task task_of(const store::SpecRow &spec_row, const store::OutcomeRow &row) {
+    return {spec_row,     row.status, row.finished, row.progress, row.owner, {},
+            row.leased, {},         row.carry,    row.result,   row.metrics, row.tid};
+}
+
+std::optional<Task> find_task(Store &store, const store::SpecRow &spec_row) {
+    if (const auto lease = find_lease(store, spec_row.id))
+        return task_of(spec_row, *lease);
+    if (const auto ready = find_ready(store, spec_row))
+        return task_of(spec_row, *ready);
+    if (const auto outcome = find_outcome(store, spec_row.id))
+        return task_of(spec_row, *outcome);
+    if (const auto waiting = find_waiting(store, spec_row.id))
+        return task_of(spec_row, *waiting);
+    return std::nullopt;
+}
+
+Task require_task(Store &store, const store::SpecRow &spec_row) {
+    const auto task = find_task(store, spec_row);
+    if (!task)
+        error::no_such_task(spec_row.rn);
+    return *task;
+}
+
+HeapTuple form_task(Store &store, const Task &task, Show show, TupleDesc row_type) {
+    const auto columns = static_cast<std::size_t>(row_type->natts);
+    if (columns < known_columns)
+        elog(ERROR, "the view scylla.task has %zu columns, the library knows %d; use ALTER EXTENSION scylla UPDATE", columns,
+             static_cast<int>(known_columns));
+    auto *value = static_cast<Datum *>(palloc0(columns * sizeof(Datum)));
+    auto *null = static_cast<bool *>(palloc(columns * sizeof(bool)));
+    for (std::size_t i = 0; i < columns; i++)
+        null[i] = true;
+    const auto set = [&](Column column, Datum datum) {
+        value[column] = datum;
+        null[column] = false;
+    };
+    const auto set_pointer = [&](Column column, const void *pointer) {
+        if (pointer != nullptr)
+            set(column, PointerGetDatum(pointer));
+    };
+    const auto set_array = [&](Column column, Jsonb *array) {
+        set_pointer(column, array != nullptr ? array : empty_array());
+    };
+    const auto queue_row = find_queue(store, task.spec.queue);
+
+    set_pointer(rn, task.spec.rn);
+    if (queue_row)
+        set_pointer(queue, queue_row->name);
+    if (show == Show::all) {
+        set_pointer(spec, task.spec.spec);
+        set_array(args, nullptr);
+    }
+    set(status, store::status_datum(task.status));
+    set(priority, Int32GetDatum(task.spec.priority));
+    set(progress, Float4GetDatum(task.progress));
+    set(created, TimestampTzGetDatum(task.spec.created));
+    set(updated, TimestampTzGetDatum(task.updated));
+    set_pointer(owner, task.owner);
+    if (task.deadline)
+        set(deadline, TimestampTzGetDatum(*task.deadline));
+    set_array(errors, task.carry.errors);
+    set_array(history, full_history(task.carry.history, task.owner, task.carry.attempt, task.leased));
+    set_pointer(result, task.result);
+    set_pointer(metrics, task.metrics);
+    set(attempt, Int32GetDatum(task.carry.attempt));
+    set(failures, Int32GetDatum(task.carry.failures));
+    if (task.spec.max_attempts)
+        set(max_attempts, Int32GetDatum(*task.spec.max_attempts));
+    const auto opens = task.due ? task.due : task.spec.not_before;
+    if (opens)
+        set(not_before, TimestampTzGetDatum(*opens));
+    return heap_form_tuple(row_type, value, null);
+}
+
+Datum return_task(FunctionCallInfo fcinfo, Store &store, const Task &task, Show show) {
+    const Oid type = get_func_rettype(fcinfo->flinfo->fn_oid);
+    TupleDesc row_type = lookup_rowtype_tupdesc(type, -1);
+    const HeapTuple tuple = form_task(store, task, show, row_type);
+    ReleaseTupleDesc(row_type);
+    close(store);
+    return HeapTupleGetDatum(tuple);
+}
+
+Rows begin_rows(FunctionCallInfo fcinfo) {
+    InitMaterializedSRF(fcinfo, 0);
+    const auto *info = reinterpret_cast<ReturnSetInfo *>(fcinfo->resultinfo);
+    return {info->setResult, info->setDesc};
+}
+
+void put_task(Rows &rows, Store &store, const Task &task, Show show) {
+    tuplestore_puttuple(rows.store, form_task(store, task, show, rows.type));
+}
+
+} // namespace scylla

@@ -123,7 +123,7 @@ suite_tap() {
   for file in "${files[@]}"; do copies+=("$work/tap/t/${file##*/}"); done
   chown -R "$server_user" "$work/tap"
   PATH=$bin:$PATH PG_REGRESS=$(regress_program pg_regress) TESTDIR=$work/tap TESTDATADIR=$work/tap/tmp_check \
-    TESTLOGDIR=$work/tap/log TMPDIR=$socket_dir HOME=$work/tap PG_TEST_TIMEOUT_DEFAULT=${PG_TEST_TIMEOUT_DEFAULT:-120} \
+    TESTLOGDIR=$work/tap/tmp_check/log TMPDIR=$socket_dir HOME=$work/tap PG_TEST_TIMEOUT_DEFAULT=${PG_TEST_TIMEOUT_DEFAULT:-120} \
     PERL5LIB=$("$pg_config" --pkglibdir)/pgxs/src/test/perl \
     harness tap "${as_server[@]}" perl -- "${copies[@]}"
   ((suite_failed == 0)) || show_regress_logs

@@ -47,11 +47,11 @@ inline int my_proc_number() {
 }
 
 // 16 replaced the ACL functions of each kind of object (commit c727f511bd7).
-inline bool owns_database_object(Oid relation, Oid role) {
+inline bool owns_database(Oid database, Oid role) {
 #if PG_VERSION_NUM >= 160000
-    return object_ownercheck(RelationRelationId, relation, role);
+    return object_ownercheck(DatabaseRelationId, database, role);
 #else
-    return pg_class_ownercheck(relation, role);
+    return pg_database_ownercheck(database, role);
 #endif
 }
 

@@ -1,5 +1,7 @@
 #include "shmem/pending.h"
 
+#include "shmem/timers.h"
+
 namespace scylla::shmem {
 
 namespace {
@@ -7,21 +9,11 @@ namespace {
 struct Pending {
     bool any;
     bool extension;
-    std::array<TimestampTz, k_timers> time; // 0 is a time; `any_time` says whether it counts
+    bool databases;
     std::array<bool, k_timers> any_time;
+    std::array<TimestampTz, k_timers> time; // counts if any_time says so
 };
 constinit Pending pending{};
-
-// Lowers a monitor's time; true if it was later.
-bool lower(pg_atomic_uint64 *wake_at, TimestampTz when) noexcept {
-    // Times before 2000 are negative; nobody needs them exactly.
-    const uint64 wanted = when < 0 ? 0 : static_cast<uint64>(when);
-    uint64 present = pg_atomic_read_u64(wake_at);
-    while (wanted < present)
-        if (pg_atomic_compare_exchange_u64(wake_at, &present, wanted))
-            return true;
-    return false;
-}
 
 void tell_monitor() noexcept {
     for (int i = 0; i < shared->slots; i++) {
@@ -30,7 +22,7 @@ void tell_monitor() noexcept {
             continue;
         bool earlier = false;
         for (std::size_t t = 0; t < k_timers; t++)
-            if (pending.any_time[t] && lower(&slot.wake[t], pending.time[t]))
+            if (pending.any_time[t] && lower(slot, static_cast<Timer>(t), pending.time[t]))
                 earlier = true;
         if (earlier)
             wake(pg_atomic_read_u32(&slot.proc));
@@ -38,7 +30,7 @@ void tell_monitor() noexcept {
     }
 }
 
-void tell_launcher() noexcept {
+void announce_extension() noexcept {
     LWLockAcquire(shared->lock, LW_EXCLUSIVE);
     if (shared->announced_count < k_max_marked)
         shared->announced[shared->announced_count++] = MyDatabaseId;
@@ -54,7 +46,11 @@ extern "C" void at_end_of_transaction(XactEvent event, void *) {
         return;
     if (event == XACT_EVENT_COMMIT) {
         if (pending.extension)
-            tell_launcher();
+            announce_extension();
+        if (pending.databases) {
+            pg_atomic_write_u32(&shared->rescan, 1);
+            wake_launcher();
+        }
         tell_monitor();
     }
     if (event == XACT_EVENT_COMMIT || event == XACT_EVENT_ABORT || event == XACT_EVENT_PREPARE)
@@ -79,6 +75,13 @@ void note_extension() {
     if (shared == nullptr)
         return;
     pending.extension = true;
+    pending.any = true;
+}
+
+void note_databases() {
+    if (shared == nullptr)
+        return;
+    pending.databases = true;
     pending.any = true;
 }
 

@@ -11,7 +11,8 @@ namespace scylla::shmem {
 
 void note_ready(int32 queue, int16 priority, int64 id);
 void note_time(Timer timer, TimestampTz when);
-void note_extension();
+void note_extension(); // this database has got the extension
+void note_databases(); // databases have been made, dropped or changed
 
 // Registers the callback; once per process.
 void install_callback();

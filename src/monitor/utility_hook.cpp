@@ -1,6 +1,6 @@
 // Keeps monitors out of the way of commands that need a database to have no connections: DROP DATABASE, ALTER DATABASE …
-// RENAME and SET TABLESPACE, CREATE DATABASE … TEMPLATE. The monitor of that database is stopped first and comes back after
-// the command if the database is still there. The launcher learns of new databases here.
+// RENAME and SET TABLESPACE, CREATE DATABASE … TEMPLATE. The monitor of that database is stopped first and comes back at the
+// end of the transaction if the database is still there. The launcher learns of new databases here.
 #include "monitor/monitor.h"
 #include "shmem/pending.h"
 
@@ -82,17 +82,6 @@ void block(Oid database) {
     ConditionVariableCancelSleep();
 }
 
-void unblock(Oid database) {
-    LWLockAcquire(shared->lock, LW_EXCLUSIVE);
-    int kept = 0;
-    for (int i = 0; i < shared->blocked_count; i++)
-        if (shared->blocked[i].database != database || shared->blocked[i].pid != MyProcPid)
-            shared->blocked[kept++] = shared->blocked[i];
-    shared->blocked_count = kept;
-    LWLockRelease(shared->lock);
-    shmem::wake_launcher();
-}
-
 extern "C" void on_utility(PlannedStmt *statement, const char *query, bool read_only_tree, ProcessUtilityContext context,
                            ParamListInfo params, QueryEnvironment *environment, DestReceiver *receiver,
                            QueryCompletion *completion) {
@@ -105,19 +94,10 @@ extern "C" void on_utility(PlannedStmt *statement, const char *query, bool read_
     const Oid found = name == nullptr ? InvalidOid : get_database_oid(name, true);
     // Whoever does not own the database will be refused by the command: no reason to stop a monitor.
     const Oid database = OidIsValid(found) && compat::owns_database(found, GetUserId()) ? found : InvalidOid;
-    PG_TRY();
-    {
-        if (OidIsValid(database))
-            block(database);
-        next(statement, query, read_only_tree, context, params, environment, receiver, completion);
-    }
-    PG_FINALLY();
-    {
-        if (OidIsValid(database))
-            unblock(database); // if the command failed the monitor comes back now
-    }
-    PG_END_TRY();
-    shmem::note_databases(); // if it succeeded, the launcher looks after the commit
+    shmem::note_databases(); // at its end the transaction gives the database back, and the launcher looks
+    if (OidIsValid(database))
+        block(database);
+    next(statement, query, read_only_tree, context, params, environment, receiver, completion);
 }
 
 } // namespace

@@ -40,6 +40,18 @@ void announce_extension() noexcept {
     wake_launcher();
 }
 
+void give_back_databases() noexcept {
+    pg_atomic_write_u32(&shared->rescan, 1); // before the launcher can see that they are free: they may be gone
+    LWLockAcquire(shared->lock, LW_EXCLUSIVE);
+    int kept = 0;
+    for (int i = 0; i < shared->blocked_count; i++)
+        if (shared->blocked[i].pid != MyProcPid)
+            shared->blocked[kept++] = shared->blocked[i];
+    shared->blocked_count = kept;
+    LWLockRelease(shared->lock);
+    wake_launcher();
+}
+
 // Must not fail: the transaction is committed. It allocates nothing and reads no catalog.
 extern "C" void at_end_of_transaction(XactEvent event, void *) {
     if (!pending.any)
@@ -47,14 +59,13 @@ extern "C" void at_end_of_transaction(XactEvent event, void *) {
     if (event == XACT_EVENT_COMMIT) {
         if (pending.extension)
             announce_extension();
-        if (pending.databases) {
-            pg_atomic_write_u32(&shared->rescan, 1);
-            wake_launcher();
-        }
         tell_monitor();
     }
-    if (event == XACT_EVENT_COMMIT || event == XACT_EVENT_ABORT || event == XACT_EVENT_PREPARE)
+    if (event == XACT_EVENT_COMMIT || event == XACT_EVENT_ABORT || event == XACT_EVENT_PREPARE) {
+        if (pending.databases)
+            give_back_databases();
         pending = Pending{};
+    }
 }
 
 } // namespace

@@ -11,8 +11,11 @@ namespace scylla::shmem {
 
 void note_ready(int32 queue, int16 priority, int64 id);
 void note_time(Timer timer, TimestampTz when);
-void note_extension(); // this database has got the extension
-void note_databases(); // databases have been made, dropped or changed
+// This database has got the extension.
+void note_extension();
+// Databases are made, dropped or changed. When the transaction ends, committed or not, those that this backend holds back
+// from monitors (Shared::blocked) are given back and the launcher looks.
+void note_databases();
 
 // Registers the callback; once per process.
 void install_callback();

@@ -35,16 +35,19 @@ $harness->callback(
 	});
 $harness->runtests(map { [ $_, basename($_) ] } @files);
 
-# The harness hides the comments of a test that failed; they say why.
+# The harness hides the comments of a test that failed; they say why. The whole is in the dump.
 for my $file (@bad)
 {
 	open my $tap, '<', "$dump/$file" or next;
-	my $show = 0;
+	my ($show, $lines) = (0, 0);
 	print "--- $file\n";
 	while (<$tap>)
 	{
 		$show = /^\s*not ok/ if /^\s*(not )?ok\b/;
-		print "    $_" if $show || /^Bail out/ || (eof && !/^\s*(ok|\d+\.\.)/);
+		next unless $show || /^Bail out/ || (eof && !/^\s*(ok|\d+\.\.)/);
+		last if ++$lines > 100;
+		s/^(.{400}).+/$1 .../;
+		print "    $_";
 	}
 }
 

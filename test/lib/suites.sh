@@ -102,14 +102,15 @@ suite_pgtap() {
   cluster_stop pgtap
 }
 
-# The twin: random sequences of operations through the verbs and through readable SQL, compared.
+# The twin: random sequences of operations through the verbs and through readable SQL, compared. The monitor would act
+# between two of them.
 suite_model() {
   local program=$checkout/test/model/run
   if [[ ! -x $program ]]; then
     say "no test/model/run: 0 tests"
     return
   fi
-  start_test_cluster model
+  start_test_cluster model "scylla.monitor = off"
   "$bin/psql" -XqAt -c 'create database model'
   PGDATABASE=model PATH=$bin:$PATH harness model env -- "$program"
   cluster_stop model

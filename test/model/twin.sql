@@ -82,15 +82,16 @@ create function twin.shown(t twin.task) returns twin.task_row language sql as $$
 $$;
 
 -- A worker that reports about a task gets it back without what it has already, and what may be large.
-create function twin.shown_to_owner(t twin.task) returns twin.task_row language sql as $$
-    select (s.shown).rn, (s.shown).queue, null::jsonb, (s.shown).status, (s.shown).priority, (s.shown).progress,
-           (s.shown).created, (s.shown).updated, (s.shown).owner, (s.shown).deadline, (s.shown).errors,
-           (s.shown).history, (s.shown).result, (s.shown).metrics, null::jsonb, (s.shown).attempt, (s.shown).failures,
-           (s.shown).max_attempts, (s.shown).not_before, (s.shown).plan
-    from (select twin.shown(t)) s;
-$$;
+create function twin.shown_to_owner(t twin.task) returns twin.task_row language plpgsql as $$
+declare
+    shown twin.task_row := twin.shown(t);
+begin
+    shown.spec := null;
+    shown.args := null;
+    return shown;
+end $$;
 
-create view twin.tasks as select (twin.shown(t)).* from twin.task t;
+create view twin.tasks as select s.* from twin.task t, twin.shown(t) s;
 
 -- ---------------------------------------------------------------------------------------------------------------------
 -- Refusals
@@ -166,6 +167,15 @@ begin
     perform twin.check_argument('attempts', attempt is not null, 'No element may be null.') from unnest(attempts) attempt;
     perform twin.check_argument('results', results is null or cardinality(results) = cardinality(rns),
                                 'It must have as many elements as rns.');
+end $$;
+
+-- The elements of a batch. A name counts once, where it comes first.
+create function twin.batch(rns text[], attempts int[] default null, results jsonb[] default null)
+    returns table (rn text, attempt int, result jsonb, place bigint, first boolean) language plpgsql as $$
+begin
+    return query
+        select w.*, row_number() over (partition by w.rn order by w.place) = 1
+        from rows from (unnest(rns), unnest(attempts), unnest(results)) with ordinality w (rn, attempt, result, place);
 end $$;
 
 -- A given length of time as so many seconds: again a month is 30 days and a day 24 hours, so that no lease depends on
@@ -412,14 +422,13 @@ create function twin.new_name() returns text language sql as $$
                52, 1), 53, 1), 'hex')::uuid::text;
 $$;
 
--- The one way in. Gives back the task, and whether it is new.
+-- The one way in, once there is a queue. Gives back the task, and whether it is new.
 create function twin.admit(r twin.request, on_duplicate text, out t twin.task, out inserted boolean)
     language plpgsql as $$
 declare
     moment timestamptz := clock_timestamp();
     waits boolean := coalesce(r.not_before > moment, false);
 begin
-    perform twin.need_queue(r.queue);
     select * into t from twin.task where task.rn = r.rn;
     inserted := t.id is null;
     if inserted then
@@ -449,6 +458,7 @@ begin
     perform twin.check_supported('key', key is null);
     perform twin.check_duplicate_rule(on_duplicate);
     perform twin.check_request(request);
+    perform twin.need_queue(queue);
     return (select twin.shown(a.t) from twin.admit(request, on_duplicate) a);
 end $$;
 
@@ -501,7 +511,7 @@ begin
     return request;
 end $$;
 
--- The whole array is read before the first task is written.
+-- The whole array is read, and has its queues, before the first task is written.
 create function twin.submit_many(tasks jsonb, on_duplicate text default 'ignore')
     returns table (rn text, inserted boolean) language plpgsql as $$
 declare
@@ -513,6 +523,7 @@ begin
     select coalesce(array_agg(twin.request_in(e) order by n), '{}') into requests
     from jsonb_array_elements(tasks) with ordinality _(e, n);
 
+    perform twin.need_queue(r.queue) from unnest(requests) r;
     foreach request in array requests loop
         return query select (a.t).rn, a.inserted from twin.admit(request, on_duplicate) a;
     end loop;
@@ -521,8 +532,6 @@ end $$;
 -- For speed there, for nothing but convenience here. Every rn must be new.
 create function twin.submit_bulk(queue text, specs jsonb[], rns text[] default null, priority int default 0)
     returns bigint language plpgsql as $$
-declare
-    request twin.request;
 begin
     perform twin.check_name('queue', queue);
     perform twin.check_argument('specs', specs is not null, 'It must be an array.');
@@ -535,8 +544,8 @@ begin
     end loop;
 
     for n in 1 .. cardinality(specs) loop
-        request := (queue, specs[n], priority, rns[n], null, null);
-        perform twin.admit(request, 'error');
+        perform twin.need_queue(queue);
+        perform twin.admit((queue, specs[n], priority, rns[n], null, null), 'error');
     end loop;
     return cardinality(specs);
 end $$;
@@ -598,7 +607,6 @@ begin
 end $$;
 
 -- For a worker that holds many tasks: one row per name in the order given, and a lost lease is an answer, not an error.
--- A name counts once: its repetitions are answered with false.
 create function twin.heartbeat_many(rns text[], worker text, timeout interval default null, attempts int[] default null)
     returns table (rn text, held boolean, status twin.task_status) language plpgsql as $$
 declare
@@ -608,9 +616,7 @@ begin
     perform twin.check_batch(rns, attempts);
     perform twin.check_name('worker', worker);
     perform twin.check_timeout('timeout', timeout);
-    for wanted in
-        select w.rn, w.attempt, row_number() over (partition by w.rn order by n) = 1 as first
-        from rows from (unnest(rns), unnest(attempts)) with ordinality w (rn, attempt, n) order by n
+    for wanted in select * from twin.batch(rns, attempts) order by place
     loop
         select * into t from twin.task u where u.rn = wanted.rn;
         held := wanted.first and twin.holds(t, worker, wanted.attempt);
@@ -636,7 +642,7 @@ begin
     return twin.shown_to_owner(twin.completed(twin.held(rn, worker, attempt), result, metrics));
 end $$;
 
--- As heartbeat_many: an answer per name, and no error for a lost lease. A repetition finds the task completed.
+-- As heartbeat_many: an answer per name, and no error for a lost lease.
 create function twin.complete_many(rns text[], worker text, results jsonb[] default null, attempts int[] default null)
     returns table (rn text, completed boolean, status twin.task_status) language plpgsql as $$
 declare
@@ -645,11 +651,10 @@ declare
 begin
     perform twin.check_batch(rns, attempts, results);
     perform twin.check_name('worker', worker);
-    for wanted in
-        select w.* from rows from (unnest(rns), unnest(results), unnest(attempts)) w (rn, result, attempt)
+    for wanted in select * from twin.batch(rns, attempts, results) order by place
     loop
         select * into t from twin.task u where u.rn = wanted.rn;
-        completed := twin.holds(t, worker, wanted.attempt);
+        completed := wanted.first and twin.holds(t, worker, wanted.attempt);
         if completed then
             t := twin.completed(t, wanted.result, null);
         end if;
@@ -659,8 +664,8 @@ begin
     end loop;
 end $$;
 
--- A worker's loop in one call. Here a lost lease is an error, and then nothing is done. A name counts once here too; they
--- are taken in the order of their bytes, so that two calls never wait for each other.
+-- A worker's loop in one call. Here a lost lease is an error, and then nothing is done. The names are taken in
+-- the order of their bytes, so that two calls never wait for each other.
 create function twin.complete_and_lease(rns text[], worker text, queue text, max_tasks int default 1,
                                         timeout interval default null, results jsonb[] default null,
                                         attempts int[] default null)
@@ -672,9 +677,7 @@ begin
     perform twin.check_count(max_tasks);
     perform twin.check_timeout('timeout', timeout);
     perform twin.completed(twin.held(w.rn, worker, w.attempt), w.result, null)
-    from (select distinct on (rn collate "C") *
-          from rows from (unnest(rns), unnest(results), unnest(attempts)) with ordinality w (rn, result, attempt, n)
-          order by rn collate "C", n) w;
+    from (select * from twin.batch(rns, attempts, results) where first order by rn collate "C") w;
     return query select * from twin.lease(queue, worker, max_tasks, timeout);
 end $$;
 
@@ -766,7 +769,7 @@ begin
     end if;
     perform twin.check_count(max_tasks);
     return query
-        select (twin.shown(t)).* from twin.task t
+        select s.* from twin.task t, twin.shown(t) s
         where (list_tasks.queue is null or t.queue = list_tasks.queue)
           and (list_tasks.status is null or t.status = list_tasks.status)
           and (worker is null or t.owner = worker)

@@ -1,11 +1,12 @@
 # shellcheck shell=bash
-# The suites of test/run. Each is a function suite_<name> that calls `count PASSED FAILED` once for what it ran.
+# The suites of test/run. Each is a function suite_<name> that calls `count PASSED FAILED` for what it ran.
 
 total_passed=0
 total_failed=0
 
 count() { # PASSED FAILED
-  suite_passed=$1 suite_failed=$2
+  suite_passed=$((suite_passed + $1))
+  suite_failed=$((suite_failed + $2))
   total_passed=$((total_passed + $1))
   total_failed=$((total_failed + $2))
 }
@@ -91,15 +92,28 @@ regress_program() { # NAME
   find "$("$pg_config" --pkglibdir)/pgxs/src/test" -type f -name "$1"
 }
 
-# A database with pgTAP and the extension; each file says what it does in a transaction of its own or cleans up.
+# A database with pgTAP and the extension; each file rolls back or cleans up what it did. Twice: the functions must work in
+# a server that does not preload the library, too. A file that needs the monitor or wake-ups says "-- preloaded only".
 suite_pgtap() {
   find_tests pgtap sql || return 0
   start_test_cluster pgtap
-  PGDATABASE=postgres "$bin/psql" -XqAt -v ON_ERROR_STOP=1 -c 'create database pgtap'
+  pgtap_files pgtap
+  cluster_stop pgtap
+
+  mapfile -d '' -t files < <(grep -LZ '^-- preloaded only' -- "${files[@]}")
+  ((${#files[@]})) || return 0
+  say "again, without shared_preload_libraries"
+  start_test_cluster pgtap-unloaded "shared_preload_libraries = ''"
+  pgtap_files pgtap-unloaded
+  cluster_stop pgtap-unloaded
+}
+
+pgtap_files() { # FOLDER
+  mkdir -p "$work/$1"
+  "$bin/psql" -XqAt -d postgres -c 'create database pgtap'
   export PGDATABASE=pgtap
   "$bin/psql" -XqAt -v ON_ERROR_STOP=1 -c 'create extension pgtap; create extension scylla'
-  harness pgtap "$bin/psql" -XqAt -P pager=off -v ON_ERROR_ROLLBACK=1 -v ON_ERROR_STOP=1 -f -- "${files[@]}"
-  cluster_stop pgtap
+  harness "$1" "$bin/psql" -XqAt -P pager=off -v ON_ERROR_ROLLBACK=1 -v ON_ERROR_STOP=1 -f -- "${files[@]}"
 }
 
 # The twin: random sequences of operations through the verbs and through readable SQL, compared. The monitor would act

@@ -444,7 +444,7 @@ create function driver.some_error() returns text language sql as $$
     select driver.literal(driver.pick_mostly(
         array['{"code": "E1"}', '{"code": "E2", "args": {"n": 1}}', '{"code": "E3", "description": "why", "more": [1]}',
               '{"code": "timeout", "description": "mine"}', '{"code": "elided"}', '{"code": "elided", "args": {"count": 7}}',
-              '{"code": "E4", "args": [null]}'],
+              '{"code": "elided", "args": {"count": 1e300}}', '{"code": "E4", "args": [null]}'],
         array['{}', '{"code": ""}', '{"code": null}', '{"code": 4}', '{"code": "E5", "description": 5}', '[]',
               '["code"]', '"code"', 'null', null]), 'jsonb');
 $$;
@@ -481,11 +481,10 @@ declare
     bad boolean := driver.chance(0.05);     -- something that refuses the whole batch
 begin
     for i in 1 .. driver.below(6) loop
-        name := case case when good then 4 else driver.below(7) end
+        name := case case when good then 3 else driver.below(6) end
             when 0 then driver.some_task('ready')
             when 1 then driver.pick('t1', 't2', 'unknown')
             when 2 then names[1]
-            when 3 then names[1]
             else (select t.rn from twin.task t where t.owner = worker and t.status = 'running'
                   order by t.id offset driver.below(6) limit 1) end;
         if name is null then
@@ -496,6 +495,12 @@ begin
                                 - case when good then 0 else driver.chance(0.3)::int end;
         results := results || driver.some_json();
     end loop;
+    if not good and names <> '{}' and driver.chance(0.3) then
+        -- A repetition that would succeed where the first one did not.
+        names := names[1] || names;
+        attempts := attempts[1] - 1 || attempts;
+        results := driver.some_json() || results;
+    end if;
     if bad then
         case driver.below(6)
         when 0 then names := null;
@@ -508,7 +513,7 @@ begin
     end if;
     return driver.argument('rns', driver.literal(names::text, 'text[]'))
         || driver.argument('worker', driver.literal(worker))
-        || driver.optional(0.4, 'attempts', driver.literal(attempts::text, 'int[]'))
+        || driver.optional(0.6, 'attempts', driver.literal(attempts::text, 'int[]'))
         || case when with_results
                 then driver.optional(0.5, 'results', format('array[%s]::jsonb[]', array_to_string(results, ', ')))
                 else '{}' end;

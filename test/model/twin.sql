@@ -204,13 +204,18 @@ create function twin.errors_marker(left_out bigint) returns jsonb language sql a
                               'description', left_out || ' errors are left out here');
 $$;
 
--- How many entries the eleventh one of a full list stands for: a marker for all that it counts, any other for itself.
-create function twin.stands_for(entry jsonb) returns bigint language sql as $$
-    select case when entry ->> '_typ' = 'HistoryElided' then (entry -> 'count')::bigint
-                when entry ->> 'code' = 'elided' and jsonb_typeof(entry -> 'args' -> 'count') = 'number'
-                then (entry -> 'args' -> 'count')::bigint
-                else 1 end;
-$$;
+-- How many entries the eleventh one of a full list stands for: a marker for all that it counts, any other for itself. An
+-- error that only looks like a marker is a worker's own: its count may be anything.
+create function twin.stands_for(entry jsonb) returns bigint language plpgsql as $$
+declare
+    n jsonb := case when entry ->> '_typ' = 'HistoryElided' then entry -> 'count'
+                    when entry ->> 'code' = 'elided' then entry -> 'args' -> 'count' end;
+begin
+    if jsonb_typeof(n) = 'number' and n between '2' and '1000000000000' and n::numeric = trunc(n::numeric) then
+        return n;
+    end if;
+    return 1;
+end $$;
 
 create function twin.appended(entries jsonb, entry jsonb, marker regproc) returns jsonb language plpgsql as $$
 declare
@@ -306,12 +311,12 @@ begin
 end $$;
 
 -- Without a timeout the lease is extended by what it was given when it was taken: one long heartbeat does not make all
--- later ones long. Progress may fall.
+-- later ones long. Progress may fall, and what is too small for a real is 0.
 create function twin.extended(t twin.task, timeout interval, progress float8) returns twin.task language plpgsql as $$
 begin
     t.updated := clock_timestamp();
     t.deadline := t.updated + coalesce(twin.length(timeout), t.timeout);
-    t.progress := coalesce(progress, t.progress);
+    t.progress := coalesce(case when progress < 1e-45 then 0 else progress end, t.progress);
     return twin.stored(t);
 end $$;
 
@@ -532,20 +537,23 @@ end $$;
 -- For speed there, for nothing but convenience here. Every rn must be new.
 create function twin.submit_bulk(queue text, specs jsonb[], rns text[] default null, priority int default 0)
     returns bigint language plpgsql as $$
+declare
+    request twin.request;
 begin
     perform twin.check_name('queue', queue);
     perform twin.check_argument('specs', specs is not null, 'It must be an array.');
+    perform twin.check_argument('priority', priority between 0 and 127, 'It must be 0 to 127.');
     perform twin.check_argument('rns', rns is null or cardinality(rns) = cardinality(specs),
                                 'It must have as many elements as specs.');
-    perform twin.check_argument('rns', rns is null or array_position(rns, null) is null, 'No element may be null.');
-    perform twin.check_argument('priority', priority between 0 and 127, 'It must be 0 to 127.');
-    for n in 1 .. cardinality(specs) loop
-        perform twin.check_request((queue, specs[n], priority, rns[n], null, null));
-    end loop;
+    perform twin.check_name('rns', rn) from unnest(rns) rn;
+    perform twin.check_argument('specs', spec <> 'null', 'No element may be null.') from unnest(specs) spec;
 
-    for n in 1 .. cardinality(specs) loop
+    for request in
+        select queue, spec, priority, rn, null::timestamptz, null::int
+        from rows from (unnest(specs), unnest(rns)) with ordinality _(spec, rn, place) order by place
+    loop
         perform twin.need_queue(queue);
-        perform twin.admit((queue, specs[n], priority, rns[n], null, null), 'error');
+        perform twin.admit(request, 'error');
     end loop;
     return cardinality(specs);
 end $$;

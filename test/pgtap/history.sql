@@ -1,0 +1,138 @@
+-- history and errors: what they hold, and that they stay bounded.
+begin;
+\ir include/helpers.psql
+select * from no_plan();
+
+-- ---- the entries -----------------------------------------------------------------------------------------------------
+
+-- A life with everything in it; the workers are named after what becomes of their leases.
+do $$ begin
+    perform scylla.submit('q', '{}', rn => 'life');
+    perform scylla.lease_task('life', 'yields');
+    perform scylla.heartbeat('life', 'yields', 0.25);
+    perform scylla.yield('life', 'yields');
+    perform scylla.lease_task('life', 'fails');
+    perform scylla.heartbeat('life', 'fails', 0.5);
+    perform scylla.fail('life', 'fails', '{"code": "x"}', '0');
+    perform scylla.lease_task('life', 'dies');
+    perform scylla.heartbeat('life', 'dies', 0.1);
+    perform expire('life');
+    perform scylla.reset_expired();
+    perform scylla.lease_task('life', 'does "it"');
+    perform scylla.complete('life', 'does "it"');
+end $$;
+select results_eq(
+    $$select e - 'time' from scylla.get_task('life') t, jsonb_array_elements(t.history) with ordinality _ (e, n) order by n$$,
+    $$values ('{"_typ": "TaskAssignment", "worker": "yields",    "attempt": 1, "progress": 0}'::jsonb),
+             ('{"_typ": "TaskYield",      "worker": "yields",    "attempt": 1, "progress": 0.25}'),
+             ('{"_typ": "TaskAssignment", "worker": "fails",     "attempt": 2, "progress": 0}'),
+             ('{"_typ": "TaskRetry",      "worker": "fails",     "attempt": 2, "progress": 0.5}'),
+             ('{"_typ": "TaskAssignment", "worker": "dies",      "attempt": 3, "progress": 0}'),
+             ('{"_typ": "TaskTimeout",    "worker": "dies",      "attempt": 3, "progress": 0.1}'),
+             ('{"_typ": "TaskAssignment", "worker": "does \"it\"", "attempt": 4, "progress": 0}')$$,
+    'the life of a task, oldest first');
+select is_empty($$
+    select * from (select (e ->> 'time')::timestamptz as time, lag((e ->> 'time')::timestamptz) over (order by n) as before, e ->> 'time' as written
+                   from scylla.get_task('life') t, jsonb_array_elements(t.history) with ordinality _ (e, n)) x
+    where time < before or time not between now() and clock_timestamp() or written !~ '^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?\+00:00$'$$,
+    'the times rise, and are written in UTC');
+select is(history, (seen('life') -> 'history'), 'get_task and the view agree') from scylla.get_task('life');
+
+set local timezone = 'America/St_Johns';
+set local datestyle = 'SQL, DMY';
+select is(history, saved, 'history does not depend on the session''s way of writing times')
+from scylla.get_task('life'), (select seen('life') -> 'history') s (saved);
+do $$ begin perform given('settings', 'running'); perform scylla.heartbeat('settings', 'w', 0.123456); perform scylla.yield('settings', 'w'); end $$;
+select is(last_entry(history) ->> 'time', in_history(updated), 'nor do new entries') from scylla.get_task('settings');
+set local datestyle = 'ISO';
+set local timezone = 'UTC';
+
+-- ---- the bound on history --------------------------------------------------------------------------------------------
+
+-- Of a history as long as it may be: the first 10, how many were left out, the latest 39.
+create function bounded(entries jsonb[]) returns jsonb language sql as $$
+    select case when cardinality(entries) <= 50 then to_jsonb(entries)
+                else to_jsonb(entries[:10]) || jsonb_build_object('_typ', 'HistoryElided', 'count', cardinality(entries) - 49)
+                     || to_jsonb(entries[cardinality(entries) - 38:]) end;
+$$;
+
+-- Lets a task time out n times and collects, before each lease and during it, how its history differs from what it should be.
+create function wrong_histories(n int) returns setof text language plpgsql as $$
+declare
+    entries jsonb[] := '{}';
+    history jsonb;
+begin
+    perform scylla.submit('q', '{}', rn => 'long');
+    for i in 1 .. n loop
+        history := (scylla.lease_task('long', 'w' || i)).history;
+        entries := entries || last_entry(history);
+        if history is distinct from bounded(entries) or last_entry(history) ->> 'worker' <> 'w' || i then
+            return next format('leased %s times: %s instead of %s', i, history, bounded(entries));
+        end if;
+        if seen('long') -> 'history' is distinct from history then
+            return next format('leased %s times: the view has %s instead of %s', i, seen('long') -> 'history', history);
+        end if;
+        perform expire('long');
+        perform scylla.reset_expired();
+        history := (scylla.get_task('long')).history;
+        entries := entries || last_entry(history);
+        if history is distinct from bounded(entries) or last_entry(history) ->> '_typ' <> 'TaskTimeout' then
+            return next format('timed out %s times: %s instead of %s', i, history, bounded(entries));
+        end if;
+        if seen('long') -> 'history' is distinct from history then
+            return next format('timed out %s times: the view has %s instead of %s', i, seen('long') -> 'history', history);
+        end if;
+    end loop;
+end $$;
+select is_empty('select * from wrong_histories(200)', 'two hundred time-outs: at every step the first 10, a count and the latest 39');
+select is(jsonb_array_length(history), 50, 'never more than 50 entries') from scylla.get_task('long');
+select is(history -> 10, '{"_typ": "HistoryElided", "count": 351}', 'the eleventh counts those left out') from scylla.get_task('long');
+select is(to_jsonb(t.failures) || to_jsonb(t.attempt), '[200, 200]', 'the counters know them all') from scylla.get_task('long') t;
+do $$ begin perform scylla.lease_task('long', 'last'); perform scylla.complete('long', 'last'); end $$;
+select is(jsonb_array_length(history) || ' ' || (history -> 10 ->> 'count') || ' ' || (last_entry(history) ->> 'worker'), '50 352 last',
+          'also when it has ended') from scylla.get_task('long');
+select is(seen('long') -> 'history', history, 'and in the view') from scylla.get_task('long');
+select cmp_ok((select max(pg_column_size(o.*)) from scylla.task_outcome o), '<', 2000, 'so the row is small');
+
+-- ---- the bound on errors ---------------------------------------------------------------------------------------------
+
+create function fail_often(rn text, errors jsonb[]) returns scylla.task language plpgsql as $$
+declare
+    error jsonb;
+begin
+    perform scylla.submit('q', '{}', rn => rn);
+    foreach error in array errors loop
+        perform scylla.lease_task(rn, 'w');
+        perform scylla.fail(rn, 'w', error, '0');
+    end loop;
+    return scylla.get_task(rn);
+end $$;
+create temp table failing as
+select * from fail_often('failing', (select array_agg(jsonb_build_object('code', 'e' || n) order by n) from generate_series(1, 200) n));
+select is(jsonb_array_length(errors), 50, 'never more than 50 errors') from failing;
+select is(jsonb_path_query_array(errors, '$[0 to 9].code'), (select jsonb_agg('e' || n order by n) from generate_series(1, 10) n), 'the first ten') from failing;
+select is(jsonb_path_query_array(errors, '$[11 to last].code'), (select jsonb_agg('e' || n order by n) from generate_series(162, 200) n), 'and the latest 39')
+from failing;
+select is((errors -> 10) - 'description', '{"code": "elided", "args": {"count": 151}}', 'between them the number of those left out') from failing;
+select is(jsonb_typeof(errors -> 10 -> 'description'), 'string', 'which looks like any error') from failing;
+select is(jsonb_array_length((fail_often('fifty', array_fill('{"code": "x"}'::jsonb, array[50]))).errors), 50, 'fifty fit');
+select is(errors @? '$[*] ? (@.code == "elided")', false, 'without leaving any out') from scylla.get_task('fifty');
+do $$ begin perform scylla.lease_task('fifty', 'w'); perform scylla.abort('fifty', 'w', '{"code": "last"}'); end $$;
+select is(jsonb_array_length(errors) || ' ' || (errors -> 10 -> 'args' ->> 'count') || ' ' || (last_entry(errors) ->> 'code'), '50 2 last',
+          'one more by abort leaves two out') from scylla.get_task('fifty');
+do $$ begin
+    perform scylla.submit('q', '{}', rn => 'bounded', max_attempts => 60);
+    for i in 1 .. 59 loop
+        perform scylla.lease_task('bounded', 'w');
+        perform scylla.fail('bounded', 'w', '{"code": "x"}', '0');
+    end loop;
+    perform scylla.lease_task('bounded', 'w');
+    perform expire('bounded');
+    perform scylla.reset_expired();
+end $$;
+select is(status || ' ' || jsonb_array_length(errors) || ' ' || (errors -> 10 -> 'args' ->> 'count') || ' ' || (last_entry(errors) ->> 'code'),
+          'aborted 50 11 timeout', 'one more by a time-out, too') from scylla.get_task('bounded');
+
+select all_is_sound();
+select * from finish();
+rollback;

@@ -1,0 +1,43 @@
+-- Read-only transactions: every verb that writes is refused before it does anything; looking is allowed.
+begin;
+\ir include/helpers.psql
+select * from no_plan();
+do $$ begin perform given('r1', 'running'); perform given('r2', 'ready'); end $$;
+-- Temporary tables may be written in a read-only transaction, so pgTAP goes on. The settings end with the subtransaction.
+create function read_only(statement text) returns text language plpgsql as $$
+begin
+    perform set_config('transaction_read_only', 'on', true);
+    execute statement;
+    raise exception 'not refused';
+exception when others then
+    return sqlstate || ' ' || sqlerrm;
+end $$;
+select is(read_only(statement), format('25006 cannot execute scylla.%s() in a read-only transaction', verb), verb || ' is refused in a read-only transaction')
+from (values
+    ('submit',             $$select scylla.submit('q', '{}')$$),
+    ('submit',             $$select scylla.submit('q', '{}', rn => 'r1', on_duplicate => 'ignore')$$),
+    ('submit_many',        $$select scylla.submit_many('[{"queue": "q", "spec": 1}]')$$),
+    ('submit_bulk',        $$select scylla.submit_bulk('q', array['1']::jsonb[])$$),
+    ('lease',              $$select scylla.lease('q', 'w')$$),
+    ('lease',              $$select scylla.lease('none', 'w')$$),
+    ('lease_task',         $$select scylla.lease_task('r2', 'w')$$),
+    ('heartbeat',          $$select scylla.heartbeat('r1', 'w')$$),
+    ('heartbeat_many',     $$select scylla.heartbeat_many('{r1}', 'w')$$),
+    ('complete',           $$select scylla.complete('r1', 'w')$$),
+    ('complete_many',      $$select scylla.complete_many('{r1}', 'w')$$),
+    ('complete_and_lease', $$select scylla.complete_and_lease('{r1}', 'w', 'q')$$),
+    ('abort',              $$select scylla.abort('r1', 'w', '{"code": "x"}')$$),
+    ('fail',               $$select scylla.fail('r1', 'w', '{"code": "x"}')$$),
+    ('yield',              $$select scylla.yield('r1', 'w')$$),
+    ('cancel',             $$select scylla.cancel('r1')$$),
+    ('create_queue',       $$select scylla.create_queue('new')$$),
+    ('register_worker',    $$select scylla.register_worker()$$),
+    ('reset_expired',      $$select scylla.reset_expired()$$),
+    ('purge',              $$select scylla.purge()$$),
+    ('maintain',           $$select scylla.maintain()$$)) v (verb, statement);
+select is(read_only(statement), 'P0001 not refused', 'allowed in a read-only transaction: ' || statement)
+from unnest(array[$$select scylla.get_task('r1')$$, $$select * from scylla.list_tasks()$$, $$select * from scylla.list_tasks(status => 'ready')$$,
+                  'select * from scylla.task', 'select * from scylla.check()']) statement;
+select all_is_sound();
+select * from finish();
+rollback;

@@ -11,7 +11,9 @@
 
 #include "settings.h"
 #include "shmem/timers.h"
+#include "shmem/waiters.h"
 #include "verbs/maintain.h"
+#include "verbs/ready_scan.h"
 
 namespace scylla::monitor {
 
@@ -30,6 +32,7 @@ shmem::MonitorSlot *slot = nullptr;
 struct Agenda {
     std::array<TimestampTz, shmem::k_timers> at;     // as found in the tables, or a retry
     std::array<TimestampTz, shmem::k_timers> safety; // a look without any sign, for commits that could not tell (see pending.h)
+    TimestampTz waiters; // the look for workers that wait although there is work
     TimestampTz purge;
     int64 purge_after; // how far the walk through the terminal tasks is
 };
@@ -119,8 +122,29 @@ void run_purge(Agenda &agenda) {
     agenda.purge = portion.more ? end : end + Max(interval(), (end - now) * k_purge_share);
 }
 
+// Wakes workers that wait although there is work: a commit without a callback made it, or the worker that was woken for it
+// has died.
+void run_waiters(Agenda &agenda) {
+    const TimestampTz now = GetCurrentTimestamp();
+    if (now < agenda.waiters)
+        return;
+    std::array<int32, 256> queues;
+    const std::size_t count = shmem::waited_for(queues);
+    if (count > 0)
+        in_transaction("looking for overlooked tasks", [&](store::Store &store) {
+            for (std::size_t i = 0; i < count; i++) {
+                const auto before = std::span(queues).first(i);
+                if (std::find(before.begin(), before.end(), queues[i]) != before.end())
+                    continue;
+                if (const int64 ready = count_ready(store, queues[i], k_portion, now); ready > 0)
+                    shmem::signal(MyDatabaseId, queues[i], ready);
+            }
+        });
+    agenda.waiters = GetCurrentTimestamp() + interval();
+}
+
 TimestampTz next_time(const Agenda &agenda) {
-    TimestampTz next = agenda.purge;
+    TimestampTz next = Min(agenda.purge, agenda.waiters);
     for (const Timer timer : {Timer::due, Timer::deadline}) {
         const auto t = static_cast<std::size_t>(timer);
         next = Min(next, Min(agenda.safety[t], Min(agenda.at[t], earliest(*slot, timer))));
@@ -180,6 +204,7 @@ void scylla_monitor_main(Datum slot_index) {
     while (pg_atomic_read_u32(&slot->stop) == 0) {
         run_timer(agenda, Timer::due, "opening due tasks", open_due_tasks);
         run_timer(agenda, Timer::deadline, "ending expired leases", end_expired_leases);
+        run_waiters(agenda);
         run_purge(agenda);
         sleep_until(next_time(agenda));
     }

@@ -37,6 +37,15 @@ inline List *exec_insert_index_tuples(ResultRelInfo *target, TupleTableSlot *slo
 #endif
 }
 
+// 16 renamed the file node (commit b0a55e43299).
+inline Oid file_number(Relation rel) {
+#if PG_VERSION_NUM >= 160000
+    return rel->rd_locator.relNumber;
+#else
+    return rel->rd_node.relNode;
+#endif
+}
+
 // 17 gave backends a number of their own instead of the index of their PGPROC (commit 024c5211173).
 inline int my_proc_number() {
 #if PG_VERSION_NUM >= 170000

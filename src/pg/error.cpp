@@ -72,4 +72,15 @@ void not_supported(const char *argument) {
                     identify("task", "supported")));
 }
 
+void inside_transaction(const char *call) {
+    ereport(ERROR, (errcode(ERRCODE_ACTIVE_SQL_TRANSACTION), errmsg("%s cannot run inside a transaction block", call),
+                    errhint("Call it as a statement of its own, outside BEGIN, functions and multi-statement queries, with "
+                            "autocommit on."),
+                    identify("task", "transaction")));
+}
+
+void client_gone() {
+    ereport(ERROR, (errcode(ERRCODE_CONNECTION_FAILURE), errmsg("connection to client lost"), identify("task", "client")));
+}
+
 } // namespace scylla::error

@@ -29,4 +29,9 @@ namespace scylla::error {
 // 0A000, constraint "supported".
 [[noreturn]] void not_supported(const char *argument);
 
+// 25001, constraint "transaction": a procedure that commits was called inside a transaction block.
+[[noreturn]] void inside_transaction(const char *call);
+// 08006: nobody is there to tell it to.
+[[noreturn]] void client_gone();
+
 } // namespace scylla::error

@@ -83,6 +83,7 @@ extern "C" {
 #endif
 }
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>

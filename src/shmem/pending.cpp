@@ -1,19 +1,59 @@
 #include "shmem/pending.h"
 
 #include "shmem/timers.h"
+#include "shmem/waiters.h"
 
 namespace scylla::shmem {
 
 namespace {
 
+// Ready tasks of one queue and priority that this transaction has made or taken: one, or several in ids from low to high.
+struct Item {
+    Oid file;
+    int32 queue;
+    int16 priority;
+    bool taken;
+    bool is_new;
+    int64 low;
+    int64 high;
+    int64 count;
+};
+constexpr std::size_t k_items = 64;
+
 struct Pending {
     bool any;
     bool extension;
     bool databases;
+    bool queue;
+    bool overflow; // not every row is in an item
+    std::size_t items;
+    std::array<Item, k_items> item;
     std::array<bool, k_timers> any_time;
     std::array<TimestampTz, k_timers> time; // counts if any_time says so
 };
 constinit Pending pending{};
+
+void note(const Item &noted) {
+    if (shared == nullptr)
+        return;
+    pending.any = true;
+    // Rows with new ids, and rows that were taken, are as good in one item as in many. Rows that come back are kept apart:
+    // together they would pull a frontier down.
+    for (std::size_t i = pending.items; (noted.is_new || noted.taken) && i-- > 0;) {
+        Item &item = pending.item[i];
+        if (item.queue != noted.queue || item.priority != noted.priority || item.file != noted.file ||
+            item.taken != noted.taken || item.is_new != noted.is_new)
+            continue;
+        item.low = Min(item.low, noted.low);
+        item.high = Max(item.high, noted.high);
+        item.count++;
+        return;
+    }
+    if (pending.items < k_items)
+        pending.item[pending.items++] = noted;
+    else
+        pending.overflow = true;
+}
 
 void tell_monitor() noexcept {
     for (int i = 0; i < shared->slots; i++) {
@@ -52,25 +92,67 @@ void give_back_databases() noexcept {
     wake_launcher();
 }
 
+// The heads first: a waiter that is woken goes by them.
+void tell_tasks(bool committed) noexcept {
+    if (committed && pending.overflow)
+        forget(MyDatabaseId);
+    for (std::size_t i = 0; i < pending.items; i++) {
+        const Item &item = pending.item[i];
+        if (committed && !item.taken)
+            tell({MyDatabaseId, item.file, item.queue}, item.priority, item.low, item.high);
+    }
+    for (std::size_t i = 0; i < pending.items; i++) {
+        const Item &item = pending.item[i];
+        // What was taken by a transaction that rolls back can be leased again.
+        if (committed != item.taken)
+            signal(MyDatabaseId, item.queue, item.count);
+    }
+    if (committed && pending.queue)
+        signal(MyDatabaseId, k_no_queue, PG_INT64_MAX);
+}
+
 // Must not fail: the transaction is committed. It allocates nothing and reads no catalog.
 extern "C" void at_end_of_transaction(XactEvent event, void *) {
+    if (event == XACT_EVENT_ABORT)
+        leave(std::nullopt); // an error while waiting
     if (!pending.any)
         return;
+    if (event != XACT_EVENT_COMMIT && event != XACT_EVENT_ABORT && event != XACT_EVENT_PREPARE)
+        return;
+    if (event != XACT_EVENT_PREPARE)
+        tell_tasks(event == XACT_EVENT_COMMIT);
     if (event == XACT_EVENT_COMMIT) {
         if (pending.extension)
             announce_extension();
         tell_monitor();
     }
-    if (event == XACT_EVENT_COMMIT || event == XACT_EVENT_ABORT || event == XACT_EVENT_PREPARE) {
-        if (pending.databases)
-            give_back_databases();
-        pending = Pending{};
-    }
+    if (pending.databases)
+        give_back_databases();
+    pending.any = false;
+    pending.extension = false;
+    pending.databases = false;
+    pending.queue = false;
+    pending.overflow = false;
+    pending.items = 0;
+    pending.any_time = {};
 }
 
 } // namespace
 
-void note_ready(int32, int16, int64) {}
+void note_ready(Oid file, int32 queue, int16 priority, int64 id, bool is_new) {
+    note({file, queue, priority, false, is_new, id, id, 1});
+}
+
+void note_taken(Oid file, int32 queue, int16 priority, int64 id) {
+    note({file, queue, priority, true, false, id, id, 1});
+}
+
+void note_queue() {
+    if (shared == nullptr)
+        return;
+    pending.queue = true;
+    pending.any = true;
+}
 
 void note_time(Timer timer, TimestampTz when) {
     if (shared == nullptr)
@@ -95,6 +177,20 @@ void note_databases() {
     pending.databases = true;
     pending.any = true;
 }
+
+Own own_lowest(Oid file, int32 queue, int16 priority) {
+    Own own{0, 0};
+    for (std::size_t i = 0; i < pending.items; i++) {
+        const Item &item = pending.item[i];
+        if (item.queue != queue || item.priority != priority || item.file != file)
+            continue;
+        int64 &lowest = item.taken ? own.taken : own.made;
+        lowest = lowest == 0 ? item.low : Min(lowest, item.low);
+    }
+    return own;
+}
+
+bool own_unknown() { return pending.overflow; }
 
 void install_callback() { RegisterXactCallback(at_end_of_transaction, nullptr); }
 

@@ -1,6 +1,8 @@
 #include "shmem/shared.h"
 
 #include "settings.h"
+#include "shmem/heads.h"
+#include "shmem/waiters.h"
 
 namespace scylla::shmem {
 
@@ -8,14 +10,21 @@ constinit Shared *shared = nullptr;
 
 namespace {
 
+// The locks of the tranche.
+constexpr int k_shared_lock = 0;
+constexpr int k_waiters_lock = 1;
+constexpr int k_first_heads_lock = 2;
+
 constinit shmem_request_hook_type previous_request = nullptr;
 constinit shmem_startup_hook_type previous_startup = nullptr;
 
 extern "C" void request() {
     if (previous_request != nullptr)
         previous_request();
-    RequestAddinShmemSpace(sizeof(Shared));
-    RequestNamedLWLockTranche("scylla", 1);
+    RequestAddinShmemSpace(MAXALIGN(sizeof(Shared)));
+    RequestAddinShmemSpace(MAXALIGN(waiters_size()));
+    RequestAddinShmemSpace(MAXALIGN(heads_size()));
+    RequestNamedLWLockTranche("scylla", k_first_heads_lock + heads_locks());
 }
 
 extern "C" void startup() {
@@ -23,11 +32,12 @@ extern "C" void startup() {
         previous_startup();
     shared = nullptr; // the postmaster may be starting again after a crash
     LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
+    LWLockPadded *locks = GetNamedLWLockTranche("scylla");
     bool found = false;
-    auto *made = static_cast<Shared *>(ShmemInitStruct("scylla", sizeof(Shared), &found));
+    auto *made = static_cast<Shared *>(ShmemInitStruct("scylla monitors", sizeof(Shared), &found));
     if (!found) {
         memset(made, 0, sizeof(Shared));
-        made->lock = &GetNamedLWLockTranche("scylla")->lock;
+        made->lock = &locks[k_shared_lock].lock;
         pg_atomic_init_u32(&made->launcher, 0);
         pg_atomic_init_u32(&made->rescan, 0);
         ConditionVariableInit(&made->exited);
@@ -41,6 +51,10 @@ extern "C" void startup() {
                 pg_atomic_init_u64(&wake, 0);
         }
     }
+    make_waiters(static_cast<Waiters *>(ShmemInitStruct("scylla waiters", waiters_size(), &found)),
+                 &locks[k_waiters_lock].lock, found);
+    make_heads(static_cast<Heads *>(ShmemInitStruct("scylla heads", heads_size(), &found)), &locks[k_first_heads_lock],
+               found);
     LWLockRelease(AddinShmemInitLock);
     shared = made;
 }

@@ -126,7 +126,7 @@ template <int Columns> struct Values {
 };
 
 Scan begin_by_id(Store &store, TableId table, int64 id) {
-    const Key key[] = {{Int64GetDatum(id), F_INT8EQ}};
+    const Key key[] = {{1, Int64GetDatum(id), F_INT8EQ}};
     return begin(store[table], 0, store.snapshot, key);
 }
 
@@ -265,17 +265,17 @@ OutcomeRow outcome_row(const Scan &scan) {
 // ---- finding ---------------------------------------------------------------------------------------------------------
 
 std::optional<QueueRow> find_queue(Store &store, const text *name) {
-    const Key key[] = {{PointerGetDatum(name), F_TEXTEQ}};
+    const Key key[] = {{1, PointerGetDatum(name), F_TEXTEQ}};
     return only(begin(store[TableId::queue], 1, store.snapshot, key), queue_row);
 }
 
 std::optional<QueueRow> find_queue(Store &store, int32 id) {
-    const Key key[] = {{Int32GetDatum(id), F_INT4EQ}};
+    const Key key[] = {{1, Int32GetDatum(id), F_INT4EQ}};
     return only(begin(store[TableId::queue], 0, store.snapshot, key), queue_row);
 }
 
 std::optional<SpecRow> find_spec(Store &store, const text *rn, With with) {
-    const Key key[] = {{PointerGetDatum(rn), F_TEXTEQ}};
+    const Key key[] = {{1, PointerGetDatum(rn), F_TEXTEQ}};
     return only(begin(store[TableId::spec], 1, store.snapshot, key),
                 [with](const Scan &scan) { return spec_row(scan, with); });
 }
@@ -284,10 +284,8 @@ std::optional<SpecRow> find_spec(Store &store, int64 id, With with) {
     return only(begin_by_id(store, TableId::spec, id), [with](const Scan &scan) { return spec_row(scan, with); });
 }
 
-std::optional<ReadyRow> find_ready(Store &store, const SpecRow &spec) {
-    const Key key[] = {{Int32GetDatum(spec.queue), F_INT4EQ},
-                       {Int16GetDatum(spec.priority), F_INT2EQ},
-                       {Int64GetDatum(spec.id), F_INT8EQ}};
+std::optional<ReadyRow> find_ready(Store &store, int32 queue, int16 priority, int64 id) {
+    const Key key[] = {{1, Int32GetDatum(queue), F_INT4EQ}, {2, Int16GetDatum(priority), F_INT2EQ}, {3, Int64GetDatum(id), F_INT8EQ}};
     return only(begin(store[TableId::ready], 0, store.snapshot, key), ready_row);
 }
 
@@ -306,7 +304,15 @@ std::optional<OutcomeRow> find_outcome(Store &store, int64 id) {
 Scan scan_queues(Store &store) { return begin(store[TableId::queue], 0, store.snapshot, {}); }
 
 Scan scan_ready(Store &store, int32 queue) {
-    const Key key[] = {{Int32GetDatum(queue), F_INT4EQ}};
+    const Key key[] = {{1, Int32GetDatum(queue), F_INT4EQ}};
+    return begin(store[TableId::ready], 0, store.snapshot, key);
+}
+
+Scan scan_ready_range(Store &store, int32 queue, int16 priority, int64 from, int64 before) {
+    const Key key[] = {{1, Int32GetDatum(queue), F_INT4EQ},
+                       {2, Int16GetDatum(priority), F_INT2EQ},
+                       {3, Int64GetDatum(from), F_INT8GE, BTGreaterEqualStrategyNumber},
+                       {3, Int64GetDatum(before), F_INT8LT, BTLessStrategyNumber}};
     return begin(store[TableId::ready], 0, store.snapshot, key);
 }
 
@@ -319,9 +325,11 @@ Scan scan_leases(Store &store) { return begin_whole(store[TableId::lease], store
 Scan scan_by_due(Store &store) { return begin(store[TableId::waiting], 1, store.snapshot, {}); }
 
 Scan scan_outcomes(Store &store, int64 after) {
-    const Key key[] = {{Int64GetDatum(after), F_INT8GT, BTGreaterStrategyNumber}};
+    const Key key[] = {{1, Int64GetDatum(after), F_INT8GT, BTGreaterStrategyNumber}};
     return begin(store[TableId::outcome], 0, store.snapshot, key);
 }
+
+int64 ready_id(const Scan &scan) { return DatumGetInt64(get(scan, ready_col::id)); }
 
 TimestampTz lease_deadline(const Scan &scan) { return DatumGetTimestampTz(get(scan, lease_col::deadline)); }
 

@@ -105,7 +105,7 @@ std::optional<QueueRow> find_queue(Store &store, const text *name);
 std::optional<QueueRow> find_queue(Store &store, int32 id);
 std::optional<SpecRow> find_spec(Store &store, const text *rn, With with);
 std::optional<SpecRow> find_spec(Store &store, int64 id, With with);
-std::optional<ReadyRow> find_ready(Store &store, const SpecRow &spec);
+std::optional<ReadyRow> find_ready(Store &store, int32 queue, int16 priority, int64 id);
 std::optional<LeaseRow> find_lease(Store &store, int64 id);
 std::optional<WaitingRow> find_waiting(Store &store, int64 id);
 std::optional<OutcomeRow> find_outcome(Store &store, int64 id);
@@ -121,12 +121,15 @@ OutcomeRow outcome_row(const Scan &scan);
 // Scans in the orders that verbs need.
 Scan scan_queues(Store &store);
 Scan scan_ready(Store &store, int32 queue);                          // in the order of leasing
+// One priority, ids from `from` to below `before`.
+Scan scan_ready_range(Store &store, int32 queue, int16 priority, int64 from, int64 before);
 Scan scan_by_id(Store &store, TableId table, ScanDirection direction); // spec, lease, waiting or outcome
 Scan scan_leases(Store &store);                                      // in no order
 Scan scan_by_due(Store &store);                                      // waiting, the earliest first
 Scan scan_outcomes(Store &store, int64 after);                       // ids larger than `after`, ascending
 
 // Only what a long scan needs to know of each row.
+int64 ready_id(const Scan &scan);
 TimestampTz lease_deadline(const Scan &scan);
 struct OutcomeKey {
     int64 id;

@@ -175,10 +175,10 @@ void close(Table &table) {
 
 Scan begin(Table &table, std::size_t index, Snapshot snapshot, std::span<const Key> keys, ScanDirection direction) {
     Relation rel = index_of(table, index);
-    std::array<ScanKeyData, 3> scan_keys;
+    std::array<ScanKeyData, 4> scan_keys;
     for (std::size_t k = 0; k < keys.size(); k++)
-        ScanKeyEntryInitialize(&scan_keys[k], 0, static_cast<AttrNumber>(k + 1), keys[k].strategy, InvalidOid,
-                               rel->rd_indcollation[k], keys[k].comparison, keys[k].value);
+        ScanKeyEntryInitialize(&scan_keys[k], 0, keys[k].column, keys[k].strategy, InvalidOid,
+                               rel->rd_indcollation[keys[k].column - 1], keys[k].comparison, keys[k].value);
     Scan scan{compat::index_beginscan(table.rel, rel, snapshot, static_cast<int>(keys.size())), nullptr,
               MakeSingleTupleTableSlot(RelationGetDescr(table.rel), &TTSOpsBufferHeapTuple), direction,
               CurrentMemoryContext};
@@ -231,6 +231,25 @@ bool insert_unique(Table &table, std::span<Datum> values, std::span<bool> nulls)
     }
     PG_END_TRY();
     return inserted;
+}
+
+Taken standing(Table &table, const ItemPointerData &tid) {
+    Buffer buffer = ReadBuffer(table.rel, ItemPointerGetBlockNumber(&tid));
+    LockBuffer(buffer, BUFFER_LOCK_SHARE);
+    Page page = BufferGetPage(buffer);
+    const OffsetNumber offset = ItemPointerGetOffsetNumber(&tid);
+    TM_Result result = TM_Deleted;
+    if (offset <= PageGetMaxOffsetNumber(page) && ItemIdIsNormal(PageGetItemId(page, offset))) {
+        ItemId item = PageGetItemId(page, offset);
+        HeapTupleData tuple{};
+        tuple.t_self = tid;
+        tuple.t_tableOid = RelationGetRelid(table.rel);
+        tuple.t_data = reinterpret_cast<HeapTupleHeader>(PageGetItem(page, item));
+        tuple.t_len = ItemIdGetLength(item);
+        result = HeapTupleSatisfiesUpdate(&tuple, GetCurrentCommandId(false), buffer);
+    }
+    UnlockReleaseBuffer(buffer);
+    return result == TM_Ok ? Taken::ok : result == TM_BeingModified ? Taken::busy : Taken::gone;
 }
 
 Taken remove(Table &table, const ItemPointerData &tid, Snapshot snapshot, bool wait) {

@@ -52,8 +52,9 @@ Table open(TableId id, LOCKMODE mode);
 void close(Table &table);
 
 struct Key {
+    AttrNumber column;       // of the index, from 1
     Datum value;
-    RegProcedure comparison;                      // F_INT8EQ, …
+    RegProcedure comparison; // F_INT8EQ, …
     StrategyNumber strategy = BTEqualStrategyNumber;
 };
 
@@ -85,6 +86,9 @@ enum class Taken : std::uint8_t {
     busy, // someone else is changing the row (only without wait)
     gone, // someone else has changed or removed it: look again with a fresh snapshot
 };
+
+// Whether a row could be removed now, without doing it.
+Taken standing(Table &table, const ItemPointerData &tid);
 
 // Deletes the row at tid, as the snapshot saw it.
 Taken remove(Table &table, const ItemPointerData &tid, Snapshot snapshot, bool wait);

@@ -45,7 +45,9 @@ template <typename Change> Claim change_held(store::Store &store, const LeaseNam
 // Takes the lease out of its table, to be put somewhere else.
 inline Claim take_held(store::Store &store, const LeaseName &name) {
     return change_held(store, name,
-                       [&](const store::LeaseRow &row) { return take(store, store::TableId::lease, row.tid); });
+                       [&](const store::LeaseRow &row) { 
+                           return take(store, store::TableId::lease, row.tid, Wait::yes) == store::Taken::ok;
+                       });
 }
 
 // P0002 or 55000 where the claim came to nothing.

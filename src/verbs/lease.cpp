@@ -9,6 +9,7 @@
 #include "pg/memory.h"
 #include "settings.h"
 #include "verbs/args.h"
+#include "verbs/ready_scan.h"
 
 namespace scylla {
 
@@ -37,19 +38,27 @@ void lease_tasks(Store &store, const LeaseRequest &request, TimestampTz now, Row
         return;
     const int64 timeout = request.timeout.value_or(default_timeout(*queue));
 
-    store::Scan scan = scan_ready(store, queue->id);
+    ReadyScan *scan = begin_ready(store, queue->id, now);
     const RowMemory memory = begin_row_memory();
-    for (int32 leased = 0; leased < request.max_tasks && next(scan); reset(memory)) {
-        const store::ReadyRow ready = ready_row(scan);
+    store::ReadyRow ready;
+    for (int32 leased = 0; leased < request.max_tasks && next_ready(scan, &ready); reset(memory)) {
         const auto spec = find_spec(store, ready.id, store::With::spec);
-        // No spec: a restore is under way and has not brought it yet.
-        if (spec && try_take(store, TableId::ready, ready.tid)) {
+        if (!spec)
+            continue; // a restore is under way and has not brought it yet
+        switch (take_ready(store, *spec, ready.tid, Wait::no)) {
+        case store::Taken::ok:
             put_task(rows, store, make_running(store, *spec, ready.carry, request.worker, timeout, now), Show::all);
             leased++;
+            break;
+        case store::Taken::busy:
+            break; // if that transaction rolls back it is there for the next lease
+        case store::Taken::gone:
+            pass(scan);
+            break;
         }
     }
     end(memory);
-    end(scan);
+    end_ready(scan);
 }
 
 } // namespace scylla
@@ -74,12 +83,12 @@ SCYLLA_FUNCTION(scylla_lease_task) {
         const auto spec = find_spec(store, rn, store::With::spec);
         if (!spec)
             error::no_such_task(rn);
-        const auto ready = find_ready(store, *spec);
+        const auto ready = find_ready(store, spec->queue, spec->priority, spec->id);
         if (!ready) {
             const Task task = require_task(store, *spec);
             error::not_ready(rn, model::name(task.status), task.owner, task.carry.attempt);
         }
-        if (!take(store, TableId::ready, ready->tid))
+        if (take_ready(store, *spec, ready->tid, Wait::yes) != store::Taken::ok)
             continue;
         const auto queue = find_queue(store, spec->queue);
         const int64 length = timeout ? *timeout : queue ? default_timeout(*queue) : 0;

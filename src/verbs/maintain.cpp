@@ -92,7 +92,7 @@ void end_expired_leases(Store &store, TimestampTz now, Portion *portion, Timesta
         }
         const store::LeaseRow lease = lease_row(scan);
         const auto spec = find_spec(store, lease.id, store::With::no_spec);
-        if (spec && try_take(store, TableId::lease, lease.tid)) {
+        if (spec && take(store, TableId::lease, lease.tid, Wait::no) == store::Taken::ok) {
             end_lease(store, *spec, lease, now);
             portion->done++;
         } else
@@ -111,7 +111,7 @@ void open_due_tasks(Store &store, TimestampTz now, Portion *portion, TimestampTz
             return false;
         }
         const auto spec = find_spec(store, row.id, store::With::no_spec);
-        if (spec && try_take(store, TableId::waiting, row.tid)) {
+        if (spec && take(store, TableId::waiting, row.tid, Wait::no) == store::Taken::ok) {
             make_ready(store, *spec, row.carry, now);
             portion->done++;
         } else
@@ -139,8 +139,8 @@ void purge_old_tasks(Store &store, TimestampTz now, Portion *portion, int64 *aft
             return spec->created + retentions.shortest <= now && !portion->more;
         }
         // The spec first: it is the row that others may lock, and both go or none.
-        if (try_take(store, TableId::spec, spec->tid)) {
-            if (!try_take(store, TableId::outcome, row.tid))
+        if (take(store, TableId::spec, spec->tid, Wait::no) == store::Taken::ok) {
+            if (take(store, TableId::outcome, row.tid, Wait::no) != store::Taken::ok)
                 elog(ERROR, "outcome of task " INT64_FORMAT " was changed while its specification was removed", row.id);
             portion->done++;
         }

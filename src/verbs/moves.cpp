@@ -15,10 +15,10 @@ Store open_for_write(const char *call) {
     return store::open(RowExclusiveLock);
 }
 
-Task make_ready(Store &store, const store::SpecRow &spec, const store::Carry &carry, TimestampTz now) {
+Task make_ready(Store &store, const store::SpecRow &spec, const store::Carry &carry, TimestampTz now, bool is_new) {
     const store::ReadyRow row{spec.id, now, spec.queue, spec.priority, carry, {}};
     insert(store, row);
-    shmem::note_ready(spec.queue, spec.priority, spec.id);
+    shmem::note_ready(compat::file_number(store[TableId::ready].rel), spec.queue, spec.priority, spec.id, is_new);
     return task_of(spec, row);
 }
 
@@ -45,12 +45,15 @@ Task make_final(Store &store, const store::SpecRow &spec, const Final &end, Time
     return task_of(spec, row);
 }
 
-bool try_take(Store &store, TableId table, const ItemPointerData &tid) {
-    return remove(store[table], tid, store.snapshot, false) == store::Taken::ok;
+store::Taken take(Store &store, TableId table, const ItemPointerData &tid, Wait wait) {
+    return remove(store[table], tid, store.snapshot, wait == Wait::yes);
 }
 
-bool take(Store &store, TableId table, const ItemPointerData &tid) {
-    return remove(store[table], tid, store.snapshot, true) == store::Taken::ok;
+store::Taken take_ready(Store &store, const store::SpecRow &spec, const ItemPointerData &tid, Wait wait) {
+    const store::Taken taken = take(store, TableId::ready, tid, wait);
+    if (taken == store::Taken::ok)
+        shmem::note_taken(compat::file_number(store[TableId::ready].rel), spec.queue, spec.priority, spec.id);
+    return taken;
 }
 
 } // namespace scylla

@@ -11,7 +11,8 @@ namespace scylla {
 // command would. `call` is the SQL name for the message.
 store::Store open_for_write(const char *call);
 
-Task make_ready(store::Store &store, const store::SpecRow &spec, const store::Carry &carry, TimestampTz now);
+Task make_ready(store::Store &store, const store::SpecRow &spec, const store::Carry &carry, TimestampTz now,
+                bool is_new = false);
 Task make_waiting(store::Store &store, const store::SpecRow &spec, const store::Carry &carry, TimestampTz due,
                   TimestampTz now);
 // A new lease: attempt counts up.
@@ -29,9 +30,11 @@ struct Final {
 };
 Task make_final(store::Store &store, const store::SpecRow &spec, const Final &end, TimestampTz now);
 
-// Takes a row out of its table where nothing may make it wait.
-bool try_take(store::Store &store, store::TableId table, const ItemPointerData &tid);
-// Waits for a concurrent change. False: it was changed or removed; refresh the store and look again.
-bool take(store::Store &store, store::TableId table, const ItemPointerData &tid);
+// Takes a row out of its table. Without waiting: `busy` if somebody is just changing it. `gone`: it was changed or removed;
+// refresh the store and look again.
+enum class Wait : bool { no, yes };
+store::Taken take(store::Store &store, store::TableId table, const ItemPointerData &tid, Wait wait);
+// The same for a ready task, which is told to the heads if the transaction rolls back.
+store::Taken take_ready(store::Store &store, const store::SpecRow &spec, const ItemPointerData &tid, Wait wait);
 
 } // namespace scylla

@@ -123,7 +123,7 @@ void list_ready(Store &store, const Filter &filter, Rows &rows) {
     }
     for (std::size_t i = 0; i < count && i < static_cast<std::size_t>(filter.max_tasks); i++) {
         const auto spec = find_spec(store, places[i].id, store::With::spec);
-        const auto ready = spec ? find_ready(store, *spec) : std::nullopt;
+        const auto ready = spec ? find_ready(store, spec->queue, spec->priority, spec->id) : std::nullopt;
         if (ready)
             put_task(rows, store, task_of(*spec, *ready), Show::all);
     }

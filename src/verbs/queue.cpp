@@ -1,5 +1,6 @@
 // create_queue, register_worker.
 #include "pg/error.h"
+#include "shmem/pending.h"
 #include "store/upsert.h"
 #include "verbs/args.h"
 #include "verbs/moves.h"
@@ -14,6 +15,7 @@ SCYLLA_FUNCTION(scylla_create_queue) {
     store::Store store = open_for_write("scylla.create_queue()");
     if (!store::insert_queue(name, default_timeout, retention))
         error::duplicate_queue(name);
+    shmem::note_queue();
     close(store);
     PG_RETURN_VOID();
 }

@@ -14,11 +14,11 @@ using store::TableId;
 bool take_live(store::Store &store, const Task &task) {
     switch (task.status) {
     case Status::waiting:
-        return take(store, TableId::waiting, task.tid);
+        return take(store, TableId::waiting, task.tid, Wait::yes) == store::Taken::ok;
     case Status::ready:
-        return take(store, TableId::ready, task.tid);
+        return take_ready(store, task.spec, task.tid, Wait::yes) == store::Taken::ok;
     case Status::running:
-        return take(store, TableId::lease, task.tid);
+        return take(store, TableId::lease, task.tid, Wait::yes) == store::Taken::ok;
     case Status::completed:
     case Status::aborted:
     case Status::cancelled:

@@ -4,6 +4,7 @@
 #include "pg/memory.h"
 #include "pg/text.h"
 #include "settings.h"
+#include "shmem/pending.h"
 #include "store/upsert.h"
 #include "verbs/args.h"
 #include "verbs/moves.h"
@@ -42,6 +43,7 @@ int32 queue_id(Store &store, const text *name) {
         if (!settings::auto_create_queues)
             error::no_such_queue(name);
         store::insert_queue(name, nullptr, nullptr);
+        shmem::note_queue();
         refresh(store);
     }
 }
@@ -55,7 +57,7 @@ SpecRow make_spec(const Submission &task, int32 queue, TimestampTz now) {
 Task place(Store &store, const SpecRow &spec) {
     if (spec.not_before && *spec.not_before > spec.created)
         return make_waiting(store, spec, {}, *spec.not_before, spec.created);
-    return make_ready(store, spec, {}, spec.created);
+    return make_ready(store, spec, {}, spec.created, true);
 }
 
 // Submits unless the rn is taken; then the task that has it.

@@ -60,7 +60,7 @@ Task task_of(const store::SpecRow &spec_row, const store::OutcomeRow &row) {
 std::optional<Task> find_task(Store &store, const store::SpecRow &spec_row) {
     if (const auto lease = find_lease(store, spec_row.id))
         return task_of(spec_row, *lease);
-    if (const auto ready = find_ready(store, spec_row))
+    if (const auto ready = find_ready(store, spec_row.queue, spec_row.priority, spec_row.id))
         return task_of(spec_row, *ready);
     if (const auto outcome = find_outcome(store, spec_row.id))
         return task_of(spec_row, *outcome);

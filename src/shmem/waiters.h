@@ -1,0 +1,39 @@
+// Backends that wait for a task (CALL scylla.wait), and how a commit wakes them.
+//
+// No wake-up is lost: a waiter puts itself on the list before it takes the snapshot with which it looks for a task. A commit
+// that the snapshot does not see comes to its callback after that, and finds the waiter on the list. What has no callback (a
+// prepared transaction, a restore) and whom a signal did not help (its client is gone, its worker died) the monitor makes up
+// for on each of its rounds.
+//
+// A commit wakes as many waiters of a queue as it makes tasks ready, in the order in which they came.
+#pragma once
+
+#include "shmem/shared.h"
+
+namespace scylla::shmem {
+
+inline constexpr int k_max_wait_queues = 64;
+inline constexpr int32 k_no_queue = 0; // stands for queues that do not exist yet
+
+// The list, with room for every backend (shared.cpp makes it).
+struct Waiters;
+Size waiters_size();
+void make_waiters(Waiters *made, LWLock *lock, bool found);
+
+// Puts this backend on the list; if it is there, only changes what it waits for. The latch is set when it is signalled.
+void enlist(std::span<const int32> queues);
+bool enlisted() noexcept;
+// The queue it was signalled for, if it was.
+std::optional<int32> signalled() noexcept;
+// Stays on the list and can be signalled again. Returns the queue it was signalled for, if it was.
+std::optional<int32> rearm() noexcept;
+// Leaves the list. A signal that was not used for its queue goes to the next waiter.
+void leave(std::optional<int32> used) noexcept;
+
+// Wakes up to `count` waiters of a queue of a database.
+void signal(Oid database, int32 queue, int64 count) noexcept;
+
+// The queues of this database that have unsignalled waiters, with repetitions; at most queues.size().
+std::size_t waited_for(std::span<int32> queues) noexcept;
+
+} // namespace scylla::shmem

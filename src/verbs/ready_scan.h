@@ -1,0 +1,32 @@
+// The ready tasks of a queue in the order of leasing, by way of the heads (shmem/heads.h), and the steps by which heads are
+// derived again from the table.
+//
+//   ReadyScan *scan = begin_ready(store, queue, now);
+//   while (next_ready(scan, &row))
+//       if (<the row is gone: its deleter has committed>)
+//           pass(scan);
+//   end_ready(scan);
+#pragma once
+
+#include "shmem/heads.h"
+#include "store/rows.h"
+
+namespace scylla {
+
+shmem::HeadKey head_key(store::Store &store, int32 queue);
+
+struct ReadyScan;
+
+// Takes a fresh snapshot.
+ReadyScan *begin_ready(store::Store &store, int32 queue, TimestampTz now);
+// A row that the snapshot sees. Somebody may have taken it since, or be about to.
+bool next_ready(ReadyScan *scan, store::ReadyRow *row);
+// The row that next_ready() gave last is gone for good: the frontier may pass it.
+void pass(ReadyScan *scan);
+// Tells the heads what was found.
+void end_ready(ReadyScan *scan);
+
+// How many ready tasks there are that nobody is just taking, counted up to `limit`.
+int64 count_ready(store::Store &store, int32 queue, int64 limit, TimestampTz now);
+
+} // namespace scylla

@@ -444,7 +444,7 @@ create function driver.some_error() returns text language sql as $$
     select driver.literal(driver.pick_mostly(
         array['{"code": "E1"}', '{"code": "E2", "args": {"n": 1}}', '{"code": "E3", "description": "why", "more": [1]}',
               '{"code": "timeout", "description": "mine"}', '{"code": "elided"}', '{"code": "elided", "args": {"count": 7}}',
-              '{"code": "elided", "args": {"count": 1e300}}', '{"code": "E4", "args": [null]}'],
+              '{"code": "E4", "args": [null]}'],
         array['{}', '{"code": ""}', '{"code": null}', '{"code": 4}', '{"code": "E5", "description": 5}', '[]',
               '["code"]', '"code"', 'null', null]), 'jsonb');
 $$;
@@ -754,21 +754,27 @@ begin
     end if;
 end $$;
 
--- A task that is run so often that its history and its errors cannot hold everything.
+-- A task that is run so often that its history and its errors cannot hold everything. The eleventh error, where a marker
+-- will be sought, looks like one.
 create function driver.run_once_more(name text) returns void language plpgsql as $$
 declare
     who jsonb := driver.argument('rn', driver.literal(name)) || driver.argument('worker', driver.literal(driver.pick('w1', 'w2')));
     how float8 := random();
+    error text := driver.some_error();
 begin
+    if (select jsonb_array_length(errors) from twin.task where rn = name) = 10 then
+        error := driver.literal(format('{"code": "elided", "args": {"count": %s}}', driver.pick('7', '1e300', '-3', '2.5', '"x"')),
+                                'jsonb');
+    end if;
     perform driver.make_call('lease_task', who || driver.argument('timeout', driver.literal('1 h', 'interval')));
     if driver.chance(0.5) then
         perform driver.make_call('heartbeat', who || driver.argument('progress', driver.literal(random()::text, 'float8')));
     end if;
-    if how < 0.4 then
+    if how < 0.3 then
         perform driver.move_deadline(name, clock_timestamp() - '1 min'::interval);
         perform driver.make_call('reset_expired');
     elsif how < 0.9 then
-        perform driver.make_call('fail', who || driver.argument('error', driver.some_error())
+        perform driver.make_call('fail', who || driver.argument('error', error)
                                          || driver.argument('retry_after', driver.literal('0', 'interval')));
     end if;
     if how > 0.85 then
@@ -798,7 +804,7 @@ begin
             set_config('scylla.default_timeout', driver.pick('30min', '12h', '3600001ms'), false);
     perform driver.compare_signatures();
 
-    runs_of_one_task := case when driver.chance(0.5) then 75 else driver.below(60) end;
+    runs_of_one_task := case when driver.chance(0.5) then 140 else driver.below(60) end;
     for n in 1 .. steps loop
         began := clock_timestamp();
         perform set_config('driver.step', n::text, false), set_config('driver.longest', longest::text, false),

@@ -17,6 +17,8 @@ struct Marker {
 constexpr Marker k_history_marker{"_typ", "HistoryElided", false, ""};
 constexpr Marker k_errors_marker{"code", "elided", true, ", \"description\": \"errors left out\""};
 
+constexpr float8 k_most_left_out = 1e12;
+
 Jsonb *parse(const char *json) { return DatumGetJsonbP(DirectFunctionCall1(jsonb_in, CStringGetDatum(json))); }
 
 JsonbValue binary(Jsonb *value) {
@@ -45,7 +47,11 @@ std::optional<int64> left_out(Jsonb *log, const Marker &marker) {
     const JsonbValue *count = member(marker.in_args ? member(entry, "args") : entry, "count");
     if (count == nullptr || count->type != jbvNumeric)
         return std::nullopt;
-    return DatumGetInt64(DirectFunctionCall1(numeric_int8, NumericGetDatum(count->val.numeric)));
+    // An error of a worker may look like a marker, with any count.
+    const float8 number = DatumGetFloat8(DirectFunctionCall1(numeric_float8_no_overflow, NumericGetDatum(count->val.numeric)));
+    if (!(number >= 2 && number <= k_most_left_out) || number != std::floor(number))
+        return std::nullopt;
+    return static_cast<int64>(number);
 }
 
 Jsonb *make_marker(const Marker &marker, int64 count) {
@@ -79,16 +85,23 @@ Jsonb *append(Jsonb *log, std::span<Jsonb *const> added, const Marker &marker) {
     return JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_ARRAY, nullptr));
 }
 
+// ISO 8601 in UTC and always with microseconds, so that times compare as text, whatever the session's settings.
+const char *utc(TimestampTz time) {
+    pg_tm tm{};
+    fsec_t micros = 0;
+    if (timestamp2tm(time, nullptr, &tm, &micros, nullptr, nullptr) != 0)
+        ereport(ERROR, (errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE), errmsg("timestamp out of range")));
+    return psprintf("%04d-%02d-%02dT%02d:%02d:%02d.%06d+00:00", tm.tm_year, tm.tm_mon, tm.tm_mday, tm.tm_hour, tm.tm_min,
+                    tm.tm_sec, micros);
+}
+
 Jsonb *make_entry(const char *type, const text *worker, int32 attempt, float4 progress, TimestampTz time) {
     StringInfoData json;
     initStringInfo(&json);
     appendStringInfo(&json, "{\"_typ\": \"%s\", \"worker\": ", type);
     escape_json(&json, text_to_cstring(worker));
-    char time_text[MAXDATELEN + 1];
-    const int utc = 0;
-    JsonEncodeDateTime(time_text, TimestampTzGetDatum(time), TIMESTAMPTZOID, &utc);
     const char *progress_text = DatumGetCString(DirectFunctionCall1(float4out, Float4GetDatum(progress)));
-    appendStringInfo(&json, ", \"attempt\": %d, \"progress\": %s, \"time\": \"%s\"}", attempt, progress_text, time_text);
+    appendStringInfo(&json, ", \"attempt\": %d, \"progress\": %s, \"time\": \"%s\"}", attempt, progress_text, utc(time));
     return parse(json.data);
 }
 

@@ -1,6 +1,5 @@
 #include "verbs/batch.h"
 
-#include "pg/memory.h"
 #include "verbs/args.h"
 
 namespace scylla {

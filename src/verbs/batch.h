@@ -1,6 +1,7 @@
 // The _many verbs: arrays of task names, worked on in one order by everybody and answered in the order of the array.
 #pragma once
 
+#include "pg/memory.h"
 #include "verbs/held.h"
 
 namespace scylla {
@@ -27,7 +28,16 @@ struct BatchArguments {
 // Checks the arrays. 22023: a null in rns, a bad name, arrays of different length.
 Batch get_batch(FunctionCallInfo fcinfo, BatchArguments where);
 
-inline std::span<BatchItem *> in_lock_order(const Batch &batch) { return batch.sorted; }
+// Calls work(item) for each in the order of `sorted`, with the memory of one item.
+template <typename Work> void for_each(const Batch &batch, Work work) {
+    const RowMemory memory = begin_row_memory();
+    for (BatchItem *item : batch.sorted) {
+        CHECK_FOR_INTERRUPTS();
+        work(*item);
+        reset(memory);
+    }
+    end(memory);
+}
 
 // Notes what came of an item: done with the status `now`, or the status that it has instead.
 void settle(BatchItem &item, const Claim &claim, model::Status now);

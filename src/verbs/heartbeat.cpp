@@ -42,8 +42,9 @@ SCYLLA_FUNCTION(scylla_heartbeat_many) {
     const auto timeout = args::timeout("timeout", args::get_interval(fcinfo, 2));
     store::Store store = open_for_write("scylla.heartbeat_many()");
     const TimestampTz now = GetCurrentTimestamp();
-    for (BatchItem *item : in_lock_order(batch))
-        settle(*item, extend(store, item->name, std::nullopt, timeout, now), model::Status::running);
+    for_each(batch, [&](BatchItem &item) {
+        settle(item, extend(store, item.name, std::nullopt, timeout, now), model::Status::running);
+    });
     close(store);
     return return_batch(fcinfo, batch);
 }

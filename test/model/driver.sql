@@ -1,15 +1,15 @@
 -- The driver of the model test: random calls to the extension (schema scylla) and to its twin (schema twin, twin.sql),
 -- and a comparison of every result, every error and the complete state.
 --
--- call driver.run(seed, steps) does everything; a difference is an error that names the seed, the step, the call and both
--- results. The same seed makes the same calls, as long as the two agree. test/model/run drives the driver.
+-- call driver.run(seed, steps) does everything; a difference is an error that names the seed, the step, the call and
+-- both results. The same seed makes the same calls, as long as the two agree. test/model/run drives the driver.
 --
 -- In this order: comparing, calling, arguments, forced times, steps, the run.
 
 create schema driver;
 
--- The verbs under test: how often, what a result looks like, and what must be seen of each in a whole test run (an SQLSTATE,
--- "ok" or "empty"): what never happens is not tested.
+-- The verbs under test: how often, what a result looks like, and what must be seen of each in a whole test run (an
+-- SQLSTATE, "ok" or "empty"): what never happens is not tested.
 create table driver.verb (
     name text primary key,
     weight int not null,
@@ -61,8 +61,8 @@ begin
         detail = format(E'scylla: %s\n  twin: %s', coalesce(theirs, 'null'), coalesce(ours, 'null'));
 end $$;
 
--- Everything of a task that must be the same on both sides. Times cannot be, but how they relate can. The descriptions of
--- errors that are not a worker's are left to the implementation.
+-- Everything of a task that must be the same on both sides. Times cannot be, but how they relate can. The descriptions
+-- of errors that are not a worker's are left to the implementation.
 create function driver.facts(task jsonb, just_written boolean) returns jsonb language plpgsql as $$
 begin
     return (task - array['created', 'updated', 'deadline', 'not_before', 'history', 'errors'])
@@ -89,8 +89,8 @@ begin
             from jsonb_array_elements(task -> 'history') with ordinality _(e, n));
 end $$;
 
--- Both sides read the clock within one step. So a time on one side is as near to its counterpart as the longest step, the
--- present one included, lasted.
+-- Both sides read the clock within one step. So a time on one side is as near to its counterpart as the longest step,
+-- the present one included, lasted.
 create function driver.tolerance() returns interval language sql as $$
     select greatest(current_setting('driver.longest')::interval,
                     clock_timestamp() - current_setting('driver.began')::timestamptz);
@@ -130,18 +130,21 @@ begin
     if theirs -> 'refused' is distinct from ours -> 'refused' then
         perform driver.differ(call || ': outcome', theirs::text, ours::text);
     end if;
-    if verb.gives <> 'tasks' or jsonb_array_length(theirs -> 'rows') is distinct from jsonb_array_length(ours -> 'rows') then
+    if verb.gives <> 'tasks'
+       or jsonb_array_length(theirs -> 'rows') is distinct from jsonb_array_length(ours -> 'rows') then
         if theirs -> 'rows' is distinct from ours -> 'rows' then
             perform driver.differ(call || ': rows', theirs::text, ours::text);
         end if;
         return;
     end if;
     for their_task, our_task in
-        select t, o from rows from (jsonb_array_elements(theirs -> 'rows'), jsonb_array_elements(ours -> 'rows')) _(t, o)
+        select t, o
+        from rows from (jsonb_array_elements(theirs -> 'rows'), jsonb_array_elements(ours -> 'rows')) _(t, o)
     loop
         perform driver.compare_task(call, their_task, our_task, verb.writes);
         -- Not the clock of the transaction's or the statement's beginning.
-        if verb.writes and least((their_task ->> 'updated')::timestamptz, (our_task ->> 'updated')::timestamptz) < began then
+        if verb.writes and began > least((their_task ->> 'updated')::timestamptz,
+                                         (our_task ->> 'updated')::timestamptz) then
             perform driver.differ(format('%s: updated before the call began at %s', call, began),
                                   their_task ->> 'updated', our_task ->> 'updated');
         end if;
@@ -149,7 +152,8 @@ begin
 end $$;
 
 -- A task as jsonb, where null and JSON null would be the same.
-create function driver.distinct_nulls(spec jsonb, result jsonb, metrics jsonb, args jsonb) returns jsonb language sql as $$
+create function driver.distinct_nulls(spec jsonb, result jsonb, metrics jsonb, args jsonb)
+    returns jsonb language sql as $$
     select jsonb_build_object('nulls', array[spec is null, result is null, metrics is null, args is null]);
 $$;
 
@@ -207,8 +211,9 @@ begin
     end loop;
 
     with col as (
-        select attrelid, string_agg(attname || ' ' || replace(format_type(atttypid, atttypmod), 'twin.', 'scylla.'), ', '
-                                    order by attnum) as list
+        select attrelid,
+               string_agg(attname || ' ' || replace(format_type(atttypid, atttypmod), 'twin.', 'scylla.'),
+                          ', ' order by attnum) as list
         from pg_attribute
         where attnum > 0 and not attisdropped and attrelid in ('scylla.task'::regclass, 'twin.task_row'::regclass)
         group by attrelid)
@@ -231,7 +236,8 @@ create function driver.call_text(verb text, arguments jsonb) returns text langua
                                           from jsonb_each_text(arguments))) end;
 $$;
 
--- {"rows": [...]} or {"refused": {...}, "message": ...}. What is refused is rolled back, whatever else the transaction does.
+-- {"rows": [...]} or {"refused": {...}, "message": ...}. What is refused is rolled back, whatever else the transaction
+-- does.
 create function driver.outcome(schema text, call text, gives text) returns jsonb language plpgsql as $$
 declare
     result jsonb;
@@ -242,7 +248,8 @@ declare
     details text;
 begin
     execute replace(case gives
-        when 'tasks' then 'select jsonb_agg(to_jsonb(r) || driver.distinct_nulls(r.spec, r.result, r.metrics, r.args)) from '
+        when 'tasks' then
+            'select jsonb_agg(to_jsonb(r) || driver.distinct_nulls(r.spec, r.result, r.metrics, r.args)) from '
         when 'nothing' then 'select to_jsonb(array[count(*)]) from '
         else 'select jsonb_agg(r) from ' end || call || ' r', '@', schema) into result;
     return jsonb_build_object('rows', coalesce(result, '[]'));
@@ -278,22 +285,23 @@ begin
     case verb
     when 'submit' then
         if coalesce(arguments ->> 'rn', 'NULL') like 'NULL%' then
-            return arguments || driver.argument('rn', driver.literal(driver.checked_name(theirs -> 'rows' -> 0 ->> 'rn')));
+            names[1] := driver.checked_name(theirs -> 'rows' -> 0 ->> 'rn');
+            return arguments || driver.argument('rn', driver.literal(names[1]));
         end if;
     when 'submit_many' then
         execute 'select ' || (arguments ->> 'tasks') into tasks;
         select jsonb_agg(case when e ->> 'rn' is null
-                              then e || jsonb_build_object('rn', driver.checked_name(theirs -> 'rows' -> (n - 1)::int ->> 'rn'))
-                              else e end order by n)
+                              then e || jsonb_build_object('rn', driver.checked_name(r ->> 'rn')) else e end order by n)
         into tasks
-        from jsonb_array_elements(tasks) with ordinality _(e, n);
+        from rows from (jsonb_array_elements(tasks), jsonb_array_elements(theirs -> 'rows')) with ordinality _(e, r, n);
         if tasks is not null then
             return arguments || driver.argument('tasks', driver.literal(tasks::text, 'jsonb'));
         end if;
     when 'submit_bulk' then
         if coalesce(arguments ->> 'rns', 'NULL') like 'NULL%' then
             select array_agg(driver.checked_name(rn) order by id) into names
-            from (select s.id, s.rn from scylla.task_spec s order by s.id desc limit (theirs -> 'rows' ->> 0)::bigint) s;
+            from (select s.id, s.rn from scylla.task_spec s
+                  order by s.id desc limit (theirs -> 'rows' ->> 0)::bigint) s;
             if names is not null then
                 return arguments || driver.argument('rns', driver.literal(names::text, 'text[]'));
             end if;
@@ -305,7 +313,9 @@ end $$;
 
 create function driver.count_outcome(verb text, outcome jsonb) returns void language sql as $$
     insert into driver.tally
-    values (verb, coalesce(outcome -> 'refused' ->> 'state', case when outcome -> 'rows' = '[]' then 'empty' else 'ok' end), 1)
+    values (verb,
+            coalesce(outcome -> 'refused' ->> 'state', case when outcome -> 'rows' = '[]' then 'empty' else 'ok' end),
+            1)
     on conflict on constraint tally_pkey do update set n = tally.n + 1;
 $$;
 
@@ -399,14 +409,16 @@ declare
     which float8 := random();
     name text := driver.some_new_name();
 begin
-    return case
-        when how < 0.7 then coalesce((select rn from twin.task t where t.status::text = state order by id
-                                      offset floor(which * (select count(*) from twin.task t where t.status::text = state)) limit 1),
-                                     name)
-        when how < 0.9 then coalesce((select rn from twin.task t order by id
-                                      offset floor(which * (select count(*) from twin.task)) limit 1), name)
-        when how < 0.97 then name
-        else driver.pick('', repeat('t', 201), null) end;
+    if how < 0.9 then
+        if how > 0.7 then
+            state := null;
+        end if;
+        return coalesce((select rn
+                         from (select rn, row_number() over (order by id) - 1 as place, count(*) over () as n
+                               from twin.task t where t.status::text = coalesce(state, t.status::text)) t
+                         where place = floor(which * n)), name);
+    end if;
+    return case when how < 0.97 then name else driver.pick('', repeat('t', 201), null) end;
 end $$;
 
 create function driver.some_timeout() returns text language sql as $$
@@ -440,10 +452,15 @@ create function driver.some_time() returns text language sql as $$
         '{infinity,-infinity}'), 'timestamptz');
 $$;
 
+create function driver.some_duplicate_rule() returns text language sql as $$
+    select driver.literal(driver.pick_mostly('{error,ignore}', '{"",Ignore,NULL}'));
+$$;
+
 create function driver.some_error() returns text language sql as $$
     select driver.literal(driver.pick_mostly(
         array['{"code": "E1"}', '{"code": "E2", "args": {"n": 1}}', '{"code": "E3", "description": "why", "more": [1]}',
-              '{"code": "timeout", "description": "mine"}', '{"code": "elided"}', '{"code": "elided", "args": {"count": 7}}',
+              '{"code": "timeout", "description": "mine"}', '{"code": "elided"}',
+              '{"code": "elided", "args": {"count": 7}}',
               '{"code": "E4", "args": [null]}'],
         array['{}', '{"code": ""}', '{"code": null}', '{"code": 4}', '{"code": "E5", "description": 5}', '[]',
               '["code"]', '"code"', 'null', null]), 'jsonb');
@@ -534,12 +551,14 @@ begin
         element := element || jsonb_build_object('max_attempts', driver.pick('1', '2', null)::int);
     end if;
     if driver.chance(0.3) then
-        element := element || jsonb_build_object('not_before', driver.pick('2001-01-01T00:00:00Z', '2099-01-01 00:00:00+01', null));
+        element := element || jsonb_build_object('not_before',
+            driver.pick('2001-01-01T00:00:00Z', '2099-01-01 00:00:00+01', null));
     end if;
     if driver.chance(0.03) then
         element := element || driver.pick(
-            '{"spec": null}', '{"queue": null}', '{"queue": ""}', '{"queue": 5}', '{"priority": 128}', '{"priority": "5"}',
-            '{"priority": 1.5}', '{"priority": 5.0}', '{"priority": 1e30}', '{"max_attempts": 2147483648}', '{"max_attempts": 0}', '{"rn": ""}', '{"rn": 7}',
+            '{"spec": null}', '{"queue": null}', '{"queue": ""}', '{"queue": 5}', '{"rn": ""}', '{"rn": 7}',
+            '{"priority": 128}', '{"priority": "5"}', '{"priority": 1.5}', '{"priority": 5.0}', '{"priority": 1e30}',
+            '{"max_attempts": 2147483648}', '{"max_attempts": 0}',
             '{"not_before": "infinity"}', '{"not_before": "soon"}', '{"not_before": 5}', '{"colour": "red"}',
             '{"on_duplicate": "ignore"}', '{"depends_on": ["t1"]}', '{"plan": "p"}', '{"retry": {}}', '{"key": "k"}',
             '{"dedup_key": "k"}', '{"on_dependency_failure": "ignore"}', '{"priority": null}',
@@ -564,14 +583,17 @@ declare
     names text[] := '{}';
 begin
     for i in 1 .. driver.below(5) loop
-        specs := specs || case when driver.chance(0.98) then driver.literal('{"bulk": 1}', 'jsonb') else driver.some_json() end;
-        names := names || case when driver.chance(0.95) then format('b%s', driver.below(1000)) else driver.some_new_name() end;
+        specs := specs || case when driver.chance(0.98) then driver.literal('{"bulk": 1}', 'jsonb')
+                               else driver.some_json() end;
+        names := names || case when driver.chance(0.95) then 'b' || driver.below(1000)
+                               else driver.some_new_name() end;
     end loop;
     if driver.chance(0.02) then
         names := names || 'b'::text;
     end if;
     return driver.argument('queue', driver.literal(driver.some_queue()))
-        || driver.argument('specs', case when driver.chance(0.98) then format('array[%s]::jsonb[]', array_to_string(specs, ', '))
+        || driver.argument('specs', case when driver.chance(0.98)
+                                         then format('array[%s]::jsonb[]', array_to_string(specs, ', '))
                                          else 'NULL::jsonb[]' end)
         || driver.optional(0.6, 'rns', driver.literal(names::text, 'text[]'))
         || driver.optional(0.4, 'priority', driver.some_priority());
@@ -605,7 +627,8 @@ begin
         driver.argument('queue', driver.literal(case when driver.chance(0.3) then 'new ' || driver.below(100)
                                                      else driver.some_queue() end))
         || driver.optional(0.5, 'default_timeout', driver.some_timeout())
-        || driver.optional(0.3, 'retention', driver.literal(driver.pick_mostly('{1 day,2 mons,0,36500 days,NULL}', '{-1 s,-1 mon,36501 days}'), 'interval'))
+        || driver.optional(0.3, 'retention', driver.literal(driver.pick_mostly(
+            '{1 day,2 mons,0,36500 days,NULL}', '{-1 s,-1 mon,36501 days}'), 'interval'))
     when 'submit' then
         driver.argument('queue', driver.literal(driver.some_queue()))
         || driver.argument('spec', driver.some_json())
@@ -613,7 +636,7 @@ begin
         || driver.optional(0.5, 'priority', driver.some_priority())
         || driver.optional(0.3, 'not_before', driver.some_time())
         || driver.optional(0.4, 'max_attempts', driver.some_max_attempts())
-        || driver.optional(0.4, 'on_duplicate', driver.literal(driver.pick_mostly('{error,ignore}', '{"",Ignore,NULL}')))
+        || driver.optional(0.4, 'on_duplicate', driver.some_duplicate_rule())
         || driver.optional(0.02, 'depends_on', driver.literal(driver.pick('{}', '{t1}', null), 'text[]'))
         || driver.optional(0.02, 'on_dependency_failure', driver.literal(driver.pick('cascade', 'ignore', null)))
         || driver.optional(0.02, 'plan', driver.literal(driver.pick('p', null)))
@@ -622,7 +645,7 @@ begin
         || driver.optional(0.02, 'key', driver.literal(driver.pick('', 'k', null)))
     when 'submit_many' then
         driver.argument('tasks', driver.some_requests())
-        || driver.optional(0.3, 'on_duplicate', driver.literal(driver.pick_mostly('{error,ignore}', '{"",Ignore,NULL}')))
+        || driver.optional(0.3, 'on_duplicate', driver.some_duplicate_rule())
     when 'submit_bulk' then driver.some_bulk()
     when 'lease' then
         driver.argument('queue', driver.literal(driver.some_queue()))
@@ -656,12 +679,13 @@ begin
         || driver.optional(0.6, 'retry_after', driver.literal(driver.pick_mostly(
             '{0,0,1 us,1.5 s,1 h,1 mon,365 days,NULL}', '{-1 s,1 mon -31 days,366 days,100000000 years}'), 'interval'))
     when 'yield' then driver.some_lease()
-    when 'cancel' then driver.argument('rn', driver.literal(driver.some_task(driver.pick('ready', 'running', 'waiting'))))
+    when 'cancel' then
+        driver.argument('rn', driver.literal(driver.some_task(driver.pick('ready', 'running', 'waiting'))))
     when 'get_task' then driver.argument('rn', driver.literal(driver.some_task('completed')))
     when 'list_tasks' then
         driver.optional(0.6, 'queue', driver.literal(driver.some_queue()))
-        || driver.optional(0.7, 'status', quote_nullable(driver.pick('ready', 'ready', 'running', 'waiting', 'completed',
-                                                                     'aborted', 'cancelled', null)))
+        || driver.optional(0.7, 'status', quote_nullable(driver.pick(
+            'ready', 'ready', 'running', 'waiting', 'completed', 'aborted', 'cancelled', null)))
         || driver.optional(0.3, 'worker', driver.literal(driver.some_worker()))
         || driver.optional(0.7, 'max_tasks', driver.some_count())
     when 'statement' then jsonb_build_object('text', driver.some_statement())
@@ -694,7 +718,8 @@ create function driver.move_end(name text, moment timestamptz) returns void lang
     where id <= (select id from twin.task where rn = name) and created > moment;
 $$;
 
--- Whatever lies so near that it could come between the two sides' looks at the clock has passed; and by chance some more.
+-- Whatever lies so near that it could come between the two sides' looks at the clock has passed; and by chance some
+-- more.
 create function driver.let_time_pass() returns void language plpgsql as $$
 declare
     t twin.task;
@@ -720,7 +745,8 @@ end $$;
 create function driver.call_some_verb() returns void language plpgsql as $$
 declare
     point float8 := random() * (select sum(weight) from driver.verb);
-    verb text := (select name from (select name, sum(weight) over (order by name collate "C") as upto from driver.verb) v
+    verb text := (select name
+                  from (select name, sum(weight) over (order by name collate "C") as upto from driver.verb) v
                   where point < upto order by upto limit 1);
 begin
     perform set_config('scylla.auto_create_queues', case when driver.chance(0.2) then 'off' else 'on' end, false);
@@ -754,21 +780,23 @@ begin
     end if;
 end $$;
 
--- A task that is run so often that its history and its errors cannot hold everything. The eleventh error, where a marker
--- will be sought, looks like one.
+-- A task that is run so often that its history and its errors cannot hold everything. The eleventh error, where a
+-- marker will be sought, looks like one.
 create function driver.run_once_more(name text) returns void language plpgsql as $$
 declare
-    who jsonb := driver.argument('rn', driver.literal(name)) || driver.argument('worker', driver.literal(driver.pick('w1', 'w2')));
+    who jsonb := driver.argument('rn', driver.literal(name))
+                 || driver.argument('worker', driver.literal(driver.pick('w1', 'w2')));
     how float8 := random();
     error text := driver.some_error();
 begin
     if (select jsonb_array_length(errors) from twin.task where rn = name) = 10 then
-        error := driver.literal(format('{"code": "elided", "args": {"count": %s}}', driver.pick('7', '1e300', '-3', '2.5', '"x"')),
-                                'jsonb');
+        error := driver.literal(format('{"code": "elided", "args": {"count": %s}}',
+                                       driver.pick('7', '1e300', '-3', '2.5', '"x"')), 'jsonb');
     end if;
     perform driver.make_call('lease_task', who || driver.argument('timeout', driver.literal('1 h', 'interval')));
     if driver.chance(0.5) then
-        perform driver.make_call('heartbeat', who || driver.argument('progress', driver.literal(random()::text, 'float8')));
+        perform driver.make_call('heartbeat',
+                                 who || driver.argument('progress', driver.literal(random()::text, 'float8')));
     end if;
     if how < 0.3 then
         perform driver.move_deadline(name, clock_timestamp() - '1 min'::interval);
@@ -810,7 +838,8 @@ begin
         perform set_config('driver.step', n::text, false), set_config('driver.longest', longest::text, false),
                 set_config('driver.began', to_char(began, 'YYYY-MM-DD HH24:MI:SS.USTZH:TZM'), false);
         if n = 1 then
-            perform driver.make_call('create_queue', '{"queue": "''q3''", "default_timeout": "''2 h''", "retention": "''1 day''"}');
+            perform driver.make_call('create_queue',
+                                     '{"queue": "''q3''", "default_timeout": "''2 h''", "retention": "''1 day''"}');
             perform driver.make_call('submit', '{"queue": "''only''", "spec": "''{}''", "rn": "''often''"}');
         elsif n <= runs_of_one_task then
             perform driver.run_once_more('often');

@@ -59,7 +59,8 @@ create table twin.task (
     constraint only_running_has_deadline check ((status = 'running') = (deadline is not null)),
     constraint only_running_has_timeout check ((status = 'running') = (timeout is not null)),
     constraint running_has_owner check (status <> 'running' or owner is not null),
-    constraint idle_has_no_owner_and_progress check (status not in ('waiting', 'ready') or owner is null and progress = 0),
+    constraint idle_has_no_owner_and_progress
+        check (status not in ('waiting', 'ready') or owner is null and progress = 0),
     constraint completed_is_whole check (status <> 'completed' or progress = 1),
     constraint only_completed_has_result check (status = 'completed' or result is null and metrics is null),
     constraint live_has_attempts_left check (status in ('completed', 'aborted', 'cancelled')
@@ -73,8 +74,8 @@ create type twin.task_row as (
     args jsonb, attempt int, failures int, max_attempts int, not_before timestamptz, plan text
 );
 
--- Args and plan belong to gates between tasks, which do not exist yet. A waiting task shows the time at which it becomes
--- ready, be it submit's or that of a retry.
+-- Args and plan belong to gates between tasks, which do not exist yet. A waiting task shows the time at which it
+-- becomes ready, be it submit's or that of a retry.
 create function twin.shown(t twin.task) returns twin.task_row language sql as $$
     select t.rn, t.queue, t.spec, t.status, t.priority, t.progress, t.created, t.updated, t.owner, t.deadline, t.errors,
            t.history, t.result, t.metrics, '[]'::jsonb, t.attempt, t.failures, t.max_attempts,
@@ -96,8 +97,8 @@ create view twin.tasks as select s.* from twin.task t, twin.shown(t) s;
 -- ---------------------------------------------------------------------------------------------------------------
 -- Refusals
 --
--- A refused call has changed nothing. A client tells the reasons apart by SQLSTATE and by the names of the table and the
--- rule ("constraint"); messages are for people.
+-- A refused call has changed nothing. A client tells the reasons apart by SQLSTATE and by the names of the table and
+-- the rule ("constraint"); messages are for people.
 -- ---------------------------------------------------------------------------------------------------------------
 
 create function twin.refuse(code text, concerning text, rule text, message text, detail text default '')
@@ -164,7 +165,8 @@ begin
     perform twin.check_name('rns', rn) from unnest(rns) rn;
     perform twin.check_argument('attempts', attempts is null or cardinality(attempts) = cardinality(rns),
                                 'It must have as many elements as rns.');
-    perform twin.check_argument('attempts', attempt is not null, 'No element may be null.') from unnest(attempts) attempt;
+    perform twin.check_argument('attempts', attempt is not null, 'No element may be null.')
+    from unnest(attempts) attempt;
     perform twin.check_argument('results', results is null or cardinality(results) = cardinality(rns),
                                 'It must have as many elements as rns.');
 end $$;
@@ -204,8 +206,8 @@ create function twin.errors_marker(left_out bigint) returns jsonb language sql a
                               'description', left_out || ' errors are left out here');
 $$;
 
--- How many entries the eleventh one of a full list stands for: a marker for all that it counts, any other for itself. An
--- error that only looks like a marker is a worker's own: its count may be anything.
+-- How many entries the eleventh one of a full list stands for: a marker for all that it counts, any other for itself.
+-- An error that only looks like a marker is a worker's own: its count may be anything.
 create function twin.stands_for(entry jsonb) returns bigint language plpgsql as $$
 declare
     n jsonb := case when entry ->> '_typ' = 'HistoryElided' then entry -> 'count'
@@ -275,7 +277,8 @@ end $$;
 
 -- The fence. A lease whose deadline has passed still belongs to its owner until it is reset.
 create function twin.holds(t twin.task, worker text, attempt int) returns boolean language sql as $$
-    select coalesce(t.status = 'running' and t.owner = worker and t.attempt = coalesce(holds.attempt, t.attempt), false);
+    select coalesce(t.status = 'running' and t.owner = worker and t.attempt = coalesce(holds.attempt, t.attempt),
+                    false);
 $$;
 
 create function twin.held(rn text, worker text, attempt int) returns twin.task language plpgsql as $$
@@ -290,9 +293,9 @@ end $$;
 
 create function twin.stored(t twin.task) returns twin.task language sql as $$
     update twin.task u
-    set status = t.status, updated = t.updated, due = t.due, owner = t.owner, deadline = t.deadline, timeout = t.timeout,
-        progress = t.progress, attempt = t.attempt, failures = t.failures, history = t.history, errors = t.errors,
-        result = t.result, metrics = t.metrics
+    set status = t.status, updated = t.updated, due = t.due, owner = t.owner, deadline = t.deadline,
+        timeout = t.timeout, progress = t.progress, attempt = t.attempt, failures = t.failures, history = t.history,
+        errors = t.errors, result = t.result, metrics = t.metrics
     where u.id = t.id
     returning u;
 $$;
@@ -408,13 +411,15 @@ begin
         perform twin.check_name('rn', r.rn);
     end if;
     perform twin.check_argument('not_before', r.not_before is null or isfinite(r.not_before), 'It must be finite.');
-    perform twin.check_argument('max_attempts', r.max_attempts is null or r.max_attempts >= 1, 'It must be at least 1.');
+    perform twin.check_argument('max_attempts', r.max_attempts is null or r.max_attempts >= 1,
+                                'It must be at least 1.');
 end $$;
 
 create function twin.check_supported(argument text, default_given boolean) returns void language plpgsql as $$
 begin
     if default_given is not true then
-        perform twin.refuse('0A000', 'task', 'supported', format('argument "%s" is not available in this version', argument));
+        perform twin.refuse('0A000', 'task', 'supported',
+                            format('argument "%s" is not available in this version', argument));
     end if;
 end $$;
 
@@ -438,8 +443,10 @@ begin
     inserted := t.id is null;
     if inserted then
         insert into twin.task (rn, queue, spec, priority, not_before, max_attempts, created, updated, status, due)
-        values (coalesce(r.rn, twin.new_name()), r.queue, r.spec, r.priority, r.not_before, r.max_attempts, moment, moment,
-                case when waits then 'waiting' else 'ready' end::twin.task_status, case when waits then r.not_before end)
+        values (coalesce(r.rn, twin.new_name()), r.queue, r.spec, r.priority, r.not_before, r.max_attempts,
+                moment, moment,
+                case when waits then 'waiting' else 'ready' end::twin.task_status,
+                case when waits then r.not_before end)
         returning * into t;
     elsif on_duplicate = 'error' then
         perform twin.refuse('23505', 'task', 'unique', format('task "%s" already exists', r.rn));
@@ -495,6 +502,7 @@ end $$;
 create function twin.request_in(element jsonb) returns twin.request language plpgsql as $$
 declare
     unknown text;
+    on_failure text;
     request twin.request;
 begin
     perform twin.check_argument('tasks', jsonb_typeof(element) = 'object', 'Its elements must be objects.');
@@ -506,8 +514,8 @@ begin
 
     perform twin.check_supported(k, coalesce(element -> k, 'null') = 'null')
     from unnest(array['depends_on', 'plan', 'retry', 'dedup_key', 'key']) k;
-    perform twin.check_supported('on_dependency_failure',
-                                 coalesce(twin.element_value(element, 'on_dependency_failure', 'string'), 'cascade') = 'cascade');
+    on_failure := twin.element_value(element, 'on_dependency_failure', 'string');
+    perform twin.check_supported('on_dependency_failure', coalesce(on_failure, 'cascade') = 'cascade');
 
     request := (twin.element_value(element, 'queue', 'string'), element -> 'spec',
                 coalesce(twin.element_int(element, 'priority'), 0), twin.element_value(element, 'rn', 'string'),
@@ -734,7 +742,8 @@ create function twin.backoff(failures int) returns interval language sql as $$
 $$;
 
 -- An error that may pass: the task is tried again after a while, if it may.
-create function twin.fail(rn text, worker text, error jsonb, retry_after interval default null, attempt int default null)
+create function twin.fail(rn text, worker text, error jsonb, retry_after interval default null,
+                          attempt int default null)
     returns twin.task_row language plpgsql as $$
 declare
     reported jsonb;
@@ -790,8 +799,8 @@ end $$;
 -- What the monitor does
 -- ---------------------------------------------------------------------------------------------------------------
 
--- A worker that let its lease expire may be dead, and the task may have killed it: an expired lease counts as a failure,
--- so that no task does it for ever. A task that is given up for this reason shows no owner: nobody ended it.
+-- A worker that let its lease expire may be dead, and the task may have killed it: an expired lease counts as a
+-- failure, so that no task does it for ever. A task that is given up for this reason shows no owner: nobody ended it.
 create function twin.reset_expired() returns bigint language plpgsql as $$
 declare
     t twin.task;
@@ -827,7 +836,8 @@ create function twin.purge() returns bigint language sql as $$
     with removed as (
         delete from twin.task t using twin.queue q
         where q.name = t.queue and t.status in ('completed', 'aborted', 'cancelled')
-          and t.updated < clock_timestamp() - twin.length(coalesce(q.retention, twin.setting('scylla.retention', '7 days')))
+          and t.updated < clock_timestamp()
+                          - twin.length(coalesce(q.retention, twin.setting('scylla.retention', '7 days')))
         returning 1)
     select count(*) from removed;
 $$;

@@ -1,0 +1,136 @@
+# Dump and restore: tasks in every state, queues and sequences travel with pg_dump, whatever way the dump is made and
+# restored, and whoever is at work in the new database while its tables arrive one by one.
+use strict;
+use warnings;
+use FindBin;
+use lib "$FindBin::RealBin/lib";
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use ScyllaTest;
+use Test::More;
+
+my $node = new_node('main', settings => 'scylla.max_monitors = 8');
+my $dump = PostgreSQL::Test::Utils::tempdir . '/dump';
+
+sql($node, 'create database source');
+fill($node, 'source');
+sql($node, q(
+	create role app;
+	grant usage on schema scylla to app;
+	grant execute on function scylla.lease to app;
+	grant select on scylla.task to app;
+	create table results (rn text primary key, task scylla.task);
+	insert into results select rn, task from scylla.task;
+	create view waiting as select rn, not_before from scylla.task where status = 'waiting';), 'source');
+
+my $tasks = tasks($node, 'source');
+my $tables = tables($node, 'source');
+my $sequences = sequences($node, 'source');
+
+# From here on the monitor is at work: a restore has to live with it.
+sql($node, 'alter system set scylla.monitor = on');
+sql($node, q(alter system set scylla.monitor_interval = '10 ms'));
+$node->reload;
+
+# The restored database is the source again, and goes on where it was.
+sub compare
+{
+	my ($database, $how) = @_;
+	is(tasks($node, $database), $tasks, "$how: every task is the same");
+	is(tables($node, $database), $tables, "$how: every row of the tables is the same");
+	is(sequences($node, $database), $sequences, "$how: the sequences are the same");
+	checked($node, "$how: check() finds nothing", $database);
+
+	is(sql($node, 'select scylla.register_worker()', $database), 'worker-2', "$how: worker names do not repeat");
+	my $newest = sql($node, 'select max(id) from scylla.task_spec', $database);
+	is(sql($node, q(select rn from scylla.submit('new queue', '1', rn => 'new')), $database), 'new', "$how: submit works");
+	cmp_ok(sql($node, q(select id from scylla.task_spec where rn = 'new'), $database), '>', $newest, "$how: ids do not repeat");
+	is(sql($node, q(select rn, attempt from scylla.lease('q', 'w')), $database), 'ready|1', "$how: lease works");
+	is(sql($node, q(select rn, progress from scylla.heartbeat('running', 'w2')), $database), 'running|0.25',
+		"$how: a lease is still held by its owner");
+	checked($node, "$how: check() finds nothing afterwards", $database);
+}
+
+sub run_ok
+{
+	my ($how, @command) = @_;
+	$node->command_ok([@command], $how);
+}
+
+# 1. A whole database, as a script.
+sql($node, 'create database script');
+run_ok('pg_dump writes a script', 'pg_dump', '-f', "$dump.sql", 'source');
+run_ok('psql restores it', 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-d', 'script', '-f', "$dump.sql");
+is(sql($node, q(select has_function_privilege('app', 'scylla.lease(text, text, integer, interval)', 'execute'),
+	has_function_privilege('app', 'scylla.complete(text, text, jsonb, jsonb, integer)', 'execute'),
+	has_schema_privilege('app', 'scylla', 'usage'), has_table_privilege('app', 'scylla.task', 'select')), 'script'),
+	't|f|t|t', 'script: grants are the same');
+is(sql($node, q(select count(*) from results r join scylla.task t on (r.task).rn = t.rn and (r.task).spec = t.spec), 'script'),
+	sql($node, 'select count(*) from scylla.task', 'source'), 'script: a column of the row type is the same');
+compare('script', 'script');
+
+# 2. A whole database, custom format, restored by two processes: the tables arrive in any order.
+sql($node, 'create database parallel');
+run_ok('pg_dump writes an archive', 'pg_dump', '-Fc', '-f', "$dump.archive", 'source');
+run_ok('pg_restore -j 2 restores it', 'pg_restore', '-j', '2', '--exit-on-error', '-d', 'parallel', "$dump.archive");
+compare('parallel', 'parallel');
+
+# 3. The extension is created first, in whatever version is there, and the data alone are brought in.
+sql($node, 'create database data_only');
+sql($node, 'create extension scylla', 'data_only');
+run_ok('pg_dump writes the data', 'pg_dump', '--data-only', '-T', 'results', '-f', "$dump.data", 'source');
+run_ok('psql restores them', 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-d', 'data_only', '-f', "$dump.data");
+compare('data_only', 'data only');
+
+# 4. By hand, and slowly: every table arrives before those that it would need, while a monitor, workers and clients are at
+# work. What has no specification yet does not exist for them, and is not touched.
+sql($node, 'create database slow');
+sql($node, 'create extension scylla', 'slow');
+wait_for_monitor($node, 'slow');
+
+my $at_work = q(
+	select scylla.maintain();
+	select 'reset ' || scylla.reset_expired();
+	select 'purged ' || scylla.purge();
+	select 'leased ' || rn from scylla.lease('q', 'intruder', 100);
+	select 'listed ' || rn from scylla.list_tasks();
+	select 'ready ' || rn from scylla.list_tasks(status => 'ready');
+	select 'running ' || rn from scylla.list_tasks(status => 'running');
+	select 'seen ' || rn from scylla.task;);
+for my $table (qw(task_lease task_outcome task_waiting task_ready queue))
+{
+	run_ok("$table arrives", 'bash', '-c',
+		qq(psql -Xqc "copy scylla.$table to stdout" source | psql -Xqc "copy scylla.$table from stdin" slow));
+	# An old outcome, an expired lease, a task that is due: what the monitor would love to act on.
+	sql($node, q(
+		update scylla.task_lease set deadline = now() - interval '1 s';
+		update scylla.task_waiting set due = now() - interval '1 s';
+		update scylla.task_outcome set finished = now() - interval '1 year';), 'slow');
+	my ($out, $err) = result_of($node, $at_work, 'slow');
+	is($out, "\nreset 0\npurged 0", "$table is there, the specifications are not: nobody sees or changes a task");
+	is($err, '', '... nor does anything fail');
+	for my $call (q(get_task('running')), q(heartbeat('running', 'w2')), q(cancel('waiting')), q(lease_task('ready', 'w')))
+	{
+		is(sqlstate($node, "select scylla.$call", 'slow'), 'P0002', "... $call: no such task");
+	}
+}
+# What the monitor has had the chance to spoil.
+is(sql($node, 'select count(*) from scylla.task_lease', 'slow'), sql($node, 'select count(*) from scylla.task_lease', 'source'),
+	'no lease has been ended');
+is(sql($node, 'select count(*) from scylla.task_outcome', 'slow'), sql($node, 'select count(*) from scylla.task_outcome', 'source'),
+	'no outcome has been purged');
+is(sql($node, 'select count(*) from scylla.task_waiting', 'slow'), sql($node, 'select count(*) from scylla.task_waiting', 'source'),
+	'no waiting task has been opened');
+
+run_ok('the specifications arrive', 'bash', '-c',
+	q(psql -Xqc "copy scylla.task_spec to stdout" source | psql -Xqc "copy scylla.task_spec from stdin" slow));
+eventually($node, q(select string_agg(rn || ' ' || status, ', ' order by rn) from scylla.task where rn in ('running', 'waiting', 'completed')),
+	'running ready, waiting ready', 'now the monitor acts: the lease has ended, the task is open, the old outcome is purged', 'slow');
+is(sql($node, q(select history -> -1 ->> '_typ', attempt, failures from scylla.task where rn = 'running'), 'slow'), 'TaskTimeout|2|1',
+	'the lease that had expired meanwhile was ended as a time-out');
+
+is(monitors($node), 'data_only parallel script slow source', 'each of these databases has its monitor');
+unlike(slurp_file($node->logfile), qr/PANIC|scylla monitor (?:ERROR|FATAL)|background worker .* exited/, 'no monitor has had an error');
+$node->stop;
+
+done_testing();

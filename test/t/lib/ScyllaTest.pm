@@ -1,0 +1,166 @@
+# What the TAP tests have in common: nodes with the extension, and short ways to ask and to check.
+package ScyllaTest;
+
+use strict;
+use warnings;
+use Exporter 'import';
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+our @EXPORT = qw(new_node sql result_of sqlstate fails_with eventually tasks tables sequences state_of checked fill
+  monitors wait_for_monitor);
+
+# A started node that preloads the library. The monitor is off unless the settings say otherwise: then the test decides
+# when time acts. allows_streaming is for init.
+sub new_node
+{
+	my ($name, %options) = @_;
+	my $settings = delete $options{settings} // '';
+	my $preload = delete $options{preload} // 1;
+	my %init = %options;
+	my $node = PostgreSQL::Test::Cluster->new($name);
+	$node->init(extra => [ '-E', 'UTF8', '--locale=C' ], %init);
+	$node->append_conf('postgresql.conf', "shared_preload_libraries = 'scylla'\nscylla.monitor = off") if $preload;
+	$node->append_conf('postgresql.conf', "log_statement = none\nmax_prepared_transactions = 10\n$settings");
+	$node->start;
+	return $node;
+}
+
+# The output of statements that must succeed.
+sub sql
+{
+	my ($node, $sql, $database) = @_;
+	return $node->safe_psql($database // 'postgres', $sql);
+}
+
+# Output and error output of statements that may fail; errors are shown as their SQLSTATE.
+sub result_of
+{
+	my ($node, $sql, $database) = @_;
+	my ($status, $out, $err) = $node->psql($database // 'postgres', "\\set VERBOSITY sqlstate\n$sql");
+	return ($out, $err);
+}
+
+# The SQLSTATE with which a statement fails; empty when it succeeds.
+sub sqlstate
+{
+	my ($out, $err) = result_of(@_);
+	return $err =~ /ERROR:\s+(\w{5})/ ? $1 : $err;
+}
+
+sub fails_with
+{
+	my ($node, $sqlstate, $sql, $name) = @_;
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+	is(sqlstate($node, $sql), $sqlstate, $name);
+}
+
+# Waits until a query gives what is expected; fails the test at the deadline.
+sub eventually
+{
+	my ($node, $query, $expected, $name, $database) = @_;
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+	ok($node->poll_query_until($database // 'postgres', $query, $expected), $name);
+}
+
+# The whole view, one line per task.
+sub tasks
+{
+	my ($node, $database) = @_;
+	return sql($node, 'select * from scylla.task order by rn', $database);
+}
+
+# Every row of the internal tables.
+sub tables
+{
+	my ($node, $database) = @_;
+	return join "\n", map { "$_\n" . sql($node, "select * from scylla.$_ order by id", $database) }
+	  qw(queue task_spec task_ready task_lease task_waiting task_outcome);
+}
+
+sub sequences
+{
+	my ($node, $database) = @_;
+	return join "\n", map { sql($node, "select '$_', last_value, is_called from scylla.$_", $database) }
+	  qw(queue_id_seq task_id_seq worker_seq);
+}
+
+sub state_of
+{
+	my ($node, $rn, $database) = @_;
+	return sql($node, "select status, owner, attempt, failures from scylla.task where rn = '$rn'", $database);
+}
+
+sub checked
+{
+	my ($node, $name, $database) = @_;
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+	is(sql($node, 'select * from scylla.check()', $database), '', $name);
+}
+
+# Creates the extension and tasks in each of the six states, with everything that a task can carry.
+sub fill
+{
+	my ($node, $database) = @_;
+	sql($node, <<'SQL', $database);
+create extension if not exists scylla;
+select scylla.create_queue('settings', default_timeout => '1 h', retention => '30 d');
+select scylla.register_worker();
+select scylla.submit('q', '{"n": 1}', rn => 'ready', priority => 7);
+select scylla.submit('q', '{"text": "ärgerlich \"quoted\"\\ \t"}', rn => 'wüst "ready"'' \', max_attempts => 3);
+select scylla.submit('settings', '[1, null, {"a": []}]', rn => 'waiting', not_before => now() + interval '1 day');
+select scylla.submit('q', '3', rn => 'retried');
+select scylla.lease_task('retried', 'w', timeout => '2 h');
+select scylla.fail('retried', 'w', '{"code": "later", "args": {"x": 1}, "description": "try again"}', retry_after => '3 h');
+select scylla.submit('settings', '4', rn => 'running', max_attempts => 5);
+select scylla.lease_task('running', 'w1');
+select scylla.yield('running', 'w1');
+select scylla.lease_task('running', 'w2');
+select scylla.heartbeat('running', 'w2', 0.25, '5 h');
+select scylla.submit('q', '5', rn => 'completed', priority => 127);
+select scylla.lease_task('completed', 'w', timeout => '1 h');
+select scylla.complete('completed', 'w', '{"answer": 42}', '{"seconds": 1.5}');
+select scylla.submit('q', '6', rn => 'aborted');
+select scylla.lease_task('aborted', 'w', timeout => '1 h');
+select scylla.heartbeat('aborted', 'w', 0.5);
+select scylla.abort('aborted', 'w', '{"code": "broken"}');
+select scylla.submit('q', '7', rn => 'cancelled');
+select scylla.lease_task('cancelled', 'w', timeout => '1 h');
+select scylla.cancel('cancelled');
+select scylla.submit('q', '8', rn => 'cancelled while ready');
+select scylla.cancel('cancelled while ready');
+-- A history that has been shortened, after many time-outs.
+select scylla.submit('q', '9', rn => 'long');
+do $$
+begin
+    for i in 1 .. 60 loop
+        perform scylla.lease_task('long', 'l' || i);
+        update scylla.task_lease set deadline = now() - interval '1 s' where owner = 'l' || i;
+        perform scylla.reset_expired();
+    end loop;
+end
+$$;
+SQL
+	is( sql($node, 'select string_agg(distinct status::text, $$ $$) from scylla.task', $database),
+		'aborted cancelled completed ready running waiting',
+		'there are tasks in all six states');
+}
+
+# The databases that have a monitor now.
+sub monitors
+{
+	my ($node) = @_;
+	return sql($node, "select string_agg(datname, ' ' order by datname) from pg_stat_activity where backend_type = 'scylla monitor'");
+}
+
+sub wait_for_monitor
+{
+	my ($node, $database, $name) = @_;
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+	eventually($node,
+		"select count(*) from pg_stat_activity where backend_type = 'scylla monitor' and datname = '$database' and state = 'idle'",
+		'1', $name // "a monitor looks after $database");
+}
+
+1;

@@ -1,0 +1,224 @@
+# Upgrades: a database that was upgraded is the same as one where the new version was installed afresh, by comparison of
+# the catalogs; the tasks are still there. Every scylla--A--B.sql that is installed is tested so. There may be none, so the
+# comparison itself is tested too: with a made-up next version, whose upgrade script does everything, and with scripts that
+# forget something.
+use strict;
+use warnings;
+use FindBin;
+use lib "$FindBin::RealBin/lib";
+use File::Path qw(make_path);
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use ScyllaTest;
+use Test::More;
+
+# ---- a server whose extension folder we may write to: a copy of this one, made of links where the server allows it --------
+
+my %dir = map { chomp(my $value = `pg_config --$_`); $_ => $value } qw(bindir pkglibdir sharedir);
+my @parts = map { [ split m{/}, $_ ] } values %dir;
+my $common = 0;
+$common++ while !grep { ($_->[$common] // '') ne ($parts[0][$common] // '') } @parts;
+# The server finds its other folders relative to its program's, and only if the end of that path is the compiled one.
+my $root = PostgreSQL::Test::Utils::tempdir . '/root';
+my %own = map { my @p = split m{/}, $dir{$_}; $_ => join '/', $root, 'usr', @p[ $common .. $#p ] } keys %dir;
+for my $name (keys %dir)
+{
+	(my $parent = $own{$name}) =~ s{/[^/]+$}{};
+	make_path($parent);
+	system_or_bail('cp', $name eq 'bindir' ? '-rL' : '-rs', $dir{$name}, $parent);
+}
+my $extension = "$own{sharedir}/extension";
+(my $install_path = $own{bindir}) =~ s{/bin$}{};
+
+my $node = PostgreSQL::Test::Cluster->new('main', install_path => $install_path);
+$node->init;
+$node->append_conf('postgresql.conf', "shared_preload_libraries = 'scylla'\nscylla.monitor = off\nlog_statement = none");
+$node->start;
+
+my $version = sql($node, q(select default_version from pg_available_extensions where name = 'scylla'));
+my $installed = slurp_file("$extension/scylla--$version.sql");
+
+sub write_script
+{
+	my ($name, $text) = @_;
+	unlink "$extension/$name";
+	append_to_file("$extension/$name", $text);
+}
+
+# ---- what the catalogs say about the extension, one line per fact ---------------------------------------------------------
+
+# Names instead of oids, and no positions of things that have no order. The option pg_attver is a number that recent minor
+# versions of the server give each column; it says nothing about the column.
+my $catalog = <<'SQL';
+set search_path = pg_catalog;
+create temp view acl as
+	select classoid, objoid, objsubid, string_agg(entry, ' ' order by entry) as acl from (
+		select 'pg_proc'::regclass as classoid, oid as objoid, 0 as objsubid, unnest(coalesce(proacl, acldefault('f', proowner)))::text as entry from pg_proc
+		union all select 'pg_class'::regclass, oid, 0, unnest(coalesce(relacl, acldefault(case relkind when 'S' then 's' else 'r' end::"char", relowner)))::text from pg_class
+		union all select 'pg_class'::regclass, attrelid, attnum, unnest(attacl)::text from pg_attribute
+		union all select 'pg_namespace'::regclass, oid, 0, unnest(coalesce(nspacl, acldefault('n', nspowner)))::text from pg_namespace
+		union all select 'pg_type'::regclass, oid, 0, unnest(coalesce(typacl, acldefault('T', typowner)))::text from pg_type) x group by 1, 2, 3;
+create temp view member as
+	select classid, objid, (pg_identify_object(classid, objid, 0)).identity as name, (pg_identify_object(classid, objid, 0)).type as kind
+	from pg_depend where refclassid = 'pg_extension'::regclass and deptype = 'e'
+	and refobjid = (select oid from pg_extension where extname = 'scylla');
+create temp view rel as select c.*, m.name from member m join pg_class c on m.classid = 'pg_class'::regclass and m.objid = c.oid;
+
+select 'extension', extversion, extnamespace::regnamespace, extrelocatable from pg_extension where extname = 'scylla'
+order by 2;
+select 'dumped', t::regclass, condition from pg_extension, unnest(extconfig, extcondition) as x(t, condition)
+where extname = 'scylla' order by 2;
+select 'member', kind, name, acl, obj_description(m.objid, (select relname from pg_class where oid = m.classid))
+from member m left join acl on (classoid, acl.objoid, objsubid) = (m.classid, m.objid, 0) order by 2, 3;
+select 'initial privileges', (pg_identify_object(classoid, objoid, objsubid)).identity, initprivs::text[]
+from pg_init_privs join member on (classid, objid) = (classoid, objoid) order by 2, 3;
+select 'function', name, pg_get_functiondef(objid) from member where kind = 'function' or kind = 'procedure' order by 2;
+select 'relation', name, relkind, relpersistence, relreplident, relrowsecurity, relforcerowsecurity, relhastriggers, relhasrules,
+	(select amname from pg_am where oid = relam), reltablespace,
+	(select string_agg(o, ' ' order by o) from unnest(reloptions) o) from rel order by 2;
+select 'toast', name, (select string_agg(o, ' ' order by o) from unnest(t.reloptions) o) from rel join pg_class t on t.oid = rel.reltoastrelid order by 2;
+select 'column', name, row_number() over (partition by name order by attnum), attname, format_type(atttypid, atttypmod), attnotnull, pg_get_expr(adbin, adrelid), attstorage,
+	attcompression, attstattarget, attidentity, attgenerated,
+	(select string_agg(o, ' ' order by o) from unnest(attoptions) o where o !~ '^pg_attver='), (select collname from pg_collation where oid = attcollation), acl,
+	col_description(attrelid, attnum)
+from rel join pg_attribute on attrelid = rel.oid left join pg_attrdef on (adrelid, adnum) = (attrelid, attnum)
+left join acl on (classoid, objoid, objsubid) = ('pg_class'::regclass, attrelid, attnum)
+where attnum > 0 and not attisdropped and relkind <> 'S' order by 2, 3;
+select 'index', name, pg_get_indexdef(indexrelid), indisunique, indisprimary, indisreplident, indisvalid, indisready, indimmediate,
+	obj_description(indexrelid, 'pg_class'), (select string_agg(o, ' ' order by o) from unnest(i.reloptions) o)
+from rel join pg_index on indrelid = rel.oid join pg_class i on i.oid = indexrelid order by 2, 3;
+select 'constraint', name, conname, contype, pg_get_constraintdef(con.oid), convalidated, obj_description(con.oid, 'pg_constraint')
+from rel join pg_constraint con on conrelid = rel.oid order by 2, 3;
+select 'rule', name, pg_get_ruledef(r.oid) from rel join pg_rewrite r on ev_class = rel.oid order by 2, 3;
+select 'trigger', name, pg_get_triggerdef(t.oid) from rel join pg_trigger t on tgrelid = rel.oid order by 2, 3;
+select 'policy', name, polname, polcmd, pg_get_expr(polqual, polrelid) from rel join pg_policy on polrelid = rel.oid order by 2, 3;
+select 'sequence', name, seqtypid::regtype, seqstart, seqincrement, seqmax, seqmin, seqcache, seqcycle from rel join pg_sequence on seqrelid = rel.oid order by 2;
+select 'label', name, row_number() over (partition by name order by enumsortorder), enumlabel
+from member join pg_enum on classid = 'pg_type'::regclass and enumtypid = objid order by 2, 3;
+SQL
+
+sub describe
+{
+	my ($database) = @_;
+	return sql($node, $catalog, $database);
+}
+
+# The lines in which two descriptions differ.
+sub difference
+{
+	my ($one, $other) = @_;
+	my %count;
+	$count{$_}++ for split /\n/, $one;
+	$count{$_}-- for split /\n/, $other;
+	return join "\n", map { ($count{$_} > 0 ? '- ' : '+ ') . $_ } sort grep { $count{$_} } keys %count;
+}
+
+my $databases = 0;
+
+# A database with the extension in a version.
+sub database_with
+{
+	my ($installed_version) = @_;
+	my $name = 'db' . ++$databases;
+	sql($node, "create database $name");
+	sql($node, "create extension scylla version '$installed_version'", $name);
+	return $name;
+}
+
+# How an upgraded database differs from a fresh one.
+my %fresh;
+sub upgrade_difference
+{
+	my ($from, $to) = @_;
+	$fresh{$to} //= describe(database_with($to));
+	my $upgraded = database_with($from);
+	sql($node, "alter extension scylla update to '$to'", $upgraded);
+	is(sql($node, q(select extversion from pg_extension where extname = 'scylla'), $upgraded), $to, "$from -> $to: upgraded");
+	my $difference = difference($fresh{$to}, describe($upgraded));
+	sql($node, "drop database $upgraded");
+	return $difference;
+}
+
+# ---- the comparison -------------------------------------------------------------------------------------------------------
+
+my $one = describe(database_with($version));
+is(difference($one, describe(database_with($version))), '', 'two fresh installations are the same');
+like($one, qr/^function\|scylla\."?$_"?\(/m, "the description has the function $_") for qw(submit lease complete check);
+like($one, qr/^member\|table\|scylla\.$_\|/m, "the description has the table $_") for qw(queue task_spec task_ready task_lease);
+like($one, qr/^dumped\|(?:scylla\.)?task_id_seq\|/m, 'the description has what is dumped');
+like($one, qr/^index\|scylla\.task_ready\|.*priority DESC/m, 'the description has the indexes');
+
+# A next version that has one more of everything.
+my $next = "$version.1";
+my @steps = (
+	'a table' => 'create table scylla.extra (id integer primary key, note text not null default $$x$$);',
+	'a comment on a table' => 'comment on table scylla.extra is $$More.$$;',
+	'a comment on a column' => 'comment on column scylla.extra.note is $$A note.$$;',
+	'rights on a table' => 'revoke all on scylla.extra from public; grant select on scylla.extra to pg_monitor;',
+	'a table that is dumped' => 'select pg_catalog.pg_extension_config_dump($$scylla.extra$$, $$$$);',
+	'an index' => 'create index extra_note on scylla.extra (note);',
+	'a column of a table that is there' => 'alter table scylla.queue add column extra integer;',
+	'a storage parameter' => 'alter table scylla.task_spec set (fillfactor = 90);',
+	'a check constraint' => 'alter table scylla.extra add constraint extra_id check (id > 0);',
+	'a replica identity' => 'alter table scylla.extra replica identity full;',
+	'a function' => q(create function scylla.extra(a integer) returns integer language sql as 'select a';),
+	'rights on a function' => 'revoke all on function scylla.extra(integer) from public;',
+	'a property of a function' => 'alter function scylla.extra(integer) immutable;',
+	'a comment on a function' => 'comment on function scylla.extra(integer) is $$More.$$;',
+	'a comment on a function that is there' => 'comment on function scylla.cancel(text) is $$Other words.$$;',
+	'a view' => 'create view scylla.extras as select id from scylla.extra;',
+	'a column of the view of tasks' => 'do $do$ begin execute replace($$create or replace view scylla.task as $$'
+	  . ' || rtrim(pg_get_viewdef($$scylla.task$$), $$;$$), $$::text AS plan$$, $$::text AS plan, 1 AS extra$$); end $do$;',
+	'a type' => 'create type scylla.colour as enum ($$red$$, $$green$$);');
+my @names = @steps[ grep { $_ % 2 == 0 } 0 .. $#steps ];
+my %step = @steps;
+write_script("scylla--$next.sql", join "\n", $installed, map { $step{$_} } @names);
+
+sub write_upgrade
+{
+	write_script("scylla--$version--$next.sql", join "\n", '\echo Use ALTER EXTENSION scylla UPDATE. \quit', map { $step{$_} } @_);
+}
+
+write_upgrade(@names);
+is(upgrade_difference($version, $next), '', 'an upgrade script that does everything: no difference');
+
+# What a script forgets is seen. What others build on cannot be forgotten alone.
+my %needed = map { $_ => 1 } 'a table', 'a function';
+for my $forgotten (grep { !$needed{$_} } @names)
+{
+	write_upgrade(grep { $_ ne $forgotten } @names);
+	isnt(upgrade_difference($version, $next), '', "an upgrade script that forgets $forgotten is found out");
+}
+
+# The tasks come through the upgrade, and work goes on with the library that is there.
+write_upgrade(grep { !/view of tasks|column of a table/ } @names);
+sql($node, 'create database work');
+fill($node, 'work');
+my $before = tasks($node, 'work');
+sql($node, "alter extension scylla update to '$next'", 'work');
+is(tasks($node, 'work'), $before, 'every task is the same after an upgrade');
+is(sql($node, q(select rn, attempt from scylla.lease('q', 'w')), 'work'), 'ready|1', 'lease works after an upgrade');
+checked($node, 'check() finds nothing after an upgrade', 'work');
+
+# An appended column of the view is no trouble for a library that does not know it.
+write_upgrade('a table', 'a column of the view of tasks');
+sql($node, 'create database appended');
+fill($node, 'appended');
+sql($node, "alter extension scylla update to '$next'", 'appended');
+is(sql($node, q(select rn, extra is null from scylla.lease('q', 'w')), 'appended'), 'ready|t', 'a column appended to the view does no harm');
+
+unlink "$extension/scylla--$next.sql", "$extension/scylla--$version--$next.sql";
+
+# ---- the upgrade scripts that there are -----------------------------------------------------------------------------------
+
+my %path = map { split /\|/ } split /\n/,
+  sql($node, "select source, path from pg_extension_update_paths('scylla') where target = '$version' and path is not null");
+# Fails where scylla--FROM.sql has not been kept: there would be nothing to upgrade.
+is(upgrade_difference($_, $version), '', "$path{$_}: the same as a fresh installation") for sort keys %path;
+
+my @scripts = map { /^scylla--(.+--.+)\.sql$/ ? $1 : () } slurp_dir($extension);
+my @untested = grep { my $script = $_; !grep { "--$_--" =~ /--\Q$script\E--/ } values %path } @scripts;
+is("@untested", '', 'every upgrade script is part of a path that has been tested (' . @scripts . ' scripts)');
+
+$node->stop;
+done_testing();

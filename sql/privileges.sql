@@ -2,6 +2,6 @@
 revoke all on schema scylla from public;
 revoke all on all tables in schema scylla from public;
 revoke all on all sequences in schema scylla from public;
-revoke all on all functions in schema scylla from public;
+revoke all on all routines in schema scylla from public;
 
 select scylla._announce();

@@ -1,0 +1,1 @@
+insert into task (queue, spec) values ('bench', '{"cmd": "convert", "from": "/data/in/000042.tiff", "to": "/data/out/000042.png", "dpi": 96}') returning id;

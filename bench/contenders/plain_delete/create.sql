@@ -1,0 +1,1 @@
+\ir ../plain/create.sql

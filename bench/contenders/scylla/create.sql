@@ -1,0 +1,2 @@
+create extension scylla;
+select scylla.create_queue('bench');

@@ -1,0 +1,1 @@
+select scylla.maintain();

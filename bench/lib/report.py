@@ -1,0 +1,191 @@
+"""Makes the report of a run: python3 report.py WORK-FOLDER [--smoke]
+
+Reads the files figures (measure, contender, round, value), notes, machine of the folder, prints Markdown.
+"""
+import collections
+import pathlib
+import statistics
+import sys
+
+TITLES = {
+    "single": "Lease 1 and complete 1, two transactions, 8 clients, 100,000 ready: tasks per second",
+    "batch": "Lease 50 and complete 50, two transactions, 2 clients: tasks per second",
+    "submit": "Submit 1 per transaction, 8 clients: tasks per second",
+    "bulk": "Submit 1,000 per transaction, 2 clients: tasks per second",
+    "heartbeat": "Heartbeat, 8 clients: per second",
+    "size": "Lease 1 and complete 1, 8 clients, by the number of ready tasks over 128 priorities: tasks per second",
+    "cases": "Lease 1 and complete 1, 8 clients, by what else is in the tables: tasks per second",
+    "purge": "Lease 1 and complete 1, 8 clients, while finished tasks are purged: tasks per second",
+    "runners": "End to end by the peers' own workers, tasks that do nothing: tasks per second",
+}
+STEADY = {"cycle": "Submit 1, lease 1, complete 1, 4 clients", "troubled": "The same, 1 % of the tasks fail once, 1 % are delayed by a second",
+          "heartbeat": "Heartbeats of 5,000 leases, 8 clients"}
+
+
+class Run:
+    def __init__(self, folder):
+        self.folder = folder
+        self.values = collections.defaultdict(dict)  # (measure, contender) -> {round: value}
+        for line in self.lines("figures"):
+            measure, contender, round_, value = line.split("\t")
+            self.values[measure, contender][int(round_)] = float(value)
+
+    def lines(self, name):
+        file = self.folder / name
+        return file.read_text().splitlines() if file.exists() else []
+
+    def contenders(self, measure):
+        return [c for m, c in self.values if m == measure]
+
+    def median(self, measure, contender):
+        values = self.values.get((measure, contender))
+        return statistics.median(values.values()) if values else None
+
+    def ratio(self, over, under, factor=1.0):
+        """The median over the rounds of the ratio within a round: what slows a whole round cancels out."""
+        a, b = self.values.get(over, {}), self.values.get(under, {})
+        ratios = [a[r] / (b[r] * factor) for r in a if b.get(r)]
+        return statistics.median(ratios) if ratios else None
+
+
+def table(head, rows):
+    widths = [max(len(str(row[i])) for row in [head] + rows) for i in range(len(head))]
+    def line(row):
+        return "| " + " | ".join(str(cell).ljust(width) for cell, width in zip(row, widths)) + " |"
+    return "\n".join([line(head), "| " + " | ".join("-" * width for width in widths) + " |"] + [line(row) for row in rows]) + "\n"
+
+
+def number(value):
+    return "-" if value is None else f"{value:,.0f}" if value >= 100 else f"{value:.2f}"
+
+
+def rates(run, measure, base):
+    rows = []
+    for contender in run.contenders(measure):
+        values = run.values[measure, contender].values()
+        ratio = run.ratio((measure, contender), (measure, base))
+        cpu = run.median(f"{measure}, cpu", contender)
+        rows.append([contender, number(statistics.median(values)), f"{number(min(values))} .. {number(max(values))}",
+                     "-" if ratio is None else f"{ratio:.2f}", "-" if cpu is None else f"{cpu:.1f}"])
+    return f"### {TITLES[measure]}\n\n" + table(["contender", "median", "rounds", f"to {base}", "server CPU µs a task"], rows)
+
+
+def steady(run):
+    rows = []
+    for measure, title in STEADY.items():
+        for contender in run.contenders(f"{measure} held"):
+            held = (f"{measure} held", contender)
+            rows.append([title, contender, number(run.median(f"{measure} free", contender)), number(run.median(*held)),
+                         number(run.median(f"{measure} held, first", contender)), number(run.median(f"{measure} held, last", contender))])
+    head = ["per second", "contender", "free", "snapshot held", "its first sixth", "its last sixth"]
+    return "### While another session holds a snapshot\n\n" + table(head, rows) if rows else ""
+
+
+def latency(run):
+    rows = [[c, f"{run.median('latency p50', c):.2f}", f"{run.median('latency p99', c):.2f}"] for c in run.contenders("latency p50")]
+    return "### Latency and lateness, milliseconds\n\n" + table(["what", "p50", "p99"], rows) if rows else ""
+
+
+WAL_VERBS = ["submit", "lease", "lease and complete", "heartbeat", "vacuum"]
+
+
+def whole_life(run, contender):
+    parts = [run.median("wal submit", contender), run.median("wal lease and complete", contender)]
+    return None if None in parts else sum(parts)
+
+
+def wal(run):
+    def cell(contender, verb):
+        return number(run.median(f"wal {verb}", contender))
+    rows = [[verb, cell("scylla", verb), cell("plain", verb)] for verb in WAL_VERBS]
+    rows.append(["whole life (submit, lease, complete)", number(whole_life(run, "scylla")), number(whole_life(run, "plain"))])
+    return ("### WAL, bytes per task, without page images\n\n" + table(["verb", "scylla", "plain"], rows)) if whole_life(run, "scylla") else ""
+
+
+def goals(run):
+    """(what, measured, floor, aim, whether less is better) in the order of the issue."""
+    def worst(measure, base):
+        ratios = [run.ratio((measure, c), (measure, base)) for c in run.contenders(measure) if c != base]
+        return min((r for r in ratios if r is not None), default=None)
+
+    def spread(measure):
+        medians = [run.median(measure, c) for c in run.contenders(measure)]
+        return min(medians) / max(medians) if medians else None
+
+    def over(measure, a, b, factor=1.0):
+        return run.ratio((measure, a), (measure, b), factor)
+
+    def held(measure):
+        return run.ratio((f"{measure} held", "scylla"), (f"{measure} free", "scylla"))
+
+    def flat(measure):
+        return run.ratio((f"{measure} held, last", "scylla"), (f"{measure} held, first", "scylla"))
+
+    ours, theirs = whole_life(run, "scylla"), whole_life(run, "plain")
+    ms = run.median
+    return [
+        ("lease 1 + complete 1, to plain", over("single", "scylla", "plain"), 1.3, 1.6, False),
+        ("lease 1 + complete 1, to half the UPDATE rate", over("single", "scylla", "limit update", 0.5), 0.85, None, False),
+        ("complete_and_lease one by one, to plain's pair", over("single", "scylla one_call", "plain"), 1.9, 2.5, False),
+        ("lease 50 + complete 50, to plain", over("batch", "scylla", "plain"), 1.7, 2.5, False),
+        ("lease 50 + complete 50, to plain_delete", over("batch", "scylla", "plain_delete"), 1.25, None, False),
+        ("submit, to plain", over("submit", "scylla", "plain"), 0.85, 1.0, False),
+        ("submit, to pg-boss", over("submit", "scylla", "pg-boss"), 1.4, None, False),
+        ("submit_bulk, to plain's multi-row INSERT", over("bulk", "scylla", "plain"), 0.6, 1.0, False),
+        ("heartbeat, to the UPDATE rate", over("heartbeat", "scylla", "limit update"), 0.9, 1.0, False),
+        ("snapshot held, to free", held("cycle"), 0.9, 1.0, False),
+        ("snapshot held, last sixth to first", flat("cycle"), 0.9, 1.0, False),
+        ("snapshot held, with fails and delays, to free", held("troubled"), 0.85, None, False),
+        ("snapshot held, with fails and delays, last sixth to first", flat("troubled"), 0.9, None, False),
+        ("snapshot held, heartbeats, to free", held("heartbeat"), 0.8, None, False),
+        ("snapshot held, heartbeats, last sixth to first", flat("heartbeat"), 0.9, None, False),
+        ("sizes: the slowest to the fastest", spread("size"), 0.9, None, False),
+        ("cases: the slowest to nothing else", worst("cases", "nothing else"), 0.9, None, False),
+        ("purge meanwhile, to without", over("purge", "meanwhile", "without"), 0.9, None, False),
+        ("pick-up, p50 ms", ms("latency p50", "pick-up"), 1, 0.3, True),
+        ("pick-up, p99 ms", ms("latency p99", "pick-up"), 5, 1, True),
+        ("lateness of a due task, p99 ms", ms("latency p99", "due task"), 20, 5, True),
+        ("lateness of a lease's end, p99 ms", ms("latency p99", "end of lease"), 20, 5, True),
+        ("WAL of a whole life, to plain", ours / theirs if ours and theirs else None, 0.95, 0.8, True),
+    ]
+
+
+def verdict(value, floor, aim, less):
+    def met(goal):
+        return goal is not None and (value <= goal if less else value >= goal)
+    if value is None:
+        return "not measured"
+    return "aim" if met(aim) else "pass" if met(floor) else "below"
+
+
+def main():
+    run = Run(pathlib.Path(sys.argv[1]))
+    smoke = "--smoke" in sys.argv[2:]
+    print("# Benchmark results\n")
+    print("Made by `bench/run`; how to read it: [README.md](README.md).\n")
+    if smoke:
+        print("**A smoke run: it shows that everything runs; its figures mean nothing.**\n")
+    print("\n".join(f"* {line}" for line in run.lines("machine")) + "\n")
+
+    print("## Floors and aims\n")
+    def goal(value, less):
+        return "-" if value is None else ("≤ " if less else "≥ ") + f"{value:g}"
+    rows = [[what, "-" if value is None else f"{value:.2f}", goal(floor, less), goal(aim, less), verdict(value, floor, aim, less)]
+            for what, value, floor, aim, less in goals(run)]
+    print(table(["measure", "here", "floor", "aim", "result"], rows))
+
+    print("## Figures\n")
+    bases = {"size": next(iter(run.contenders("size")), ""), "cases": "nothing else", "purge": "without", "runners": "-"}
+    for measure in TITLES:
+        if run.contenders(measure):
+            print(rates(run, measure, bases.get(measure, "plain" if run.contenders(measure) and ("plain" in run.contenders(measure)) else "limit update")))
+    for part in (steady, latency, wal):
+        text = part(run)
+        if text:
+            print(text)
+    if run.lines("notes"):
+        print("### Notes\n")
+        print("\n".join(f"* {line}" for line in run.lines("notes")))
+
+
+main()

@@ -1,0 +1,2 @@
+select rn from scylla.submit('bench', '{"cmd": "convert", "from": "/data/in/000042.tiff", "to": "/data/out/000042.png", "dpi": 96}') \gset
+insert into submitted values (:rn, clock_timestamp());

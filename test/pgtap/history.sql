@@ -133,6 +133,29 @@ end $$;
 select is(status || ' ' || jsonb_array_length(errors) || ' ' || (errors -> 10 -> 'args' ->> 'count') || ' ' || (last_entry(errors) ->> 'code'),
           'aborted 50 11 timeout', 'one more by a time-out, too') from scylla.get_task('bounded');
 
+-- ---- errors that look like the count ----------------------------------------------------------------------------------
+
+-- A worker's error that looks like the count of those left out is an error like any other. Whatever it says must not keep
+-- the task from ending, nor the monitor from ending its lease.
+select lives_ok(format('select fail_often(%L, array_fill(%L::jsonb, array[60]))', forged, forged), 'an error may be ' || forged)
+from unnest(array['{"code": "elided"}', '{"code": "elided", "args": {"count": 1e30}}', '{"code": "elided", "args": {"count": -5}}',
+                  '{"code": "elided", "args": {"count": 9223372036854775807}}', '{"code": "elided", "args": {"count": "many"}}',
+                  '{"code": "elided", "args": 7}', '{"code": "elided", "args": {"count": 0.5}}']) forged;
+create function exhausts(forged jsonb) returns text language plpgsql as $$
+begin
+    perform scylla.submit('q', '{}', rn => forged::text || ' times out', max_attempts => 51);
+    for i in 1 .. 50 loop
+        perform scylla.lease_task(forged::text || ' times out', 'w');
+        perform scylla.fail(forged::text || ' times out', 'w', forged, '0');
+    end loop;
+    perform scylla.lease_task(forged::text || ' times out', 'w');
+    perform expire(forged::text || ' times out');
+    perform scylla.maintain();
+    return (scylla.get_task(forged::text || ' times out')).status;
+end $$;
+select is(raised(format('select exhausts(%L)', forged)), null, 'and the monitor can end its task: ' || forged)
+from unnest(array['{"code": "elided", "args": {"count": 1e30}}', '{"code": "elided", "args": {"count": 9223372036854775807}}']) forged;
+
 select all_is_sound();
 select * from finish();
 rollback;

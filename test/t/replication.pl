@@ -89,6 +89,11 @@ sql($subscriber, "create subscription all_of_it connection '$connection' publica
 $subscriber->wait_for_subscription_sync($primary, 'all_of_it');
 is(tasks($subscriber), tasks($primary), 'the first copy is the same');
 
+# A lease on the subscriber that finds its queue empty; what arrives later is told to nobody there.
+sql($primary, q(select scylla.submit('q2', '1', rn => 'first'); select scylla.cancel('first');));
+$primary->wait_for_catchup('all_of_it');
+is(sql($subscriber, q(select rn from scylla.lease('q2', 'w'))), '', 'a lease on the subscriber finds nothing in an empty queue');
+
 # Every verb and every transition, including those that delete rows directly.
 sql($primary, q(
 	select scylla.submit('q2', '{"new": "queue"}', rn => 'l1', priority => 100);
@@ -126,6 +131,9 @@ unlike(slurp_file($subscriber->logfile), qr/logical replication .* missing|ERROR
 is( sql($primary, q(select string_agg(relname, ' ') from pg_class where relnamespace = 'scylla'::regnamespace and relkind = 'r'
 	and (relreplident = 'n' or relreplident = 'd' and not exists (select from pg_index where indrelid = pg_class.oid and indisprimary)))),
 	'', 'every table has a replica identity');
+# As after a failover to the subscriber; rolled back, so that it stays a copy.
+eventually($subscriber, q(begin; select string_agg(rn, ' ' order by rn) from scylla.lease('q2', 'w', 10); rollback),
+	"BEGIN\nl6 l8\nROLLBACK", '... and what has become ready can be leased there');
 # A delete by SQL, which the server refuses for a published table without an identity.
 is(sqlstate($primary, 'delete from scylla.task_ready; delete from scylla.task_lease; delete from scylla.task_waiting;
 	delete from scylla.task_outcome; delete from scylla.task_spec; delete from scylla.queue;'), '', 'published tables can be emptied by SQL');

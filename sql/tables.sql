@@ -27,6 +27,7 @@ create table scylla.queue (
     created timestamptz not null default clock_timestamp(),
     default_timeout interval,
     retention interval,
+    aging double precision not null default 0,
     constraint queue_pkey primary key (id),
     constraint queue_name_key unique (name)
 ) using heap;
@@ -35,6 +36,8 @@ comment on column scylla.queue.default_timeout is
     'How long a lease lasts when the worker does not say; null: the setting scylla.default_timeout.';
 comment on column scylla.queue.retention is
     'How long a task stays after it has ended; null: the setting scylla.retention.';
+comment on column scylla.queue.aging is
+    'Priority points that a ready task gains per second since its submission, up to an effective priority of 255; 0: none.';
 
 create table scylla.task_spec (
     id bigint not null,

@@ -8,7 +8,7 @@ namespace {
 
 // Columns in the order of sql/tables.sql, 1-based as the server counts.
 namespace queue_col {
-enum : int { id = 1, name, created, default_timeout, retention };
+enum : int { id = 1, name, created, default_timeout, retention, aging };
 }
 namespace spec_col {
 enum : int { id = 1, created, queue, priority, rn, spec, not_before, max_attempts };
@@ -201,7 +201,8 @@ model::Status status_of(Datum status) {
 
 QueueRow queue_row(const Scan &scan) {
     return {DatumGetInt32(get(scan, queue_col::id)), get_name(scan, queue_col::name),
-            get_interval(scan, queue_col::default_timeout), get_interval(scan, queue_col::retention)};
+            get_interval(scan, queue_col::default_timeout), get_interval(scan, queue_col::retention),
+            DatumGetFloat8(get(scan, queue_col::aging))};
 }
 
 SpecRow spec_row(const Scan &scan, With with) {

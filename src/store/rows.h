@@ -36,6 +36,7 @@ struct QueueRow {
     text *name;
     Interval *default_timeout; // null: the setting
     Interval *retention;       // null: the setting
+    float8 aging;              // priority points per second of waiting
 };
 
 struct SpecRow {

@@ -9,7 +9,7 @@ namespace scylla::store {
 namespace {
 
 constexpr std::array<TableDef, k_tables> k_definitions = {{
-    {"queue", 5, {{{"queue_pkey", {1}, 1, true}, {"queue_name_key", {2}, 1, true}}}, 2},
+    {"queue", 6, {{{"queue_pkey", {1}, 1, true}, {"queue_name_key", {2}, 1, true}}}, 2},
     {"task_spec", 8, {{{"task_spec_pkey", {1}, 1, true}, {"task_spec_rn", {5}, 1, true}}}, 2},
     {"task_ready", 8, {{{"task_ready_order", {3, 6, 1}, 3, true}, {}}}, 1},
     {"task_lease", 12, {{{"task_lease_pkey", {1}, 1, true}, {}}}, 1},

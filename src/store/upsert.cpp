@@ -51,14 +51,16 @@ constinit SPIPlanPtr insert_specs_plan = nullptr;
 
 } // namespace
 
-bool insert_queue(const text *name, const Interval *default_timeout, const Interval *retention) {
-    std::array<Oid, 3> types{TEXTOID, INTERVALOID, INTERVALOID};
-    std::array<Datum, 3> values{PointerGetDatum(name), PointerGetDatum(default_timeout), PointerGetDatum(retention)};
-    const char nulls[] = {' ', default_timeout == nullptr ? 'n' : ' ', retention == nullptr ? 'n' : ' '};
+bool insert_queue(const text *name, const Interval *default_timeout, const Interval *retention, float8 aging) {
+    std::array<Oid, 4> types{TEXTOID, INTERVALOID, INTERVALOID, FLOAT8OID};
+    std::array<Datum, 4> values{PointerGetDatum(name), PointerGetDatum(default_timeout), PointerGetDatum(retention),
+                                Float8GetDatum(aging)};
+    const char nulls[] = {' ', default_timeout == nullptr ? 'n' : ' ', retention == nullptr ? 'n' : ' ', ' '};
     AsOwner as_owner;
     as_owner.begin();
     run(&insert_queue_plan,
-        "insert into scylla.queue (name, default_timeout, retention) values ($1, $2, $3) on conflict (name) do nothing",
+        "insert into scylla.queue (name, default_timeout, retention, aging) values ($1, $2, $3, $4) "
+        "on conflict (name) do nothing",
         types, values, nulls, SPI_OK_INSERT);
     const bool inserted = SPI_processed > 0;
     as_owner.end();

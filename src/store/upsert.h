@@ -7,7 +7,7 @@
 namespace scylla::store {
 
 // False: the queue existed already. Waits for a transaction that is just creating it.
-bool insert_queue(const text *name, const Interval *default_timeout, const Interval *retention);
+bool insert_queue(const text *name, const Interval *default_timeout, const Interval *retention, float8 aging);
 
 // Inserts the rows whose rn is free, in the order of their names, so that two calls cannot wait for each other in a circle.
 // inserted[i] tells what became of rows[i]; of rows with the same rn the one with the smallest id goes in.

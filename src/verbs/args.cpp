@@ -119,6 +119,14 @@ std::optional<float4> progress(FunctionCallInfo fcinfo, int n) {
     return static_cast<float4>(value);
 }
 
+float8 aging(FunctionCallInfo fcinfo, int n) {
+    const float8 value = PG_ARGISNULL(n) ? -1 : PG_GETARG_FLOAT8(n);
+    if (!(value >= 0 && value <= model::k_max_aging))
+        error::bad_argument("aging", PG_ARGISNULL(n) ? "null" : print(Float8GetDatum(value), FLOAT8OID),
+                            "It must be between 0 and 1000 points per second.");
+    return value;
+}
+
 std::optional<int64> timeout(const char *argument, const Interval *value) {
     return length(argument, value, 1, model::k_max_timeout, "It must be more than 0 and at most 365 days.");
 }

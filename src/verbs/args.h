@@ -36,6 +36,7 @@ std::optional<int64> timeout(const char *argument, const Interval *value);
 std::optional<int64> retry_after(const Interval *value);
 std::optional<int64> retention(const Interval *value);
 Interval *get_interval(FunctionCallInfo fcinfo, int n); // null if null
+float8 aging(FunctionCallInfo fcinfo, int n);
 // The error of abort and fail, with its members filled in.
 Jsonb *error(Jsonb *value);
 // on_duplicate: true for 'ignore'.

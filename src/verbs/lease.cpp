@@ -38,7 +38,7 @@ void lease_tasks(Store &store, const LeaseRequest &request, TimestampTz now, Row
         return;
     const int64 timeout = request.timeout.value_or(default_timeout(*queue));
 
-    ReadyScan *scan = begin_ready(store, queue->id, now);
+    ReadyScan *scan = begin_ready(store, queue->id, queue->aging, now, Use::heads);
     const RowMemory memory = begin_row_memory();
     store::ReadyRow ready;
     for (int32 leased = 0; leased < request.max_tasks && next_ready(scan, &ready); reset(memory)) {

@@ -1,8 +1,10 @@
 // get_task, list_tasks: looking, with a fresh snapshot; they write nothing and work on a standby.
+#include "model/aging.h"
 #include "pg/error.h"
 #include "pg/memory.h"
 #include "pg/text.h"
 #include "verbs/args.h"
+#include "verbs/ready_scan.h"
 #include "verbs/task.h"
 
 namespace scylla {
@@ -77,8 +79,10 @@ void list_newest_first(Store &store, const Filter &filter, Rows &rows) {
     end(scan);
 }
 
-// A ready task as far as the order of leasing needs it.
+// A ready task as far as the order of leasing over several queues needs it.
 struct Place {
+    double effective;
+    int32 queue;
     int16 priority;
     int64 id;
 };
@@ -86,45 +90,55 @@ struct Place {
 extern "C" int compare_places(const void *a, const void *b) {
     const auto *left = static_cast<const Place *>(a);
     const auto *right = static_cast<const Place *>(b);
-    if (left->priority != right->priority)
-        return left->priority > right->priority ? -1 : 1;
+    if (left->effective != right->effective)
+        return left->effective > right->effective ? -1 : 1;
     return left->id < right->id ? -1 : left->id > right->id;
 }
 
-// The first places of one queue, appended.
-void collect_places(Store &store, int32 queue, int32 max_tasks, Place **places, std::size_t *count, std::size_t *room) {
-    store::Scan scan = scan_ready(store, queue);
-    for (int32 found = 0; found < max_tasks && next(scan); found++) {
-        const auto row = ready_row(scan);
-        if (*count == *room) {
-            *room *= 2;
-            *places = static_cast<Place *>(repalloc_huge(*places, *room * sizeof(Place)));
+// The tasks that a queue would give first.
+template <typename Use> void for_first(Store &store, const store::QueueRow &queue, int32 max_tasks, TimestampTz now, Use use) {
+    ReadyScan *scan = begin_ready(store, queue.id, queue.aging, now, scylla::Use::no_heads);
+    const RowMemory memory = begin_row_memory();
+    store::ReadyRow row;
+    for (int32 found = 0; found < max_tasks && next_ready(scan, &row); reset(memory))
+        if (const auto spec = find_spec(store, row.id, store::With::spec)) {
+            use(*spec, row);
+            found++;
         }
-        (*places)[(*count)++] = {row.priority, row.id};
-    }
-    end(scan);
+    end(memory);
+    end_ready(scan);
 }
 
-// In the order of leasing: each queue gives its first tasks, and the best of these are taken.
-void list_ready(Store &store, const Filter &filter, Rows &rows) {
-    if (filter.worker != nullptr)
-        return; // a ready task has no owner
+// In the order of leasing. Over all queues, each gives its first tasks, and the best of these are taken.
+void list_ready(Store &store, const std::optional<store::QueueRow> &queue, int32 max_tasks, Rows &rows) {
+    const TimestampTz now = GetCurrentTimestamp();
+    if (queue) {
+        for_first(store, *queue, max_tasks, now, [&](const store::SpecRow &spec, const store::ReadyRow &row) {
+            put_task(rows, store, task_of(spec, row), Show::all);
+        });
+        return;
+    }
     std::size_t count = 0;
     std::size_t room = 128;
     auto *places = static_cast<Place *>(palloc(room * sizeof(Place)));
-    if (filter.queue)
-        collect_places(store, *filter.queue, filter.max_tasks, &places, &count, &room);
-    else {
-        store::Scan queues = scan_queues(store);
-        while (next(queues))
-            collect_places(store, queue_row(queues).id, filter.max_tasks, &places, &count, &room);
-        end(queues);
-        qsort(places, count, sizeof(Place), compare_places);
+    store::Scan queues = scan_queues(store);
+    while (next(queues)) {
+        const store::QueueRow each = queue_row(queues);
+        for_first(store, each, max_tasks, now, [&](const store::SpecRow &spec, const store::ReadyRow &row) {
+            if (count == room) {
+                room *= 2;
+                places = static_cast<Place *>(repalloc_huge(places, room * sizeof(Place)));
+            }
+            places[count++] = {model::effective_priority(row.priority, now - spec.created, each.aging), row.queue,
+                               row.priority, row.id};
+        });
     }
-    for (std::size_t i = 0; i < count && i < static_cast<std::size_t>(filter.max_tasks); i++) {
+    end(queues);
+    qsort(places, count, sizeof(Place), compare_places);
+    for (std::size_t i = 0; i < count && i < static_cast<std::size_t>(max_tasks); i++) {
         const auto spec = find_spec(store, places[i].id, store::With::spec);
-        const auto ready = spec ? find_ready(store, spec->queue, spec->priority, spec->id) : std::nullopt;
-        if (ready)
+        const auto ready = find_ready(store, places[i].queue, places[i].priority, places[i].id);
+        if (spec && ready)
             put_task(rows, store, task_of(*spec, *ready), Show::all);
     }
 }
@@ -155,10 +169,10 @@ SCYLLA_FUNCTION(scylla_list_tasks) {
     if (queue)
         filter.queue = queue->id;
     if (queue_name == nullptr || queue) {
-        if (filter.status == model::Status::ready)
-            list_ready(store, filter, rows);
-        else
+        if (filter.status != model::Status::ready)
             list_newest_first(store, filter, rows);
+        else if (filter.worker == nullptr) // a ready task has no owner
+            list_ready(store, queue, filter.max_tasks, rows);
     }
     close(store);
     return 0;

@@ -12,8 +12,9 @@ SCYLLA_FUNCTION(scylla_create_queue) {
     Interval *retention = args::get_interval(fcinfo, 2);
     args::timeout("default_timeout", default_timeout);
     args::retention(retention);
+    const float8 aging = args::aging(fcinfo, 3);
     store::Store store = open_for_write("scylla.create_queue()");
-    if (!store::insert_queue(name, default_timeout, retention))
+    if (!store::insert_queue(name, default_timeout, retention, aging))
         error::duplicate_queue(name);
     shmem::note_queue();
     close(store);

@@ -1,5 +1,6 @@
 #include "verbs/ready_scan.h"
 
+#include "model/aging.h"
 #include "pg/memory.h"
 #include "settings.h"
 #include "shmem/pending.h"
@@ -9,23 +10,49 @@ namespace scylla {
 using store::Store;
 using store::TableId;
 
+namespace {
+
+// Goes through the tasks of one priority, oldest first: the returned ones, then the range from the frontier on.
+struct Cursor {
+    int16 priority;
+    int returned;  // the next of view.returned to be looked at
+    int64 start;   // where the range begins
+    bool in_range; // the range scan is open
+    store::Scan range;
+
+    // With aging every priority shows its first task, and the best is given.
+    bool has_task;
+    int64 id;
+    int from_returned;
+    double effective;
+};
+
+constexpr int k_nothing = -1;
+
+// The row given last, and what became of it.
+struct Last {
+    bool given;
+    int16 priority;
+    int64 id;
+    int from_returned; // its index in view.returned, or k_nothing
+    bool passed;
+};
+
+} // namespace
+
 struct ReadyScan {
     Store *store;
     MemoryContext context; // in which it began
+    double aging;
+    TimestampTz now;
     shmem::HeadKey key;
     shmem::HeadView view;
     shmem::HeadFindings findings;
-
-    int priority;      // the one being scanned; without heads: -1, all in one scan
-    int returned;      // the next of view.returned to be looked at
-    int64 start;       // where the range of this priority begins
-    bool in_range;     // the range scan is open
-    store::Scan range;
-
-    // The row given last.
-    int64 id;
-    int from_returned; // its index in view.returned, or -1
-    bool passed;
+    bool by_priority;      // false: without heads and without aging, one scan shows everything in order
+    int next_priority;     // those above have had their turn
+    int count;             // of cursors: with aging one per priority, else the one of the present priority
+    Cursor *cursor;
+    Last last;
 };
 
 namespace {
@@ -96,79 +123,141 @@ void derive(Store &store, const shmem::HeadKey &key, TimestampTz now) {
     advance(key, *step);
 }
 
-// Goes to the next priority that may have ready tasks. False: there is none.
-bool next_priority(ReadyScan *scan) {
-    while (--scan->priority >= 0) {
-        const auto own = shmem::own_lowest(scan->key.file, scan->key.queue, static_cast<int16>(scan->priority));
-        if (!marked(scan->view, scan->priority) && own.made == 0)
+// A cursor for the next priority that may have ready tasks. False: there is none.
+bool begin_cursor(ReadyScan *scan, Cursor *cursor) {
+    while (--scan->next_priority >= 0) {
+        const auto priority = static_cast<int16>(scan->next_priority);
+        const auto own = shmem::own_lowest(scan->key.file, scan->key.queue, priority);
+        if (!marked(scan->view, priority) && own.made == 0)
             continue;
-        const auto p = static_cast<std::size_t>(scan->priority);
-        scan->start = scan->view.frontier[p];
+        const auto p = static_cast<std::size_t>(priority);
+        *cursor = Cursor{};
+        cursor->priority = priority;
+        cursor->start = scan->view.frontier[p];
         if (own.made != 0)
-            scan->start = Min(scan->start, own.made);
+            cursor->start = Min(cursor->start, own.made);
         scan->findings.own[p] = own.made != 0 || own.taken != 0;
         return true;
     }
     return false;
 }
 
-// The next of the returned ids of the present priority that is there; those that are not are noted as gone.
-bool next_returned(ReadyScan *scan, store::ReadyRow *row) {
-    while (scan->returned < scan->view.returned_count) {
-        const auto i = static_cast<std::size_t>(scan->returned);
+// The next of the returned ids that is there; those that are not are noted as gone.
+bool next_returned(ReadyScan *scan, Cursor *cursor, store::ReadyRow *row) {
+    while (cursor->returned < scan->view.returned_count) {
+        const auto i = static_cast<std::size_t>(cursor->returned);
         const shmem::Returned &entry = scan->view.returned[i];
-        if (entry.priority < scan->priority)
+        if (entry.priority < cursor->priority)
             return false;
-        scan->returned++;
-        if (entry.priority > scan->priority)
-            continue; // its priority was not marked: a telling that is only half seen cannot be, but a hint is a hint
+        cursor->returned++;
+        if (entry.priority > cursor->priority)
+            continue;
         if (const auto found = find_ready(*scan->store, scan->key.queue, entry.priority, entry.id)) {
             *row = *found;
-            scan->from_returned = static_cast<int>(i);
+            cursor->from_returned = static_cast<int>(i);
             return true;
         }
-        scan->findings.gone[i] = !scan->findings.own[static_cast<std::size_t>(scan->priority)];
+        scan->findings.gone[i] = !scan->findings.own[static_cast<std::size_t>(cursor->priority)];
     }
     return false;
 }
 
-// The next row of the range of the present priority.
-bool next_in_range(ReadyScan *scan, store::ReadyRow *row) {
-    if (!scan->in_range) {
-        MemoryContext caller = MemoryContextSwitchTo(scan->context);
-        scan->range = scan->priority < 0 ? scan_ready(*scan->store, scan->key.queue)
-                                         : scan_ready_range(*scan->store, scan->key.queue,
-                                                            static_cast<int16>(scan->priority), scan->start, PG_INT64_MAX);
-        MemoryContextSwitchTo(caller);
-        scan->in_range = true;
-    }
-    while (next(scan->range)) {
-        *row = ready_row(scan->range);
+void begin_range(ReadyScan *scan, Cursor *cursor) {
+    MemoryContext caller = MemoryContextSwitchTo(scan->context);
+    cursor->range = scan->by_priority ? scan_ready_range(*scan->store, scan->key.queue, cursor->priority, cursor->start,
+                                                         PG_INT64_MAX)
+                                      : scan_ready(*scan->store, scan->key.queue);
+    MemoryContextSwitchTo(caller);
+    cursor->in_range = true;
+}
+
+bool next_in_range(ReadyScan *scan, Cursor *cursor, store::ReadyRow *row) {
+    if (!cursor->in_range)
+        begin_range(scan, cursor);
+    while (next(cursor->range)) {
+        *row = ready_row(cursor->range);
         if (is_returned(scan->view, row->priority, row->id))
             continue; // seen already
-        scan->from_returned = -1;
+        cursor->from_returned = k_nothing;
         return true;
     }
-    end(scan->range);
-    scan->in_range = false;
+    end(cursor->range);
+    cursor->in_range = false;
+    return false;
+}
+
+// The next row of a cursor. False: the cursor has come to its end.
+bool next_of(ReadyScan *scan, Cursor *cursor, store::ReadyRow *row) {
+    if (!cursor->in_range && next_returned(scan, cursor, row))
+        return true;
+    if (next_in_range(scan, cursor, row))
+        return true;
+    scan->findings.exhausted[static_cast<std::size_t>(cursor->priority)] = true;
     return false;
 }
 
 // What the row given last means for the frontier.
 void settle_last(ReadyScan *scan) {
-    if (scan->id == 0 || scan->priority < 0)
+    const Last &last = scan->last;
+    if (!last.given)
         return;
-    const auto p = static_cast<std::size_t>(scan->priority);
-    if (scan->from_returned >= 0)
-        scan->findings.gone[static_cast<std::size_t>(scan->from_returned)] = scan->passed;
-    else if (!scan->passed && scan->findings.first_left[p] == 0)
-        scan->findings.first_left[p] = scan->id;
-    scan->id = 0;
+    const auto p = static_cast<std::size_t>(last.priority);
+    if (last.from_returned != k_nothing)
+        scan->findings.gone[static_cast<std::size_t>(last.from_returned)] = last.passed;
+    else if (!last.passed && scan->findings.first_left[p] == 0)
+        scan->findings.first_left[p] = last.id;
+    scan->last.given = false;
 }
 
-bool give(ReadyScan *scan, const store::ReadyRow &row) {
-    scan->id = row.id;
-    scan->passed = false;
+// Rows in the order of priority and id.
+bool next_plain(ReadyScan *scan, store::ReadyRow *row) {
+    Cursor *cursor = &scan->cursor[0];
+    for (;;) {
+        if (scan->count == 0) {
+            if (!scan->by_priority || !begin_cursor(scan, cursor))
+                return false;
+            scan->count = 1;
+        }
+        if (next_of(scan, cursor, row)) {
+            scan->last = {true, row->priority, row->id, cursor->from_returned, false};
+            return true;
+        }
+        scan->count = 0;
+    }
+}
+
+// Lets a cursor show its next task.
+void show_task(ReadyScan *scan, Cursor *cursor) {
+    store::ReadyRow row;
+    cursor->has_task = next_of(scan, cursor, &row);
+    if (!cursor->has_task)
+        return;
+    const auto spec = find_spec(*scan->store, row.id, store::With::no_spec);
+    cursor->id = row.id;
+    cursor->effective = model::effective_priority(row.priority, spec ? scan->now - spec->created : 0, scan->aging);
+}
+
+// With aging: the best of the first tasks of all priorities. Within a priority the oldest is the best, so this is exact.
+bool next_aged(ReadyScan *scan, store::ReadyRow *row) {
+    if (scan->last.given)
+        for (int i = 0; i < scan->count; i++)
+            if (scan->cursor[i].priority == scan->last.priority)
+                show_task(scan, &scan->cursor[i]);
+    settle_last(scan);
+    Cursor *best = nullptr;
+    for (int i = 0; i < scan->count; i++) {
+        Cursor *cursor = &scan->cursor[i];
+        if (cursor->has_task && (best == nullptr || cursor->effective > best->effective ||
+                                 (cursor->effective == best->effective && cursor->id < best->id)))
+            best = cursor;
+    }
+    if (best == nullptr)
+        return false;
+    const auto found = find_ready(*scan->store, scan->key.queue, best->priority, best->id);
+    if (!found)
+        elog(ERROR, "ready task " INT64_FORMAT " has vanished from a snapshot", best->id);
+    *row = *found;
+    scan->last = {true, best->priority, best->id, best->from_returned, false};
     return true;
 }
 
@@ -178,43 +267,43 @@ shmem::HeadKey head_key(Store &store, int32 queue) {
     return {MyDatabaseId, compat::file_number(store[TableId::ready].rel), queue};
 }
 
-ReadyScan *begin_ready(Store &store, int32 queue, TimestampTz now) {
+ReadyScan *begin_ready(Store &store, int32 queue, double aging, TimestampTz now, Use use) {
     auto *scan = static_cast<ReadyScan *>(palloc0(sizeof(ReadyScan)));
     scan->store = &store;
     scan->context = CurrentMemoryContext;
+    scan->aging = aging;
+    scan->cursor = static_cast<Cursor *>(palloc0(sizeof(Cursor) * (aging > 0 ? shmem::k_priorities : 1)));
+    scan->now = now;
     scan->key = head_key(store, queue);
-    derive(store, scan->key, now);
-    look(scan->key, &scan->view); // before the snapshot
-    refresh(store);
-    scan->priority = -1;
-    scan->from_returned = -1;
-    if (scan->view.valid && !shmem::own_unknown()) {
-        scan->priority = static_cast<int>(shmem::k_priorities);
-        if (!next_priority(scan))
-            scan->priority = -2; // nothing anywhere
-    } else
-        scan->view.valid = false;
+    scan->next_priority = static_cast<int>(shmem::k_priorities);
+    if (use == Use::heads) {
+        derive(store, scan->key, now);
+        look(scan->key, &scan->view); // before the snapshot
+        refresh(store);
+        scan->view.valid = scan->view.valid && !shmem::own_unknown();
+    }
+    if (!scan->view.valid) {
+        // As a head that knows nothing, and learns nothing.
+        scan->view.nonempty = {PG_UINT64_MAX, PG_UINT64_MAX};
+        scan->view.frontier = {};
+        scan->view.returned_count = 0;
+    }
+    scan->by_priority = scan->view.valid || aging > 0;
+    scan->count = scan->by_priority ? 0 : 1;
+    while (aging > 0 && begin_cursor(scan, &scan->cursor[scan->count]))
+        show_task(scan, &scan->cursor[scan->count++]);
     return scan;
 }
 
 bool next_ready(ReadyScan *scan, store::ReadyRow *row) {
+    if (scan->aging > 0)
+        return next_aged(scan, row);
     settle_last(scan);
-    if (scan->priority == -1)
-        return next_in_range(scan, row);
-    while (scan->priority >= 0) {
-        if (!scan->in_range && next_returned(scan, row))
-            return give(scan, *row);
-        if (next_in_range(scan, row))
-            return give(scan, *row);
-        scan->findings.exhausted[static_cast<std::size_t>(scan->priority)] = true;
-        if (!next_priority(scan))
-            scan->priority = -2;
-    }
-    return false;
+    return next_plain(scan, row);
 }
 
 int64 count_ready(Store &store, int32 queue, int64 limit, TimestampTz now) {
-    ReadyScan *scan = begin_ready(store, queue, now);
+    ReadyScan *scan = begin_ready(store, queue, 0, now, Use::heads);
     const RowMemory memory = begin_row_memory();
     store::ReadyRow row;
     int64 count = 0;
@@ -234,13 +323,15 @@ int64 count_ready(Store &store, int32 queue, int64 limit, TimestampTz now) {
     return count;
 }
 
-void pass(ReadyScan *scan) { scan->passed = true; }
+void pass(ReadyScan *scan) { scan->last.passed = true; }
 
 void end_ready(ReadyScan *scan) {
     settle_last(scan);
-    if (scan->in_range)
-        end(scan->range);
+    for (int i = 0; i < scan->count; i++)
+        if (scan->cursor[i].in_range)
+            end(scan->cursor[i].range);
     report(scan->key, scan->view, scan->findings);
+    pfree(scan->cursor);
     pfree(scan);
 }
 

@@ -1,7 +1,7 @@
 // The ready tasks of a queue in the order of leasing, by way of the heads (shmem/heads.h), and the steps by which heads are
 // derived again from the table.
 //
-//   ReadyScan *scan = begin_ready(store, queue, now);
+//   ReadyScan *scan = begin_ready(store, queue, aging, now, Use::heads);
 //   while (next_ready(scan, &row))
 //       if (<the row is gone: its deleter has committed>)
 //           pass(scan);
@@ -17,8 +17,11 @@ shmem::HeadKey head_key(store::Store &store, int32 queue);
 
 struct ReadyScan;
 
-// Takes a fresh snapshot.
-ReadyScan *begin_ready(store::Store &store, int32 queue, TimestampTz now);
+// With heads a fresh snapshot is taken. Without them every row is found, also what a head does not know yet; for lists.
+enum class Use : bool { heads, no_heads };
+
+// aging: the queue's, in points per second.
+ReadyScan *begin_ready(store::Store &store, int32 queue, double aging, TimestampTz now, Use use);
 // A row that the snapshot sees. Somebody may have taken it since, or be about to.
 bool next_ready(ReadyScan *scan, store::ReadyRow *row);
 // The row that next_ready() gave last is gone for good: the frontier may pass it.

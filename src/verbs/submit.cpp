@@ -42,7 +42,7 @@ int32 queue_id(Store &store, const text *name) {
             return queue->id;
         if (!settings::auto_create_queues)
             error::no_such_queue(name);
-        store::insert_queue(name, nullptr, nullptr);
+        store::insert_queue(name, nullptr, nullptr, 0);
         shmem::note_queue();
         refresh(store);
     }

@@ -1,0 +1,229 @@
+#!/bin/bash
+# The documentation, held against the extension. Prints TAP.
+#
+# Every ```sql block of README.md and docs/*.md runs, in order, in a database of its file's own, each block in a session of its
+# own. A block must not fail, unless it says with what: ```sql error=55000 (its last statement then does). A ```text block
+# right after it is its output. ```sql not-run is only shown.
+#
+# docs/reference.md must have the exact signature of every function, every setting with its default, and every column of every
+# view in order; META.json the version that make builds.
+set -euo pipefail
+here=$(dirname "$(readlink -f "$0")")
+source "$here/../lib/common.sh"
+source "$here/../lib/packages.sh"
+source "$here/../lib/build.sh"
+source "$here/../lib/cluster.sh"
+
+tests=0
+ok() { # STATUS NAME [FILE-THAT-TELLS-WHY]
+  tests=$((tests + 1))
+  if (($1 == 0)); then
+    echo "ok $tests - $2"
+  else
+    echo "not ok $tests - $2"
+    [[ -z ${3-} ]] || sed 's/^/#   /' "$3"
+  fi
+}
+
+main() {
+  choose_server
+  choose_server_user
+  clean_up_with finish
+  make_work_folder docs >&2
+  {
+    make_private_server
+    build_extension "$work/build.log"
+    cluster_start docs "shared_preload_libraries = 'scylla'" "fsync = off" "full_page_writes = off"
+  } >&2
+  sql() { "$bin/psql" -XqAt -v ON_ERROR_STOP=1 "$@"; }
+
+  local file
+  for file in "$checkout"/README.md "$checkout"/docs/*.md; do run_blocks "$file"; done
+
+  sql -c 'create database reference'
+  export PGDATABASE=reference
+  sql -c 'create extension scylla'
+  check_signatures
+  check_settings
+  check_columns
+  check_version
+  check_links
+  echo "1..$tests"
+}
+
+finish() {
+  stop_all_servers
+  [[ -z ${work:-} ]] || remove_work_folder
+}
+
+# ---- blocks -----------------------------------------------------------------------------------------------------------
+
+# Writes the blocks of a file to FOLDER: LINE.sql, LINE.info (what follows the word sql), LINE.text (the output, if given).
+extract() { # FILE FOLDER
+  awk -v folder="$2" '
+    fence && /^ *```/        { fence = 0; close(out); out = ""; if (kind == "sql") after = block; next }
+    fence                    { if (out != "") print > out; next }
+    /^ *```/ {
+      fence = 1
+      kind = $1; sub(/^`+/, "", kind)
+      out = ""
+      if (kind == "sql") {
+        block = sprintf("%s/%05d", folder, NR)
+        out = block ".sql"; printf "" > out
+        info = $0; sub(/^ *```sql */, "", info); print info > (block ".info"); close(block ".info")
+      } else if (kind == "text" && after != "") {
+        out = after ".text"; printf "" > out
+      }
+      after = ""
+      next
+    }
+    /[^ \t]/                 { after = "" }
+  ' "$1"
+}
+
+run_blocks() { # FILE
+  local file=$1 name=${1#"$checkout/"} folder block database
+  folder=$work/blocks/${name//\//-}
+  mkdir -p "$folder"
+  extract "$file" "$folder"
+  database=${name//[^a-z]/_}
+  PGDATABASE=postgres sql -c "create database $database"
+  PGDATABASE=$database sql -c "create extension scylla"
+  for block in "$folder"/*.sql; do
+    [[ -e $block ]] || continue
+    PGDATABASE=$database run_block "${block%.sql}" "$name"
+  done
+}
+
+run_block() { # BLOCK FILE-NAME
+  local block=$1 name="$2:$((10#${1##*/}))" info status=0
+  info=$(<"$block.info")
+  case $info in
+    not-run)
+      ok 0 "$name # SKIP only shown"
+      return
+      ;;
+    '' | error=?????) ;;
+    *)
+      echo "unknown: $info" >"$block.why"
+      ok 1 "$name" "$block.why"
+      return
+      ;;
+  esac
+  # Leases in the examples outlive a slow machine.
+  PGOPTIONS="-c scylla.default_timeout=1h -c client_min_messages=warning" \
+    "$bin/psql" -Xq -P footer=off -P pager=off -v ON_ERROR_STOP=1 -v VERBOSITY=verbose -f "$block.sql" >"$block.out" 2>"$block.err" || status=$?
+  cat "$block.err" "$block.out" >"$block.why"
+  if [[ $info == error=* ]]; then
+    if [[ $status == 3 && $(<"$block.err") =~ ERROR:\ +${info#error=}: ]]; then status=0; else status=1; fi
+    ok "$status" "$name fails with ${info#error=}" "$block.why"
+    return
+  fi
+  ok "$status" "$name" "$block.why"
+  [[ -e $block.text ]] || return 0
+  status=0
+  # Blank lines and the rule that psql prints for a result without columns are no output.
+  sed -i 's/ *$//; /^$/d; /^--$/d' "$block.out" "$block.text"
+  diff "$block.text" "$block.out" >"$block.why" || status=$?
+  ok "$status" "$name has the output shown" "$block.why"
+}
+
+# ---- the reference ------------------------------------------------------------------------------------------------------
+
+reference=$checkout/docs/reference.md
+
+# Each line of standard input must be found in the reference.
+expect_in_reference() { # WHAT
+  local line status count=0
+  while IFS= read -r line; do
+    count=$((count + 1)) status=0
+    grep -qF -- "$line" "$reference" || status=1
+    echo "docs/reference.md lacks: $line" >"$work/why"
+    ok "$status" "$1 ${line:0:60}" "$work/why"
+  done
+  status=0
+  ((count > 0)) || status=1
+  ok "$status" "there is something to look for: $1"
+}
+
+check_signatures() {
+  sql <<'SQL' >"$work/signatures"
+    with argument as (
+      select p.oid, p.proname, p.prokind, a.n, a.name, a.mode, format_type(a.type, null) as type,
+             pg_get_function_arg_default(p.oid, a.n::int) as "default"
+        from pg_proc p
+        join pg_depend d on d.objid = p.oid and d.classid = 'pg_proc'::regclass and d.deptype = 'e'
+        join pg_extension e on e.oid = d.refobjid and d.refclassid = 'pg_extension'::regclass and e.extname = 'scylla'
+        left join lateral unnest(p.proargnames, coalesce(p.proargmodes, array_fill('i'::"char", array[p.pronargs::int])),
+                            coalesce(p.proallargtypes, p.proargtypes::oid[])) with ordinality as a(name, mode, type, n) on true
+       where p.proname !~ '^_'
+    ), part as (
+      select oid, proname, prokind, n, mode,
+             case mode when 'b' then 'inout ' else '' end || name || ' '
+             || replace(replace(replace(type, 'timestamp with time zone', 'timestamptz'), 'integer', 'int'), 'double precision', 'float8')
+             || coalesce(' = ' || lower(replace(regexp_replace("default", '::[a-z._ ]+(\[\])?$', ''), '''00:00:30''', '''30 s''')), '')
+             as declaration
+        from argument
+    )
+    select 'scylla.' || proname || '(' || coalesce(string_agg(declaration, ', ' order by n) filter (where mode in ('i', 'b')), '') || ')'
+           || case when prokind = 'p' then ''
+                   when bool_or(mode = 'o') then ' → setof (' || string_agg(declaration, ', ' order by n) filter (where mode = 'o') || ')'
+                   else ' → ' || replace(pg_get_function_result(oid), 'SETOF', 'setof') end
+      from part group by oid, proname, prokind order by proname;
+SQL
+  expect_in_reference "the signature" <"$work/signatures"
+}
+
+check_settings() {
+  sql -c "
+    select '| \`' || name || '\` | '
+           || regexp_replace(current_setting(name), '^([0-9]+)([a-z]+)$', '\1 \2') || ' |'
+      from pg_settings where name like 'scylla.%' order by name" >"$work/settings"
+  expect_in_reference "the setting" <"$work/settings"
+}
+
+# The columns of each view, in order: the first words of the rows of the table in its section.
+check_columns() {
+  local name status
+  for name in $(sql -c "select relname from pg_class where relnamespace = 'scylla'::regnamespace and relkind = 'v' order by 1"); do
+    status=0
+    sql -c "select '| \`' || attname || '\` | ' || replace(replace(replace(format_type(atttypid, null), 'timestamp with time zone', 'timestamptz'),
+                   'integer', 'int'), 'scylla.', '') || ' |'
+              from pg_attribute where attrelid = 'scylla.$name'::regclass and attnum > 0 and not attisdropped order by attnum" >"$work/columns"
+    awk -v heading="## The view scylla.$name" '/^## /{ inside = $0 == heading } inside' "$reference" |
+      sed -n 's/^\(| `[a-z_]*` | [a-z0-9 _]* |\).*/\1/p' >"$work/columns.shown"
+    diff "$work/columns.shown" "$work/columns" >"$work/why" || status=$?
+    ok "$status" "the columns of scylla.$name" "$work/why"
+  done
+}
+
+check_version() {
+  local version status=0
+  version=$(sql -c "select extversion from pg_extension where extname = 'scylla'")
+  [[ $(grep -c "\"version\": \"$version.0\"" "$checkout/META.json") == 2 ]] || status=1
+  ok "$status" "META.json is about version $version"
+  status=0
+  grep -q "^## $version" "$checkout/CHANGELOG.md" || status=1
+  ok "$status" "CHANGELOG.md has a section about version $version"
+}
+
+# Links between the documents lead to a file and, with #, to a heading of it.
+check_links() {
+  local file target path anchor status
+  for file in "$checkout"/README.md "$checkout"/docs/*.md; do
+    while IFS= read -r target; do
+      path=${target%%#*} anchor='' status=0
+      [[ $target != *#* ]] || anchor=${target#*#}
+      path=${path:+${file%/*}/$path}
+      path=${path:-$file}
+      [[ -e $path ]] || status=1
+      if [[ -n $anchor && $status == 0 ]]; then
+        sed -n 's/^#\{1,6\} //p' "$path" | tr 'A-Z ' 'a-z-' | tr -cd 'a-z0-9_\n-' | grep -qxF -- "$anchor" || status=1
+      fi
+      echo "leads nowhere: $target" >"$work/why"
+      ok "$status" "${file#"$checkout/"} links to $target" "$work/why"
+    done < <(grep -oE '\]\([^)]+\)' "$file" | sed 's/^](//; s/)$//' | grep -v '^https\?:' | sort -u)
+  done
+}
+
+main

@@ -8,58 +8,81 @@ select d.classid, d.objid, pg_describe_object(d.classid, d.objid, 0) as what
 from pg_depend d join pg_extension e on d.refclassid = 'pg_extension'::regclass and d.refobjid = e.oid
 where e.extname = 'scylla' and d.deptype = 'e'
   -- Later versions list array types and the row types of tables, too: they belong to something that is listed.
-  and not exists (select from pg_type t where d.classid = 'pg_type'::regclass and t.oid = d.objid and (t.typrelid <> 0 or t.typelem <> 0));
+  and not exists (select from pg_type t where d.classid = 'pg_type'::regclass and t.oid = d.objid
+                  and (t.typrelid <> 0 or t.typelem <> 0));
 
 select cmp_ok((select count(*) from member), '>=', 32::bigint, 'the extension has members');
-select is_empty($$select what from member where coalesce(obj_description(objid, classid::regclass::name), '') = ''$$, 'every member has a comment');
-select isnt((select obj_description(oid, 'pg_extension') from pg_extension where extname = 'scylla'), null, 'and so has the extension');
-select is_empty($$select attname from pg_attribute where attrelid = 'scylla.task'::regclass and attnum > 0 and coalesce(col_description(attrelid, attnum), '') = ''$$,
+select is_empty($$select what from member where coalesce(obj_description(objid, classid::regclass::name), '') = ''$$,
+                'every member has a comment');
+select isnt((select obj_description(oid, 'pg_extension') from pg_extension where extname = 'scylla'), null,
+            'and so has the extension');
+select is_empty($$select attname from pg_attribute where attrelid = 'scylla.task'::regclass and attnum > 0
+                and coalesce(col_description(attrelid, attnum), '') = ''$$,
                 'and every column of the view');
 select is_empty($$
-    select 'function', oid::regprocedure::text from pg_proc where pronamespace = 'scylla'::regnamespace and oid not in (select objid from member)
+    select 'function', oid::regprocedure::text from pg_proc where pronamespace = 'scylla'::regnamespace
+    and oid not in (select objid from member)
     union all
     select 'relation', oid::regclass::text from pg_class
     where relnamespace = 'scylla'::regnamespace and relkind in ('r', 'v', 'S') and oid not in (select objid from member)
     union all
     select 'type', oid::regtype::text from pg_type
-    where typnamespace = 'scylla'::regnamespace and typrelid = 0 and typelem = 0 and oid not in (select objid from member)$$,
+    where typnamespace = 'scylla'::regnamespace and typrelid = 0 and typelem = 0
+    and oid not in (select objid from member)$$,
     'nothing in the schema is not a member');
-select is_empty($$select what from member where what !~ '(schema scylla|(function|procedure|table|view|sequence|type) scylla\.)'$$, 'no member is outside the schema');
+select is_empty($$select what from member
+                where what !~ '(schema scylla|(function|procedure|table|view|sequence|type) scylla\.)'$$,
+                'no member is outside the schema');
 
 -- The contract, by name; everything else is internal and says so by its first letter.
 select is_empty($$
-    select proname from pg_proc where pronamespace = 'scylla'::regnamespace and proname !~ '^_' and proname <> all (array[
-        'submit', 'submit_many', 'submit_bulk', 'lease', 'lease_task', 'heartbeat', 'complete', 'abort', 'fail', 'yield', 'heartbeat_many', 'complete_many',
-        'complete_and_lease', 'cancel', 'get_task', 'list_tasks', 'register_worker', 'create_queue', 'wait', 'wait_any', 'reset_expired', 'purge', 'maintain', 'check'])$$,
+    select proname from pg_proc where pronamespace = 'scylla'::regnamespace and proname !~ '^_'
+    and proname <> all (array[
+        'submit', 'submit_many', 'submit_bulk', 'lease', 'lease_task', 'heartbeat', 'complete', 'abort', 'fail',
+        'yield', 'heartbeat_many', 'complete_many',
+        'complete_and_lease', 'cancel', 'get_task', 'list_tasks', 'register_worker', 'create_queue', 'wait', 'wait_any',
+        'reset_expired', 'purge', 'maintain', 'check'])$$,
     'there is no function that the contract does not name');
-select is_empty($$select proname from pg_proc where pronamespace = 'scylla'::regnamespace group by 1 having count(*) > 1$$, 'no function is overloaded');
-select is_empty($$select proname from pg_proc where pronamespace = 'scylla'::regnamespace and proisstrict$$, 'none is strict: a null argument is refused, not ignored');
-select is(raised('alter extension scylla set schema public') ~ 'does not support SET SCHEMA', true, 'the extension is not relocatable');
+select is_empty($$select proname from pg_proc
+                where pronamespace = 'scylla'::regnamespace group by 1 having count(*) > 1$$,
+                'no function is overloaded');
+select is_empty($$select proname from pg_proc where pronamespace = 'scylla'::regnamespace and proisstrict$$,
+                'none is strict: a null argument is refused, not ignored');
+select is(raised('alter extension scylla set schema public') ~ 'does not support SET SCHEMA', true,
+          'the extension is not relocatable');
 
--- ---- what pg_dump takes ----------------------------------------------------------------------------------------------
+-- ---- what pg_dump takes --------------------------------------------------------------------------------------------
 
 select set_eq($$select unnest(extconfig)::regclass from pg_extension where extname = 'scylla'$$,
-              $$select oid::regclass from pg_class where relnamespace = 'scylla'::regnamespace and relkind in ('r', 'S')$$,
+              $$select oid::regclass from pg_class where relnamespace = 'scylla'::regnamespace
+              and relkind in ('r', 'S')$$,
               'pg_dump dumps the contents of every table and sequence');
-select is_empty($$select c from pg_extension, unnest(extcondition) c where extname = 'scylla' and c <> ''$$, 'all of them');
-select is_empty($$select oid::regclass from pg_class where relnamespace = 'scylla'::regnamespace and relkind = 'r' and relpersistence <> 'p'$$, 'no table is unlogged');
+select is_empty($$select c from pg_extension, unnest(extcondition) c where extname = 'scylla' and c <> ''$$,
+                'all of them');
+select is_empty($$select oid::regclass from pg_class where relnamespace = 'scylla'::regnamespace and relkind = 'r'
+                and relpersistence <> 'p'$$, 'no table is unlogged');
 
--- ---- tables and indexes ----------------------------------------------------------------------------------------------
+-- ---- tables and indexes --------------------------------------------------------------------------------------------
 
 select is_empty($$select i.indexrelid::regclass from pg_index i join pg_class c on c.oid = i.indrelid
-                  where c.relnamespace = 'scylla'::regnamespace and not (i.indisvalid and i.indisready and i.indislive and i.indimmediate)$$, 'every index is valid');
+                  where c.relnamespace = 'scylla'::regnamespace
+                  and not (i.indisvalid and i.indisready and i.indislive and i.indimmediate)$$, 'every index is valid');
 select is_empty($$select i.indexrelid::regclass from pg_index i join pg_class c on c.oid = i.indrelid
-                  where c.relnamespace = 'scylla'::regnamespace and (i.indpred is not null or i.indexprs is not null)$$, 'none of ours is partial or on an expression');
+                  where c.relnamespace = 'scylla'::regnamespace and (i.indpred is not null or i.indexprs is not null)$$,
+                  'none of ours is partial or on an expression');
 select is_empty($$select c.oid::regclass from pg_class c
                   where c.relnamespace = 'scylla'::regnamespace and c.relkind = 'r'
                     and not exists (select from pg_index i where i.indrelid = c.oid
-                                    and case c.relreplident when 'd' then i.indisprimary when 'i' then i.indisreplident end)$$,
+                                    and case c.relreplident when 'd' then i.indisprimary when 'i'
+                                    then i.indisreplident end)$$,
                 'every table has a replica identity, so that it can be published');
-select is_empty($$select conrelid::regclass, conname from pg_constraint where connamespace = 'scylla'::regnamespace and contype not in ('p', 'u', 'n')$$,
+select is_empty($$select conrelid::regclass, conname from pg_constraint where connamespace = 'scylla'::regnamespace
+                and contype not in ('p', 'u', 'n')$$,
                 'there are no checks and foreign keys, which the direct path would not look at');
-select is_empty($$select tgrelid::regclass, tgname from pg_trigger t join pg_class c on c.oid = t.tgrelid where c.relnamespace = 'scylla'::regnamespace$$, 'nor triggers');
+select is_empty($$select tgrelid::regclass, tgname from pg_trigger t join pg_class c on c.oid = t.tgrelid
+                where c.relnamespace = 'scylla'::regnamespace$$, 'nor triggers');
 
--- ---- settings --------------------------------------------------------------------------------------------------------
+-- ---- settings ------------------------------------------------------------------------------------------------------
 
 do $$ begin perform scylla.register_worker(); end $$; -- loads the library, where it is not preloaded
 select results_eq(
@@ -69,13 +92,19 @@ select results_eq(
              ('scylla.default_timeout',    'integer', '10000',  'ms', 'user',   '1',  '2147483647'),
              ('scylla.monitor',            'bool',    'on',     null, 'sighup', null, null),
              ('scylla.monitor_interval',   'integer', '1000',   'ms', 'sighup', '10', '3600000'),
-             ('scylla.retention',          'integer', '604800', 's',  'sighup', '0',  '2147483647')$$, 'the settings, their units and defaults');
-select is_empty($$select name from pg_settings where name like 'scylla.%' and (short_desc = '' or short_desc is null)$$, 'every setting has a description');
-select throws_ok('set local scylla.nonsense = 1', '42602', 'invalid configuration parameter name "scylla.nonsense"', 'the prefix is reserved: a misspelt setting is an error');
-select throws_ok(format('set local scylla.default_timeout = %L', v), '22023', null, 'scylla.default_timeout must not be ' || v)
+             ('scylla.retention',          'integer', '604800', 's',  'sighup', '0',  '2147483647')$$,
+             'the settings, their units and defaults');
+select is_empty($$select name from pg_settings where name like 'scylla.%' and (short_desc = '' or short_desc is null)$$,
+                'every setting has a description');
+select throws_ok('set local scylla.nonsense = 1', '42602', 'invalid configuration parameter name "scylla.nonsense"',
+                 'the prefix is reserved: a misspelt setting is an error');
+select throws_ok(format('set local scylla.default_timeout = %L', v), '22023', null,
+                 'scylla.default_timeout must not be ' || v)
 from unnest(array['0', '-1', '25 d', 'soon']) v;
-select lives_ok(format('set local scylla.default_timeout = %L', v), 'scylla.default_timeout may be ' || v) from unnest(array['1', '1 ms', '90 s', '24 d']) v;
-select throws_ok(format('set local %s = default', name), '55P02', null, name || ' is for the whole server') from unnest(array['scylla.monitor', 'scylla.monitor_interval', 'scylla.retention']) name;
+select lives_ok(format('set local scylla.default_timeout = %L', v), 'scylla.default_timeout may be ' || v)
+from unnest(array['1', '1 ms', '90 s', '24 d']) v;
+select throws_ok(format('set local %s = default', name), '55P02', null, name || ' is for the whole server')
+from unnest(array['scylla.monitor', 'scylla.monitor_interval', 'scylla.retention']) name;
 
 select all_is_sound();
 select * from finish();

@@ -3,17 +3,20 @@ begin;
 \ir include/helpers.psql
 select * from no_plan();
 
-select is((select format('%s -> %s; %s%s', pg_get_function_arguments(oid), pg_get_function_result(oid), provolatile, case when prosecdef then ', security definer' end)
+select is((select format('%s -> %s; %s%s', pg_get_function_arguments(oid), pg_get_function_result(oid), provolatile,
+                         case when prosecdef then ', security definer' end)
            from pg_proc where oid = 'scylla.check'::regproc),
           'OUT rn text, OUT problem text -> SETOF record; s, security definer', 'signature of check');
 select is_empty('select * from scylla.check()', 'nothing is wrong where nothing is');
 do $$ begin
-    perform given(state, state) from unnest(array['timed out', 'waiting', 'retried', 'ready', 'yielded', 'running', 'expired', 'completed', 'aborted', 'cancelled']) state;
+    perform given(state, state) from unnest(array['timed out', 'waiting', 'retried', 'ready', 'yielded', 'running',
+                                                  'expired', 'completed', 'aborted', 'cancelled']) state;
     perform scylla.create_queue('another');
 end $$;
 select is_empty('select * from scylla.check()', 'nor where tasks are in every state');
 
-create function id(rn text) returns bigint language sql as $$ select s.id from scylla.task_spec s where s.rn = id.rn; $$;
+create function id(rn text) returns bigint language sql
+    as $$ select s.id from scylla.task_spec s where s.rn = id.rn; $$;
 create function another() returns int language sql as $$ select q.id from scylla.queue q where name = 'another'; $$;
 create function q() returns int language sql as $$ select q.id from scylla.queue q where name = 'q'; $$;
 
@@ -32,46 +35,70 @@ create function finds(damage text, variadic problems text[]) returns text langua
     select is(found(damage), problems, 'found: ' || damage);
 $$;
 
-select finds(format('delete from scylla.task_%s where id = %s', place, id(rn)), format('%s is in no state: its id %s is in task_spec only', rn, id(rn)))
+select finds(format('delete from scylla.task_%s where id = %s', place, id(rn)),
+             format('%s is in no state: its id %s is in task_spec only', rn, id(rn)))
 from (values ('waiting', 'waiting'), ('ready', 'ready'), ('lease', 'running'), ('outcome', 'completed')) d (place, rn);
 
-select finds(format('delete from scylla.task_spec where id = %s', id(rn)), format(' id %s is in task_%s but not in task_spec', id(rn), place))
+select finds(format('delete from scylla.task_spec where id = %s', id(rn)),
+             format(' id %s is in task_%s but not in task_spec', id(rn), place))
 from (values ('waiting', 'waiting'), ('ready', 'ready'), ('lease', 'running'), ('outcome', 'completed')) d (place, rn);
 
-select finds(format('insert into scylla.task_ready select id, updated, queue, attempt, failures, 0 from scylla.task_%s where id = %s', place, id(rn)),
+select finds(format('insert into scylla.task_ready select id, updated, queue, attempt, failures, 0 '
+                    'from scylla.task_%s where id = %s', place, id(rn)),
              format('%s is in 2 states: its id %s is in %s', rn, id(rn), held_by))
-from (values ('waiting', 'waiting', 'task_ready, task_waiting'), ('lease', 'running', 'task_lease, task_ready')) d (place, rn, held_by);
-select finds(format('insert into scylla.task_ready select id, finished, queue, attempt, failures, 0 from scylla.task_outcome where id = %s', id('aborted')),
+from (values ('waiting', 'waiting', 'task_ready, task_waiting'),
+      ('lease', 'running', 'task_lease, task_ready')) d (place, rn, held_by);
+select finds(format('insert into scylla.task_ready select id, finished, queue, attempt, failures, 0 '
+                    'from scylla.task_outcome where id = %s', id('aborted')),
              format('aborted is in 2 states: its id %s is in task_outcome, task_ready', id('aborted')));
-select finds(format('insert into scylla.task_ready select id, updated, queue, attempt, failures, 1 from scylla.task_ready where id = %s', id('ready')),
-             format('ready has priority 0 but task_ready says 1'), format('ready is in 2 states: its id %s is in task_ready, task_ready', id('ready')));
+select finds(format('insert into scylla.task_ready select id, updated, queue, attempt, failures, 1 '
+                    'from scylla.task_ready where id = %s', id('ready')),
+             format('ready has priority 0 but task_ready says 1'),
+             format('ready is in 2 states: its id %s is in task_ready, task_ready', id('ready')));
 
-select finds(format('update scylla.task_%s set queue = %s where id = %s', place, another(), id(rn)), format('%s belongs to queue %s but task_%s says %s', rn, q(), place, another()))
+select finds(format('update scylla.task_%s set queue = %s where id = %s', place, another(), id(rn)),
+             format('%s belongs to queue %s but task_%s says %s', rn, q(), place, another()))
 from (values ('waiting', 'waiting'), ('ready', 'ready'), ('lease', 'running'), ('outcome', 'completed')) d (place, rn);
-select finds(format('update scylla.task_spec set queue = 0 where id = %s; update scylla.task_ready set queue = 0 where id = %1$s', id('ready')),
+select finds(format('update scylla.task_spec set queue = 0 where id = %s; '
+                    'update scylla.task_ready set queue = 0 where id = %1$s', id('ready')),
              'ready belongs to queue 0, which does not exist');
-select is(cardinality(found($$delete from scylla.queue where name = 'q'$$)), 10, 'found: a queue that is gone, once for each of its tasks');
+select is(cardinality(found($$delete from scylla.queue where name = 'q'$$)), 10,
+          'found: a queue that is gone, once for each of its tasks');
 
-select finds(format('update scylla.task_ready set priority = 5 where id = %s', id('ready')), 'ready has priority 0 but task_ready says 5');
-select finds(format('update scylla.task_spec set priority = %s where id = %s', p, id('running')), format('running has priority %s, outside 0..127', p)) from unnest(array[-1, 128]) p;
-select finds(format('update scylla.task_waiting set due = null where id = %s', id(rn)), rn || ' waits, but for nothing: no due time') from unnest(array['waiting', 'retried']) rn;
-select finds(format('update scylla.task_lease set %s where id = %s', change, id('running')), 'running is leased with ' || shown)
-from (values ('attempt = 0',   'attempt 0, progress 0, timeout 3600000000'), ('progress = 1.5', 'attempt 2, progress 1.5, timeout 3600000000'),
-             ('progress = -0.1', 'attempt 2, progress -0.1, timeout 3600000000'), ($$progress = 'NaN'$$, 'attempt 2, progress NaN, timeout 3600000000'),
-             ('timeout = 0',   'attempt 2, progress 0, timeout 0'), ('timeout = -1',  'attempt 2, progress 0, timeout -1')) d (change, shown);
-select finds(format('update scylla.task_outcome set status = %L where id = %s', status, id('aborted')), 'aborted ended in the state ' || status)
+select finds(format('update scylla.task_ready set priority = 5 where id = %s', id('ready')),
+             'ready has priority 0 but task_ready says 5');
+select finds(format('update scylla.task_spec set priority = %s where id = %s', p, id('running')),
+             format('running has priority %s, outside 0..127', p)) from unnest(array[-1, 128]) p;
+select finds(format('update scylla.task_waiting set due = null where id = %s', id(rn)), rn
+             || ' waits, but for nothing: no due time') from unnest(array['waiting', 'retried']) rn;
+select finds(format('update scylla.task_lease set %s where id = %s', change, id('running')), 'running is leased with '
+             || shown)
+from (values ('attempt = 0',   'attempt 0, progress 0, timeout 3600000000'),
+      ('progress = 1.5', 'attempt 2, progress 1.5, timeout 3600000000'),
+             ('progress = -0.1', 'attempt 2, progress -0.1, timeout 3600000000'),
+             ($$progress = 'NaN'$$, 'attempt 2, progress NaN, timeout 3600000000'),
+             ('timeout = 0',   'attempt 2, progress 0, timeout 0'),
+             ('timeout = -1',  'attempt 2, progress 0, timeout -1')) d (change, shown);
+select finds(format('update scylla.task_outcome set status = %L where id = %s', status, id('aborted')),
+             'aborted ended in the state ' || status)
 from unnest(array['waiting', 'ready', 'running']) status;
-select finds(format('update scylla.task_outcome set progress = 0.5 where id = %s', id('completed')), 'completed is completed with progress 0.5');
-select finds(format('update scylla.task_spec set max_attempts = 1 where id = %s', id(rn)), rn || ' has 1 failures of 1 allowed, and is not aborted') from unnest(array['timed out', 'retried']) rn;
-select finds(format('update scylla.task_spec set max_attempts = 2 where id = %s; update scylla.task_lease set failures = 3 where id = %1$s', id('running')),
+select finds(format('update scylla.task_outcome set progress = 0.5 where id = %s', id('completed')),
+             'completed is completed with progress 0.5');
+select finds(format('update scylla.task_spec set max_attempts = 1 where id = %s', id(rn)), rn
+             || ' has 1 failures of 1 allowed, and is not aborted') from unnest(array['timed out', 'retried']) rn;
+select finds(format('update scylla.task_spec set max_attempts = 2 where id = %s; '
+                    'update scylla.task_lease set failures = 3 where id = %1$s', id('running')),
              'running has 3 failures of 2 allowed, and is not aborted');
-select is(found('update scylla.task_spec set id = id + 1000000000; update scylla.task_waiting set id = id + 1000000000; update scylla.task_ready set id = id + 1000000000;
-                 update scylla.task_lease set id = id + 1000000000; update scylla.task_outcome set id = id + 1000000000')::text
-          ~ '^{" task_id_seq has given out [0-9]+, but the id [0-9]+ is in use"}$', true, 'found: ids that the sequence has still to give out');
+select matches(found((select string_agg(format('update scylla.task_%s set id = id + 1000000000', t), '; ')
+                      from unnest(array['spec', 'waiting', 'ready', 'lease', 'outcome']) t))::text,
+               '^{" task_id_seq has given out [0-9]+, but the id [0-9]+ is in use"}$',
+               'found: ids that the sequence has still to give out');
 
 -- Several at once.
-select finds(format('delete from scylla.task_waiting where id = %s; delete from scylla.task_spec where id = %s', id('waiting'), id('running')),
-             format(' id %s is in task_lease but not in task_spec', id('running')), format('waiting is in no state: its id %s is in task_spec only', id('waiting')));
+select finds(format('delete from scylla.task_waiting where id = %s; delete from scylla.task_spec where id = %s',
+                    id('waiting'), id('running')),
+             format(' id %s is in task_lease but not in task_spec', id('running')),
+             format('waiting is in no state: its id %s is in task_spec only', id('waiting')));
 
 select all_is_sound();
 select * from finish();

@@ -9,27 +9,38 @@ do $$ begin
     perform scylla.create_queue('exists');
 end $$;
 
--- ---- one of each kind ------------------------------------------------------------------------------------------------
+-- ---- one of each kind ----------------------------------------------------------------------------------------------
 
 create temp table kind (code text, about text, rule text, statement text, message text, detail text);
 insert into kind values
-    ('P0002', 'task',  'exists',    $$select scylla.get_task('nothing')$$,                  'task "nothing" does not exist', ''),
-    ('23505', 'task',  'unique',    $$select scylla.submit('q', '{}', rn => 'done')$$,      'task "done" already exists', ''),
-    ('55000', 'task',  'held',      $$select scylla.complete('running', 'v')$$,             'task "running" is not held by worker "v"',
-                                                                                            'Its status is running, its owner is "w" and its attempt is 2.'),
-    ('55000', 'task',  'ready',     $$select scylla.lease_task('running', 'w')$$,           'task "running" is not ready',
-                                                                                            'Its status is running, its owner is "w" and its attempt is 2.'),
-    ('55000', 'task',  'live',      $$select scylla.cancel('done')$$,                       'task "done" has already ended',
-                                                                                            'Its status is completed, its owner is "w" and its attempt is 2.'),
-    ('22023', 'task',  'argument',  $$select scylla.lease('q', 'w', 0)$$,                   'invalid value for argument "max_tasks": 0', 'It must be between 1 and 100000.'),
-    ('22023', 'task',  'argument',  $$select scylla.submit_many('[{}]')$$,                  'invalid value for argument "queue" in element 1: null',
-                                                                                            'It must have 1 to 200 characters.'),
-    ('0A000', 'task',  'supported', $$select scylla.submit('q', '{}', plan => 'p')$$,       'argument "plan" is not available in this version', ''),
-    ('42710', 'queue', 'unique',    $$select scylla.create_queue('exists')$$,               'queue "exists" already exists', ''),
-    ('42704', 'queue', 'exists',    $$select scylla.submit('nowhere', '{}')$$,              'queue "nowhere" does not exist', '');
+    ('P0002', 'task',  'exists',    $$select scylla.get_task('nothing')$$,
+                      'task "nothing" does not exist', ''),
+    ('23505', 'task',  'unique',    $$select scylla.submit('q', '{}', rn => 'done')$$,
+          'task "done" already exists', ''),
+    ('55000', 'task',  'held',      $$select scylla.complete('running', 'v')$$,
+                 'task "running" is not held by worker "v"',
+     'Its status is running, its owner is "w" and its attempt is 2.'),
+    ('55000', 'task',  'ready',     $$select scylla.lease_task('running', 'w')$$,
+               'task "running" is not ready',
+     'Its status is running, its owner is "w" and its attempt is 2.'),
+    ('55000', 'task',  'live',      $$select scylla.cancel('done')$$,
+                           'task "done" has already ended',
+     'Its status is completed, its owner is "w" and its attempt is 2.'),
+    ('22023', 'task',  'argument',  $$select scylla.lease('q', 'w', 0)$$,
+                       'invalid value for argument "max_tasks": 0', 'It must be between 1 and 100000.'),
+    ('22023', 'task',  'argument',  $$select scylla.submit_many('[{}]')$$,
+                      'invalid value for argument "queue" in element 1: null',
+     'It must have 1 to 200 characters.'),
+    ('0A000', 'task',  'supported', $$select scylla.submit('q', '{}', plan => 'p')$$,
+           'argument "plan" is not available in this version', ''),
+    ('42710', 'queue', 'unique',    $$select scylla.create_queue('exists')$$,
+                   'queue "exists" already exists', ''),
+    ('42704', 'queue', 'exists',    $$select scylla.submit('nowhere', '{}')$$,
+                  'queue "nowhere" does not exist', '');
 set local scylla.auto_create_queues = off;
 select throws_ok(statement, code, message, format('%s: %s', code, message)) from kind;
-select refuses(statement, code, rule, message, detail, format('%s about a %s breaks the rule "%s"', code, about, rule), about) from kind;
+select refuses(statement, code, rule, message, detail, format('%s about a %s breaks the rule "%s"', code, about, rule),
+               about) from kind;
 reset scylla.auto_create_queues;
 
 -- Nothing else is filled in that a client might take for its own.
@@ -45,17 +56,20 @@ exception when others then
 end $$;
 select is(other_fields(statement), '', 'no column, data type or hint: ' || message) from kind where code <> '42704';
 
--- ---- the server's own errors do not look like ours -------------------------------------------------------------------
+-- ---- the server's own errors do not look like ours -----------------------------------------------------------------
 
 select unalike(raised(statement), '%scylla.task/%', 'an error of the server is not ours: ' || statement)
-from unnest(array['select 1 / 0', $$select 'x'::int$$, 'select * from scylla.nothing', 'insert into scylla.queue (name) values (null)',
+from unnest(array['select 1 / 0', $$select 'x'::int$$, 'select * from scylla.nothing',
+                  'insert into scylla.queue (name) values (null)',
                   $$insert into scylla.queue (name) values ('exists')$$]) statement;
 
--- ---- what a message shows --------------------------------------------------------------------------------------------
+-- ---- what a message shows ------------------------------------------------------------------------------------------
 
-select refuses(format('select scylla.get_task(%L)', name), 'P0002', 'exists', format('task "%s" does not exist', name), description => format('the name %L is shown as it is', name))
+select refuses(format('select scylla.get_task(%L)', name), 'P0002', 'exists', format('task "%s" does not exist', name),
+               description => format('the name %L is shown as it is', name))
 from unnest(array['%s %n %d', 'a "quoted" name', E'two\nlines', 'back\slash', '🐙 ünïcödé', repeat('€', 200)]) name;
-select refuses(format('select scylla.heartbeat(%L, %L)', 'running', name), '55000', 'held', format('task "running" is not held by worker "%s"', name),
+select refuses(format('select scylla.heartbeat(%L, %L)', 'running', name), '55000', 'held',
+               format('task "running" is not held by worker "%s"', name),
                'Its status is running, its owner is "w" and its attempt is 2.')
 from unnest(array['%s', '"', E'\t', repeat('€', 200)]) name;
 do $$ begin perform given('strange', 'ready'); perform scylla.lease_task('strange', '%s "of" €'); end $$;
@@ -63,14 +77,17 @@ select refuses($$select scylla.complete('strange', 'w')$$, '55000', 'held', 'tas
                'Its status is running, its owner is "%s "of" €" and its attempt is 1.');
 select refuses_argument(format('select scylla.abort(''running'', ''w'', %L)', to_jsonb(repeat('x', n))), 'error', shown,
                         'It must be an object with a non-empty text "code"; "description" must be a text.')
-from (values (58, '"' || repeat('x', 58) || '"'), (59, '"' || repeat('x', 59) || '...'), (100000, '"' || repeat('x', 59) || '...')) v (n, shown);
+from (values (58, '"' || repeat('x', 58) || '"'), (59, '"' || repeat('x', 59) || '...'),
+      (100000, '"' || repeat('x', 59) || '...')) v (n, shown);
 
--- ---- what is looked at first -----------------------------------------------------------------------------------------
+-- ---- what is looked at first ---------------------------------------------------------------------------------------
 
 select throws_ok(statement, code, null, format('%s goes before what else is wrong: %s', code, statement))
-from (values ('0A000', $$select scylla.submit('', null, -1, plan => 'p')$$), ('22023', $$select scylla.heartbeat('nothing', 'w', 7)$$),
+from (values ('0A000', $$select scylla.submit('', null, -1, plan => 'p')$$),
+      ('22023', $$select scylla.heartbeat('nothing', 'w', 7)$$),
              ('22023', $$select scylla.complete('nothing', '')$$), ('22023', $$select scylla.fail('done', 'w', null)$$),
-             ('22023', $$select scylla.submit('q', '{}', -1, 'done')$$), ('22023', $$select scylla.lease_task('done', 'w', '-1 s')$$)) e (code, statement);
+             ('22023', $$select scylla.submit('q', '{}', -1, 'done')$$),
+             ('22023', $$select scylla.lease_task('done', 'w', '-1 s')$$)) e (code, statement);
 
 select all_is_sound();
 select * from finish();

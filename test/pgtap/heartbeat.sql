@@ -4,30 +4,38 @@ begin;
 select * from no_plan();
 
 select signature_is('heartbeat',
-    'rn text, worker text, progress double precision DEFAULT NULL::double precision, timeout interval DEFAULT NULL::interval, '
-    'attempt integer DEFAULT NULL::integer', 'scylla.task');
+    'rn text, worker text, progress double precision DEFAULT NULL::double precision, '
+    'timeout interval DEFAULT NULL::interval, attempt integer DEFAULT NULL::integer', 'scylla.task');
 select signature_is('heartbeat_many',
     'rns text[], worker text, timeout interval DEFAULT NULL::interval, attempts integer[] DEFAULT NULL::integer[], '
     'OUT rn text, OUT held boolean, OUT status scylla.task_status', 'SETOF record');
 
--- ---- what it returns and changes -------------------------------------------------------------------------------------
+-- ---- what it returns and changes -----------------------------------------------------------------------------------
 
 do $$ begin perform given('beating', 'running'); end $$;
 create temp table before as select * from scylla.task where rn = 'beating';
 create temp table after as select * from scylla.heartbeat('beating', 'w', 0.25);
-select is(to_jsonb(a) - '{updated,deadline}'::text[], to_jsonb(b) - '{updated,deadline}'::text[] || '{"spec": null, "args": null, "progress": 0.25}',
+select is(to_jsonb(a) - '{updated,deadline}'::text[], to_jsonb(b) - '{updated,deadline}'::text[]
+          || '{"spec": null, "args": null, "progress": 0.25}',
           'heartbeat returns the task without spec and args; it changes updated, deadline and progress')
 from before b, after a;
-select is(to_jsonb(a) || '{"spec": {"a": 1}, "args": []}', seen('beating'), 'the row returned is the row in the view') from after a;
-select ok(a.updated > b.updated and a.updated <= clock_timestamp(), 'updated is the time of the heartbeat') from before b, after a;
-select is(deadline - updated, interval '1 h', 'without a timeout it is extended by what the lease was given') from after;
+select is(to_jsonb(a) || '{"spec": {"a": 1}, "args": []}', seen('beating'), 'the row returned is the row in the view')
+from after a;
+select ok(a.updated > b.updated and a.updated <= clock_timestamp(), 'updated is the time of the heartbeat')
+from before b, after a;
+select is(deadline - updated, interval '1 h', 'without a timeout it is extended by what the lease was given')
+from after;
 
-select is(deadline - updated || ' ' || progress, '00:00:05 0.25', 'a timeout shortens it; no progress leaves the progress')
+select is(deadline - updated || ' ' || progress, '00:00:05 0.25',
+          'a timeout shortens it; no progress leaves the progress')
 from scylla.heartbeat('beating', 'w', timeout => '5 s');
-select is(deadline - updated, interval '1 h', 'the timeout of a heartbeat is not remembered') from scylla.heartbeat('beating', 'w');
-select is(deadline - updated, interval '30 days', 'a timeout extends it; a month is 30 days') from scylla.heartbeat('beating', 'w', timeout => '1 mon');
+select is(deadline - updated, interval '1 h', 'the timeout of a heartbeat is not remembered')
+from scylla.heartbeat('beating', 'w');
+select is(deadline - updated, interval '30 days', 'a timeout extends it; a month is 30 days')
+from scylla.heartbeat('beating', 'w', timeout => '1 mon');
 select is((scylla.heartbeat('beating', 'w', p)).progress, kept, 'progress may be ' || p || ' after another')
-from (values (1::float8, 1::real), (0, 0), (0.7, 0.7), (0.3, 0.3), (1e-300, 0), (1 - 1e-12, 1), ('-0', 0), (0.5, 0.5)) a (p, kept);
+from (values (1::float8, 1::real), (0, 0), (0.7, 0.7), (0.3, 0.3), (1e-300, 0), (1 - 1e-12, 1), ('-0', 0),
+      (0.5, 0.5)) a (p, kept);
 select is((scylla.heartbeat('beating', 'w', attempt => 2)).status, 'running', 'the present attempt may be named');
 select is((seen('beating') -> 'history'), (select history from before), 'heartbeats leave no trace in history');
 
@@ -37,63 +45,83 @@ select ok(t.status = 'running' and t.deadline > clock_timestamp() and t.failures
 from scylla.heartbeat('late', 'w') t;
 select is(scylla.reset_expired(), 0::bigint, 'and is not ended then');
 
-do $$ begin perform scylla.create_queue('minute', '1 min'); perform scylla.submit('minute', '{}', rn => 'm'); perform scylla.lease('minute', 'w'); end $$;
-select is(deadline - updated, interval '1 min', 'what the lease was given may come from the queue') from scylla.heartbeat('m', 'w');
+do $$ begin perform scylla.create_queue('minute', '1 min'); perform scylla.submit('minute', '{}',
+    rn => 'm'); perform scylla.lease('minute', 'w'); end $$;
+select is(deadline - updated, interval '1 min', 'what the lease was given may come from the queue')
+from scylla.heartbeat('m', 'w');
 do $$ begin update scylla.queue set default_timeout = '1 s' where name = 'minute'; end $$;
 select is(deadline - updated, interval '1 min', 'and is that of the time of the lease') from scylla.heartbeat('m', 'w');
 
--- ---- refusals --------------------------------------------------------------------------------------------------------
+-- ---- refusals ------------------------------------------------------------------------------------------------------
 
-select refuses(format('select scylla.heartbeat(%s)', arguments), '55000', 'held', format('task "beating" is not held by worker "%s"', worker),
+select refuses(format('select scylla.heartbeat(%s)', arguments), '55000', 'held',
+               format('task "beating" is not held by worker "%s"', worker),
                'Its status is running, its owner is "w" and its attempt is 2.')
-from (values ($$'beating', 'other'$$, 'other'), ($$'beating', 'W'$$, 'W'), ($$'beating', 'w '$$, 'w '), ($$'beating', 'w', attempt => 1$$, 'w'),
-             ($$'beating', 'w', attempt => 3$$, 'w'), ($$'beating', 'w', attempt => 0$$, 'w'), ($$'beating', 'w', attempt => -2$$, 'w'),
+from (values ($$'beating', 'other'$$, 'other'), ($$'beating', 'W'$$, 'W'), ($$'beating', 'w '$$, 'w '),
+      ($$'beating', 'w', attempt => 1$$, 'w'),
+             ($$'beating', 'w', attempt => 3$$, 'w'), ($$'beating', 'w', attempt => 0$$, 'w'),
+             ($$'beating', 'w', attempt => -2$$, 'w'),
              ($$'beating', 'other', attempt => 2$$, 'other')) a (arguments, worker);
 select refuses($$select scylla.heartbeat('unknown', 'w')$$, 'P0002', 'exists', 'task "unknown" does not exist');
 select * from checks_name($$select scylla.heartbeat($1, 'w')$$, 'rn');
 select * from checks_name($$select scylla.heartbeat('beating', $1)$$, 'worker');
 select * from checks_timeout($$select scylla.heartbeat('beating', 'w', timeout => $1)$$);
-select refuses_argument(format($$select scylla.heartbeat('beating', 'w', %L)$$, p), 'progress', p, 'It must be between 0 and 1.')
+select refuses_argument(format($$select scylla.heartbeat('beating', 'w', %L)$$, p), 'progress', p,
+                        'It must be between 0 and 1.')
 from unnest(array['-0.01', '1.01', '-1e-300', '1.0000000000000002', 'NaN', 'Infinity', '-Infinity']) p;
 select refuses_argument($$select scylla.heartbeat('unknown', 'w', 2)$$, 'progress', '2', 'It must be between 0 and 1.');
 
--- ---- heartbeat_many --------------------------------------------------------------------------------------------------
+-- ---- heartbeat_many ------------------------------------------------------------------------------------------------
 
 do $$ begin
-    perform given('m ' || state, state) from unnest(array['waiting', 'ready', 'running', 'expired', 'completed', 'aborted', 'cancelled']) state;
+    perform given('m ' || state, state) from unnest(array['waiting', 'ready', 'running', 'expired', 'completed',
+                                                          'aborted', 'cancelled']) state;
     perform given('m other', 'ready');
     perform scylla.lease_task('m other', 'other');
     perform scylla.heartbeat('m running', 'w', 0.5);
 end $$;
 create temp table many_before as select rn, to_jsonb(t) as task from scylla.task t where rn like 'm %';
 select results_eq(
-    $$select * from scylla.heartbeat_many('{m running,unknown,m other,m waiting,m ready,m expired,m running,m completed,m aborted,m cancelled,m other,unknown}', 'w', '5 min')$$,
-    $$values ('m running', true, 'running'::scylla.task_status), ('unknown', false, null), ('m other', false, 'running'), ('m waiting', false, 'waiting'),
-             ('m ready', false, 'ready'), ('m expired', true, 'running'), ('m running', false, 'running'), ('m completed', false, 'completed'),
-             ('m aborted', false, 'aborted'), ('m cancelled', false, 'cancelled'), ('m other', false, 'running'), ('unknown', false, null)$$,
+    $$select * from scylla.heartbeat_many(array['m running', 'unknown', 'm other', 'm waiting', 'm ready', 'm expired',
+                                                'm running', 'm completed', 'm aborted', 'm cancelled', 'm other',
+                                                'unknown'], 'w', '5 min')$$,
+    $$values ('m running', true, 'running'::scylla.task_status), ('unknown', false, null),
+    ('m other', false, 'running'), ('m waiting', false, 'waiting'),
+             ('m ready', false, 'ready'), ('m expired', true, 'running'), ('m running', false, 'running'),
+             ('m completed', false, 'completed'),
+             ('m aborted', false, 'aborted'), ('m cancelled', false, 'cancelled'), ('m other', false, 'running'),
+             ('unknown', false, null)$$,
     'one row per element in order; a lost one is false, a repeated one is false, an unknown one has no status');
 select results_eq($$select rn, seen(rn) from many_before where rn not in ('m running', 'm expired') order by rn$$,
-                  $$select rn, task from many_before where rn not in ('m running', 'm expired') order by rn$$, 'those not held are unchanged');
-select results_eq($$select rn, deadline - updated, progress from scylla.task where rn in ('m running', 'm expired') order by rn$$,
-                  $$values ('m expired', interval '5 min', 0::real), ('m running', interval '5 min', 0.5::real)$$, 'those held are extended, their progress stays');
+                  $$select rn, task from many_before where rn not in ('m running', 'm expired') order by rn$$,
+                  'those not held are unchanged');
+select results_eq($$select rn, deadline - updated, progress from scylla.task where rn in ('m running', 'm expired')
+                  order by rn$$,
+                  $$values ('m expired', interval '5 min', 0::real), ('m running', interval '5 min', 0.5::real)$$,
+                  'those held are extended, their progress stays');
 select results_eq(
     $$select * from scylla.heartbeat_many('{m running,m expired,m other}', 'w', attempts => '{2,1,1}')$$,
-    $$values ('m running', true, 'running'::scylla.task_status), ('m expired', false, 'running'), ('m other', false, 'running')$$,
+    $$values ('m running', true, 'running'::scylla.task_status), ('m expired', false, 'running'),
+    ('m other', false, 'running')$$,
     'an old attempt is not held');
 select results_eq(
     $$select * from scylla.heartbeat_many('{m running,m running}', 'w', attempts => '{1,2}')$$,
     $$values ('m running', false, 'running'::scylla.task_status), ('m running', false, 'running')$$,
     'of a repeated element only the first counts');
-select is(deadline - updated, interval '1 h', 'no timeout: what the lease was given') from scylla.heartbeat_many('{m expired}', 'w') h join lateral scylla.get_task(h.rn) using (rn);
+select is(deadline - updated, interval '1 h', 'no timeout: what the lease was given')
+from scylla.heartbeat_many('{m expired}', 'w') h join lateral scylla.get_task(h.rn) using (rn);
 select is_empty($$select * from scylla.heartbeat_many('{}', 'w')$$, 'an empty array is an empty answer');
 
 select refuses_argument($$select scylla.heartbeat_many(null, 'w')$$, 'rns', 'null', 'It must be an array.');
-select refuses_element(format($$select scylla.heartbeat_many(array['m running', %s], 'w')$$, v), 2, 'rns', shown, 'It must have 1 to 200 characters.')
+select refuses_element(format($$select scylla.heartbeat_many(array['m running', %s], 'w')$$, v), 2, 'rns', shown,
+                       'It must have 1 to 200 characters.')
 from (values ('null', 'null'), ($$''$$, '""'), ($$repeat('€', 201)$$, '"' || repeat('€', 60) || '..."')) a (v, shown);
-select refuses_argument(format($$select scylla.heartbeat_many('{a,b}', 'w', attempts => %L)$$, v), 'attempts', format('an array of %s elements', n),
+select refuses_argument(format($$select scylla.heartbeat_many('{a,b}', 'w', attempts => %L)$$, v), 'attempts',
+                        format('an array of %s elements', n),
                         'It must have as many elements as "rns", which has 2.')
 from (values ('{}', 0), ('{1}', 1), ('{1,2,3}', 3)) a (v, n);
-select refuses_element($$select scylla.heartbeat_many('{a,b}', 'w', attempts => '{1,null}')$$, 2, 'attempts', 'null', 'It must be a number.');
+select refuses_element($$select scylla.heartbeat_many('{a,b}', 'w', attempts => '{1,null}')$$, 2, 'attempts', 'null',
+                       'It must be a number.');
 select * from checks_name($$select scylla.heartbeat_many('{m running}', $1)$$, 'worker');
 select * from checks_timeout($$select scylla.heartbeat_many('{m running}', 'w', $1)$$);
 

@@ -3,7 +3,7 @@ begin;
 \ir include/helpers.psql
 select * from no_plan();
 
--- ---- the entries -----------------------------------------------------------------------------------------------------
+-- ---- the entries ---------------------------------------------------------------------------------------------------
 
 -- A life with everything in it; the workers are named after what becomes of their leases.
 do $$ begin
@@ -22,7 +22,8 @@ do $$ begin
     perform scylla.complete('life', 'does "it"');
 end $$;
 select results_eq(
-    $$select e - 'time' from scylla.get_task('life') t, jsonb_array_elements(t.history) with ordinality _ (e, n) order by n$$,
+    $$select e - 'time' from scylla.get_task('life') t, jsonb_array_elements(t.history) with ordinality _ (e, n)
+    order by n$$,
     $$values ('{"_typ": "TaskAssignment", "worker": "yields",    "attempt": 1, "progress": 0}'::jsonb),
              ('{"_typ": "TaskYield",      "worker": "yields",    "attempt": 1, "progress": 0.25}'),
              ('{"_typ": "TaskAssignment", "worker": "fails",     "attempt": 2, "progress": 0}'),
@@ -32,9 +33,11 @@ select results_eq(
              ('{"_typ": "TaskAssignment", "worker": "does \"it\"", "attempt": 4, "progress": 0}')$$,
     'the life of a task, oldest first');
 select is_empty($$
-    select * from (select (e ->> 'time')::timestamptz as time, lag((e ->> 'time')::timestamptz) over (order by n) as before, e ->> 'time' as written
+    select * from (select (e ->> 'time')::timestamptz as time, lag((e ->> 'time')::timestamptz) over (order by n)
+                   as before, e ->> 'time' as written
                    from scylla.get_task('life') t, jsonb_array_elements(t.history) with ordinality _ (e, n)) x
-    where time < before or time not between now() and clock_timestamp() or written !~ '^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}\+00:00$'$$,
+    where time < before or time not between now() and clock_timestamp()
+    or written !~ '^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}\+00:00$'$$,
     'the times rise, and are written in UTC and to the microsecond');
 select is(history, (seen('life') -> 'history'), 'get_task and the view agree') from scylla.get_task('life');
 
@@ -42,21 +45,24 @@ set local timezone = 'America/St_Johns';
 set local datestyle = 'SQL, DMY';
 select is(history, saved, 'history does not depend on the session''s way of writing times')
 from scylla.get_task('life'), (select seen('life') -> 'history') s (saved);
-do $$ begin perform given('settings', 'running'); perform scylla.heartbeat('settings', 'w', 0.123456); perform scylla.yield('settings', 'w'); end $$;
+do $$ begin perform given('settings', 'running'); perform scylla.heartbeat('settings', 'w',
+    0.123456); perform scylla.yield('settings', 'w'); end $$;
 select is(last_entry(history) ->> 'time', in_history(updated), 'nor do new entries') from scylla.get_task('settings');
 set local datestyle = 'ISO';
 set local timezone = 'UTC';
 
--- ---- the bound on history --------------------------------------------------------------------------------------------
+-- ---- the bound on history ------------------------------------------------------------------------------------------
 
 -- Of a history as long as it may be: the first 10, how many were left out, the latest 39.
 create function bounded(entries jsonb[]) returns jsonb language sql as $$
     select case when cardinality(entries) <= 50 then to_jsonb(entries)
-                else to_jsonb(entries[:10]) || jsonb_build_object('_typ', 'HistoryElided', 'count', cardinality(entries) - 49)
+                else to_jsonb(entries[:10]) || jsonb_build_object('_typ', 'HistoryElided', 'count',
+                cardinality(entries) - 49)
                      || to_jsonb(entries[cardinality(entries) - 38:]) end;
 $$;
 
--- Lets a task time out n times and collects, before each lease and during it, how its history differs from what it should be.
+-- Lets a task time out n times and collects, before each lease and during it, how its history differs from what it
+-- should be.
 create function wrong_histories(n int) returns setof text language plpgsql as $$
 declare
     entries jsonb[] := '{}';
@@ -80,21 +86,26 @@ begin
             return next format('timed out %s times: %s instead of %s', i, history, bounded(entries));
         end if;
         if seen('long') -> 'history' is distinct from history then
-            return next format('timed out %s times: the view has %s instead of %s', i, seen('long') -> 'history', history);
+            return next format('timed out %s times: the view has %s instead of %s', i, seen('long') -> 'history',
+                               history);
         end if;
     end loop;
 end $$;
-select is_empty('select * from wrong_histories(200)', 'two hundred time-outs: at every step the first 10, a count and the latest 39');
+select is_empty('select * from wrong_histories(200)',
+                'two hundred time-outs: at every step the first 10, a count and the latest 39');
 select is(jsonb_array_length(history), 50, 'never more than 50 entries') from scylla.get_task('long');
-select is(history -> 10, '{"_typ": "HistoryElided", "count": 351}', 'the eleventh counts those left out') from scylla.get_task('long');
-select is(to_jsonb(t.failures) || to_jsonb(t.attempt), '[200, 200]', 'the counters know them all') from scylla.get_task('long') t;
+select is(history -> 10, '{"_typ": "HistoryElided", "count": 351}', 'the eleventh counts those left out')
+from scylla.get_task('long');
+select is(to_jsonb(t.failures) || to_jsonb(t.attempt), '[200, 200]', 'the counters know them all')
+from scylla.get_task('long') t;
 do $$ begin perform scylla.lease_task('long', 'last'); perform scylla.complete('long', 'last'); end $$;
-select is(jsonb_array_length(history) || ' ' || (history -> 10 ->> 'count') || ' ' || (last_entry(history) ->> 'worker'), '50 352 last',
+select is(jsonb_array_length(history) || ' ' || (history -> 10 ->> 'count') || ' '
+          || (last_entry(history) ->> 'worker'), '50 352 last',
           'also when it has ended') from scylla.get_task('long');
 select is(seen('long') -> 'history', history, 'and in the view') from scylla.get_task('long');
 select cmp_ok((select max(pg_column_size(o.*)) from scylla.task_outcome o), '<', 2000, 'so the row is small');
 
--- ---- the bound on errors ---------------------------------------------------------------------------------------------
+-- ---- the bound on errors -------------------------------------------------------------------------------------------
 
 create function fail_often(rn text, errors jsonb[]) returns scylla.task language plpgsql as $$
 declare
@@ -108,17 +119,23 @@ begin
     return scylla.get_task(rn);
 end $$;
 create temp table failing as
-select * from fail_often('failing', (select array_agg(jsonb_build_object('code', 'e' || n) order by n) from generate_series(1, 200) n));
+select * from fail_often('failing', (select array_agg(jsonb_build_object('code', 'e' || n) order by n)
+                                     from generate_series(1, 200) n));
 select is(jsonb_array_length(errors), 50, 'never more than 50 errors') from failing;
-select is(jsonb_path_query_array(errors, '$[0 to 9].code'), (select jsonb_agg('e' || n order by n) from generate_series(1, 10) n), 'the first ten') from failing;
-select is(jsonb_path_query_array(errors, '$[11 to last].code'), (select jsonb_agg('e' || n order by n) from generate_series(162, 200) n), 'and the latest 39')
+select is(jsonb_path_query_array(errors, '$[0 to 9].code'),
+          (select jsonb_agg('e' || n order by n) from generate_series(1, 10) n), 'the first ten') from failing;
+select is(jsonb_path_query_array(errors, '$[11 to last].code'),
+          (select jsonb_agg('e' || n order by n) from generate_series(162, 200) n), 'and the latest 39')
 from failing;
-select is((errors -> 10) - 'description', '{"code": "elided", "args": {"count": 151}}', 'between them the number of those left out') from failing;
+select is((errors -> 10) - 'description', '{"code": "elided", "args": {"count": 151}}',
+          'between them the number of those left out') from failing;
 select is(jsonb_typeof(errors -> 10 -> 'description'), 'string', 'which looks like any error') from failing;
-select is(jsonb_array_length((fail_often('fifty', array_fill('{"code": "x"}'::jsonb, array[50]))).errors), 50, 'fifty fit');
+select is(jsonb_array_length((fail_often('fifty', array_fill('{"code": "x"}'::jsonb, array[50]))).errors), 50,
+          'fifty fit');
 select is(errors @? '$[*] ? (@.code == "elided")', false, 'without leaving any out') from scylla.get_task('fifty');
 do $$ begin perform scylla.lease_task('fifty', 'w'); perform scylla.abort('fifty', 'w', '{"code": "last"}'); end $$;
-select is(jsonb_array_length(errors) || ' ' || (errors -> 10 -> 'args' ->> 'count') || ' ' || (last_entry(errors) ->> 'code'), '50 2 last',
+select is(jsonb_array_length(errors) || ' ' || (errors -> 10 -> 'args' ->> 'count') || ' '
+          || (last_entry(errors) ->> 'code'), '50 2 last',
           'one more by abort leaves two out') from scylla.get_task('fifty');
 do $$ begin
     perform scylla.submit('q', '{}', rn => 'bounded', max_attempts => 60);
@@ -130,16 +147,20 @@ do $$ begin
     perform expire('bounded');
     perform scylla.reset_expired();
 end $$;
-select is(status || ' ' || jsonb_array_length(errors) || ' ' || (errors -> 10 -> 'args' ->> 'count') || ' ' || (last_entry(errors) ->> 'code'),
+select is(status || ' ' || jsonb_array_length(errors) || ' ' || (errors -> 10 -> 'args' ->> 'count') || ' '
+          || (last_entry(errors) ->> 'code'),
           'aborted 50 11 timeout', 'one more by a time-out, too') from scylla.get_task('bounded');
 
--- ---- errors that look like the count ----------------------------------------------------------------------------------
+-- ---- errors that look like the count -------------------------------------------------------------------------------
 
--- A worker's error that looks like the count of those left out is an error like any other. Whatever it says must not keep
--- the task from ending, nor the monitor from ending its lease.
-select lives_ok(format('select fail_often(%L, array_fill(%L::jsonb, array[60]))', forged, forged), 'an error may be ' || forged)
-from unnest(array['{"code": "elided"}', '{"code": "elided", "args": {"count": 1e30}}', '{"code": "elided", "args": {"count": -5}}',
-                  '{"code": "elided", "args": {"count": 9223372036854775807}}', '{"code": "elided", "args": {"count": "many"}}',
+-- A worker's error that looks like the count of those left out is an error like any other. Whatever it says must not
+-- keep the task from ending, nor the monitor from ending its lease.
+select lives_ok(format('select fail_often(%L, array_fill(%L::jsonb, array[60]))', forged, forged), 'an error may be '
+                || forged)
+from unnest(array['{"code": "elided"}', '{"code": "elided", "args": {"count": 1e30}}',
+                  '{"code": "elided", "args": {"count": -5}}',
+                  '{"code": "elided", "args": {"count": 9223372036854775807}}',
+                  '{"code": "elided", "args": {"count": "many"}}',
                   '{"code": "elided", "args": 7}', '{"code": "elided", "args": {"count": 0.5}}']) forged;
 create function exhausts(forged jsonb) returns text language plpgsql as $$
 begin
@@ -154,7 +175,8 @@ begin
     return (scylla.get_task(forged::text || ' times out')).status;
 end $$;
 select is(raised(format('select exhausts(%L)', forged)), null, 'and the monitor can end its task: ' || forged)
-from unnest(array['{"code": "elided", "args": {"count": 1e30}}', '{"code": "elided", "args": {"count": 9223372036854775807}}']) forged;
+from unnest(array['{"code": "elided", "args": {"count": 1e30}}',
+                  '{"code": "elided", "args": {"count": 9223372036854775807}}']) forged;
 
 select all_is_sound();
 select * from finish();

@@ -1,4 +1,5 @@
--- What a lease costs does not depend on how many tasks are ready, nor on what the planner believes: it looks at as many pages.
+-- What a lease costs does not depend on how many tasks are ready, nor on what the planner believes: it looks at as
+-- many pages.
 begin;
 \ir include/helpers.psql
 select * from no_plan();
@@ -23,39 +24,51 @@ do $$ begin
     perform scylla.submit_bulk('thousand', array_agg(to_jsonb(n))) from generate_series(1, 1000) n;
 end $$;
 create temp table cost (queue text, tasks int, analysed boolean, one int, ten int);
-insert into cost select 'thousand', 1000, false, least_pages($$select from scylla.lease('thousand', 'w')$$), least_pages($$select from scylla.lease('thousand', 'w', 10)$$);
+insert into cost select 'thousand', 1000, false, least_pages($$select from scylla.lease('thousand', 'w')$$),
+    least_pages($$select from scylla.lease('thousand', 'w', 10)$$);
 do $$ begin perform scylla.submit_bulk('many', array_agg(to_jsonb(n))) from generate_series(1, 50000) n; end $$;
-insert into cost select 'many', 50000, false, least_pages($$select from scylla.lease('many', 'w')$$), least_pages($$select from scylla.lease('many', 'w', 10)$$);
+insert into cost select 'many', 50000, false, least_pages($$select from scylla.lease('many', 'w')$$),
+    least_pages($$select from scylla.lease('many', 'w', 10)$$);
 analyze scylla.queue, scylla.task_spec, scylla.task_ready, scylla.task_lease;
-insert into cost select 'thousand', 1000, true, least_pages($$select from scylla.lease('thousand', 'w')$$), least_pages($$select from scylla.lease('thousand', 'w', 10)$$);
-insert into cost select 'many', 50000, true, least_pages($$select from scylla.lease('many', 'w')$$), least_pages($$select from scylla.lease('many', 'w', 10)$$);
+insert into cost select 'thousand', 1000, true, least_pages($$select from scylla.lease('thousand', 'w')$$),
+    least_pages($$select from scylla.lease('thousand', 'w', 10)$$);
+insert into cost select 'many', 50000, true, least_pages($$select from scylla.lease('many', 'w')$$),
+    least_pages($$select from scylla.lease('many', 'w', 10)$$);
 -- A planner that was led to believe that the tables are empty, or that scans of whole tables cost nothing.
 set local seq_page_cost = 0;
 set local cpu_tuple_cost = 0;
 set local enable_indexscan = off;
 set local enable_bitmapscan = off;
 update pg_class set reltuples = 0, relpages = 0 where relnamespace = 'scylla'::regnamespace and relkind = 'r';
-insert into cost select 'many', 50000, null, least_pages($$select from scylla.lease('many', 'w')$$), least_pages($$select from scylla.lease('many', 'w', 10)$$);
+insert into cost select 'many', 50000, null, least_pages($$select from scylla.lease('many', 'w')$$),
+    least_pages($$select from scylla.lease('many', 'w', 10)$$);
 reset enable_indexscan;
 reset enable_bitmapscan;
 
-select diag(format('pages for one task and for ten: %s', (select string_agg(format('%s and %s (%s ready, analysed: %s)', one, ten, tasks, analysed), '; ') from cost)));
+select diag(format('pages for one task and for ten: %s',
+                   (select string_agg(format('%s and %s (%s ready, analysed: %s)', one, ten, tasks, analysed), '; ')
+                    from cost)));
 -- An index of 50,000 entries may be a level higher, and a lease goes down five of them.
-select cmp_ok(max(one) - min(one), '<=', 8, 'one task: the same number of pages, give or take a level of the indexes') from cost;
+select cmp_ok(max(one) - min(one), '<=', 8, 'one task: the same number of pages, give or take a level of the indexes')
+from cost;
 select cmp_ok(max(one), '<=', 60, 'which is small') from cost;
 select cmp_ok(max(ten), '<=', 10 * max(one), 'ten tasks: less than ten times as many') from cost;
-select cmp_ok((select relpages from pg_class where oid = 'scylla.task_spec'::regclass), '=', 0, 'the planner had been deceived');
+select cmp_ok((select relpages from pg_class where oid = 'scylla.task_spec'::regclass), '=', 0,
+              'the planner had been deceived');
 
 -- The other verbs know their task by name: they do not search either.
 create temp table held as select rn from scylla.lease('many', 'w', 100);
 analyze held;
 create function verb_pages(call text) returns int language plpgsql as $$
 begin
-    return (select min(pages(format('select from scylla.' || call, rn))) from (select rn from held join scylla.task using (rn) where status = 'running' limit 7) h);
+    return (select min(pages(format('select from scylla.' || call, rn)))
+            from (select rn from held join scylla.task using (rn) where status = 'running' limit 7) h);
 end $$;
 select cmp_ok(verb_pages(call), '<=', 60, 'few pages: ' || call)
-from unnest(array['heartbeat(%L, ''w'', 0.5)', 'get_task(%L)', 'complete(%L, ''w'')', 'yield(%L, ''w'')', 'fail(%L, ''w'', ''{"code": "x"}'')',
-                  'abort(%L, ''w'', ''{"code": "x"}'')', 'cancel(%L)', 'submit(''many'', ''{}'')', 'list_tasks(''many'', ''ready'', max_tasks => 1)']) call;
+from unnest(array['heartbeat(%L, ''w'', 0.5)', 'get_task(%L)', 'complete(%L, ''w'')', 'yield(%L, ''w'')',
+                  'fail(%L, ''w'', ''{"code": "x"}'')',
+                  'abort(%L, ''w'', ''{"code": "x"}'')', 'cancel(%L)', 'submit(''many'', ''{}'')',
+                  'list_tasks(''many'', ''ready'', max_tasks => 1)']) call;
 
 select all_is_sound();
 select * from finish();

@@ -10,7 +10,7 @@ select signature_is('maintain', '', 'void');
 select is(scylla.reset_expired(), 0::bigint, 'no leases: nothing to end');
 select is(scylla.purge(), 0::bigint, 'no tasks: nothing to remove');
 
--- ---- reset_expired ---------------------------------------------------------------------------------------------------
+-- ---- reset_expired -------------------------------------------------------------------------------------------------
 
 do $$ begin
     perform given('t1', 'running');
@@ -21,20 +21,27 @@ end $$;
 create temp table before as select * from scylla.task where rn like 't_';
 select is(scylla.reset_expired(), 1::bigint, 'one lease ran out: one is ended');
 select is(to_jsonb(a) - '{updated,history}'::text[],
-          to_jsonb(b) - '{updated,history}'::text[] || '{"status": "ready", "progress": 0, "owner": null, "deadline": null, "failures": 1}',
+          to_jsonb(b) - '{updated,history}'::text[]
+          || '{"status": "ready", "progress": 0, "owner": null, "deadline": null, "failures": 1}',
           'the task is ready again: progress 0, no owner, no deadline, one failure more, no error')
 from before b join scylla.task a using (rn) where rn = 't1';
-select is(a.history, b.history || jsonb_build_object('_typ', 'TaskTimeout', 'worker', 'w', 'attempt', 2, 'progress', 0.5, 'time', in_history(a.updated)),
-          'history has a TaskTimeout with the progress that was reached') from before b join scylla.task a using (rn) where rn = 't1';
-select ok(a.updated > b.deadline and a.updated between now() and clock_timestamp(), 'at the time of ending it, not of its deadline')
+select is(a.history, b.history || jsonb_build_object('_typ', 'TaskTimeout', 'worker', 'w', 'attempt', 2, 'progress',
+                                                     0.5, 'time', in_history(a.updated)),
+          'history has a TaskTimeout with the progress that was reached') from before b join scylla.task a using (rn)
+          where rn = 't1';
+select ok(a.updated > b.deadline and a.updated between now() and clock_timestamp(),
+          'at the time of ending it, not of its deadline')
 from before b join scylla.task a using (rn) where rn = 't1';
 select is(seen('t2'), to_jsonb(b), 'the lease that did not run out is as it was') from before b where rn = 't2';
 select is(scylla.reset_expired(), 0::bigint, 'once is enough');
 select refuses($$select scylla.complete('t1', 'w')$$, '55000', 'held', 'task "t1" is not held by worker "w"',
-               'Its status is ready, it has no owner and its attempt is 2.', 'the worker learns that its lease is lost');
+               'Its status is ready, it has no owner and its attempt is 2.',
+               'the worker learns that its lease is lost');
 do $$ begin perform scylla.lease_task('t1', 'w'); end $$;
-select refuses($$select scylla.complete('t1', 'w', attempt => 2)$$, '55000', 'held', 'task "t1" is not held by worker "w"',
-               'Its status is running, its owner is "w" and its attempt is 3.', 'and by naming its attempt also if it is the one to lease it again');
+select refuses($$select scylla.complete('t1', 'w', attempt => 2)$$, '55000', 'held',
+               'task "t1" is not held by worker "w"',
+               'Its status is running, its owner is "w" and its attempt is 3.',
+               'and by naming its attempt also if it is the one to lease it again');
 
 do $$ begin
     perform scylla.submit('q', '{}', rn => 'twice', max_attempts => 2);
@@ -50,11 +57,13 @@ insert into before select * from scylla.task where rn = 'twice';
 select is(scylla.reset_expired(), 1::bigint, 'the last attempt runs out');
 select is(to_jsonb(a) - '{updated,history}'::text[] #- '{errors,0,description}',
           to_jsonb(b) - '{updated,history}'::text[]
-              || '{"status": "aborted", "owner": null, "deadline": null, "failures": 2, "errors": [{"code": "timeout", "args": {}}]}',
+              || '{"status": "aborted", "owner": null, "deadline": null, "failures": 2, "errors": [{"code": "timeout",
+                   "args": {}}]}',
           'max_attempts are used up: aborted, with the progress and without an owner, and an error says why')
 from before b join scylla.task a using (rn);
 select matches(errors -> 0 ->> 'description', '.', 'in words too') from scylla.get_task('twice');
-select is(a.history, b.history || jsonb_build_object('_typ', 'TaskTimeout', 'worker', 'w', 'attempt', 2, 'progress', 0.25, 'time', in_history(a.updated)),
+select is(a.history, b.history || jsonb_build_object('_typ', 'TaskTimeout', 'worker', 'w', 'attempt', 2, 'progress',
+                                                     0.25, 'time', in_history(a.updated)),
           'and history tells whose it was') from before b join scylla.task a using (rn);
 
 do $$ begin
@@ -65,19 +74,22 @@ do $$ begin
     perform expire('mixed');
     perform scylla.reset_expired();
 end $$;
-select is(status || ' ' || jsonb_path_query_array(errors, '$[*].code'), 'aborted ["x", "timeout"]', 'fails and time-outs count together')
+select is(status || ' ' || jsonb_path_query_array(errors, '$[*].code'), 'aborted ["x", "timeout"]',
+          'fails and time-outs count together')
 from scylla.get_task('mixed');
 
 do $$ begin
     perform scylla.submit_bulk('hundreds', array_agg(to_jsonb(n))) from generate_series(1, 300) n;
     perform scylla.lease('hundreds', 'w', 300);
-    update scylla.task_lease set deadline = clock_timestamp() - interval '1 s' where queue = (select id from scylla.queue where name = 'hundreds');
+    update scylla.task_lease set deadline = clock_timestamp() - interval '1 s'
+    where queue = (select id from scylla.queue where name = 'hundreds');
 end $$;
 select is(scylla.reset_expired(), 300::bigint, 'three hundred at once');
-select is((select array_agg(spec::int order by n) from (select row_number() over () as n, spec from scylla.lease('hundreds', 'w', 300)) _),
+select is((select array_agg(spec::int order by n)
+           from (select row_number() over () as n, spec from scylla.lease('hundreds', 'w', 300)) _),
           (select array_agg(n order by n) from generate_series(1, 300) n), 'keep their places');
 
--- ---- opening due tasks -----------------------------------------------------------------------------------------------
+-- ---- opening due tasks ---------------------------------------------------------------------------------------------
 
 do $$ begin
     perform given('d1', 'waiting');
@@ -91,13 +103,15 @@ do $$ begin perform fall_due('d1'); perform fall_due('d3'); perform scylla.maint
 select is(to_jsonb(a) - 'updated',
           to_jsonb(b) - 'updated' || '{"status": "ready"}' ||
               -- Again what submit was given, which for d3 is nothing.
-              case when rn = 'd3' then '{"not_before": null}' else '{}'::jsonb end, rn || ' was due: it is ready, nothing else has changed')
+              case when rn = 'd3' then '{"not_before": null}' else '{}'::jsonb end, rn
+              || ' was due: it is ready, nothing else has changed')
 from before b join scylla.task a using (rn) where rn in ('d1', 'd3');
 select ok(a.updated > b.updated, 'but updated') from before b join scylla.task a using (rn) where rn in ('d1', 'd3');
 select is(seen('d2'), to_jsonb(b), 'd2 was not: it waits') from before b where rn = 'd2';
-select results_eq($$select rn from scylla.lease('q', 'w', 3) where rn like 'd_'$$, $$values ('d1'), ('d3')$$, 'and those that are ready can be leased');
+select results_eq($$select rn from scylla.lease('q', 'w', 3) where rn like 'd_'$$, $$values ('d1'), ('d3')$$,
+                  'and those that are ready can be leased');
 
--- ---- purge -----------------------------------------------------------------------------------------------------------
+-- ---- purge ---------------------------------------------------------------------------------------------------------
 
 do $$ begin
     perform scylla.create_queue('short', retention => '1 h');
@@ -123,13 +137,16 @@ begin
 end $$;
 select is(current_setting('scylla.retention'), '7d', 'queues without a retention of their own keep tasks for a week');
 select is(scylla.purge(), (select count(*) from old where not stays), 'purge returns how many it removed');
-select is(exists (select from scylla.task t where t.rn = o.rn), stays, rn || case when stays then ' stays' else ' is removed' end) from old o;
+select is(exists (select from scylla.task t where t.rn = o.rn), stays, rn || case when stays then ' stays'
+          else ' is removed' end) from old o;
 select is(scylla.purge(), 0::bigint, 'once is enough');
-select is((scylla.submit('short', '{}', rn => o.rn)).status, 'ready', 'the name of a removed task is free again') from old o where not stays;
+select is((scylla.submit('short', '{}', rn => o.rn)).status, 'ready', 'the name of a removed task is free again')
+from old o where not stays;
 
 -- Tasks that have not ended are never removed, however old.
 do $$ begin
-    perform given('old ' || state, state, 'none') from unnest(array['waiting', 'ready', 'running', 'yielded', 'retried']) state;
+    perform given('old ' || state, state, 'none')
+    from unnest(array['waiting', 'ready', 'running', 'yielded', 'retried']) state;
     update scylla.task_spec set created = created - interval '10 years' where rn like 'old %';
     update scylla.task_ready set updated = updated - interval '10 years';
     update scylla.task_lease set updated = updated - interval '10 years', leased = leased - interval '10 years';
@@ -137,7 +154,7 @@ do $$ begin
 end $$;
 select is(scylla.purge(), 0::bigint, 'live tasks are not removed, even where nothing is kept');
 
--- ---- maintain --------------------------------------------------------------------------------------------------------
+-- ---- maintain ------------------------------------------------------------------------------------------------------
 
 do $$ begin
     perform given('m due', 'waiting');

@@ -17,23 +17,29 @@ exception when others then
     return sqlstate || ' ' || sqlerrm;
 end $$;
 
--- Every function and procedure of the schema, also the internal ones, and how to call it; arguments do not matter, because
--- privileges are looked at first.
+-- Every function and procedure of the schema, also the internal ones, and how to call it; arguments do not matter,
+-- because privileges are looked at first.
 create temp table routine as
 select p.oid, p.proname::text as name,
        format('%s scylla.%I(%s)', case p.prokind when 'p' then 'call' else 'select' end, p.proname,
-              (select string_agg(format('null::%s', t::regtype), ', ' order by n) from unnest(p.proargtypes) with ordinality _ (t, n))) as call
+              (select string_agg(format('null::%s', t::regtype), ', ' order by n)
+               from unnest(p.proargtypes) with ordinality _ (t, n))) as call
 from pg_proc p where p.pronamespace = 'scylla'::regnamespace;
 -- Every relation, and ways of touching it.
 create temp table touch as
 select c.relname::text as name, statement
 from pg_class c,
      lateral (select format(s, c.oid::regclass) from unnest(case c.relkind
-                  when 'S' then array['select nextval(%L)', 'select currval(%L)', 'select setval(%L, 1)', 'select * from %s', 'select lastval(), last_value from %s']
-                  when 'v' then array['select * from %s', 'select count(*) from %s', 'comment on view %s is ''''', 'drop view %s']
-                  else array['select * from %s', 'select from %s', 'select * from %s for update', 'insert into %s default values', 'delete from %s', 'truncate %s',
-                             'lock table %s', 'alter table %s add column c int', 'drop table %s', 'create trigger t after insert on %s execute function suppress_redundant_updates_trigger()',
-                             'create index on %s ((1))', 'comment on table %s is ''''', 'update %s set id = 0'] end) s) _ (statement)
+                  when 'S' then array['select nextval(%L)', 'select currval(%L)', 'select setval(%L, 1)',
+                                      'select * from %s', 'select lastval(), last_value from %s']
+                  when 'v' then array['select * from %s', 'select count(*) from %s', 'comment on view %s is ''''',
+                                      'drop view %s']
+                  else array['select * from %s', 'select from %s', 'select * from %s for update',
+                             'insert into %s default values', 'delete from %s', 'truncate %s',
+                             'lock table %s', 'alter table %s add column c int', 'drop table %s',
+                             'create trigger t after insert on %s execute function test.f()',
+                             'create index on %s ((1))', 'comment on table %s is ''''',
+                             'update %s set id = 0'] end) s) _ (statement)
 where c.relnamespace = 'scylla'::regnamespace and c.relkind in ('r', 'v', 'S');
 
 -- What a role may do after all: rows for what is not refused with 42501.
@@ -44,29 +50,36 @@ create function allowed(except_ oid = 0) returns table (statement text, answer t
         select t.statement, as_role('scylla_test_role', t.statement) from touch t
         union all
         select s, as_role('scylla_test_role', s)
-        from unnest(array['create table scylla.t ()', 'create function scylla.f() returns int language sql as ''select 1''', 'drop schema scylla cascade',
-                          'drop extension scylla', 'alter extension scylla update', 'create type scylla.x as (a int)']) s) a
+        from unnest(array['create table scylla.t ()',
+                          'create function scylla.f() returns int language sql as ''select 1''',
+                          'drop schema scylla cascade',
+                          'drop extension scylla', 'alter extension scylla update',
+                          'create type scylla.x as (a int)']) s) a
     where answer !~ '^42501 (permission denied for|must be (able to|owner of)) ';
 $$;
 
 select cmp_ok((select count(*) from routine), '>=', 22::bigint, 'there are functions to look at');
 select cmp_ok((select count(*) from touch), '>=', 90::bigint, 'and tables, a view and sequences');
 
--- ---- a role without rights -------------------------------------------------------------------------------------------
+-- ---- a role without rights -----------------------------------------------------------------------------------------
 
 select is_empty('select * from allowed()', 'a role without rights can do nothing');
-select is(as_role('scylla_test_role', $$select scylla.submit('q', '{}')$$), '42501 permission denied for schema scylla', 'and is told so');
+select is(as_role('scylla_test_role', $$select scylla.submit('q', '{}')$$), '42501 permission denied for schema scylla',
+          'and is told so');
 grant usage on schema scylla to scylla_test_role;
 select is_empty('select * from allowed()', 'USAGE on the schema alone allows nothing');
-select is(as_role('scylla_test_role', $$select scylla.submit('q', '{}')$$), '42501 permission denied for function submit', 'and is told so, too');
+select is(as_role('scylla_test_role', $$select scylla.submit('q', '{}')$$),
+          '42501 permission denied for function submit', 'and is told so, too');
 
--- ---- one function at a time ------------------------------------------------------------------------------------------
+-- ---- one function at a time ----------------------------------------------------------------------------------------
 
--- A use of each, in any order; the tasks that it needs are there. wait and wait_any must not run in a transaction, and say so when they are allowed to run.
+-- A use of each, in any order; the tasks that it needs are there. wait and wait_any must not run in a transaction, and
+-- say so when they are allowed to run.
 create temp table use_ (name text, statement text, answer text default 'allowed');
 insert into use_ (name, statement) values
     ('submit',             $$select scylla.submit('a new queue', '{}', rn => 'submitted')$$),
-    ('submit_many',        $$select scylla.submit_many('[{"queue": "another new queue", "spec": 1}, {"queue": "q", "spec": 1, "rn": "p ready"}]')$$),
+    ('submit_many',        $$select scylla.submit_many('[{"queue": "another new queue", "spec": 1}, {"queue": "q",
+                                                         "spec": 1, "rn": "p ready"}]')$$),
     ('submit_bulk',        $$select scylla.submit_bulk('a third queue', array['1']::jsonb[])$$),
     ('lease',              $$select * from scylla.lease('p', 'w')$$),
     ('lease_task',         $$select scylla.lease_task('p ready', 'w')$$),
@@ -88,8 +101,10 @@ insert into use_ (name, statement) values
     ('maintain',           $$select scylla.maintain()$$),
     ('check',              $$select scylla.check()$$);
 insert into use_ values
-    ('wait',               $$call scylla.wait('q', '1 s')$$, '25001 scylla.wait() cannot run inside a transaction block'),
-    ('wait_any',           $$call scylla.wait_any('{q}', '1 s')$$, '25001 scylla.wait_any() cannot run inside a transaction block');
+    ('wait',               $$call scylla.wait('q', '1 s')$$,
+     '25001 scylla.wait() cannot run inside a transaction block'),
+    ('wait_any',           $$call scylla.wait_any('{q}', '1 s')$$,
+     '25001 scylla.wait_any() cannot run inside a transaction block');
 do $$ begin
     perform given('p old', 'completed');
     perform grow_old('p old', '8 days');
@@ -116,41 +131,50 @@ from use_ u join routine r using (name);
 select set_eq('select name from use_', $$select name from routine where name !~ '^_'$$, 'no function is left out');
 select is_empty('select * from allowed()', 'after REVOKE nothing is left');
 
--- ---- all functions ---------------------------------------------------------------------------------------------------
+-- ---- all functions -------------------------------------------------------------------------------------------------
 
 grant execute on all routines in schema scylla to scylla_test_role;
 select is_empty($$select * from touch where as_role('scylla_test_role', statement) !~ '^42501 '$$,
                 'a role with all functions cannot touch a table, the view or a sequence');
-select is(as_role('scylla_test_role', $$select from scylla.submit('q', '{}', 127, 'chain') s, lateral scylla.lease('q', 'w') l, lateral scylla.complete(l.rn, 'w')$$), 'allowed',
+select is(as_role('scylla_test_role', $$select from scylla.submit('q', '{}', 127, 'chain') s,
+                  lateral scylla.lease('q', 'w') l, lateral scylla.complete(l.rn, 'w')$$), 'allowed',
           'but work with them');
 grant insert, select on scylla.task_spec to scylla_test_role;
-select is(as_role('scylla_test_role', 'insert into scylla.task_spec default values') !~ '^42501', true, 'unless the owner says otherwise: the tests above can fail');
+select is(as_role('scylla_test_role', 'insert into scylla.task_spec default values') !~ '^42501', true,
+          'unless the owner says otherwise: the tests above can fail');
 revoke all on scylla.task_spec from scylla_test_role;
 
 -- An application's SECURITY DEFINER function acts with the rights of its owner.
 grant usage on schema scylla to scylla_test_owner;
 grant execute on function scylla.get_task to scylla_test_owner;
 revoke execute on all routines in schema scylla from scylla_test_role;
-create function status_of(rn text) returns text language sql security definer as $$ select status from scylla.get_task(rn); $$;
+create function status_of(rn text) returns text language sql security definer
+    as $$ select status from scylla.get_task(rn); $$;
 alter function status_of owner to scylla_test_owner;
-select is(as_role('scylla_test_role', $$select test.status_of('chain')$$), 'allowed', 'a SECURITY DEFINER function lends its owner''s rights');
+select is(as_role('scylla_test_role', $$select test.status_of('chain')$$), 'allowed',
+          'a SECURITY DEFINER function lends its owner''s rights');
 revoke execute on function scylla.get_task from scylla_test_owner;
-select is(as_role('scylla_test_role', $$select test.status_of('chain')$$), '42501 permission denied for function get_task', 'if it has them');
+select is(as_role('scylla_test_role', $$select test.status_of('chain')$$),
+          '42501 permission denied for function get_task', 'if it has them');
 
--- ---- the catalog -----------------------------------------------------------------------------------------------------
+-- ---- the catalog ---------------------------------------------------------------------------------------------------
 
 select is_empty($$
-    select 'schema', n.nspname, a.privilege_type from pg_namespace n, aclexplode(coalesce(n.nspacl, acldefault('n', n.nspowner))) a
+    select 'schema', n.nspname, a.privilege_type from pg_namespace n,
+    aclexplode(coalesce(n.nspacl, acldefault('n', n.nspowner))) a
     where n.nspname = 'scylla' and a.grantee = 0
     union all
     select 'relation', c.relname, a.privilege_type
-    from pg_class c, aclexplode(coalesce(c.relacl, acldefault((case c.relkind when 'S' then 's' else 'r' end)::"char", c.relowner))) a
+    from pg_class c, aclexplode(coalesce(c.relacl,
+                                         acldefault((case c.relkind when 'S' then 's' else 'r' end)::"char",
+                                                    c.relowner))) a
     where c.relnamespace = 'scylla'::regnamespace and a.grantee = 0
     union all
     select 'column', attrelid::regclass || '.' || attname, a.privilege_type from pg_attribute, aclexplode(attacl) a
     where attrelid in (select oid from pg_class where relnamespace = 'scylla'::regnamespace) and a.grantee = 0
     union all
-    select 'routine', p.proname, a.privilege_type from pg_proc p, aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a
+    select 'routine', p.proname, a.privilege_type from pg_proc p,
+    aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a
     where p.pronamespace = 'scylla'::regnamespace and a.grantee = 0$$,
     'PUBLIC holds nothing in the schema');
 select is_empty($$select oid::regprocedure from pg_proc where pronamespace = 'scylla'::regnamespace and prosecdef

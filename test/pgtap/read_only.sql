@@ -3,7 +3,8 @@ begin;
 \ir include/helpers.psql
 select * from no_plan();
 do $$ begin perform given('r1', 'running'); perform given('r2', 'ready'); end $$;
--- Temporary tables may be written in a read-only transaction, so pgTAP goes on. The settings end with the subtransaction.
+-- Temporary tables may be written in a read-only transaction, so pgTAP goes on. The settings end with the
+-- subtransaction.
 create function read_only(statement text) returns text language plpgsql as $$
 begin
     perform set_config('transaction_read_only', 'on', true);
@@ -12,7 +13,8 @@ begin
 exception when others then
     return sqlstate || ' ' || sqlerrm;
 end $$;
-select is(read_only(statement), format('25006 cannot execute scylla.%s() in a read-only transaction', verb), verb || ' is refused in a read-only transaction')
+select is(read_only(statement), format('25006 cannot execute scylla.%s() in a read-only transaction', verb), verb
+          || ' is refused in a read-only transaction')
 from (values
     ('submit',             $$select scylla.submit('q', '{}')$$),
     ('submit',             $$select scylla.submit('q', '{}', rn => 'r1', on_duplicate => 'ignore')$$),
@@ -36,7 +38,8 @@ from (values
     ('purge',              $$select scylla.purge()$$),
     ('maintain',           $$select scylla.maintain()$$)) v (verb, statement);
 select is(read_only(statement), 'P0001 not refused', 'allowed in a read-only transaction: ' || statement)
-from unnest(array[$$select scylla.get_task('r1')$$, $$select * from scylla.list_tasks()$$, $$select * from scylla.list_tasks(status => 'ready')$$,
+from unnest(array[$$select scylla.get_task('r1')$$, $$select * from scylla.list_tasks()$$,
+                  $$select * from scylla.list_tasks(status => 'ready')$$,
                   'select * from scylla.task', 'select * from scylla.check()']) statement;
 select all_is_sound();
 select * from finish();

@@ -1,17 +1,21 @@
--- A search_path full of traps changes nothing, not even where the functions parse their statements for the first time in
--- the session. So the traps are laid before anything else happens.
+-- A search_path full of traps changes nothing, not even where the functions parse their statements for the first time
+-- in the session. So the traps are laid before anything else happens.
 begin;
 create schema traps;
 
 -- Objects that bear the names of ours and of what our statements might use. Whoever steps on a function knows.
-create function traps.sprung() returns text language plpgsql as $$ begin raise exception 'trap' using errcode = 'XX999'; end $$;
-create function traps.unnest(anyarray) returns setof anyelement language plpgsql as $$ begin perform traps.sprung(); end $$;
+create function traps.sprung() returns text language plpgsql
+    as $$ begin raise exception 'trap' using errcode = 'XX999'; end $$;
+create function traps.unnest(anyarray) returns setof anyelement language plpgsql
+    as $$ begin perform traps.sprung(); end $$;
 create function traps.nextval(regclass) returns bigint language plpgsql as $$ begin perform traps.sprung(); end $$;
 create function traps.nextval(text) returns bigint language plpgsql as $$ begin perform traps.sprung(); end $$;
 create function traps.clock_timestamp() returns timestamptz language plpgsql as $$ begin perform traps.sprung(); end $$;
 create function traps.now() returns timestamptz language plpgsql as $$ begin perform traps.sprung(); end $$;
-create function traps.jsonb_concat(jsonb, jsonb) returns jsonb language plpgsql as $$ begin perform traps.sprung(); end $$;
-create function traps._history(jsonb, text, integer, timestamptz) returns jsonb language plpgsql as $$ begin perform traps.sprung(); end $$;
+create function traps.jsonb_concat(jsonb, jsonb) returns jsonb language plpgsql
+    as $$ begin perform traps.sprung(); end $$;
+create function traps._history(jsonb, text, integer, timestamptz) returns jsonb language plpgsql
+    as $$ begin perform traps.sprung(); end $$;
 create function traps.format(text, variadic "any") returns text language internal as 'text_format';
 create function traps.max(bigint) returns bigint language plpgsql as $$ begin perform traps.sprung(); end $$;
 do $$
@@ -19,10 +23,13 @@ declare
     type text;
     operator text;
 begin
-    foreach type in array array['text', 'int4', 'int8', 'int2', 'jsonb', 'timestamptz', 'float4', 'interval', 'scylla.task_status'] loop
-        execute format('create function traps.compare(%s, %1$s) returns bool language plpgsql as $f$ begin perform traps.sprung(); end $f$', type);
+    foreach type in array array['text', 'int4', 'int8', 'int2', 'jsonb', 'timestamptz', 'float4', 'interval',
+                                'scylla.task_status'] loop
+        execute format('create function traps.compare(%s, %1$s) returns bool language plpgsql as '
+                       '$f$ begin perform traps.sprung(); end $f$', type);
         foreach operator in array array['=', '<>', '<', '<=', '>', '>='] loop
-            execute format('create operator traps.%s (leftarg = %s, rightarg = %2$s, function = traps.compare)', operator, type);
+            execute format('create operator traps.%s (leftarg = %s, rightarg = %2$s, function = traps.compare)',
+                           operator, type);
         end loop;
     end loop;
 end $$;
@@ -49,23 +56,33 @@ declare
     log text[];
 begin
     perform scylla.create_queue('sp made', '1 min', '1 day');
-    t := scylla.submit('sp', '{"a": 1}', rn => 'sp1');                          log := array_append(log, t.status::text);
-    t := scylla.submit('sp', '{"a": 1}', rn => 'sp1', on_duplicate => 'ignore'); log := array_append(log, t.status::text);
-    perform scylla.submit_many('[{"queue": "sp", "spec": 1, "rn": "sp2", "not_before": "2300-01-01"}, {"queue": "sp many", "spec": 1, "rn": "sp1"}]');
-    t := scylla.get_task('sp2');                                                log := array_append(log, t.status::text);
+    t := scylla.submit('sp', '{"a": 1}', rn => 'sp1');                          log := array_append(log,
+    t.status::text);
+    t := scylla.submit('sp', '{"a": 1}', rn => 'sp1', on_duplicate => 'ignore'); log := array_append(log,
+    t.status::text);
+    perform scylla.submit_many('[{"queue": "sp", "spec": 1, "rn": "sp2", "not_before": "2300-01-01"},
+                                 {"queue": "sp many", "spec": 1, "rn": "sp1"}]');
+    t := scylla.get_task('sp2');                                                log := array_append(log,
+    t.status::text);
     perform scylla.submit_bulk('sp bulk', array['1', '2']::jsonb[], array['sp3', 'sp4']);
     select * into t from scylla.lease('sp', 'w');                               log := array_append(log, t.rn);
-    t := scylla.heartbeat('sp1', 'w', 0.5, '1 h', 1);                           log := array_append(log, t.progress::text);
-    t := scylla.yield('sp1', 'w');                                              log := array_append(log, t.status::text);
-    t := scylla.lease_task('sp1', 'w');                                         log := array_append(log, t.attempt::text);
-    t := scylla.fail('sp1', 'w', '{"code": "x"}', '0');                         log := array_append(log, t.failures::text);
+    t := scylla.heartbeat('sp1', 'w', 0.5, '1 h', 1);                           log := array_append(log,
+    t.progress::text);
+    t := scylla.yield('sp1', 'w');                                              log := array_append(log,
+    t.status::text);
+    t := scylla.lease_task('sp1', 'w');                                         log := array_append(log,
+    t.attempt::text);
+    t := scylla.fail('sp1', 'w', '{"code": "x"}', '0');                         log := array_append(log,
+    t.failures::text);
     t := scylla.lease_task('sp1', 'w');
-    t := scylla.abort('sp1', 'w', '{"code": "y"}');                             log := array_append(log, t.status::text);
+    t := scylla.abort('sp1', 'w', '{"code": "y"}');                             log := array_append(log,
+    t.status::text);
     perform scylla.lease('sp bulk', 'w', 2);
     perform scylla.heartbeat_many('{sp3,sp4}', 'w', '1 h', '{1,1}');
     perform scylla.complete_many('{sp3}', 'w', array['1']::jsonb[], '{1}');
     perform scylla.complete_and_lease('{sp4}', 'w', 'sp bulk', results => array['1']::jsonb[]);
-    t := scylla.cancel('sp2');                                                  log := array_append(log, t.status::text);
+    t := scylla.cancel('sp2');                                                  log := array_append(log,
+    t.status::text);
     n := scylla.reset_expired();                                                log := array_append(log, n::text);
     n := scylla.purge();                                                        log := array_append(log, n::text);
     perform scylla.maintain();
@@ -92,15 +109,20 @@ create temp table sound on commit drop as select pg_catalog.count(*) as problems
 
 \ir include/helpers.psql
 select * from no_plan();
-select is(what, 'ready ready waiting sp1 0.5 ready 2 1 aborted cancelled 0 0 4 4 0', 'a life of tasks among traps comes to what it always comes to') from came_to;
+select is(what, 'ready ready waiting sp1 0.5 ready 2 1 aborted cancelled 0 0 4 4 0',
+          'a life of tasks among traps comes to what it always comes to') from came_to;
 select is(problems, 0::bigint, 'check() is not deceived') from sound;
 select results_eq($$select rn, status from scylla.task order by rn$$,
-                  $$values ('sp1', 'aborted'::scylla.task_status), ('sp2', 'cancelled'), ('sp3', 'completed'), ('sp4', 'completed')$$, 'and the tasks are where they belong');
+                  $$values ('sp1', 'aborted'::scylla.task_status), ('sp2', 'cancelled'), ('sp3', 'completed'),
+                  ('sp4', 'completed')$$, 'and the tasks are where they belong');
 select is(pg_catalog.count(*), 0::bigint, 'nothing went into the traps')
-from (select from traps.queue union all select from traps.task_spec union all select from pg_temp.queue union all select from pg_temp.task_spec) t;
-create function step_on(statement text) returns text language plpgsql set search_path = traps, pg_catalog as $$ begin execute statement; return 'not sprung'; exception when others then return sqlstate; end $$;
+from (select from traps.queue union all select from traps.task_spec union all select from pg_temp.queue union all select
+      from pg_temp.task_spec) t;
+create function step_on(statement text) returns text language plpgsql set search_path = traps, pg_catalog
+    as $$ begin execute statement; return 'not sprung'; exception when others then return sqlstate; end $$;
 select is(step_on(statement), 'XX999', 'the trap works: ' || statement)
-from unnest(array[$$select 'a'::text < 'b'::text$$, 'select 1 = 1', $$select nextval('x'::text)$$, 'select unnest(array[1])', 'select now()']) statement;
+from unnest(array[$$select 'a'::text < 'b'::text$$, 'select 1 = 1', $$select nextval('x'::text)$$,
+                  'select unnest(array[1])', 'select now()']) statement;
 select all_is_sound();
 select * from finish();
 rollback;

@@ -5,13 +5,13 @@ select * from no_plan();
 
 select signature_is('submit',
     'queue text, spec jsonb, priority integer DEFAULT 0, rn text DEFAULT NULL::text, '
-    'not_before timestamp with time zone DEFAULT NULL::timestamp with time zone, depends_on text[] DEFAULT NULL::text[], '
-    'on_dependency_failure text DEFAULT ''cascade''::text, plan text DEFAULT NULL::text, '
-    'max_attempts integer DEFAULT NULL::integer, retry jsonb DEFAULT NULL::jsonb, dedup_key text DEFAULT NULL::text, '
-    'key text DEFAULT NULL::text, on_duplicate text DEFAULT ''error''::text',
+    'not_before timestamp with time zone DEFAULT NULL::timestamp with time zone, '
+    'depends_on text[] DEFAULT NULL::text[], on_dependency_failure text DEFAULT ''cascade''::text, '
+    'plan text DEFAULT NULL::text, max_attempts integer DEFAULT NULL::integer, retry jsonb DEFAULT NULL::jsonb, '
+    'dedup_key text DEFAULT NULL::text, key text DEFAULT NULL::text, on_duplicate text DEFAULT ''error''::text',
     'scylla.task');
 
--- ---- the new task ----------------------------------------------------------------------------------------------------
+-- ---- the new task --------------------------------------------------------------------------------------------------
 
 select is(to_jsonb(t) - '{rn,created,updated}'::text[],
     '{"queue": "q", "spec": {"a": 1}, "status": "ready", "priority": 0, "progress": 0, "owner": null, "deadline": null,
@@ -29,8 +29,10 @@ select is(to_jsonb(t) - '{created,updated}'::text[],
       "deadline": null, "errors": [], "history": [], "result": null, "metrics": null, "args": [], "attempt": 0,
       "failures": 0, "max_attempts": 3, "not_before": "2300-01-02T03:04:05.678901+00:00", "plan": null}',
     'every argument that is available shows in the row')
-from scylla.submit(queue => 'q', spec => '[1, "two"]', priority => 127, rn => 'all', not_before => '2300-01-02 03:04:05.678901Z',
-                   depends_on => null, on_dependency_failure => 'cascade', plan => null, max_attempts => 3, retry => null,
+from scylla.submit(queue => 'q', spec => '[1, "two"]', priority => 127, rn => 'all',
+                   not_before => '2300-01-02 03:04:05.678901Z',
+                   depends_on => null, on_dependency_failure => 'cascade', plan => null, max_attempts => 3,
+                   retry => null,
                    dedup_key => null, key => null, on_duplicate => 'error') t;
 
 select is(to_jsonb(t), seen(t.rn), 'the row returned is the row in the view: ' || t.status)
@@ -38,39 +40,48 @@ from scylla.submit('q', '{"a": 1}') t;
 select is(to_jsonb(t), seen(t.rn), 'the row returned is the row in the view: ' || t.status)
 from scylla.submit('q', '{"a": 1}', not_before => 'tomorrow') t;
 
--- ---- not_before ------------------------------------------------------------------------------------------------------
+-- ---- not_before ----------------------------------------------------------------------------------------------------
 
-select is(t.status::text || ' ' || t.not_before, 'ready 2001-02-03 04:05:06+00', 'not_before in the past: ready at once, and kept')
+select is(t.status::text || ' ' || t.not_before, 'ready 2001-02-03 04:05:06+00',
+          'not_before in the past: ready at once, and kept')
 from scylla.submit('q', '{}', not_before => '2001-02-03 04:05:06Z') t;
 select is(t.status, 'waiting', 'not_before later today: waiting')
 from scylla.submit('q', '{}', not_before => clock_timestamp() + interval '1 h') t;
 select is(t.status, 'ready', 'not_before now: ready')
 from scylla.submit('q', '{}', not_before => clock_timestamp()) t;
-select refuses_argument($$select scylla.submit('q', '{}', not_before => 'infinity')$$, 'not_before', 'infinity', 'It must be finite.');
-select refuses_argument($$select scylla.submit('q', '{}', not_before => '-infinity')$$, 'not_before', '-infinity', 'It must be finite.');
-select lives_ok($$select scylla.submit('q', '{}', not_before => '4713-01-01 BC')$$, 'not_before may be the beginning of time');
-select lives_ok($$select scylla.submit('q', '{}', not_before => '294276-12-31 23:59:59.999999Z')$$, 'not_before may be the end of time');
+select refuses_argument($$select scylla.submit('q', '{}', not_before => 'infinity')$$, 'not_before', 'infinity',
+                        'It must be finite.');
+select refuses_argument($$select scylla.submit('q', '{}', not_before => '-infinity')$$, 'not_before', '-infinity',
+                        'It must be finite.');
+select lives_ok($$select scylla.submit('q', '{}', not_before => '4713-01-01 BC')$$,
+                'not_before may be the beginning of time');
+select lives_ok($$select scylla.submit('q', '{}', not_before => '294276-12-31 23:59:59.999999Z')$$,
+                'not_before may be the end of time');
 select is((select not_before from scylla.task where not_before > '290000-01-01'), '294276-12-31 23:59:59.999999Z',
           'and the end of time is kept to the microsecond');
 
--- ---- rn --------------------------------------------------------------------------------------------------------------
+-- ---- rn ------------------------------------------------------------------------------------------------------------
 
-select matches(t.rn, '^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$', 'a made-up rn is a UUID of version 7')
+select matches(t.rn, '^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$',
+               'a made-up rn is a UUID of version 7')
 from scylla.submit('q', '{}') t;
 
-select is(('x' || left(replace(t.rn, '-', ''), 12))::bit(48)::bigint, floor(extract(epoch from t.created) * 1000)::bigint,
+select is(('x' || left(replace(t.rn, '-', ''), 12))::bit(48)::bigint,
+          floor(extract(epoch from t.created) * 1000)::bigint,
           'its first 48 bits are the milliseconds of created')
 from scylla.submit('q', '{}') t;
 
 create temp table made as
 select n, (scylla.submit('uuid', to_jsonb(n))).rn from generate_series(1, 1000) n;
 select is((select count(distinct rn) from made), 1000::bigint, 'a thousand made-up names differ');
-select is_empty($$select * from (select n, rn, lag(rn) over (order by n) as before from made) m where rn collate "C" <= before$$,
+select is_empty($$select * from (select n, rn, lag(rn) over (order by n) as before from made) m
+                where rn collate "C" <= before$$,
                 'and sort in the order in which they were made');
 select is((select count(distinct right(rn, 15)) from made), 1000::bigint, 'and end in random digits');
 
 select is((scylla.submit('q', '{}', rn => name)).rn, name, format('rn %L is kept as it is', name))
-from unnest(array[' ', 'with "quotes" and ''more''', E'line\nbreak\ttab\\', '%s %n', 'ünïcödé 🐙', 'null', 'A', 'a', repeat('é', 200),
+from unnest(array[' ', 'with "quotes" and ''more''', E'line\nbreak\ttab\\', '%s %n', 'ünïcödé 🐙', 'null', 'A', 'a',
+                  repeat('é', 200),
                   U&'e\0301', U&'\00e9']) name;
 
 select refuses($$select scylla.submit('q', '{}', rn => 'A')$$, '23505', 'unique', 'task "A" already exists');
@@ -80,7 +91,7 @@ do $$ begin perform given('over', 'completed'); end $$;
 select refuses($$select scylla.submit('q', '{}', rn => 'over')$$, '23505', 'unique', 'task "over" already exists',
                description => 'the name of a task that has ended is still taken');
 
--- ---- on_duplicate ----------------------------------------------------------------------------------------------------
+-- ---- on_duplicate --------------------------------------------------------------------------------------------------
 
 do $$ begin
     perform given('kept ' || state, state)
@@ -88,11 +99,13 @@ do $$ begin
 end $$;
 create temp table before as select rn, to_jsonb(t) as task from scylla.task t where rn like 'kept %';
 select is(to_jsonb(t), b.task, b.rn || ': ignore returns the existing task unchanged')
-from before b, scylla.submit('another', '{"b": 2}', 5, b.rn, '2300-01-01', max_attempts => 9, on_duplicate => 'ignore') t;
+from before b, scylla.submit('another', '{"b": 2}', 5, b.rn, '2300-01-01', max_attempts => 9,
+                             on_duplicate => 'ignore') t;
 select results_eq('select rn, seen(rn) from before order by rn', 'select rn, task from before order by rn',
                   'and leaves it unchanged');
 select is(to_jsonb(t) - '{created,updated}'::text[],
-    '{"rn": "fresh", "queue": "q", "spec": 1, "status": "ready", "priority": 7, "progress": 0, "owner": null, "deadline": null,
+    '{"rn": "fresh", "queue": "q", "spec": 1, "status": "ready", "priority": 7, "progress": 0, "owner": null,
+      "deadline": null,
       "errors": [], "history": [], "result": null, "metrics": null, "args": [], "attempt": 0, "failures": 0,
       "max_attempts": null, "not_before": null, "plan": null}',
     'ignore submits a task whose name is free')
@@ -101,48 +114,59 @@ select is(to_jsonb(t), seen('fresh'), 'and finds it the next time')
 from scylla.submit('q', '1', 7, 'fresh', on_duplicate => 'ignore') t;
 select isnt(a.rn, b.rn, 'ignore with made-up names submits each time')
 from scylla.submit('q', '1', on_duplicate => 'ignore') a, scylla.submit('q', '1', on_duplicate => 'ignore') b;
-select refuses_argument($$select scylla.submit('q', '{}', on_duplicate => 'replace')$$, 'on_duplicate', '"replace"', 'It must be "error" or "ignore".');
-select refuses_argument($$select scylla.submit('q', '{}', on_duplicate => 'IGNORE')$$, 'on_duplicate', '"IGNORE"', 'It must be "error" or "ignore".');
-select refuses_argument($$select scylla.submit('q', '{}', on_duplicate => '')$$, 'on_duplicate', '""', 'It must be "error" or "ignore".');
-select refuses_argument($$select scylla.submit('q', '{}', on_duplicate => null)$$, 'on_duplicate', 'null', 'It must be "error" or "ignore".');
+select refuses_argument($$select scylla.submit('q', '{}', on_duplicate => 'replace')$$, 'on_duplicate', '"replace"',
+                        'It must be "error" or "ignore".');
+select refuses_argument($$select scylla.submit('q', '{}', on_duplicate => 'IGNORE')$$, 'on_duplicate', '"IGNORE"',
+                        'It must be "error" or "ignore".');
+select refuses_argument($$select scylla.submit('q', '{}', on_duplicate => '')$$, 'on_duplicate', '""',
+                        'It must be "error" or "ignore".');
+select refuses_argument($$select scylla.submit('q', '{}', on_duplicate => null)$$, 'on_duplicate', 'null',
+                        'It must be "error" or "ignore".');
 
--- ---- spec ------------------------------------------------------------------------------------------------------------
+-- ---- spec ----------------------------------------------------------------------------------------------------------
 
 select is((scylla.submit('q', spec)).spec, spec, format('spec may be %s', spec))
 from unnest(array['{}', '[]', '""', '0', 'true', 'false', '[null]', '{"a": null}', '-1.5e300']::jsonb[]) spec;
 select is(md5(t.spec::text), md5(big::text), 'a spec of a megabyte comes back as it is')
 from (select jsonb_agg(md5(n::text)) as big from generate_series(1, 30000) n) b, scylla.submit('q', big, rn => 'big') t;
-select is(md5((scylla.get_task('big')).spec::text), (select md5(jsonb_agg(md5(n::text))::text) from generate_series(1, 30000) n),
+select is(md5((scylla.get_task('big')).spec::text),
+          (select md5(jsonb_agg(md5(n::text))::text) from generate_series(1, 30000) n),
           'also when it is read back');
 select refuses_argument($$select scylla.submit('q', null)$$, 'spec', 'null', 'A task must say what is to be done.');
 select refuses_argument($$select scylla.submit('q', 'null')$$, 'spec', 'null', 'A task must say what is to be done.');
 
--- ---- the other arguments ---------------------------------------------------------------------------------------------
+-- ---- the other arguments -------------------------------------------------------------------------------------------
 
 select * from checks_name($$select scylla.submit($1, '{}')$$, 'queue');
 select * from checks_name($$select scylla.submit('q', '{}', rn => $1)$$, 'rn', null_is_refused => false);
 
 select is((scylla.submit('q', '{}', p)).priority, p, 'priority may be ' || p) from unnest(array[0, 1, 126, 127]) p;
-select refuses_argument(format($$select scylla.submit('q', '{}', priority => %s)$$, p), 'priority', p, 'It must be between 0 and 127.')
+select refuses_argument(format($$select scylla.submit('q', '{}', priority => %s)$$, p), 'priority', p,
+                        'It must be between 0 and 127.')
 from unnest(array['-1', '128', '256', '65536', '-2147483648', '2147483647', 'null']) p;
 
-select is((scylla.submit('q', '{}', max_attempts => n)).max_attempts, n, 'max_attempts may be ' || n) from unnest(array[1, 2147483647]) n;
-select refuses_argument(format($$select scylla.submit('q', '{}', max_attempts => %s)$$, n), 'max_attempts', n, 'It must be at least 1.')
+select is((scylla.submit('q', '{}', max_attempts => n)).max_attempts, n, 'max_attempts may be ' || n)
+from unnest(array[1, 2147483647]) n;
+select refuses_argument(format($$select scylla.submit('q', '{}', max_attempts => %s)$$, n), 'max_attempts', n,
+                        'It must be at least 1.')
 from unnest(array['0', '-1', '-2147483648']) n;
 
 select refuses(format($$select scylla.submit('q', '{}', %s => %s)$$, argument, value), '0A000', 'supported',
                format('argument "%s" is not available in this version', argument))
-from (values ('depends_on', $$'{}'$$), ('depends_on', $$'{a,b}'$$), ('on_dependency_failure', $$'ignore'$$), ('on_dependency_failure', 'null'),
+from (values ('depends_on', $$'{}'$$), ('depends_on', $$'{a,b}'$$), ('on_dependency_failure', $$'ignore'$$),
+      ('on_dependency_failure', 'null'),
              ('plan', $$'p'$$), ('retry', $$'{}'$$), ('dedup_key', $$'k'$$), ('key', $$'k'$$)) a (argument, value);
 
--- ---- queues on first use ---------------------------------------------------------------------------------------------
+-- ---- queues on first use -------------------------------------------------------------------------------------------
 
 select is((scylla.submit('first use', '{}')).queue, 'first use', 'the first submit makes the queue');
-select results_eq($$select default_timeout, retention from scylla.queue where name = 'first use'$$, 'select null::interval, null::interval',
+select results_eq($$select default_timeout, retention from scylla.queue where name = 'first use'$$,
+                  'select null::interval, null::interval',
                   'with default settings');
 select is((select count(*) from scylla.queue where name = 'q'), 1::bigint, 'later ones use it');
 set local scylla.auto_create_queues = off;
-select refuses($$select scylla.submit('unknown', '{}')$$, '42704', 'exists', 'queue "unknown" does not exist', table_ => 'queue',
+select refuses($$select scylla.submit('unknown', '{}')$$, '42704', 'exists', 'queue "unknown" does not exist',
+               table_ => 'queue',
                description => 'scylla.auto_create_queues = off: an unknown queue is an error');
 select lives_ok($$select scylla.submit('q', '{}')$$, 'and a known one is not');
 do $$ begin perform scylla.create_queue('made by hand'); end $$;

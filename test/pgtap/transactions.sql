@@ -3,7 +3,7 @@ begin;
 \ir include/helpers.psql
 select * from no_plan();
 
--- ---- savepoints ------------------------------------------------------------------------------------------------------
+-- ---- savepoints ----------------------------------------------------------------------------------------------------
 
 savepoint s;
 do $$ begin perform scylla.submit('s', '{}', rn => 's1'); end $$;
@@ -48,7 +48,8 @@ exception when raise_exception then
     return meanwhile;
 end $$;
 select isnt(undone(statement, 's1'), task, name || ' does something') from verb, before;
-select is(seen('s1'), task, name || ' and roll back: the task is as it was') from verb v, before, undone(v.statement, 's1');
+select is(seen('s1'), task, name || ' and roll back: the task is as it was') from verb v, before,
+    undone(v.statement, 's1');
 select is((scylla.heartbeat('s1', 'w', attempt => 1)).status, 'running', 'after all that it is still held');
 
 -- One that comes back in a subtransaction that is rolled back, and again in one that is not.
@@ -58,9 +59,11 @@ do $$ begin
 end $$;
 savepoint s;
 do $$ begin perform scylla.yield('b1', 'w'); end $$;
-select results_eq($$select rn from scylla.lease('back', 'other', 10)$$, $$values ('b1'), ('b3')$$, 'a yielded task can be leased in the same transaction');
+select results_eq($$select rn from scylla.lease('back', 'other', 10)$$, $$values ('b1'), ('b3')$$,
+                  'a yielded task can be leased in the same transaction');
 rollback to s;
-select results_eq($$select rn from scylla.lease('back', 'other', 10)$$, $$values ('b3')$$, 'not when that was rolled back');
+select results_eq($$select rn from scylla.lease('back', 'other', 10)$$, $$values ('b3')$$,
+                  'not when that was rolled back');
 savepoint s;
 savepoint t;
 do $$ begin perform scylla.yield('b2', 'w'); end $$;
@@ -69,9 +72,10 @@ savepoint t;
 do $$ begin perform scylla.yield('b1', 'w'); end $$;
 rollback to t;
 release s;
-select results_eq($$select rn from scylla.lease('back', 'other', 10)$$, $$values ('b2')$$, 'of two subtransactions the one counts that was not rolled back');
+select results_eq($$select rn from scylla.lease('back', 'other', 10)$$, $$values ('b2')$$,
+                  'of two subtransactions the one counts that was not rolled back');
 
--- ---- exception handlers ----------------------------------------------------------------------------------------------
+-- ---- exception handlers --------------------------------------------------------------------------------------------
 
 do $$
 begin
@@ -88,8 +92,10 @@ begin
         end;
     end loop;
 end $$;
-select results_eq($$select status, count(*), sum(attempt) from scylla.task where queue = 'handlers' group by 1 order by 1$$,
-                  $$values ('ready'::scylla.task_status, 7::bigint, 0::bigint), ('completed', 10, 10), ('cancelled', 3, 0)$$,
+select results_eq($$select status, count(*), sum(attempt) from scylla.task where queue = 'handlers' group by 1
+                  order by 1$$,
+                  $$values ('ready'::scylla.task_status, 7::bigint, 0::bigint), ('completed', 10, 10),
+                  ('cancelled', 3, 0)$$,
                   'a handler takes back what its block did, and only that');
 create function reason(statement text) returns text language plpgsql as $$
 begin
@@ -105,17 +111,22 @@ exception
     when feature_not_supported then return 'feature_not_supported';
 end $$;
 select is(reason(statement), name, 'PL/pgSQL catches ' || name)
-from (values ($$select scylla.get_task('unknown')$$, 'no_data_found'), ($$select scylla.submit('q', '{}', rn => 'h1')$$, 'unique_violation'),
-             ($$select scylla.submit('q', null)$$, 'invalid_parameter_value'), ($$select scylla.complete('h1', 'w')$$, 'object_not_in_prerequisite_state'),
-             ($$select scylla.create_queue('handlers')$$, 'duplicate_object'), ($$select scylla.submit('q', '{}', plan => 'p')$$, 'feature_not_supported')) e (statement, name);
+from (values ($$select scylla.get_task('unknown')$$, 'no_data_found'),
+      ($$select scylla.submit('q', '{}', rn => 'h1')$$, 'unique_violation'),
+             ($$select scylla.submit('q', null)$$, 'invalid_parameter_value'),
+             ($$select scylla.complete('h1', 'w')$$, 'object_not_in_prerequisite_state'),
+             ($$select scylla.create_queue('handlers')$$, 'duplicate_object'),
+             ($$select scylla.submit('q', '{}', plan => 'p')$$, 'feature_not_supported')) e (statement, name);
 
--- ---- one statement ---------------------------------------------------------------------------------------------------
+-- ---- one statement -------------------------------------------------------------------------------------------------
 
 do $$ begin perform scylla.submit('stmt', to_jsonb(n), rn => 'o' || n) from generate_series(1, 12) n; end $$;
-select is((select array_agg((scylla.complete(l.rn, 'w')).status) from scylla.lease('stmt', 'w', 5) l), array_fill('completed'::scylla.task_status, array[5]),
+select is((select array_agg((scylla.complete(l.rn, 'w')).status) from scylla.lease('stmt', 'w', 5) l),
+          array_fill('completed'::scylla.task_status, array[5]),
           'lease five and complete them in one statement');
 select results_eq(
-    $$select (scylla.heartbeat(l.rn, 'w', 0.5)).progress, (scylla.yield(l.rn, 'w')).status, (scylla.lease_task(l.rn, 'v')).attempt,
+    $$select (scylla.heartbeat(l.rn, 'w', 0.5)).progress, (scylla.yield(l.rn, 'w')).status,
+    (scylla.lease_task(l.rn, 'v')).attempt,
              (scylla.complete(l.rn, 'v', attempt => 2)).progress from scylla.lease('stmt', 'w') l$$,
     $$values (0.5::real, 'ready'::scylla.task_status, 2, 1::real)$$, 'four verbs on one task in one select list');
 select results_eq(
@@ -130,7 +141,8 @@ create temp table taken as select rn, attempt from scylla.lease('stmt', 'w');
 select results_eq('table taken', $$values ('o11', 1)$$, 'lease into a table');
 select is_empty($$select * from scylla.lease('stmt', 'w') where false$$, 'a lease that is not run');
 select is((scylla.get_task('o12')).status, 'ready', 'leases nothing');
-select is((select count(*) from generate_series(1, 3) n, lateral scylla.lease('stmt', 'w' || n) l), 1::bigint, 'lease for each of three workers, of one task');
+select is((select count(*) from generate_series(1, 3) n, lateral scylla.lease('stmt', 'w' || n) l), 1::bigint,
+          'lease for each of three workers, of one task');
 
 -- Submitting by trigger, so that a row and its task are there together or not at all.
 create table orders (id int primary key);
@@ -150,7 +162,7 @@ select results_eq($$select spec from scylla.list_tasks('orders', 'ready')$$,
 select is(raised($$insert into orders values (8), (1)$$) ~ 'orders_pkey', true, 'a statement that fails');
 select is(seen('order 8'), null, 'has submitted nothing');
 
--- ---- prepared statements and cursors ---------------------------------------------------------------------------------
+-- ---- prepared statements and cursors -------------------------------------------------------------------------------
 
 prepare submit_ (text, jsonb, int) as select status from scylla.submit($1, $2, $3);
 prepare lease_ (text, text, int) as select spec from scylla.lease($1, $2, $3);
@@ -160,7 +172,8 @@ execute submit_('prepared', '2', 2) \g /dev/null
 set local plan_cache_mode = force_custom_plan;
 execute submit_('prepared', '3', 3) \g /dev/null
 execute submit_('prepared', '4', 4) \g /dev/null
-select results_eq($$execute lease_('prepared', 'w', 2)$$, $$values ('4'::jsonb), ('3')$$, 'prepared statements with custom plans');
+select results_eq($$execute lease_('prepared', 'w', 2)$$, $$values ('4'::jsonb), ('3')$$,
+                  'prepared statements with custom plans');
 set local plan_cache_mode = force_generic_plan;
 select results_eq($$execute lease_('prepared', 'w', 2)$$, $$values ('2'::jsonb), ('1')$$, 'and with generic ones');
 reset plan_cache_mode;

@@ -43,7 +43,8 @@ declare
 begin
     perform scylla.complete('b', 'w');
 exception when others then
-    get stacked diagnostics code = returned_sqlstate, schema_ = schema_name, table_ = table_name, rule = constraint_name;
+    get stacked diagnostics code = returned_sqlstate, schema_ = schema_name, table_ = table_name,
+        rule = constraint_name;
     raise info '%: schema %, table %, constraint %', code, schema_, table_, rule;
 end $$;
 

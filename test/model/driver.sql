@@ -432,7 +432,7 @@ create function driver.some_count() returns text language sql as $$
 $$;
 
 create function driver.some_priority() returns text language sql as $$
-    select driver.literal(driver.pick_mostly('{0,1,2,64,127}', '{-1,128,65536,-2147483648,NULL}'), 'int');
+    select driver.literal(driver.pick_mostly('{0,0,1,127}', '{-1,128,65536,-2147483648,NULL}'), 'int');
 $$;
 
 create function driver.some_max_attempts() returns text language sql as $$
@@ -464,6 +464,12 @@ create function driver.some_error() returns text language sql as $$
               '{"code": "E4", "args": [null]}'],
         array['{}', '{"code": ""}', '{"code": null}', '{"code": 4}', '{"code": "E5", "description": 5}', '[]',
               '["code"]', '"code"', 'null', null]), 'jsonb');
+$$;
+
+create function driver.lease_arguments(worker text, max_tasks int) returns jsonb language sql as $$
+    select driver.argument('worker', driver.literal(worker))
+        || driver.argument('max_tasks', driver.literal(max_tasks::text, 'int'))
+        || driver.argument('timeout', driver.literal('1 h', 'interval'));
 $$;
 
 -- About one task, as its owner calls: mostly the right task, worker and attempt.
@@ -544,7 +550,7 @@ begin
     if driver.chance(0.8) then
         element := element || jsonb_build_object('rn', driver.some_new_name());
     end if;
-    if driver.chance(0.4) then
+    if driver.chance(0.3) then
         element := element || jsonb_build_object('priority', driver.below(128));
     end if;
     if driver.chance(0.3) then
@@ -596,7 +602,7 @@ begin
                                          then format('array[%s]::jsonb[]', array_to_string(specs, ', '))
                                          else 'NULL::jsonb[]' end)
         || driver.optional(0.6, 'rns', driver.literal(names::text, 'text[]'))
-        || driver.optional(0.4, 'priority', driver.some_priority());
+        || driver.optional(0.3, 'priority', driver.some_priority());
 end $$;
 
 -- Several verbs in one statement: each sees what the ones before it did.
@@ -629,12 +635,14 @@ begin
         || driver.optional(0.5, 'default_timeout', driver.some_timeout())
         || driver.optional(0.3, 'retention', driver.literal(driver.pick_mostly(
             '{1 day,2 mons,0,36500 days,NULL}', '{-1 s,-1 mon,36501 days}'), 'interval'))
+        || driver.optional(0.3, 'aging', driver.literal(driver.pick_mostly(
+            '{0,0.0002,0.002}', '{-0.1,1000.1,NaN,Infinity,NULL}'), 'float8'))
     when 'submit' then
         driver.argument('queue', driver.literal(driver.some_queue()))
         || driver.argument('spec', driver.some_json())
         || driver.optional(0.7, 'rn', driver.literal(driver.some_new_name()))
-        || driver.optional(0.5, 'priority', driver.some_priority())
-        || driver.optional(0.3, 'not_before', driver.some_time())
+        || driver.optional(0.3, 'priority', driver.some_priority())
+        || driver.optional(0.2, 'not_before', driver.some_time())
         || driver.optional(0.4, 'max_attempts', driver.some_max_attempts())
         || driver.optional(0.4, 'on_duplicate', driver.some_duplicate_rule())
         || driver.optional(0.02, 'depends_on', driver.literal(driver.pick('{}', '{t1}', null), 'text[]'))
@@ -718,6 +726,15 @@ create function driver.move_end(name text, moment timestamptz) returns void lang
     where id <= (select id from twin.task where rn = name) and created > moment;
 $$;
 
+-- A task and all older ones have waited longer. The length is such that no two tasks come to the same effective priority:
+-- then the order would hang on microseconds.
+create function driver.move_submission(name text) returns void language sql as $$
+    update scylla.task_spec set created = created - interval '9036 s'
+    where id <= (select id from scylla.task_spec where rn = name);
+    update twin.task set created = created - interval '9036 s'
+    where id <= (select id from twin.task where rn = name);
+$$;
+
 -- Whatever lies so near that it could come between the two sides' looks at the clock has passed; and by chance some
 -- more.
 create function driver.let_time_pass() returns void language plpgsql as $$
@@ -726,6 +743,9 @@ declare
     now timestamptz := clock_timestamp();
     chosen boolean;
 begin
+    if driver.chance(0.5) then
+        perform driver.move_submission(driver.some_task('ready'));
+    end if;
     for t in select * from twin.task order by id loop
         chosen := driver.chance(0.4);
         if t.status = 'running' and (chosen or t.deadline < now + '10 min'::interval) then
@@ -813,6 +833,62 @@ begin
     end if;
 end $$;
 
+-- So many tasks that what a transaction has done cannot be remembered one by one: they come, are leased, come back by
+-- every way there is, are leased again, and go.
+create function driver.run_crowd(phase int) returns void language plpgsql as $$
+declare
+    here jsonb := driver.argument('queue', driver.literal('crowd'));
+    t twin.task;
+    n int;
+begin
+    case phase
+    when 0 then
+        n := 100 + driver.below(100);
+        perform driver.make_call('submit_bulk', here
+            || driver.argument('specs', format('array_fill(%s, array[%s])', driver.literal('{}', 'jsonb'), n))
+            || driver.argument('rns', (select driver.literal(array_agg('crowd ' || i)::text, 'text[]')
+                                       from generate_series(1, n) i))
+            || driver.optional(0.5, 'priority', driver.literal('7', 'int')));
+    when 1 then
+        perform driver.make_call('lease', here || driver.lease_arguments('w1', 100000));
+    when 2, 3 then
+        for t in select * from twin.task where queue = 'crowd' and status = 'running' order by id loop
+            if driver.chance(case phase when 2 then 0.1 else 0.95 end) then
+                perform driver.move_deadline(t.rn, clock_timestamp() - '1 min'::interval);
+            end if;
+        end loop;
+        perform driver.make_call('reset_expired');
+    when 4, 6 then
+        perform driver.make_call('lease', here || driver.lease_arguments('w2', 1 + driver.below(100)));
+    when 5 then
+        for t in select * from twin.task where queue = 'crowd' and status = 'running' order by id loop
+            case driver.below(4)
+            when 0 then
+                perform driver.make_call('yield', driver.argument('rn', driver.literal(t.rn))
+                                                  || driver.argument('worker', driver.literal(t.owner)));
+            when 1 then
+                perform driver.make_call('fail', driver.argument('rn', driver.literal(t.rn))
+                                                 || driver.argument('worker', driver.literal(t.owner))
+                                                 || driver.argument('error', driver.some_error())
+                                                 || driver.argument('retry_after', driver.literal('0', 'interval')));
+            when 2 then
+                perform driver.make_call('lease', here || driver.lease_arguments('w3', 1));
+            else null;
+            end case;
+        end loop;
+    when 7 then
+        perform driver.make_call('list_tasks', here
+                                               || driver.argument('status', quote_literal('ready'))
+                                               || driver.argument('max_tasks', driver.literal('1000', 'int')));
+    else
+        for t in select * from twin.task where queue = 'crowd' order by id loop
+            perform driver.make_call('cancel', driver.argument('rn', driver.literal(t.rn)));
+            perform driver.move_end(t.rn, clock_timestamp() - '400 days'::interval);
+        end loop;
+        perform driver.make_call('purge');
+    end case;
+end $$;
+
 -- ---------------------------------------------------------------------------------------------------------------
 -- The run
 -- ---------------------------------------------------------------------------------------------------------------
@@ -820,6 +896,8 @@ end $$;
 create procedure driver.run(seed int, steps int) language plpgsql as $$
 declare
     runs_of_one_task int;
+    crowd_comes int;
+    commits float8;
     began timestamptz;
     longest interval := '1 ms';
 begin
@@ -833,6 +911,7 @@ begin
     perform driver.compare_signatures();
 
     runs_of_one_task := case when driver.chance(0.5) then 140 else driver.below(60) end;
+    crowd_comes := 200 + driver.below(200);
     for n in 1 .. steps loop
         began := clock_timestamp();
         perform set_config('driver.step', n::text, false), set_config('driver.longest', longest::text, false),
@@ -840,9 +919,17 @@ begin
         if n = 1 then
             perform driver.make_call('create_queue',
                                      '{"queue": "''q3''", "default_timeout": "''2 h''", "retention": "''1 day''"}');
+            perform driver.make_call('create_queue', driver.argument('queue', driver.literal('q2'))
+                || driver.argument('aging', driver.literal(driver.pick('0.0002', '0.002'), 'float8')));
             perform driver.make_call('submit', '{"queue": "''only''", "spec": "''{}''", "rn": "''often''"}');
         elsif n <= runs_of_one_task then
             perform driver.run_once_more('often');
+        elsif n between crowd_comes and crowd_comes + 8 then
+            perform driver.run_crowd(n - crowd_comes);
+            -- Those that came back first are told to others, those that came back then are not yet.
+            if n = crowd_comes + 2 then
+                commit;
+            end if;
         else
             perform driver.take_step();
         end if;
@@ -850,8 +937,11 @@ begin
             perform driver.compare_state();
         end if;
         longest := greatest(longest, clock_timestamp() - began);
-        -- Transactions of one or several steps.
-        if driver.chance(0.6) then
+        -- Transactions of one or several steps; for a while rather short ones, for a while rather long ones.
+        if n % 30 = 1 or n = crowd_comes + 1 then
+            commits := driver.pick('1', '0.6', '0.3', '0.1');
+        end if;
+        if driver.chance(commits) then
             commit;
         end if;
     end loop;

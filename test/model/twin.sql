@@ -22,7 +22,8 @@ create type twin.task_status as enum ('waiting', 'ready', 'running', 'completed'
 create table twin.queue (
     name text primary key,
     default_timeout interval,   -- null: the setting scylla.default_timeout
-    retention interval          -- null: the setting scylla.retention
+    retention interval,         -- null: the setting scylla.retention
+    aging float8 not null       -- points of priority that a task gains per second
 );
 
 create table twin.task (
@@ -370,17 +371,19 @@ $$;
 -- Queues
 -- ---------------------------------------------------------------------------------------------------------------
 
-create function twin.create_queue(queue text, default_timeout interval default null, retention interval default null)
+create function twin.create_queue(queue text, default_timeout interval default null, retention interval default null,
+                                  aging float8 default 0)
     returns void language plpgsql as $$
 begin
     perform twin.check_name('queue', queue);
     perform twin.check_timeout('default_timeout', default_timeout);
     perform twin.check_argument('retention', retention is null or retention between '0' and '36500 days',
                                 'It must be 0 to 36500 days.');
+    perform twin.check_argument('aging', aging between 0 and 1000, 'It must be 0 to 1000 points per second.');
     if exists (select from twin.queue q where q.name = queue) then
         perform twin.refuse('42710', 'queue', 'unique', format('queue "%s" already exists', queue));
     end if;
-    insert into twin.queue values (queue, default_timeout, retention);
+    insert into twin.queue values (queue, default_timeout, retention, aging);
 end $$;
 
 -- A queue comes into being with its first task, unless the setting forbids it.
@@ -392,7 +395,7 @@ begin
     if not coalesce(nullif(current_setting('scylla.auto_create_queues', true), '')::boolean, true) then
         perform twin.refuse('42704', 'queue', 'exists', format('queue "%s" does not exist', queue));
     end if;
-    insert into twin.queue values (queue);
+    insert into twin.queue values (queue, null, null, 0);
 end $$;
 
 -- ---------------------------------------------------------------------------------------------------------------
@@ -575,18 +578,29 @@ create function twin.default_timeout(queue text) returns interval language sql a
                     twin.setting('scylla.default_timeout', '10 s'));
 $$;
 
+-- What a task counts for at a moment: its priority, and in a queue with aging what it has gained by waiting since it was
+-- submitted. Nothing counts for more than 255.
+create function twin.effective_priority(t twin.task, at timestamptz) returns float8 language plpgsql as $$
+declare
+    waited float8 := greatest(extract(epoch from at - t.created), 0);
+    aging float8 := (select q.aging from twin.queue q where q.name = t.queue);
+begin
+    return least(t.priority + aging * waited, 255);
+end $$;
+
 -- Highest priority first, then oldest first. What another worker is just taking is passed over, not waited for.
 create function twin.lease(queue text, worker text, max_tasks int default 1, timeout interval default null)
     returns setof twin.task_row language plpgsql as $$
 declare
     t twin.task;
+    moment timestamptz := clock_timestamp();
 begin
     perform twin.check_name('queue', queue);
     perform twin.check_name('worker', worker);
     perform twin.check_count(max_tasks);
     perform twin.check_timeout('timeout', timeout);
     for t in select * from twin.task r where r.queue = lease.queue and r.status = 'ready'
-             order by r.priority desc, r.id limit max_tasks for update skip locked
+             order by twin.effective_priority(r, moment) desc, r.id limit max_tasks for update skip locked
     loop
         return next twin.shown(twin.assigned(t, worker, timeout));
     end loop;
@@ -777,6 +791,8 @@ end $$;
 create function twin.list_tasks(queue text default null, status twin.task_status default null, worker text default null,
                                 max_tasks int default 100)
     returns setof twin.task_row language plpgsql as $$
+declare
+    moment timestamptz := clock_timestamp();
 begin
     if queue is not null then
         perform twin.check_name('queue', queue);
@@ -790,7 +806,7 @@ begin
         where (list_tasks.queue is null or t.queue = list_tasks.queue)
           and (list_tasks.status is null or t.status = list_tasks.status)
           and (worker is null or t.owner = worker)
-        order by case when list_tasks.status = 'ready' then t.priority end desc,
+        order by case when list_tasks.status = 'ready' then twin.effective_priority(t, moment) end desc,
                  case when list_tasks.status = 'ready' then t.id else - t.id end
         limit max_tasks;
 end $$;

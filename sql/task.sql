@@ -1,38 +1,39 @@
 -- The public face of the tables: one row per task. Columns are only ever appended.
 
+-- The branches have exactly the same types, so that the planner pulls them up and computes only what is asked for.
 create view scylla.task as
     select s.rn, q.name as queue, s.spec, 'ready'::scylla.task_status as status, s.priority::integer as priority,
            0::real as progress, s.created, r.updated, null::text as owner, null::timestamptz as deadline,
-           coalesce(r.errors, '[]') as errors, coalesce(r.history, '[]') as history,
+           coalesce(r.errors, '[]'::jsonb) as errors, coalesce(r.history, '[]'::jsonb) as history,
            null::jsonb as result, null::jsonb as metrics, '[]'::jsonb as args,
            r.attempt, r.failures, s.max_attempts, s.not_before, null::text as plan
     from scylla.task_ready r
     join scylla.task_spec s on s.id = r.id and s.queue = r.queue and s.priority = r.priority
     join scylla.queue q on q.id = s.queue
 union all
-    select s.rn, q.name, s.spec, 'running', s.priority,
+    select s.rn, q.name, s.spec, 'running'::scylla.task_status, s.priority::integer,
            l.progress, s.created, l.updated, l.owner, l.deadline,
-           coalesce(l.errors, '[]'), scylla._history(l.history, l.owner, l.attempt, l.leased),
-           null, null, '[]',
-           l.attempt, l.failures, s.max_attempts, s.not_before, null
+           coalesce(l.errors, '[]'::jsonb), scylla._history(l.history, l.owner, l.attempt, l.leased),
+           null::jsonb, null::jsonb, '[]'::jsonb,
+           l.attempt, l.failures, s.max_attempts, s.not_before, null::text
     from scylla.task_lease l
     join scylla.task_spec s on s.id = l.id
     join scylla.queue q on q.id = s.queue
 union all
-    select s.rn, q.name, s.spec, 'waiting', s.priority,
-           0, s.created, w.updated, null, null,
-           coalesce(w.errors, '[]'), coalesce(w.history, '[]'),
-           null, null, '[]',
-           w.attempt, w.failures, s.max_attempts, coalesce(w.due, s.not_before), null
+    select s.rn, q.name, s.spec, 'waiting'::scylla.task_status, s.priority::integer,
+           0::real, s.created, w.updated, null::text, null::timestamptz,
+           coalesce(w.errors, '[]'::jsonb), coalesce(w.history, '[]'::jsonb),
+           null::jsonb, null::jsonb, '[]'::jsonb,
+           w.attempt, w.failures, s.max_attempts, coalesce(w.due, s.not_before), null::text
     from scylla.task_waiting w
     join scylla.task_spec s on s.id = w.id
     join scylla.queue q on q.id = s.queue
 union all
-    select s.rn, q.name, s.spec, o.status, s.priority,
-           o.progress, s.created, o.finished, o.owner, null,
-           coalesce(o.errors, '[]'), scylla._history(o.history, o.owner, o.attempt, o.leased),
-           o.result, o.metrics, '[]',
-           o.attempt, o.failures, s.max_attempts, s.not_before, null
+    select s.rn, q.name, s.spec, o.status, s.priority::integer,
+           o.progress, s.created, o.finished, o.owner, null::timestamptz,
+           coalesce(o.errors, '[]'::jsonb), scylla._history(o.history, o.owner, o.attempt, o.leased),
+           o.result, o.metrics, '[]'::jsonb,
+           o.attempt, o.failures, s.max_attempts, s.not_before, null::text
     from scylla.task_outcome o
     join scylla.task_spec s on s.id = o.id
     join scylla.queue q on q.id = s.queue;

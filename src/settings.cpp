@@ -27,16 +27,16 @@ void define() {
                             nullptr);
     DefineCustomBoolVariable("scylla.auto_create_queues", "Creates a queue when the first task is submitted to it.", nullptr,
                              &auto_create_queues, true, PGC_USERSET, 0, nullptr, nullptr, nullptr);
-    // The sizes of shared memory can only be chosen while it is being made.
-    if (process_shared_preload_libraries_in_progress) {
-        DefineCustomIntVariable("scylla.max_queues", "How many queues have a place in shared memory.",
-                                "Further queues work, only slower under long transactions and with slower wake-ups.",
-                                &max_queues, 1024, 16, 1'000'000, PGC_POSTMASTER, 0, nullptr, nullptr, nullptr);
-        DefineCustomIntVariable("scylla.max_monitors", "How many databases are monitored at the same time.",
-                                "With more databases the monitors visit them in turn. Each takes one of "
-                                "max_worker_processes, and so does the launcher.",
-                                &max_monitors, 4, 1, shmem::k_max_monitors, PGC_POSTMASTER, 0, nullptr, nullptr, nullptr);
-    }
+    // The sizes of shared memory are chosen while it is being made. Without preloading they mean nothing, but may stand in
+    // the configuration file.
+    const GucContext fixed = process_shared_preload_libraries_in_progress ? PGC_POSTMASTER : PGC_SIGHUP;
+    DefineCustomIntVariable("scylla.max_queues", "How many queues have a place in shared memory.",
+                            "Further queues work, only slower under long transactions.", &max_queues, 1024, 16, 1'000'000,
+                            fixed, 0, nullptr, nullptr, nullptr);
+    DefineCustomIntVariable("scylla.max_monitors", "How many databases are monitored at the same time.",
+                            "With more databases the monitors visit them in turn. Each takes one of max_worker_processes, "
+                            "and so does the launcher.",
+                            &max_monitors, 4, 1, shmem::k_max_monitors, fixed, 0, nullptr, nullptr, nullptr);
     MarkGUCPrefixReserved("scylla");
 }
 

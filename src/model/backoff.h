@@ -19,6 +19,8 @@ inline constexpr Backoff k_default_retry{1 * k_second, 2.0, 3'600 * k_second};
 
 // initial * factor^count, at most max; never overflows, whatever the count.
 inline std::int64_t delay(const Backoff &policy, int count) noexcept {
+    if (policy.initial <= 0)
+        return 0; // and not 0 times infinity
     const double wanted = static_cast<double>(policy.initial) * std::pow(policy.factor, count < 0 ? 0 : count);
     // Also where pow() ran out of its range: infinity is not below max.
     return wanted < static_cast<double>(policy.max) ? static_cast<std::int64_t>(wanted) : policy.max;

@@ -258,7 +258,7 @@ void stop_all() {
             stop(shared->slot[i]);
 }
 
-extern "C" void on_exit(int, Datum) {
+extern "C" void leave_launcher(int, Datum) {
     pg_atomic_write_u32(&shared->launcher, 0);
     stop_all();
 }
@@ -319,7 +319,7 @@ void scylla_launcher_main(Datum) {
     pqsignal(SIGHUP, SignalHandlerForConfigReload);
     pqsignal(SIGTERM, die);
     BackgroundWorkerUnblockSignals();
-    before_shmem_exit(on_exit, 0);
+    before_shmem_exit(leave_launcher, 0);
     pg_atomic_write_u32(&shared->launcher, static_cast<uint32>(compat::my_proc_number()) + 1);
     BackgroundWorkerInitializeConnection(nullptr, nullptr, 0);
     pgstat_report_appname("scylla launcher");

@@ -152,7 +152,7 @@ TimestampTz next_time(const Agenda &agenda) {
     return next;
 }
 
-void sleep_until(TimestampTz when) {
+void sleep_until(TimestampTz when, Agenda &agenda) {
     const TimestampTz now = GetCurrentTimestamp();
     if (when > now) {
         pgstat_report_stat(false);
@@ -165,6 +165,7 @@ void sleep_until(TimestampTz when) {
     if (ConfigReloadPending) {
         ConfigReloadPending = false;
         ProcessConfigFile(PGC_SIGHUP);
+        agenda = {}; // the interval or the retention may be shorter now
     }
 }
 
@@ -206,7 +207,7 @@ void scylla_monitor_main(Datum slot_index) {
         run_timer(agenda, Timer::deadline, "ending expired leases", end_expired_leases);
         run_waiters(agenda);
         run_purge(agenda);
-        sleep_until(next_time(agenda));
+        sleep_until(next_time(agenda), agenda);
     }
     proc_exit(0);
 }

@@ -33,13 +33,9 @@ struct Pending {
 };
 constinit Pending pending{};
 
-void note(const Item &noted) {
-    if (shared == nullptr)
-        return;
-    pending.any = true;
-    // Rows with new ids, and rows that were taken, are as good in one item as in many. Rows that come back are kept apart:
-    // together they would pull a frontier down.
-    for (std::size_t i = pending.items; (noted.is_new || noted.taken) && i-- > 0;) {
+// Adds a row to an item of the same kind. False: there is none.
+bool merge(const Item &noted) {
+    for (std::size_t i = pending.items; i-- > 0;) {
         Item &item = pending.item[i];
         if (item.queue != noted.queue || item.priority != noted.priority || item.file != noted.file ||
             item.taken != noted.taken || item.is_new != noted.is_new)
@@ -47,11 +43,22 @@ void note(const Item &noted) {
         item.low = Min(item.low, noted.low);
         item.high = Max(item.high, noted.high);
         item.count++;
-        return;
+        return true;
     }
+    return false;
+}
+
+void note(const Item &noted) {
+    if (shared == nullptr)
+        return;
+    pending.any = true;
+    // Rows with new ids, and rows that were taken, are as good in one item as in many. Rows that come back are kept apart as
+    // long as there is room: together they pull the frontier down to the lowest of them.
+    if ((noted.is_new || noted.taken) && merge(noted))
+        return;
     if (pending.items < k_items)
         pending.item[pending.items++] = noted;
-    else
+    else if (!merge(noted))
         pending.overflow = true;
 }
 

@@ -23,25 +23,14 @@ int64 default_timeout(const store::QueueRow &queue) {
     return own.value_or(static_cast<int64>(settings::default_timeout) * 1000);
 }
 
-} // namespace
-
-LeaseRequest get_lease_request(FunctionCallInfo fcinfo, LeaseArguments where) {
-    return {args::name("queue", args::get_text(fcinfo, where.queue)),
-            args::name("worker", args::get_text(fcinfo, where.worker)),
-            args::max_tasks(args::get_int(fcinfo, where.max_tasks)),
-            args::timeout("timeout", args::get_interval(fcinfo, where.timeout))};
-}
-
-void lease_tasks(Store &store, const LeaseRequest &request, TimestampTz now, Rows &rows) {
-    const auto queue = find_queue(store, request.queue);
-    if (!queue)
-        return;
-    const int64 timeout = request.timeout.value_or(default_timeout(*queue));
-
-    ReadyScan *scan = begin_ready(store, queue->id, queue->aging, now, Use::heads);
+// Leases what the heads know. Returns how many.
+int32 lease_known(Store &store, const LeaseRequest &request, const store::QueueRow &queue, TimestampTz now, Rows &rows) {
+    const int64 timeout = request.timeout.value_or(default_timeout(queue));
+    ReadyScan *scan = begin_ready(store, queue.id, queue.aging, now, Use::heads);
     const RowMemory memory = begin_row_memory();
     store::ReadyRow ready;
-    for (int32 leased = 0; leased < request.max_tasks && next_ready(scan, &ready); reset(memory)) {
+    int32 leased = 0;
+    for (; leased < request.max_tasks && next_ready(scan, &ready); reset(memory)) {
         const auto spec = find_spec(store, ready.id, store::With::spec);
         if (!spec)
             continue; // a restore is under way and has not brought it yet
@@ -59,6 +48,22 @@ void lease_tasks(Store &store, const LeaseRequest &request, TimestampTz now, Row
     }
     end(memory);
     end_ready(scan);
+    return leased;
+}
+
+} // namespace
+
+LeaseRequest get_lease_request(FunctionCallInfo fcinfo, LeaseArguments where) {
+    return {args::name("queue", args::get_text(fcinfo, where.queue)),
+            args::name("worker", args::get_text(fcinfo, where.worker)),
+            args::max_tasks(args::get_int(fcinfo, where.max_tasks)),
+            args::timeout("timeout", args::get_interval(fcinfo, where.timeout))};
+}
+
+void lease_tasks(Store &store, const LeaseRequest &request, TimestampTz now, Rows &rows) {
+    const auto queue = find_queue(store, request.queue);
+    if (queue && lease_known(store, request, *queue, now, rows) == 0 && find_overlooked(store, queue->id))
+        lease_known(store, request, *queue, now, rows);
 }
 
 } // namespace scylla

@@ -4,7 +4,6 @@
 
 namespace scylla {
 
-using model::Status;
 using store::Store;
 using store::TableId;
 

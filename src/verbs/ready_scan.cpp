@@ -57,7 +57,8 @@ struct ReadyScan {
 
 namespace {
 
-constexpr int64 k_step_interval = USECS_PER_SEC;
+constexpr int64 k_step_interval = USECS_PER_SEC;     // between two steps of the derivation of a head
+constexpr int64 k_empty_step_interval = 10 * 1000; // where a scan has found nothing
 constexpr int64 k_step_time = 1000;      // microseconds that one step of the derivation may take
 constexpr int64 k_quick_window = 200;    // a window that took less is followed by a larger one
 constexpr int64 k_max_window = int64{1} << 40;
@@ -78,15 +79,17 @@ bool is_returned(const shmem::HeadView &view, int priority, int64 id) {
 
 // One window of the derivation: rows from step.from on that are below the frontier and not among the returned are told. Rows
 // of a priority that is marked as empty are told wherever they are. Returns the next place.
-shmem::Step derive_window(Store &store, const shmem::HeadKey &key, const shmem::HeadView &view, shmem::Step step) {
+shmem::Step derive_window(Store &store, const shmem::HeadKey &key, const shmem::HeadView &view, shmem::Step step, bool *told) {
     const int64 frontier = view.frontier[static_cast<std::size_t>(step.priority)];
     const int64 to = Min(step.from + step.window, frontier);
     const auto tell_unknown = [&](int64 from, int64 before, bool one) {
         store::Scan scan = scan_ready_range(store, key.queue, step.priority, from, before);
         while (next(scan)) {
             const int64 id = store::ready_id(scan);
-            if (!is_returned(view, step.priority, id))
+            if (!is_returned(view, step.priority, id)) {
                 shmem::tell(key, step.priority, id, id);
+                *told = true;
+            }
             if (one)
                 break;
         }
@@ -101,11 +104,12 @@ shmem::Step derive_window(Store &store, const shmem::HeadKey &key, const shmem::
     return {static_cast<int16>(step.priority - 1), 0, step.window};
 }
 
-// If the last step is long enough ago: as many windows as fit into the time of a step.
-void derive(Store &store, const shmem::HeadKey &key, TimestampTz now) {
-    auto step = shmem::claim_step(key, now, k_step_interval);
+// If the last step is long enough ago: as many windows as fit into the time of a step. True: it told the head something.
+bool derive(Store &store, const shmem::HeadKey &key, TimestampTz now, int64 interval) {
+    auto step = shmem::claim_step(key, now, interval);
+    bool told = false;
     if (!step)
-        return;
+        return told;
     shmem::HeadView view;
     look(key, &view);
     refresh(store);
@@ -113,7 +117,7 @@ void derive(Store &store, const shmem::HeadKey &key, TimestampTz now) {
     const TimestampTz until = began + k_step_time;
     while (step->priority >= 0 && began < until) {
         const int16 priority = step->priority;
-        *step = derive_window(store, key, view, *step);
+        *step = derive_window(store, key, view, *step, &told);
         const TimestampTz ended = GetCurrentTimestamp();
         if (step->priority == priority)
             step->window = ended - began < k_quick_window ? Min(step->window * 2, k_max_window)
@@ -121,6 +125,7 @@ void derive(Store &store, const shmem::HeadKey &key, TimestampTz now) {
         began = ended;
     }
     advance(key, *step);
+    return told;
 }
 
 // A cursor for the next priority that may have ready tasks. False: there is none.
@@ -277,7 +282,7 @@ ReadyScan *begin_ready(Store &store, int32 queue, double aging, TimestampTz now,
     scan->key = head_key(store, queue);
     scan->next_priority = static_cast<int>(shmem::k_priorities);
     if (use == Use::heads) {
-        derive(store, scan->key, now);
+        derive(store, scan->key, now, k_step_interval);
         look(scan->key, &scan->view); // before the snapshot
         refresh(store);
         scan->view.valid = scan->view.valid && !shmem::own_unknown();
@@ -300,6 +305,10 @@ bool next_ready(ReadyScan *scan, store::ReadyRow *row) {
         return next_aged(scan, row);
     settle_last(scan);
     return next_plain(scan, row);
+}
+
+bool find_overlooked(Store &store, int32 queue) {
+    return derive(store, head_key(store, queue), GetCurrentTimestamp(), k_empty_step_interval);
 }
 
 int64 count_ready(Store &store, int32 queue, int64 limit, TimestampTz now) {

@@ -29,6 +29,10 @@ void pass(ReadyScan *scan);
 // Tells the heads what was found.
 void end_ready(ReadyScan *scan);
 
+// Where a scan has found nothing: a step of the derivation, unless one has just been done. True: it found tasks that the head
+// did not know.
+bool find_overlooked(store::Store &store, int32 queue);
+
 // How many ready tasks there are that nobody is just taking, counted up to `limit`.
 int64 count_ready(store::Store &store, int32 queue, int64 limit, TimestampTz now);
 

@@ -181,6 +181,16 @@ Submission to_submission(JsonbValue *object, int64 element) {
             args::max_attempts(max_attempts, element)};
 }
 
+// Fills `order` with 0, 1, … sorted by a name of each.
+template <typename NameOf> void sort_by_name(std::span<std::size_t> order, NameOf name_of) {
+    for (std::size_t i = 0; i < order.size(); i++)
+        order[i] = i;
+    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+        const int compared = view(name_of(a)).compare(view(name_of(b)));
+        return compared != 0 ? compared < 0 : a < b;
+    });
+}
+
 // The elements of the array, as rows with ids in array order.
 std::span<SpecRow> read_tasks(Store &store, Jsonb *tasks, TimestampTz now) {
     const auto count = static_cast<std::size_t>(JB_ROOT_COUNT(tasks));
@@ -194,17 +204,18 @@ std::span<SpecRow> read_tasks(Store &store, Jsonb *tasks, TimestampTz now) {
             submissions[n] = to_submission(&value, static_cast<int64>(n + 1));
             n++;
         }
-    // Queues only after everything has been checked: nothing is half done on bad input. Most arrays are of one queue.
-    const auto rows = allocate<SpecRow>(count);
-    const text *last_name = nullptr;
-    int32 last_id = 0;
+    // Queues only after everything has been checked: nothing is half done on bad input. In the order of their names, so that
+    // two calls that create the same ones cannot wait for each other in a circle.
+    const auto order = allocate<std::size_t>(count);
+    const auto queues = allocate<int32>(count);
+    sort_by_name(order, [&](std::size_t i) { return submissions[i].queue; });
     for (std::size_t i = 0; i < count; i++) {
-        if (last_name == nullptr || !equal(last_name, submissions[i].queue)) {
-            last_name = submissions[i].queue;
-            last_id = queue_id(store, last_name);
-        }
-        rows[i] = make_spec(submissions[i], last_id, now);
+        const text *name = submissions[order[i]].queue;
+        queues[order[i]] = i > 0 && equal(name, submissions[order[i - 1]].queue) ? queues[order[i - 1]] : queue_id(store, name);
     }
+    const auto rows = allocate<SpecRow>(count);
+    for (std::size_t i = 0; i < count; i++)
+        rows[i] = make_spec(submissions[i], queues[i], now);
     return rows;
 }
 
@@ -267,28 +278,33 @@ SCYLLA_FUNCTION(scylla_submit_bulk) {
     if (rns)
         args::same_size("rns", rns->size, "specs", specs->size);
     const auto size = static_cast<std::size_t>(specs->size);
-    const auto submissions = allocate<Submission>(size);
+    const auto tasks = allocate<Submission>(size);
     for (std::size_t i = 0; i < size; i++) {
         const auto element = static_cast<int64>(i + 1);
         Jsonb *spec = args::spec(specs->null[i] ? nullptr : DatumGetJsonbP(specs->value[i]), element);
-        text *rn = 
-            rns ? args::name("rns", rns->null[i] ? nullptr : DatumGetTextPP(rns->value[i]), element) : nullptr;
-        submissions[i] = {queue, spec, priority, rn, {}, {}};
+        text *rn = rns ? args::name("rns", rns->null[i] ? nullptr : DatumGetTextPP(rns->value[i]), element) : nullptr;
+        tasks[i] = {queue, spec, priority, rn, {}, {}};
     }
-    if (size > 0) {
-        store::Store store = open_for_write("scylla.submit_bulk()");
-        const int32 id = queue_id(store, queue);
-        const RowMemory memory = begin_row_memory();
-        for (const Submission &task : submissions) {
-            CHECK_FOR_INTERRUPTS();
-            const store::SpecRow spec = make_spec(task, id, GetCurrentTimestamp());
-            if (!insert(store, spec))
-                error::duplicate_task(spec.rn);
-            place(store, spec);
-            reset(memory);
-        }
-        end(memory);
-        close(store);
+    if (size == 0)
+        PG_RETURN_INT64(0);
+    store::Store store = open_for_write("scylla.submit_bulk()");
+    const int32 id = queue_id(store, queue);
+    const auto rows = allocate<store::SpecRow>(size);
+    for (std::size_t i = 0; i < size; i++)
+        rows[i] = make_spec(tasks[i], id, GetCurrentTimestamp());
+    // By name, so that two calls with the same names cannot wait for each other in a circle. Names that are made here are in
+    // order already.
+    const auto order = allocate<std::size_t>(size);
+    sort_by_name(order, [&](std::size_t i) { return rows[i].rn; });
+    const RowMemory memory = begin_row_memory();
+    for (const std::size_t i : order) {
+        CHECK_FOR_INTERRUPTS();
+        if (!insert(store, rows[i]))
+            error::duplicate_task(rows[i].rn);
+        place(store, rows[i]);
+        reset(memory);
     }
+    end(memory);
+    close(store);
     PG_RETURN_INT64(static_cast<int64>(size));
 }

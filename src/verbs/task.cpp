@@ -10,7 +10,7 @@ using store::Store;
 
 namespace {
 
-// Columns of scylla.task, 0-based. They are only ever appended, so a row type with more of them gets nulls there.
+// Columns of scylla.task, 0-based.
 enum Column : std::size_t {
     rn,
     queue,
@@ -77,10 +77,8 @@ Task require_task(Store &store, const store::SpecRow &spec_row) {
 }
 
 HeapTuple form_task(Store &store, const Task &task, Show show, TupleDesc row_type) {
-    const auto columns = static_cast<std::size_t>(row_type->natts);
-    if (columns < known_columns)
-        elog(ERROR, "the view scylla.task has %zu columns, the library knows %d; use ALTER EXTENSION scylla UPDATE", columns,
-             static_cast<int>(known_columns));
+    // A view of another version has more columns, or less: they are only ever appended.
+    const auto columns = Max(static_cast<std::size_t>(row_type->natts), static_cast<std::size_t>(known_columns));
     auto *value = static_cast<Datum *>(palloc0(columns * sizeof(Datum)));
     auto *null = static_cast<bool *>(palloc(columns * sizeof(bool)));
     for (std::size_t i = 0; i < columns; i++)

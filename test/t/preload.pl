@@ -1,5 +1,5 @@
 # Without shared_preload_libraries: CREATE EXTENSION says once what is missing, every function works, and maintain() does
-# by hand what the monitor would do.
+# by hand what the monitor would do. Settings that only a preloaded library knows do no harm.
 use strict;
 use warnings;
 use FindBin;
@@ -9,7 +9,7 @@ use PostgreSQL::Test::Utils;
 use ScyllaTest;
 use Test::More;
 
-my $node = new_node('main', preload => 0, settings => "scylla.retention = '1 d'");
+my $node = new_node('main', preload => 0, settings => "scylla.max_queues = 64\nscylla.retention = '1 d'");
 
 my ($status, $out, $err) = $node->psql('postgres', 'create extension scylla');
 is($status, 0, 'CREATE EXTENSION succeeds');
@@ -18,7 +18,7 @@ is($warnings, 1, '... with one warning') or diag $err;
 like($err, qr/WARNING:  scylla is not preloaded/, '... that says what is missing');
 like($err, qr/HINT: .*shared_preload_libraries.*maintain\(\)/, '... and a hint that says what to do');
 
-# The other functions do not repeat it.
+# The other functions do not repeat it, nor does a new session complain about the setting.
 ($status, $out, $err) = $node->psql('postgres', q(
 	select rn, status from scylla.submit('q', '1', rn => 'a', priority => 1);
 	select rn, status from scylla.submit('q', '2', rn => 'later', not_before => now() + interval '1 h');

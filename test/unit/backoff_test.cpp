@@ -80,4 +80,10 @@ TEST(Backoff, TheLargestCap) {
     EXPECT_EQ(delay(policy, 64), largest);
 }
 
+TEST(Backoff, NoDelayStaysNoDelayForHugeCounts) {
+    const Backoff at_once{0, 2.0, 3'600 * k_second};
+    for (const int count : {1'024, 1'000'000, 2'147'483'647})
+        EXPECT_EQ(delay(at_once, count), 0) << count;
+}
+
 } // namespace

@@ -100,7 +100,8 @@ Jsonb *make_entry(const char *type, const text *worker, int32 attempt, float4 pr
     initStringInfo(&json);
     appendStringInfo(&json, "{\"_typ\": \"%s\", \"worker\": ", type);
     escape_json(&json, text_to_cstring(worker));
-    const char *progress_text = DatumGetCString(DirectFunctionCall1(float4out, Float4GetDatum(progress)));
+    char progress_text[FLOAT_SHORTEST_DECIMAL_LEN]; // whatever extra_float_digits is
+    float_to_shortest_decimal_buf(progress, progress_text);
     appendStringInfo(&json, ", \"attempt\": %d, \"progress\": %s, \"time\": \"%s\"}", attempt, progress_text, utc(time));
     return parse(json.data);
 }

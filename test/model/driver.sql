@@ -843,6 +843,7 @@ declare
 begin
     case phase
     when 0 then
+        perform driver.make_call('lease', here || driver.lease_arguments('w1', 1));
         n := 100 + driver.below(100);
         perform driver.make_call('submit_bulk', here
             || driver.argument('specs', format('array_fill(%s, array[%s])', driver.literal('{}', 'jsonb'), n))
@@ -852,6 +853,7 @@ begin
     when 1 then
         perform driver.make_call('lease', here || driver.lease_arguments('w1', 100000));
     when 2, 3 then
+        perform driver.make_call('lease', here || driver.lease_arguments('w2', 1));
         for t in select * from twin.task where queue = 'crowd' and status = 'running' order by id loop
             if driver.chance(case phase when 2 then 0.1 else 0.95 end) then
                 perform driver.move_deadline(t.rn, clock_timestamp() - '1 min'::interval);
@@ -921,13 +923,14 @@ begin
                                      '{"queue": "''q3''", "default_timeout": "''2 h''", "retention": "''1 day''"}');
             perform driver.make_call('create_queue', driver.argument('queue', driver.literal('q2'))
                 || driver.argument('aging', driver.literal(driver.pick('0.0002', '0.002'), 'float8')));
+            perform driver.make_call('create_queue', driver.argument('queue', driver.literal('crowd')));
             perform driver.make_call('submit', '{"queue": "''only''", "spec": "''{}''", "rn": "''often''"}');
         elsif n <= runs_of_one_task then
             perform driver.run_once_more('often');
         elsif n between crowd_comes and crowd_comes + 8 then
             perform driver.run_crowd(n - crowd_comes);
-            -- Those that came back first are told to others, those that came back then are not yet.
-            if n = crowd_comes + 2 then
+            -- The first ones that come back come back for everybody; the others perhaps only for this transaction.
+            if n <= crowd_comes + 2 then
                 commit;
             end if;
         else

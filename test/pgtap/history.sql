@@ -178,6 +178,15 @@ select is(raised(format('select exhausts(%L)', forged)), null, 'and the monitor 
 from unnest(array['{"code": "elided", "args": {"count": 1e30}}',
                   '{"code": "elided", "args": {"count": 9223372036854775807}}']) forged;
 
+-- ---- what must not matter --------------------------------------------------------------------------------------------
+
+do $$ begin perform given('digits', 'running'); perform scylla.heartbeat('digits', 'w', 0.123456); end $$;
+set local extra_float_digits = -5;
+do $$ begin perform scylla.yield('digits', 'w'); end $$;
+reset extra_float_digits;
+select is(last_entry(history) -> 'progress', '0.123456', 'history does not depend on the session''s way of writing numbers')
+from scylla.get_task('digits');
+
 select all_is_sound();
 select * from finish();
 rollback;

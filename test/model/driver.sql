@@ -726,8 +726,8 @@ create function driver.move_end(name text, moment timestamptz) returns void lang
     where id <= (select id from twin.task where rn = name) and created > moment;
 $$;
 
--- A task and all older ones have waited longer. The length is such that no two tasks come to the same effective priority:
--- then the order would hang on microseconds.
+-- A task and all older ones have waited longer. The length is such that no two tasks come to the same effective
+-- priority: then the order would hang on microseconds.
 create function driver.move_submission(name text) returns void language sql as $$
     update scylla.task_spec set created = created - interval '9036 s'
     where id <= (select id from scylla.task_spec where rn = name);

@@ -578,8 +578,8 @@ create function twin.default_timeout(queue text) returns interval language sql a
                     twin.setting('scylla.default_timeout', '10 s'));
 $$;
 
--- What a task counts for at a moment: its priority, and in a queue with aging what it has gained by waiting since it was
--- submitted. Nothing counts for more than 255.
+-- What a task counts for at a moment: its priority, and in a queue with aging what it has gained by waiting since it
+-- was submitted. Nothing counts for more than 255.
 create function twin.effective_priority(t twin.task, at timestamptz) returns float8 language plpgsql as $$
 declare
     waited float8 := greatest(extract(epoch from at - t.created), 0);
@@ -858,9 +858,10 @@ create function twin.purge() returns bigint language sql as $$
     select count(*) from removed;
 $$;
 
+-- One round. A task that it ends stays at least until the next one, however short the retention.
 create function twin.maintain() returns void language plpgsql as $$
 begin
+    perform twin.purge();
     perform twin.open_due();
     perform twin.reset_expired();
-    perform twin.purge();
 end $$;

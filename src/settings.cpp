@@ -26,7 +26,7 @@ void define() {
                             nullptr, &retention, 7 * 86'400, 0, INT_MAX, PGC_SIGHUP, GUC_UNIT_S, nullptr, nullptr,
                             nullptr);
     DefineCustomBoolVariable("scylla.auto_create_queues", "Creates a queue when the first task is submitted to it.", nullptr,
-                             &auto_create_queues, true, PGC_USERSET, 0, nullptr, nullptr, nullptr);
+                             &auto_create_queues, true, PGC_SUSET, 0, nullptr, nullptr, nullptr);
     // The sizes of shared memory are chosen while it is being made. Without preloading they mean nothing, but may stand in
     // the configuration file.
     const GucContext fixed = process_shared_preload_libraries_in_progress ? PGC_POSTMASTER : PGC_SIGHUP;

@@ -108,6 +108,18 @@ void fill(const Head &head, HeadView *view) noexcept {
         view->returned[static_cast<std::size_t>(i)] = head.returned[static_cast<std::size_t>(i)];
 }
 
+// What is at or above the frontier need not be among the returned.
+void pull_down(Head *head, int16 priority, int64 id) noexcept {
+    head->frontier[static_cast<std::size_t>(priority)] = id;
+    int kept = 0;
+    for (int i = 0; i < head->returned_count; i++) {
+        const Returned &entry = head->returned[static_cast<std::size_t>(i)];
+        if (entry.priority != priority || entry.id < id)
+            head->returned[static_cast<std::size_t>(kept++)] = entry;
+    }
+    head->returned_count = kept;
+}
+
 void add_returned(Head *head, int16 priority, int64 id) noexcept {
     for (int i = 0; i < head->returned_count; i++) {
         Returned &entry = head->returned[static_cast<std::size_t>(i)];
@@ -119,7 +131,7 @@ void add_returned(Head *head, int16 priority, int64 id) noexcept {
     if (head->returned_count < k_returned)
         head->returned[static_cast<std::size_t>(head->returned_count++)] = {id, priority, head->version};
     else
-        head->frontier[static_cast<std::size_t>(priority)] = id; // it was below: (I) holds again
+        pull_down(head, priority, id);
 }
 
 // What was told of a priority after `version`: whether anything, and the lowest id that the frontier has not passed yet (those
@@ -235,7 +247,7 @@ void tell(const HeadKey &key, int16 priority, int64 low, int64 high) noexcept {
             if (low == high)
                 add_returned(head, priority, low);
             else
-                head->frontier[p] = low;
+                pull_down(head, priority, low);
         }
         head->told[p] = Max(head->told[p], high);
         head->nonempty[p / 64] |= bit(p);

@@ -63,6 +63,10 @@ std::optional<Array> get_array(FunctionCallInfo fcinfo, int n, Oid element_type)
     return array;
 }
 
+const char *array_of(int64 size) {
+    return psprintf("an array of " INT64_FORMAT " element%s", size, size == 1 ? "" : "s");
+}
+
 const char *quote(const text *value) { return value == nullptr ? "null" : psprintf("\"%s\"", cut(view(value))); }
 
 const char *show(Jsonb *value) {
@@ -162,7 +166,7 @@ bool ignore_duplicate(const text *value) {
 
 void same_size(const char *argument, int64 size, const char *other, int64 other_size) {
     if (size != other_size)
-        error::bad_argument(argument, psprintf("an array of " INT64_FORMAT " elements", size),
+        error::bad_argument(argument, array_of(size),
                             psprintf("It must have as many elements as \"%s\", which has " INT64_FORMAT ".", other,
                                      other_size));
 }

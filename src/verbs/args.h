@@ -45,6 +45,8 @@ bool ignore_duplicate(const text *value);
 // Two arrays that go together have one size.
 void same_size(const char *argument, int64 size, const char *other, int64 other_size);
 
+// An array for a message, by its size.
+const char *array_of(int64 size);
 // Values for a message, cut if they are long: a text in quotes, and JSON as it is.
 const char *quote(const text *value);
 const char *show(Jsonb *value);

@@ -155,7 +155,8 @@ bool next_returned(ReadyScan *scan, Cursor *cursor, store::ReadyRow *row) {
         if (entry.priority < cursor->priority)
             return false;
         cursor->returned++;
-        if (entry.priority > cursor->priority)
+        // Those at or above the start come with the range, in their order.
+        if (entry.priority > cursor->priority || entry.id >= cursor->start)
             continue;
         if (const auto found = find_ready(*scan->store, scan->key.queue, entry.priority, entry.id)) {
             *row = *found;
@@ -179,10 +180,8 @@ void begin_range(ReadyScan *scan, Cursor *cursor) {
 bool next_in_range(ReadyScan *scan, Cursor *cursor, store::ReadyRow *row) {
     if (!cursor->in_range)
         begin_range(scan, cursor);
-    while (next(cursor->range)) {
+    if (next(cursor->range)) {
         *row = ready_row(cursor->range);
-        if (is_returned(scan->view, row->priority, row->id))
-            continue; // seen already
         cursor->from_returned = k_nothing;
         return true;
     }

@@ -61,10 +61,11 @@ Task place(Store &store, const SpecRow &spec) {
 }
 
 // Submits unless the rn is taken; then the task that has it.
-Task submit_or_find(Store &store, const SpecRow &spec) {
+Task submit_or_find(Store &store, const Submission &task) {
     for (;; refresh(store)) {
-        if (const auto existing = find_spec(store, spec.rn, store::With::spec))
+        if (const auto existing = find_spec(store, task.rn, store::With::spec))
             return require_task(store, *existing);
+        const SpecRow spec = make_spec(task, queue_id(store, task.queue), GetCurrentTimestamp());
         bool inserted = false;
         store::insert_specs({&spec, 1}, {&inserted, 1});
         if (inserted)
@@ -234,9 +235,9 @@ SCYLLA_FUNCTION(scylla_submit) {
                           args::max_attempts(args::get_int(fcinfo, 8))};
     const bool ignore = args::ignore_duplicate(args::get_text(fcinfo, 12));
     store::Store store = open_for_write("scylla.submit()");
-    const store::SpecRow spec = make_spec(task, queue_id(store, task.queue), GetCurrentTimestamp());
     if (ignore && rn != nullptr)
-        return return_task(fcinfo, store, submit_or_find(store, spec), Show::all);
+        return return_task(fcinfo, store, submit_or_find(store, task), Show::all);
+    const store::SpecRow spec = make_spec(task, queue_id(store, task.queue), GetCurrentTimestamp());
     if (!insert(store, spec))
         error::duplicate_task(spec.rn);
     return return_task(fcinfo, store, place(store, spec), Show::all);

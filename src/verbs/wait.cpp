@@ -126,7 +126,7 @@ SCYLLA_FUNCTION(scylla_wait_any) {
     using namespace scylla;
     const auto queues = args::get_array(fcinfo, 0, TEXTOID);
     if (!queues || queues->size < 1 || queues->size > shmem::k_max_wait_queues)
-        error::bad_argument("queues", queues ? psprintf("an array of " INT64_FORMAT " elements", queues->size) : "null",
+        error::bad_argument("queues", queues ? args::array_of(queues->size) : "null",
                             "It must be an array of 1 to 64 queues.");
     const auto names = allocate<text *>(static_cast<std::size_t>(queues->size));
     for (std::size_t i = 0; i < names.size(); i++)

@@ -473,7 +473,10 @@ begin
     perform twin.check_supported('key', key is null);
     perform twin.check_duplicate_rule(on_duplicate);
     perform twin.check_request(request);
-    perform twin.need_queue(queue);
+    -- What is there already needs no queue.
+    if on_duplicate = 'error' or not exists (select from twin.task t where t.rn = submit.rn) then
+        perform twin.need_queue(queue);
+    end if;
     return (select twin.shown(a.t) from twin.admit(request, on_duplicate) a);
 end $$;
 

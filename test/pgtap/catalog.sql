@@ -88,7 +88,7 @@ do $$ begin perform scylla.register_worker(); end $$; -- loads the library, wher
 select results_eq(
     $$select name, vartype, boot_val, unit, context, min_val, max_val from pg_settings
       where name like 'scylla.%' and name not in ('scylla.max_queues', 'scylla.max_monitors') order by name$$,
-    $$values ('scylla.auto_create_queues', 'bool',    'on',     null, 'user',   null, null),
+    $$values ('scylla.auto_create_queues', 'bool',    'on',     null, 'superuser',   null, null),
              ('scylla.default_timeout',    'integer', '10000',  'ms', 'user',   '1',  '2147483647'),
              ('scylla.monitor',            'bool',    'on',     null, 'sighup', null, null),
              ('scylla.monitor_interval',   'integer', '1000',   'ms', 'sighup', '10', '3600000'),

@@ -79,6 +79,22 @@ from (values ('attempt = 0',   'attempt 0, progress 0, timeout 3600000000'),
              ($$progress = 'NaN'$$, 'attempt 2, progress NaN, timeout 3600000000'),
              ('timeout = 0',   'attempt 2, progress 0, timeout 0'),
              ('timeout = -1',  'attempt 2, progress 0, timeout -1')) d (change, shown);
+select finds(format('update scylla.task_lease set %s where id = %s', change, id('running')), 'running ' || problem)
+from (values ($$owner = ''$$, 'is leased by a worker without a name'),
+             ($$deadline = 'infinity'$$, 'is leased for ever')) d (change, problem);
+select finds(format('update scylla.task_outcome set %s where id = %s', change, id(rn)), rn || ' ' || problem)
+from (values ('aborted',   'progress = 7',         'is aborted with progress 7'),
+             ('cancelled', $$result = '1'$$,       'is cancelled, but has a result or metrics'),
+             ('aborted',   $$metrics = '{}'$$,     'is aborted, but has a result or metrics'),
+             ('completed', 'owner = null',         'is completed, but by nobody'),
+             ('completed', 'failures = 99',        'has attempt 2 and 99 failures'),
+             ('completed', $$history = '{}'$$,     'has history or errors that are no arrays'),
+             ('aborted',   $$errors = '"E"'$$,     'has history or errors that are no arrays')) d (rn, change, problem);
+select finds(format('update scylla.task_%s set failures = -1 where id = %s', place, id(rn)),
+             format('%s has attempt %s and -1 failures', rn, (select attempt from scylla.task t where t.rn = d.rn)))
+from (values ('waiting', 'waiting'), ('ready', 'ready'), ('lease', 'running'), ('outcome', 'completed')) d (place, rn);
+select finds('insert into scylla.queue (id, name) values (1000000, ''far'')',
+             format(' queue_id_seq has given out %s, but the id 1000000 is in use', (select last_value from scylla.queue_id_seq)));
 select finds(format('update scylla.task_outcome set status = %L where id = %s', status, id('aborted')),
              'aborted ended in the state ' || status)
 from unnest(array['waiting', 'ready', 'running']) status;
@@ -87,7 +103,7 @@ select finds(format('update scylla.task_outcome set progress = 0.5 where id = %s
 select finds(format('update scylla.task_spec set max_attempts = 1 where id = %s', id(rn)), rn
              || ' has 1 failures of 1 allowed, and is not aborted') from unnest(array['timed out', 'retried']) rn;
 select finds(format('update scylla.task_spec set max_attempts = 2 where id = %s; '
-                    'update scylla.task_lease set failures = 3 where id = %1$s', id('running')),
+                    'update scylla.task_lease set failures = 3, attempt = 3 where id = %1$s', id('running')),
              'running has 3 failures of 2 allowed, and is not aborted');
 select matches(found((select string_agg(format('update scylla.task_%s set id = id + 1000000000', t), '; ')
                       from unnest(array['spec', 'waiting', 'ready', 'lease', 'outcome']) t))::text,

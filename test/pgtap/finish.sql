@@ -257,7 +257,7 @@ begin
                  from (values ('null', 'null'), ('''''', '""'),
                        ('repeat(''€'', 201)', '"' || repeat('€', 60) || '..."')) a (v, shown);
     return query select refuses_argument(format(call, '''{n1,n2}''', format(', %s => %L', argument, v)), argument,
-                                         format('an array of %s elements', n),
+                                         format('an array of %s element%s', n, case when n <> 1 then 's' end),
                                          'It must have as many elements as "rns", which has 2.')
                  from unnest(array['results', 'attempts']) argument,
                  (values ('{}', 0), ('{1}', 1), ('{1,2,3}', 3)) a (v, n);

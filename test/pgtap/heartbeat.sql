@@ -117,7 +117,7 @@ select refuses_element(format($$select scylla.heartbeat_many(array['m running', 
                        'It must have 1 to 200 characters.')
 from (values ('null', 'null'), ($$''$$, '""'), ($$repeat('€', 201)$$, '"' || repeat('€', 60) || '..."')) a (v, shown);
 select refuses_argument(format($$select scylla.heartbeat_many('{a,b}', 'w', attempts => %L)$$, v), 'attempts',
-                        format('an array of %s elements', n),
+                        format('an array of %s element%s', n, case when n <> 1 then 's' end),
                         'It must have as many elements as "rns", which has 2.')
 from (values ('{}', 0), ('{1}', 1), ('{1,2,3}', 3)) a (v, n);
 select refuses_element($$select scylla.heartbeat_many('{a,b}', 'w', attempts => '{1,null}')$$, 2, 'attempts', 'null',

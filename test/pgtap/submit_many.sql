@@ -204,7 +204,7 @@ select refuses_element(format($$select scylla.submit_bulk('q', array['1', '2']::
                        'rns', shown, 'It must have 1 to 200 characters.')
 from (values ('null', 'null'), ($$''$$, '""'), ($$repeat('€', 201)$$, '"' || repeat('€', 60) || '..."')) a (v, shown);
 select refuses_argument(format($$select scylla.submit_bulk('q', array['1', '2']::jsonb[], %s)$$, v), 'rns',
-                        format('an array of %s elements', n),
+                        format('an array of %s element%s', n, case when n <> 1 then 's' end),
                         'It must have as many elements as "specs", which has 2.')
 from (values ($$'{}'$$, 0), ($$array['a']$$, 1), ($$array['a', 'b', 'c']$$, 3)) a (v, n);
 select refuses_argument(format($$select scylla.submit_bulk('q', array['1']::jsonb[], priority => %s)$$, p), 'priority',

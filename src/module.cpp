@@ -16,7 +16,7 @@ PGDLLEXPORT void _PG_init(void);
 void _PG_init(void) {
     using namespace scylla;
     settings::define();
-    shmem::install_callback();
+    shmem::install_callbacks();
     if (process_shared_preload_libraries_in_progress) {
         shmem::install();
         monitor::install();

@@ -9,6 +9,7 @@ namespace scylla::model {
 inline constexpr int k_max_priority = 127;
 inline constexpr int k_max_name_chars = 200; // queues, rns, workers
 inline constexpr double k_max_aging = 1000;  // priority points per second
+inline constexpr unsigned k_max_error_bytes = 1 << 20;
 inline constexpr int k_max_tasks = 100'000;  // per lease or list
 
 inline constexpr std::int64_t k_second = 1'000'000;

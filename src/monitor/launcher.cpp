@@ -68,6 +68,12 @@ bool can_have_monitor(Form_pg_database row) {
     return row->datallowconn && !row->datistemplate && row->datconnlimit != k_invalid;
 }
 
+void stop(MonitorSlot &slot) {
+    pg_atomic_write_u32(&slot.stop, 1);
+    pg_memory_barrier();
+    shmem::wake(pg_atomic_read_u32(&slot.proc));
+}
+
 void read_databases() {
     for (int i = 0; i < state.count; i++)
         state.databases[i].seen = false;
@@ -92,6 +98,12 @@ void read_databases() {
         if (state.databases[i].seen)
             state.databases[kept++] = state.databases[i];
     state.count = kept;
+    // A database that has become a template, or allows no connections any more.
+    for (int i = 0; i < shared->slots; i++) {
+        const Oid database = pg_atomic_read_u32(&shared->slot[i].database);
+        if (OidIsValid(database) && find(database) == nullptr)
+            stop(shared->slot[i]);
+    }
 }
 
 void announce(Database *database, TimestampTz now) {
@@ -132,12 +144,6 @@ bool is_blocked(Oid database) {
         blocked = blocked || shared->blocked[i].database == database;
     LWLockRelease(shared->lock);
     return blocked;
-}
-
-void stop(MonitorSlot &slot) {
-    pg_atomic_write_u32(&slot.stop, 1);
-    pg_memory_barrier();
-    shmem::wake(pg_atomic_read_u32(&slot.proc));
 }
 
 void free_slot(int i) {

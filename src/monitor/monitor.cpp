@@ -83,9 +83,11 @@ template <typename Work> void in_transaction(const char *activity, Work work) {
     int context = 0;
     GetUserIdAndSecContext(&user, &context);
     SetUserIdAndSecContext(store::tables_owner(), context | SECURITY_RESTRICTED_OPERATION);
+    PushActiveSnapshot(GetTransactionSnapshot()); // for functions in somebody's index on the tables
     store::Store store = store::open(RowExclusiveLock);
     work(store);
     close(store);
+    PopActiveSnapshot();
     SetUserIdAndSecContext(user, context);
     CommitTransactionCommand();
     pgstat_report_activity(STATE_IDLE, nullptr);
@@ -133,9 +135,6 @@ void run_waiters(Agenda &agenda) {
     if (count > 0)
         in_transaction("looking for overlooked tasks", [&](store::Store &store) {
             for (std::size_t i = 0; i < count; i++) {
-                const auto before = std::span(queues).first(i);
-                if (std::find(before.begin(), before.end(), queues[i]) != before.end())
-                    continue;
                 if (const int64 ready = count_ready(store, queues[i], k_portion, now); ready > 0)
                     shmem::signal(MyDatabaseId, queues[i], ready);
             }

@@ -13,14 +13,15 @@ namespace {
 constexpr int k_ways = 16; // places a queue can have; the one that was not used for longest gives way
 
 struct Recent {
-    int64 id;
+    int64 low;
+    int64 high;
     int16 priority;
 };
 
 struct Head {
     HeadKey key;   // database 0: the place is free
     uint64 epoch;  // tells one use of the place from the next
-    uint64 version; // counts tellings
+    uint64 version; // counts tellings out of the order of ids
     TimestampTz used;
     TimestampTz stepped;
     Step step;
@@ -32,7 +33,7 @@ struct Head {
     std::array<Recent, k_recent> recent; // by version
 };
 
-constexpr Step k_first_step{static_cast<int16>(k_priorities - 1), 0, 1 << 14};
+constexpr Step k_first_step{static_cast<int16>(k_priorities - 1), 0};
 
 } // namespace
 
@@ -103,6 +104,7 @@ void fill(const Head &head, HeadView *view) noexcept {
     view->version = head.version;
     view->nonempty = head.nonempty;
     view->frontier = head.frontier;
+    view->told = head.told;
     view->returned_count = head.returned_count;
     for (int i = 0; i < head.returned_count; i++)
         view->returned[static_cast<std::size_t>(i)] = head.returned[static_cast<std::size_t>(i)];
@@ -148,8 +150,8 @@ Since told_since(const Head &head, uint64 version, std::size_t priority) noexcep
         if (static_cast<std::size_t>(recent.priority) != priority)
             continue;
         since.any = true;
-        if (recent.id >= head.frontier[priority])
-            since.lowest = Min(since.lowest, recent.id);
+        if (recent.high >= head.frontier[priority])
+            since.lowest = Min(since.lowest, Max(recent.low, head.frontier[priority]));
     }
     return since;
 }
@@ -163,10 +165,17 @@ bool has_returned(const Head &head, std::size_t priority) noexcept {
 
 void conclude(Head *head, const HeadView &view, const HeadFindings &findings, std::size_t p) noexcept {
     const Since since = told_since(*head, view.version, p);
+    // Tellings in the order of ids are not remembered one by one: all of them are above what was told at the beginning.
+    const bool news = head->told[p] > view.told[p];
+    const int64 cap = news ? view.told[p] + 1 : PG_INT64_MAX;
     const int64 reached = findings.first_left[p] != 0 ? findings.first_left[p] : head->told[p] + 1;
-    head->frontier[p] = Max(head->frontier[p], Min(reached, since.lowest));
-    if (findings.exhausted[p] && findings.first_left[p] == 0 && !since.any && !has_returned(*head, p))
+    head->frontier[p] = Max(head->frontier[p], Min(Min(reached, cap), since.lowest));
+    if (findings.exhausted[p] && findings.first_left[p] == 0 && !since.any && !news && !has_returned(*head, p))
         head->nonempty[p / 64] &= ~bit(p);
+}
+
+bool step_is_due(const Head &head, TimestampTz now, int64 interval) noexcept {
+    return head.stepped + interval <= now || head.stepped > now; // the latter: the clock was set back
 }
 
 } // namespace
@@ -206,7 +215,8 @@ void look(const HeadKey &key, HeadView *view) {
 }
 
 void report(const HeadKey &key, const HeadView &view, const HeadFindings &findings) noexcept {
-    if (!view.valid)
+    // What is replayed on a standby tells nothing, so nothing may be concluded there.
+    if (!view.valid || RecoveryInProgress())
         return;
     LWLock *lock = lock_of(key);
     LWLockAcquire(lock, LW_EXCLUSIVE);
@@ -241,8 +251,10 @@ void tell(const HeadKey &key, int16 priority, int64 low, int64 high) noexcept {
     // A queue without a place needs none now: when it gets one it begins anew.
     if (Head *head = find(key)) {
         const auto p = static_cast<std::size_t>(priority);
-        head->version++;
-        head->recent[head->version % k_recent] = {low, priority};
+        if (low <= head->told[p] || low < head->frontier[p]) { // out of order
+            head->version++;
+            head->recent[head->version % k_recent] = {low, high, priority};
+        }
         if (low < head->frontier[p]) {
             if (low == high)
                 add_returned(head, priority, low);
@@ -261,8 +273,8 @@ void forget(Oid database) noexcept {
     for (int r = 0; r < heads->rows; r++) {
         LWLockAcquire(&heads->locks[r].lock, LW_EXCLUSIVE);
         for (int i = 0; i < k_ways; i++)
-            if (heads->row(r)[i].key.database == database)
-                begin_anew(&heads->row(r)[i], heads->row(r)[i].key);
+            if (const HeadKey key = heads->row(r)[i].key; key.database == database)
+                begin_anew(&heads->row(r)[i], key);
         LWLockRelease(&heads->locks[r].lock);
     }
 }
@@ -274,13 +286,13 @@ std::optional<Step> claim_step(const HeadKey &key, TimestampTz now, int64 interv
     LWLock *lock = lock_of(key);
     LWLockAcquire(lock, LW_SHARED);
     const Head *seen = find(key);
-    const bool due = seen != nullptr && seen->stepped + interval <= now;
+    const bool due = seen != nullptr && step_is_due(*seen, now, interval);
     LWLockRelease(lock);
     if (!due)
         return step;
     LWLockAcquire(lock, LW_EXCLUSIVE);
     Head *head = find(key);
-    if (head != nullptr && head->stepped + interval <= now) {
+    if (head != nullptr && step_is_due(*head, now, interval)) {
         head->stepped = now;
         step = head->step;
     }

@@ -18,8 +18,9 @@
 //     committed. It does not pass rows that somebody is just deleting, nor rows that its own transaction has deleted: if that
 //     transaction rolls back they are there again.
 //   * A row that commits between the snapshot and the raising would be lost; so the scan reads the version of the head
-//     *before* it takes its snapshot, and what was told since then bounds the raise (Recent). If too much was told to
-//     remember, the frontier stays where it is. A row that is not told yet will be: then it is compared with the frontier.
+//     *before* it takes its snapshot, and what was told since then bounds the raise: new ids above all that was told before
+//     (HeadView::told), and out of order whatever it was (Recent). If too much was told out of order to remember, the frontier
+//     stays where it is. A row that is not told yet will be: then it is compared with the frontier.
 //   * A returned id is dropped when a snapshot that is younger than its telling does not find the row (and the own
 //     transaction has taken none).
 //
@@ -62,6 +63,7 @@ struct HeadView {
     uint64 version;
     std::array<uint64, 2> nonempty; // a bit per priority: there may be ready tasks
     std::array<int64, k_priorities> frontier;
+    std::array<int64, k_priorities> told; // the highest id
     int returned_count;
     std::array<Returned, k_returned> returned; // by priority, highest first, then by id
 };
@@ -91,11 +93,10 @@ void tell(const HeadKey &key, int16 priority, int64 low, int64 high) noexcept;
 void forget(Oid database) noexcept;
 
 // The derivation of one head goes step by step: `claim` gives the next step to one caller per interval, `advance` says how
-// far it got. The place of a step: from id `from` of `priority` on, looking at `window` ids at a time.
+// far it got. The place of a step: from id `from` of `priority` on; below priority 0 the pass is complete.
 struct Step {
     int16 priority;
     int64 from;
-    int64 window;
 };
 std::optional<Step> claim_step(const HeadKey &key, TimestampTz now, int64 interval);
 void advance(const HeadKey &key, const Step &next) noexcept;

@@ -26,6 +26,7 @@ struct Pending {
     bool databases;
     bool queue;
     bool overflow; // not every row is in an item
+    bool sub_rolled_back; // a savepoint was: rows that were taken may be there again
     std::size_t items;
     std::array<Item, k_items> item;
     std::array<bool, k_timers> any_time;
@@ -110,10 +111,12 @@ void tell_tasks(bool committed) noexcept {
     }
     for (std::size_t i = 0; i < pending.items; i++) {
         const Item &item = pending.item[i];
-        // What was taken by a transaction that rolls back can be leased again.
-        if (committed != item.taken)
+        // What was taken by a transaction, or a part of it, that rolls back can be leased again.
+        if (item.taken ? !committed || pending.sub_rolled_back : committed)
             signal(MyDatabaseId, item.queue, item.count);
     }
+    if (pending.overflow)
+        signal_all(MyDatabaseId);
     if (committed && pending.queue)
         signal(MyDatabaseId, k_no_queue, PG_INT64_MAX);
 }
@@ -122,10 +125,12 @@ void tell_tasks(bool committed) noexcept {
 extern "C" void at_end_of_transaction(XactEvent event, void *) {
     if (event == XACT_EVENT_ABORT)
         leave(std::nullopt); // an error while waiting
-    if (!pending.any)
-        return;
     if (event != XACT_EVENT_COMMIT && event != XACT_EVENT_ABORT && event != XACT_EVENT_PREPARE)
         return;
+    if (!pending.any) {
+        pending.sub_rolled_back = false;
+        return;
+    }
     if (event != XACT_EVENT_PREPARE)
         tell_tasks(event == XACT_EVENT_COMMIT);
     if (event == XACT_EVENT_COMMIT) {
@@ -140,8 +145,14 @@ extern "C" void at_end_of_transaction(XactEvent event, void *) {
     pending.databases = false;
     pending.queue = false;
     pending.overflow = false;
+    pending.sub_rolled_back = false;
     pending.items = 0;
     pending.any_time = {};
+}
+
+extern "C" void at_end_of_subtransaction(SubXactEvent event, SubTransactionId, SubTransactionId, void *) {
+    if (event == SUBXACT_EVENT_ABORT_SUB)
+        pending.sub_rolled_back = true;
 }
 
 } // namespace
@@ -199,6 +210,9 @@ Own own_lowest(Oid file, int32 queue, int16 priority) {
 
 bool own_unknown() { return pending.overflow; }
 
-void install_callback() { RegisterXactCallback(at_end_of_transaction, nullptr); }
+void install_callbacks() {
+    RegisterXactCallback(at_end_of_transaction, nullptr);
+    RegisterSubXactCallback(at_end_of_subtransaction, nullptr);
+}
 
 } // namespace scylla::shmem

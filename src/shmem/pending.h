@@ -32,7 +32,7 @@ Own own_lowest(Oid file, int32 queue, int16 priority);
 // More than could be noted: nothing is known about the own rows.
 bool own_unknown();
 
-// Registers the callback; once per process.
-void install_callback();
+// Registers the callbacks; once per process.
+void install_callbacks();
 
 } // namespace scylla::shmem

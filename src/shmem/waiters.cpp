@@ -30,6 +30,7 @@ namespace {
 
 constinit Waiters *waiters = nullptr;
 constinit bool on_the_list = false;
+constinit std::optional<int32> accepted; // the signal that led to the look that is going on
 
 Waiter &mine() noexcept { return waiters->waiter()[compat::my_proc_number()]; }
 
@@ -83,13 +84,12 @@ std::optional<int32> signalled() noexcept {
     return queue;
 }
 
-std::optional<int32> rearm() noexcept {
+void rearm() noexcept {
     LWLockAcquire(waiters->lock, LW_EXCLUSIVE);
     Waiter &waiter = mine();
-    const auto queue = waiter.signalled ? std::optional(waiter.signalled_for) : std::nullopt;
+    accepted = waiter.signalled ? std::optional(waiter.signalled_for) : std::nullopt;
     waiter.signalled = false;
     LWLockRelease(waiters->lock);
-    return queue;
 }
 
 void leave(std::optional<int32> used) noexcept {
@@ -105,8 +105,17 @@ void leave(std::optional<int32> used) noexcept {
     pg_atomic_write_u32(&waiters->count, kept);
     on_the_list = false;
     LWLockRelease(waiters->lock);
-    if (waiter.signalled && used != waiter.signalled_for)
-        signal(MyDatabaseId, waiter.signalled_for, 1);
+
+    const std::optional<int32> held[] = {accepted, waiter.signalled ? std::optional(waiter.signalled_for) : std::nullopt};
+    accepted.reset();
+    for (const auto &queue : held) {
+        if (!queue)
+            continue;
+        if (used == queue)
+            used.reset(); // one signal, one task
+        else
+            signal(MyDatabaseId, *queue, 1);
+    }
 }
 
 void signal(Oid database, int32 queue, int64 count) noexcept {
@@ -128,6 +137,23 @@ void signal(Oid database, int32 queue, int64 count) noexcept {
     LWLockRelease(waiters->lock);
 }
 
+void signal_all(Oid database) noexcept {
+    pg_memory_barrier();
+    if (pg_atomic_read_u32(&waiters->count) == 0)
+        return;
+    LWLockAcquire(waiters->lock, LW_EXCLUSIVE);
+    for (uint32 i = 0; i < pg_atomic_read_u32(&waiters->count); i++) {
+        const int proc = waiters->order()[i];
+        Waiter &waiter = waiters->waiter()[proc];
+        if (waiter.signalled || waiter.database != database)
+            continue;
+        waiter.signalled = true;
+        waiter.signalled_for = waiter.queue[0];
+        wake(static_cast<uint32>(proc) + 1);
+    }
+    LWLockRelease(waiters->lock);
+}
+
 std::size_t waited_for(std::span<int32> queues) noexcept {
     std::size_t found = 0;
     if (pg_atomic_read_u32(&waiters->count) == 0)
@@ -138,7 +164,9 @@ std::size_t waited_for(std::span<int32> queues) noexcept {
         if (waiter.signalled || waiter.database != MyDatabaseId)
             continue;
         for (int q = 0; q < waiter.count && found < queues.size(); q++)
-            queues[found++] = waiter.queue[q];
+            if (std::find(queues.begin(), queues.begin() + static_cast<std::ptrdiff_t>(found), waiter.queue[q]) ==
+                queues.begin() + static_cast<std::ptrdiff_t>(found))
+                queues[found++] = waiter.queue[q];
     }
     LWLockRelease(waiters->lock);
     return found;

@@ -5,7 +5,8 @@
 // prepared transaction, a restore) and whom a signal did not help (its client is gone, its worker died) the monitor makes up
 // for on each of its rounds.
 //
-// A commit wakes as many waiters of a queue as it makes tasks ready, in the order in which they came.
+// A commit wakes as many waiters of a queue as it makes tasks ready, in the order in which they came. A waiter that was woken
+// for a task and does not take it (an error, another queue, a second signal) passes the signal on.
 #pragma once
 
 #include "shmem/shared.h"
@@ -25,15 +26,19 @@ void enlist(std::span<const int32> queues);
 bool enlisted() noexcept;
 // The queue it was signalled for, if it was.
 std::optional<int32> signalled() noexcept;
-// Stays on the list and can be signalled again. Returns the queue it was signalled for, if it was.
-std::optional<int32> rearm() noexcept;
-// Leaves the list. A signal that was not used for its queue goes to the next waiter.
+// Before a look: stays on the list and can be signalled again, for what the look does not see. The signal that led to the
+// look is kept until it is known what the look found.
+void rearm() noexcept;
+// Leaves the list, with a task of the queue `used` or with nothing. One signal for this queue is used up; others go to the
+// next waiters.
 void leave(std::optional<int32> used) noexcept;
 
 // Wakes up to `count` waiters of a queue of a database.
 void signal(Oid database, int32 queue, int64 count) noexcept;
+// Wakes every waiter of a database: something has happened, and it is not known to which queue.
+void signal_all(Oid database) noexcept;
 
-// The queues of this database that have unsignalled waiters, with repetitions; at most queues.size().
+// The queues of this database that have unsignalled waiters; at most queues.size().
 std::size_t waited_for(std::span<int32> queues) noexcept;
 
 } // namespace scylla::shmem

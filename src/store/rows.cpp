@@ -309,12 +309,23 @@ Scan scan_ready(Store &store, int32 queue) {
     return begin(store[TableId::ready], 0, store.snapshot, key);
 }
 
+namespace {
+
+std::array<Key, 4> ready_range(int32 queue, int16 priority, int64 from, int64 before) {
+    return {{{1, Int32GetDatum(queue), F_INT4EQ},
+             {2, Int16GetDatum(priority), F_INT2EQ},
+             {3, Int64GetDatum(from), F_INT8GE, BTGreaterEqualStrategyNumber},
+             {3, Int64GetDatum(before), F_INT8LT, BTLessStrategyNumber}}};
+}
+
+} // namespace
+
 Scan scan_ready_range(Store &store, int32 queue, int16 priority, int64 from, int64 before) {
-    const Key key[] = {{1, Int32GetDatum(queue), F_INT4EQ},
-                       {2, Int16GetDatum(priority), F_INT2EQ},
-                       {3, Int64GetDatum(from), F_INT8GE, BTGreaterEqualStrategyNumber},
-                       {3, Int64GetDatum(before), F_INT8LT, BTLessStrategyNumber}};
-    return begin(store[TableId::ready], 0, store.snapshot, key);
+    return begin(store[TableId::ready], 0, store.snapshot, ready_range(queue, priority, from, before));
+}
+
+Scan scan_ready_keys(Store &store, int32 queue, int16 priority, int64 from, int64 before) {
+    return begin_keys(store[TableId::ready], 0, store.snapshot, ready_range(queue, priority, from, before));
 }
 
 Scan scan_by_id(Store &store, TableId table, ScanDirection direction) {
@@ -330,7 +341,12 @@ Scan scan_outcomes(Store &store, int64 after) {
     return begin(store[TableId::outcome], 0, store.snapshot, key);
 }
 
-int64 ready_id(const Scan &scan) { return DatumGetInt64(get(scan, ready_col::id)); }
+Found next_ready_key(Scan &scan, int64 *id) {
+    Datum key = 0;
+    const Found found = next_key(scan, 3, &key);
+    *id = DatumGetInt64(key);
+    return found;
+}
 
 TimestampTz lease_deadline(const Scan &scan) { return DatumGetTimestampTz(get(scan, lease_col::deadline)); }
 

@@ -124,13 +124,15 @@ Scan scan_queues(Store &store);
 Scan scan_ready(Store &store, int32 queue);                          // in the order of leasing
 // One priority, ids from `from` to below `before`.
 Scan scan_ready_range(Store &store, int32 queue, int16 priority, int64 from, int64 before);
+// The same by keys only, for next_ready_key().
+Scan scan_ready_keys(Store &store, int32 queue, int16 priority, int64 from, int64 before);
 Scan scan_by_id(Store &store, TableId table, ScanDirection direction); // spec, lease, waiting or outcome
 Scan scan_leases(Store &store);                                      // in no order
 Scan scan_by_due(Store &store);                                      // waiting, the earliest first
 Scan scan_outcomes(Store &store, int64 after);                       // ids larger than `after`, ascending
 
 // Only what a long scan needs to know of each row.
-int64 ready_id(const Scan &scan);
+Found next_ready_key(Scan &scan, int64 *id);
 TimestampTz lease_deadline(const Scan &scan);
 struct OutcomeKey {
     int64 id;

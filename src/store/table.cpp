@@ -24,6 +24,7 @@ struct Oids {
     std::array<std::array<Oid, 2>, k_tables> index;
 };
 constinit Oids oids{};
+constinit uint64 invalidations = 0;
 constinit bool callbacks_registered = false;
 
 bool is_ours(Oid relation) noexcept {
@@ -34,11 +35,15 @@ bool is_ours(Oid relation) noexcept {
 }
 
 extern "C" void forget_relation(Datum, Oid relation) {
+    invalidations++;
     if (relation == InvalidOid || is_ours(relation))
         oids.valid = false;
 }
 
-extern "C" void forget_schema(Datum, int, uint32) { oids.valid = false; }
+extern "C" void forget_schema(Datum, int, uint32) {
+    invalidations++;
+    oids.valid = false;
+}
 
 // Returns false if a table or an index does not exist.
 bool find_oids() {
@@ -49,11 +54,11 @@ bool find_oids() {
         CacheRegisterSyscacheCallback(NAMESPACEOID, forget_schema, 0);
         callbacks_registered = true;
     }
+    const uint64 seen = invalidations;
     const Oid schema = get_namespace_oid("scylla", true);
     if (!OidIsValid(schema))
         return false;
     Oids found{};
-    found.valid = true;
     for (std::size_t t = 0; t < k_tables; t++) {
         found.table[t] = get_relname_relid(k_definitions[t].name, schema);
         if (!OidIsValid(found.table[t]))
@@ -65,6 +70,7 @@ bool find_oids() {
                 return false;
         }
     }
+    found.valid = seen == invalidations; // else good for now, but to be looked up again
     oids = found;
     return true;
 }
@@ -125,12 +131,27 @@ void insert_index_entries(Table &table, HeapTuple tuple, std::span<Datum> values
     }
 }
 
-// Whether the error that is being handled is one of our unique indexes refusing a row.
+Scan make_scan(Table &table, std::size_t index, Snapshot snapshot, std::size_t keys, ScanDirection direction) {
+    return {compat::index_beginscan(table.rel, index_of(table, index), snapshot, static_cast<int>(keys)), nullptr,
+            MakeSingleTupleTableSlot(RelationGetDescr(table.rel), &TTSOpsBufferHeapTuple), direction, CurrentMemoryContext};
+}
+
+void rescan(Scan &scan, std::span<const Key> keys) {
+    std::array<ScanKeyData, 4> scan_keys;
+    for (std::size_t k = 0; k < keys.size(); k++)
+        ScanKeyEntryInitialize(&scan_keys[k], 0, keys[k].column, keys[k].strategy, InvalidOid,
+                               scan.by_index->indexRelation->rd_indcollation[keys[k].column - 1], keys[k].comparison,
+                               keys[k].value);
+    index_rescan(scan.by_index, scan_keys.data(), static_cast<int>(keys.size()), nullptr, 0);
+}
+
+// Whether the error that is being handled is one of our unique indexes refusing a row. Not the primary key: ids are ours, and
+// a repeated one means that a sequence was not restored.
 bool is_duplicate(const Table &table) {
     const ErrorData *error = CopyErrorData();
     if (error->sqlerrcode != ERRCODE_UNIQUE_VIOLATION || error->constraint_name == nullptr)
         return false;
-    for (const IndexDef &index : definition(table.id).indexes)
+    for (const IndexDef &index : std::span(definition(table.id).indexes).subspan(1))
         if (index.name != nullptr && std::string_view(index.name) == error->constraint_name)
             return true;
     return false;
@@ -174,16 +195,29 @@ void close(Table &table) {
 }
 
 Scan begin(Table &table, std::size_t index, Snapshot snapshot, std::span<const Key> keys, ScanDirection direction) {
-    Relation rel = index_of(table, index);
-    std::array<ScanKeyData, 4> scan_keys;
-    for (std::size_t k = 0; k < keys.size(); k++)
-        ScanKeyEntryInitialize(&scan_keys[k], 0, keys[k].column, keys[k].strategy, InvalidOid,
-                               rel->rd_indcollation[keys[k].column - 1], keys[k].comparison, keys[k].value);
-    Scan scan{compat::index_beginscan(table.rel, rel, snapshot, static_cast<int>(keys.size())), nullptr,
-              MakeSingleTupleTableSlot(RelationGetDescr(table.rel), &TTSOpsBufferHeapTuple), direction,
-              CurrentMemoryContext};
-    index_rescan(scan.by_index, scan_keys.data(), static_cast<int>(keys.size()), nullptr, 0);
+    Scan scan = make_scan(table, index, snapshot, keys.size(), direction);
+    rescan(scan, keys);
     return scan;
+}
+
+Scan begin_keys(Table &table, std::size_t index, Snapshot snapshot, std::span<const Key> keys) {
+    Scan scan = make_scan(table, index, snapshot, keys.size(), ForwardScanDirection);
+    scan.by_index->xs_want_itup = true;
+    rescan(scan, keys);
+    return scan;
+}
+
+Found next_key(Scan &scan, int column, Datum *key) {
+    CHECK_FOR_INTERRUPTS();
+    MemoryContext caller = MemoryContextSwitchTo(scan.context);
+    Found found = Found::end;
+    if (index_getnext_tid(scan.by_index, scan.direction) != nullptr) {
+        bool null = false;
+        *key = index_getattr(scan.by_index->xs_itup, column, scan.by_index->xs_itupdesc, &null);
+        found = index_fetch_heap(scan.by_index, scan.slot) ? Found::row : Found::dead;
+    }
+    MemoryContextSwitchTo(caller);
+    return found;
 }
 
 Scan begin_whole(Table &table, Snapshot snapshot) {

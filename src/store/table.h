@@ -69,6 +69,11 @@ struct Scan {
 
 Scan begin(Table &table, std::size_t index, Snapshot snapshot, std::span<const Key> keys,
            ScanDirection direction = ForwardScanDirection);
+// Of the keys only, for a scan that is to stop after a number of index entries: most of them may be dead, and next() would walk
+// over them without a limit. The row that next_key() finds is not in the slot; key[] are its values in the index.
+Scan begin_keys(Table &table, std::size_t index, Snapshot snapshot, std::span<const Key> keys);
+enum class Found : std::uint8_t { row, dead, end }; // dead: an entry that leads to no row of this snapshot
+Found next_key(Scan &scan, int column, Datum *key);
 // Every row, in no particular order.
 Scan begin_whole(Table &table, Snapshot snapshot);
 bool next(Scan &scan);

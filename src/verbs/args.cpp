@@ -145,6 +145,10 @@ std::optional<int64> retention(const Interval *value) {
 
 Jsonb *error(Jsonb *value) {
     const char *rule = "It must be an object with a non-empty text \"code\"; \"description\" must be a text.";
+    // Errors accumulate in one value, which has to stay far below what a value may hold.
+    if (value != nullptr && VARSIZE(value) > model::k_max_error_bytes)
+        error::bad_argument("error", psprintf("an object of %u bytes", static_cast<unsigned>(VARSIZE(value))),
+                            "It must not have more than 1 MB.");
     JsonbValue code;
     JsonbValue description;
     const bool good = value != nullptr && JB_ROOT_IS_OBJECT(value) && member(value, "code", &code) != nullptr && code.type == jbvString &&

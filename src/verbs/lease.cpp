@@ -31,10 +31,14 @@ int32 lease_known(Store &store, const LeaseRequest &request, const store::QueueR
     store::ReadyRow ready;
     int32 leased = 0;
     for (; leased < request.max_tasks && next_ready(scan, &ready); reset(memory)) {
-        const auto spec = find_spec(store, ready.id, store::With::spec);
-        if (!spec)
+        // Who else is at it is a cheap question, and the answer is often yes where many lease at once.
+        store::Taken standing = store::standing(store[TableId::ready], ready.tid);
+        const auto spec = standing == store::Taken::ok ? find_spec(store, ready.id, store::With::spec) : std::nullopt;
+        if (standing == store::Taken::ok && !spec)
             continue; // a restore is under way and has not brought it yet
-        switch (take_ready(store, *spec, ready.tid, Wait::no)) {
+        if (spec)
+            standing = take_ready(store, *spec, ready.tid, Wait::no);
+        switch (standing) {
         case store::Taken::ok:
             put_task(rows, store, make_running(store, *spec, ready.carry, request.worker, timeout, now), Show::all);
             leased++;

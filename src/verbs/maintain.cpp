@@ -92,11 +92,13 @@ void end_expired_leases(Store &store, TimestampTz now, Portion *portion, Timesta
         }
         const store::LeaseRow lease = lease_row(scan);
         const auto spec = find_spec(store, lease.id, store::With::no_spec);
-        if (spec && take(store, TableId::lease, lease.tid, Wait::no) == store::Taken::ok) {
+        if (!spec)
+            return true; // being restored: a later round will see it
+        if (take(store, TableId::lease, lease.tid, Wait::no) == store::Taken::ok) {
             end_lease(store, *spec, lease, now);
             portion->done++;
         } else
-            portion->more = true; // somebody is just changing it, or it is being restored: later
+            portion->more = true; // somebody is just changing it
         return true;
     });
 }
@@ -111,7 +113,9 @@ void open_due_tasks(Store &store, TimestampTz now, Portion *portion, TimestampTz
             return false;
         }
         const auto spec = find_spec(store, row.id, store::With::no_spec);
-        if (spec && take(store, TableId::waiting, row.tid, Wait::no) == store::Taken::ok) {
+        if (!spec)
+            return true; // being restored
+        if (take(store, TableId::waiting, row.tid, Wait::no) == store::Taken::ok) {
             make_ready(store, *spec, row.carry, now);
             portion->done++;
         } else

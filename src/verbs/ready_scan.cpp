@@ -59,9 +59,7 @@ namespace {
 
 constexpr int64 k_step_interval = USECS_PER_SEC;     // between two steps of the derivation of a head
 constexpr int64 k_empty_step_interval = 10 * 1000; // where a scan has found nothing
-constexpr int64 k_step_time = 1000;      // microseconds that one step of the derivation may take
-constexpr int64 k_quick_window = 200;    // a window that took less is followed by a larger one
-constexpr int64 k_max_window = int64{1} << 40;
+constexpr int64 k_step_entries = 4096;            // index entries that one step may look at: about a millisecond
 
 bool marked(const shmem::HeadView &view, int priority) {
     const auto p = static_cast<std::size_t>(priority);
@@ -77,54 +75,62 @@ bool is_returned(const shmem::HeadView &view, int priority, int64 id) {
     return false;
 }
 
-// One window of the derivation: rows from step.from on that are below the frontier and not among the returned are told. Rows
-// of a priority that is marked as empty are told wherever they are. Returns the next place.
-shmem::Step derive_window(Store &store, const shmem::HeadKey &key, const shmem::HeadView &view, shmem::Step step, bool *told) {
-    const int64 frontier = view.frontier[static_cast<std::size_t>(step.priority)];
-    const int64 to = Min(step.from + step.window, frontier);
-    const auto tell_unknown = [&](int64 from, int64 before, bool one) {
-        store::Scan scan = scan_ready_range(store, key.queue, step.priority, from, before);
-        while (next(scan)) {
-            const int64 id = store::ready_id(scan);
-            if (!is_returned(view, step.priority, id)) {
-                shmem::tell(key, step.priority, id, id);
-                *told = true;
-            }
-            if (one)
-                break;
+// A step of the derivation as it goes on.
+struct Derivation {
+    Store *store;
+    shmem::HeadKey key;
+    shmem::HeadView view;
+    shmem::Step at;
+    int64 entries; // that may still be looked at
+    bool told;     // the head has learnt something
+};
+
+// Tells the head the rows with ids from at.from to below `before` that it does not know; `one`: the first is enough. True: the
+// range is done.
+bool derive_range(Derivation &step, int64 before, bool one) {
+    bool done = false;
+    store::Scan scan = scan_ready_keys(*step.store, step.key.queue, step.at.priority, step.at.from, before);
+    while (!done && step.entries-- > 0) {
+        int64 id = 0;
+        const store::Found found = next_ready_key(scan, &id);
+        if (found == store::Found::row && !is_returned(step.view, step.at.priority, id)) {
+            shmem::tell(step.key, step.at.priority, id, id);
+            step.told = true;
         }
-        end(scan);
-    };
-    if (step.from < to)
-        tell_unknown(step.from, to, false);
-    if (to < frontier)
-        return {step.priority, to, step.window};
-    if (!marked(view, step.priority))
-        tell_unknown(frontier, PG_INT64_MAX, true);
-    return {static_cast<int16>(step.priority - 1), 0, step.window};
+        done = found == store::Found::end || (one && found == store::Found::row);
+        if (!done)
+            step.at.from = id + 1;
+    }
+    end(scan);
+    return done;
 }
 
-// If the last step is long enough ago: as many windows as fit into the time of a step. True: it told the head something.
+// What is below the frontier of the priority and, where it is marked as empty, above.
+bool derive_priority(Derivation &step) {
+    const int64 frontier = step.view.frontier[static_cast<std::size_t>(step.at.priority)];
+    if (step.at.from < frontier && !derive_range(step, frontier, false))
+        return false;
+    step.at.from = Max(step.at.from, frontier);
+    return marked(step.view, step.at.priority) || derive_range(step, PG_INT64_MAX, true);
+}
+
+// If the last step is long enough ago, the next one. True: it told the head something.
 bool derive(Store &store, const shmem::HeadKey &key, TimestampTz now, int64 interval) {
-    auto step = shmem::claim_step(key, now, interval);
-    bool told = false;
-    if (!step)
-        return told;
-    shmem::HeadView view;
-    look(key, &view);
+    const auto at = shmem::claim_step(key, now, interval);
+    if (!at)
+        return false;
+    auto *step = static_cast<Derivation *>(palloc0(sizeof(Derivation)));
+    step->store = &store;
+    step->key = key;
+    step->at = *at;
+    step->entries = k_step_entries;
+    look(key, &step->view);
     refresh(store);
-    TimestampTz began = GetCurrentTimestamp();
-    const TimestampTz until = began + k_step_time;
-    while (step->priority >= 0 && began < until) {
-        const int16 priority = step->priority;
-        *step = derive_window(store, key, view, *step, &told);
-        const TimestampTz ended = GetCurrentTimestamp();
-        if (step->priority == priority)
-            step->window = ended - began < k_quick_window ? Min(step->window * 2, k_max_window)
-                                                          : Max(step->window / 2, int64{1} << 10);
-        began = ended;
-    }
-    advance(key, *step);
+    while (step->at.priority >= 0 && derive_priority(*step))
+        step->at = {static_cast<int16>(step->at.priority - 1), 0};
+    advance(key, step->at);
+    const bool told = step->told;
+    pfree(step);
     return told;
 }
 

@@ -102,9 +102,12 @@ int32 to_int(const char *argument, JsonbValue *value, int64 element) {
     if (value->type != jbvNumeric)
         error::bad_argument(argument, show(value), rule, element);
     const float8 number = DatumGetFloat8(DirectFunctionCall1(numeric_float8_no_overflow, NumericGetDatum(value->val.numeric)));
-    if (!(number >= PG_INT32_MIN && number <= PG_INT32_MAX) || number != std::floor(number))
+    if (!(number >= PG_INT32_MIN && number <= PG_INT32_MAX))
         error::bad_argument(argument, show(value), rule, element);
-    return static_cast<int32>(number);
+    const Datum whole = DirectFunctionCall2(numeric_trunc, NumericGetDatum(value->val.numeric), Int32GetDatum(0));
+    if (!DatumGetBool(DirectFunctionCall2(numeric_eq, whole, NumericGetDatum(value->val.numeric))))
+        error::bad_argument(argument, show(value), rule, element);
+    return DatumGetInt32(DirectFunctionCall1(numeric_int4, whole));
 }
 
 TimestampTz to_time(const char *argument, JsonbValue *value, int64 element) {

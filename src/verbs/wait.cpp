@@ -67,11 +67,11 @@ void sleep_until(TimestampTz end) {
 }
 
 // The index of a queue with a ready task, or nothing when the time is over.
-std::optional<std::size_t> wait_for(std::span<text *const> names, int64 timeout) {
+std::optional<std::size_t> wait_for(std::span<text *const> names, int64 timeout, const char *call) {
+    PreventCommandDuringRecovery(call); // nothing could be leased
     const TimestampTz end = GetCurrentTimestamp() + timeout;
     const auto ids = allocate<int32>(names.size());
     std::optional<std::size_t> found;
-    std::optional<int32> signal_for;
     SPI_connect_ext(SPI_OPT_NONATOMIC);
     for (;;) {
         found = look_once(names, ids);
@@ -81,16 +81,11 @@ std::optional<std::size_t> wait_for(std::span<text *const> names, int64 timeout)
         sleep_until(end);
         if (!client_is_there())
             error::client_gone(); // ends the transaction, and so passes the signal on
-        // Before the look: a commit that the look does not see signals again.
         if (shmem::shared != nullptr)
-            signal_for = shmem::rearm();
+            shmem::rearm();
     }
-    if (shmem::shared != nullptr) {
-        const auto used = found ? std::optional(ids[*found]) : std::nullopt;
-        shmem::leave(used);
-        if (signal_for && signal_for != used)
-            shmem::signal(MyDatabaseId, *signal_for, 1);
-    }
+    if (shmem::shared != nullptr)
+        shmem::leave(found ? std::optional(ids[*found]) : std::nullopt);
     SPI_finish();
     return found;
 }
@@ -118,7 +113,7 @@ SCYLLA_FUNCTION(scylla_wait) {
     text *queue = args::name("queue", args::get_text(fcinfo, 0));
     const int64 timeout = get_timeout(fcinfo);
     require_outside_transaction(fcinfo, "scylla.wait()");
-    const auto found = wait_for({&queue, 1}, timeout);
+    const auto found = wait_for({&queue, 1}, timeout, "scylla.wait()");
     return return_one(fcinfo, BoolGetDatum(found.has_value()), false);
 }
 
@@ -133,6 +128,6 @@ SCYLLA_FUNCTION(scylla_wait_any) {
         names[i] = args::name("queues", queues->null[i] ? nullptr : DatumGetTextPP(queues->value[i]), static_cast<int64>(i + 1));
     const int64 timeout = get_timeout(fcinfo);
     require_outside_transaction(fcinfo, "scylla.wait_any()");
-    const auto found = wait_for(names, timeout);
+    const auto found = wait_for(names, timeout, "scylla.wait_any()");
     return return_one(fcinfo, found ? PointerGetDatum(names[*found]) : 0, !found);
 }

@@ -132,8 +132,10 @@ is(sql($node, q(select history -> -1 ->> '_typ', attempt, failures from scylla.t
 # The leases of the intruder have seen an empty queue, and nothing has told them of what COPY brought.
 eventually($node, q(select rn from scylla.lease('q', 'w', 1, '1 h')), 'ready', 'what is ready can be leased, in order', 'slow');
 eventually($node, q(select rn from scylla.lease('settings', 'w', 1, '1 h')), 'waiting', '... in the other queue, too', 'slow');
-like(sql($node, 'select problem from scylla.check()', 'slow'), qr/^task_id_seq has given out/, 'check() sees that the sequence has not come yet');
+like(sql($node, 'select problem from scylla.check() order by problem desc', 'slow'), qr/^task_id_seq has given out.*\nqueue_id_seq has given out/,
+	'check() sees that the sequences have not come yet');
 sql($node, q(select setval('scylla.task_id_seq', max(id)) from scylla.task_spec), 'slow');
+sql($node, q(select setval('scylla.queue_id_seq', max(id)) from scylla.queue), 'slow');
 checked($node, '... and finds nothing else', 'slow');
 is(monitors($node), 'data_only parallel script slow source', 'each of these databases has its monitor');
 unlike(slurp_file($node->logfile), qr/PANIC|scylla monitor (?:ERROR|FATAL)|background worker .* exited/, 'no monitor has had an error');

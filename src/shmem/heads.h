@@ -27,8 +27,9 @@
 // So (I) holds for every transaction that has a callback. COMMIT PREPARED, logical apply, COPY and changes by hand have
 // none. For them heads are derived again from the table, in small steps all the time (verbs/ready_scan.cpp): such a row is
 // late by one pass of the derivation, but not lost. Heads begin with a frontier of 0 and every priority marked: after a
-// crash, a promotion, or when a place was given to another queue, the first scan finds everything. The key contains the file
-// of the table, so TRUNCATE, VACUUM FULL or a new extension begin with a new head.
+// crash, or when a place was given to another queue, the first scan finds everything. A standby replays without callbacks, so
+// nothing is concluded there, and a promoted server begins the same way. The key contains the file of the table, so
+// TRUNCATE, VACUUM FULL or a new extension begin with a new head.
 //
 // A transaction's own rows are told to nobody before it commits; its own scans go by what it has noted (shmem/pending.h).
 #pragma once

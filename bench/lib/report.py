@@ -65,9 +65,12 @@ def rates(run, measure, base):
         values = run.values[measure, contender].values()
         ratio = run.ratio((measure, contender), (measure, base))
         cpu = run.median(f"{measure}, cpu", contender)
-        rows.append([contender, number(statistics.median(values)), f"{number(min(values))} .. {number(max(values))}",
-                     "-" if ratio is None else f"{ratio:.2f}", "-" if cpu is None else f"{cpu:.1f}"])
-    return f"### {TITLES[measure]}\n\n" + table(["contender", "median", "rounds", f"to {base}", "server CPU µs a task"], rows)
+        row = [contender, number(statistics.median(values)), f"{number(min(values))} .. {number(max(values))}"]
+        if base:
+            row += ["-" if ratio is None else f"{ratio:.2f}", "-" if cpu is None else f"{cpu:.1f}"]
+        rows.append(row)
+    head = ["contender", "median", "rounds"] + ([f"to {base}", "server CPU µs a task"] if base else [])
+    return f"### {TITLES[measure]}\n\n" + table(head, rows)
 
 
 def steady(run):
@@ -175,10 +178,11 @@ def main():
     print(table(["measure", "here", "floor", "aim", "result"], rows))
 
     print("## Figures\n")
-    bases = {"size": next(iter(run.contenders("size")), ""), "cases": "nothing else", "purge": "without", "runners": "-"}
+    bases = {"size": next(iter(run.contenders("size")), ""), "cases": "nothing else", "purge": "without", "runners": None}
     for measure in TITLES:
-        if run.contenders(measure):
-            print(rates(run, measure, bases.get(measure, "plain" if run.contenders(measure) and ("plain" in run.contenders(measure)) else "limit update")))
+        contenders = run.contenders(measure)
+        if contenders:
+            print(rates(run, measure, bases.get(measure, "plain" if "plain" in contenders else contenders[-1])))
     for part in (steady, latency, wal):
         text = part(run)
         if text:

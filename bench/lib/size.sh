@@ -90,7 +90,7 @@ take_turns() { # MEASURE
 
 # The same while the finished tasks of another queue are removed: by the monitor, or by one call where none runs.
 purge_meanwhile() { # DATABASE TASKS
-  local left longest seconds=$((steady_seconds / 6))
+  local left longest seconds=$(((steady_seconds + 5) / 6))
   step "purge of $2 tasks meanwhile"
   put_back "$1" top_up 0 "$ready"
   sql "$1" -c checkpoint

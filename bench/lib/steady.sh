@@ -27,7 +27,7 @@ free_and_held() { # MEASURE FOLDER CLIENTS TASKS
 
 # The first and the last sixth of a run, from pgbench's reports of every second, and the course in between.
 course() { # MEASURE CONTENDER
-  local course window=$((steady_seconds / 6))
+  local course window=$(((steady_seconds + 5) / 6))
   course=$(sed -n 's/^progress: [0-9.]* s, \([0-9.]*\) tps.*/\1/p' "$bench_log")
   figure "$1, first" "$2" "$(head -n "$window" <<<"$course" | average)"
   figure "$1, last" "$2" "$(tail -n "$window" <<<"$course" | average)"

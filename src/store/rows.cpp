@@ -85,12 +85,22 @@ Carry get_carry(const Scan &scan, int attempt, int failures, int history, int er
             get_jsonb(scan, errors)};
 }
 
-// The only row of a scan, read by `read`.
-template <typename Read> auto only(Scan scan, Read read) -> std::optional<decltype(read(scan))> {
-    std::optional<decltype(read(scan))> row;
-    if (next(scan))
-        row = read(scan);
-    end(scan);
+// The row of a unique key, read by `read`.
+template <typename Read>
+auto look_up(Store &store, TableId table, std::size_t index, std::span<const Key> keys, Read read)
+    -> std::optional<decltype(read(std::declval<const Scan &>()))> {
+    Lookup &lookup = store.lookups[static_cast<std::size_t>(table)][index];
+    if (lookup.open)
+        restart(lookup.scan, keys);
+    else {
+        MemoryContext caller = MemoryContextSwitchTo(store.context);
+        lookup = {true, begin(store[table], index, store.snapshot, keys)};
+        MemoryContextSwitchTo(caller);
+    }
+    std::optional<decltype(read(std::declval<const Scan &>()))> row;
+    if (next(lookup.scan))
+        row = read(lookup.scan);
+    release_row(lookup.scan);
     return row;
 }
 
@@ -125,9 +135,9 @@ template <int Columns> struct Values {
     }
 };
 
-Scan begin_by_id(Store &store, TableId table, int64 id) {
+template <typename Read> auto look_up_id(Store &store, TableId table, int64 id, Read read) {
     const Key key[] = {{1, Int64GetDatum(id), F_INT8EQ}};
-    return begin(store[table], 0, store.snapshot, key);
+    return look_up(store, table, 0, key, read);
 }
 
 Oid sequence(const char *name) {
@@ -156,20 +166,36 @@ Table &Store::operator[](TableId id) {
     return table;
 }
 
+namespace {
+
+void end_lookups(Store &store) {
+    for (auto &of_table : store.lookups)
+        for (Lookup &lookup : of_table)
+            if (lookup.open) {
+                end(lookup.scan);
+                lookup.open = false;
+            }
+}
+
+} // namespace
+
 Store open(LOCKMODE mode) {
     Store store{};
     store.mode = mode;
+    store.context = CurrentMemoryContext;
     refresh(store);
     return store;
 }
 
 void refresh(Store &store) {
+    end_lookups(store);
     if (store.snapshot != nullptr)
         UnregisterSnapshot(store.snapshot);
     store.snapshot = RegisterSnapshot(GetLatestSnapshot());
 }
 
 void close(Store &store) {
+    end_lookups(store);
     for (Table &table : store.tables)
         close(table);
     UnregisterSnapshot(store.snapshot);
@@ -178,9 +204,12 @@ void close(Store &store) {
         CommandCounterIncrement();
 }
 
-Datum status_datum(model::Status status) {
-    return ObjectIdGetDatum(GetSysCacheOid2(ENUMTYPOIDNAME, Anum_pg_enum_oid, ObjectIdGetDatum(status_type()),
-                                            CStringGetDatum(model::name(status))));
+Datum status_datum(Store &store, model::Status status) {
+    Oid &value = store.status[static_cast<std::size_t>(status)];
+    if (!OidIsValid(value))
+        value = GetSysCacheOid2(ENUMTYPOIDNAME, Anum_pg_enum_oid, ObjectIdGetDatum(status_type()),
+                                CStringGetDatum(model::name(status)));
+    return ObjectIdGetDatum(value);
 }
 
 model::Status status_of(Datum status) {
@@ -267,39 +296,49 @@ OutcomeRow outcome_row(const Scan &scan) {
 
 std::optional<QueueRow> find_queue(Store &store, const text *name) {
     const Key key[] = {{1, PointerGetDatum(name), F_TEXTEQ}};
-    return only(begin(store[TableId::queue], 1, store.snapshot, key), queue_row);
+    return look_up(store, TableId::queue, 1, key, queue_row);
 }
 
 std::optional<QueueRow> find_queue(Store &store, int32 id) {
     const Key key[] = {{1, Int32GetDatum(id), F_INT4EQ}};
-    return only(begin(store[TableId::queue], 0, store.snapshot, key), queue_row);
+    return look_up(store, TableId::queue, 0, key, queue_row);
+}
+
+text *queue_name(Store &store, int32 id) {
+    if (store.last_queue != id) {
+        MemoryContext caller = MemoryContextSwitchTo(store.context);
+        const auto queue = find_queue(store, id);
+        MemoryContextSwitchTo(caller);
+        store.last_queue = id;
+        store.last_queue_name = queue ? queue->name : nullptr;
+    }
+    return store.last_queue_name;
 }
 
 std::optional<SpecRow> find_spec(Store &store, const text *rn, With with) {
     const Key key[] = {{1, PointerGetDatum(rn), F_TEXTEQ}};
-    return only(begin(store[TableId::spec], 1, store.snapshot, key),
-                [with](const Scan &scan) { return spec_row(scan, with); });
+    return look_up(store, TableId::spec, 1, key, [with](const Scan &scan) { return spec_row(scan, with); });
 }
 
 std::optional<SpecRow> find_spec(Store &store, int64 id, With with) {
-    return only(begin_by_id(store, TableId::spec, id), [with](const Scan &scan) { return spec_row(scan, with); });
+    return look_up_id(store, TableId::spec, id, [with](const Scan &scan) { return spec_row(scan, with); });
 }
 
 std::optional<ReadyRow> find_ready(Store &store, int32 queue, int16 priority, int64 id) {
     const Key key[] = {{1, Int32GetDatum(queue), F_INT4EQ}, {2, Int16GetDatum(priority), F_INT2EQ}, {3, Int64GetDatum(id), F_INT8EQ}};
-    return only(begin(store[TableId::ready], 0, store.snapshot, key), ready_row);
+    return look_up(store, TableId::ready, 0, key, ready_row);
 }
 
 std::optional<LeaseRow> find_lease(Store &store, int64 id) {
-    return only(begin_by_id(store, TableId::lease, id), lease_row);
+    return look_up_id(store, TableId::lease, id, lease_row);
 }
 
 std::optional<WaitingRow> find_waiting(Store &store, int64 id) {
-    return only(begin_by_id(store, TableId::waiting, id), waiting_row);
+    return look_up_id(store, TableId::waiting, id, waiting_row);
 }
 
 std::optional<OutcomeRow> find_outcome(Store &store, int64 id) {
-    return only(begin_by_id(store, TableId::outcome, id), outcome_row);
+    return look_up_id(store, TableId::outcome, id, outcome_row);
 }
 
 Scan scan_queues(Store &store) { return begin(store[TableId::queue], 0, store.snapshot, {}); }
@@ -419,7 +458,7 @@ void insert(Store &store, const OutcomeRow &row) {
     values.set_time(leased, row.leased);
     values.set(queue, Int32GetDatum(row.queue));
     values.set(progress, Float4GetDatum(row.progress));
-    values.set(outcome_col::status, status_datum(row.status));
+    values.set(outcome_col::status, status_datum(store, row.status));
     values.set_pointer(owner, row.owner);
     values.set_carry(row.carry, attempt, failures, history, errors);
     values.set_pointer(result, row.result);

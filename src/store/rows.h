@@ -8,11 +8,22 @@
 
 namespace scylla::store {
 
+// A scan for single rows, kept for the next lookup by the same index: a btree scan is much to set up for one row.
+struct Lookup {
+    bool open;
+    Scan scan;
+};
+
 // The tables that a verb has open, and the snapshot with which it looks. Tables are opened when first used.
 struct Store {
     LOCKMODE mode; // RowExclusiveLock for verbs that write, AccessShareLock for those that look
+    MemoryContext context; // of what lives as long as the store
     Snapshot snapshot;
     std::array<Table, k_tables> tables;
+    std::array<std::array<Lookup, 2>, k_tables> lookups; // with this snapshot
+    int32 last_queue;                                    // the queue whose name was asked for last; 0: none
+    text *last_queue_name;
+    std::array<Oid, model::k_status_names.size()> status; // values of scylla.task_status, as far as known
 
     Table &operator[](TableId id);
 };
@@ -96,8 +107,11 @@ struct OutcomeRow {
     ItemPointerData tid;
 };
 
+// The name of a queue; null if it does not exist.
+text *queue_name(Store &store, int32 id);
+
 // The status as a value of scylla.task_status, and back.
-Datum status_datum(model::Status status);
+Datum status_datum(Store &store, model::Status status);
 model::Status status_of(Datum status);
 
 enum class With : std::uint8_t { spec, no_spec };

@@ -136,15 +136,6 @@ Scan make_scan(Table &table, std::size_t index, Snapshot snapshot, std::size_t k
             MakeSingleTupleTableSlot(RelationGetDescr(table.rel), &TTSOpsBufferHeapTuple), direction, CurrentMemoryContext};
 }
 
-void rescan(Scan &scan, std::span<const Key> keys) {
-    std::array<ScanKeyData, 4> scan_keys;
-    for (std::size_t k = 0; k < keys.size(); k++)
-        ScanKeyEntryInitialize(&scan_keys[k], 0, keys[k].column, keys[k].strategy, InvalidOid,
-                               scan.by_index->indexRelation->rd_indcollation[keys[k].column - 1], keys[k].comparison,
-                               keys[k].value);
-    index_rescan(scan.by_index, scan_keys.data(), static_cast<int>(keys.size()), nullptr, 0);
-}
-
 // Whether the error that is being handled is one of our unique indexes refusing a row. Not the primary key: ids are ours, and
 // a repeated one means that a sequence was not restored.
 bool is_duplicate(const Table &table) {
@@ -194,16 +185,30 @@ void close(Table &table) {
     table.rel = nullptr;
 }
 
+void restart(Scan &scan, std::span<const Key> keys) {
+    std::array<ScanKeyData, 4> scan_keys;
+    for (std::size_t k = 0; k < keys.size(); k++)
+        ScanKeyEntryInitialize(&scan_keys[k], 0, keys[k].column, keys[k].strategy, InvalidOid,
+                               scan.by_index->indexRelation->rd_indcollation[keys[k].column - 1], keys[k].comparison,
+                               keys[k].value);
+    index_rescan(scan.by_index, scan_keys.data(), static_cast<int>(keys.size()), nullptr, 0);
+}
+
+void release_row(Scan &scan) {
+    ExecClearTuple(scan.slot);
+    table_index_fetch_reset(scan.by_index->xs_heapfetch);
+}
+
 Scan begin(Table &table, std::size_t index, Snapshot snapshot, std::span<const Key> keys, ScanDirection direction) {
     Scan scan = make_scan(table, index, snapshot, keys.size(), direction);
-    rescan(scan, keys);
+    restart(scan, keys);
     return scan;
 }
 
 Scan begin_keys(Table &table, std::size_t index, Snapshot snapshot, std::span<const Key> keys) {
     Scan scan = make_scan(table, index, snapshot, keys.size(), ForwardScanDirection);
     scan.by_index->xs_want_itup = true;
-    rescan(scan, keys);
+    restart(scan, keys);
     return scan;
 }
 

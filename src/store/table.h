@@ -78,6 +78,10 @@ Found next_key(Scan &scan, int column, Datum *key);
 Scan begin_whole(Table &table, Snapshot snapshot);
 bool next(Scan &scan);
 void end(Scan &scan);
+// Begins a scan again with other values for its keys.
+void restart(Scan &scan, std::span<const Key> keys);
+// Lets go of the row in the slot and of the page it is on.
+void release_row(Scan &scan);
 
 // Inserts a row and its index entries.
 void insert(Table &table, std::span<Datum> values, std::span<bool> nulls);

@@ -65,11 +65,11 @@ void settle(BatchItem &item, const Claim &claim, model::Status now) {
         item.status = claim.instead->status;
 }
 
-Datum return_batch(FunctionCallInfo fcinfo, const Batch &batch) {
+Datum return_batch(FunctionCallInfo fcinfo, store::Store &store, const Batch &batch) {
     const Rows rows = begin_rows(fcinfo);
     std::array<Datum, model::k_status_names.size()> status{};
     for (std::size_t i = 0; i < status.size(); i++)
-        status[i] = store::status_datum(static_cast<model::Status>(i));
+        status[i] = store::status_datum(store, static_cast<model::Status>(i));
     for (const BatchItem &item : batch.items) {
         const auto now = item.first->status; // a repeated element is false, but its task has a status
         Datum values[] = {PointerGetDatum(item.name.rn), BoolGetDatum(item.done),
@@ -77,6 +77,7 @@ Datum return_batch(FunctionCallInfo fcinfo, const Batch &batch) {
         bool nulls[] = {false, false, !now.has_value()};
         tuplestore_putvalues(rows.store, rows.type, values, nulls);
     }
+    close(store);
     return 0;
 }
 

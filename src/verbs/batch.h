@@ -42,7 +42,7 @@ template <typename Work> void for_each(const Batch &batch, Work work) {
 // Notes what came of an item: done with the status `now`, or the status that it has instead.
 void settle(BatchItem &item, const Claim &claim, model::Status now);
 
-// One row (rn, done, status) per element in array order.
-Datum return_batch(FunctionCallInfo fcinfo, const Batch &batch);
+// One row (rn, done, status) per element in array order. Closes the store.
+Datum return_batch(FunctionCallInfo fcinfo, store::Store &store, const Batch &batch);
 
 } // namespace scylla

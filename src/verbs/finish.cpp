@@ -71,8 +71,7 @@ SCYLLA_FUNCTION(scylla_complete_many) {
             completed(store, claim, item.result, nullptr, now);
         settle(item, claim, model::Status::completed);
     });
-    close(store);
-    return return_batch(fcinfo, batch);
+    return return_batch(fcinfo, store, batch);
 }
 
 SCYLLA_FUNCTION(scylla_complete_and_lease) {

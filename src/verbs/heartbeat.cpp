@@ -45,6 +45,5 @@ SCYLLA_FUNCTION(scylla_heartbeat_many) {
     for_each(batch, [&](BatchItem &item) {
         settle(item, extend(store, item.name, std::nullopt, timeout, now), model::Status::running);
     });
-    close(store);
-    return return_batch(fcinfo, batch);
+    return return_batch(fcinfo, store, batch);
 }

@@ -95,15 +95,43 @@ const char *utc(TimestampTz time) {
                     tm.tm_sec, micros);
 }
 
+JsonbValue string_value(std::string_view text) {
+    JsonbValue value{};
+    value.type = jbvString;
+    value.val.string.val = const_cast<char *>(text.data());
+    value.val.string.len = static_cast<int>(text.size());
+    return value;
+}
+
+JsonbValue number_value(Datum numeric) {
+    JsonbValue value{};
+    value.type = jbvNumeric;
+    value.val.numeric = DatumGetNumeric(numeric);
+    return value;
+}
+
+// The shortest decimal number that is this value, whatever extra_float_digits is.
+Datum to_numeric(float4 number) {
+    char digits[FLOAT_SHORTEST_DECIMAL_LEN];
+    float_to_shortest_decimal_buf(number, digits);
+    return DirectFunctionCall3(numeric_in, CStringGetDatum(digits), ObjectIdGetDatum(InvalidOid), Int32GetDatum(-1));
+}
+
+void push_member(JsonbParseState **state, std::string_view key, JsonbValue value) {
+    JsonbValue name = string_value(key);
+    pushJsonbValue(state, WJB_KEY, &name);
+    pushJsonbValue(state, WJB_VALUE, &value);
+}
+
 Jsonb *make_entry(const char *type, const text *worker, int32 attempt, float4 progress, TimestampTz time) {
-    StringInfoData json;
-    initStringInfo(&json);
-    appendStringInfo(&json, "{\"_typ\": \"%s\", \"worker\": ", type);
-    escape_json(&json, text_to_cstring(worker));
-    char progress_text[FLOAT_SHORTEST_DECIMAL_LEN]; // whatever extra_float_digits is
-    float_to_shortest_decimal_buf(progress, progress_text);
-    appendStringInfo(&json, ", \"attempt\": %d, \"progress\": %s, \"time\": \"%s\"}", attempt, progress_text, utc(time));
-    return parse(json.data);
+    JsonbParseState *state = nullptr;
+    pushJsonbValue(&state, WJB_BEGIN_OBJECT, nullptr);
+    push_member(&state, "_typ", string_value(type));
+    push_member(&state, "worker", string_value(view(worker)));
+    push_member(&state, "attempt", number_value(NumericGetDatum(int64_to_numeric(attempt))));
+    push_member(&state, "progress", number_value(progress == 0 ? NumericGetDatum(int64_to_numeric(0)) : to_numeric(progress)));
+    push_member(&state, "time", string_value(utc(time)));
+    return JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, nullptr));
 }
 
 const char *type_of(Ending how) {

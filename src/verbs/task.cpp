@@ -35,7 +35,16 @@ enum Column : std::size_t {
     known_columns
 };
 
-Jsonb *empty_array() { return DatumGetJsonbP(DirectFunctionCall1(jsonb_in, CStringGetDatum("[]"))); }
+// One for the life of the process.
+Jsonb *empty_array() {
+    static constinit Jsonb *array = nullptr;
+    if (array == nullptr) {
+        MemoryContext caller = MemoryContextSwitchTo(TopMemoryContext);
+        array = DatumGetJsonbP(DirectFunctionCall1(jsonb_in, CStringGetDatum("[]")));
+        MemoryContextSwitchTo(caller);
+    }
+    return array;
+}
 
 } // namespace
 
@@ -94,16 +103,14 @@ HeapTuple form_task(Store &store, const Task &task, Show show, TupleDesc row_typ
     const auto set_array = [&](Column column, Jsonb *array) {
         set_pointer(column, array != nullptr ? array : empty_array());
     };
-    const auto queue_row = find_queue(store, task.spec.queue);
 
     set_pointer(rn, task.spec.rn);
-    if (queue_row)
-        set_pointer(queue, queue_row->name);
+    set_pointer(queue, store::queue_name(store, task.spec.queue));
     if (show == Show::all) {
         set_pointer(spec, task.spec.spec);
         set_array(args, nullptr);
     }
-    set(status, store::status_datum(task.status));
+    set(status, store::status_datum(store, task.status));
     set(priority, Int32GetDatum(task.spec.priority));
     set(progress, Float4GetDatum(task.progress));
     set(created, TimestampTzGetDatum(task.spec.created));

@@ -397,7 +397,9 @@ OutcomeKey outcome_key(const Scan &scan) {
 
 // ---- inserting -------------------------------------------------------------------------------------------------------
 
-bool insert(Store &store, const SpecRow &row) {
+namespace {
+
+Values<8> spec_values(const SpecRow &row) {
     Values<8> values;
     values.set(spec_col::id, Int64GetDatum(row.id));
     values.set(spec_col::created, TimestampTzGetDatum(row.created));
@@ -410,7 +412,19 @@ bool insert(Store &store, const SpecRow &row) {
         values.set(spec_col::max_attempts, Int32GetDatum(*row.max_attempts));
     else
         values.set_null(spec_col::max_attempts);
+    return values;
+}
+
+} // namespace
+
+bool insert(Store &store, const SpecRow &row) {
+    Values<8> values = spec_values(row);
     return insert_unique(store[TableId::spec], values.value, values.null);
+}
+
+void insert_made_up(Store &store, const SpecRow &row) {
+    Values<8> values = spec_values(row);
+    insert(store[TableId::spec], values.value, values.null);
 }
 
 void insert(Store &store, const ReadyRow &row) {

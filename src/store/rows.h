@@ -157,6 +157,7 @@ struct OutcomeKey {
 OutcomeKey outcome_key(const Scan &scan);
 
 [[nodiscard]] bool insert(Store &store, const SpecRow &row); // false: the rn is taken (see insert_unique)
+void insert_made_up(Store &store, const SpecRow &row);       // with a name that we have made, which cannot be taken
 void insert(Store &store, const ReadyRow &row);
 void insert(Store &store, const LeaseRow &row);
 void insert(Store &store, const WaitingRow &row);

@@ -136,6 +136,13 @@ Scan make_scan(Table &table, std::size_t index, Snapshot snapshot, std::size_t k
             MakeSingleTupleTableSlot(RelationGetDescr(table.rel), &TTSOpsBufferHeapTuple), direction, CurrentMemoryContext};
 }
 
+void insert_now(Table &table, std::span<Datum> values, std::span<bool> nulls) {
+    HeapTuple tuple = heap_form_tuple(RelationGetDescr(table.rel), values.data(), nulls.data());
+    heap_insert(table.rel, tuple, GetCurrentCommandId(true), 0, nullptr);
+    insert_index_entries(table, tuple, values, nulls);
+    heap_freetuple(tuple);
+}
+
 // Whether the error that is being handled is one of our unique indexes refusing a row. Not the primary key: ids are ours, and
 // a repeated one means that a sequence was not restored.
 bool is_duplicate(const Table &table) {
@@ -164,7 +171,7 @@ Oid tables_owner() {
 
 Table open(TableId id, LOCKMODE mode) {
     require_oids();
-    Table table{id, mode, table_open(oids.table[static_cast<std::size_t>(id)], mode), {}, false};
+    Table table{id, mode, table_open(oids.table[static_cast<std::size_t>(id)], mode), {}, false, nullptr};
     if (RelationGetNumberOfAttributes(table.rel) != definition(id).columns)
         elog(ERROR, "table \"%s\" has %d columns instead of %d", definition(id).name,
              RelationGetNumberOfAttributes(table.rel), definition(id).columns);
@@ -248,18 +255,73 @@ void end(Scan &scan) {
         table_endscan(scan.whole);
 }
 
+struct Bulk {
+    MemoryContext context; // of the rows
+    std::size_t count;
+    std::array<TupleTableSlot *, 128> row; // made when first used
+};
+
+namespace {
+
+// Heap first, then the index entries row by row.
+void flush(Table &table) {
+    Bulk &bulk = *table.bulk;
+    if (bulk.count == 0)
+        return;
+    heap_multi_insert(table.rel, bulk.row.data(), static_cast<int>(bulk.count), GetCurrentCommandId(true), 0, nullptr);
+    const auto columns = static_cast<std::size_t>(definition(table.id).columns);
+    for (TupleTableSlot *row : std::span(bulk.row).first(bulk.count)) {
+        slot_getallattrs(row);
+        HeapTuple tuple = ExecFetchSlotHeapTuple(row, false, nullptr);
+        tuple->t_self = row->tts_tid;
+        insert_index_entries(table, tuple, {row->tts_values, columns}, {row->tts_isnull, columns});
+        ExecClearTuple(row);
+    }
+    bulk.count = 0;
+    MemoryContextReset(bulk.context);
+}
+
+} // namespace
+
+void begin_bulk(Table &table) {
+    table.bulk = static_cast<Bulk *>(palloc0(sizeof(Bulk)));
+    table.bulk->context = AllocSetContextCreate(CurrentMemoryContext, "scylla bulk", ALLOCSET_DEFAULT_SIZES);
+}
+
+void end_bulk(Table &table) {
+    flush(table);
+    for (TupleTableSlot *row : table.bulk->row)
+        if (row != nullptr)
+            ExecDropSingleTupleTableSlot(row);
+    MemoryContextDelete(table.bulk->context);
+    pfree(table.bulk);
+    table.bulk = nullptr;
+}
+
 void insert(Table &table, std::span<Datum> values, std::span<bool> nulls) {
-    HeapTuple tuple = heap_form_tuple(RelationGetDescr(table.rel), values.data(), nulls.data());
-    heap_insert(table.rel, tuple, GetCurrentCommandId(true), 0, nullptr);
-    insert_index_entries(table, tuple, values, nulls);
-    heap_freetuple(tuple);
+    if (table.bulk == nullptr) {
+        insert_now(table, values, nulls);
+        return;
+    }
+    Bulk &bulk = *table.bulk;
+    TupleTableSlot *&row = bulk.row[bulk.count];
+    if (row == nullptr) {
+        MemoryContext caller = MemoryContextSwitchTo(GetMemoryChunkContext(table.bulk));
+        row = MakeSingleTupleTableSlot(RelationGetDescr(table.rel), &TTSOpsHeapTuple);
+        MemoryContextSwitchTo(caller);
+    }
+    MemoryContext caller = MemoryContextSwitchTo(bulk.context);
+    ExecStoreHeapTuple(heap_form_tuple(RelationGetDescr(table.rel), values.data(), nulls.data()), row, false);
+    MemoryContextSwitchTo(caller);
+    if (++bulk.count == bulk.row.size())
+        flush(table);
 }
 
 bool insert_unique(Table &table, std::span<Datum> values, std::span<bool> nulls) {
     MemoryContext context = CurrentMemoryContext;
     volatile bool inserted = true;
     PG_TRY();
-    { insert(table, values, nulls); }
+    { insert_now(table, values, nulls); }
     PG_CATCH();
     {
         MemoryContextSwitchTo(context);

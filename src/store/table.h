@@ -38,6 +38,9 @@ bool installed();
 // The role that owns the tables.
 Oid tables_owner();
 
+// Rows on their way into a table (see begin_bulk).
+struct Bulk;
+
 // An open table. Copyable; it owns nothing that abort processing does not release.
 struct Table {
     TableId id;
@@ -45,6 +48,7 @@ struct Table {
     Relation rel;                  // null: not open
     std::array<Relation, 2> index; // null: not open yet
     bool own_indexes_only;         // nobody has added an index
+    Bulk *bulk;                    // null: rows go in one by one
 };
 
 Table open(TableId id, LOCKMODE mode);
@@ -86,7 +90,12 @@ void release_row(Scan &scan);
 // Inserts a row and its index entries.
 void insert(Table &table, std::span<Datum> values, std::span<bool> nulls);
 
-// The same, but a row that one of our unique indexes refuses is reported by false instead of the server's error. The caller
+// From begin_bulk() to end_bulk() insert() collects rows, and many go into the heap and the WAL at once. They are not to be
+// seen before end_bulk().
+void begin_bulk(Table &table);
+void end_bulk(Table &table);
+
+// The same as insert(), always at once, but a row that one of our unique indexes refuses is reported by false instead of the server's error. The caller
 // must raise an error of its own at once: nothing else can be done in this (sub)transaction.
 [[nodiscard]] bool insert_unique(Table &table, std::span<Datum> values, std::span<bool> nulls);
 

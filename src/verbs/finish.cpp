@@ -65,12 +65,14 @@ SCYLLA_FUNCTION(scylla_complete_many) {
     const Batch batch = get_batch(fcinfo, {.rns = 0, .worker = 1, .results = 2, .attempts = 3});
     store::Store store = open_for_write("scylla.complete_many()");
     const TimestampTz now = GetCurrentTimestamp();
+    begin_bulk(store[store::TableId::outcome]);
     for_each(batch, [&](BatchItem &item) {
         const Claim claim = take_held(store, item.name);
         if (claim.lease)
             completed(store, claim, item.result, nullptr, now);
         settle(item, claim, model::Status::completed);
     });
+    end_bulk(store[store::TableId::outcome]);
     return return_batch(fcinfo, store, batch);
 }
 
@@ -80,11 +82,13 @@ SCYLLA_FUNCTION(scylla_complete_and_lease) {
     const LeaseRequest request = get_lease_request(fcinfo, {.queue = 2, .worker = 1, .max_tasks = 3, .timeout = 4});
     store::Store store = open_for_write("scylla.complete_and_lease()");
     const TimestampTz now = GetCurrentTimestamp();
+    begin_bulk(store[store::TableId::outcome]);
     for_each(batch, [&](const BatchItem &item) {
         const Claim claim = take_held(store, item.name);
         require_held(item.name, claim);
         completed(store, claim, item.result, nullptr, now);
     });
+    end_bulk(store[store::TableId::outcome]);
     Rows rows = begin_rows(fcinfo);
     lease_tasks(store, request, now, rows);
     close(store);

@@ -27,6 +27,9 @@ int64 default_timeout(const store::QueueRow &queue) {
 int32 lease_known(Store &store, const LeaseRequest &request, const store::QueueRow &queue, TimestampTz now, Rows &rows) {
     const int64 timeout = request.timeout.value_or(default_timeout(queue));
     ReadyScan *scan = begin_ready(store, queue.id, queue.aging, now, Use::heads);
+    const bool many = request.max_tasks > 1;
+    if (many)
+        begin_bulk(store[TableId::lease]);
     const RowMemory memory = begin_row_memory();
     store::ReadyRow ready;
     int32 leased = 0;
@@ -51,6 +54,8 @@ int32 lease_known(Store &store, const LeaseRequest &request, const store::QueueR
         }
     }
     end(memory);
+    if (many)
+        end_bulk(store[TableId::lease]);
     end_ready(scan);
     return leased;
 }

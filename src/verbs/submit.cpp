@@ -53,6 +53,14 @@ SpecRow make_spec(const Submission &task, int32 queue, TimestampTz now) {
             task.spec,             task.not_before, task.max_attempts, {}};
 }
 
+// 23505 if the name is taken; one that we have made up cannot be.
+void insert_new(Store &store, const SpecRow &spec, bool made_up) {
+    if (made_up)
+        insert_made_up(store, spec);
+    else if (!insert(store, spec))
+        error::duplicate_task(spec.rn);
+}
+
 // Where a new task begins.
 Task place(Store &store, const SpecRow &spec) {
     if (spec.not_before && *spec.not_before > spec.created)
@@ -241,8 +249,7 @@ SCYLLA_FUNCTION(scylla_submit) {
     if (ignore && rn != nullptr)
         return return_task(fcinfo, store, submit_or_find(store, task), Show::all);
     const store::SpecRow spec = make_spec(task, queue_id(store, task.queue), GetCurrentTimestamp());
-    if (!insert(store, spec))
-        error::duplicate_task(spec.rn);
+    insert_new(store, spec, rn == nullptr);
     return return_task(fcinfo, store, place(store, spec), Show::all);
 }
 
@@ -300,15 +307,18 @@ SCYLLA_FUNCTION(scylla_submit_bulk) {
     // order already.
     const auto order = allocate<std::size_t>(size);
     sort_by_name(order, [&](std::size_t i) { return rows[i].rn; });
+    begin_bulk(store[store::TableId::spec]);
+    begin_bulk(store[store::TableId::ready]);
     const RowMemory memory = begin_row_memory();
     for (const std::size_t i : order) {
         CHECK_FOR_INTERRUPTS();
-        if (!insert(store, rows[i]))
-            error::duplicate_task(rows[i].rn);
+        insert_new(store, rows[i], !rns);
         place(store, rows[i]);
         reset(memory);
     }
     end(memory);
+    end_bulk(store[store::TableId::spec]);
+    end_bulk(store[store::TableId::ready]);
     close(store);
     PG_RETURN_INT64(static_cast<int64>(size));
 }

@@ -32,6 +32,7 @@ extern "C" {
 #include "catalog/pg_opfamily.h"
 #include "catalog/pg_type.h"
 #include "commands/dbcommands.h"
+#include "common/hashfn.h"
 #include "common/shortest_dec.h"
 #include "commands/defrem.h"
 #include "commands/extension.h"

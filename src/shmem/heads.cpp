@@ -1,9 +1,5 @@
 #include "shmem/heads.h"
 
-extern "C" {
-#include "common/hashfn.h"
-}
-
 #include "settings.h"
 
 namespace scylla::shmem {

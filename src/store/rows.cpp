@@ -1,6 +1,7 @@
 #include "store/rows.h"
 
 #include "pg/text.h"
+#include "store/hints.h"
 
 namespace scylla::store {
 
@@ -134,6 +135,26 @@ template <int Columns> struct Values {
         set_pointer(errors, carry.errors);
     }
 };
+
+// The row that a hint leads to, if it is there and `is_it` says that it is the right one.
+template <typename Read, typename Is>
+auto look_at(Store &store, TableId table, const std::optional<ItemPointerData> &tid, Is is_it, Read read)
+    -> std::optional<decltype(read(std::declval<const Scan &>()))> {
+    std::optional<decltype(read(std::declval<const Scan &>()))> row;
+    if (!tid)
+        return row;
+    TupleTableSlot *slot = MakeSingleTupleTableSlot(RelationGetDescr(store[table].rel), &TTSOpsBufferHeapTuple);
+    const Scan here{nullptr, nullptr, slot, ForwardScanDirection, CurrentMemoryContext};
+    if (fetch(store[table], *tid, store.snapshot, slot) && is_it(here))
+        row = read(here);
+    ExecDropSingleTupleTableSlot(slot);
+    return row;
+}
+
+uint64 hash_name(const text *name) {
+    return hash_bytes_extended(reinterpret_cast<const unsigned char *>(view(name).data()),
+                               static_cast<int>(view(name).size()), 0);
+}
 
 template <typename Read> auto look_up_id(Store &store, TableId table, int64 id, Read read) {
     const Key key[] = {{1, Int64GetDatum(id), F_INT8EQ}};
@@ -316,12 +337,25 @@ text *queue_name(Store &store, int32 id) {
 }
 
 std::optional<SpecRow> find_spec(Store &store, const text *rn, With with) {
+    const auto read = [with](const Scan &scan) { return spec_row(scan, with); };
+    const Oid file = compat::file_number(store[TableId::spec].rel);
+    const uint64 hash = hash_name(rn);
+    const auto is_it = [rn](const Scan &scan) { return equal(DatumGetTextPP(get(scan, spec_col::rn)), rn); };
+    if (auto row = look_at(store, TableId::spec, spec_hints.recall(file, hash), is_it, read))
+        return row;
     const Key key[] = {{1, PointerGetDatum(rn), F_TEXTEQ}};
-    return look_up(store, TableId::spec, 1, key, [with](const Scan &scan) { return spec_row(scan, with); });
+    auto row = look_up(store, TableId::spec, 1, key, read);
+    if (row)
+        spec_hints.remember(file, hash, row->tid);
+    return row;
 }
 
 std::optional<SpecRow> find_spec(Store &store, int64 id, With with) {
-    return look_up_id(store, TableId::spec, id, [with](const Scan &scan) { return spec_row(scan, with); });
+    auto row = look_up_id(store, TableId::spec, id, [with](const Scan &scan) { return spec_row(scan, with); });
+    // Whoever leases a task comes back to it by its name.
+    if (row && store.mode != AccessShareLock)
+        spec_hints.remember(compat::file_number(store[TableId::spec].rel), hash_name(row->rn), row->tid);
+    return row;
 }
 
 std::optional<ReadyRow> find_ready(Store &store, int32 queue, int16 priority, int64 id) {
@@ -330,6 +364,10 @@ std::optional<ReadyRow> find_ready(Store &store, int32 queue, int16 priority, in
 }
 
 std::optional<LeaseRow> find_lease(Store &store, int64 id) {
+    const Oid file = compat::file_number(store[TableId::lease].rel);
+    const auto is_it = [id](const Scan &scan) { return DatumGetInt64(get(scan, lease_col::id)) == id; };
+    if (auto row = look_at(store, TableId::lease, lease_hints.recall(file, static_cast<uint64>(id)), is_it, lease_row))
+        return row;
     return look_up_id(store, TableId::lease, id, lease_row);
 }
 
@@ -491,11 +529,13 @@ Taken update_lease(Store &store, const LeaseRow &row) {
     for (const int column : {deadline, updated, progress})
         replace[static_cast<std::size_t>(column - 1)] = true;
     TupleTableSlot *slot = MakeSingleTupleTableSlot(RelationGetDescr(table.rel), &TTSOpsBufferHeapTuple);
-    ItemPointerData tid = row.tid;
-    if (!table_tuple_fetch_row_version(table.rel, &tid, store.snapshot, slot))
+    if (!fetch(table, row.tid, store.snapshot, slot))
         elog(ERROR, "lease " INT64_FORMAT " has vanished", row.id);
-    const Taken taken = update(table, slot, values.value, values.null, replace);
+    ItemPointerData tid = row.tid;
+    const Taken taken = update(table, slot, values.value, values.null, replace, &tid);
     ExecDropSingleTupleTableSlot(slot);
+    if (taken == Taken::ok)
+        lease_hints.remember(compat::file_number(table.rel), static_cast<uint64>(row.id), tid);
     return taken;
 }
 

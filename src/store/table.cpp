@@ -1,5 +1,7 @@
 #include "store/table.h"
 
+#include "store/hints.h"
+
 extern "C" {
 #include "catalog/index.h"
 }
@@ -136,10 +138,16 @@ Scan make_scan(Table &table, std::size_t index, Snapshot snapshot, std::size_t k
             MakeSingleTupleTableSlot(RelationGetDescr(table.rel), &TTSOpsBufferHeapTuple), direction, CurrentMemoryContext};
 }
 
+void tell_place(const Table &table, Datum first_column, const ItemPointerData &tid) {
+    if (table.id == TableId::lease)
+        lease_hints.remember(compat::file_number(table.rel), DatumGetUInt64(first_column), tid);
+}
+
 void insert_now(Table &table, std::span<Datum> values, std::span<bool> nulls) {
     HeapTuple tuple = heap_form_tuple(RelationGetDescr(table.rel), values.data(), nulls.data());
     heap_insert(table.rel, tuple, GetCurrentCommandId(true), 0, nullptr);
     insert_index_entries(table, tuple, values, nulls);
+    tell_place(table, values[0], tuple->t_self);
     heap_freetuple(tuple);
 }
 
@@ -275,6 +283,7 @@ void flush(Table &table) {
         HeapTuple tuple = ExecFetchSlotHeapTuple(row, false, nullptr);
         tuple->t_self = row->tts_tid;
         insert_index_entries(table, tuple, {row->tts_values, columns}, {row->tts_isnull, columns});
+        tell_place(table, row->tts_values[0], row->tts_tid);
         ExecClearTuple(row);
     }
     bulk.count = 0;
@@ -334,6 +343,14 @@ bool insert_unique(Table &table, std::span<Datum> values, std::span<bool> nulls)
     return inserted;
 }
 
+bool fetch(Table &table, const ItemPointerData &tid, Snapshot snapshot, TupleTableSlot *slot) {
+    // Somebody may have let vacuum shorten the table.
+    if (ItemPointerGetBlockNumber(&tid) >= RelationGetNumberOfBlocks(table.rel))
+        return false;
+    ItemPointerData where = tid;
+    return table_tuple_fetch_row_version(table.rel, &where, snapshot, slot);
+}
+
 Taken standing(Table &table, const ItemPointerData &tid) {
     Buffer buffer = ReadBuffer(table.rel, ItemPointerGetBlockNumber(&tid));
     LockBuffer(buffer, BUFFER_LOCK_SHARE);
@@ -374,8 +391,8 @@ Taken remove(Table &table, const ItemPointerData &tid, Snapshot snapshot, bool w
     elog(ERROR, "row of \"%s\" was changed by its own command", definition(table.id).name);
 }
 
-Taken update(Table &table, TupleTableSlot *slot, std::span<Datum> values, std::span<bool> nulls,
-             std::span<bool> replace) {
+Taken update(Table &table, TupleTableSlot *slot, std::span<Datum> values, std::span<bool> nulls, std::span<bool> replace,
+             ItemPointerData *tid) {
     HeapTuple old = ExecFetchSlotHeapTuple(slot, false, nullptr);
     HeapTuple tuple = heap_modify_tuple(old, RelationGetDescr(table.rel), values.data(), nulls.data(), replace.data());
     TM_FailureData failure;
@@ -391,6 +408,7 @@ Taken update(Table &table, TupleTableSlot *slot, std::span<Datum> values, std::s
             heap_deform_tuple(tuple, RelationGetDescr(table.rel), all, all_null);
             insert_index_entries(table, tuple, {all, columns}, {all_null, columns});
         }
+        *tid = tuple->t_self;
         heap_freetuple(tuple);
         return Taken::ok;
     case TM_BeingModified:

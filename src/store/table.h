@@ -87,6 +87,9 @@ void restart(Scan &scan, std::span<const Key> keys);
 // Lets go of the row in the slot and of the page it is on.
 void release_row(Scan &scan);
 
+// The row at tid if the snapshot sees one there; in the slot until it is cleared.
+bool fetch(Table &table, const ItemPointerData &tid, Snapshot snapshot, TupleTableSlot *slot);
+
 // Inserts a row and its index entries.
 void insert(Table &table, std::span<Datum> values, std::span<bool> nulls);
 
@@ -112,7 +115,8 @@ Taken standing(Table &table, const ItemPointerData &tid);
 Taken remove(Table &table, const ItemPointerData &tid, Snapshot snapshot, bool wait);
 
 // Replaces the columns marked in `replace` of the row in the slot. Waits for a concurrent change.
-Taken update(Table &table, TupleTableSlot *slot, std::span<Datum> values, std::span<bool> nulls,
-             std::span<bool> replace);
+// The place of the new version is left in *tid.
+Taken update(Table &table, TupleTableSlot *slot, std::span<Datum> values, std::span<bool> nulls, std::span<bool> replace,
+             ItemPointerData *tid);
 
 } // namespace scylla::store

@@ -26,7 +26,7 @@ class Hints {
         Oid file; // 0: none
         ItemPointerData tid;
     };
-    std::array<Hint, 1024> hints_{};
+    std::array<Hint, 4096> hints_{};
 };
 
 extern Hints lease_hints; // by id

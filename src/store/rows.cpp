@@ -365,8 +365,11 @@ std::optional<ReadyRow> find_ready(Store &store, int32 queue, int16 priority, in
 
 std::optional<LeaseRow> find_lease(Store &store, int64 id) {
     const Oid file = compat::file_number(store[TableId::lease].rel);
+    const auto hint = lease_hints.recall(file, static_cast<uint64>(id));
+    if (hint)
+        prune(store[TableId::lease], *hint); // heartbeats leave many versions on the page
     const auto is_it = [id](const Scan &scan) { return DatumGetInt64(get(scan, lease_col::id)) == id; };
-    if (auto row = look_at(store, TableId::lease, lease_hints.recall(file, static_cast<uint64>(id)), is_it, lease_row))
+    if (auto row = look_at(store, TableId::lease, hint, is_it, lease_row))
         return row;
     return look_up_id(store, TableId::lease, id, lease_row);
 }

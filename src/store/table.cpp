@@ -112,7 +112,11 @@ void insert_any_index_entries(Table &table, HeapTuple tuple) {
     FreeExecutorState(estate);
 }
 
-void insert_index_entries(Table &table, HeapTuple tuple, std::span<Datum> values, std::span<bool> nulls) {
+// The row is new, or a version of a row whose keys have not changed: then nothing can be a duplicate, and a check would walk
+// over all earlier versions that are not vacuumed yet.
+enum class Version : bool { first, next };
+
+void insert_index_entries(Table &table, HeapTuple tuple, std::span<Datum> values, std::span<bool> nulls, Version version) {
     if (!table.own_indexes_only) {
         insert_any_index_entries(table, tuple);
         return;
@@ -129,7 +133,8 @@ void insert_index_entries(Table &table, HeapTuple tuple, std::span<Datum> values
         }
         // A btree does not look at the IndexInfo (it is for summarizing and expression indexes), so we have none.
         index_insert(index_of(table, i), key.data(), key_null.data(), &tuple->t_self, table.rel,
-                     index_def.unique ? UNIQUE_CHECK_YES : UNIQUE_CHECK_NO, false, nullptr);
+                     index_def.unique && version == Version::first ? UNIQUE_CHECK_YES : UNIQUE_CHECK_NO,
+                     version == Version::next, nullptr);
     }
 }
 
@@ -146,7 +151,7 @@ void tell_place(const Table &table, Datum first_column, const ItemPointerData &t
 void insert_now(Table &table, std::span<Datum> values, std::span<bool> nulls) {
     HeapTuple tuple = heap_form_tuple(RelationGetDescr(table.rel), values.data(), nulls.data());
     heap_insert(table.rel, tuple, GetCurrentCommandId(true), 0, nullptr);
-    insert_index_entries(table, tuple, values, nulls);
+    insert_index_entries(table, tuple, values, nulls, Version::first);
     tell_place(table, values[0], tuple->t_self);
     heap_freetuple(tuple);
 }
@@ -282,7 +287,7 @@ void flush(Table &table) {
         slot_getallattrs(row);
         HeapTuple tuple = ExecFetchSlotHeapTuple(row, false, nullptr);
         tuple->t_self = row->tts_tid;
-        insert_index_entries(table, tuple, {row->tts_values, columns}, {row->tts_isnull, columns});
+        insert_index_entries(table, tuple, {row->tts_values, columns}, {row->tts_isnull, columns}, Version::first);
         tell_place(table, row->tts_values[0], row->tts_tid);
         ExecClearTuple(row);
     }
@@ -341,6 +346,14 @@ bool insert_unique(Table &table, std::span<Datum> values, std::span<bool> nulls)
     }
     PG_END_TRY();
     return inserted;
+}
+
+void prune(Table &table, const ItemPointerData &tid) {
+    if (ItemPointerGetBlockNumber(&tid) >= RelationGetNumberOfBlocks(table.rel))
+        return;
+    Buffer buffer = ReadBuffer(table.rel, ItemPointerGetBlockNumber(&tid));
+    heap_page_prune_opt(table.rel, buffer);
+    ReleaseBuffer(buffer);
 }
 
 bool fetch(Table &table, const ItemPointerData &tid, Snapshot snapshot, TupleTableSlot *slot) {
@@ -406,7 +419,7 @@ Taken update(Table &table, TupleTableSlot *slot, std::span<Datum> values, std::s
             auto *all = static_cast<Datum *>(palloc(columns * sizeof(Datum)));
             auto *all_null = static_cast<bool *>(palloc(columns * sizeof(bool)));
             heap_deform_tuple(tuple, RelationGetDescr(table.rel), all, all_null);
-            insert_index_entries(table, tuple, {all, columns}, {all_null, columns});
+            insert_index_entries(table, tuple, {all, columns}, {all_null, columns}, Version::next);
         }
         *tid = tuple->t_self;
         heap_freetuple(tuple);

@@ -87,6 +87,8 @@ void restart(Scan &scan, std::span<const Key> keys);
 // Lets go of the row in the slot and of the page it is on.
 void release_row(Scan &scan);
 
+// Clears the page of row versions that nobody can see, if it is time to: index scans do so on their way, fetch() does not.
+void prune(Table &table, const ItemPointerData &tid);
 // The row at tid if the snapshot sees one there; in the slot until it is cleared.
 bool fetch(Table &table, const ItemPointerData &tid, Snapshot snapshot, TupleTableSlot *slot);
 
@@ -114,7 +116,7 @@ Taken standing(Table &table, const ItemPointerData &tid);
 // Deletes the row at tid, as the snapshot saw it.
 Taken remove(Table &table, const ItemPointerData &tid, Snapshot snapshot, bool wait);
 
-// Replaces the columns marked in `replace` of the row in the slot. Waits for a concurrent change.
+// Replaces the columns marked in `replace`, none of them a key, of the row in the slot. Waits for a concurrent change.
 // The place of the new version is left in *tid.
 Taken update(Table &table, TupleTableSlot *slot, std::span<Datum> values, std::span<bool> nulls, std::span<bool> replace,
              ItemPointerData *tid);

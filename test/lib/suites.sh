@@ -28,11 +28,12 @@ start_test_cluster() { # NAME [LINE...]
     "max_prepared_transactions = 10" "max_worker_processes = 16" "log_statement = none" "$@"
 }
 
-# The files of a folder under test/ with that ending, sorted, in the array files. Says so when there are none.
+# The files of a folder under test/ with that ending, sorted, in the array files. A suite without tests has failed.
 find_tests() { # FOLDER ENDING
   mapfile -d '' -t files < <(find "$checkout/test/$1" -maxdepth 1 -name "*.$2" -print0 2>/dev/null | sort -z)
   ((${#files[@]})) || {
-    say "no files test/$1/*.$2: 0 tests"
+    say "no files test/$1/*.$2"
+    count 0 1
     return 1
   }
 }
@@ -122,7 +123,8 @@ pgtap_files() { # FOLDER
 suite_model() {
   local program=$checkout/test/model/run
   if [[ ! -x $program ]]; then
-    say "no test/model/run: 0 tests"
+    say "no test/model/run"
+    count 0 1
     return
   fi
   start_test_cluster model "scylla.monitor = off"

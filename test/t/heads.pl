@@ -558,7 +558,7 @@ $node->restart;
 $session = session($node);
 # Forty queues in random order: leases of one to three tasks that are completed, given back or rolled back.
 run(q(
-create table done (rn text, queue text, at serial);
+create table crowd_done (rn text, queue text, at serial);
 create procedure crowd() language plpgsql as $$
 declare
 	q text;
@@ -577,7 +577,7 @@ begin
 		elsif chance < 0.3 then
 			perform scylla.fail(rn, 'w', '{"code": "x"}', '0') from unnest(rns) rn;
 		else
-			insert into done select rn, q from scylla.complete_many(coalesce(rns, '{}'), 'w') where completed;
+			insert into crowd_done select rn, q from scylla.complete_many(coalesce(rns, '{}'), 'w') where completed;
 		end if;
 		commit;
 		exit when rns is null and not exists (select from scylla.task_ready r join scylla.queue on queue.id = r.queue where name like 'crowd%');
@@ -586,9 +586,9 @@ end $$;
 select setseed(0.5);
 select submit('crowd' || q, 1, 20, q % 3) from generate_series(1, 40) q;
 call crowd();));
-is( run(q(select count(*), count(distinct rn), min(attempt) from done join scylla.task using (rn) where status = 'completed')), '800|800|1',
+is( run(q(select count(*), count(distinct rn), min(attempt) from crowd_done join scylla.task using (rn) where status = 'completed')), '800|800|1',
 	'forty queues with sixteen places: every task is done, each once');
-is(run(q(select count(*) from (select at, lag(at) over (partition by queue order by (spec ->> 'n')::int) as before from done join scylla.task using (rn, queue)) s where at < before)),
+is(run(q(select count(*) from (select at, lag(at) over (partition by queue order by (spec ->> 'n')::int) as before from crowd_done join scylla.task using (rn, queue)) s where at < before)),
 	'0', '... in order');
 cmp_ok(run('select count(distinct queue) from scylla.stat_heads'), '<=', 16, '... and there are no more heads than places');
 checked($node, 'check() finds nothing');

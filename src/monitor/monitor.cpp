@@ -130,7 +130,7 @@ void run_waiters(Agenda &agenda) {
     const TimestampTz now = GetCurrentTimestamp();
     if (now < agenda.waiters)
         return;
-    std::array<int32, 256> queues;
+    std::array<int32, 4096> queues;
     const std::size_t count = shmem::waited_for(queues);
     if (count > 0)
         in_transaction("looking for overlooked tasks", [&](store::Store &store) {

@@ -247,16 +247,20 @@ void tell(const HeadKey &key, int16 priority, int64 low, int64 high) noexcept {
     // A queue without a place needs none now: when it gets one it begins anew.
     if (Head *head = find(key)) {
         const auto p = static_cast<std::size_t>(priority);
-        if (low <= head->told[p] || low < head->frontier[p]) { // out of order
+        const int64 frontier = head->frontier[p];
+        const bool in_order = low > head->told[p] && low >= frontier;
+        if (!in_order)
             head->version++;
-            head->recent[head->version % k_recent] = {low, high, priority};
-        }
-        if (low < head->frontier[p]) {
+        if (low < frontier) {
             if (low == high)
                 add_returned(head, priority, low);
             else
                 pull_down(head, priority, low);
         }
+        // Where the frontier has been pulled down, whatever it had passed may have been dropped from the returned ids.
+        const bool pulled = head->frontier[p] < frontier;
+        if (!in_order)
+            head->recent[head->version % k_recent] = {low, pulled ? Max(high, frontier - 1) : high, priority};
         head->told[p] = Max(head->told[p], high);
         head->nonempty[p / 64] |= bit(p);
     }

@@ -96,6 +96,19 @@ from unnest(array['abort', 'fail']) verb,
              ($$'{"Code": "x"}'$$, '{"Code": "x"}'), ($$'{"code": {"code": "x"}}'$$, '{"code": {"code": "x"}}'),
              ($$'{"code": "x", "description": null}'$$, '{"code": "x", "description": null}'),
              ($$'{"code": "x", "description": 5}'$$, '{"code": "x", "description": 5}')) e (v, shown);
+-- An error of so many bytes.
+create function error_of(bytes int) returns jsonb language sql as $$
+    select jsonb_build_object('code', 'x', 'filler',
+                              repeat('y', bytes - pg_column_size('{"code": "x", "filler": ""}'::jsonb)));
+$$;
+select is(pg_column_size(error_of(n)), n, format('an error of %s bytes', n)) from unnest(array[1048576, 1048577]) n;
+select refuses_argument(format('select scylla.%s(''held'', ''w'', error_of(%s))', verb, n), 'error',
+                        format('an object of %s bytes', n), 'It must not have more than 1 MB.')
+from unnest(array['abort', 'fail']) verb, unnest(array[1048577, 5000000]) n;
+select is(x.errors -> -1 ->> 'filler', error_of(1048576) ->> 'filler', 'one of 1 MB is kept by ' || verb)
+from (select 'abort' as verb, (scylla.abort(given('a 1 MB', 'running'), 'w', error_of(1048576))).errors
+      union all
+      select 'fail', (scylla.fail(given('f 1 MB', 'running'), 'w', error_of(1048576))).errors) x;
 select refuses(format('select scylla.abort(%s)', arguments), '55000', 'held',
                format('task "held" is not held by worker "%s"', worker),
                'Its status is running, its owner is "w" and its attempt is 2.')

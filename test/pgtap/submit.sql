@@ -123,6 +123,33 @@ select refuses_argument($$select scylla.submit('q', '{}', on_duplicate => '')$$,
 select refuses_argument($$select scylla.submit('q', '{}', on_duplicate => null)$$, 'on_duplicate', 'null',
                         'It must be "error" or "ignore".');
 
+-- ---- a sequence that was not restored ------------------------------------------------------------------------------
+
+-- What a statement raises when the ids that come next are taken, as after a restore that left the sequence behind.
+-- Sequences know no rollback: it is set right again.
+create function raised_behind(statement text) returns text language plpgsql as $$
+declare
+    ahead bigint := nextval('scylla.task_id_seq');
+    result text;
+begin
+    perform setval('scylla.task_id_seq', (select min(id) from scylla.task_spec), false);
+    result := raised(statement);
+    perform setval('scylla.task_id_seq', ahead);
+    return result;
+end $$;
+select is(raised_behind(statement),
+          (select format(E'23505 scylla.task_spec/task_spec_pkey\n'
+                         'duplicate key value violates unique constraint "task_spec_pkey"\n'
+                         'Key (id)=(%s) already exists.', min(id)) from scylla.task_spec),
+          'an id that is taken is the server''s own error: ' || statement)
+from unnest(array[$$select scylla.submit('q', '{}', rn => 'behind')$$,
+                  $$select scylla.submit('q', '{}', rn => 'behind', on_duplicate => 'ignore')$$,
+                  $$select scylla.submit('q', '{}')$$,
+                  $$select scylla.submit_many('[{"queue": "q", "spec": 1, "rn": "behind"}]')$$,
+                  $$select scylla.submit_many('[{"queue": "q", "spec": 1, "rn": "behind"}]', 'error')$$,
+                  $$select scylla.submit_bulk('q', array['1']::jsonb[], array['behind'])$$]) statement;
+select is((scylla.submit('q', '{}', rn => 'behind')).status, 'ready', 'and the next one is in order');
+
 -- ---- spec ----------------------------------------------------------------------------------------------------------
 
 select is((scylla.submit('q', spec)).spec, spec, format('spec may be %s', spec))

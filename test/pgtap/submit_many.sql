@@ -116,7 +116,8 @@ select element_is_refused(format('{"queue": "q", "spec": 1, "not_before": %s}', 
 from unnest(array['1767312245', 'true', '[]', '{}']) v;
 select element_is_refused(format('{"queue": "q", "spec": 1, "%s": %s}', key, v), key, v, 'It must be a whole number.')
 from unnest(array['priority', 'max_attempts']) key,
-     unnest(array['"1"', 'true', '[]', '{}', '1.5', '0.0000001', '2147483648', '-2147483649', '"NaN"']) v;
+     unnest(array['"1"', 'true', '[]', '{}', '1.5', '0.0000001', '2147483648', '-2147483649', '"NaN"',
+                  '1.00000000000000000000001', '2147483647.00000000001']) v;
 select element_is_refused('{"queue": "q", "spec": 1, "priority": 1e400}', 'priority', '1' || repeat('0', 59) || '...',
                           'It must be a whole number.');
 select element_is_refused(format('{"queue": "q", "spec": 1, "priority": %s}', v), 'priority', v,

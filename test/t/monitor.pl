@@ -82,6 +82,41 @@ eventually($node, q(select count(*) from scylla.task where queue = 'many' and st
 lateness(q(select round(extract(epoch from max((history -> -1 ->> 'time')::timestamptz - (history -> -2 ->> 'time')::timestamptz)) * 1000 - 200, 1)
 	from scylla.task where queue = 'many'), '... when their time is over');
 
+# ---- indexes of the owner ---------------------------------------------------------------------------------------------------
+
+# Their functions need a snapshot, which a background worker has only if it takes one.
+sql($node, q(
+	create table public.factor (value int);
+	insert into public.factor values (2);
+	create function public.by_sql(id bigint) returns bigint language sql immutable as 'select id * max(value) from public.factor';
+	create function public.by_plpgsql(id bigint) returns bigint language plpgsql immutable as
+		'begin return id * (select max(value) from public.factor); end';
+	create index ready_sql on scylla.task_ready (public.by_sql(id));
+	create index ready_plpgsql on scylla.task_ready (public.by_plpgsql(id));
+	create index outcome_sql on scylla.task_outcome (public.by_sql(id));));
+my $monitor_pid = q(select pid from pg_stat_activity where backend_type = 'scylla monitor' and datname = 'postgres');
+my $same_monitor = sql($node, $monitor_pid);
+sql($node, q(
+	select scylla.submit('indexed', '1', rn => 'indexed expires'), scylla.submit('indexed', '1', rn => 'indexed ends', max_attempts => 1);
+	select scylla.lease('indexed', 'w', 2, timeout => '50 ms');
+	select scylla.submit('indexed', '1', rn => 'indexed due', not_before => clock_timestamp() + interval '50 ms');));
+eventually($node, q(select string_agg(rn || ' ' || status, ', ' order by rn) from scylla.task where queue = 'indexed'),
+	'indexed due ready, indexed ends aborted, indexed expires ready', 'the monitor works on tables with indexes that call functions');
+my $by_index = 'set enable_seqscan = off; set enable_hashjoin = off; set enable_mergejoin = off;';
+for my $entry ([ 'ready', 'sql' ], [ 'ready', 'plpgsql' ], [ 'outcome', 'sql' ])
+{
+	my ($table, $language) = @$entry;
+	my $query = "from scylla.task_spec s where rn like 'indexed %' and exists
+		(select from scylla.task_$table r where public.by_$language(r.id) = 2 * s.id)";
+	like(sql($node, "$by_index explain select $query"), qr/${table}_$language/,
+		"an index with a function in $language answers a question about task_$table");
+	is( sql($node, "$by_index select string_agg(rn, ', ' order by rn) $query"),
+		$table eq 'ready' ? 'indexed due, indexed expires' : 'indexed ends', '... with what the monitor has written');
+}
+is(sql($node, $monitor_pid), $same_monitor, '... it is still the same monitor');
+unlike(slurp_file($node->logfile), qr/terminated by signal|exited with exit code/, '... and no process has crashed');
+sql($node, 'drop index scylla.ready_sql, scylla.ready_plpgsql, scylla.outcome_sql');
+
 # ---- an application that sits in a transaction ------------------------------------------------------------------------------
 
 sql($node, q(
@@ -181,6 +216,24 @@ wait_for_monitor($node, 'renamed', '... and the monitor is back all the same');
 prompt('drop database renamed', 'DROP DATABASE');
 prompt('drop database copy', 'DROP DATABASE of the other');
 sql($node, 'drop tablespace space');
+eventually($node, q(select string_agg(datname, ' ') from pg_stat_activity where backend_type = 'scylla monitor'), 'postgres', 'monitors of dropped databases have gone');
+
+# A database that becomes a template is left at once: its next copy may be made by somebody who cannot send a monitor away.
+sql($node, 'create role creator createdb; create database pattern');
+sql($node, q(create extension scylla; select scylla.submit('q', '1', rn => 'travels')), 'pattern');
+wait_for_monitor($node, 'pattern');
+my $marked = time;
+sql($node, 'alter database pattern is_template true');
+eventually($node, q(select count(*) from pg_stat_activity where datname = 'pattern'), '0', 'a database that becomes a template loses its monitor');
+cmp_ok(time - $marked, '<', 4, sprintf '... at once (%.0f ms)', (time - $marked) * 1000);
+prompt('set role creator; create database printed template pattern', 'CREATE DATABASE ... TEMPLATE of it by a role that does not own it');
+wait_for_monitor($node, 'printed', '... the copy has a monitor');
+is(state_of($node, 'travels', 'printed'), 'ready||0|0', '... and the tasks');
+is(sql($node, q(select count(*) from pg_stat_activity where datname = 'pattern')), '0', '... the template has none');
+sql($node, 'alter database pattern is_template false');
+wait_for_monitor($node, 'pattern', 'a database that is a template no longer has a monitor again');
+sql($node, "drop database $_") for qw(pattern printed);
+sql($node, 'drop role creator');
 eventually($node, q(select string_agg(datname, ' ') from pg_stat_activity where backend_type = 'scylla monitor'), 'postgres', 'monitors of dropped databases have gone');
 
 sql($node, 'create database fleeting');

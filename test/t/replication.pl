@@ -55,6 +55,8 @@ my @writes = (
 	q(fail('running', 'w2', '{"code": "x"}')), q(yield('running', 'w2')), q(cancel('ready')), q(create_queue('new')),
 	q(register_worker()), q(reset_expired()), q(purge()), q(maintain()));
 fails_with($standby, '25006', "select scylla.$_", "a standby refuses $_") for @writes;
+# A worker that waited there would wait for a task that it cannot lease.
+fails_with($standby, '25006', "call scylla.$_", "a standby refuses $_") for q(wait('q', '1 ms')), q(wait_any('{q}', '1 ms'));
 # The same holds in a read-only transaction, and nothing is left half-done.
 for my $write (@writes)
 {

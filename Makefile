@@ -10,9 +10,10 @@ MODULE_big = scylla
 OBJS = $(patsubst %.cpp,%.o,$(sort $(wildcard src/*.cpp src/*/*.cpp)))
 
 # One file per concept, in the order in which they depend on each other.
-SQL_PARTS = $(addprefix sql/,preamble.sql tables.sql functions/internal.sql task.sql \
-	functions/queue.sql functions/submit.sql functions/lease.sql functions/heartbeat.sql functions/finish.sql \
-	functions/release.sql functions/query.sql functions/wait.sql functions/maintain.sql stat.sql check.sql privileges.sql)
+SQL_PARTS = $(addprefix sql/,preamble.sql tables.sql schedule.sql functions/internal.sql functions/rights.sql task.sql \
+	functions/queue.sql functions/events.sql functions/submit.sql functions/lease.sql functions/heartbeat.sql functions/finish.sql \
+	functions/release.sql functions/query.sql functions/plan.sql functions/wait.sql functions/schedule.sql \
+	functions/maintain.sql plan.sql plan_task.sql functions/plan_pictures.sql stat.sql metrics.sql check.sql privileges.sql)
 DATA = $(wildcard sql/scylla--*--*.sql)
 DATA_built = sql/scylla--$(EXTVERSION).sql
 

@@ -32,8 +32,56 @@ as $$
     select s.rn, 'has priority ' || s.priority || ', outside 0..127'
     from scylla.task_spec s where s.priority not between 0 and 127
     union all
-    select s.rn, 'waits, but for nothing: no due time'
+    select s.rn, 'waits, but for nothing: all its gates are open, and it has no due time'
     from scylla.task_waiting w join scylla.task_spec s using (id) where w.due is null
+      and not exists (select from scylla.task_gate g left join scylla.task_outcome o on o.id = g.provider
+                      left join scylla.task_plan p on p.id = g.provider
+                      where g.task = w.id and case g.kind when 't' then o.id is null else p.opened is null end)
+    union all
+    select s.rn, 'did not wait for ' || coalesce('plan ' || p.name, 'task ' || t.rn, 'id ' || g.provider)
+    from scylla.task_gate g join scylla.task_spec s on s.id = g.task
+    left join scylla.task_outcome o on o.id = g.provider left join scylla.task_plan p on p.id = g.provider
+    left join scylla.task_spec t on t.id = g.provider
+    where case g.kind when 't' then o.id is null and t.id is not null else p.id is not null and p.opened is null end
+      and exists (select from scylla.task_ready r where r.id = s.id and r.queue = s.queue and r.priority = s.priority
+                  union all select from scylla.task_lease l where l.id = s.id
+                  union all select from scylla.task_waiting w where w.id = s.id and w.due is not null)
+    union all
+    select s.rn, 'depends on id ' || g.provider || ', which does not exist'
+    from scylla.task_gate g join scylla.task_spec s on s.id = g.task
+    left join scylla.task_outcome o on o.id = g.task
+    left join scylla.task_spec t on t.id = g.provider left join scylla.task_plan p on p.id = g.provider
+    where o.id is null and t.id is null and p.id is null
+    union all
+    select s.rn, 'has ' || coalesce(s.gates, 0) || ' gates, but ' || coalesce(g.n, 0) || ' in task_gate'
+    from scylla.task_spec s left join (select task, count(*) as n from scylla.task_gate group by task) g on g.task = s.id
+    where coalesce(s.gates, 0) <> coalesce(g.n, 0)
+    union all
+    select null, 'id ' || g.task || ' has a gate but is not in task_spec'
+    from scylla.task_gate g left join scylla.task_spec s on s.id = g.task where s.id is null
+    union all
+    select s.rn, 'belongs to plan ' || s.plan || ', but has no gate of it'
+    from scylla.task_spec s
+    where s.plan is not null and not exists (select from scylla.task_gate g where g.task = s.id and g.provider = s.plan)
+    union all
+    select s.rn, 'is live in plan ' || p.name || ', which is finished'
+    from scylla.task_spec s join scylla.task_plan p on p.id = s.plan left join scylla.task_outcome o on o.id = s.id
+    where p.finished is not null and o.id is null
+    union all
+    select null, 'plan ' || p.name || ' is open and has no live task, but is not finished'
+    from scylla.task_plan p
+    where p.opened is not null and p.finished is null
+      and not exists (select from scylla.task_gate g left join scylla.task_outcome o on o.id = g.task
+                      where g.provider = p.id and o.id is null)
+    union all
+    select s.rn, 'is live without its deduplication key "' || s.dedup_key || '" in task_dedup'
+    from scylla.task_spec s left join scylla.task_outcome o using (id)
+    left join scylla.task_dedup d on d.id = s.id and d.queue = s.queue and d.key = s.dedup_key
+    where s.dedup_key is not null and o.id is null and d.id is null
+    union all
+    select s.rn, 'has ended, or never had the deduplication key "' || d.key || '" that task_dedup keeps for id ' || d.id
+    from scylla.task_dedup d left join scylla.task_spec s using (id) left join scylla.task_outcome o using (id)
+    where s.id is null or o.id is not null or s.queue <> d.queue or s.dedup_key is distinct from d.key
     union all
     select s.rn, 'is leased with attempt ' || l.attempt || ', progress ' || l.progress || ', timeout ' || l.timeout
     from scylla.task_lease l join scylla.task_spec s using (id)
@@ -41,6 +89,10 @@ as $$
     union all
     select s.rn, 'is leased by a worker without a name' from scylla.task_lease l join scylla.task_spec s using (id)
     where l.owner = ''
+    union all
+    select s.rn, 'is leased without a permit, but its queue has a limit'
+    from scylla.task_lease l join scylla.task_spec s using (id) join scylla.queue q on q.id = l.queue
+    where q.max_running is not null and l.permit is null
     union all
     select s.rn, 'is leased for ever' from scylla.task_lease l join scylla.task_spec s using (id)
     where not isfinite(l.deadline)
@@ -79,8 +131,18 @@ as $$
           union all select id, failures from scylla.task_lease) x
     join scylla.task_spec s using (id) where x.failures >= s.max_attempts
     union all
+    select null, format('queue "%s" belongs to role "%s", which does not exist', q.name, q.owner)
+    from scylla.queue q where q.owner not in (select rolname from pg_roles)
+    union all
+    select null, format('queue "%s" is granted to role "%s", which does not exist', q.name, g.role)
+    from scylla.queue q,
+         lateral (select unnest(q.submitters) union select unnest(q.workers)
+                  union select unnest(q.viewers) union select unnest(q.admins)) g (role)
+    where g.role <> 'public' and g.role not in (select rolname from pg_roles)
+    union all
     select null, format('%s has given out %s, but the id %s is in use', 'task_id_seq', q.last_value, m.id)
-    from scylla.task_id_seq q, (select max(id) as id from scylla.task_spec) m where m.id > q.last_value
+    from scylla.task_id_seq q,
+         (select greatest((select max(id) from scylla.task_spec), (select max(id) from scylla.task_plan)) as id) m where m.id > q.last_value
     union all
     select null, format('%s has given out %s, but the id %s is in use', 'queue_id_seq', q.last_value, m.id)
     from scylla.queue_id_seq q, (select max(id) as id from scylla.queue) m where m.id > q.last_value;

@@ -1,42 +1,119 @@
 -- The public face of the tables: one row per task. Columns are only ever appended.
-
--- The branches have exactly the same types, so that the planner pulls them up and computes only what is asked for.
-create view scylla.task as
-    select s.rn, q.name as queue, s.spec, 'ready'::scylla.task_status as status, s.priority::integer as priority,
+--
+-- A reader sees the tasks of the queues that it may view. The parts are views of their own, because a function in somebody's WHERE
+-- must not get to see other rows, whatever its cost says: security_barrier keeps it above the filter, but the planner flattens a
+-- UNION ALL before it looks at that, so the whole cannot be the barrier. Comparisons that leak nothing (=, < of texts, numbers and
+-- times) go below, to the indexes. Those of enums are not among them, so the status stands outside as a constant: parts that
+-- cannot match are not read. That is why the many that are completed are a part of their own, beside the few that ended
+-- otherwise.
+--
+-- All parts have exactly the same types, so that the planner flattens them and computes only what is asked for.
+create view scylla._ready with (security_barrier) as
+    select s.rn, q.name as queue, s.spec, s.priority::integer as priority,
            0::real as progress, s.created, r.updated, null::text as owner, null::timestamptz as deadline,
            coalesce(r.errors, '[]'::jsonb) as errors, coalesce(r.history, '[]'::jsonb) as history,
-           null::jsonb as result, null::jsonb as metrics, '[]'::jsonb as args,
-           r.attempt, r.failures, s.max_attempts, s.not_before, null::text as plan
+           null::jsonb as result, null::jsonb as metrics,
+           case when s.gates is null then '[]'::jsonb
+                else (select coalesce(jsonb_agg(p.result order by g.ord), '[]')
+                      from scylla.task_gate g left join scylla.task_outcome p on p.id = g.provider
+                      where g.task = s.id and g.kind = 't') end as args,
+           r.attempt, r.failures, s.max_attempts, s.not_before,
+           case when s.plan is not null then (select p.name from scylla.task_plan p where p.id = s.plan) end as plan
     from scylla.task_ready r
     join scylla.task_spec s on s.id = r.id and s.queue = r.queue and s.priority = r.priority
-    join scylla.queue q on q.id = s.queue
-union all
-    select s.rn, q.name, s.spec, 'running'::scylla.task_status, s.priority::integer,
+    join scylla.queue q on q.id = s.queue and scylla._may_view(q.owner, q.viewers, q.admins);
+
+create view scylla._running with (security_barrier) as
+    select s.rn, q.name as queue, s.spec, s.priority::integer as priority,
            l.progress, s.created, l.updated, l.owner, l.deadline,
-           coalesce(l.errors, '[]'::jsonb), scylla._history(l.history, l.owner, l.attempt, l.leased),
-           null::jsonb, null::jsonb, '[]'::jsonb,
-           l.attempt, l.failures, s.max_attempts, s.not_before, null::text
+           coalesce(l.errors, '[]'::jsonb) as errors,
+           scylla._history(l.history, l.owner, l.attempt, l.leased) as history,
+           null::jsonb as result, null::jsonb as metrics,
+           case when s.gates is null then '[]'::jsonb
+                else (select coalesce(jsonb_agg(p.result order by g.ord), '[]')
+                      from scylla.task_gate g left join scylla.task_outcome p on p.id = g.provider
+                      where g.task = s.id and g.kind = 't') end as args,
+           l.attempt, l.failures, s.max_attempts, s.not_before,
+           case when s.plan is not null then (select p.name from scylla.task_plan p where p.id = s.plan) end as plan
     from scylla.task_lease l
     join scylla.task_spec s on s.id = l.id
-    join scylla.queue q on q.id = s.queue
-union all
-    select s.rn, q.name, s.spec, 'waiting'::scylla.task_status, s.priority::integer,
-           0::real, s.created, w.updated, null::text, null::timestamptz,
-           coalesce(w.errors, '[]'::jsonb), coalesce(w.history, '[]'::jsonb),
-           null::jsonb, null::jsonb, '[]'::jsonb,
-           w.attempt, w.failures, s.max_attempts, coalesce(w.due, s.not_before), null::text
+    join scylla.queue q on q.id = s.queue and scylla._may_view(q.owner, q.viewers, q.admins);
+
+create view scylla._waiting with (security_barrier) as
+    select s.rn, q.name as queue, s.spec, s.priority::integer as priority,
+           0::real as progress, s.created, w.updated, null::text as owner, null::timestamptz as deadline,
+           coalesce(w.errors, '[]'::jsonb) as errors, coalesce(w.history, '[]'::jsonb) as history,
+           null::jsonb as result, null::jsonb as metrics,
+           case when s.gates is null then '[]'::jsonb
+                else (select coalesce(jsonb_agg(p.result order by g.ord), '[]')
+                      from scylla.task_gate g left join scylla.task_outcome p on p.id = g.provider
+                      where g.task = s.id and g.kind = 't') end as args,
+           w.attempt, w.failures, s.max_attempts, coalesce(w.due, s.not_before) as not_before,
+           case when s.plan is not null then (select p.name from scylla.task_plan p where p.id = s.plan) end as plan
     from scylla.task_waiting w
     join scylla.task_spec s on s.id = w.id
-    join scylla.queue q on q.id = s.queue
-union all
-    select s.rn, q.name, s.spec, o.status, s.priority::integer,
-           o.progress, s.created, o.finished, o.owner, null::timestamptz,
-           coalesce(o.errors, '[]'::jsonb), scylla._history(o.history, o.owner, o.attempt, o.leased),
-           o.result, o.metrics, '[]'::jsonb,
-           o.attempt, o.failures, s.max_attempts, s.not_before, null::text
+    join scylla.queue q on q.id = s.queue and scylla._may_view(q.owner, q.viewers, q.admins);
+
+create view scylla._completed with (security_barrier) as
+    select s.rn, q.name as queue, s.spec, s.priority::integer as priority,
+           o.progress, s.created, o.finished as updated, o.owner, null::timestamptz as deadline,
+           coalesce(o.errors, '[]'::jsonb) as errors,
+           scylla._history(o.history, o.owner, o.attempt, o.leased) as history,
+           o.result, o.metrics,
+           case when s.gates is null then '[]'::jsonb
+                else (select coalesce(jsonb_agg(p.result order by g.ord), '[]')
+                      from scylla.task_gate g left join scylla.task_outcome p on p.id = g.provider
+                      where g.task = s.id and g.kind = 't') end as args,
+           o.attempt, o.failures, s.max_attempts, s.not_before,
+           case when s.plan is not null then (select p.name from scylla.task_plan p where p.id = s.plan) end as plan
     from scylla.task_outcome o
     join scylla.task_spec s on s.id = o.id
-    join scylla.queue q on q.id = s.queue;
+    join scylla.queue q on q.id = s.queue and scylla._may_view(q.owner, q.viewers, q.admins)
+    where o.status = 'completed';
+
+create view scylla._ended with (security_barrier) as
+    select s.rn, q.name as queue, s.spec, o.status, s.priority::integer as priority,
+           o.progress, s.created, o.finished as updated, o.owner, null::timestamptz as deadline,
+           coalesce(o.errors, '[]'::jsonb) as errors,
+           scylla._history(o.history, o.owner, o.attempt, o.leased) as history,
+           o.result, o.metrics,
+           case when s.gates is null then '[]'::jsonb
+                else (select coalesce(jsonb_agg(p.result order by g.ord), '[]')
+                      from scylla.task_gate g left join scylla.task_outcome p on p.id = g.provider
+                      where g.task = s.id and g.kind = 't') end as args,
+           o.attempt, o.failures, s.max_attempts, s.not_before,
+           case when s.plan is not null then (select p.name from scylla.task_plan p where p.id = s.plan) end as plan
+    from scylla.task_outcome o
+    join scylla.task_spec s on s.id = o.id
+    join scylla.queue q on q.id = s.queue and scylla._may_view(q.owner, q.viewers, q.admins)
+    where o.status <> 'completed';
+
+comment on view scylla._ready is 'A part of scylla.task.';
+comment on view scylla._running is 'A part of scylla.task.';
+comment on view scylla._waiting is 'A part of scylla.task.';
+comment on view scylla._completed is 'A part of scylla.task.';
+comment on view scylla._ended is 'A part of scylla.task.';
+
+create view scylla.task as
+    select rn, queue, spec, 'ready'::scylla.task_status as status, priority, progress, created, updated, owner, deadline,
+           errors, history, result, metrics, args, attempt, failures, max_attempts, not_before, plan
+    from scylla._ready
+union all
+    select rn, queue, spec, 'running'::scylla.task_status, priority, progress, created, updated, owner, deadline,
+           errors, history, result, metrics, args, attempt, failures, max_attempts, not_before, plan
+    from scylla._running
+union all
+    select rn, queue, spec, 'waiting'::scylla.task_status, priority, progress, created, updated, owner, deadline,
+           errors, history, result, metrics, args, attempt, failures, max_attempts, not_before, plan
+    from scylla._waiting
+union all
+    select rn, queue, spec, 'completed'::scylla.task_status, priority, progress, created, updated, owner, deadline,
+           errors, history, result, metrics, args, attempt, failures, max_attempts, not_before, plan
+    from scylla._completed
+union all
+    select rn, queue, spec, status, priority, progress, created, updated, owner, deadline,
+           errors, history, result, metrics, args, attempt, failures, max_attempts, not_before, plan
+    from scylla._ended;
 
 comment on view scylla.task is 'Every task, one row each, as its statement''s snapshot sees it.';
 comment on column scylla.task.rn is 'Resource name: identifies the task in the database.';
@@ -55,7 +132,8 @@ comment on column scylla.task.history is
 long one keeps its first and its latest entries and {"_typ": "HistoryElided", "count"} in between.';
 comment on column scylla.task.result is 'What complete() was given.';
 comment on column scylla.task.metrics is 'Figures about the run, given to complete().';
-comment on column scylla.task.args is 'Results of the tasks it depended on.';
+comment on column scylla.task.args is
+'Results of the tasks it depends on, in the order of depends_on; null for one that has none (yet).';
 comment on column scylla.task.attempt is 'How often it has been leased: the fencing token of the present lease.';
 comment on column scylla.task.failures is 'How often it failed or its lease expired.';
 comment on column scylla.task.max_attempts is 'That many failures abort it; null: no bound.';

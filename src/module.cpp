@@ -2,6 +2,7 @@
 #include "monitor/monitor.h"
 #include "settings.h"
 #include "shmem/pending.h"
+#include "shmem/stats.h"
 
 extern "C" {
 #ifdef PG_MODULE_MAGIC_EXT
@@ -16,6 +17,7 @@ PGDLLEXPORT void _PG_init(void);
 void _PG_init(void) {
     using namespace scylla;
     settings::define();
+    shmem::install_stat_callbacks();
     shmem::install_callbacks();
     if (process_shared_preload_libraries_in_progress) {
         shmem::install();

@@ -8,10 +8,19 @@ namespace scylla::settings {
 constinit bool monitor = true;
 constinit int monitor_interval = 1000;
 constinit int default_timeout = 10'000;
+constinit int event_retention = 86'400;
 constinit int retention = 7 * 86'400;
 constinit bool auto_create_queues = true;
 constinit int max_queues = 1024;
 constinit int max_monitors = 4;
+constinit int schedules = static_cast<int>(Schedules::pg_cron);
+
+namespace {
+constexpr config_enum_entry k_schedules[] = {{"pg_cron", static_cast<int>(Schedules::pg_cron), false},
+                                             {"manual", static_cast<int>(Schedules::manual), false},
+                                             {"off", static_cast<int>(Schedules::off), false},
+                                             {nullptr, 0, false}};
+} // namespace
 
 void define() {
     DefineCustomBoolVariable("scylla.monitor", "Runs a monitor in every database that has the extension.",
@@ -25,8 +34,13 @@ void define() {
     DefineCustomIntVariable("scylla.retention", "How long tasks stay after they have ended, unless their queue says.",
                             nullptr, &retention, 7 * 86'400, 0, INT_MAX, PGC_SIGHUP, GUC_UNIT_S, nullptr, nullptr,
                             nullptr);
+    DefineCustomIntVariable("scylla.event_retention", "How long events stay.", nullptr, &event_retention, 86'400, 0, INT_MAX,
+                            PGC_SIGHUP, GUC_UNIT_S, nullptr, nullptr, nullptr);
     DefineCustomBoolVariable("scylla.auto_create_queues", "Creates a queue when the first task is submitted to it.", nullptr,
                              &auto_create_queues, true, PGC_SUSET, 0, nullptr, nullptr, nullptr);
+    DefineCustomEnumVariable("scylla.schedules", "What runs the schedules of recurring tasks.",
+                             "pg_cron, whatever else calls scylla.run_schedules(), or nothing.", &schedules,
+                             static_cast<int>(Schedules::pg_cron), k_schedules, PGC_SUSET, 0, nullptr, nullptr, nullptr);
     // The sizes of shared memory are chosen while it is being made. Without preloading they mean nothing, but may stand in
     // the configuration file.
     const GucContext fixed = process_shared_preload_libraries_in_progress ? PGC_POSTMASTER : PGC_SIGHUP;

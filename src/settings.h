@@ -8,10 +8,14 @@ namespace scylla::settings {
 extern bool monitor;            // scylla.monitor
 extern int monitor_interval;    // scylla.monitor_interval, milliseconds
 extern int default_timeout;     // scylla.default_timeout, milliseconds
+extern int event_retention;     // scylla.event_retention, seconds
 extern int retention;           // scylla.retention, seconds
 extern bool auto_create_queues; // scylla.auto_create_queues
 extern int max_queues;          // scylla.max_queues; fixed at server start
 extern int max_monitors;        // scylla.max_monitors; fixed at server start
+
+enum class Schedules : int { pg_cron, manual, off };
+extern int schedules; // scylla.schedules; read in SQL
 
 void define();
 

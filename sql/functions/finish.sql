@@ -36,8 +36,17 @@ create function scylla.fail(rn text, worker text, error jsonb, retry_after inter
     returns scylla.task
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_fail';
 comment on function scylla.fail is
-'Reports an error that may pass: the task is tried again after retry_after (null: 1 s, doubled with each failure up to 1 h),
-or aborted when max_attempts failures are reached.
+'Reports an error that may pass: the task is tried again after retry_after (null: by the retry policy of the task
+or its queue, else 1 s, doubled with each failure up to 1 h), or aborted when max_attempts failures are reached.
   error  as for abort
 Errors: P0002 no such task; 55000 the lease is lost; 22023 bad argument.';
+
+create function scylla.backoff(count integer, initial interval = '100 ms', factor double precision = 1.5,
+                               max interval = '10 s')
+    returns interval
+    language c immutable parallel safe as 'MODULE_PATHNAME', 'scylla_backoff';
+comment on function scylla.backoff is
+'How long to wait before try number count, from 0: initial * factor ^ count, but not more than max. For workers that poll; the
+delays of fail() follow it too.
+Errors: 22023 bad argument.';
 

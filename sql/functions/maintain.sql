@@ -9,7 +9,8 @@ Leases that another transaction is just changing are left for the next time.';
 create function scylla.purge() returns bigint
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_purge';
 comment on function scylla.purge is
-'Removes the tasks that ended longer ago than their queue''s retention (else scylla.retention). Returns how many.';
+'Removes the tasks that ended longer ago than their queue''s retention (else scylla.retention), and events older than
+scylla.event_retention. Returns how many tasks.';
 
 create function scylla.maintain() returns void
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_maintain';

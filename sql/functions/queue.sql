@@ -1,7 +1,10 @@
 -- Queues.
 
-create function scylla.create_queue(queue text, default_timeout interval = null, retention interval = null,
-                                    aging double precision = 0)
+create function scylla.create_queue(
+    queue text, default_timeout interval = null, retention interval = null, aging double precision = 0,
+    max_attempts integer = null, retry jsonb = null, retention_completed interval = null,
+    retention_aborted interval = null, retention_cancelled interval = null, paused boolean = false,
+    max_running integer = null, events boolean = false, notify boolean = false)
     returns void
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_create_queue';
 comment on function scylla.create_queue is
@@ -10,9 +13,66 @@ comment on function scylla.create_queue is
   retention        how long its tasks stay after they have ended; null: scylla.retention
   aging            priority points that a ready task gains per second since its submission, so that nothing starves under a
                    stream of more important tasks; 0..1000. Its effective priority goes up to 255
+  max_attempts     of tasks that are submitted without; null: no bound
+  retry            delays between tries: {"initial": "1 s", "factor": 2, "max": "1 h", "jitter": 0}, all optional; null: these
+  retention_completed, retention_aborted, retention_cancelled
+                   how long tasks stay that ended so; null: as retention says
+  paused           whether it begins paused
+  max_running      how many of its tasks may run at once; null: any number
+  events           whether changes of its tasks'' status are recorded, for read_events()
+  notify           whether NOTIFY scylla tells when a task can be leased where there was none
 Errors: 42710 it exists; 22023 bad argument.';
+
+create function scylla.alter_queue(queue text, settings jsonb) returns void
+    language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_alter_queue';
+comment on function scylla.alter_queue is
+'Changes settings of a queue, by the names of create_queue''s arguments; null is the default. What is not named stays.
+Needs admin. Errors: 42704 no such queue; 42501 no privilege; 22023 no such setting, or bad value. Locks: waits for a transaction that is just changing them;
+to set the first limit of a queue, for all transactions that have leased or finished tasks, and others wait for it.';
+
+create function scylla.pause_queue(queue text) returns void
+    language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_pause_queue';
+comment on function scylla.pause_queue is
+'From now on no task of the queue can be leased. Tasks that run go on, and others may be submitted.
+Needs admin. Errors: 42704 no such queue; 42501 no privilege. Locks: waits for a transaction that is just changing its settings.';
+
+create function scylla.resume_queue(queue text) returns void
+    language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_resume_queue';
+comment on function scylla.resume_queue is
+'Ends the pause of a queue, and wakes the workers that wait. Errors and locks as for pause_queue.';
+
+create function scylla.drop_queue(queue text, force boolean = false) returns void
+    language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_drop_queue';
+comment on function scylla.drop_queue is
+'Removes a queue; with force also its tasks, whatever their state. Reads all tasks.
+Needs admin. Errors: 42704 no such queue; 42501 no privilege; 2BP01 it has tasks. Locks: waits for all transactions that have changed tasks, and others wait for it.';
 
 create function scylla.register_worker() returns text
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_register_worker';
 comment on function scylla.register_worker is 'A worker name that nobody else has: worker-1, worker-2, … Not undone by a rollback.';
+
+-- The settings of queues, for those who may see the tasks. Columns are only ever appended.
+create view scylla.queue_settings with (security_barrier) as
+    select name as queue, created, default_timeout, retention, aging, max_attempts, retry, retention_completed,
+           retention_aborted, retention_cancelled, paused, max_running, events, notify
+    from scylla.queue
+    where scylla._may_view(owner, viewers, admins);
+comment on view scylla.queue_settings is 'Every queue whose tasks the current user may see, and its settings, by the names of create_queue''s arguments.';
+comment on column scylla.queue_settings.queue is 'The name of the queue.';
+comment on column scylla.queue_settings.created is 'When it was created.';
+comment on column scylla.queue_settings.default_timeout is
+    'How long a lease lasts when the worker does not say; null: the setting scylla.default_timeout.';
+comment on column scylla.queue_settings.retention is
+    'How long a task stays after it has ended; null: the setting scylla.retention.';
+comment on column scylla.queue_settings.aging is
+    'Priority points that a ready task gains per second since its submission, up to an effective priority of 255; 0: none.';
+comment on column scylla.queue_settings.max_attempts is 'For tasks that are submitted without; null: no bound.';
+comment on column scylla.queue_settings.retry is 'Delays between tries; null: 1 s, doubled up to 1 h.';
+comment on column scylla.queue_settings.retention_completed is 'How long a completed task stays; null: see retention.';
+comment on column scylla.queue_settings.retention_aborted is 'How long an aborted task stays; null: see retention.';
+comment on column scylla.queue_settings.retention_cancelled is 'How long a cancelled task stays; null: see retention.';
+comment on column scylla.queue_settings.paused is 'Whether no task can be leased.';
+comment on column scylla.queue_settings.max_running is 'How many tasks may run at once; null: any number.';
+comment on column scylla.queue_settings.events is 'Whether changes of its tasks'' status are recorded, for read_events().';
+comment on column scylla.queue_settings.notify is 'Whether NOTIFY scylla tells when a task can be leased where there was none.';
 

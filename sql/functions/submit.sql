@@ -13,10 +13,17 @@ comment on function scylla.submit is
   priority      0..127; 127 is leased first
   rn            1..200 characters, unique in the database; null: a UUIDv7
   not_before    the task waits until then
-  max_attempts  that many failures and expired leases abort it; null: no bound
-  on_duplicate  what to do if rn is taken: ''error'', or ''ignore'': return the existing task unchanged
-depends_on, on_dependency_failure, plan, retry, dedup_key and key are reserved: 0A000 when given.
-Errors: 22023 bad argument; 23505 rn is taken; 42704 unknown queue, if queues are not created on first use.
+  max_attempts  that many failures and expired leases abort it; null: the queue''s, else no bound
+  depends_on    tasks that have to be completed first; their results become its args, in this order
+  on_dependency_failure  what an aborted or cancelled one of these does: ''cascade'' aborts this task, too, ''skip'' cancels it,
+                ''ignore'' counts as completed
+  plan          the plan that it belongs to
+  retry         delays between tries, as for create_queue; null: the queue''s at the time of the failure
+  dedup_key     unique among the live tasks of the queue
+  on_duplicate  what to do if rn or dedup_key is taken: ''error'', or ''ignore'': return the existing task unchanged
+key is reserved: 0A000 when given.
+Errors: 22023 bad argument; 23505 rn is taken (on ''ignore'': by a task that the caller may not see); 42704 unknown queue, if
+queues are not created on first use; 42501 no right to submit to the queue.
 Locks: waits for a transaction that is just submitting the same rn or the same new queue.';
 
 create function scylla.submit_many(tasks jsonb, on_duplicate text = 'ignore', out rn text, out inserted boolean)

@@ -64,4 +64,13 @@ inline bool owns_database(Oid database, Oid role) {
 #endif
 }
 
+// 16 tells membership from the right to become the role (commit 3d14e171e9e).
+inline void require_can_become(Oid user, Oid role) {
+#if PG_VERSION_NUM >= 160000
+    check_can_set_role(user, role);
+#else
+    check_is_member_of_role(user, role);
+#endif
+}
+
 } // namespace scylla::compat

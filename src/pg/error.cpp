@@ -26,6 +26,45 @@ void no_such_task(const text *rn) {
                     identify("task", "exists")));
 }
 
+void no_such_provider(const text *provider, const text *rn, int64 element) {
+    const char *in = element > 0 ? psprintf(" in element " INT64_FORMAT, element) : "";
+    if (provider != nullptr)
+        ereport(ERROR, (errcode(ERRCODE_NO_DATA_FOUND), errmsg("task \"%s\" in \"depends_on\"%s does not exist", str(provider), in),
+                        identify("task", "provider")));
+    ereport(ERROR, (errcode(ERRCODE_NO_DATA_FOUND), errmsg("a task that task \"%s\" depends on was just purged", str(rn)),
+                    identify("task", "provider")));
+}
+
+void dependency_cycle(const char *path) {
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("tasks depend on each other in a cycle"),
+                    errdetail("%s", path), identify("task", "cycle")));
+}
+
+void no_such_plan(const text *plan) {
+    ereport(ERROR, (errcode(ERRCODE_NO_DATA_FOUND), errmsg("plan \"%s\" does not exist", str(plan)), identify("plan", "exists")));
+}
+
+void duplicate_plan(const text *plan) {
+    ereport(ERROR, (errcode(ERRCODE_DUPLICATE_OBJECT), errmsg("plan \"%s\" already exists", str(plan)),
+                    identify("plan", "unique")));
+}
+
+void plan_ended(const text *plan, const char *status) {
+    ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE), errmsg("plan \"%s\" has already ended", str(plan)),
+                    errdetail("It is %s.", status), identify("plan", "live")));
+}
+
+void plan_open(const text *plan) {
+    ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE), errmsg("plan \"%s\" is already open", str(plan)),
+                    identify("plan", "building")));
+}
+
+void duplicate_key(const text *key, const text *queue) {
+    ereport(ERROR, (errcode(ERRCODE_UNIQUE_VIOLATION),
+                    errmsg("a live task of queue \"%s\" already has the deduplication key \"%s\"", str(queue), str(key)),
+                    identify("task", "dedup")));
+}
+
 void no_such_queue(const text *queue) {
     ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT), errmsg("queue \"%s\" does not exist", str(queue)),
                     identify("queue", "exists")));
@@ -39,6 +78,26 @@ void duplicate_task(const text *rn) {
 void duplicate_queue(const text *queue) {
     ereport(ERROR, (errcode(ERRCODE_DUPLICATE_OBJECT), errmsg("queue \"%s\" already exists", str(queue)),
                     identify("queue", "unique")));
+}
+
+void queue_paused(const text *queue) {
+    ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE), errmsg("queue \"%s\" is paused", str(queue)),
+                    identify("queue", "paused")));
+}
+
+void queue_needed(const text *queue, const text *rn) {
+    ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE), errmsg("queue \"%s\" is still needed", str(queue)),
+                    errdetail("A live task of another queue depends on task \"%s\".", str(rn)), identify("queue", "needed")));
+}
+
+void limit_reached(const text *queue, const char *setting) {
+    ereport(ERROR, (errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED), errmsg("queue \"%s\" has reached its %s", str(queue), setting),
+                    identify("queue", setting)));
+}
+
+void queue_not_empty(const text *queue) {
+    ereport(ERROR, (errcode(ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST), errmsg("queue \"%s\" has tasks", str(queue)),
+                    errhint("Use force => true to drop them too."), identify("queue", "empty")));
 }
 
 void not_held(const text *rn, const text *worker, const char *status, const text *owner, int attempt) {
@@ -81,6 +140,22 @@ void inside_transaction(const char *call) {
 
 void client_gone() {
     ereport(ERROR, (errcode(ERRCODE_CONNECTION_FAILURE), errmsg("connection to client lost"), identify("task", "client")));
+}
+
+void no_privilege(const text *queue, const char *role, const char *privilege) {
+    ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE), errmsg("permission denied for queue \"%s\"", str(queue)),
+                    errdetail("Role \"%s\" does not have the privilege \"%s\".", role, privilege),
+                    identify("queue", "privilege")));
+}
+
+void not_owner(const text *queue) {
+    ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE), errmsg("must be owner of queue \"%s\"", str(queue)),
+                    identify("queue", "owner")));
+}
+
+void no_such_role(const text *role) {
+    ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT), errmsg("role \"%s\" does not exist", str(role)),
+                    identify("queue", "role")));
 }
 
 } // namespace scylla::error

@@ -8,12 +8,35 @@ namespace scylla::error {
 
 // P0002, constraint "exists".
 [[noreturn]] void no_such_task(const text *rn);
+// P0002, constraint "provider": a task in depends_on does not exist, or has just been purged (null: its name is gone, too).
+[[noreturn]] void no_such_provider(const text *provider, const text *rn, int64 element = 0);
+// 22023, constraint "cycle". path: the names, each depending on the next.
+[[noreturn]] void dependency_cycle(const char *path);
+// P0002, constraint "exists".
+[[noreturn]] void no_such_plan(const text *plan);
+// 42710, constraint "unique".
+[[noreturn]] void duplicate_plan(const text *plan);
+// 55000, constraint "live": the plan has ended.
+[[noreturn]] void plan_ended(const text *plan, const char *status);
+// 55000, constraint "building": the plan has been opened already.
+[[noreturn]] void plan_open(const text *plan);
+// 23505, constraint "dedup": a live task of the queue has this deduplication key.
+[[noreturn]] void duplicate_key(const text *key, const text *queue);
 // 42704, constraint "exists".
 [[noreturn]] void no_such_queue(const text *queue);
 // 23505, constraint "unique".
 [[noreturn]] void duplicate_task(const text *rn);
 // 42710, constraint "unique".
 [[noreturn]] void duplicate_queue(const text *queue);
+
+// 55000, constraint "paused", table queue: lease_task() on a queue that gives no tasks.
+[[noreturn]] void queue_paused(const text *queue);
+// 53400, constraint as the setting, table queue.
+[[noreturn]] void limit_reached(const text *queue, const char *setting);
+// 2BP01, constraint "empty", table queue: drop_queue() without force.
+[[noreturn]] void queue_not_empty(const text *queue);
+// 55000, constraint "needed": a task in another queue depends on this one.
+[[noreturn]] void queue_needed(const text *queue, const text *rn);
 
 // 55000, constraint "held": the worker does not hold the task (any more).
 [[noreturn]] void not_held(const text *rn, const text *worker, const char *status, const text *owner, int attempt);
@@ -33,5 +56,12 @@ namespace scylla::error {
 [[noreturn]] void inside_transaction(const char *call);
 // 08006: nobody is there to tell it to.
 [[noreturn]] void client_gone();
+
+// 42501, constraint "privilege": the role may not do that with the queue.
+[[noreturn]] void no_privilege(const text *queue, const char *role, const char *privilege);
+// 42501, constraint "owner".
+[[noreturn]] void not_owner(const text *queue);
+// 42704, constraint "role".
+[[noreturn]] void no_such_role(const text *role);
 
 } // namespace scylla::error

@@ -8,25 +8,19 @@ namespace {
 
 constexpr int k_ways = 16; // places a queue can have; the one that was not used for longest gives way
 
-struct Recent {
-    int64 low;
-    int64 high;
-    int16 priority;
-};
-
 struct Head {
     HeadKey key;   // database 0: the place is free
     uint64 epoch;  // tells one use of the place from the next
-    uint64 version; // counts tellings out of the order of ids
+    uint64 generation;
+    bool told_in_generation; // something out of the order of ids
     TimestampTz used;
     TimestampTz stepped;
     Step step;
     std::array<uint64, 2> nonempty;
     std::array<int64, k_priorities> frontier;
-    std::array<int64, k_priorities> told; // the highest id
-    int returned_count;
-    std::array<Returned, k_returned> returned;
-    std::array<Recent, k_recent> recent; // by version
+    std::array<int64, k_priorities> told;                 // the highest id
+    std::array<std::array<int64, k_priorities>, 2> fresh; // by generation, as in Stretch, for the range of the frontier
+    model::Stretches<k_returned> returned;
 };
 
 constexpr Step k_first_step{static_cast<int16>(k_priorities - 1), 0};
@@ -70,6 +64,8 @@ void begin_anew(Head *head, const HeadKey &key) noexcept {
     head->epoch = pg_atomic_add_fetch_u64(&heads->epochs, 1);
     head->step = k_first_step;
     head->nonempty = {PG_UINT64_MAX, PG_UINT64_MAX};
+    for (auto &fresh : head->fresh)
+        fresh.fill(model::k_no_id);
 }
 
 Head *find_or_make(const HeadKey &key) noexcept {
@@ -86,88 +82,132 @@ Head *find_or_make(const HeadKey &key) noexcept {
 
 uint64 bit(std::size_t priority) noexcept { return uint64{1} << (priority % 64); }
 
-extern "C" int compare_returned(const void *a, const void *b) {
-    const auto *left = static_cast<const Returned *>(a);
-    const auto *right = static_cast<const Returned *>(b);
-    if (left->priority != right->priority)
-        return left->priority > right->priority ? -1 : 1;
-    return left->id < right->id ? -1 : left->id > right->id;
-}
+std::size_t present(const Head &head) noexcept { return head.generation % 2; }
 
 void fill(const Head &head, HeadView *view) noexcept {
     view->valid = true;
     view->epoch = head.epoch;
-    view->version = head.version;
+    view->generation = head.generation;
     view->nonempty = head.nonempty;
     view->frontier = head.frontier;
     view->told = head.told;
-    view->returned_count = head.returned_count;
-    for (int i = 0; i < head.returned_count; i++)
-        view->returned[static_cast<std::size_t>(i)] = head.returned[static_cast<std::size_t>(i)];
+    for (std::size_t p = 0; p < k_priorities; p++)
+        view->fresh[p] = Min(head.fresh[0][p], head.fresh[1][p]);
+    view->returned.count = head.returned.count;
+    std::copy_n(head.returned.at.begin(), head.returned.count, view->returned.at.begin());
 }
 
-// What is at or above the frontier need not be among the returned.
-void pull_down(Head *head, int16 priority, int64 id) noexcept {
-    head->frontier[static_cast<std::size_t>(priority)] = id;
-    int kept = 0;
-    for (int i = 0; i < head->returned_count; i++) {
-        const Returned &entry = head->returned[static_cast<std::size_t>(i)];
-        if (entry.priority != priority || entry.id < id)
-            head->returned[static_cast<std::size_t>(kept++)] = entry;
-    }
-    head->returned_count = kept;
+// The range of the frontier as a stretch.
+model::Stretch frontier_range(const Head &head, std::size_t p) noexcept {
+    return {head.frontier[p], model::k_no_id, {head.fresh[0][p], head.fresh[1][p]}, static_cast<int16>(p)};
 }
 
-void add_returned(Head *head, int16 priority, int64 id) noexcept {
-    for (int i = 0; i < head->returned_count; i++) {
-        Returned &entry = head->returned[static_cast<std::size_t>(i)];
-        if (entry.id == id && entry.priority == priority) {
-            entry.version = head->version;
-            return;
+// Makes the frontier include the last stretch before it.
+void pull_down(Head *head, std::size_t i) noexcept {
+    const model::Stretch &stretch = head->returned.at[i];
+    const auto p = static_cast<std::size_t>(stretch.priority);
+    head->frontier[p] = stretch.low;
+    for (std::size_t g = 0; g < head->fresh.size(); g++)
+        head->fresh[g][p] = Min(head->fresh[g][p], stretch.fresh[g]);
+    remove(head->returned, i);
+}
+
+// Two neighbours become one, or one becomes part of the frontier's range.
+void make_room(Head *head) noexcept {
+    const auto &returned = head->returned;
+    std::size_t last = returned.count; // the stretch that is nearest to its frontier
+    int64 to_frontier = model::k_no_id;
+    for (std::size_t i = 0; i < returned.count; i++) {
+        if (gap_after(returned, i) != model::k_no_id)
+            continue;
+        const int64 gap = head->frontier[static_cast<std::size_t>(returned.at[i].priority)] - returned.at[i].high;
+        if (gap < to_frontier) {
+            to_frontier = gap;
+            last = i;
         }
     }
-    if (head->returned_count < k_returned)
-        head->returned[static_cast<std::size_t>(head->returned_count++)] = {id, priority, head->version};
+    const std::size_t i = narrowest(returned);
+    if (i != returned.count && gap_after(returned, i) <= to_frontier)
+        join_next(head->returned, i);
     else
-        pull_down(head, priority, id);
+        pull_down(head, last);
 }
 
-// What was told of a priority after `version`: whether anything, and the lowest id that the frontier has not passed yet (those
-// below it are among the returned). With the lock held.
-struct Since {
-    bool any;
-    int64 lowest;
-};
+// The lowest id of a range that was told since a look; lower than that if the look was not at the beginning of its generation.
+int64 fresh_since(const Head &head, uint64 look, const model::Stretch &range) noexcept {
+    const int64 now = range.fresh[present(head)];
+    return look == head.generation ? now : Min(now, range.fresh[1 - present(head)]);
+}
 
-Since told_since(const Head &head, uint64 version, std::size_t priority) noexcept {
-    Since since{false, PG_INT64_MAX};
-    for (uint64 v = version + 1; v <= head.version; v++) {
-        const Recent &recent = head.recent[v % k_recent];
-        if (static_cast<std::size_t>(recent.priority) != priority)
+// What of a range has an id from `low` to `high`.
+model::Stretch part(const model::Stretch &range, int64 low, int64 high) noexcept {
+    model::Stretch result{low, high, {}, range.priority};
+    // Only the lowest fresh id of the whole is known: there may be another anywhere above it.
+    for (std::size_t g = 0; g < result.fresh.size(); g++)
+        result.fresh[g] = range.fresh[g] <= high ? Max(range.fresh[g], low) : model::k_no_id;
+    return result;
+}
+
+// Takes away from `range` what the scan has passed, but keeps the pieces it left behind as stretches. Returns where the rest
+// begins.
+int64 take_away(Head *head, const model::Stretch &range, const Passed &passed, int64 reached, const HeadFindings &findings) noexcept {
+    int64 rest = Max(range.low, reached);
+    for (const Piece &piece : std::span(findings.piece).first(findings.pieces)) {
+        const int64 low = Max(piece.ids.low, range.low);
+        const int64 high = Min(piece.ids.high, rest - 1);
+        if (piece.range != passed.range || piece.ids.priority != passed.priority || low > high)
             continue;
-        since.any = true;
-        if (recent.high >= head.frontier[priority])
-            since.lowest = Min(since.lowest, Max(recent.low, head.frontier[priority]));
+        if (head->returned.count == k_returned) {
+            rest = low; // there is no room: the walk begins there again
+            break;
+        }
+        add(head->returned, part(range, low, high));
     }
-    return since;
+    return rest;
 }
 
-bool has_returned(const Head &head, std::size_t priority) noexcept {
-    for (int i = 0; i < head.returned_count; i++)
-        if (static_cast<std::size_t>(head.returned[static_cast<std::size_t>(i)].priority) == priority)
-            return true;
-    return false;
-}
-
-void conclude(Head *head, const HeadView &view, const HeadFindings &findings, std::size_t p) noexcept {
-    const Since since = told_since(*head, view.version, p);
-    // Tellings in the order of ids are not remembered one by one: all of them are above what was told at the beginning.
+void conclude_frontier(Head *head, const HeadView &view, const HeadFindings &findings, const Passed &passed) noexcept {
+    const auto p = static_cast<std::size_t>(passed.priority);
+    if (head->frontier[p] < view.frontier[p])
+        return; // it has been pulled down since
+    const model::Stretch range = frontier_range(*head, p);
+    const bool to_the_end = passed.reached == PG_INT64_MAX;
     const bool news = head->told[p] > view.told[p];
-    const int64 cap = news ? view.told[p] + 1 : PG_INT64_MAX;
-    const int64 reached = findings.first_left[p] != 0 ? findings.first_left[p] : head->told[p] + 1;
-    head->frontier[p] = Max(head->frontier[p], Min(Min(reached, cap), since.lowest));
-    if (findings.exhausted[p] && findings.first_left[p] == 0 && !since.any && !news && !has_returned(*head, p))
+    const int64 fresh = fresh_since(*head, view.generation, range);
+    const int64 end = to_the_end ? head->told[p] + 1 : passed.reached;
+    const int64 limit = Min(told_limit(view.told[p], head->told[p]), fresh);
+    head->frontier[p] = take_away(head, range, passed, Min(end, limit), findings);
+    const bool left_any = std::any_of(findings.piece.begin(), findings.piece.begin() + findings.pieces,
+                                      [&](const Piece &piece) { return piece.ids.priority == passed.priority; });
+    if (to_the_end && !left_any && !news && fresh == model::k_no_id && !has_priority(head->returned, passed.priority))
         head->nonempty[p / 64] &= ~bit(p);
+}
+
+void conclude_stretch(Head *head, const HeadView &view, const HeadFindings &findings, const Passed &passed) noexcept {
+    const model::Stretch &seen = view.returned.at[passed.range];
+    const auto p = static_cast<std::size_t>(passed.priority);
+    const int64 limit = Min(passed.reached, told_limit(view.told[p], head->told[p]));
+    // What has become of it: there may be several by now.
+    for (std::size_t i = head->returned.count; i-- > 0;) {
+        const model::Stretch range = head->returned.at[i];
+        if (range.priority != seen.priority || range.low < seen.low || range.low > seen.high)
+            continue;
+        const int64 reached = Min(limit, fresh_since(*head, view.generation, range));
+        if (reached <= range.low)
+            continue;
+        remove(head->returned, i);
+        const int64 rest = take_away(head, range, passed, reached, findings);
+        if (rest <= range.high)
+            add(head->returned, part(range, rest, range.high));
+    }
+}
+
+void begin_generation(Head *head) noexcept {
+    head->generation++;
+    head->told_in_generation = false;
+    head->fresh[present(*head)].fill(model::k_no_id);
+    for (model::Stretch &stretch : std::span(head->returned.at).first(head->returned.count))
+        stretch.fresh[present(*head)] = model::k_no_id;
 }
 
 bool step_is_due(const Head &head, TimestampTz now, int64 interval) noexcept {
@@ -192,7 +232,7 @@ void make_heads(Heads *made, LWLockPadded *locks, bool found) {
 
 void look(const HeadKey &key, HeadView *view) {
     view->valid = false;
-    view->returned_count = 0;
+    view->returned.count = 0;
     if (heads == nullptr)
         return;
     LWLock *lock = lock_of(key);
@@ -206,8 +246,6 @@ void look(const HeadKey &key, HeadView *view) {
     head->used = GetCurrentStatementStartTimestamp(); // several may write it at once: all of them write about the same
     fill(*head, view);
     LWLockRelease(lock);
-    if (view->returned_count > 1)
-        qsort(view->returned.data(), static_cast<std::size_t>(view->returned_count), sizeof(Returned), compare_returned);
 }
 
 void report(const HeadKey &key, const HeadView &view, const HeadFindings &findings) noexcept {
@@ -217,24 +255,40 @@ void report(const HeadKey &key, const HeadView &view, const HeadFindings &findin
     LWLock *lock = lock_of(key);
     LWLockAcquire(lock, LW_EXCLUSIVE);
     Head *head = find(key);
-    if (head != nullptr && head->epoch == view.epoch) {
-        for (int i = 0; i < view.returned_count; i++) {
-            const Returned &seen = view.returned[static_cast<std::size_t>(i)];
-            if (!findings.gone[static_cast<std::size_t>(i)])
+    if (head != nullptr && head->epoch == view.epoch && head->generation - view.generation <= 1) {
+        // The frontier's last: the priority can be empty only when its stretches are gone.
+        for (const Passed &passed : std::span(findings.passed).first(findings.count))
+            if (passed.range != k_frontier)
+                conclude_stretch(head, view, findings, passed);
+        for (const Passed &passed : std::span(findings.passed).first(findings.count))
+            if (passed.range == k_frontier)
+                conclude_frontier(head, view, findings, passed);
+        if (head->generation == view.generation && head->told_in_generation)
+            begin_generation(head);
+    }
+    LWLockRelease(lock);
+}
+
+void pass(const HeadKey &key, int16 priority, const Progress &progress) noexcept {
+    if (heads == nullptr || progress.below == 0)
+        return;
+    LWLock *lock = lock_of(key);
+    LWLockAcquire(lock, LW_EXCLUSIVE);
+    Head *head = find(key);
+    if (head != nullptr && head->epoch == progress.epoch && head->generation - progress.generation <= 1) {
+        const auto p = static_cast<std::size_t>(priority);
+        const int64 limit = Min(progress.below, told_limit(progress.told, head->told[p]));
+        // Whatever has become of the ranges since the look: below the limit there is nothing but what was told since.
+        for (std::size_t i = head->returned.count; i-- > 0;) {
+            const model::Stretch range = head->returned.at[i];
+            const int64 rest = Min(limit, fresh_since(*head, progress.generation, range));
+            if (range.priority != priority || rest <= range.low)
                 continue;
-            for (int j = 0; j < head->returned_count; j++) {
-                Returned &entry = head->returned[static_cast<std::size_t>(j)];
-                // Not if it has been told again meanwhile.
-                if (entry.id == seen.id && entry.priority == seen.priority && entry.version <= view.version) {
-                    entry = head->returned[static_cast<std::size_t>(--head->returned_count)];
-                    break;
-                }
-            }
+            remove(head->returned, i);
+            if (rest <= range.high)
+                add(head->returned, part(range, rest, range.high));
         }
-        if (head->version - view.version <= k_recent)
-            for (std::size_t p = 0; p < k_priorities; p++)
-                if ((findings.exhausted[p] || findings.first_left[p] != 0) && !findings.own[p])
-                    conclude(head, view, findings, p);
+        head->frontier[p] = Max(head->frontier[p], Min(limit, fresh_since(*head, progress.generation, frontier_range(*head, p))));
     }
     LWLockRelease(lock);
 }
@@ -248,35 +302,22 @@ void tell(const HeadKey &key, int16 priority, int64 low, int64 high) noexcept {
     if (Head *head = find(key)) {
         const auto p = static_cast<std::size_t>(priority);
         const int64 frontier = head->frontier[p];
-        const bool in_order = low > head->told[p] && low >= frontier;
+        const bool in_order = head->told[p] != 0 && low > head->told[p] && low >= frontier;
         if (!in_order)
-            head->version++;
+            head->told_in_generation = true;
+        if (!in_order && high >= frontier)
+            head->fresh[present(*head)][p] = Min(head->fresh[present(*head)][p], Max(low, frontier));
         if (low < frontier) {
-            if (low == high)
-                add_returned(head, priority, low);
-            else
-                pull_down(head, priority, low);
+            model::Stretch added{low, Min(high, frontier - 1), {model::k_no_id, model::k_no_id}, priority};
+            added.fresh[present(*head)] = low;
+            add(head->returned, added);
+            if (head->returned.count > k_returned)
+                make_room(head);
         }
-        // Where the frontier has been pulled down, whatever it had passed may have been dropped from the returned ids.
-        const bool pulled = head->frontier[p] < frontier;
-        if (!in_order)
-            head->recent[head->version % k_recent] = {low, pulled ? Max(high, frontier - 1) : high, priority};
         head->told[p] = Max(head->told[p], high);
         head->nonempty[p / 64] |= bit(p);
     }
     LWLockRelease(lock);
-}
-
-void forget(Oid database) noexcept {
-    if (heads == nullptr)
-        return;
-    for (int r = 0; r < heads->rows; r++) {
-        LWLockAcquire(&heads->locks[r].lock, LW_EXCLUSIVE);
-        for (int i = 0; i < k_ways; i++)
-            if (const HeadKey key = heads->row(r)[i].key; key.database == database)
-                begin_anew(&heads->row(r)[i], key);
-        LWLockRelease(&heads->locks[r].lock);
-    }
 }
 
 std::optional<Step> claim_step(const HeadKey &key, TimestampTz now, int64 interval) {

@@ -4,25 +4,30 @@
 // long transaction holds vacuum back; then a lease that starts at the front of the index walks over all of them, and the
 // queue collapses. A head lets it start where the living begin.
 //
-// A head of a priority is a frontier and a set of returned ids:
+// A head of a priority is a frontier and a set of stretches below it, of ids that came back (retries, yields, expired leases,
+// opened gates: they are old) or that a long transaction has taken:
 //
-//   (I)  a ready row that is committed and told, or that a new snapshot sees, has an id at or above the frontier, or its id
-//        is among the returned ones.
+//   (I)  a ready row that is committed and told has an id at or above the frontier, or in one of the stretches.
 //
 // "Told" means that the commit callback of the transaction that inserted it has run. What moves the parts:
 //
-//   * The callback tells every row that the transaction made ready: an id below the frontier joins the returned ids (or, when
-//     there are too many of them, pulls the frontier down), and the priority is marked as not empty.
-//   * A scan of ready rows begins at the frontier. Afterwards it may raise the frontier to the first row that it could not
-//     pass. It passes only what no later snapshot can see: rows that its own snapshot did not see, and rows whose deleter has
-//     committed. It does not pass rows that somebody is just deleting, nor rows that its own transaction has deleted: if that
-//     transaction rolls back they are there again.
-//   * A row that commits between the snapshot and the raising would be lost; so the scan reads the version of the head
-//     *before* it takes its snapshot, and what was told since then bounds the raise: new ids above all that was told before
-//     (HeadView::told), and out of order whatever it was (Recent). If too much was told out of order to remember, the frontier
-//     stays where it is. A row that is not told yet will be: then it is compared with the frontier.
-//   * A returned id is dropped when a snapshot that is younger than its telling does not find the row (and the own
-//     transaction has taken none).
+//   * The callback tells every row that the transaction made ready: ids below the frontier join the stretches, and the
+//     priority is marked as not empty. Where there are too many stretches, two neighbours become one: those with the narrowest
+//     gap between them, as the dead entries in that gap are walked over once more. The frontier counts as the last neighbour.
+//   * A scan goes through the stretches and the frontier's range. Afterwards it may take away what it has passed: the
+//     beginning of a range, up to the first row that it could not pass. It passes only what no later snapshot can see: rows that
+//     its own snapshot did not see, and rows whose deleter has committed. It does not pass rows that somebody is just deleting,
+//     nor rows that its own transaction has deleted: if that transaction rolls back they are there again. Where such a row has
+//     a long way over dead entries behind it, it becomes a stretch of its own, so that others need not walk there again.
+//     When the transaction commits, they are gone, and it takes away all that its scans have passed or taken.
+//   * A row that commits between the snapshot and the taking away would be lost; so the scan looks at the head *before* it
+//     takes its snapshot, and nothing is taken away from the lowest id on that was told since. Ids that are told in their order
+//     are above all that was told before (HeadView::told). Of the others each range keeps the lowest (Stretch::fresh,
+//     Head::fresh), by generation: one begins when a scan that has looked in the present one ends. A scan that ends more than a
+//     generation after its look takes nothing away; those that have overtaken it did. A row that is not told yet will be: then
+//     it is compared with the frontier.
+//   * A range may have changed since the look. Only from a range that begins where the scan's began or above is taken away what
+//     the scan has passed: what has been covered since then lies below, or has just been told.
 //
 // So (I) holds for every transaction that has a callback. COMMIT PREPARED, logical apply, COPY and changes by hand have
 // none. For them heads are derived again from the table, in small steps all the time (verbs/ready_scan.cpp): such a row is
@@ -35,13 +40,14 @@
 #pragma once
 
 #include "model/limits.h"
+#include "model/stretches.h"
 #include "shmem/shared.h"
 
 namespace scylla::shmem {
 
 inline constexpr std::size_t k_priorities = model::k_max_priority + 1;
-inline constexpr int k_returned = 128; // ids kept per queue
-inline constexpr int k_recent = 64;    // tellings that a raise can take into account
+inline constexpr std::size_t k_returned = 128; // stretches kept per queue
+inline constexpr std::size_t k_pieces = 16;    // stretches that one scan may leave behind
 
 struct HeadKey {
     Oid database;
@@ -51,30 +57,47 @@ struct HeadKey {
     bool operator==(const HeadKey &) const = default;
 };
 
-struct Returned {
-    int64 id;
-    int16 priority;
-    uint64 version; // of its telling
-};
-
 // A head as a scan sees it at its beginning.
 struct HeadView {
     bool valid; // false: there are no heads (no preloading); every row has to be looked at
     uint64 epoch;
-    uint64 version;
+    uint64 generation;
     std::array<uint64, 2> nonempty; // a bit per priority: there may be ready tasks
     std::array<int64, k_priorities> frontier;
-    std::array<int64, k_priorities> told; // the highest id
-    int returned_count;
-    std::array<Returned, k_returned> returned; // by priority, highest first, then by id
+    std::array<int64, k_priorities> told;  // the highest id; 0: none yet
+    std::array<int64, k_priorities> fresh; // the lowest at or above the frontier, told out of order in the last two generations
+    model::Stretches<k_returned> returned;
 };
 
-// What the scan found.
+inline constexpr std::size_t k_frontier = k_returned; // in place of the index of a stretch
+
+// What a scan found in a range: it passed all before `reached` (PG_INT64_MAX: to the end of the priority) but for the rows in
+// its pieces.
+struct Passed {
+    int16 priority;
+    std::size_t range; // the index in HeadView::returned, or k_frontier
+    int64 reached;
+};
+struct Piece {
+    std::size_t range;
+    model::Stretch ids;
+};
 struct HeadFindings {
-    std::array<bool, k_priorities> exhausted;  // the scan went to the end of this priority
-    std::array<int64, k_priorities> first_left; // the first row at or above the frontier that was not passed; 0: none
-    std::array<bool, k_priorities> own;        // the own transaction has taken or made rows there: nothing is concluded
-    std::array<bool, k_returned> gone;         // by index in HeadView::returned
+    std::size_t count;
+    std::array<Passed, k_returned + k_priorities> passed;
+    std::size_t pieces;
+    std::array<Piece, k_pieces> piece; // by range and id
+};
+
+// The ids that were told in their order are above this one if any were since `then`.
+constexpr int64 told_limit(int64 then, int64 now) noexcept { return then != 0 && now > then ? then + 1 : PG_INT64_MAX; }
+
+// How far the scans of one transaction have come in a priority: what it has taken itself is behind them.
+struct Progress {
+    uint64 epoch; // what the look of the last of them showed: these, …
+    uint64 generation;
+    int64 told;
+    int64 below; // no ready task has a smaller id, unless it was told since; 0: nothing is known
 };
 
 // What heads need of shared memory (shared.cpp makes it).
@@ -86,12 +109,12 @@ void make_heads(Heads *made, LWLockPadded *locks, bool found);
 // To be called before the snapshot is taken.
 void look(const HeadKey &key, HeadView *view);
 void report(const HeadKey &key, const HeadView &view, const HeadFindings &findings) noexcept;
+// The transaction has committed: what it has taken can be passed.
+void pass(const HeadKey &key, int16 priority, const Progress &progress) noexcept;
 
 // Rows of one priority that have become ready by a commit, or that the derivation found: one, or several with ids from `low`
 // to `high`.
 void tell(const HeadKey &key, int16 priority, int64 low, int64 high) noexcept;
-// More than could be remembered: every head of the database begins anew.
-void forget(Oid database) noexcept;
 
 // The derivation of one head goes step by step: `claim` gives the next step to one caller per interval, `advance` says how
 // far it got. The place of a step: from id `from` of `priority` on; below priority 0 the pass is complete.

@@ -7,61 +7,118 @@ namespace scylla::shmem {
 
 namespace {
 
-// Ready tasks of one queue and priority that this transaction has made or taken: one, or several in ids from low to high.
-struct Item {
+// What the transaction has done to the ready tasks of one queue and priority.
+struct Note {
     Oid file;
     int32 queue;
     int16 priority;
-    bool taken;
-    bool is_new;
-    int64 low;
-    int64 high;
-    int64 count;
+    int64 made_new; // tasks with new ids, from new_low to new_high
+    int64 new_low;
+    int64 new_high;
+    int64 made_old;                          // tasks that came back
+    model::Stretches<k_own_stretches> *back; // their ids; null: none
+    int64 taken;
+    SubTransactionId taken_in; // the latest (sub)transaction that took one
+    Progress progress;
+    uint64 rolled_back; // Pending::rolled_back at the time of `progress`
+    int64 room;         // so many waiters are to look again
 };
-constexpr std::size_t k_items = 64;
+
+struct NoteKey {
+    Oid file;
+    int32 queue;
+    int32 priority;
+};
+struct NoteAt {
+    NoteKey key;
+    std::size_t at;
+};
+
+constexpr std::size_t k_few_notes = 64;
+constinit std::array<Note, k_few_notes> few_notes{};
 
 struct Pending {
     bool any;
     bool extension;
     bool databases;
     bool queue;
-    bool overflow; // not every row is in an item
-    bool sub_rolled_back; // a savepoint was: rows that were taken may be there again
-    std::size_t items;
-    std::array<Item, k_items> item;
+    bool plan_finished;
+    bool recheck_all; // more than there is room for
+    std::size_t rechecks;
+    std::array<int64, k_rechecks> recheck;
+    bool taken_in_sub; // a subtransaction has taken tasks
+    uint64 rolled_back; // subtransactions
+    // few_notes, or more of them in the memory of the transaction, which the callback still finds there. `index` is null
+    // as long as they are few.
+    std::size_t count;
+    std::size_t room;
+    Note *note;
+    HTAB *index;
     std::array<bool, k_timers> any_time;
     std::array<TimestampTz, k_timers> time; // counts if any_time says so
 };
 constinit Pending pending{};
 
-// Adds a row to an item of the same kind. False: there is none.
-bool merge(const Item &noted) {
-    for (std::size_t i = pending.items; i-- > 0;) {
-        Item &item = pending.item[i];
-        if (item.queue != noted.queue || item.priority != noted.priority || item.file != noted.file ||
-            item.taken != noted.taken || item.is_new != noted.is_new)
-            continue;
-        item.low = Min(item.low, noted.low);
-        item.high = Max(item.high, noted.high);
-        item.count++;
-        return true;
-    }
-    return false;
+void enter(std::size_t at) {
+    const Note &note = pending.note[at];
+    const NoteKey key{note.file, note.queue, note.priority};
+    bool found = false;
+    static_cast<NoteAt *>(hash_search(pending.index, &key, HASH_ENTER, &found))->at = at;
 }
 
-void note(const Item &noted) {
-    if (shared == nullptr)
-        return;
-    pending.any = true;
-    // Rows with new ids, and rows that were taken, are as good in one item as in many. Rows that come back are kept apart as
-    // long as there is room: together they pull the frontier down to the lowest of them.
-    if ((noted.is_new || noted.taken) && merge(noted))
-        return;
-    if (pending.items < k_items)
-        pending.item[pending.items++] = noted;
-    else if (!merge(noted))
-        pending.overflow = true;
+void make_more_room() {
+    MemoryContext context = TopTransactionContext;
+    const std::size_t room = 4 * pending.count;
+    auto *notes = static_cast<Note *>(MemoryContextAllocHuge(context, room * sizeof(Note)));
+    std::copy_n(pending.note, pending.count, notes);
+    if (pending.index == nullptr) {
+        HASHCTL control{};
+        control.keysize = sizeof(NoteKey);
+        control.entrysize = sizeof(NoteAt);
+        control.hcxt = context;
+        HTAB *index = hash_create("scylla notes", static_cast<long>(room), &control, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+        pending.index = index;
+        for (std::size_t i = 0; i < pending.count; i++)
+            enter(i);
+    }
+    pending.note = notes;
+    pending.room = room;
 }
+
+Note *find_note(Oid file, int32 queue, int16 priority) {
+    if (pending.index != nullptr) {
+        const NoteKey key{file, queue, priority};
+        const auto *found = static_cast<NoteAt *>(hash_search(pending.index, &key, HASH_FIND, nullptr));
+        return found != nullptr ? &pending.note[found->at] : nullptr;
+    }
+    for (std::size_t i = pending.count; i-- > 0;)
+        if (Note &note = pending.note[i]; note.queue == queue && note.priority == priority && note.file == file)
+            return &note;
+    return nullptr;
+}
+
+Note *find_or_make_note(Oid file, int32 queue, int16 priority) {
+    pending.any = true;
+    if (Note *note = find_note(file, queue, priority))
+        return note;
+    if (pending.count == 0) {
+        pending.note = few_notes.data();
+        pending.room = few_notes.size();
+    }
+    if (pending.count == pending.room)
+        make_more_room();
+    pending.note[pending.count] = Note{};
+    Note *note = &pending.note[pending.count];
+    note->file = file;
+    note->queue = queue;
+    note->priority = priority;
+    if (pending.index != nullptr)
+        enter(pending.count);
+    pending.count++;
+    return note;
+}
+
+std::span<Note> notes() noexcept { return {pending.note, pending.count}; }
 
 void tell_monitor() noexcept {
     for (int i = 0; i < shared->slots; i++) {
@@ -74,6 +131,25 @@ void tell_monitor() noexcept {
                 earlier = true;
         if (earlier)
             wake(pg_atomic_read_u32(&slot.proc));
+        return;
+    }
+}
+
+void tell_rechecks() noexcept {
+    for (int i = 0; i < shared->slots; i++) {
+        MonitorSlot &slot = shared->slot[i];
+        if (pg_atomic_read_u32(&slot.database) != MyDatabaseId)
+            continue;
+        LWLockAcquire(shared->lock, LW_EXCLUSIVE);
+        for (std::size_t r = 0; r < pending.rechecks; r++) {
+            if (slot.rechecks == k_rechecks)
+                slot.recheck_all = true;
+            else
+                slot.recheck[slot.rechecks++] = pending.recheck[r];
+        }
+        slot.recheck_all = slot.recheck_all || pending.recheck_all;
+        LWLockRelease(shared->lock);
+        wake(pg_atomic_read_u32(&slot.proc));
         return;
     }
 }
@@ -100,25 +176,31 @@ void give_back_databases() noexcept {
     wake_launcher();
 }
 
+// What a subtransaction took before it was rolled back is there again.
+Progress progress_of(const Note &note) noexcept {
+    return note.rolled_back == pending.rolled_back ? note.progress : Progress{};
+}
+
 // The heads first: a waiter that is woken goes by them.
 void tell_tasks(bool committed) noexcept {
-    if (committed && pending.overflow)
-        forget(MyDatabaseId);
-    for (std::size_t i = 0; i < pending.items; i++) {
-        const Item &item = pending.item[i];
-        if (committed && !item.taken)
-            tell({MyDatabaseId, item.file, item.queue}, item.priority, item.low, item.high);
+    for (const Note &note : notes()) {
+        const HeadKey key{MyDatabaseId, note.file, note.queue};
+        if (committed && note.taken > 0)
+            pass(key, note.priority, progress_of(note));
+        if (committed && note.made_new > 0)
+            tell(key, note.priority, note.new_low, note.new_high);
+        if (committed && note.back != nullptr)
+            for (const model::Stretch &stretch : std::span(note.back->at).first(note.back->count))
+                tell(key, note.priority, stretch.low, stretch.high);
     }
-    for (std::size_t i = 0; i < pending.items; i++) {
-        const Item &item = pending.item[i];
-        // What was taken by a transaction, or a part of it, that rolls back can be leased again.
-        if (item.taken ? !committed || pending.sub_rolled_back : committed)
-            signal(MyDatabaseId, item.queue, item.count);
-    }
-    if (pending.overflow)
-        signal_all(MyDatabaseId);
+    // What a transaction that rolls back has taken can be leased again.
+    for (const Note &note : notes())
+        if (const int64 count = committed ? Max(note.made_new + note.made_old, note.room) : note.taken; count > 0)
+            signal(MyDatabaseId, note.queue, count);
     if (committed && pending.queue)
         signal(MyDatabaseId, k_no_queue, PG_INT64_MAX);
+    if (committed && pending.plan_finished)
+        signal(MyDatabaseId, k_plans, PG_INT64_MAX);
 }
 
 // Must not fail: the transaction is committed. It allocates nothing and reads no catalog.
@@ -127,12 +209,13 @@ extern "C" void at_end_of_transaction(XactEvent event, void *) {
         leave(std::nullopt); // an error while waiting
     if (event != XACT_EVENT_COMMIT && event != XACT_EVENT_ABORT && event != XACT_EVENT_PREPARE)
         return;
-    if (!pending.any) {
-        pending.sub_rolled_back = false;
+    if (!pending.any)
         return;
-    }
     if (event != XACT_EVENT_PREPARE)
         tell_tasks(event == XACT_EVENT_COMMIT);
+    // A prepared transaction will tell nothing at its end: the monitor keeps what is in doubt until it is decided.
+    if (event != XACT_EVENT_ABORT && (pending.rechecks > 0 || pending.recheck_all))
+        tell_rechecks();
     if (event == XACT_EVENT_COMMIT) {
         if (pending.extension)
             announce_extension();
@@ -144,25 +227,63 @@ extern "C" void at_end_of_transaction(XactEvent event, void *) {
     pending.extension = false;
     pending.databases = false;
     pending.queue = false;
-    pending.overflow = false;
-    pending.sub_rolled_back = false;
-    pending.items = 0;
+    pending.plan_finished = false;
+    pending.recheck_all = false;
+    pending.rechecks = 0;
+    pending.taken_in_sub = false;
+    pending.count = 0;
+    pending.index = nullptr;
     pending.any_time = {};
 }
 
-extern "C" void at_end_of_subtransaction(SubXactEvent event, SubTransactionId, SubTransactionId, void *) {
+// What a subtransaction that rolls back has taken can be leased again. How much of what a note counts it took itself is not
+// known: some are woken in vain.
+extern "C" void at_end_of_subtransaction(SubXactEvent event, SubTransactionId mine, SubTransactionId parent, void *) {
     if (event == SUBXACT_EVENT_ABORT_SUB)
-        pending.sub_rolled_back = true;
+        pending.rolled_back++;
+    if (!pending.taken_in_sub || (event != SUBXACT_EVENT_ABORT_SUB && event != SUBXACT_EVENT_COMMIT_SUB))
+        return;
+    for (Note &note : notes()) {
+        if (note.taken_in != mine)
+            continue;
+        note.taken_in = parent;
+        if (event == SUBXACT_EVENT_ABORT_SUB)
+            signal(MyDatabaseId, note.queue, note.taken);
+    }
 }
 
 } // namespace
 
 void note_ready(Oid file, int32 queue, int16 priority, int64 id, bool is_new) {
-    note({file, queue, priority, false, is_new, id, id, 1});
+    if (shared == nullptr)
+        return;
+    Note *note = find_or_make_note(file, queue, priority);
+    note->progress.below = Min(note->progress.below, id);
+    if (is_new) {
+        note->new_low = note->made_new == 0 ? id : Min(note->new_low, id);
+        note->new_high = Max(note->new_high, id);
+        note->made_new++;
+        return;
+    }
+    if (note->back == nullptr) {
+        note->back = static_cast<model::Stretches<k_own_stretches> *>(
+            MemoryContextAlloc(TopTransactionContext, sizeof(model::Stretches<k_own_stretches>)));
+        note->back->count = 0;
+    }
+    add(*note->back, {id, id, {model::k_no_id, model::k_no_id}, priority});
+    if (note->back->count > k_own_stretches)
+        join_next(*note->back, narrowest(*note->back));
+    note->made_old++;
 }
 
-void note_taken(Oid file, int32 queue, int16 priority, int64 id) {
-    note({file, queue, priority, true, false, id, id, 1});
+void note_taken(Oid file, int32 queue, int16 priority) {
+    if (shared == nullptr)
+        return;
+    Note *note = find_or_make_note(file, queue, priority);
+    note->taken++;
+    note->taken_in = GetCurrentSubTransactionId();
+    if (note->taken_in != TopSubTransactionId)
+        pending.taken_in_sub = true;
 }
 
 void note_queue() {
@@ -172,6 +293,14 @@ void note_queue() {
     pending.any = true;
 }
 
+void note_room(int32 queue, int64 count) {
+    if (shared == nullptr)
+        return;
+    // Of a queue, not of one of its priorities.
+    Note *note = find_or_make_note(InvalidOid, queue, 0);
+    note->room = count < PG_INT64_MAX - note->room ? note->room + count : PG_INT64_MAX;
+}
+
 void note_time(Timer timer, TimestampTz when) {
     if (shared == nullptr)
         return;
@@ -179,6 +308,25 @@ void note_time(Timer timer, TimestampTz when) {
     if (!pending.any_time[t] || when < pending.time[t])
         pending.time[t] = when;
     pending.any_time[t] = true;
+    pending.any = true;
+}
+
+void note_recheck(int64 id) {
+    if (shared == nullptr)
+        return;
+    pending.any = true;
+    if (pending.rechecks > 0 && pending.recheck[pending.rechecks - 1] == id)
+        return;
+    if (pending.rechecks < pending.recheck.size())
+        pending.recheck[pending.rechecks++] = id;
+    else
+        pending.recheck_all = true;
+}
+
+void note_plan_finished() {
+    if (shared == nullptr)
+        return;
+    pending.plan_finished = true;
     pending.any = true;
 }
 
@@ -196,19 +344,19 @@ void note_databases() {
     pending.any = true;
 }
 
-Own own_lowest(Oid file, int32 queue, int16 priority) {
-    Own own{0, 0};
-    for (std::size_t i = 0; i < pending.items; i++) {
-        const Item &item = pending.item[i];
-        if (item.queue != queue || item.priority != priority || item.file != file)
-            continue;
-        int64 &lowest = item.taken ? own.taken : own.made;
-        lowest = lowest == 0 ? item.low : Min(lowest, item.low);
-    }
-    return own;
+std::optional<Own> own_tasks(Oid file, int32 queue, int16 priority) {
+    const Note *note = pending.count > 0 ? find_note(file, queue, priority) : nullptr;
+    if (note == nullptr)
+        return std::nullopt;
+    return Own{note->new_low, note->new_high, note->back, progress_of(*note)};
 }
 
-bool own_unknown() { return pending.overflow; }
+void note_progress(Oid file, int32 queue, int16 priority, const Progress &progress) noexcept {
+    if (Note *note = pending.count > 0 ? find_note(file, queue, priority) : nullptr) {
+        note->progress = progress;
+        note->rolled_back = pending.rolled_back;
+    }
+}
 
 void install_callbacks() {
     RegisterXactCallback(at_end_of_transaction, nullptr);

@@ -1,8 +1,8 @@
 // What the present transaction means to others once it ends: tasks that can be leased, times at which the monitor is needed,
 // a database that has got the extension. The verbs note it; the callback at the end of the transaction tells it.
 //
-// All of it is a hint. A rolled-back savepoint leaves notes that wake somebody for nothing; a prepared transaction loses
-// them, and the monitor's rounds and the derivation of the heads make up for it.
+// All of it is a hint. A savepoint that is rolled back leaves notes that may wake somebody for nothing; a prepared transaction
+// loses them, and the monitor's rounds and the derivation of the heads make up for it.
 #pragma once
 
 #include "shmem/heads.h"
@@ -13,24 +13,35 @@ namespace scylla::shmem {
 // A task has become ready. `is_new`: its id is just given out; tasks that come back have older ids.
 void note_ready(Oid file, int32 queue, int16 priority, int64 id, bool is_new);
 // A ready task has been taken out of its table. If the transaction rolls back it is there again.
-void note_taken(Oid file, int32 queue, int16 priority, int64 id);
+void note_taken(Oid file, int32 queue, int16 priority);
 // A queue has been created: whoever waits for a queue that does not exist yet is to look again.
 void note_queue();
+// There may be tasks to lease that nobody could lease before: `count` waiters of the queue are to look.
+void note_room(int32 queue, int64 count);
 void note_time(Timer timer, TimestampTz when);
+// A task that waits for gates, or a plan, about which nobody could decide yet (verbs/gates.h).
+void note_recheck(int64 id);
+// A plan is finished: whoever waits for one is to look.
+void note_plan_finished();
 // This database has got the extension.
 void note_extension();
 // Databases are made, dropped or changed. When the transaction ends, committed or not, those that this backend holds back
 // from monitors (Shared::blocked) are given back and the launcher looks.
 void note_databases();
 
-// The lowest ids that this transaction has made ready and has taken, of one queue and priority; 0: none.
+// The tasks that this transaction has made ready, of one queue and priority: those with new ids between two of them (0: none),
+// and those that came back.
+constexpr std::size_t k_own_stretches = 32;
 struct Own {
-    int64 made;
-    int64 taken;
+    int64 new_low;
+    int64 new_high;
+    const model::Stretches<k_own_stretches> *back; // may be null
+    Progress progress;
 };
-Own own_lowest(Oid file, int32 queue, int16 priority);
-// More than could be noted: nothing is known about the own rows.
-bool own_unknown();
+// Nothing if it has neither made nor taken any there.
+std::optional<Own> own_tasks(Oid file, int32 queue, int16 priority);
+// Keeps the progress of its scans where the transaction has own tasks.
+void note_progress(Oid file, int32 queue, int16 priority, const Progress &progress) noexcept;
 
 // Registers the callbacks; once per process.
 void install_callbacks();

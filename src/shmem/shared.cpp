@@ -2,6 +2,7 @@
 
 #include "settings.h"
 #include "shmem/heads.h"
+#include "shmem/stats.h"
 #include "shmem/waiters.h"
 
 namespace scylla::shmem {
@@ -13,7 +14,8 @@ namespace {
 // The locks of the tranche.
 constexpr int k_shared_lock = 0;
 constexpr int k_waiters_lock = 1;
-constexpr int k_first_heads_lock = 2;
+constexpr int k_stats_lock = 2;
+constexpr int k_first_heads_lock = 3;
 
 constinit shmem_request_hook_type previous_request = nullptr;
 constinit shmem_startup_hook_type previous_startup = nullptr;
@@ -23,6 +25,7 @@ extern "C" void request() {
         previous_request();
     RequestAddinShmemSpace(MAXALIGN(sizeof(Shared)));
     RequestAddinShmemSpace(MAXALIGN(waiters_size()));
+    RequestAddinShmemSpace(MAXALIGN(stats_size()));
     RequestAddinShmemSpace(MAXALIGN(heads_size()));
     RequestNamedLWLockTranche("scylla", k_first_heads_lock + heads_locks());
 }
@@ -53,6 +56,8 @@ extern "C" void startup() {
     }
     make_waiters(static_cast<Waiters *>(ShmemInitStruct("scylla waiters", waiters_size(), &found)),
                  &locks[k_waiters_lock].lock, found);
+    auto *stats = static_cast<Stats *>(ShmemInitStruct("scylla statistics", stats_size(), &found));
+    make_stats(stats, &locks[k_stats_lock].lock, found);
     make_heads(static_cast<Heads *>(ShmemInitStruct("scylla heads", heads_size(), &found)), &locks[k_first_heads_lock],
                found);
     LWLockRelease(AddinShmemInitLock);
@@ -71,6 +76,12 @@ void install() {
 void wake(uint32 proc_plus_one) noexcept {
     if (proc_plus_one != 0)
         SetLatch(&ProcGlobal->allProcs[proc_plus_one - 1].procLatch);
+}
+
+void wake_monitor(Oid database) noexcept {
+    for (int i = 0; i < shared->slots; i++)
+        if (pg_atomic_read_u32(&shared->slot[i].database) == database)
+            wake(pg_atomic_read_u32(&shared->slot[i].proc));
 }
 
 void wake_launcher() noexcept {

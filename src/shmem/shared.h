@@ -11,6 +11,8 @@ namespace scylla::shmem {
 enum class Timer : std::uint8_t { due, deadline };
 inline constexpr std::size_t k_timers = 2;
 
+inline constexpr std::size_t k_rechecks = 256;
+
 // A monitor, from the moment the launcher asks for it until it has exited.
 struct MonitorSlot {
     pg_atomic_uint32 database; // 0: the slot is free. Written under the lock.
@@ -18,6 +20,10 @@ struct MonitorSlot {
     pg_atomic_uint32 stop;     // it is asked to exit
     // The earliest time per timer at which the monitor means to act; commits lower it and wake the monitor.
     pg_atomic_uint64 wake[k_timers];
+    // Tasks and plans that were in doubt when the transactions that tell it committed. Under the lock.
+    bool recheck_all; // more than there is room for: look at everything that waits
+    std::size_t rechecks;
+    int64 recheck[k_rechecks];
 };
 
 inline constexpr int k_max_monitors = 64;
@@ -51,6 +57,8 @@ extern Shared *shared;
 void install();
 
 void wake_launcher() noexcept;
+// The monitor of a database, if it has one.
+void wake_monitor(Oid database) noexcept;
 // Sets the latch of a process given by its number + 1 (0: nobody). The process may be another one by now: then it wakes
 // for nothing.
 void wake(uint32 proc_plus_one) noexcept;

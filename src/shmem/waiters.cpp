@@ -137,23 +137,6 @@ void signal(Oid database, int32 queue, int64 count) noexcept {
     LWLockRelease(waiters->lock);
 }
 
-void signal_all(Oid database) noexcept {
-    pg_memory_barrier();
-    if (pg_atomic_read_u32(&waiters->count) == 0)
-        return;
-    LWLockAcquire(waiters->lock, LW_EXCLUSIVE);
-    for (uint32 i = 0; i < pg_atomic_read_u32(&waiters->count); i++) {
-        const int proc = waiters->order()[i];
-        Waiter &waiter = waiters->waiter()[proc];
-        if (waiter.signalled || waiter.database != database)
-            continue;
-        waiter.signalled = true;
-        waiter.signalled_for = waiter.queue[0];
-        wake(static_cast<uint32>(proc) + 1);
-    }
-    LWLockRelease(waiters->lock);
-}
-
 std::size_t waited_for(std::span<int32> queues) noexcept {
     std::size_t found = 0;
     if (pg_atomic_read_u32(&waiters->count) == 0)

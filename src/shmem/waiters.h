@@ -15,6 +15,7 @@ namespace scylla::shmem {
 
 inline constexpr int k_max_wait_queues = 64;
 inline constexpr int32 k_no_queue = 0; // stands for queues that do not exist yet
+inline constexpr int32 k_plans = -1;   // stands for the end of any plan
 
 // The list, with room for every backend (shared.cpp makes it).
 struct Waiters;
@@ -35,8 +36,6 @@ void leave(std::optional<int32> used) noexcept;
 
 // Wakes up to `count` waiters of a queue of a database.
 void signal(Oid database, int32 queue, int64 count) noexcept;
-// Wakes every waiter of a database: something has happened, and it is not known to which queue.
-void signal_all(Oid database) noexcept;
 
 // The queues of this database that have unsignalled waiters; at most queues.size().
 std::size_t waited_for(std::span<int32> queues) noexcept;

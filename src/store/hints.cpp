@@ -2,7 +2,8 @@
 
 namespace scylla::store {
 
-constinit Hints lease_hints;
-constinit Hints spec_hints;
+constinit Hints<4096> lease_hints;
+constinit Hints<4096> spec_hints;
+constinit Hints<256> queue_hints;
 
 } // namespace scylla::store

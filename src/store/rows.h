@@ -3,15 +3,50 @@
 // Values by reference (names, jsonb) are plain copies in the current memory context.
 #pragma once
 
+#include "model/privilege.h"
 #include "model/status.h"
 #include "store/table.h"
 
 namespace scylla::store {
 
+// Of a queue, what submits and leases need.
+struct QueueRow {
+    int32 id;
+    text *name;
+    Interval *default_timeout; // null: the setting
+    float8 aging;              // priority points per second of waiting
+    std::optional<int32> max_attempts;
+    bool paused;
+    std::optional<int32> max_running;
+    bool events; // changes of status are recorded
+    bool notify; // NOTIFY tells of tasks to be leased
+    const char *owner;         // a role
+    std::array<ArrayType *, model::k_privilege_names.size()> grantees; // roles (text[]) by model::Privilege; null: none
+    ItemPointerData tid;
+};
+
+// The queue that was asked for last: one call comes back to the same one again and again.
+struct LastQueue {
+    int32 id;                                    // 0: none yet
+    std::optional<QueueRow> row;                 // nothing: there is no such queue
+    std::optional<model::Privileges> privileges; // of the current user, once somebody wanted to know (verbs/rights.h)
+};
+
 // A scan for single rows, kept for the next lookup by the same index: a btree scan is much to set up for one row.
 struct Lookup {
     bool open;
     Scan scan;
+};
+
+// A task that has ended, or a plan that was opened: what waits for it is to be looked at (verbs/gates.h).
+struct Ended {
+    int64 id;
+    int64 plan; // that it belongs to; 0: none
+};
+struct EndedList {
+    Ended *rows;
+    std::size_t count;
+    std::size_t room;
 };
 
 // The tables that a verb has open, and the snapshot with which it looks. Tables are opened when first used.
@@ -21,18 +56,25 @@ struct Store {
     Snapshot snapshot;
     std::array<Table, k_tables> tables;
     std::array<std::array<Lookup, 2>, k_tables> lookups; // with this snapshot
-    int32 last_queue;                                    // the queue whose name was asked for last; 0: none
-    text *last_queue_name;
+    Lookup specs;     // of find_next_spec()
+    int64 spec_shown; // the id of the row that it shows; 0: none
+    LastQueue last_queue;
+    int64 last_plan; // whose name was asked for last; 0: none
+    text *last_plan_name;
     std::array<Oid, model::k_status_names.size()> status; // values of scylla.task_status, as far as known
+    EndedList ended;
 
     Table &operator[](TableId id);
 };
 
 Store open(LOCKMODE mode);
+Store open(LOCKMODE mode, TableId first); // opens this table before the snapshot is taken
 // Takes a fresh snapshot: everything committed by now, and everything this transaction did.
 void refresh(Store &store);
 // Makes what was done visible to what comes next in this transaction, and closes the tables.
 void close(Store &store);
+
+void note_ended(Store &store, const Ended &ended);
 
 // What a task carries from run to run. History and errors are null as long as they are empty.
 struct Carry {
@@ -42,12 +84,20 @@ struct Carry {
     Jsonb *errors;
 };
 
-struct QueueRow {
-    int32 id;
-    text *name;
-    Interval *default_timeout; // null: the setting
-    Interval *retention;       // null: the setting
-    float8 aging;              // priority points per second of waiting
+// All that can be set of a queue.
+struct QueueSettings {
+    Interval *default_timeout;
+    Interval *retention; // null: the setting
+    float8 aging = 0;
+    std::optional<int32> max_attempts;
+    Jsonb *retry;                  // null: the default policy
+    Interval *retention_completed; // null: retention
+    Interval *retention_aborted;
+    Interval *retention_cancelled;
+    bool paused;
+    std::optional<int32> max_running; // null: any number
+    bool events;
+    bool notify;
 };
 
 struct SpecRow {
@@ -59,6 +109,11 @@ struct SpecRow {
     Jsonb *spec; // null where it was not asked for
     std::optional<TimestampTz> not_before;
     std::optional<int32> max_attempts;
+    std::optional<int32> gates; // how many; nothing: none
+    std::optional<int64> plan;
+    Jsonb *retry;    // null: as the queue says
+    text *dedup_key; // may be null
+    text *key;       // may be null
     ItemPointerData tid;
 };
 
@@ -81,6 +136,7 @@ struct LeaseRow {
     float4 progress;
     text *owner;
     Carry carry; // without the assignment of this lease, which `leased`, `owner` and `attempt` tell
+    text *permit; // null: its queue had no limit
     ItemPointerData tid;
 };
 
@@ -107,8 +163,47 @@ struct OutcomeRow {
     ItemPointerData tid;
 };
 
-// The name of a queue; null if it does not exist.
-text *queue_name(Store &store, int32 id);
+// A reason why a task may not start yet: its provider, another task or a plan, is not done.
+enum class GateKind : char { task = 't', plan = 'p' };
+enum class OnFailure : char { cascade = 'c', skip = 's', ignore = 'i' };
+
+struct GateRow {
+    int64 task;
+    int64 provider;
+    int32 ord; // place in depends_on, from 1; 0: the plan
+    GateKind kind;
+    OnFailure on_failure;
+    ItemPointerData tid;
+};
+
+struct PlanRow {
+    int64 id;
+    std::optional<TimestampTz> opened;
+    std::optional<TimestampTz> finished;
+    bool cancelled;
+    bool failed;
+    const char *owner; // a role
+    text *name;
+};
+
+// The name of a plan; null if it does not exist.
+text *plan_name(Store &store, int64 id);
+// The queue of a task.
+LastQueue &queue_of(Store &store, int32 id);
+
+struct EventRow {
+    int64 position; // see sql/tables.sql
+    int64 id;
+    TimestampTz time;
+    int32 queue;
+    int32 attempt;
+    int32 failures;
+    model::Status status;
+    text *queue_name;
+    text *rn;
+    text *worker; // may be null
+    ItemPointerData tid;
+};
 
 // The status as a value of scylla.task_status, and back.
 Datum status_datum(Store &store, model::Status status);
@@ -116,45 +211,72 @@ model::Status status_of(Datum status);
 
 enum class With : std::uint8_t { spec, no_spec };
 
-std::optional<QueueRow> find_queue(Store &store, const text *name);
-std::optional<QueueRow> find_queue(Store &store, int32 id);
+std::optional<QueueRow> find_queue(Store &store, const text *name); // also becomes the last queue
+std::optional<QueueSettings> find_settings(Store &store, int32 queue);
 std::optional<SpecRow> find_spec(Store &store, const text *rn, With with);
 std::optional<SpecRow> find_spec(Store &store, int64 id, With with);
+// For ids that follow each other, as those of a batch do: from one to the next it is a step and no descent.
+std::optional<SpecRow> find_next_spec(Store &store, int64 id, With with);
 std::optional<ReadyRow> find_ready(Store &store, int32 queue, int16 priority, int64 id);
 std::optional<LeaseRow> find_lease(Store &store, int64 id);
 std::optional<WaitingRow> find_waiting(Store &store, int64 id);
 std::optional<OutcomeRow> find_outcome(Store &store, int64 id);
+std::optional<PlanRow> find_plan(Store &store, const text *name);
+std::optional<PlanRow> find_plan(Store &store, int64 id);
 
 // For scans: the row in the slot.
 QueueRow queue_row(const Scan &scan);
+QueueSettings queue_settings(const Scan &scan);
 SpecRow spec_row(const Scan &scan, With with);
 ReadyRow ready_row(const Scan &scan);
 LeaseRow lease_row(const Scan &scan);
 WaitingRow waiting_row(const Scan &scan);
+EventRow event_row(const Scan &scan);
 OutcomeRow outcome_row(const Scan &scan);
+GateRow gate_row(const Scan &scan);
+PlanRow plan_row(const Scan &scan);
 
 // Scans in the orders that verbs need.
 Scan scan_queues(Store &store);
 Scan scan_ready(Store &store, int32 queue);                          // in the order of leasing
-// One priority, ids from `from` to below `before`.
-Scan scan_ready_range(Store &store, int32 queue, int16 priority, int64 from, int64 before);
-// The same by keys only, for next_ready_key().
-Scan scan_ready_keys(Store &store, int32 queue, int16 priority, int64 from, int64 before);
+// One priority, ids from `low` to `high`. Another range can follow in the same scan.
+Scan scan_ready_range(Store &store, int32 queue, int16 priority, int64 low, int64 high);
+void restart_ready_range(Scan &scan, int32 queue, int16 priority, int64 low, int64 high);
+// By keys only, for next_ready_key(): one priority from id `from` on, or all from `priority` down.
+Scan scan_ready_keys(Store &store, int32 queue, int16 priority);
+void restart_ready_keys(Scan &scan, int32 queue, int16 priority);
+void restart_ready_keys(Scan &scan, int32 queue, int16 priority, int64 from);
 Scan scan_by_id(Store &store, TableId table, ScanDirection direction); // spec, lease, waiting or outcome
 Scan scan_leases(Store &store);                                      // in no order
 Scan scan_by_due(Store &store);                                      // waiting, the earliest first
 Scan scan_outcomes(Store &store, int64 after);                       // ids larger than `after`, ascending
+Scan scan_waiting(Store &store, int64 after);                        // the same
+Scan scan_plans(Store &store, int64 after);                          // the same
+Scan scan_gates(Store &store, int64 task);                           // of one task, by ord
+Scan scan_dependants(Store &store, int64 provider);                  // gates of one provider, by task
+
+// In their order: those of one position with an id larger than `after`; those of positions from `from` on.
+Scan scan_events_at(Store &store, int64 position, int64 after);
+Scan scan_events(Store &store, int64 from);
 
 // Only what a long scan needs to know of each row.
-Found next_ready_key(Scan &scan, int64 *id);
+struct ReadyKey {
+    int16 priority;
+    int64 id;
+};
+Found next_ready_key(Scan &scan, ReadyKey *key);
 TimestampTz lease_deadline(const Scan &scan);
 struct OutcomeKey {
     int64 id;
     TimestampTz finished;
     int32 queue;
+    Datum status; // of scylla.task_status
     ItemPointerData tid;
 };
 OutcomeKey outcome_key(const Scan &scan);
+
+// How a task ended.
+model::Status outcome_status(Store &store, const Scan &scan);
 
 [[nodiscard]] bool insert(Store &store, const SpecRow &row); // false: the rn is taken (see insert_unique)
 void insert_made_up(Store &store, const SpecRow &row);       // with a name that we have made, which cannot be taken
@@ -162,12 +284,33 @@ void insert(Store &store, const ReadyRow &row);
 void insert(Store &store, const LeaseRow &row);
 void insert(Store &store, const WaitingRow &row);
 void insert(Store &store, const OutcomeRow &row);
+void insert(Store &store, const GateRow &row);
+void insert(Store &store, const EventRow &row);
 
 // Writes deadline, updated and progress of a lease that is just found. ok or gone.
 Taken update_lease(Store &store, const LeaseRow &row);
 
+// How many leases with a permit the queue has: all that are committed and all of transactions that are in progress. Nobody may
+// add any meanwhile. Refreshes the store.
+int64 count_permits(Store &store, int32 queue);
+// Gives the leases of the queue that have no permit this one. Nobody may change leases meanwhile.
+void give_permits(Store &store, int32 queue, text *permit);
+
+// Writes the settings of a queue, waiting for a concurrent change. gone: look again.
+Taken update_settings(Store &store, const QueueRow &queue, const QueueSettings &settings);
+
+// Scans of every row of a table: those that belong to a queue.
+Scan scan_all(Store &store, TableId table);
+int32 queue_of(const Scan &scan, TableId table);
+// The live task of a queue that has this deduplication key.
+std::optional<int64> find_dedup_key(Store &store, int32 queue, const text *key);
+// Frees the deduplication key of a task that has ended.
+void remove_dedup_key(Store &store, const SpecRow &row);
+
 // The next number of one of the sequences.
-int64 next_task_id();
+int64 next_task_id(); // for plans too
+int64 last_task_id(); // that was given out; 0: none yet
 int64 next_worker();
+int64 next_event_id();
 
 } // namespace scylla::store

@@ -11,12 +11,16 @@ namespace scylla::store {
 namespace {
 
 constexpr std::array<TableDef, k_tables> k_definitions = {{
-    {"queue", 6, {{{"queue_pkey", {1}, 1, true}, {"queue_name_key", {2}, 1, true}}}, 2},
-    {"task_spec", 8, {{{"task_spec_pkey", {1}, 1, true}, {"task_spec_rn", {5}, 1, true}}}, 2},
-    {"task_ready", 8, {{{"task_ready_order", {3, 6, 1}, 3, true}, {}}}, 1},
-    {"task_lease", 12, {{{"task_lease_pkey", {1}, 1, true}, {}}}, 1},
-    {"task_waiting", 8, {{{"task_waiting_pkey", {1}, 1, true}, {"task_waiting_due", {2}, 1, false}}}, 2},
-    {"task_outcome", 13, {{{"task_outcome_pkey", {1}, 1, true}, {}}}, 1},
+    {"queue", 20, {{{"queue_pkey", {1}, 1, true, 0}, {"queue_name_key", {2}, 1, true, 0}}}, 2},
+    {"task_spec", 13, {{{"task_spec_pkey", {1}, 1, true, 0}, {"task_spec_rn", {5}, 1, true, 0}}}, 2},
+    {"task_ready", 8, {{{"task_ready_order", {3, 6, 1}, 3, true, 0}, {}}}, 1},
+    {"task_lease", 13, {{{"task_lease_pkey", {1}, 1, true, 0}, {"task_lease_permit", {6, 13}, 2, false, 13}}}, 2},
+    {"task_waiting", 8, {{{"task_waiting_pkey", {1}, 1, true, 0}, {"task_waiting_due", {2}, 1, false, 0}}}, 2},
+    {"task_outcome", 13, {{{"task_outcome_pkey", {1}, 1, true, 0}, {}}}, 1},
+    {"task_gate", 5, {{{"task_gate_pkey", {1, 3}, 2, true, 0}, {"task_gate_provider", {2, 1}, 2, false, 0}}}, 2},
+    {"task_plan", 9, {{{"task_plan_pkey", {1}, 1, true, 0}, {"task_plan_name", {8}, 1, true, 0}}}, 2},
+    {"task_dedup", 3, {{{"task_dedup_key", {1, 3}, 2, true, 0}, {}}}, 1},
+    {"event", 10, {{{"event_pkey", {1, 2}, 2, true, 0}, {}}}, 1},
 }};
 
 // Oids of our tables and indexes, found by name and kept until the server says that one of them has changed.
@@ -124,6 +128,8 @@ void insert_index_entries(Table &table, HeapTuple tuple, std::span<Datum> values
     const TableDef &def = definition(table.id);
     for (std::size_t i = 0; i < static_cast<std::size_t>(def.index_count); i++) {
         const IndexDef &index_def = def.indexes[i];
+        if (index_def.not_null != 0 && nulls[static_cast<std::size_t>(index_def.not_null - 1)])
+            continue;
         std::array<Datum, 3> key{};
         std::array<bool, 3> key_null{};
         for (std::size_t k = 0; k < static_cast<std::size_t>(index_def.columns); k++) {
@@ -140,7 +146,8 @@ void insert_index_entries(Table &table, HeapTuple tuple, std::span<Datum> values
 
 Scan make_scan(Table &table, std::size_t index, Snapshot snapshot, std::size_t keys, ScanDirection direction) {
     return {compat::index_beginscan(table.rel, index_of(table, index), snapshot, static_cast<int>(keys)), nullptr,
-            MakeSingleTupleTableSlot(RelationGetDescr(table.rel), &TTSOpsBufferHeapTuple), direction, CurrentMemoryContext};
+            MakeSingleTupleTableSlot(RelationGetDescr(table.rel), &TTSOpsBufferHeapTuple), direction, CurrentMemoryContext,
+            table.id != TableId::lease, 0};
 }
 
 void tell_place(const Table &table, Datum first_column, const ItemPointerData &tid) {
@@ -148,8 +155,33 @@ void tell_place(const Table &table, Datum first_column, const ItemPointerData &t
         lease_hints.remember(compat::file_number(table.rel), DatumGetUInt64(first_column), tid);
 }
 
-void insert_now(Table &table, std::span<Datum> values, std::span<bool> nulls) {
+// A row without the columns at its end that are null: a row that is shorter than its table has nulls there, as after ALTER TABLE
+// ADD COLUMN. Where no other column is null it needs no bitmap either, which is 8 bytes in a table of more than 8 columns.
+HeapTuple form_row(const Table &table, std::span<Datum> values, std::span<bool> nulls) {
     HeapTuple tuple = heap_form_tuple(RelationGetDescr(table.rel), values.data(), nulls.data());
+    HeapTupleHeader header = tuple->t_data;
+    std::size_t columns = nulls.size();
+    while (columns > 0 && nulls[columns - 1])
+        columns--;
+    const bool has_null = std::find(nulls.begin(), nulls.begin() + static_cast<std::ptrdiff_t>(columns), true) !=
+                          nulls.begin() + static_cast<std::ptrdiff_t>(columns);
+    const auto data = static_cast<uint8>(
+        MAXALIGN(SizeofHeapTupleHeader + (has_null ? BITMAPLEN(static_cast<int>(columns)) : 0)));
+    const std::size_t saved = header->t_hoff - data;
+    HeapTupleHeaderSetNatts(header, static_cast<uint16>(columns));
+    if (!has_null)
+        header->t_infomask &= static_cast<uint16>(~HEAP_HASNULL);
+    if (saved > 0) {
+        char *row = reinterpret_cast<char *>(header);
+        memmove(row + data, row + header->t_hoff, tuple->t_len - header->t_hoff);
+        header->t_hoff = data;
+        tuple->t_len -= static_cast<uint32>(saved);
+    }
+    return tuple;
+}
+
+void insert_now(Table &table, std::span<Datum> values, std::span<bool> nulls) {
+    HeapTuple tuple = form_row(table, values, nulls);
     heap_insert(table.rel, tuple, GetCurrentCommandId(true), 0, nullptr);
     insert_index_entries(table, tuple, values, nulls, Version::first);
     tell_place(table, values[0], tuple->t_self);
@@ -174,6 +206,11 @@ const TableDef &definition(TableId id) noexcept { return k_definitions[static_ca
 
 bool installed() { return find_oids(); }
 
+Oid identity() {
+    require_oids();
+    return oids.table[static_cast<std::size_t>(TableId::spec)];
+}
+
 Oid tables_owner() {
     require_oids();
     Relation rel = table_open(oids.table[0], AccessShareLock);
@@ -191,6 +228,11 @@ Table open(TableId id, LOCKMODE mode) {
     if (mode != AccessShareLock)
         table.own_indexes_only = has_own_indexes_only(table);
     return table;
+}
+
+void lock_table(TableId id, LOCKMODE mode) {
+    require_oids();
+    LockRelationOid(oids.table[static_cast<std::size_t>(id)], mode);
 }
 
 void close(Table &table) {
@@ -232,30 +274,68 @@ Scan begin_keys(Table &table, std::size_t index, Snapshot snapshot, std::span<co
     return scan;
 }
 
-Found next_key(Scan &scan, int column, Datum *key) {
+Found next_key(Scan &scan) {
     CHECK_FOR_INTERRUPTS();
     MemoryContext caller = MemoryContextSwitchTo(scan.context);
     Found found = Found::end;
-    if (index_getnext_tid(scan.by_index, scan.direction) != nullptr) {
-        bool null = false;
-        *key = index_getattr(scan.by_index->xs_itup, column, scan.by_index->xs_itupdesc, &null);
+    if (index_getnext_tid(scan.by_index, scan.direction) != nullptr)
         found = index_fetch_heap(scan.by_index, scan.slot) ? Found::row : Found::dead;
-    }
     MemoryContextSwitchTo(caller);
     return found;
+}
+
+Datum key_column(const Scan &scan, int column) {
+    bool null = false;
+    return index_getattr(scan.by_index->xs_itup, column, scan.by_index->xs_itupdesc, &null);
 }
 
 Scan begin_whole(Table &table, Snapshot snapshot) {
     return {nullptr, table_beginscan(table.rel, snapshot, 0, nullptr),
             MakeSingleTupleTableSlot(RelationGetDescr(table.rel), &TTSOpsBufferHeapTuple), ForwardScanDirection,
-            CurrentMemoryContext};
+            CurrentMemoryContext, true, 0};
 }
+
+namespace {
+
+// What index_fetch_heap() does, without clearing the page of dead versions on the way.
+bool fetch_unpruned(Scan &scan) {
+    IndexScanDesc index = scan.by_index;
+    auto *slot = reinterpret_cast<BufferHeapTupleTableSlot *>(scan.slot);
+    ItemPointerData tid = index->xs_heaptid;
+    Buffer buffer = ReadBuffer(index->heapRelation, ItemPointerGetBlockNumber(&tid));
+    LockBuffer(buffer, BUFFER_LOCK_SHARE);
+    bool all_dead = false;
+    const bool found =
+        heap_hot_search_buffer(&tid, index->heapRelation, buffer, index->xs_snapshot, &slot->base.tupdata, &all_dead, true);
+    LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
+    if (found) {
+        pgstat_count_heap_fetch(index->indexRelation);
+        ExecStoreBufferHeapTuple(&slot->base.tupdata, scan.slot, buffer);
+    }
+    ReleaseBuffer(buffer);
+    if (!index->xactStartedInRecovery)
+        index->kill_prior_tuple = all_dead;
+    return found;
+}
+
+// What index_getnext_slot() does, counting the dead entries.
+bool next_by_index(Scan &scan) {
+    while (index_getnext_tid(scan.by_index, scan.direction) != nullptr) {
+        if (scan.prunes ? index_fetch_heap(scan.by_index, scan.slot) : fetch_unpruned(scan))
+            return true;
+        scan.dead++;
+        CHECK_FOR_INTERRUPTS();
+    }
+    return false;
+}
+
+} // namespace
 
 bool next(Scan &scan) {
     CHECK_FOR_INTERRUPTS();
     MemoryContext caller = MemoryContextSwitchTo(scan.context);
-    const bool found = scan.by_index != nullptr ? index_getnext_slot(scan.by_index, scan.direction, scan.slot)
-                                                : table_scan_getnextslot(scan.whole, scan.direction, scan.slot);
+    const bool found =
+        scan.by_index != nullptr ? next_by_index(scan) : table_scan_getnextslot(scan.whole, scan.direction, scan.slot);
     MemoryContextSwitchTo(caller);
     return found;
 }
@@ -325,7 +405,7 @@ void insert(Table &table, std::span<Datum> values, std::span<bool> nulls) {
         MemoryContextSwitchTo(caller);
     }
     MemoryContext caller = MemoryContextSwitchTo(bulk.context);
-    ExecStoreHeapTuple(heap_form_tuple(RelationGetDescr(table.rel), values.data(), nulls.data()), row, false);
+    ExecStoreHeapTuple(form_row(table, values, nulls), row, false);
     MemoryContextSwitchTo(caller);
     if (++bulk.count == bulk.row.size())
         flush(table);
@@ -348,17 +428,22 @@ bool insert_unique(Table &table, std::span<Datum> values, std::span<bool> nulls)
     return inserted;
 }
 
-void prune(Table &table, const ItemPointerData &tid) {
-    if (ItemPointerGetBlockNumber(&tid) >= RelationGetNumberOfBlocks(table.rel))
-        return;
-    Buffer buffer = ReadBuffer(table.rel, ItemPointerGetBlockNumber(&tid));
-    heap_page_prune_opt(table.rel, buffer);
-    ReleaseBuffer(buffer);
+namespace {
+
+// Whether the table has the page. As long as the table is open nobody can shorten it, so what this process once found, or
+// was told about since, will do; asking the system is a call for every row.
+bool has_page(const Table &table, const ItemPointerData &tid) {
+    const BlockNumber block = ItemPointerGetBlockNumber(&tid);
+    const BlockNumber known = RelationGetSmgr(table.rel)->smgr_cached_nblocks[MAIN_FORKNUM];
+    return (known != InvalidBlockNumber && block < known) || block < RelationGetNumberOfBlocks(table.rel);
 }
+
+} // namespace
+bool is_empty(const Table &table) { return RelationGetNumberOfBlocks(table.rel) == 0; }
 
 bool fetch(Table &table, const ItemPointerData &tid, Snapshot snapshot, TupleTableSlot *slot) {
     // Somebody may have let vacuum shorten the table.
-    if (ItemPointerGetBlockNumber(&tid) >= RelationGetNumberOfBlocks(table.rel))
+    if (!has_page(table, tid))
         return false;
     ItemPointerData where = tid;
     return table_tuple_fetch_row_version(table.rel, &where, snapshot, slot);
@@ -383,6 +468,16 @@ Taken standing(Table &table, const ItemPointerData &tid) {
     return result == TM_Ok ? Taken::ok : result == TM_BeingModified ? Taken::busy : Taken::gone;
 }
 
+Taken hold(Table &table, const ItemPointerData &tid, Snapshot snapshot) {
+    ItemPointerData where = tid;
+    TM_FailureData failure;
+    TupleTableSlot *slot = MakeSingleTupleTableSlot(RelationGetDescr(table.rel), &TTSOpsBufferHeapTuple);
+    const TM_Result result = table_tuple_lock(table.rel, &where, snapshot, slot, GetCurrentCommandId(false), LockTupleKeyShare,
+                                              LockWaitBlock, 0, &failure);
+    ExecDropSingleTupleTableSlot(slot);
+    return result == TM_Ok ? Taken::ok : Taken::gone;
+}
+
 Taken remove(Table &table, const ItemPointerData &tid, Snapshot snapshot, bool wait) {
     ItemPointerData where = tid;
     TM_FailureData failure;
@@ -404,22 +499,43 @@ Taken remove(Table &table, const ItemPointerData &tid, Snapshot snapshot, bool w
     elog(ERROR, "row of \"%s\" was changed by its own command", definition(table.id).name);
 }
 
+namespace {
+
+// Clears the page of dead versions if another one of this size would not go on it. Scans of the server do so whenever the part
+// that fillfactor keeps free is not free: after every version, and a page has room for many.
+void make_room(Table &table, const ItemPointerData &tid, std::size_t size) {
+    Buffer buffer = ReadBuffer(table.rel, ItemPointerGetBlockNumber(&tid));
+    if (PageGetHeapFreeSpace(BufferGetPage(buffer)) < MAXALIGN(size)) // without a lock: it need not be exact
+        heap_page_prune_opt(table.rel, buffer);
+    ReleaseBuffer(buffer);
+}
+
+} // namespace
+
 Taken update(Table &table, TupleTableSlot *slot, std::span<Datum> values, std::span<bool> nulls, std::span<bool> replace,
              ItemPointerData *tid) {
-    HeapTuple old = ExecFetchSlotHeapTuple(slot, false, nullptr);
-    HeapTuple tuple = heap_modify_tuple(old, RelationGetDescr(table.rel), values.data(), nulls.data(), replace.data());
+    slot_getallattrs(slot);
+    for (std::size_t i = 0; i < replace.size(); i++)
+        if (!replace[i]) {
+            values[i] = slot->tts_values[i];
+            nulls[i] = slot->tts_isnull[i];
+        }
+    HeapTuple tuple = form_row(table, values, nulls);
+    ItemPointerData old = slot->tts_tid;
+    ExecClearTuple(slot); // a page that somebody holds is not cleared; so `values` no longer lead anywhere
+    make_room(table, old, tuple->t_len);
     TM_FailureData failure;
     bool needs_index_entries = false;
-    const TM_Result result = compat::heap_update(table.rel, &old->t_self, tuple, GetCurrentCommandId(true), &failure,
+    const TM_Result result = compat::heap_update(table.rel, &old, tuple, GetCurrentCommandId(true), &failure,
                                                  &needs_index_entries);
     switch (result) {
     case TM_Ok:
         if (needs_index_entries) {
-            const auto columns = static_cast<std::size_t>(definition(table.id).columns);
-            auto *all = static_cast<Datum *>(palloc(columns * sizeof(Datum)));
-            auto *all_null = static_cast<bool *>(palloc(columns * sizeof(bool)));
-            heap_deform_tuple(tuple, RelationGetDescr(table.rel), all, all_null);
-            insert_index_entries(table, tuple, {all, columns}, {all_null, columns}, Version::next);
+            const auto columns = static_cast<std::size_t>(RelationGetNumberOfAttributes(table.rel));
+            auto *row = static_cast<Datum *>(palloc(columns * sizeof(Datum)));
+            auto *row_null = static_cast<bool *>(palloc(columns));
+            heap_deform_tuple(tuple, RelationGetDescr(table.rel), row, row_null);
+            insert_index_entries(table, tuple, {row, columns}, {row_null, columns}, Version::next);
         }
         *tid = tuple->t_self;
         heap_freetuple(tuple);

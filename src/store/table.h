@@ -12,8 +12,8 @@
 
 namespace scylla::store {
 
-enum class TableId : std::uint8_t { queue, spec, ready, lease, waiting, outcome };
-inline constexpr std::size_t k_tables = 6;
+enum class TableId : std::uint8_t { queue, spec, ready, lease, waiting, outcome, gate, plan, dedup, event };
+inline constexpr std::size_t k_tables = 10;
 
 // An index of ours: the columns of its key, so that an insert can fill it without looking anything up.
 struct IndexDef {
@@ -21,6 +21,7 @@ struct IndexDef {
     std::array<AttrNumber, 3> key;
     int columns;
     bool unique;
+    AttrNumber not_null; // it holds only rows where this column is not null; 0: all rows
 };
 
 struct TableDef {
@@ -34,6 +35,10 @@ const TableDef &definition(TableId id) noexcept;
 
 // Whether the extension's tables exist in this database.
 bool installed();
+
+// Tells one installation of the extension from another in the same database, before or after it: it stays the same as long
+// as the extension is there.
+Oid identity();
 
 // The role that owns the tables.
 Oid tables_owner();
@@ -52,6 +57,8 @@ struct Table {
 };
 
 Table open(TableId id, LOCKMODE mode);
+// Locks a table to the end of the transaction, before it is opened: else two that want the same would wait for each other.
+void lock_table(TableId id, LOCKMODE mode);
 // Closes without giving up the lock, which is held to the end of the transaction as for any statement.
 void close(Table &table);
 
@@ -69,15 +76,18 @@ struct Scan {
     TupleTableSlot *slot;
     ScanDirection direction;
     MemoryContext context; // in which it began; a btree scan allocates as it goes along
+    bool prunes;           // clears the pages that it comes to, if the server finds it time; update() does so for leases
+    int64 dead;            // index entries that led to no row of this snapshot
 };
 
 Scan begin(Table &table, std::size_t index, Snapshot snapshot, std::span<const Key> keys,
            ScanDirection direction = ForwardScanDirection);
 // Of the keys only, for a scan that is to stop after a number of index entries: most of them may be dead, and next() would walk
-// over them without a limit. The row that next_key() finds is not in the slot; key[] are its values in the index.
+// over them without a limit. The row that next_key() finds is not in the slot; key_column() gives its values in the index.
 Scan begin_keys(Table &table, std::size_t index, Snapshot snapshot, std::span<const Key> keys);
 enum class Found : std::uint8_t { row, dead, end }; // dead: an entry that leads to no row of this snapshot
-Found next_key(Scan &scan, int column, Datum *key);
+Found next_key(Scan &scan);
+Datum key_column(const Scan &scan, int column);
 // Every row, in no particular order.
 Scan begin_whole(Table &table, Snapshot snapshot);
 bool next(Scan &scan);
@@ -87,10 +97,11 @@ void restart(Scan &scan, std::span<const Key> keys);
 // Lets go of the row in the slot and of the page it is on.
 void release_row(Scan &scan);
 
-// Clears the page of row versions that nobody can see, if it is time to: index scans do so on their way, fetch() does not.
-void prune(Table &table, const ItemPointerData &tid);
 // The row at tid if the snapshot sees one there; in the slot until it is cleared.
 bool fetch(Table &table, const ItemPointerData &tid, Snapshot snapshot, TupleTableSlot *slot);
+
+// Whether nothing has ever been in the table.
+bool is_empty(const Table &table);
 
 // Inserts a row and its index entries.
 void insert(Table &table, std::span<Datum> values, std::span<bool> nulls);
@@ -113,10 +124,14 @@ enum class Taken : std::uint8_t {
 // Whether a row could be removed now, without doing it.
 Taken standing(Table &table, const ItemPointerData &tid);
 
+// Holds off the removal of the row at tid to the end of the transaction. Waits for a concurrent removal.
+Taken hold(Table &table, const ItemPointerData &tid, Snapshot snapshot);
+
 // Deletes the row at tid, as the snapshot saw it.
 Taken remove(Table &table, const ItemPointerData &tid, Snapshot snapshot, bool wait);
 
-// Replaces the columns marked in `replace`, none of them a key, of the row in the slot. Waits for a concurrent change.
+// Replaces the columns marked in `replace`, none of them a key, of the row in the slot; the others are filled in in `values` and
+// `nulls`. Waits for a concurrent change.
 // The place of the new version is left in *tid.
 Taken update(Table &table, TupleTableSlot *slot, std::span<Datum> values, std::span<bool> nulls, std::span<bool> replace,
              ItemPointerData *tid);

@@ -1,39 +1,10 @@
 #include "store/upsert.h"
 
+#include "store/spi.h"
+
 namespace scylla::store {
 
 namespace {
-
-// Runs saved plans as the owner of the tables. The caller's identity comes back at the end, or by abort processing.
-class AsOwner {
-  public:
-    void begin() {
-        GetUserIdAndSecContext(&user_, &context_);
-        SetUserIdAndSecContext(tables_owner(), context_ | SECURITY_LOCAL_USERID_CHANGE);
-        SPI_connect();
-    }
-    void end() {
-        SPI_finish();
-        SetUserIdAndSecContext(user_, context_);
-    }
-
-  private:
-    Oid user_;
-    int context_;
-};
-
-void run(SPIPlanPtr *plan, const char *sql, std::span<Oid> types, std::span<Datum> values, const char *nulls, int expected) {
-    if (*plan == nullptr) {
-        SPIPlanPtr prepared = SPI_prepare(sql, static_cast<int>(types.size()), types.data());
-        if (prepared == nullptr)
-            elog(ERROR, "SPI_prepare failed: %s", SPI_result_code_string(SPI_result));
-        SPI_keepplan(prepared);
-        *plan = prepared;
-    }
-    const int code = SPI_execute_plan(*plan, values.data(), nulls, false, 0);
-    if (code != expected)
-        elog(ERROR, "SPI_execute_plan failed: %s", SPI_result_code_string(code));
-}
 
 // A one-dimensional array; null elements where null[i]. Null may be empty: none is.
 Datum make_array(std::span<Datum> values, bool *null, Oid type) {
@@ -48,59 +19,11 @@ Datum make_array(std::span<Datum> values, bool *null, Oid type) {
 
 constinit SPIPlanPtr insert_queue_plan = nullptr;
 constinit SPIPlanPtr insert_specs_plan = nullptr;
+constinit SPIPlanPtr insert_dedup_keys_plan = nullptr;
 
-} // namespace
-
-bool insert_queue(const text *name, const Interval *default_timeout, const Interval *retention, float8 aging) {
-    std::array<Oid, 4> types{TEXTOID, INTERVALOID, INTERVALOID, FLOAT8OID};
-    std::array<Datum, 4> values{PointerGetDatum(name), PointerGetDatum(default_timeout), PointerGetDatum(retention),
-                                Float8GetDatum(aging)};
-    const char nulls[] = {' ', default_timeout == nullptr ? 'n' : ' ', retention == nullptr ? 'n' : ' ', ' '};
-    AsOwner as_owner;
-    as_owner.begin();
-    run(&insert_queue_plan,
-        "insert into scylla.queue (name, default_timeout, retention, aging) values ($1, $2, $3, $4) "
-        "on conflict (name) do nothing",
-        types, values, nulls, SPI_OK_INSERT);
-    const bool inserted = SPI_processed > 0;
-    as_owner.end();
-    return inserted;
-}
-
-void insert_specs(std::span<const SpecRow> rows, std::span<bool> inserted) {
-    constexpr std::size_t k_columns = 8;
-    std::array<Oid, k_columns> element{INT8OID, TIMESTAMPTZOID, INT4OID, INT2OID, TEXTOID, JSONBOID, TIMESTAMPTZOID, INT4OID};
-    std::array<Oid, k_columns> types;
-    std::array<Datum, k_columns> values;
-    auto *column = static_cast<Datum *>(MemoryContextAllocHuge(CurrentMemoryContext, rows.size() * sizeof(Datum)));
-    auto *null = static_cast<bool *>(palloc(rows.size()));
-    for (std::size_t c = 0; c < k_columns; c++) {
-        for (std::size_t i = 0; i < rows.size(); i++) {
-            const SpecRow &row = rows[i];
-            null[i] = (c == 6 && !row.not_before) || (c == 7 && !row.max_attempts);
-            const Datum all[k_columns] = {Int64GetDatum(row.id),
-                                          TimestampTzGetDatum(row.created),
-                                          Int32GetDatum(row.queue),
-                                          Int16GetDatum(row.priority),
-                                          PointerGetDatum(row.rn),
-                                          PointerGetDatum(row.spec),
-                                          TimestampTzGetDatum(row.not_before.value_or(0)),
-                                          Int32GetDatum(row.max_attempts.value_or(0))};
-            column[i] = all[c];
-        }
-        types[c] = get_array_type(element[c]);
-        values[c] = make_array({column, rows.size()}, null, element[c]);
-    }
-    AsOwner as_owner;
-    as_owner.begin();
-    run(&insert_specs_plan,
-        "insert into scylla.task_spec (id, created, queue, priority, rn, spec, not_before, max_attempts) "
-        "select * from rows from (pg_catalog.unnest($1), pg_catalog.unnest($2), pg_catalog.unnest($3), pg_catalog.unnest($4), "
-        "pg_catalog.unnest($5), pg_catalog.unnest($6), pg_catalog.unnest($7), pg_catalog.unnest($8)) "
-        "as t(id, created, queue, priority, rn, spec, not_before, max_attempts) "
-        "order by rn collate pg_catalog.\"C\", id on conflict (rn) do nothing returning id",
-        types, values, nullptr, SPI_OK_INSERT_RETURNING);
-    // Ids count up with the index in rows, so the place of a returned id is found by bisection.
+// Which of the rows a statement has inserted, by the ids that it returned. They count up with the index in rows, so the place
+// of an id is found by bisection.
+void mark_inserted(std::span<const SpecRow> rows, std::span<bool> inserted) {
     for (std::size_t i = 0; i < rows.size(); i++)
         inserted[i] = false;
     for (uint64 r = 0; r < SPI_processed; r++) {
@@ -116,7 +39,170 @@ void insert_specs(std::span<const SpecRow> rows, std::span<bool> inserted) {
         }
         inserted[low] = true;
     }
+}
+
+} // namespace
+
+bool insert_queue(const text *name, const QueueSettings &settings) {
+    constexpr std::size_t k_parameters = 14;
+    std::array<Oid, k_parameters> types{TEXTOID, INTERVALOID, INTERVALOID, FLOAT8OID,   INT4OID,
+                                        JSONBOID, INTERVALOID, INTERVALOID, INTERVALOID, BOOLOID, INT4OID, TEXTOID,
+                                        BOOLOID, BOOLOID};
+    std::array<Datum, k_parameters> values{PointerGetDatum(name),
+                                           PointerGetDatum(settings.default_timeout),
+                                           PointerGetDatum(settings.retention),
+                                           Float8GetDatum(settings.aging),
+                                           Int32GetDatum(settings.max_attempts.value_or(0)),
+                                           PointerGetDatum(settings.retry),
+                                           PointerGetDatum(settings.retention_completed),
+                                           PointerGetDatum(settings.retention_aborted),
+                                           PointerGetDatum(settings.retention_cancelled),
+                                           BoolGetDatum(settings.paused),
+                                           Int32GetDatum(settings.max_running.value_or(0)),
+                                           CStringGetTextDatum(GetUserNameFromId(GetUserId(), false)),
+                                           BoolGetDatum(settings.events),
+                                           BoolGetDatum(settings.notify)};
+    char nulls[k_parameters];
+    for (std::size_t i = 0; i < k_parameters; i++) {
+        const bool scalar = types[i] == FLOAT8OID || types[i] == INT4OID || types[i] == BOOLOID;
+        nulls[i] = !scalar && DatumGetPointer(values[i]) == nullptr ? 'n' : ' ';
+    }
+    nulls[4] = settings.max_attempts ? ' ' : 'n';
+    nulls[10] = settings.max_running ? ' ' : 'n';
+    AsOwner as_owner;
+    as_owner.begin();
+    run(&insert_queue_plan,
+        "insert into scylla.queue (name, default_timeout, retention, aging, max_attempts, retry, retention_completed, "
+        "retention_aborted, retention_cancelled, paused, max_running, owner, events, notify) "
+        "values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12::pg_catalog.name, $13, $14) "
+        "on conflict (name) do nothing",
+        types, values, nulls, SPI_OK_INSERT);
+    const bool inserted = SPI_processed > 0;
     as_owner.end();
+    return inserted;
+}
+
+void insert_specs(std::span<const SpecRow> rows, std::span<bool> inserted) {
+    constexpr std::size_t k_columns = 13;
+    std::array<Oid, k_columns> element{INT8OID,        TIMESTAMPTZOID, INT4OID, INT2OID, TEXTOID, JSONBOID, TIMESTAMPTZOID,
+                                       INT4OID, INT4OID,        INT8OID, JSONBOID, TEXTOID, TEXTOID};
+    std::array<Oid, k_columns> types;
+    std::array<Datum, k_columns> values;
+    auto *column = static_cast<Datum *>(MemoryContextAllocHuge(CurrentMemoryContext, rows.size() * sizeof(Datum)));
+    auto *null = static_cast<bool *>(palloc(rows.size()));
+    for (std::size_t c = 0; c < k_columns; c++) {
+        for (std::size_t i = 0; i < rows.size(); i++) {
+            const SpecRow &row = rows[i];
+            null[i] = (c == 6 && !row.not_before) || (c == 7 && !row.max_attempts) || (c == 8 && !row.gates) ||
+                      (c == 9 && !row.plan) || (c == 10 && row.retry == nullptr) || (c == 11 && row.dedup_key == nullptr) ||
+                      (c == 12 && row.key == nullptr);
+            const Datum all[k_columns] = {Int64GetDatum(row.id),
+                                          TimestampTzGetDatum(row.created),
+                                          Int32GetDatum(row.queue),
+                                          Int16GetDatum(row.priority),
+                                          PointerGetDatum(row.rn),
+                                          PointerGetDatum(row.spec),
+                                          TimestampTzGetDatum(row.not_before.value_or(0)),
+                                          Int32GetDatum(row.max_attempts.value_or(0)),
+                                          Int32GetDatum(row.gates.value_or(0)),
+                                          Int64GetDatum(row.plan.value_or(0)),
+                                          PointerGetDatum(row.retry),
+                                          PointerGetDatum(row.dedup_key),
+                                          PointerGetDatum(row.key)};
+            column[i] = all[c];
+        }
+        types[c] = get_array_type(element[c]);
+        values[c] = make_array({column, rows.size()}, null, element[c]);
+    }
+    AsOwner as_owner;
+    as_owner.begin();
+    run(&insert_specs_plan,
+        "insert into scylla.task_spec (id, created, queue, priority, rn, spec, not_before, max_attempts, gates, plan, retry, "
+        "dedup_key, key) "
+        "select * from rows from (pg_catalog.unnest($1), pg_catalog.unnest($2), pg_catalog.unnest($3), pg_catalog.unnest($4), "
+        "pg_catalog.unnest($5), pg_catalog.unnest($6), pg_catalog.unnest($7), pg_catalog.unnest($8), pg_catalog.unnest($9), "
+        "pg_catalog.unnest($10), pg_catalog.unnest($11), pg_catalog.unnest($12), pg_catalog.unnest($13)) "
+        "as t(id, created, queue, priority, rn, spec, not_before, max_attempts, gates, plan, retry, dedup_key, key) "
+        "order by rn collate pg_catalog.\"C\", id on conflict (rn) do nothing returning id",
+        types, values, nullptr, SPI_OK_INSERT_RETURNING);
+    mark_inserted(rows, inserted);
+    as_owner.end();
+}
+
+void insert_dedup_keys(std::span<const SpecRow> rows, std::span<bool> inserted) {
+    std::array<Oid, 3> element{INT4OID, INT8OID, TEXTOID};
+    std::array<Oid, 3> types;
+    std::array<Datum, 3> values;
+    auto *column = static_cast<Datum *>(MemoryContextAllocHuge(CurrentMemoryContext, rows.size() * sizeof(Datum)));
+    for (std::size_t c = 0; c < element.size(); c++) {
+        for (std::size_t i = 0; i < rows.size(); i++)
+            column[i] = c == 0 ? Int32GetDatum(rows[i].queue) : c == 1 ? Int64GetDatum(rows[i].id) : PointerGetDatum(rows[i].dedup_key);
+        types[c] = get_array_type(element[c]);
+        values[c] = make_array({column, rows.size()}, nullptr, element[c]);
+    }
+    AsOwner as_owner;
+    as_owner.begin();
+    run(&insert_dedup_keys_plan,
+        "insert into scylla.task_dedup (queue, id, key) "
+        "select * from rows from (pg_catalog.unnest($1), pg_catalog.unnest($2), pg_catalog.unnest($3)) as t(queue, id, key) "
+        "order by queue, key collate pg_catalog.\"C\", id on conflict (queue, key) do nothing returning id",
+        types, values, nullptr, SPI_OK_INSERT_RETURNING);
+    mark_inserted(rows, inserted);
+    as_owner.end();
+}
+
+namespace {
+
+// A change of one queue ($1) by one role ($2).
+void change_queue(int32 queue, const text *role, const char *sql) {
+    std::array<Oid, 2> types{INT4OID, TEXTOID};
+    std::array<Datum, 2> values{Int32GetDatum(queue), PointerGetDatum(role)};
+    AsOwner as_owner;
+    as_owner.begin();
+    SPIPlanPtr plan = SPI_prepare(sql, static_cast<int>(types.size()), types.data());
+    if (plan == nullptr)
+        elog(ERROR, "SPI_prepare failed: %s", SPI_result_code_string(SPI_result));
+    const int code = SPI_execute_plan(plan, values.data(), nullptr, false, 0);
+    if (code != SPI_OK_UPDATE)
+        elog(ERROR, "SPI_execute_plan failed: %s", SPI_result_code_string(code));
+    as_owner.end();
+}
+
+const char *grantees_column(model::Privilege privilege) {
+    switch (privilege) {
+    case model::Privilege::submit:
+        return "submitters";
+    case model::Privilege::work:
+        return "workers";
+    case model::Privilege::view:
+        return "viewers";
+    case model::Privilege::admin:
+        break;
+    }
+    return "admins";
+}
+
+} // namespace
+
+void add_grantee(int32 queue, model::Privilege privilege, const text *role) {
+    const char *column = grantees_column(privilege);
+    change_queue(queue, role,
+                 psprintf("update scylla.queue set %s = pg_catalog.array_append(%s, $2) "
+                          "where id operator(pg_catalog.=) $1 and (%s is null or $2 operator(pg_catalog.<>) all (%s))",
+                          column, column, column, column));
+}
+
+void remove_grantee(int32 queue, model::Privilege privilege, const text *role) {
+    const char *column = grantees_column(privilege);
+    change_queue(queue, role,
+                 psprintf("update scylla.queue set %s = case when %s operator(pg_catalog.<>) array[$2] "
+                          "then pg_catalog.array_remove(%s, $2) end "
+                          "where id operator(pg_catalog.=) $1 and $2 operator(pg_catalog.=) any (%s)",
+                          column, column, column, column));
+}
+
+void set_queue_owner(int32 queue, const text *owner) {
+    change_queue(queue, owner, "update scylla.queue set owner = $2::pg_catalog.name where id operator(pg_catalog.=) $1");
 }
 
 } // namespace scylla::store

@@ -1,5 +1,6 @@
 #include "verbs/args.h"
 
+#include "model/backoff.h"
 #include "pg/error.h"
 #include "pg/text.h"
 
@@ -21,13 +22,21 @@ const char *cut(std::string_view all) {
     return psprintf("%.*s%s", shown, all.data(), shown < size ? "..." : "");
 }
 
-std::optional<int64> length(const char *argument, const Interval *value, int64 min, int64 max, const char *rule) {
+std::optional<int64> length(const char *argument, const Interval *value, int64 min, int64 max, const char *rule,
+                            int64 element = 0) {
     if (value == nullptr)
         return std::nullopt;
     const auto micros = model::interval_length(value->month, value->day, value->time, min, max);
     if (!micros)
-        error::bad_argument(argument, print(PointerGetDatum(value), INTERVALOID), rule);
+        error::bad_argument(argument, print(PointerGetDatum(value), INTERVALOID), rule, element);
     return micros;
+}
+
+// NaN is outside every range.
+float8 number(const char *argument, std::optional<float8> value, float8 min, float8 max, const char *rule, int64 element = 0) {
+    if (!value || !(*value >= min && *value <= max))
+        error::bad_argument(argument, value ? print(Float8GetDatum(*value), FLOAT8OID) : "null", rule, element);
+    return *value;
 }
 
 Jsonb *parse(const char *json) { return DatumGetJsonbP(DirectFunctionCall1(jsonb_in, CStringGetDatum(json))); }
@@ -45,6 +54,14 @@ Jsonb *get_jsonb(FunctionCallInfo fcinfo, int n) { return PG_ARGISNULL(n) ? null
 
 std::optional<int32> get_int(FunctionCallInfo fcinfo, int n) {
     return PG_ARGISNULL(n) ? std::nullopt : std::optional(PG_GETARG_INT32(n));
+}
+
+std::optional<bool> get_bool(FunctionCallInfo fcinfo, int n) {
+    return PG_ARGISNULL(n) ? std::nullopt : std::optional(PG_GETARG_BOOL(n));
+}
+
+std::optional<float8> get_float(FunctionCallInfo fcinfo, int n) {
+    return PG_ARGISNULL(n) ? std::nullopt : std::optional(PG_GETARG_FLOAT8(n));
 }
 
 Interval *get_interval(FunctionCallInfo fcinfo, int n) { return PG_ARGISNULL(n) ? nullptr : PG_GETARG_INTERVAL_P(n); }
@@ -82,6 +99,23 @@ text *name(const char *argument, text *value, int64 element) {
     error::bad_argument(argument, quote(value), "It must have 1 to 200 characters.", element);
 }
 
+text *optional_name(const char *argument, text *value, int64 element) {
+    return value == nullptr ? nullptr : name(argument, value, element);
+}
+
+store::OnFailure on_dependency_failure(const text *value, int64 element) {
+    constexpr struct {
+        const char *word;
+        store::OnFailure rule;
+    } k_rules[] = {{"cascade", store::OnFailure::cascade},
+                   {"ignore", store::OnFailure::ignore},
+                   {"skip", store::OnFailure::skip}};
+    for (const auto &each : k_rules)
+        if (value != nullptr && view(value) == each.word)
+            return each.rule;
+    error::bad_argument("on_dependency_failure", quote(value), "It must be cascade, ignore or skip.", element);
+}
+
 int16 priority(std::optional<int32> value, int64 element) {
     if (!value || *value < 0 || *value > model::k_max_priority)
         error::bad_argument("priority", value ? psprintf("%d", *value) : "null", "It must be between 0 and 127.", element);
@@ -108,9 +142,9 @@ std::optional<int32> max_attempts(std::optional<int32> value, int64 element) {
     return value;
 }
 
-int32 max_tasks(std::optional<int32> value) {
+int32 max_tasks(std::optional<int32> value, const char *argument) {
     if (!value || *value < 1 || *value > model::k_max_tasks)
-        error::bad_argument("max_tasks", value ? psprintf("%d", *value) : "null", "It must be between 1 and 100000.");
+        error::bad_argument(argument, value ? psprintf("%d", *value) : "null", "It must be between 1 and 100000.");
     return *value;
 }
 
@@ -123,11 +157,29 @@ std::optional<float4> progress(FunctionCallInfo fcinfo, int n) {
     return static_cast<float4>(value);
 }
 
-float8 aging(FunctionCallInfo fcinfo, int n) {
+float8 aging(std::optional<float8> value) {
+    return number("aging", value, 0, model::k_max_aging, "It must be between 0 and 1000 points per second.");
+}
+
+float8 factor(std::optional<float8> value, int64 element) {
+    return number("factor", value, 1, model::k_max_factor, "It must be between 1 and 1000.", element);
+}
+
+float8 jitter(std::optional<float8> value, int64 element) {
+    return number("jitter", value, 0, 1, "It must be between 0 and 1.", element);
+}
+
+std::optional<int32> max_running(std::optional<int32> value) {
+    if (value && *value < 1)
+        error::bad_argument("max_running", psprintf("%d", *value), "It must be at least 1.");
+    return value;
+}
+
+float8 fraction(FunctionCallInfo fcinfo, int n) {
     const float8 value = PG_ARGISNULL(n) ? -1 : PG_GETARG_FLOAT8(n);
-    if (!(value >= 0 && value <= model::k_max_aging))
-        error::bad_argument("aging", PG_ARGISNULL(n) ? "null" : print(Float8GetDatum(value), FLOAT8OID),
-                            "It must be between 0 and 1000 points per second.");
+    if (!(value >= 0 && value <= 1))
+        error::bad_argument("fraction", PG_ARGISNULL(n) ? "null" : print(Float8GetDatum(value), FLOAT8OID),
+                            "It must be between 0 and 1.");
     return value;
 }
 
@@ -136,18 +188,44 @@ std::optional<int64> timeout(const char *argument, const Interval *value) {
 }
 
 std::optional<int64> retry_after(const Interval *value) {
-    return length("retry_after", value, 0, model::k_max_timeout, "It must be between 0 and 365 days.");
+    return value == nullptr ? std::nullopt : std::optional(delay("retry_after", value));
 }
 
-std::optional<int64> retention(const Interval *value) {
-    return length("retention", value, 0, model::k_max_retention, "It must be between 0 and 36500 days.");
+int64 delay(const char *argument, const Interval *value, int64 element) {
+    const char *rule = "It must be between 0 and 365 days.";
+    if (value == nullptr)
+        error::bad_argument(argument, "null", rule, element);
+    return *length(argument, value, 0, model::k_max_timeout, rule, element);
+}
+
+std::optional<int64> retention(const char *argument, const Interval *value) {
+    return length(argument, value, 0, model::k_max_retention, "It must be between 0 and 36500 days.");
+}
+
+std::optional<int64> grace(const Interval *value) {
+    return length("grace", value, 0, model::k_max_timeout, "It must be between 0 and 365 days.");
+}
+
+std::optional<int64> schedule_jitter(const Interval *value) {
+    if (value == nullptr)
+        error::bad_argument("jitter", "null", "It must be between 0 and 1 day.");
+    return length("jitter", value, 0, model::k_day, "It must be between 0 and 1 day.");
+}
+
+int32 max_catch_up(std::optional<int32> value) {
+    if (!value || *value < 1 || *value > model::k_max_catch_up)
+        error::bad_argument("max_catch_up", value ? psprintf("%d", *value) : "null", "It must be between 1 and 10000.");
+    return *value;
 }
 
 Jsonb *error(Jsonb *value) {
     const char *rule = "It must be an object with a non-empty text \"code\"; \"description\" must be a text.";
     // Errors accumulate in one value, which has to stay far below what a value may hold.
     if (value != nullptr && VARSIZE(value) > model::k_max_error_bytes)
-        error::bad_argument("error", psprintf("an object of %u bytes", static_cast<unsigned>(VARSIZE(value))),
+        error::bad_argument("error",
+                            psprintf("%s of %u bytes",
+                                     JB_ROOT_IS_OBJECT(value) ? "an object" : JB_ROOT_IS_SCALAR(value) ? "a value" : "an array",
+                                     static_cast<unsigned>(VARSIZE(value))),
                             "It must not have more than 1 MB.");
     JsonbValue code;
     JsonbValue description;

@@ -4,6 +4,7 @@
 
 #include "model/limits.h"
 #include "pg/prelude.h"
+#include "store/rows.h"
 
 namespace scylla::args {
 
@@ -12,6 +13,8 @@ namespace scylla::args {
 text *get_text(FunctionCallInfo fcinfo, int n);          // null if null
 Jsonb *get_jsonb(FunctionCallInfo fcinfo, int n);        // null if null
 std::optional<int32> get_int(FunctionCallInfo fcinfo, int n);
+std::optional<bool> get_bool(FunctionCallInfo fcinfo, int n);
+std::optional<float8> get_float(FunctionCallInfo fcinfo, int n);
 
 // An array argument as values. Null if the argument is null.
 struct Array {
@@ -29,16 +32,29 @@ int16 priority(std::optional<int32> value, int64 element = 0);
 Jsonb *spec(Jsonb *value, int64 element = 0);
 std::optional<TimestampTz> not_before(std::optional<TimestampTz> value, int64 element = 0);
 std::optional<int32> max_attempts(std::optional<int32> value, int64 element = 0);
-int32 max_tasks(std::optional<int32> value);
+int32 max_tasks(std::optional<int32> value, const char *argument = "max_tasks");
 std::optional<float4> progress(FunctionCallInfo fcinfo, int n);
 // Microseconds; nothing if null.
 std::optional<int64> timeout(const char *argument, const Interval *value);
 std::optional<int64> retry_after(const Interval *value);
-std::optional<int64> retention(const Interval *value);
+std::optional<int64> retention(const char *argument, const Interval *value);
+// Of a delay between tries; not null.
+int64 delay(const char *argument, const Interval *value, int64 element = 0);
+float8 factor(std::optional<float8> value, int64 element = 0);
+float8 jitter(std::optional<float8> value, int64 element = 0);
+std::optional<int64> grace(const Interval *value);
+std::optional<int64> schedule_jitter(const Interval *value);
+int32 max_catch_up(std::optional<int32> value);
 Interval *get_interval(FunctionCallInfo fcinfo, int n); // null if null
-float8 aging(FunctionCallInfo fcinfo, int n);
+float8 aging(std::optional<float8> value);
+float8 fraction(FunctionCallInfo fcinfo, int n);
+// How many tasks of a queue may run at once.
+std::optional<int32> max_running(std::optional<int32> value);
 // The error of abort and fail, with its members filled in.
 Jsonb *error(Jsonb *value);
+// A name that may be null.
+text *optional_name(const char *argument, text *value, int64 element = 0);
+store::OnFailure on_dependency_failure(const text *value, int64 element = 0);
 // on_duplicate: true for 'ignore'.
 bool ignore_duplicate(const text *value);
 

@@ -1,9 +1,10 @@
 // complete, complete_many, abort, fail: how a worker ends its lease with a word about the task.
-#include "model/backoff.h"
 #include "verbs/args.h"
 #include "verbs/batch.h"
+#include "verbs/gates.h"
 #include "verbs/history.h"
 #include "verbs/lease.h"
+#include "verbs/retry.h"
 
 namespace scylla {
 
@@ -21,17 +22,28 @@ Task aborted(store::Store &store, const Claim &claim, const store::Carry &carry,
                       {model::Status::aborted, lease.progress, lease.owner, lease.leased, carry, nullptr, nullptr}, now);
 }
 
+// The delay by the policy of the task, else of its queue.
+int64 delay_after(store::Store &store, const store::SpecRow &spec, int32 failures) {
+    if (spec.retry != nullptr)
+        return retry_delay(spec.retry, failures);
+    const auto settings = find_settings(store, spec.queue);
+    return retry_delay(settings ? settings->retry : nullptr, failures);
+}
+
 Task failed(store::Store &store, const Claim &claim, Jsonb *error, std::optional<int64> retry_after, TimestampTz now) {
+    const shmem::StatKey key = stat_key(claim.spec->queue);
+    shmem::count(key, shmem::Count::failed);
     store::Carry carry = claim.lease->carry;
     carry.errors = add_error(carry.errors, error);
     if (claim.spec->max_attempts && carry.failures + 1 >= *claim.spec->max_attempts) {
         carry.failures++;
         return aborted(store, claim, carry, now);
     }
+    shmem::count_time(key, shmem::Time::run, now - claim.lease->leased);
     Jsonb *errors = carry.errors;
     carry = carry_on(*claim.lease, Ending::retry, now);
     carry.errors = errors;
-    const int64 delay = retry_after.value_or(model::delay(model::k_default_retry, carry.failures - 1));
+    const int64 delay = retry_after ? *retry_after : delay_after(store, *claim.spec, carry.failures);
     return delay > 0 ? make_waiting(store, *claim.spec, carry, now + delay, now)
                      : make_ready(store, *claim.spec, carry, now);
 }
@@ -56,7 +68,9 @@ SCYLLA_FUNCTION(scylla_complete) {
     const LeaseName name = lease_name(fcinfo, 4);
     store::Store store = open_for_write("scylla.complete()");
     const Claim claim = take_or_raise(store, name);
-    const Task task = completed(store, claim, args::get_jsonb(fcinfo, 2), args::get_jsonb(fcinfo, 3), GetCurrentTimestamp());
+    const TimestampTz now = GetCurrentTimestamp();
+    const Task task = completed(store, claim, args::get_jsonb(fcinfo, 2), args::get_jsonb(fcinfo, 3), now);
+    settle_gates(store, now);
     return return_task(fcinfo, store, task, Show::no_spec);
 }
 
@@ -73,6 +87,7 @@ SCYLLA_FUNCTION(scylla_complete_many) {
         settle(item, claim, model::Status::completed);
     });
     end_bulk(store[store::TableId::outcome]);
+    settle_gates(store, now);
     return return_batch(fcinfo, store, batch);
 }
 
@@ -80,7 +95,7 @@ SCYLLA_FUNCTION(scylla_complete_and_lease) {
     using namespace scylla;
     const Batch batch = get_batch(fcinfo, {.rns = 0, .worker = 1, .results = 5, .attempts = 6});
     const LeaseRequest request = get_lease_request(fcinfo, {.queue = 2, .worker = 1, .max_tasks = 3, .timeout = 4});
-    store::Store store = open_for_write("scylla.complete_and_lease()");
+    store::Store store = open_for_write("scylla.complete_and_lease()", store::TableId::lease);
     const TimestampTz now = GetCurrentTimestamp();
     begin_bulk(store[store::TableId::outcome]);
     for_each(batch, [&](const BatchItem &item) {
@@ -89,6 +104,11 @@ SCYLLA_FUNCTION(scylla_complete_and_lease) {
         completed(store, claim, item.result, nullptr, now);
     });
     end_bulk(store[store::TableId::outcome]);
+    if (settle_gates(store, now)) {
+        // What this has made ready can be among the next tasks.
+        CommandCounterIncrement();
+        refresh(store);
+    }
     Rows rows = begin_rows(fcinfo);
     lease_tasks(store, request, now, rows);
     close(store);
@@ -103,7 +123,10 @@ SCYLLA_FUNCTION(scylla_abort) {
     const Claim claim = take_or_raise(store, name);
     store::Carry carry = claim.lease->carry;
     carry.errors = add_error(carry.errors, error);
-    return return_task(fcinfo, store, aborted(store, claim, carry, GetCurrentTimestamp()), Show::no_spec);
+    const TimestampTz now = GetCurrentTimestamp();
+    const Task task = aborted(store, claim, carry, now);
+    settle_gates(store, now);
+    return return_task(fcinfo, store, task, Show::no_spec);
 }
 
 SCYLLA_FUNCTION(scylla_fail) {
@@ -113,5 +136,8 @@ SCYLLA_FUNCTION(scylla_fail) {
     const auto retry_after = args::retry_after(args::get_interval(fcinfo, 3));
     store::Store store = open_for_write("scylla.fail()");
     const Claim claim = take_or_raise(store, name);
-    return return_task(fcinfo, store, failed(store, claim, error, retry_after, GetCurrentTimestamp()), Show::no_spec);
+    const TimestampTz now = GetCurrentTimestamp();
+    const Task task = failed(store, claim, error, retry_after, now);
+    settle_gates(store, now);
+    return return_task(fcinfo, store, task, Show::no_spec);
 }

@@ -10,7 +10,7 @@ namespace {
 
 Claim extend(store::Store &store, const LeaseName &name, std::optional<float4> progress, std::optional<int64> timeout,
              TimestampTz now) {
-    return change_held(store, name, [&](store::LeaseRow &row) {
+    return change_held(store, name, [&](const store::SpecRow &, store::LeaseRow &row) {
         row.deadline = now + timeout.value_or(row.timeout);
         row.updated = now;
         row.progress = progress.value_or(row.progress);

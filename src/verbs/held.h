@@ -4,6 +4,7 @@
 #include "pg/error.h"
 #include "pg/text.h"
 #include "verbs/moves.h"
+#include "verbs/rights.h"
 
 namespace scylla {
 
@@ -14,7 +15,7 @@ struct LeaseName {
     std::optional<int32> attempt;
 };
 
-// What came of it. No spec: there is no such task. No lease: the worker does not hold it; `instead` is how it stands
+// What came of it. No spec: there is no such task for this worker. No lease: the worker does not hold it; `instead` is how it stands
 // (nothing only while a restore has not brought all tables yet).
 struct Claim {
     std::optional<store::SpecRow> spec;
@@ -27,6 +28,8 @@ struct Claim {
 template <typename Change> Claim change_held(store::Store &store, const LeaseName &name, Change change) {
     for (;; refresh(store)) {
         Claim claim{find_spec(store, name.rn, store::With::no_spec), {}, {}};
+        if (claim.spec && !rights::may_act(store, claim.spec->queue, model::Privilege::work))
+            claim.spec.reset();
         if (!claim.spec)
             return claim;
         const auto lease = find_lease(store, claim.spec->id);
@@ -37,17 +40,16 @@ template <typename Change> Claim change_held(store::Store &store, const LeaseNam
             return claim;
         }
         claim.lease = lease;
-        if (change(*claim.lease))
+        if (change(*claim.spec, *claim.lease))
             return claim;
     }
 }
 
 // Takes the lease out of its table, to be put somewhere else.
 inline Claim take_held(store::Store &store, const LeaseName &name) {
-    return change_held(store, name,
-                       [&](const store::LeaseRow &row) { 
-                           return take(store, store::TableId::lease, row.tid, Wait::yes) == store::Taken::ok;
-                       });
+    return change_held(store, name, [&](const store::SpecRow &spec, const store::LeaseRow &row) {
+        return take_lease(store, spec, row.tid, row.permit != nullptr, Wait::yes) == store::Taken::ok;
+    });
 }
 
 // P0002 or 55000 where the claim came to nothing.

@@ -85,6 +85,8 @@ Jsonb *append(Jsonb *log, std::span<Jsonb *const> added, const Marker &marker) {
     return JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_ARRAY, nullptr));
 }
 
+constexpr std::size_t k_utc_size = 32; // of a year with four digits
+
 // ISO 8601 in UTC and always with microseconds, so that times compare as text, whatever the session's settings.
 const char *utc(TimestampTz time) {
     pg_tm tm{};
@@ -134,6 +136,48 @@ Jsonb *make_entry(const char *type, const text *worker, int32 attempt, float4 pr
     return JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, nullptr));
 }
 
+// The history that was made last for a task without a stored one. As a rule the next is the same, or differs in the time
+// alone, and times are all of one length.
+struct LastHistory {
+    TimestampTz leased;
+    int32 attempt;
+    std::size_t worker_size;
+    std::array<char, 64> worker;
+    std::size_t size; // 0: none
+    std::array<char, 320> json;
+    std::size_t time; // where it is in `json`
+};
+
+Jsonb *first_history(const text *worker, int32 attempt, TimestampTz leased) {
+    static constinit LastHistory last{};
+    const std::string_view name = view(worker);
+    const bool alike = last.size > 0 && last.attempt == attempt && name == std::string_view(last.worker.data(), last.worker_size);
+    const std::string_view time = alike && last.leased == leased ? std::string_view(last.json.data() + last.time, k_utc_size)
+                                                                  : std::string_view(utc(leased));
+    if (!alike || time.size() != k_utc_size) {
+        Jsonb *const entries[] = {make_entry("TaskAssignment", worker, attempt, 0, leased)};
+        Jsonb *history = append(nullptr, entries, k_history_marker);
+        const std::string_view json(reinterpret_cast<const char *>(history), VARSIZE(history));
+        if (time.size() == k_utc_size && name.size() <= last.worker.size() && json.size() <= last.json.size()) {
+            last.leased = leased;
+            last.attempt = attempt;
+            last.worker_size = name.size();
+            memcpy(last.worker.data(), name.data(), name.size());
+            last.size = json.size();
+            memcpy(last.json.data(), json.data(), json.size());
+            last.time = json.find(time); // its key is shorter than that of the worker, so it comes first
+        }
+        return history;
+    }
+    if (last.leased != leased) {
+        last.leased = leased;
+        memcpy(last.json.data() + last.time, time.data(), k_utc_size);
+    }
+    auto *copy = static_cast<char *>(palloc(last.size));
+    memcpy(copy, last.json.data(), last.size);
+    return reinterpret_cast<Jsonb *>(copy);
+}
+
 const char *type_of(Ending how) {
     switch (how) {
     case Ending::timeout:
@@ -151,6 +195,8 @@ const char *type_of(Ending how) {
 Jsonb *full_history(Jsonb *stored, const text *worker, int32 attempt, std::optional<TimestampTz> leased) {
     if (!leased)
         return stored;
+    if (stored == nullptr)
+        return first_history(worker, attempt, *leased);
     Jsonb *const entries[] = {make_entry("TaskAssignment", worker, attempt, 0, *leased)};
     return append(stored, entries, k_history_marker);
 }
@@ -170,8 +216,42 @@ Jsonb *add_error(Jsonb *errors, Jsonb *error) {
     return append(errors, entries, k_errors_marker);
 }
 
-Jsonb *make_error(const char *code, const char *description) {
-    return parse(psprintf("{\"code\": \"%s\", \"args\": {}, \"description\": \"%s\"}", code, description));
+namespace {
+
+Jsonb *error_object(const char *code, Jsonb *arguments, const char *description) {
+    JsonbParseState *state = nullptr;
+    pushJsonbValue(&state, WJB_BEGIN_OBJECT, nullptr);
+    push_member(&state, "code", string_value(code));
+    push_member(&state, "args", binary(arguments));
+    push_member(&state, "description", string_value(description));
+    return JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, nullptr));
+}
+
+} // namespace
+
+Jsonb *make_error(const char *code, const char *description) { return error_object(code, parse("{}"), description); }
+
+Jsonb *make_error(const char *code, const char *argument, const text *value, const char *description) {
+    JsonbParseState *state = nullptr;
+    pushJsonbValue(&state, WJB_BEGIN_OBJECT, nullptr);
+    push_member(&state, argument, string_value(view(value)));
+    return error_object(code, JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, nullptr)), description);
+}
+
+Jsonb *make_array(std::span<Jsonb *const> elements) {
+    JsonbParseState *state = nullptr;
+    pushJsonbValue(&state, WJB_BEGIN_ARRAY, nullptr);
+    for (Jsonb *element : elements) {
+        JsonbValue value{};
+        if (element == nullptr)
+            value.type = jbvNull;
+        else if (JB_ROOT_IS_SCALAR(element))
+            value = *getIthJsonbValueFromContainer(&element->root, 0);
+        else
+            value = binary(element);
+        pushJsonbValue(&state, WJB_ELEM, &value);
+    }
+    return JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_ARRAY, nullptr));
 }
 
 } // namespace scylla

@@ -17,7 +17,11 @@ store::Carry carry_on(const store::LeaseRow &lease, Ending how, TimestampTz now)
 // errors || error. error is an object.
 Jsonb *add_error(Jsonb *errors, Jsonb *error);
 
-// {"code", "args": {}, "description"}
+// {"code", "args": {}, "description"}, or with one argument.
 Jsonb *make_error(const char *code, const char *description);
+Jsonb *make_error(const char *code, const char *argument, const text *value, const char *description);
+
+// Results as an array; a null pointer is a null.
+Jsonb *make_array(std::span<Jsonb *const> elements);
 
 } // namespace scylla

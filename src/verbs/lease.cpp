@@ -9,7 +9,9 @@
 #include "pg/memory.h"
 #include "settings.h"
 #include "verbs/args.h"
+#include "verbs/limits.h"
 #include "verbs/ready_scan.h"
+#include "verbs/rights.h"
 
 namespace scylla {
 
@@ -25,6 +27,7 @@ int64 default_timeout(const store::QueueRow &queue) {
 
 // Leases what the heads know. Returns how many.
 int32 lease_known(Store &store, const LeaseRequest &request, const store::QueueRow &queue, TimestampTz now, Rows &rows) {
+    text *permit = permit_of(queue);
     const int64 timeout = request.timeout.value_or(default_timeout(queue));
     ReadyScan *scan = begin_ready(store, queue.id, queue.aging, now, Use::heads);
     const bool many = request.max_tasks > 1;
@@ -36,20 +39,23 @@ int32 lease_known(Store &store, const LeaseRequest &request, const store::QueueR
     for (; leased < request.max_tasks && next_ready(scan, &ready); reset(memory)) {
         // Who else is at it is a cheap question, and the answer is often yes where many lease at once.
         store::Taken standing = store::standing(store[TableId::ready], ready.tid);
-        const auto spec = standing == store::Taken::ok ? find_spec(store, ready.id, store::With::spec) : std::nullopt;
+        const auto spec = standing != store::Taken::ok ? std::nullopt
+                          : many                       ? find_next_spec(store, ready.id, store::With::spec)
+                                                       : find_spec(store, ready.id, store::With::spec);
         if (standing == store::Taken::ok && !spec)
             continue; // a restore is under way and has not brought it yet
         if (spec)
-            standing = take_ready(store, *spec, ready.tid, Wait::no);
+            standing = take(store, TableId::ready, *spec, ready.tid, Wait::no);
         switch (standing) {
         case store::Taken::ok:
-            put_task(rows, store, make_running(store, *spec, ready.carry, request.worker, timeout, now), Show::all);
+            put_task(rows, store, make_running(store, *spec, ready, request.worker, timeout, permit, now), Show::all);
+            settle(scan, Fate::taken);
             leased++;
             break;
         case store::Taken::busy:
             break; // if that transaction rolls back it is there for the next lease
         case store::Taken::gone:
-            pass(scan);
+            settle(scan, Fate::gone);
             break;
         }
     }
@@ -69,10 +75,56 @@ LeaseRequest get_lease_request(FunctionCallInfo fcinfo, LeaseArguments where) {
             args::timeout("timeout", args::get_interval(fcinfo, where.timeout))};
 }
 
+namespace {
+
+// These two say how many they have leased.
+
+int32 lease_some(Store &store, const LeaseRequest &request, const store::QueueRow &queue, TimestampTz now, Rows &rows) {
+    const int32 leased = lease_known(store, request, queue, now, rows);
+    return leased == 0 && find_overlooked(store, queue.id) ? lease_known(store, request, queue, now, rows) : leased;
+}
+
+// The same where not everything may be leased.
+int32 lease_limited(Store &store, const LeaseRequest &request, const store::QueueRow &seen, TimestampTz now, Rows &rows) {
+    if (!lock_limits_unless_full(store, seen))
+        return 0;
+    int32 leased = 0;
+    const auto queue = queue_of(store, seen.id).row; // as it is now
+    if (queue && !queue->paused) {
+        LeaseRequest allowed = request;
+        allowed.max_tasks = static_cast<int32>(std::min<int64>(request.max_tasks, free_permits(store, *queue)));
+        if (allowed.max_tasks > 0)
+            leased = lease_some(store, allowed, *queue, now, rows);
+    }
+    unlock_limits(store, seen.id);
+    return leased;
+}
+
+} // namespace
+
 void lease_tasks(Store &store, const LeaseRequest &request, TimestampTz now, Rows &rows) {
     const auto queue = find_queue(store, request.queue);
-    if (queue && lease_known(store, request, *queue, now, rows) == 0 && find_overlooked(store, queue->id))
-        lease_known(store, request, *queue, now, rows);
+    if (!queue)
+        return;
+    rights::require(store, *queue, model::Privilege::work);
+    if (queue->paused) {
+        shmem::found_empty(stat_key(queue->id)); // its end is told of
+        return;
+    }
+    const auto nothing = [&] {
+        return (queue->max_running ? lease_limited(store, request, *queue, now, rows)
+                                   : lease_some(store, request, *queue, now, rows)) == 0;
+    };
+    if (nothing() && queue->notify && shmem::found_empty(stat_key(queue->id)))
+        nothing();
+}
+
+int64 count_leasable(Store &store, int32 queue, int64 limit, TimestampTz now) {
+    const auto row = queue_of(store, queue).row; // a copy: the store is refreshed
+    if (!row || row->paused)
+        return 0;
+    const int64 allowed = std::min(limit, free_permits(store, *row));
+    return allowed > 0 ? count_ready(store, queue, allowed, now) : 0;
 }
 
 } // namespace scylla
@@ -81,7 +133,7 @@ SCYLLA_FUNCTION(scylla_lease) {
     using namespace scylla;
     const LeaseRequest request = get_lease_request(fcinfo, {.queue = 0, .worker = 1, .max_tasks = 2, .timeout = 3});
     Rows rows = begin_rows(fcinfo);
-    store::Store store = open_for_write("scylla.lease()");
+    store::Store store = open_for_write("scylla.lease()", store::TableId::lease);
     lease_tasks(store, request, GetCurrentTimestamp(), rows);
     close(store);
     return 0;
@@ -92,21 +144,34 @@ SCYLLA_FUNCTION(scylla_lease_task) {
     text *rn = args::name("rn", args::get_text(fcinfo, 0));
     text *worker = args::name("worker", args::get_text(fcinfo, 1));
     const auto timeout = args::timeout("timeout", args::get_interval(fcinfo, 2));
-    store::Store store = open_for_write("scylla.lease_task()");
+    store::Store store = open_for_write("scylla.lease_task()", store::TableId::lease);
     for (;; refresh(store)) {
         const auto spec = find_spec(store, rn, store::With::spec);
-        if (!spec)
+        if (!spec || !rights::may_act(store, spec->queue, model::Privilege::work))
             error::no_such_task(rn);
         const auto ready = find_ready(store, spec->queue, spec->priority, spec->id);
         if (!ready) {
             const Task task = require_task(store, *spec);
             error::not_ready(rn, model::name(task.status), task.owner, task.carry.attempt);
         }
-        if (take_ready(store, *spec, ready->tid, Wait::yes) != store::Taken::ok)
+        auto queue = queue_of(store, spec->queue).row;
+        if (queue && queue->paused)
+            error::queue_paused(queue->name);
+        if (take(store, TableId::ready, *spec, ready->tid, Wait::yes) != store::Taken::ok)
             continue;
-        const auto queue = find_queue(store, spec->queue);
+        // Only now: who waits for a row must not hold the lock.
+        const bool limited = queue && queue->max_running;
+        if (limited) {
+            lock_limits(store, spec->queue);
+            queue = queue_of(store, spec->queue).row;
+            if (queue && free_permits(store, *queue) < 1)
+                error::limit_reached(queue->name, "max_running");
+        }
         const int64 length = timeout ? *timeout : queue ? default_timeout(*queue) : 0;
-        const Task task = make_running(store, *spec, ready->carry, worker, length, GetCurrentTimestamp());
+        const Task task = make_running(store, *spec, *ready, worker, length, queue ? permit_of(*queue) : nullptr,
+                                       GetCurrentTimestamp());
+        if (limited)
+            unlock_limits(store, spec->queue);
         return return_task(fcinfo, store, task, Show::all);
     }
 }

@@ -2,7 +2,10 @@
 
 #include "pg/memory.h"
 #include "settings.h"
+#include "store/plans.h"
 #include "verbs/args.h"
+#include "verbs/events.h"
+#include "verbs/gates.h"
 #include "verbs/history.h"
 
 namespace scylla {
@@ -16,6 +19,7 @@ namespace {
 // A lease whose time is over: the task runs again, or has failed too often.
 void end_lease(Store &store, const store::SpecRow &spec, const store::LeaseRow &lease, TimestampTz now) {
     store::Carry carry = carry_on(lease, Ending::timeout, now);
+    shmem::count(stat_key(lease.queue), shmem::Count::expired);
     if (spec.max_attempts && carry.failures >= *spec.max_attempts) {
         carry.errors = add_error(carry.errors, make_error("timeout", "the lease expired and no attempts are left"));
         make_final(store, spec, {Status::aborted, lease.progress, nullptr, {}, carry, nullptr, nullptr}, now);
@@ -40,13 +44,15 @@ template <typename Work> void for_each(store::Scan scan, Portion *portion, Work 
     end(scan);
 }
 
-// How long tasks stay, by queue.
+// How long tasks stay, by queue and by how they ended.
+constexpr Status k_endings[] = {Status::completed, Status::aborted, Status::cancelled};
 struct Retention {
     int32 queue;
-    int64 micros;
+    std::array<int64, std::size(k_endings)> micros;
 };
 struct Retentions {
     std::span<Retention> by_queue;
+    std::array<Datum, std::size(k_endings)> endings; // as values of scylla.task_status
     int64 shortest;
     int64 otherwise;
 };
@@ -59,26 +65,49 @@ Retentions read_retentions(Store &store) {
     int64 shortest = otherwise;
     store::Scan scan = scan_queues(store);
     while (next(scan)) {
-        const store::QueueRow queue = queue_row(scan);
-        const auto own = args::retention(queue.retention);
-        if (!own)
+        const store::QueueSettings own = queue_settings(scan);
+        if (own.retention == nullptr && own.retention_completed == nullptr && own.retention_aborted == nullptr &&
+            own.retention_cancelled == nullptr)
             continue;
         if (count == room) {
             room *= 2;
             rows = static_cast<Retention *>(repalloc_huge(rows, room * sizeof(Retention)));
         }
-        rows[count++] = {queue.id, *own};
-        shortest = Min(shortest, *own);
+        Retention &row = rows[count++];
+        const int64 of_queue = args::retention("retention", own.retention).value_or(otherwise);
+        row = {queue_row(scan).id,
+               {args::retention("retention_completed", own.retention_completed).value_or(of_queue),
+                args::retention("retention_aborted", own.retention_aborted).value_or(of_queue),
+                args::retention("retention_cancelled", own.retention_cancelled).value_or(of_queue)}};
+        for (const int64 micros : row.micros)
+            shortest = Min(shortest, micros);
     }
     end(scan);
-    return {{rows, count}, shortest, otherwise};
+    Retentions result{{rows, count}, {}, shortest, otherwise};
+    for (std::size_t i = 0; i < std::size(k_endings); i++)
+        result.endings[i] = status_datum(store, k_endings[i]);
+    return result;
 }
 
-int64 retention_of(const Retentions &retentions, int32 queue) {
+int64 retention_of(const Retentions &retentions, const store::OutcomeKey &task) {
     for (const Retention &retention : retentions.by_queue)
-        if (retention.queue == queue)
-            return retention.micros;
+        if (retention.queue == task.queue)
+            for (std::size_t i = 0; i < std::size(k_endings); i++)
+                if (retentions.endings[i] == task.status)
+                    return retention.micros[i];
     return retentions.otherwise;
+}
+
+// Removes a terminal task, without waiting. False: somebody is just submitting a task that depends on it.
+bool remove_task(Store &store, const store::SpecRow &spec, const ItemPointerData &outcome) {
+    // The spec first: it is the row that others may lock, and all go or none.
+    if (take(store, TableId::spec, spec, spec.tid, Wait::no) != store::Taken::ok)
+        return false;
+    if (take(store, TableId::outcome, spec, outcome, Wait::no) != store::Taken::ok)
+        elog(ERROR, "outcome of task " INT64_FORMAT " was changed while its specification was removed", spec.id);
+    remove_gates(store, spec);
+    shmem::count(stat_key(spec.queue), shmem::Count::purged);
+    return true;
 }
 
 } // namespace
@@ -94,20 +123,21 @@ void end_expired_leases(Store &store, TimestampTz now, Portion *portion, Timesta
         const auto spec = find_spec(store, lease.id, store::With::no_spec);
         if (!spec)
             return true; // being restored: a later round will see it
-        if (take(store, TableId::lease, lease.tid, Wait::no) == store::Taken::ok) {
+        if (take_lease(store, *spec, lease.tid, lease.permit != nullptr, Wait::no) == store::Taken::ok) {
             end_lease(store, *spec, lease, now);
             portion->done++;
         } else
             portion->more = true; // somebody is just changing it
         return true;
     });
+    settle_gates(store, now);
 }
 
 void open_due_tasks(Store &store, TimestampTz now, Portion *portion, TimestampTz *next_time) {
     for_each(scan_by_due(store), portion, [&](const store::Scan &scan) {
         const store::WaitingRow row = waiting_row(scan);
         if (!row.due)
-            return false; // nulls come last
+            return false; // nulls come last: they wait for gates
         if (*row.due > now) {
             *next_time = Min(*next_time, *row.due);
             return false;
@@ -115,7 +145,7 @@ void open_due_tasks(Store &store, TimestampTz now, Portion *portion, TimestampTz
         const auto spec = find_spec(store, row.id, store::With::no_spec);
         if (!spec)
             return true; // being restored
-        if (take(store, TableId::waiting, row.tid, Wait::no) == store::Taken::ok) {
+        if (take(store, TableId::waiting, *spec, row.tid, Wait::no) == store::Taken::ok) {
             make_ready(store, *spec, row.carry, now);
             portion->done++;
         } else
@@ -138,19 +168,49 @@ void purge_old_tasks(Store &store, TimestampTz now, Portion *portion, int64 *aft
         const auto spec = find_spec(store, row.id, store::With::no_spec);
         if (!spec)
             return true; // being restored
-        if (row.finished + retention_of(retentions, row.queue) > now) {
+        // A task of a plan goes with the plan, and one whose result may still be needed not yet.
+        const bool stays = row.finished + retention_of(retentions, row) > now ||
+                           (spec->plan && find_plan(store, *spec->plan)) || has_live_dependants(store, row.id);
+        if (stays) {
             portion->more = ++passed_over / k_passed_over_per_removed >= portion->limit;
             return spec->created + retentions.shortest <= now && !portion->more;
         }
-        // The spec first: it is the row that others may lock, and both go or none.
-        if (take(store, TableId::spec, spec->tid, Wait::no) == store::Taken::ok) {
-            if (take(store, TableId::outcome, row.tid, Wait::no) != store::Taken::ok)
-                elog(ERROR, "outcome of task " INT64_FORMAT " was changed while its specification was removed", row.id);
+        if (remove_task(store, *spec, row.tid))
             portion->done++;
-        }
         return true;
     });
     *after = portion->more ? reached : 0;
+}
+
+namespace {
+
+// Whether every task of a finished plan has been there for its time.
+bool is_old(Store &store, const store::PlanRow &plan, const Retentions &retentions, TimestampTz now) {
+    if (*plan.finished + retentions.shortest > now)
+        return false;
+    bool old = true;
+    store::Scan members = scan_dependants(store, plan.id);
+    const RowMemory memory = begin_row_memory();
+    for (; old && next(members); reset(memory)) {
+        const int64 task = gate_row(members).task;
+        const auto outcome = find_outcome(store, task);
+        old = outcome && outcome->finished + retention_of(retentions, {task, outcome->finished, outcome->queue, status_datum(store, outcome->status), {}}) <= now && !has_live_dependants(store, task);
+    }
+    end(memory);
+    end(members);
+    return old;
+}
+
+} // namespace
+
+void purge_old_plans(Store &store, TimestampTz now, Portion *portion) {
+    const Retentions retentions = read_retentions(store);
+    for_each(scan_plans(store, 0), portion, [&](const store::Scan &scan) {
+        const store::PlanRow plan = plan_row(scan);
+        if (plan.finished && is_old(store, plan, retentions, now) && store::remove_plan(plan.id))
+            portion->done++;
+        return true;
+    });
 }
 
 } // namespace scylla
@@ -158,6 +218,22 @@ void purge_old_tasks(Store &store, TimestampTz now, Portion *portion, int64 *aft
 namespace {
 
 constexpr int64 k_no_limit = PG_INT64_MAX;
+
+// Plans first: their tasks go after them. Returns how many tasks.
+int64 purge(scylla::store::Store &store, TimestampTz now) {
+    using namespace scylla;
+    Portion plans{k_no_limit, 0, false};
+    purge_old_plans(store, now, &plans);
+    if (plans.done > 0)
+        refresh(store);
+    Portion tasks{k_no_limit, 0, false};
+    int64 after = 0;
+    purge_old_tasks(store, now, &tasks, &after);
+    Portion events{k_no_limit, 0, false};
+    int64 from = 0;
+    purge_old_events(store, now, &events, &from);
+    return tasks.done;
+}
 
 } // namespace
 
@@ -176,11 +252,9 @@ SCYLLA_FUNCTION(scylla_purge) {
     using namespace scylla;
     (void)fcinfo;
     store::Store store = open_for_write("scylla.purge()");
-    Portion portion{k_no_limit, 0, false};
-    int64 after = 0;
-    purge_old_tasks(store, GetCurrentTimestamp(), &portion, &after);
+    const int64 tasks = purge(store, GetCurrentTimestamp());
     close(store);
-    PG_RETURN_INT64(portion.done);
+    PG_RETURN_INT64(tasks);
 }
 
 SCYLLA_FUNCTION(scylla_maintain) {
@@ -193,7 +267,10 @@ SCYLLA_FUNCTION(scylla_maintain) {
     int64 after = 0;
     open_due_tasks(store, now, &portion, &next);
     end_expired_leases(store, now, &portion, &next);
-    purge_old_tasks(store, now, &portion, &after);
+    recheck_waiting(store, now, k_no_limit, &after);
+    settle_gates(store, now);
+    recheck_plans(store, now, k_no_limit, &after);
+    purge(store, now);
     close(store);
     PG_RETURN_VOID();
 }

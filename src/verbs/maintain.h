@@ -20,4 +20,7 @@ void open_due_tasks(store::Store &store, TimestampTz now, Portion *portion, Time
 // is left at the place it got to, or at 0 at the end of the walk.
 void purge_old_tasks(store::Store &store, TimestampTz now, Portion *portion, int64 *after);
 
+// Removes finished plans all of whose tasks are past their retention; the tasks are left to purge_old_tasks().
+void purge_old_plans(store::Store &store, TimestampTz now, Portion *portion);
+
 } // namespace scylla

@@ -1,8 +1,9 @@
 // The moves of a task from table to table: what the verbs and the monitor have in common. A task is taken out of its table
-// by store::remove() first. Each move also tells shared memory what the commit means to others: a task that can be leased,
-// a time at which the monitor is needed.
+// by take() first. Each move also tells shared memory what the commit means to others: a task that can be leased, a time at
+// which the monitor is needed, the numbers of the statistics.
 #pragma once
 
+#include "shmem/stats.h"
 #include "verbs/task.h"
 
 namespace scylla {
@@ -10,14 +11,18 @@ namespace scylla {
 // Every verb that writes starts with this: it refuses read-only transactions, standbys and parallel workers, as a SQL
 // command would. `call` is the SQL name for the message.
 store::Store open_for_write(const char *call);
+// The same for verbs that go by the settings of a queue: whoever changes what must not change under them locks this table
+// first (verbs/queue.cpp). So it is locked here before the snapshot with which they look is taken.
+store::Store open_for_write(const char *call, store::TableId first);
 
 Task make_ready(store::Store &store, const store::SpecRow &spec, const store::Carry &carry, TimestampTz now,
                 bool is_new = false);
-Task make_waiting(store::Store &store, const store::SpecRow &spec, const store::Carry &carry, TimestampTz due,
+// due: nothing if it waits for gates.
+Task make_waiting(store::Store &store, const store::SpecRow &spec, const store::Carry &carry, std::optional<TimestampTz> due,
                   TimestampTz now);
-// A new lease: attempt counts up.
-Task make_running(store::Store &store, const store::SpecRow &spec, const store::Carry &carry, text *worker,
-                  int64 timeout, TimestampTz now);
+// A new lease of a ready task: attempt counts up. permit: see verbs/limits.h.
+Task make_running(store::Store &store, const store::SpecRow &spec, const store::ReadyRow &ready, text *worker,
+                  int64 timeout, text *permit, TimestampTz now);
 
 struct Final {
     model::Status status;
@@ -28,13 +33,17 @@ struct Final {
     Jsonb *result;
     Jsonb *metrics;
 };
+// Others may wait for this one: settle_gates() is to follow, when the rows are in the tables.
 Task make_final(store::Store &store, const store::SpecRow &spec, const Final &end, TimestampTz now);
 
-// Takes a row out of its table. Without waiting: `busy` if somebody is just changing it. `gone`: it was changed or removed;
-// refresh the store and look again.
+// Takes the row of a task out of its table. Without waiting: `busy` if somebody is just changing it. `gone`: it was changed or
+// removed; refresh the store and look again. A ready task is told to the heads if the transaction rolls back.
 enum class Wait : bool { no, yes };
-store::Taken take(store::Store &store, store::TableId table, const ItemPointerData &tid, Wait wait);
-// The same for a ready task, which is told to the heads if the transaction rolls back.
-store::Taken take_ready(store::Store &store, const store::SpecRow &spec, const ItemPointerData &tid, Wait wait);
+store::Taken take(store::Store &store, store::TableId table, const store::SpecRow &spec, const ItemPointerData &tid, Wait wait);
+// The same for a lease. limited: it has a permit, which somebody else can have now.
+store::Taken take_lease(store::Store &store, const store::SpecRow &spec, const ItemPointerData &tid, bool limited, Wait wait);
+
+// For the statistics of a queue; 0: of the monitor.
+inline shmem::StatKey stat_key(int32 queue) { return {MyDatabaseId, store::identity(), queue}; }
 
 } // namespace scylla

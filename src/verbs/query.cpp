@@ -5,6 +5,7 @@
 #include "pg/text.h"
 #include "verbs/args.h"
 #include "verbs/ready_scan.h"
+#include "verbs/rights.h"
 #include "verbs/task.h"
 
 namespace scylla {
@@ -37,8 +38,11 @@ void list_newest_first(Store &store, const Filter &filter, Rows &rows) {
     const RowMemory memory = begin_row_memory();
     for (int32 found = 0; found < filter.max_tasks && next(scan); reset(memory)) {
         std::optional<Task> task;
+        const auto wanted_queue = [&](int32 queue) {
+            return (!filter.queue || *filter.queue == queue) && rights::may(store, queue, model::Privilege::view);
+        };
         const auto complete = [&](int64 id, int32 queue, const auto &row) {
-            if (filter.queue && *filter.queue != queue)
+            if (!wanted_queue(queue))
                 return;
             if (const auto spec = find_spec(store, id, store::With::spec))
                 task = task_of(*spec, row);
@@ -64,7 +68,7 @@ void list_newest_first(Store &store, const Filter &filter, Rows &rows) {
         }
         default: {
             const auto spec = spec_row(scan, store::With::spec);
-            if (!filter.queue || *filter.queue == spec.queue)
+            if (wanted_queue(spec.queue))
                 task = find_task(store, spec);
             if (task && !owned(filter, task->owner))
                 task.reset();
@@ -124,6 +128,8 @@ void list_ready(Store &store, const std::optional<store::QueueRow> &queue, int32
     store::Scan queues = scan_queues(store);
     while (next(queues)) {
         const store::QueueRow each = queue_row(queues);
+        if (!rights::may(store, each.id, model::Privilege::view))
+            continue;
         for_first(store, each, max_tasks, now, [&](const store::SpecRow &spec, const store::ReadyRow &row) {
             if (count == room) {
                 room *= 2;
@@ -151,7 +157,7 @@ SCYLLA_FUNCTION(scylla_get_task) {
     text *rn = args::name("rn", args::get_text(fcinfo, 0));
     store::Store store = store::open(AccessShareLock);
     const auto spec = find_spec(store, rn, store::With::spec);
-    if (!spec)
+    if (!spec || !rights::may(store, spec->queue, model::Privilege::view))
         error::no_such_task(rn);
     return return_task(fcinfo, store, require_task(store, *spec), Show::all);
 }
@@ -168,7 +174,7 @@ SCYLLA_FUNCTION(scylla_list_tasks) {
     const auto queue = queue_name == nullptr ? std::nullopt : find_queue(store, queue_name);
     if (queue)
         filter.queue = queue->id;
-    if (queue_name == nullptr || queue) {
+    if (queue_name == nullptr || (queue && rights::may(store, queue->id, model::Privilege::view))) {
         if (filter.status != model::Status::ready)
             list_newest_first(store, filter, rows);
         else if (filter.worker == nullptr) // a ready task has no owner

@@ -12,30 +12,59 @@ using store::TableId;
 
 namespace {
 
-// Goes through the tasks of one priority, oldest first: the returned ones, then the range from the frontier on.
+constexpr int64 k_step_interval = USECS_PER_SEC;     // between two steps of the derivation of a head
+constexpr int64 k_empty_step_interval = 10 * 1000; // where a scan has found nothing
+constexpr int64 k_step_entries = 4096;             // index entries that one step may look at: about a millisecond
+constexpr int64 k_probe_entries = 128;             // what it costs to look for the next priority, in entries
+// An index scan looks at the rest of the page that it comes to, and all but the first few entries are seldom wanted: so a range
+// is gone through in windows of ids, each wider than the one before.
+constexpr int64 k_first_window = 16;
+constexpr int64 k_wider = 64;
+constexpr int64 k_widest = k_first_window * k_wider * k_wider;
+constexpr int64 k_far = 100; // so many dead entries behind a row that cannot be passed are a way that nobody should go twice
+
+// A range of ids of one priority to go through.
+struct Range {
+    int64 low;
+    int64 high;
+    std::size_t at; // the index in HeadView::returned, k_frontier, or k_own
+};
+
+constexpr std::size_t k_own = shmem::k_frontier + 1; // it contains own tasks: nothing is concluded
+
+// Goes through the tasks of one priority, oldest first: the stretches, then the range from the frontier on.
 struct Cursor {
     int16 priority;
-    int returned;  // the next of view.returned to be looked at
-    int64 start;   // where the range begins
-    bool in_range; // the range scan is open
-    store::Scan range;
+    bool concludes; // not where the transaction has own tasks: what it has taken only looks as if it were gone
+    std::span<const Range> ranges;
+    std::size_t opened; // ranges; the scan is in the last of them
+    bool in_range;
+    int64 range_high;
+    int64 window; // of the range: how many ids wide
+    int64 window_high;
+    bool has_scan; // one for all ranges and windows
+    store::Scan scan;
+    int64 gone; // rows of the scan that were gone
+
+    // The rows of the present range that were left or taken, since the last piece; 0: none.
+    int64 kept_low;
+    int64 kept_high;
+    int64 walked; // at the last of them: entries that led to nothing
+
+    int64 last;       // the id of the row given last; 0: none
+    int64 first_left; // by all ranges; 0: none
 
     // With aging every priority shows its first task, and the best is given.
     bool has_task;
     int64 id;
-    int from_returned;
     double effective;
 };
 
-constexpr int k_nothing = -1;
-
 // The row given last, and what became of it.
 struct Last {
-    bool given;
-    int16 priority;
+    Cursor *cursor; // null: none
     int64 id;
-    int from_returned; // its index in view.returned, or k_nothing
-    bool passed;
+    Fate fate;
 };
 
 } // namespace
@@ -46,182 +75,248 @@ struct ReadyScan {
     double aging;
     TimestampTz now;
     shmem::HeadKey key;
-    shmem::HeadView view;
-    shmem::HeadFindings findings;
-    bool by_priority;      // false: without heads and without aging, one scan shows everything in order
-    int next_priority;     // those above have had their turn
-    int count;             // of cursors: with aging one per priority, else the one of the present priority
+    bool by_priority;  // false: without heads and without aging, one scan shows everything in order
+    int next_priority; // those above have had their turn
+    int count;         // of cursors: with aging one per priority, else the one of the present priority
     Cursor *cursor;
     Last last;
+    shmem::HeadFindings findings;
+    shmem::HeadView view;
 };
 
 namespace {
-
-constexpr int64 k_step_interval = USECS_PER_SEC;     // between two steps of the derivation of a head
-constexpr int64 k_empty_step_interval = 10 * 1000; // where a scan has found nothing
-constexpr int64 k_step_entries = 4096;            // index entries that one step may look at: about a millisecond
 
 bool marked(const shmem::HeadView &view, int priority) {
     const auto p = static_cast<std::size_t>(priority);
     return (view.nonempty[p / 64] >> (p % 64) & 1) != 0;
 }
 
-bool is_returned(const shmem::HeadView &view, int priority, int64 id) {
-    for (int i = 0; i < view.returned_count; i++) {
-        const shmem::Returned &entry = view.returned[static_cast<std::size_t>(i)];
-        if (entry.priority == priority && entry.id == id)
-            return true;
-    }
-    return false;
-}
-
-// A step of the derivation as it goes on.
-struct Derivation {
-    Store *store;
-    shmem::HeadKey key;
-    shmem::HeadView view;
-    shmem::Step at;
-    int64 entries; // that may still be looked at
-    bool told;     // the head has learnt something
-};
-
-// Tells the head the rows with ids from at.from to below `before` that it does not know; `one`: the first is enough. True: the
-// range is done.
-bool derive_range(Derivation &step, int64 before, bool one) {
-    bool done = false;
-    store::Scan scan = scan_ready_keys(*step.store, step.key.queue, step.at.priority, step.at.from, before);
-    while (!done && step.entries-- > 0) {
-        int64 id = 0;
-        const store::Found found = next_ready_key(scan, &id);
-        if (found == store::Found::row && !is_returned(step.view, step.at.priority, id)) {
-            shmem::tell(step.key, step.at.priority, id, id);
-            step.told = true;
+// If the last step of the derivation is long enough ago, the next one. True: it told the head something.
+//
+// It looks for rows that the head does not know: below the frontiers, and at all where a priority is marked as empty; there one
+// is enough. The order of the index leads it from priority to priority.
+bool derive(Store &store, const shmem::HeadKey &key, TimestampTz now, int64 interval) {
+    const auto claimed = shmem::claim_step(key, now, interval);
+    if (!claimed)
+        return false;
+    shmem::Step at = *claimed;
+    auto *view = static_cast<shmem::HeadView *>(palloc(sizeof(shmem::HeadView)));
+    look(key, view);
+    refresh(store);
+    bool told = false;
+    bool to_next = at.from == 0; // the scan looks for the next priority
+    store::Scan scan = scan_ready_keys(store, key.queue, at.priority);
+    if (!to_next)
+        restart_ready_keys(scan, key.queue, at.priority, at.from);
+    for (int64 entries = k_step_entries - k_probe_entries; entries > 0; entries--) {
+        store::ReadyKey entry{};
+        const store::Found found = next_ready_key(scan, &entry);
+        bool done = found == store::Found::end; // with this priority
+        if (!done) {
+            at = {entry.priority, entry.id + 1};
+            const bool above = entry.id >= view->frontier[static_cast<std::size_t>(entry.priority)];
+            const bool known = (above && marked(*view, entry.priority)) || covers(view->returned, entry.priority, entry.id);
+            if (found == store::Found::row && !known) {
+                shmem::tell(key, entry.priority, entry.id, entry.id);
+                told = true;
+            }
+            done = above && (found == store::Found::row || marked(*view, entry.priority));
         }
-        done = found == store::Found::end || (one && found == store::Found::row);
         if (!done)
-            step.at.from = id + 1;
+            continue;
+        at = {static_cast<int16>(found == store::Found::end && to_next ? -1 : at.priority - 1), 0};
+        if (at.priority < 0)
+            break;
+        restart_ready_keys(scan, key.queue, at.priority);
+        to_next = true;
+        entries -= k_probe_entries;
     }
     end(scan);
-    return done;
-}
-
-// What is below the frontier of the priority and, where it is marked as empty, above.
-bool derive_priority(Derivation &step) {
-    const int64 frontier = step.view.frontier[static_cast<std::size_t>(step.at.priority)];
-    if (step.at.from < frontier && !derive_range(step, frontier, false))
-        return false;
-    step.at.from = Max(step.at.from, frontier);
-    return marked(step.view, step.at.priority) || derive_range(step, PG_INT64_MAX, true);
-}
-
-// If the last step is long enough ago, the next one. True: it told the head something.
-bool derive(Store &store, const shmem::HeadKey &key, TimestampTz now, int64 interval) {
-    const auto at = shmem::claim_step(key, now, interval);
-    if (!at)
-        return false;
-    auto *step = static_cast<Derivation *>(palloc0(sizeof(Derivation)));
-    step->store = &store;
-    step->key = key;
-    step->at = *at;
-    step->entries = k_step_entries;
-    look(key, &step->view);
-    refresh(store);
-    while (step->at.priority >= 0 && derive_priority(*step))
-        step->at = {static_cast<int16>(step->at.priority - 1), 0};
-    advance(key, step->at);
-    const bool told = step->told;
-    pfree(step);
+    advance(key, at);
+    pfree(view);
     return told;
+}
+
+// Up to which id there is nothing for this transaction by what its own scans have seen.
+int64 progress_of(const ReadyScan *scan, int16 priority, const shmem::Own &own) {
+    const shmem::Progress &progress = own.progress;
+    if (progress.below == 0 || progress.epoch != scan->view.epoch || scan->view.generation - progress.generation > 1)
+        return 0;
+    return Min(progress.below, shmem::told_limit(progress.told, scan->view.told[static_cast<std::size_t>(priority)]));
+}
+
+// The ranges of a priority where the transaction has own tasks: one after the other as for others, but they may have become one
+// with those of its own tasks.
+std::size_t own_ranges(const ReadyScan *scan, int16 priority, const shmem::Own &own, Range *ranges) {
+    model::Stretches<shmem::k_returned + shmem::k_own_stretches + 2> set;
+    set.count = 0;
+    const shmem::HeadView &view = scan->view;
+    for (const model::Stretch &stretch : std::span(view.returned.at).first(view.returned.count))
+        if (stretch.priority == priority)
+            add(set, stretch);
+    if (own.back != nullptr)
+        for (const model::Stretch &stretch : std::span(own.back->at).first(own.back->count))
+            add(set, stretch);
+    if (own.new_low != 0)
+        add(set, {own.new_low, own.new_high, {model::k_no_id, model::k_no_id}, priority});
+    const auto p = static_cast<std::size_t>(priority);
+    if (marked(view, priority))
+        add(set, {view.frontier[p], PG_INT64_MAX, {view.fresh[p], view.fresh[p]}, priority});
+    const int64 done = progress_of(scan, priority, own);
+    std::size_t count = 0;
+    for (const model::Stretch &stretch : std::span(set.at).first(set.count)) {
+        const int64 low = Max(stretch.low, Min(done, Min(stretch.fresh[0], stretch.fresh[1])));
+        if (low <= stretch.high)
+            ranges[count++] = {low, stretch.high, k_own};
+    }
+    return count;
+}
+
+std::size_t ranges_for_all(const ReadyScan *scan, int16 priority, Range *ranges) {
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < scan->view.returned.count; i++)
+        if (const model::Stretch &stretch = scan->view.returned.at[i]; stretch.priority == priority)
+            ranges[count++] = {stretch.low, stretch.high, i};
+    ranges[count++] = {scan->view.frontier[static_cast<std::size_t>(priority)], PG_INT64_MAX, shmem::k_frontier};
+    return count;
 }
 
 // A cursor for the next priority that may have ready tasks. False: there is none.
 bool begin_cursor(ReadyScan *scan, Cursor *cursor) {
     while (--scan->next_priority >= 0) {
         const auto priority = static_cast<int16>(scan->next_priority);
-        const auto own = shmem::own_lowest(scan->key.file, scan->key.queue, priority);
-        if (!marked(scan->view, priority) && own.made == 0)
+        const auto own = scan->view.valid ? shmem::own_tasks(scan->key.file, scan->key.queue, priority) : std::nullopt;
+        const bool made = own && (own->new_low != 0 || own->back != nullptr);
+        if (!marked(scan->view, priority) && !made)
             continue;
-        const auto p = static_cast<std::size_t>(priority);
+        const std::size_t most = scan->view.returned.count + 1 + (made ? shmem::k_own_stretches + 1 : 0);
+        auto *ranges = static_cast<Range *>(MemoryContextAlloc(scan->context, most * sizeof(Range)));
         *cursor = Cursor{};
         cursor->priority = priority;
-        cursor->start = scan->view.frontier[p];
-        if (own.made != 0)
-            cursor->start = Min(cursor->start, own.made);
-        scan->findings.own[p] = own.made != 0 || own.taken != 0;
+        cursor->concludes = scan->view.valid && !own;
+        cursor->ranges = {ranges, own ? own_ranges(scan, priority, *own, ranges) : ranges_for_all(scan, priority, ranges)};
         return true;
     }
     return false;
 }
 
-// The next of the returned ids that is there; those that are not are noted as gone.
-bool next_returned(ReadyScan *scan, Cursor *cursor, store::ReadyRow *row) {
-    while (cursor->returned < scan->view.returned_count) {
-        const auto i = static_cast<std::size_t>(cursor->returned);
-        const shmem::Returned &entry = scan->view.returned[i];
-        if (entry.priority < cursor->priority)
-            return false;
-        cursor->returned++;
-        // Those at or above the start come with the range, in their order.
-        if (entry.priority > cursor->priority || entry.id >= cursor->start)
-            continue;
-        if (const auto found = find_ready(*scan->store, scan->key.queue, entry.priority, entry.id)) {
-            *row = *found;
-            cursor->from_returned = static_cast<int>(i);
-            return true;
-        }
-        scan->findings.gone[i] = !scan->findings.own[static_cast<std::size_t>(cursor->priority)];
-    }
-    return false;
-}
-
-void begin_range(ReadyScan *scan, Cursor *cursor) {
+// The window from `low` on.
+void open_window(ReadyScan *scan, Cursor *cursor, int64 low) {
+    const bool rest = cursor->window > k_widest || cursor->range_high - low < cursor->window;
+    cursor->window_high = rest ? cursor->range_high : low + cursor->window - 1;
     MemoryContext caller = MemoryContextSwitchTo(scan->context);
-    cursor->range = scan->by_priority ? scan_ready_range(*scan->store, scan->key.queue, cursor->priority, cursor->start,
-                                                         PG_INT64_MAX)
-                                      : scan_ready(*scan->store, scan->key.queue);
+    if (cursor->has_scan)
+        restart_ready_range(cursor->scan, scan->key.queue, cursor->priority, low, cursor->window_high);
+    else
+        cursor->scan = scan_ready_range(*scan->store, scan->key.queue, cursor->priority, low, cursor->window_high);
     MemoryContextSwitchTo(caller);
-    cursor->in_range = true;
+    cursor->has_scan = true;
 }
 
-bool next_in_range(ReadyScan *scan, Cursor *cursor, store::ReadyRow *row) {
-    if (!cursor->in_range)
-        begin_range(scan, cursor);
-    if (next(cursor->range)) {
-        *row = ready_row(cursor->range);
-        cursor->from_returned = k_nothing;
-        return true;
+void open_range(ReadyScan *scan, Cursor *cursor) {
+    const Range &range = cursor->ranges[cursor->opened++];
+    cursor->range_high = range.high;
+    cursor->window = range.low > 0 ? k_first_window : PG_INT64_MAX; // a head that begins knows no place
+    open_window(scan, cursor, range.low);
+    cursor->in_range = true;
+    cursor->kept_low = 0;
+}
+
+// The next row of the range, window after window.
+bool next_in_range(ReadyScan *scan, Cursor *cursor) {
+    while (!next(cursor->scan)) {
+        if (cursor->window_high == cursor->range_high)
+            return false;
+        cursor->window *= k_wider;
+        open_window(scan, cursor, cursor->window_high + 1);
     }
-    end(cursor->range);
+    return true;
+}
+
+int64 walked(const Cursor *cursor) { return cursor->scan.dead + cursor->gone; }
+
+// If it is far behind the rows that were kept, they become a piece of their own.
+void leave_behind(ReadyScan *scan, Cursor *cursor) {
+    shmem::HeadFindings &findings = scan->findings;
+    if (!cursor->concludes || cursor->kept_low == 0 || walked(cursor) - cursor->walked <= k_far ||
+        findings.pieces == findings.piece.size())
+        return;
+    findings.piece[findings.pieces++] = {cursor->ranges[cursor->opened - 1].at,
+                                         {cursor->kept_low, cursor->kept_high, {model::k_no_id, model::k_no_id}, cursor->priority}};
+    cursor->kept_low = 0;
+}
+
+// What a row means for the range.
+void settle_row(ReadyScan *scan, Cursor *cursor, int64 id, Fate fate) {
+    cursor->last = id;
+    if (fate == Fate::gone) {
+        cursor->gone++;
+        return;
+    }
+    if (fate == Fate::left && cursor->first_left == 0)
+        cursor->first_left = id;
+    leave_behind(scan, cursor);
+    if (cursor->kept_low == 0)
+        cursor->kept_low = id;
+    cursor->kept_high = id;
+    cursor->walked = walked(cursor);
+}
+
+void close_range(ReadyScan *scan, Cursor *cursor, bool to_the_end) {
     cursor->in_range = false;
-    return false;
+    if (!cursor->concludes)
+        return;
+    const Range &range = cursor->ranges[cursor->opened - 1];
+    int64 reached = Max(range.low, cursor->last);
+    if (to_the_end) {
+        leave_behind(scan, cursor);
+        reached = range.high == PG_INT64_MAX ? range.high : range.high + 1;
+    }
+    if (cursor->kept_low != 0)
+        reached = cursor->kept_low;
+    scan->findings.passed[scan->findings.count++] = {cursor->priority, range.at, reached};
+}
+
+void close_cursor(ReadyScan *scan, Cursor *cursor) {
+    if (cursor->has_task)
+        settle_row(scan, cursor, cursor->id, Fate::left); // it was shown, but not given
+    if (cursor->in_range)
+        close_range(scan, cursor, false);
+    if (cursor->has_scan)
+        end(cursor->scan);
+    const auto p = static_cast<std::size_t>(cursor->priority);
+    if (cursor->last != 0 && scan->view.valid)
+        shmem::note_progress(scan->key.file, scan->key.queue, cursor->priority,
+                             {scan->view.epoch, scan->view.generation, scan->view.told[p],
+                              cursor->first_left != 0 ? cursor->first_left : cursor->last + 1});
 }
 
 // The next row of a cursor. False: the cursor has come to its end.
 bool next_of(ReadyScan *scan, Cursor *cursor, store::ReadyRow *row) {
-    if (!cursor->in_range && next_returned(scan, cursor, row))
-        return true;
-    if (next_in_range(scan, cursor, row))
-        return true;
-    scan->findings.exhausted[static_cast<std::size_t>(cursor->priority)] = true;
-    return false;
+    for (;;) {
+        if (!cursor->in_range) {
+            if (cursor->opened == cursor->ranges.size())
+                return false;
+            open_range(scan, cursor);
+        }
+        if (next_in_range(scan, cursor)) {
+            *row = ready_row(cursor->scan);
+            return true;
+        }
+        close_range(scan, cursor, true);
+    }
 }
 
-// What the row given last means for the frontier.
 void settle_last(ReadyScan *scan) {
-    const Last &last = scan->last;
-    if (!last.given)
-        return;
-    const auto p = static_cast<std::size_t>(last.priority);
-    if (last.from_returned != k_nothing)
-        scan->findings.gone[static_cast<std::size_t>(last.from_returned)] = last.passed;
-    else if (!last.passed && scan->findings.first_left[p] == 0)
-        scan->findings.first_left[p] = last.id;
-    scan->last.given = false;
+    if (scan->last.cursor != nullptr && scan->by_priority)
+        settle_row(scan, scan->last.cursor, scan->last.id, scan->last.fate);
+    scan->last.cursor = nullptr;
 }
 
 // Rows in the order of priority and id.
 bool next_plain(ReadyScan *scan, store::ReadyRow *row) {
     Cursor *cursor = &scan->cursor[0];
+    settle_last(scan);
     for (;;) {
         if (scan->count == 0) {
             if (!scan->by_priority || !begin_cursor(scan, cursor))
@@ -229,9 +324,10 @@ bool next_plain(ReadyScan *scan, store::ReadyRow *row) {
             scan->count = 1;
         }
         if (next_of(scan, cursor, row)) {
-            scan->last = {true, row->priority, row->id, cursor->from_returned, false};
+            scan->last = {cursor, row->id, Fate::left};
             return true;
         }
+        close_cursor(scan, cursor);
         scan->count = 0;
     }
 }
@@ -249,11 +345,10 @@ void show_task(ReadyScan *scan, Cursor *cursor) {
 
 // With aging: the best of the first tasks of all priorities. Within a priority the oldest is the best, so this is exact.
 bool next_aged(ReadyScan *scan, store::ReadyRow *row) {
-    if (scan->last.given)
-        for (int i = 0; i < scan->count; i++)
-            if (scan->cursor[i].priority == scan->last.priority)
-                show_task(scan, &scan->cursor[i]);
-    settle_last(scan);
+    if (Cursor *cursor = scan->last.cursor) {
+        settle_last(scan);
+        show_task(scan, cursor);
+    }
     Cursor *best = nullptr;
     for (int i = 0; i < scan->count; i++) {
         Cursor *cursor = &scan->cursor[i];
@@ -267,7 +362,8 @@ bool next_aged(ReadyScan *scan, store::ReadyRow *row) {
     if (!found)
         elog(ERROR, "ready task " INT64_FORMAT " has vanished from a snapshot", best->id);
     *row = *found;
-    scan->last = {true, best->priority, best->id, best->from_returned, false};
+    best->has_task = false;
+    scan->last = {best, best->id, Fate::left};
     return true;
 }
 
@@ -278,39 +374,48 @@ shmem::HeadKey head_key(Store &store, int32 queue) {
 }
 
 ReadyScan *begin_ready(Store &store, int32 queue, double aging, TimestampTz now, Use use) {
-    auto *scan = static_cast<ReadyScan *>(palloc0(sizeof(ReadyScan)));
+    auto *scan = static_cast<ReadyScan *>(palloc(sizeof(ReadyScan))); // large: only what is used gets its values
     scan->store = &store;
     scan->context = CurrentMemoryContext;
     scan->aging = aging;
-    scan->cursor = static_cast<Cursor *>(palloc0(sizeof(Cursor) * (aging > 0 ? shmem::k_priorities : 1)));
     scan->now = now;
     scan->key = head_key(store, queue);
     scan->next_priority = static_cast<int>(shmem::k_priorities);
+    scan->last = {nullptr, 0, Fate::left};
+    scan->findings.count = 0;
+    scan->findings.pieces = 0;
+    scan->view.valid = false;
     if (use == Use::heads) {
         derive(store, scan->key, now, k_step_interval);
         look(scan->key, &scan->view); // before the snapshot
         refresh(store);
-        scan->view.valid = scan->view.valid && !shmem::own_unknown();
     }
     if (!scan->view.valid) {
         // As a head that knows nothing, and learns nothing.
         scan->view.nonempty = {PG_UINT64_MAX, PG_UINT64_MAX};
         scan->view.frontier = {};
-        scan->view.returned_count = 0;
+        scan->view.returned.count = 0;
     }
     scan->by_priority = scan->view.valid || aging > 0;
-    scan->count = scan->by_priority ? 0 : 1;
+    scan->cursor = static_cast<Cursor *>(palloc(sizeof(Cursor) * (aging > 0 ? shmem::k_priorities : 1)));
+    scan->count = 0;
+    if (!scan->by_priority) {
+        Cursor *cursor = &scan->cursor[scan->count++];
+        *cursor = Cursor{};
+        cursor->scan = scan_ready(store, queue);
+        cursor->has_scan = true;
+        cursor->in_range = true;
+    }
     while (aging > 0 && begin_cursor(scan, &scan->cursor[scan->count]))
         show_task(scan, &scan->cursor[scan->count++]);
     return scan;
 }
 
 bool next_ready(ReadyScan *scan, store::ReadyRow *row) {
-    if (scan->aging > 0)
-        return next_aged(scan, row);
-    settle_last(scan);
-    return next_plain(scan, row);
+    return scan->aging > 0 ? next_aged(scan, row) : next_plain(scan, row);
 }
+
+void settle(ReadyScan *scan, Fate fate) { scan->last.fate = fate; }
 
 bool find_overlooked(Store &store, int32 queue) {
     return derive(store, head_key(store, queue), GetCurrentTimestamp(), k_empty_step_interval);
@@ -329,7 +434,7 @@ int64 count_ready(Store &store, int32 queue, int64 limit, TimestampTz now) {
         case store::Taken::busy:
             break;
         case store::Taken::gone:
-            pass(scan);
+            settle(scan, Fate::gone);
             break;
         }
     end(memory);
@@ -337,13 +442,34 @@ int64 count_ready(Store &store, int32 queue, int64 limit, TimestampTz now) {
     return count;
 }
 
-void pass(ReadyScan *scan) { scan->last.passed = true; }
+// The first of a priority may just have come back, and others have been ready for longer.
+std::optional<TimestampTz> ready_since(Store &store, int32 queue, TimestampTz now, Use use) {
+    ReadyScan *scan = begin_ready(store, queue, 0, now, use);
+    Cursor *cursor = &scan->cursor[0];
+    if (!scan->by_priority)
+        close_cursor(scan, cursor);
+    scan->by_priority = true;
+    scan->count = 0;
+    constexpr int k_next = 100;
+    const RowMemory memory = begin_row_memory();
+    std::optional<TimestampTz> earliest;
+    for (; begin_cursor(scan, cursor);) {
+        store::ReadyRow row;
+        for (int i = 0; i < k_next && next_of(scan, cursor, &row); i++, reset(memory)) {
+            settle_row(scan, cursor, row.id, Fate::left);
+            earliest = earliest ? Min(*earliest, row.updated) : row.updated;
+        }
+        close_cursor(scan, cursor);
+    }
+    end(memory);
+    end_ready(scan);
+    return earliest;
+}
 
 void end_ready(ReadyScan *scan) {
     settle_last(scan);
     for (int i = 0; i < scan->count; i++)
-        if (scan->cursor[i].in_range)
-            end(scan->cursor[i].range);
+        close_cursor(scan, &scan->cursor[i]);
     report(scan->key, scan->view, scan->findings);
     pfree(scan->cursor);
     pfree(scan);

@@ -4,7 +4,9 @@
 //   ReadyScan *scan = begin_ready(store, queue, aging, now, Use::heads);
 //   while (next_ready(scan, &row))
 //       if (<the row is gone: its deleter has committed>)
-//           pass(scan);
+//           settle(scan, Fate::gone);
+//       else if (<this transaction has taken it>)
+//           settle(scan, Fate::taken);
 //   end_ready(scan);
 #pragma once
 
@@ -24,14 +26,19 @@ enum class Use : bool { heads, no_heads };
 ReadyScan *begin_ready(store::Store &store, int32 queue, double aging, TimestampTz now, Use use);
 // A row that the snapshot sees. Somebody may have taken it since, or be about to.
 bool next_ready(ReadyScan *scan, store::ReadyRow *row);
-// The row that next_ready() gave last is gone for good: the frontier may pass it.
-void pass(ReadyScan *scan);
+// What became of the row that next_ready() gave last; unless it is said, the row is left.
+enum class Fate : std::uint8_t { left, taken, gone };
+void settle(ReadyScan *scan, Fate fate);
 // Tells the heads what was found.
 void end_ready(ReadyScan *scan);
 
 // Where a scan has found nothing: a step of the derivation, unless one has just been done. True: it found tasks that the head
 // did not know.
 bool find_overlooked(store::Store &store, int32 queue);
+
+// Of the tasks that would be leased next, the first 100 of each priority: the earliest time at which one has become ready.
+// Nothing if there are none.
+std::optional<TimestampTz> ready_since(store::Store &store, int32 queue, TimestampTz now, Use use);
 
 // How many ready tasks there are that nobody is just taking, counted up to `limit`.
 int64 count_ready(store::Store &store, int32 queue, int64 limit, TimestampTz now);

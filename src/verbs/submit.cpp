@@ -1,13 +1,18 @@
 // submit, submit_many, submit_bulk: new tasks.
-#include "model/uuid.h"
+#include "model/graph.h"
 #include "pg/error.h"
 #include "pg/memory.h"
 #include "pg/text.h"
 #include "settings.h"
 #include "shmem/pending.h"
+#include "store/plans.h"
 #include "store/upsert.h"
 #include "verbs/args.h"
-#include "verbs/moves.h"
+#include "verbs/gates.h"
+#include "verbs/json.h"
+#include "verbs/retry.h"
+#include "verbs/names.h"
+#include "verbs/rights.h"
 
 namespace scylla {
 
@@ -24,33 +29,45 @@ struct Submission {
     text *rn; // null: to be made up
     std::optional<TimestampTz> not_before;
     std::optional<int32> max_attempts;
+    std::span<text *> depends_on;
+    store::OnFailure on_failure;
+    text *plan;      // may be null
+    Jsonb *retry;    // may be null
+    text *dedup_key; // may be null
 };
 
-text *make_rn(TimestampTz now) {
-    std::array<std::uint8_t, 8> random;
-    if (!pg_strong_random(random.data(), random.size()))
-        ereport(ERROR, (errcode(ERRCODE_INTERNAL_ERROR), errmsg("could not generate random values")));
-    constexpr int64 k_epoch = (POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * USECS_PER_DAY;
-    const auto name = model::uuid_v7(static_cast<std::uint64_t>(now + k_epoch), random);
-    return cstring_to_text_with_len(name.data(), static_cast<int>(name.size()));
-}
-
-// The id of a queue, made on first use where that is allowed.
-int32 queue_id(Store &store, const text *name) {
+// The queue, made on first use where that is allowed.
+store::QueueRow queue_for(Store &store, const text *name) {
     for (;;) {
-        if (const auto queue = find_queue(store, name))
-            return queue->id;
+        if (const auto queue = find_queue(store, name)) {
+            rights::require(store, *queue, model::Privilege::submit);
+            return *queue;
+        }
         if (!settings::auto_create_queues)
             error::no_such_queue(name);
-        store::insert_queue(name, nullptr, nullptr, 0);
+        store::insert_queue(name, {});
         shmem::note_queue();
         refresh(store);
     }
 }
 
-SpecRow make_spec(const Submission &task, int32 queue, TimestampTz now) {
-    return {store::next_task_id(), now,       queue,           task.priority,     task.rn != nullptr ? task.rn : make_rn(now),
-            task.spec,             task.not_before, task.max_attempts, {}};
+// plan: its id; 0: none.
+SpecRow make_spec(const Submission &task, const store::QueueRow &queue, int64 plan, TimestampTz now) {
+    const auto gates = static_cast<int32>(task.depends_on.size()) + (plan != 0 ? 1 : 0);
+    return {store::next_task_id(),
+            now,
+            queue.id,
+            task.priority,
+            task.rn != nullptr ? task.rn : make_up_name(now),
+            task.spec,
+            task.not_before,
+            task.max_attempts ? task.max_attempts : queue.max_attempts,
+            gates > 0 ? std::optional(gates) : std::nullopt,
+            plan != 0 ? std::optional(plan) : std::nullopt,
+            task.retry,
+            task.dedup_key,
+            nullptr,
+            {}};
 }
 
 // 23505 if the name is taken; one that we have made up cannot be.
@@ -61,83 +78,149 @@ void insert_new(Store &store, const SpecRow &spec, bool made_up) {
         error::duplicate_task(spec.rn);
 }
 
-// Where a new task begins.
-Task place(Store &store, const SpecRow &spec) {
+// The plan that a task is to belong to, held so that it cannot end before this transaction. 0: none.
+int64 plan_id(const text *name) {
+    if (name == nullptr)
+        return 0;
+    const auto plan = store::hold_plan(name, store::Hold::share);
+    if (!plan || !rights::owns(plan->owner))
+        error::no_such_plan(name);
+    if (plan->finished)
+        error::plan_ended(name, plan->cancelled ? "cancelled" : "finished");
+    return plan->id;
+}
+
+// The id of a task that others depend on.
+int64 provider_id(Store &store, const text *rn, int64 element = 0) {
+    const auto spec = find_spec(store, rn, store::With::no_spec);
+    if (!spec || !rights::may(store, spec->queue, model::Privilege::view)) // its result becomes an argument
+        error::no_such_provider(rn, nullptr, element);
+    return spec->id;
+}
+
+void insert_gates(Store &store, const SpecRow &spec, std::span<const int64> providers, store::OnFailure on_failure) {
+    if (spec.plan)
+        insert(store, store::GateRow{spec.id, *spec.plan, 0, store::GateKind::plan, on_failure, {}});
+    int32 ord = 0;
+    for (const int64 provider : providers)
+        insert(store, store::GateRow{spec.id, provider, ++ord, store::GateKind::task, on_failure, {}});
+}
+
+// Where a new task begins. Its gates are in the table.
+Task place(Store &store, store::Dirty *dirty, const SpecRow &spec) {
+    shmem::count(stat_key(spec.queue), shmem::Count::submitted);
+    if (spec.gates)
+        return place_gated(store, dirty, spec, spec.created);
     if (spec.not_before && *spec.not_before > spec.created)
         return make_waiting(store, spec, {}, *spec.not_before, spec.created);
     return make_ready(store, spec, {}, spec.created, true);
 }
 
-// Submits unless the rn is taken; then the task that has it.
+// Inserts the task; nothing if its rn or its deduplication key is taken and `ignore` says that this is no error.
+std::optional<Task> try_submit(Store &store, const Submission &task, bool ignore) {
+    const auto providers = allocate<int64>(task.depends_on.size());
+    for (std::size_t i = 0; i < providers.size(); i++) {
+        if (task.rn != nullptr && equal(task.depends_on[i], task.rn))
+            error::dependency_cycle(psprintf("%s -> %s", args::quote(task.rn), args::quote(task.rn)));
+        providers[i] = provider_id(store, task.depends_on[i]);
+    }
+    const store::QueueRow queue = queue_for(store, task.queue);
+    const SpecRow spec = make_spec(task, queue, plan_id(task.plan), GetCurrentTimestamp());
+    bool inserted = true;
+    if (spec.dedup_key != nullptr) {
+        store::insert_dedup_keys({&spec, 1}, {&inserted, 1});
+        if (!inserted && !ignore)
+            error::duplicate_key(spec.dedup_key, task.queue);
+        if (!inserted)
+            return std::nullopt;
+    }
+    if (!ignore || task.rn == nullptr)
+        insert_new(store, spec, task.rn == nullptr);
+    else
+        store::insert_specs({&spec, 1}, {&inserted, 1});
+    if (!inserted) {
+        if (spec.dedup_key != nullptr)
+            remove_dedup_key(store, spec);
+        return std::nullopt;
+    }
+    insert_gates(store, spec, providers, task.on_failure);
+    store::Dirty *dirty = store::begin_dirty(store);
+    const Task placed = place(store, dirty, spec);
+    end(dirty);
+    if (spec.gates) {
+        // A provider that had failed may have ended it at once; and its gates are to be seen for its args.
+        CommandCounterIncrement();
+        settle_gates(store, spec.created);
+        refresh(store);
+    }
+    return placed;
+}
+
+// Submits unless the rn or the deduplication key is taken; then the task that has it, if the role may see it.
 Task submit_or_find(Store &store, const Submission &task) {
     for (;; refresh(store)) {
-        if (const auto existing = find_spec(store, task.rn, store::With::spec))
-            return require_task(store, *existing);
-        const SpecRow spec = make_spec(task, queue_id(store, task.queue), GetCurrentTimestamp());
-        bool inserted = false;
-        store::insert_specs({&spec, 1}, {&inserted, 1});
-        if (inserted)
-            return place(store, spec);
+        const auto queue = find_queue(store, task.queue);
+        if (queue)
+            rights::require(store, *queue, model::Privilege::submit);
+        if (task.rn != nullptr)
+            if (const auto existing = find_spec(store, task.rn, store::With::spec)) {
+                if (!rights::may(store, existing->queue, model::Privilege::view))
+                    error::duplicate_task(task.rn);
+                return require_task(store, *existing);
+            }
+        if (queue && task.dedup_key != nullptr)
+            if (const auto id = find_dedup_key(store, queue->id, task.dedup_key))
+                if (const auto existing = find_spec(store, *id, store::With::spec)) {
+                    if (!rights::may(store, queue->id, model::Privilege::view))
+                        error::duplicate_key(task.dedup_key, task.queue);
+                    return require_task(store, *existing);
+                }
+        if (const auto submitted = try_submit(store, task, true))
+            return *submitted;
     }
 }
 
 void refuse_unavailable(FunctionCallInfo fcinfo) {
-    constexpr struct {
-        int n;
-        const char *name;
-    } k_unavailable[] = {{5, "depends_on"}, {7, "plan"}, {9, "retry"}, {10, "dedup_key"}, {11, "key"}};
-    for (const auto &argument : k_unavailable)
-        if (!PG_ARGISNULL(argument.n))
-            error::not_supported(argument.name);
-    if (PG_ARGISNULL(6) || view(PG_GETARG_TEXT_PP(6)) != "cascade")
-        error::not_supported("on_dependency_failure");
+    if (!PG_ARGISNULL(11))
+        error::not_supported("key");
+}
+
+// A retry policy that may be null.
+Jsonb *optional_policy(Jsonb *policy, int64 element = 0) {
+    if (policy != nullptr)
+        read_retry_policy(policy, element);
+    return policy;
+}
+
+// The names in an array argument; empty if it is null.
+std::span<text *> get_names(FunctionCallInfo fcinfo, int n, const char *argument) {
+    const auto array = args::get_array(fcinfo, n, TEXTOID);
+    const auto names = allocate<text *>(array ? static_cast<std::size_t>(array->size) : 0);
+    for (std::size_t i = 0; i < names.size(); i++)
+        names[i] = args::name(argument, array->null[i] ? nullptr : DatumGetTextPP(array->value[i]), static_cast<int64>(i + 1));
+    return names;
 }
 
 // ---- submit_many: reading the elements -------------------------------------------------------------------------------
 
-Jsonb *to_jsonb(JsonbValue *value) { return JsonbValueToJsonb(value); }
+using json::show;
+using json::to_int;
+using json::to_jsonb;
+using json::to_text;
+using json::to_time;
 
-const char *show(JsonbValue *value) { return args::show(to_jsonb(value)); }
-
-text *to_text(const char *argument, JsonbValue *value, int64 element) {
-    if (value->type != jbvString)
-        error::bad_argument(argument, show(value), "It must be a text.", element);
-    return cstring_to_text_with_len(value->val.string.val, value->val.string.len);
-}
-
-int32 to_int(const char *argument, JsonbValue *value, int64 element) {
-    const char *rule = "It must be a whole number.";
-    if (value->type != jbvNumeric)
-        error::bad_argument(argument, show(value), rule, element);
-    const float8 number = DatumGetFloat8(DirectFunctionCall1(numeric_float8_no_overflow, NumericGetDatum(value->val.numeric)));
-    if (!(number >= PG_INT32_MIN && number <= PG_INT32_MAX))
-        error::bad_argument(argument, show(value), rule, element);
-    const Datum whole = DirectFunctionCall2(numeric_trunc, NumericGetDatum(value->val.numeric), Int32GetDatum(0));
-    if (!DatumGetBool(DirectFunctionCall2(numeric_eq, whole, NumericGetDatum(value->val.numeric))))
-        error::bad_argument(argument, show(value), rule, element);
-    return DatumGetInt32(DirectFunctionCall1(numeric_int4, whole));
-}
-
-TimestampTz to_time(const char *argument, JsonbValue *value, int64 element) {
-    const char *input = text_to_cstring(to_text(argument, value, element));
-    MemoryContext context = CurrentMemoryContext;
-    volatile TimestampTz time = 0;
-    PG_TRY();
-    {
-        time = DatumGetTimestampTz(DirectFunctionCall3(timestamptz_in, CStringGetDatum(input), ObjectIdGetDatum(InvalidOid),
-                                                       Int32GetDatum(-1)));
-    }
-    PG_CATCH();
-    {
-        // Data exceptions become ours, which names the element; anything else (a cancel) goes on as it is.
-        if (ERRCODE_TO_CATEGORY(geterrcode()) != ERRCODE_DATA_EXCEPTION)
-            PG_RE_THROW();
-        MemoryContextSwitchTo(context);
-        FlushErrorState();
-        error::bad_argument(argument, show(value), "It must be a timestamp.", element);
-    }
-    PG_END_TRY();
-    return time;
+std::span<text *> to_names(const char *argument, JsonbValue *value, int64 element) {
+    if (value->type != jbvBinary || !JsonContainerIsArray(value->val.binary.data))
+        error::bad_argument(argument, show(value), "It must be an array of texts.", element);
+    const auto names = allocate<text *>(JsonContainerSize(value->val.binary.data));
+    JsonbIterator *iterator = JsonbIteratorInit(value->val.binary.data);
+    JsonbValue each;
+    std::size_t n = 0;
+    for (JsonbIteratorToken token = JsonbIteratorNext(&iterator, &each, true); token != WJB_DONE;
+         token = JsonbIteratorNext(&iterator, &each, true))
+        if (token == WJB_ELEM)
+            names[n++] = args::name(argument, to_text(argument, &each, element), element);
+    return names;
 }
 
 Submission to_submission(JsonbValue *object, int64 element) {
@@ -149,48 +232,58 @@ Submission to_submission(JsonbValue *object, int64 element) {
     int32 priority = 0;
     std::optional<TimestampTz> not_before;
     std::optional<int32> max_attempts;
+    std::span<text *> depends_on;
+    store::OnFailure on_failure = store::OnFailure::cascade;
+    text *plan = nullptr;
+    Jsonb *retry = nullptr;
+    text *dedup_key = nullptr;
 
-    JsonbIterator *iterator = JsonbIteratorInit(object->val.binary.data);
-    JsonbValue key;
-    JsonbValue value;
-    for (JsonbIteratorToken token = JsonbIteratorNext(&iterator, &key, true); token != WJB_DONE;
-         token = JsonbIteratorNext(&iterator, &key, true)) {
-        if (token != WJB_KEY)
-            continue;
-        JsonbIteratorNext(&iterator, &value, true);
-        const std::string_view name(key.val.string.val, static_cast<std::size_t>(key.val.string.len));
-        const char *argument = pnstrdup(name.data(), name.size());
+    json::for_each_member(object->val.binary.data, [&](const char *argument, JsonbValue *value) {
+        const std::string_view name(argument);
         const bool known = name == "queue" || name == "spec" || name == "priority" || name == "rn" || name == "not_before" ||
-                           name == "max_attempts";
-        const bool unavailable = name == "depends_on" || name == "on_dependency_failure" || name == "plan" ||
-                                 name == "retry" || name == "dedup_key" || name == "key";
+                           name == "max_attempts" || name == "depends_on" || name == "on_dependency_failure" ||
+                           name == "plan" || name == "retry" || name == "dedup_key";
+        const bool unavailable = name == "key";
         if (!known && !unavailable)
             error::bad_argument("tasks", args::quote(cstring_to_text(argument)), "There is no such argument of submit.", element);
-        if (value.type == jbvNull)
-            continue;
-        if (name == "on_dependency_failure" && view(to_text(argument, &value, element)) == "cascade")
-            continue;
+        if (value->type == jbvNull)
+            return;
         if (unavailable)
             error::not_supported(argument);
         if (name == "queue")
-            queue = to_text(argument, &value, element);
+            queue = to_text(argument, value, element);
         else if (name == "spec")
-            spec = to_jsonb(&value);
+            spec = to_jsonb(value);
         else if (name == "rn")
-            rn = to_text(argument, &value, element);
+            rn = to_text(argument, value, element);
         else if (name == "priority")
-            priority = to_int(argument, &value, element);
+            priority = to_int(argument, value, element);
         else if (name == "max_attempts")
-            max_attempts = to_int(argument, &value, element);
+            max_attempts = to_int(argument, value, element);
+        else if (name == "depends_on")
+            depends_on = to_names(argument, value, element);
+        else if (name == "on_dependency_failure")
+            on_failure = args::on_dependency_failure(to_text(argument, value, element), element);
+        else if (name == "plan")
+            plan = to_text(argument, value, element);
+        else if (name == "retry")
+            retry = to_jsonb(value);
+        else if (name == "dedup_key")
+            dedup_key = to_text(argument, value, element);
         else
-            not_before = to_time(argument, &value, element);
-    }
+            not_before = to_time(argument, value, element);
+    });
     return {args::name("queue", queue, element),
             args::spec(spec, element),
             args::priority(priority, element),
-            rn == nullptr ? nullptr : args::name("rn", rn, element),
+            args::optional_name("rn", rn, element),
             args::not_before(not_before, element),
-            args::max_attempts(max_attempts, element)};
+            args::max_attempts(max_attempts, element),
+            depends_on,
+            on_failure,
+            args::optional_name("plan", plan, element),
+            optional_policy(retry, element),
+            args::optional_name("dedup_key", dedup_key, element)};
 }
 
 // Fills `order` with 0, 1, … sorted by a name of each.
@@ -203,10 +296,8 @@ template <typename NameOf> void sort_by_name(std::span<std::size_t> order, NameO
     });
 }
 
-// The elements of the array, as rows with ids in array order.
-std::span<SpecRow> read_tasks(Store &store, Jsonb *tasks, TimestampTz now) {
-    const auto count = static_cast<std::size_t>(JB_ROOT_COUNT(tasks));
-    const auto submissions = allocate<Submission>(count);
+std::span<Submission> read_tasks(Jsonb *tasks) {
+    const auto submissions = allocate<Submission>(static_cast<std::size_t>(JB_ROOT_COUNT(tasks)));
     JsonbIterator *iterator = JsonbIteratorInit(&tasks->root);
     JsonbValue value;
     std::size_t n = 0;
@@ -216,19 +307,165 @@ std::span<SpecRow> read_tasks(Store &store, Jsonb *tasks, TimestampTz now) {
             submissions[n] = to_submission(&value, static_cast<int64>(n + 1));
             n++;
         }
-    // Queues only after everything has been checked: nothing is half done on bad input. In the order of their names, so that
-    // two calls that create the same ones cannot wait for each other in a circle.
-    const auto order = allocate<std::size_t>(count);
-    const auto queues = allocate<int32>(count);
-    sort_by_name(order, [&](std::size_t i) { return submissions[i].queue; });
-    for (std::size_t i = 0; i < count; i++) {
-        const text *name = submissions[order[i]].queue;
-        queues[order[i]] = i > 0 && equal(name, submissions[order[i - 1]].queue) ? queues[order[i - 1]] : queue_id(store, name);
+    return submissions;
+}
+
+// Looks up something by a name of each element, once per name and in the order of the names, so that two calls cannot wait for
+// each other in a circle. Elements without the name get the value 0.
+template <typename Id, typename NameOf, typename Find>
+std::span<Id> look_up_each(std::span<const Submission> tasks, NameOf name_of, Find find) {
+    const auto ids = allocate<Id>(tasks.size());
+    const auto order = allocate<std::size_t>(tasks.size());
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < tasks.size(); i++) {
+        ids[i] = Id{};
+        if (name_of(tasks[i]) != nullptr)
+            order[count++] = i;
     }
-    const auto rows = allocate<SpecRow>(count);
-    for (std::size_t i = 0; i < count; i++)
-        rows[i] = make_spec(submissions[i], queues[i], now);
-    return rows;
+    sort_by_name(order.first(count), [&](std::size_t i) { return name_of(tasks[i]); });
+    for (std::size_t i = 0; i < count; i++) {
+        const text *name = name_of(tasks[order[i]]);
+        ids[order[i]] = i > 0 && equal(name, name_of(tasks[order[i - 1]])) ? ids[order[i - 1]] : find(name);
+    }
+    return ids;
+}
+
+// What each element of submit_many depends on: another element, or a task that exists.
+struct Dependencies {
+    std::span<std::size_t> first;    // of element i: from first[i] to first[i + 1] - 1
+    std::span<std::size_t> element;  // k_none: not an element
+    std::span<int64> provider;       // the id, if it is not an element
+};
+constexpr std::size_t k_none = SIZE_MAX;
+
+[[noreturn]] void report_cycle(std::span<const Submission> tasks, std::span<const std::size_t> cycle) {
+    constexpr std::size_t k_shown = 20;
+    StringInfoData path;
+    initStringInfo(&path);
+    for (std::size_t i = 0; i < cycle.size() && i < k_shown; i++)
+        appendStringInfo(&path, "%s -> ", args::quote(tasks[cycle[i]].rn));
+    appendStringInfo(&path, "%s%s", cycle.size() > k_shown ? "... -> " : "", args::quote(tasks[cycle[0]].rn));
+    error::dependency_cycle(path.data);
+}
+
+// P0002 for a task that does not exist, 22023 for a cycle.
+Dependencies resolve(Store &store, std::span<const Submission> tasks) {
+    std::size_t edges = 0;
+    std::size_t named = 0;
+    for (const Submission &task : tasks)
+        edges += task.depends_on.size();
+    const Dependencies all{allocate<std::size_t>(tasks.size() + 1), allocate<std::size_t>(edges), allocate<int64>(edges)};
+    const auto by_name = allocate<std::size_t>(tasks.size());
+    if (edges > 0)
+        for (std::size_t i = 0; i < tasks.size(); i++)
+            if (tasks[i].rn != nullptr)
+                by_name[named++] = i;
+    sort_by_name(by_name.first(named), [&](std::size_t i) { return tasks[i].rn; });
+    std::size_t edge = 0;
+    for (std::size_t i = 0; i < tasks.size(); i++) {
+        all.first[i] = edge;
+        for (const text *rn : tasks[i].depends_on) {
+            const auto *found = std::lower_bound(by_name.data(), by_name.data() + named, view(rn),
+                                                 [&](std::size_t e, std::string_view name) { return view(tasks[e].rn) < name; });
+            const bool is_element = found != by_name.data() + named && equal(tasks[*found].rn, rn);
+            all.element[edge] = is_element ? *found : k_none;
+            all.provider[edge] = is_element ? 0 : provider_id(store, rn, static_cast<int64>(i + 1));
+            edge++;
+        }
+    }
+    all.first[tasks.size()] = edge;
+    if (edge == 0)
+        return all;
+
+    const auto first = allocate<std::size_t>(tasks.size() + 1);
+    const auto target = allocate<std::size_t>(edges);
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < tasks.size(); i++) {
+        first[i] = count;
+        for (std::size_t e = all.first[i]; e < all.first[i + 1]; e++)
+            if (all.element[e] != k_none)
+                target[count++] = all.element[e];
+    }
+    first[tasks.size()] = count;
+    const auto cycle = model::find_cycle({first, target.first(count)}, allocate<model::CycleWork>(tasks.size()),
+                                         allocate<std::size_t>(tasks.size()));
+    if (!cycle.empty())
+        report_cycle(tasks, cycle);
+    return all;
+}
+
+// Inserts the rows whose deduplication key and name are free. existing[i]: the name of the live task that has the key of
+// rows[i], if the role may see it; null where none has.
+void insert_rows(Store &store, std::span<const SpecRow> rows, std::span<bool> inserted, std::span<text *> existing) {
+    const auto part = allocate<SpecRow>(rows.size());
+    const auto place = allocate<std::size_t>(rows.size());
+    const auto done = allocate<bool>(rows.size());
+    // Selects rows, lets a statement insert them, and sees what it did.
+    const auto insert_part = [&](auto wanted, auto statement, auto see) {
+        std::size_t count = 0;
+        for (std::size_t i = 0; i < rows.size(); i++)
+            if (wanted(i)) {
+                part[count] = rows[i];
+                place[count++] = i;
+            }
+        if (count > 0)
+            statement(std::span<const SpecRow>(part.first(count)), done.first(count));
+        for (std::size_t n = 0; n < count; n++)
+            see(place[n], done[n]);
+    };
+    for (std::size_t i = 0; i < rows.size(); i++) {
+        inserted[i] = true;
+        existing[i] = nullptr;
+    }
+    insert_part([&](std::size_t i) { return rows[i].dedup_key != nullptr; }, store::insert_dedup_keys,
+                [&](std::size_t i, bool ok) { inserted[i] = ok; });
+    insert_part([&](std::size_t i) { return inserted[i]; }, store::insert_specs, [&](std::size_t i, bool ok) {
+        inserted[i] = ok;
+        if (!ok && rows[i].dedup_key != nullptr)
+            remove_dedup_key(store, rows[i]);
+    });
+    refresh(store);
+    for (std::size_t i = 0; i < rows.size(); i++)
+        if (!inserted[i] && rows[i].dedup_key != nullptr && rights::may(store, rows[i].queue, model::Privilege::view))
+            if (const auto id = find_dedup_key(store, rows[i].queue, rows[i].dedup_key))
+                if (const auto spec = find_spec(store, *id, store::With::no_spec))
+                    existing[i] = spec->rn;
+}
+
+// Gates and beginnings of the rows that were inserted.
+void place_rows(Store &store, std::span<const Submission> tasks, std::span<const SpecRow> rows, std::span<const bool> inserted,
+                std::span<text *const> existing, const Dependencies &dependencies, TimestampTz now) {
+    for (const store::TableId table : {store::TableId::gate, store::TableId::ready, store::TableId::waiting})
+        begin_bulk(store[table]);
+    const auto providers = allocate<int64>(dependencies.provider.size());
+    store::Dirty *dirty = store::begin_dirty(store);
+    const RowMemory memory = begin_row_memory();
+    for (std::size_t i = 0; i < rows.size(); i++) {
+        std::size_t count = 0;
+        for (std::size_t e = dependencies.first[i]; inserted[i] && e < dependencies.first[i + 1]; e++) {
+            const std::size_t element = dependencies.element[e];
+            providers[count++] = element == k_none     ? dependencies.provider[e]
+                                 : inserted[element]   ? rows[element].id
+                                                       : provider_id(store, existing[element] != nullptr ? existing[element] : rows[element].rn,
+                                                                     static_cast<int64>(i + 1));
+        }
+        if (inserted[i])
+            insert_gates(store, rows[i], providers.first(count), tasks[i].on_failure);
+        reset(memory);
+    }
+    end_bulk(store[store::TableId::gate]); // all of them, before anybody looks whether they are open
+    for (std::size_t i = 0; i < rows.size(); i++) {
+        CHECK_FOR_INTERRUPTS();
+        if (inserted[i])
+            place(store, dirty, rows[i]);
+        reset(memory);
+    }
+    end(memory);
+    end(dirty);
+    end_bulk(store[store::TableId::ready]);
+    end_bulk(store[store::TableId::waiting]);
+    CommandCounterIncrement();
+    settle_gates(store, now); // what a failed provider has ended at once
 }
 
 } // namespace
@@ -237,20 +474,22 @@ std::span<SpecRow> read_tasks(Store &store, Jsonb *tasks, TimestampTz now) {
 SCYLLA_FUNCTION(scylla_submit) {
     using namespace scylla;
     refuse_unavailable(fcinfo);
-    text *rn = args::get_text(fcinfo, 3);
     const Submission task{args::name("queue", args::get_text(fcinfo, 0)),
                           args::spec(args::get_jsonb(fcinfo, 1)),
                           args::priority(args::get_int(fcinfo, 2)),
-                          rn == nullptr ? nullptr : args::name("rn", rn),
+                          args::optional_name("rn", args::get_text(fcinfo, 3)),
                           args::not_before(PG_ARGISNULL(4) ? std::nullopt : std::optional(PG_GETARG_TIMESTAMPTZ(4))),
-                          args::max_attempts(args::get_int(fcinfo, 8))};
+                          args::max_attempts(args::get_int(fcinfo, 8)),
+                          get_names(fcinfo, 5, "depends_on"),
+                          args::on_dependency_failure(args::get_text(fcinfo, 6)),
+                          args::optional_name("plan", args::get_text(fcinfo, 7)),
+                          optional_policy(args::get_jsonb(fcinfo, 9)),
+                          args::optional_name("dedup_key", args::get_text(fcinfo, 10))};
     const bool ignore = args::ignore_duplicate(args::get_text(fcinfo, 12));
-    store::Store store = open_for_write("scylla.submit()");
-    if (ignore && rn != nullptr)
-        return return_task(fcinfo, store, submit_or_find(store, task), Show::all);
-    const store::SpecRow spec = make_spec(task, queue_id(store, task.queue), GetCurrentTimestamp());
-    insert_new(store, spec, rn == nullptr);
-    return return_task(fcinfo, store, place(store, spec), Show::all);
+    store::Store store = open_for_write("scylla.submit()", store::TableId::spec);
+    const Task submitted = ignore && (task.rn != nullptr || task.dedup_key != nullptr) ? submit_or_find(store, task)
+                                                                                        : *try_submit(store, task, false);
+    return return_task(fcinfo, store, submitted, Show::all);
 }
 
 SCYLLA_FUNCTION(scylla_submit_many) {
@@ -260,20 +499,36 @@ SCYLLA_FUNCTION(scylla_submit_many) {
         error::bad_argument("tasks", args::show(tasks), "It must be an array of objects.");
     const bool ignore = args::ignore_duplicate(args::get_text(fcinfo, 1));
     const Rows result = begin_rows(fcinfo);
-    store::Store store = open_for_write("scylla.submit_many()");
-    const auto rows = read_tasks(store, tasks, GetCurrentTimestamp());
+    store::Store store = open_for_write("scylla.submit_many()", store::TableId::spec);
+    const TimestampTz now = GetCurrentTimestamp();
+    // Everything is checked before anything is made.
+    const auto submissions = read_tasks(tasks);
+    const Dependencies dependencies = resolve(store, submissions);
+    const auto queues = look_up_each<const store::QueueRow *>(
+        submissions, [](const Submission &task) { return task.queue; },
+        [&](const text *name) {
+            auto *row = static_cast<store::QueueRow *>(palloc(sizeof(store::QueueRow)));
+            *row = queue_for(store, name);
+            return row;
+        });
+    const auto plans = look_up_each<int64>(submissions, [](const Submission &task) { return task.plan; }, plan_id);
+    const auto rows = allocate<store::SpecRow>(submissions.size());
+    for (std::size_t i = 0; i < rows.size(); i++)
+        rows[i] = make_spec(submissions[i], *queues[i], plans[i], now);
     const auto inserted = allocate<bool>(rows.size());
-    if (!rows.empty())
-        store::insert_specs(rows, inserted);
+    const auto existing = allocate<text *>(rows.size());
+    insert_rows(store, rows, inserted, existing);
     for (std::size_t i = 0; i < rows.size(); i++) {
-        if (inserted[i])
-            place(store, rows[i]);
-        else if (!ignore)
+        if (!inserted[i] && !ignore) {
+            if (existing[i] != nullptr)
+                error::duplicate_key(rows[i].dedup_key, submissions[i].queue);
             error::duplicate_task(rows[i].rn);
-        Datum values[] = {PointerGetDatum(rows[i].rn), BoolGetDatum(inserted[i])};
+        }
+        Datum values[] = {PointerGetDatum(existing[i] != nullptr ? existing[i] : rows[i].rn), BoolGetDatum(inserted[i])};
         bool nulls[] = {false, false};
         tuplestore_putvalues(result.store, result.type, values, nulls);
     }
+    place_rows(store, submissions, rows, inserted, existing, dependencies, now);
     close(store);
     return 0;
 }
@@ -294,26 +549,29 @@ SCYLLA_FUNCTION(scylla_submit_bulk) {
         const auto element = static_cast<int64>(i + 1);
         Jsonb *spec = args::spec(specs->null[i] ? nullptr : DatumGetJsonbP(specs->value[i]), element);
         text *rn = rns ? args::name("rns", rns->null[i] ? nullptr : DatumGetTextPP(rns->value[i]), element) : nullptr;
-        tasks[i] = {queue, spec, priority, rn, {}, {}};
+        tasks[i] = {queue, spec, priority, rn, {}, {}, {}, store::OnFailure::cascade, nullptr, nullptr, nullptr};
     }
     if (size == 0)
         PG_RETURN_INT64(0);
-    store::Store store = open_for_write("scylla.submit_bulk()");
-    const int32 id = queue_id(store, queue);
+    store::Store store = open_for_write("scylla.submit_bulk()", store::TableId::spec);
+    const store::QueueRow row = queue_for(store, queue);
     const auto rows = allocate<store::SpecRow>(size);
     for (std::size_t i = 0; i < size; i++)
-        rows[i] = make_spec(tasks[i], id, GetCurrentTimestamp());
-    // By name, so that two calls with the same names cannot wait for each other in a circle. Names that are made here are in
-    // order already.
+        rows[i] = make_spec(tasks[i], row, 0, GetCurrentTimestamp());
+    // By name, so that two calls with the same names cannot wait for each other in a circle. Nobody else has names that are
+    // made here.
     const auto order = allocate<std::size_t>(size);
-    sort_by_name(order, [&](std::size_t i) { return rows[i].rn; });
+    if (rns)
+        sort_by_name(order, [&](std::size_t i) { return rows[i].rn; });
+    else
+        std::iota(order.begin(), order.end(), std::size_t{0});
     begin_bulk(store[store::TableId::spec]);
     begin_bulk(store[store::TableId::ready]);
     const RowMemory memory = begin_row_memory();
     for (const std::size_t i : order) {
         CHECK_FOR_INTERRUPTS();
         insert_new(store, rows[i], !rns);
-        place(store, rows[i]);
+        place(store, nullptr, rows[i]); // without gates
         reset(memory);
     }
     end(memory);

@@ -1,6 +1,7 @@
 #include "verbs/task.h"
 
 #include "pg/error.h"
+#include "pg/memory.h"
 #include "verbs/history.h"
 
 namespace scylla {
@@ -46,6 +47,22 @@ Jsonb *empty_array() {
     return array;
 }
 
+// What the tasks that this one depends on have given, in the order in which they were declared.
+Jsonb *results_of_providers(Store &store, const store::SpecRow &spec_row) {
+    const auto results = allocate<Jsonb *>(static_cast<std::size_t>(*spec_row.gates));
+    std::size_t count = 0;
+    store::Scan scan = scan_gates(store, spec_row.id);
+    while (next(scan)) {
+        const store::GateRow gate = gate_row(scan);
+        if (gate.kind != store::GateKind::task || count == results.size())
+            continue;
+        const auto outcome = find_outcome(store, gate.provider);
+        results[count++] = outcome ? outcome->result : nullptr;
+    }
+    end(scan);
+    return count == 0 ? nullptr : make_array(results.first(count));
+}
+
 } // namespace
 
 Task task_of(const store::SpecRow &spec_row, const store::ReadyRow &row) {
@@ -53,8 +70,8 @@ Task task_of(const store::SpecRow &spec_row, const store::ReadyRow &row) {
 }
 
 Task task_of(const store::SpecRow &spec_row, const store::LeaseRow &row) {
-    return {spec_row,     Status::running, row.updated, row.progress, row.owner, row.deadline,
-            row.leased, {},              row.carry,   nullptr,      nullptr,   row.tid};
+    return {spec_row,   Status::running, row.updated, row.progress, row.owner, row.deadline,         row.leased,
+            {},           row.carry,       nullptr,     nullptr,      row.tid,   row.permit != nullptr};
 }
 
 Task task_of(const store::SpecRow &spec_row, const store::WaitingRow &row) {
@@ -105,10 +122,11 @@ HeapTuple form_task(Store &store, const Task &task, Show show, TupleDesc row_typ
     };
 
     set_pointer(rn, task.spec.rn);
-    set_pointer(queue, store::queue_name(store, task.spec.queue));
+    if (const auto &its_queue = queue_of(store, task.spec.queue).row)
+        set_pointer(queue, its_queue->name);
     if (show == Show::all) {
         set_pointer(spec, task.spec.spec);
-        set_array(args, nullptr);
+        set_array(args, task.spec.gates ? results_of_providers(store, task.spec) : nullptr);
     }
     set(status, store::status_datum(store, task.status));
     set(priority, Int32GetDatum(task.spec.priority));
@@ -118,10 +136,12 @@ HeapTuple form_task(Store &store, const Task &task, Show show, TupleDesc row_typ
     set_pointer(owner, task.owner);
     if (task.deadline)
         set(deadline, TimestampTzGetDatum(*task.deadline));
-    set_array(errors, task.carry.errors);
-    set_array(history, full_history(task.carry.history, task.owner, task.carry.attempt, task.leased));
-    set_pointer(result, task.result);
-    set_pointer(metrics, task.metrics);
+    if (show != Show::no_content) {
+        set_array(errors, task.carry.errors);
+        set_array(history, full_history(task.carry.history, task.owner, task.carry.attempt, task.leased));
+        set_pointer(result, task.result);
+        set_pointer(metrics, task.metrics);
+    }
     set(attempt, Int32GetDatum(task.carry.attempt));
     set(failures, Int32GetDatum(task.carry.failures));
     if (task.spec.max_attempts)
@@ -129,6 +149,8 @@ HeapTuple form_task(Store &store, const Task &task, Show show, TupleDesc row_typ
     const auto opens = task.due ? task.due : task.spec.not_before;
     if (opens)
         set(not_before, TimestampTzGetDatum(*opens));
+    if (task.spec.plan)
+        set_pointer(plan, store::plan_name(store, *task.spec.plan));
     return heap_form_tuple(row_type, value, null);
 }
 

@@ -19,6 +19,7 @@ struct Task {
     Jsonb *result;
     Jsonb *metrics;
     ItemPointerData tid; // of the row that tells where it is
+    bool limited = false; // it runs, with a permit
 };
 
 Task task_of(const store::SpecRow &spec, const store::ReadyRow &row);
@@ -31,7 +32,8 @@ std::optional<Task> find_task(store::Store &store, const store::SpecRow &spec);
 // The same, but P0002 instead of nothing.
 Task require_task(store::Store &store, const store::SpecRow &spec);
 
-enum class Show : std::uint8_t { all, no_spec }; // no_spec: spec and args are null, for workers who have them
+// no_spec: spec and args are null, for workers who have them. no_content: so is all that users put in, for those who may not see.
+enum class Show : std::uint8_t { all, no_spec, no_content };
 
 HeapTuple form_task(store::Store &store, const Task &task, Show show, TupleDesc row_type);
 

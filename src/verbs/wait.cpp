@@ -1,10 +1,12 @@
-// wait, wait_any: sleeping until a task can be leased, without a snapshot and without a transaction id (shmem/waiters.h).
+// wait, wait_any, wait_plan: sleeping until a task can be leased or a plan is finished, without a snapshot and without a
+// transaction id (shmem/waiters.h).
 #include "pg/client.h"
 #include "pg/error.h"
 #include "pg/memory.h"
 #include "shmem/waiters.h"
 #include "verbs/args.h"
-#include "verbs/ready_scan.h"
+#include "verbs/lease.h"
+#include "verbs/rights.h"
 
 namespace scylla {
 
@@ -19,10 +21,12 @@ void require_outside_transaction(FunctionCallInfo fcinfo, const char *call) {
         error::inside_transaction(call);
 }
 
-// The ids of the queues; k_no_queue for those that do not exist yet.
+// The ids of the queues; k_no_queue for those that do not exist yet. 42501 if the worker may not work on one.
 void find_queues(store::Store &store, std::span<text *const> names, std::span<int32> ids) {
     for (std::size_t i = 0; i < names.size(); i++) {
         const auto queue = find_queue(store, names[i]);
+        if (queue)
+            rights::require(store, *queue, model::Privilege::work);
         ids[i] = queue ? queue->id : shmem::k_no_queue;
     }
 }
@@ -41,7 +45,7 @@ std::optional<std::size_t> look_once(std::span<text *const> names, std::span<int
     }
     const TimestampTz now = GetCurrentTimestamp();
     for (std::size_t i = 0; i < names.size() && !found; i++)
-        if (ids[i] != shmem::k_no_queue && count_ready(store, ids[i], 1, now) > 0)
+        if (ids[i] != shmem::k_no_queue && count_leasable(store, ids[i], 1, now) > 0)
             found = i;
     close(store);
     return found;
@@ -66,15 +70,14 @@ void sleep_until(TimestampTz end) {
     }
 }
 
-// The index of a queue with a ready task, or nothing when the time is over.
-std::optional<std::size_t> wait_for(std::span<text *const> names, int64 timeout, const char *call) {
-    PreventCommandDuringRecovery(call); // nothing could be leased
+// Looks until there is something (look() puts the backend on the list of waiters first) or the time is over. True: there is.
+template <typename Look> bool look_until(int64 timeout, const char *call, Look look) {
+    PreventCommandDuringRecovery(call); // nothing would happen here
     const TimestampTz end = GetCurrentTimestamp() + timeout;
-    const auto ids = allocate<int32>(names.size());
-    std::optional<std::size_t> found;
+    bool found = false;
     SPI_connect_ext(SPI_OPT_NONATOMIC);
     for (;;) {
-        found = look_once(names, ids);
+        found = look();
         if (found || GetCurrentTimestamp() >= end)
             break;
         SPI_commit(); // gives up the snapshot; the transaction that begins has none until the next look
@@ -84,10 +87,38 @@ std::optional<std::size_t> wait_for(std::span<text *const> names, int64 timeout,
         if (shmem::shared != nullptr)
             shmem::rearm();
     }
-    if (shmem::shared != nullptr)
-        shmem::leave(found ? std::optional(ids[*found]) : std::nullopt);
     SPI_finish();
     return found;
+}
+
+// The index of a queue with a ready task, or nothing when the time is over.
+std::optional<std::size_t> wait_for(std::span<text *const> names, int64 timeout, const char *call) {
+    const auto ids = allocate<int32>(names.size());
+    std::optional<std::size_t> found;
+    look_until(timeout, call, [&] {
+        found = look_once(names, ids);
+        return found.has_value();
+    });
+    if (shmem::shared != nullptr)
+        shmem::leave(found ? std::optional(ids[*found]) : std::nullopt);
+    return found;
+}
+
+// Whether the plan is finished when it is, or when the time is over.
+bool wait_for_plan(const text *name, int64 timeout, const char *call) {
+    const bool finished = look_until(timeout, call, [&] {
+        if (shmem::shared != nullptr)
+            shmem::enlist(std::array{shmem::k_plans});
+        store::Store store = store::open(AccessShareLock);
+        const auto plan = find_plan(store, name);
+        if (!plan || !rights::owns(plan->owner))
+            error::no_such_plan(name);
+        close(store);
+        return plan->finished.has_value();
+    });
+    if (shmem::shared != nullptr)
+        shmem::leave(shmem::k_plans);
+    return finished;
 }
 
 Datum return_one(FunctionCallInfo fcinfo, Datum value, bool null) {
@@ -130,4 +161,12 @@ SCYLLA_FUNCTION(scylla_wait_any) {
     require_outside_transaction(fcinfo, "scylla.wait_any()");
     const auto found = wait_for(names, timeout, "scylla.wait_any()");
     return return_one(fcinfo, found ? PointerGetDatum(names[*found]) : 0, !found);
+}
+
+SCYLLA_FUNCTION(scylla_wait_plan) {
+    using namespace scylla;
+    text *plan = args::name("plan", args::get_text(fcinfo, 0));
+    const int64 timeout = get_timeout(fcinfo);
+    require_outside_transaction(fcinfo, "scylla.wait_plan()");
+    return return_one(fcinfo, BoolGetDatum(wait_for_plan(plan, timeout, "scylla.wait_plan()")), false);
 }

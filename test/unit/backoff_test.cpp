@@ -12,6 +12,7 @@ using scylla::model::Backoff;
 using scylla::model::delay;
 using scylla::model::k_default_retry;
 using scylla::model::k_second;
+using scylla::model::RetryPolicy;
 
 constexpr auto k_max_int = std::numeric_limits<int>::max();
 constexpr auto k_min_int = std::numeric_limits<int>::min();
@@ -84,6 +85,40 @@ TEST(Backoff, NoDelayStaysNoDelayForHugeCounts) {
     const Backoff at_once{0, 2.0, 3'600 * k_second};
     for (const int count : {1'024, 1'000'000, 2'147'483'647})
         EXPECT_EQ(delay(at_once, count), 0) << count;
+}
+
+// The beginning, the factor and the cap of workers that poll: 100 ms, 150 ms, 225 ms, … 10 s.
+TEST(Backoff, OfAPollingWorker) {
+    const Backoff polling{k_second / 10, 1.5, 10 * k_second};
+    EXPECT_EQ(delay(polling, 0), 100'000);
+    EXPECT_EQ(delay(polling, 1), 150'000);
+    EXPECT_EQ(delay(polling, 2), 225'000);
+    EXPECT_EQ(delay(polling, 12), 10 * k_second);
+    EXPECT_EQ(delay(polling, k_max_int), 10 * k_second);
+}
+
+TEST(Jitter, NoneLeavesTheDelay) {
+    const RetryPolicy policy{{5 * k_second, 2.0, 3'600 * k_second}, 0};
+    for (const double random : {0.0, 0.5, 0.999'999})
+        EXPECT_EQ(delay(policy, 1, random), 10 * k_second) << random;
+}
+
+TEST(Jitter, ShortensByAPartOfItsShare) {
+    const RetryPolicy policy{{10 * k_second, 2.0, 3'600 * k_second}, 0.25};
+    EXPECT_EQ(delay(policy, 0, 0), 10 * k_second);
+    EXPECT_EQ(delay(policy, 0, 0.5), 8'750'000);
+    EXPECT_GT(delay(policy, 0, 0.999'999), 7'500'000);
+}
+
+TEST(Jitter, NeverLeavesTheBounds) {
+    const auto largest = std::numeric_limits<std::int64_t>::max();
+    for (const std::int64_t max : {std::int64_t{0}, std::int64_t{1}, 365 * scylla::model::k_day, largest})
+        for (const double random : {0.0, 0.25, 0.5, 0.999'999'999'999})
+            for (const int count : {0, 1, 62, 63, 1'023, 1'024, k_max_int}) {
+                const std::int64_t now = delay({{1, 1'000, max}, 1}, count, random);
+                EXPECT_GE(now, 0) << max << " " << random << " " << count;
+                EXPECT_LE(now, max) << max << " " << random << " " << count;
+            }
 }
 
 } // namespace

@@ -1,0 +1,35 @@
+-- Plans: sets of tasks that are watched, cancelled and finished as one.
+
+create function scylla.create_plan(name text = null, spec jsonb = null) returns text
+    language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_create_plan';
+comment on function scylla.create_plan is
+'Creates a plan to which submit can add tasks; none of them starts before open_plan(). Returns its name.
+  name  1..200 characters, unique among plans; null: a UUIDv7
+  spec  whatever the plan is to be remembered by
+Errors: 42710 the name is taken; 22023 bad argument.';
+
+create function scylla.open_plan(plan text) returns void
+    language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_open_plan';
+comment on function scylla.open_plan is
+'Lets the tasks of a plan start, those first that depend on nothing. Tasks may still be added until the plan is finished; a
+plan without a live task is finished at once.
+Errors: P0002 no such plan; 55000 it is open already or has ended. Locks: waits for transactions that are just adding tasks.';
+
+create function scylla.cancel_plan(plan text) returns bigint
+    language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_cancel_plan';
+comment on function scylla.cancel_plan is
+'Cancels every task of a plan that has not ended, and the plan. Returns how many tasks.
+Errors: P0002 no such plan; 55000 it has ended. Locks: waits for transactions that are just adding or changing tasks of it.';
+
+create function scylla.plan_completed(plan text) returns boolean
+    language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_plan_completed';
+comment on function scylla.plan_completed is
+'Whether a plan is finished and neither failed nor cancelled. Looks afresh, whatever the isolation level.
+Errors: P0002 no such plan.';
+
+create procedure scylla.wait_plan(plan text, timeout interval = '30 s', inout finished boolean = null)
+    language c as 'MODULE_PATHNAME', 'scylla_wait_plan';
+comment on procedure scylla.wait_plan is
+'Waits until a plan is finished: completed, failed or cancelled; false if that takes longer than timeout. Holds no snapshot and
+no transaction meanwhile. Call it as a statement of its own.
+Errors: P0002 no such plan; 25001 inside a transaction block; 22023 bad argument.';

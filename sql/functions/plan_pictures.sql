@@ -1,0 +1,177 @@
+-- Pictures of plans, from the view scylla.plan_task, so everybody sees in them what he sees there.
+
+-- The nodes and edges of a picture. One row per node: a task, or many that have the same queue and status and are about as
+-- deep in the plan; sources are the numbers of the nodes that it depends on.
+create function scylla._plan_picture(plan text, max_tasks integer)
+    returns table (node integer, label text, status scylla.task_status, sources integer[])
+    language plpgsql volatile parallel unsafe set search_path = pg_catalog, pg_temp as $$
+#variable_conflict use_column
+declare
+    names text[];
+    queues text[];
+    statuses scylla.task_status[];
+    froms integer[];        -- the edges, by where they begin
+    tos integer[];
+    first_edge integer[];   -- of each task
+    missing integer[];      -- how many of a task's dependencies have not been dealt with
+    depths integer[];
+    pending integer[];      -- tasks whose depth is final, in the order in which that was found
+    tasks integer;
+    levels integer;
+    kinds integer;
+    bands integer;
+    edges integer;
+    last integer;
+    edge integer;
+    i integer;
+    t integer;
+begin
+    if max_tasks is null or max_tasks not between 1 and 100000 then
+        raise exception 'invalid value for argument "max_tasks": %', coalesce(max_tasks::text, 'null') using
+            errcode = '22023', detail = 'It must be between 1 and 100000.', schema = 'scylla', table = 'task',
+            constraint = 'argument';
+    end if;
+    perform scylla.plan_completed(plan); -- there is such a plan
+
+    -- One statement, so one snapshot.
+    with task as materialized (
+        select m.rn, m.queue, m.status, m.depends_on, (row_number() over (order by m.created, m.rn))::integer as n
+        from scylla.plan_task m where m.plan = _plan_picture.plan
+    ), edge as (
+        select distinct f.n as from_, t.n as to_
+        from task t cross join lateral unnest(t.depends_on) d (rn) join task f on f.rn = d.rn
+    )
+    select (select array_agg(k.rn order by k.n) from task k), (select array_agg(k.queue order by k.n) from task k),
+           (select array_agg(k.status order by k.n) from task k),
+           coalesce(array_agg(e.from_ order by e.from_, e.to_), '{}'), coalesce(array_agg(e.to_ order by e.from_, e.to_), '{}')
+    into names, queues, statuses, froms, tos from edge e;
+    tasks := coalesce(cardinality(names), 0);
+    edges := cardinality(froms);
+
+    if tasks <= max_tasks then
+        return query
+            select n, names[n], statuses[n], coalesce(e.sources, '{}')
+            from generate_series(1, tasks) n
+            left join (select to_, array_agg(from_ order by from_) as sources from unnest(froms, tos) u (from_, to_) group by to_) e
+                on e.to_ = n
+            order by n;
+        return;
+    end if;
+
+    -- How deep a task is: the length of the longest path to it. Each edge is looked at once.
+    first_edge := array_fill(null::integer, array[tasks]);
+    missing := array_fill(0, array[tasks]);
+    depths := array_fill(0, array[tasks]);
+    for i in 1 .. edges loop
+        missing[tos[i]] := missing[tos[i]] + 1;
+        if first_edge[froms[i]] is null then
+            first_edge[froms[i]] := i;
+        end if;
+    end loop;
+    select array_agg(n order by n) into pending from generate_series(1, tasks) n where missing[n] = 0;
+    last := cardinality(pending);
+    i := 0;
+    while i < last loop
+        i := i + 1;
+        t := pending[i];
+        edge := first_edge[t];
+        while edge <= edges and froms[edge] = t loop
+            depths[tos[edge]] := greatest(depths[tos[edge]], depths[t] + 1);
+            missing[tos[edge]] := missing[tos[edge]] - 1;
+            if missing[tos[edge]] = 0 then
+                last := last + 1;
+                pending[last] := tos[edge];
+            end if;
+            edge := edge + 1;
+        end loop;
+    end loop;
+
+    -- As many bands of depths as give no more than max_tasks nodes.
+    select max(d) + 1 into levels from unnest(depths) d;
+    select count(distinct (q, s)) into kinds from unnest(queues, statuses) u (q, s);
+    bands := least(levels, greatest(1, max_tasks / kinds));
+    return query
+        with member as (
+            select n, q, s, d, dense_rank() over (order by (d::bigint * bands / levels), q collate "C", s)::integer as node
+            from unnest(queues, statuses, depths) with ordinality u (q, s, d, n)
+        ), collapsed as (
+            select m.node, case when count(*) = 1 then names[min(m.n)] else min(m.q) || E'\n' || count(*) || ' tasks' end as label,
+                   min(m.s) as status
+            from member m group by m.node
+        ), edge as (
+            select t.node, array_agg(distinct f.node order by f.node) as sources
+            from unnest(froms, tos) u (from_, to_) join member f on f.n = u.from_ join member t on t.n = u.to_
+            where f.node <> t.node group by t.node
+        )
+        select c.node, c.label, c.status, coalesce(e.sources, '{}')
+        from collapsed c left join edge e using (node) order by c.node;
+end $$;
+comment on function scylla._plan_picture is
+'The nodes and edges of plan_dot() and plan_mermaid(). It reads as its caller, who must be allowed to.';
+
+create function scylla.plan_dot(plan text, max_tasks integer = 200) returns text
+    language sql volatile parallel unsafe
+begin atomic
+    select format(E'digraph plan {\n  rankdir=LR;\n  node [shape=box, style="rounded,filled", fontname="sans-serif"];\n%s%s}\n',
+        string_agg(format(E'  n%s [label="%s", fillcolor="%s"];\n', p.node,
+            regexp_replace(replace(replace(replace(replace(p.label, '&', '&amp;'), '\', '\\'), '"', '\"'), E'\n', '\n'),
+                           '[[:cntrl:]]', ' ', 'g'),
+            case p.status when 'waiting' then '#e0e0e0' when 'ready' then '#fff3bf' when 'running' then '#a5d8ff'
+                          when 'completed' then '#b2f2bb' when 'aborted' then '#ffc9c9' else '#d0bfff' end), '' order by p.node),
+        string_agg((select string_agg(format(E'  n%s -> n%s;\n', s, p.node), '' order by s) from unnest(p.sources) s), ''
+                   order by p.node))
+    from scylla._plan_picture(plan_dot.plan, plan_dot.max_tasks) p;
+end;
+comment on function scylla.plan_dot is
+'A plan as a graph in the language of Graphviz: a node per task, coloured by status, and an arrow from each task to those that
+depend on it.
+  max_tasks  1..100000; of a larger plan, tasks of the same queue and status that are about as deep become one node
+Needs EXECUTE on plan_completed and SELECT on the view plan_task. Errors: P0002 no such plan; 22023 bad argument.';
+
+create function scylla.plan_mermaid(plan text, max_tasks integer = 200) returns text
+    language sql volatile parallel unsafe
+begin atomic
+    select format(E'flowchart LR\n%s%s%s',
+        string_agg(format(E'  n%s["%s"]:::%s\n', p.node,
+            -- What means something in a label or before it is one becomes a number; # first, as the numbers begin with it.
+            regexp_replace(replace(replace(replace(replace(replace(replace(replace(replace(replace(replace(replace(p.label,
+                '#', '#35;'), '"', '#34;'), '&', '#38;'), '<', '#60;'), '>', '#62;'), '\', '#92;'), '`', '#96;'), ':', '#58;'),
+                '%', '#37;'), '*', '#42;'), E'\n', '<br>'), '[[:cntrl:]]', ' ', 'g'),
+            p.status), '' order by p.node),
+        string_agg((select string_agg(format(E'  n%s --> n%s\n', s, p.node), '' order by s) from unnest(p.sources) s), ''
+                   order by p.node),
+        E'  classDef waiting fill:#e0e0e0\n  classDef ready fill:#fff3bf\n  classDef running fill:#a5d8ff\n'
+        '  classDef completed fill:#b2f2bb\n  classDef aborted fill:#ffc9c9\n  classDef cancelled fill:#d0bfff\n')
+    from scylla._plan_picture(plan_mermaid.plan, plan_mermaid.max_tasks) p;
+end;
+comment on function scylla.plan_mermaid is
+'The same as plan_dot, as a flowchart in the language of Mermaid.';
+
+create function scylla.plan_timeline(plan text, out rn text, out queue text, out owner text, out attempt integer,
+                                     out started timestamptz, out ended timestamptz, out status text)
+    returns setof record
+    language plpgsql volatile parallel unsafe set search_path = pg_catalog, pg_temp as $$
+#variable_conflict use_column
+begin
+    perform scylla.plan_completed(plan); -- there is such a plan
+    return query
+        select m.rn, m.queue, a.worker, a.attempt, a."time",
+               coalesce(e."time", case when m.status in ('completed', 'aborted', 'cancelled') then m.updated end),
+               case e._typ when 'TaskTimeout' then 'expired' when 'TaskYield' then 'yielded' when 'TaskRetry' then 'failed'
+                    else m.status::text end
+        from scylla.plan_task m
+        cross join lateral rows from (jsonb_to_recordset(m.history) as (_typ text, worker text, attempt integer, "time" timestamptz))
+            with ordinality a (_typ, worker, attempt, "time", n)
+        left join lateral (
+            select h._typ, h."time"
+            from rows from (jsonb_to_recordset(m.history) as (_typ text, worker text, attempt integer, "time" timestamptz))
+                with ordinality h (_typ, worker, attempt, "time", n)
+            where h.n = a.n + 1 and h._typ in ('TaskTimeout', 'TaskYield', 'TaskRetry')) e on true
+        where m.plan = plan_timeline.plan and a._typ = 'TaskAssignment'
+        order by a."time", m.rn, a.attempt;
+end $$;
+comment on function scylla.plan_timeline is
+'When which task of a plan was run by whom: a row per attempt, for a Gantt chart. ended is null while it runs; status says how the
+attempt ended: expired, yielded, failed, completed, aborted, cancelled; or running. Of very many attempts of a task the history
+keeps the first and the latest.
+Needs EXECUTE on plan_completed and SELECT on the view plan_task. Errors: P0002 no such plan; 22023 bad argument.';

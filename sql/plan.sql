@@ -1,0 +1,51 @@
+-- The public face of plans. Columns are only ever appended.
+
+create view scylla.plan with (security_barrier) as
+    select p.name,
+           case when p.cancelled then 'cancelled' when p.failed then 'failed' when p.finished is not null then 'completed'
+                when p.opened is not null then 'running' else 'building' end as status,
+           p.spec, m.waiting, m.tasks - m.waiting - m.running - m.completed - m.aborted - m.cancelled as ready,
+           m.running, m.completed, m.aborted, m.cancelled,
+           case when m.tasks = 0 then (p.finished is not null)::integer
+                else (m.completed + m.aborted + m.cancelled + m.under_way) / m.tasks end::real as progress,
+           p.created, p.opened, p.finished,
+           (select jsonb_object_agg(s.rn, o.result)
+            from scylla.task_gate g
+            join scylla.task_spec s on s.id = g.task
+            join scylla.queue q on q.id = s.queue and scylla._may_view(q.owner, q.viewers, q.admins)
+            join scylla.task_outcome o on o.id = g.task and o.status = 'completed'
+            where g.provider = p.id
+              and not exists (select from scylla.task_gate d
+                              join scylla.task_gate e on e.task = d.task and e.provider = p.id
+                              where d.provider = g.task)) as result
+    from scylla.task_plan p
+    cross join lateral (
+        select count(*) as tasks, count(w.id) as waiting, count(l.id) as running,
+               count(*) filter (where o.status = 'completed') as completed,
+               count(*) filter (where o.status = 'aborted') as aborted,
+               count(*) filter (where o.status = 'cancelled') as cancelled,
+               coalesce(sum(l.progress), 0) as under_way
+        from scylla.task_gate g
+        left join scylla.task_waiting w on w.id = g.task
+        left join scylla.task_lease l on l.id = g.task
+        left join scylla.task_outcome o on o.id = g.task
+        where g.provider = p.id) m
+    where scylla._may_view(p.owner, null, null);
+
+comment on view scylla.plan is 'The plans of the current user and the roles it is a member of, as the statement''s snapshot sees them. Reads all tasks of
+the plans that are selected.';
+comment on column scylla.plan.name is 'Identifies the plan in the database.';
+comment on column scylla.plan.status is
+'building (not opened yet), running, completed (no task is live), failed (no task is live and one was aborted), cancelled.';
+comment on column scylla.plan.spec is 'What create_plan() was given.';
+comment on column scylla.plan.waiting is 'Tasks behind a closed gate.';
+comment on column scylla.plan.ready is 'Tasks that can be leased.';
+comment on column scylla.plan.running is 'Tasks that are leased.';
+comment on column scylla.plan.completed is 'Tasks that are completed.';
+comment on column scylla.plan.aborted is 'Tasks that are aborted.';
+comment on column scylla.plan.cancelled is 'Tasks that are cancelled.';
+comment on column scylla.plan.progress is '0..1: the part of the tasks that has ended; a running task counts with its progress.';
+comment on column scylla.plan.created is 'When it was created.';
+comment on column scylla.plan.opened is 'When its tasks were allowed to start.';
+comment on column scylla.plan.finished is 'When its last live task ended, or it was cancelled.';
+comment on column scylla.plan.result is 'Results of its completed final tasks, on which no other of its tasks depends, by rn; of the queues that the reader may view.';

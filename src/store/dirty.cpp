@@ -1,0 +1,99 @@
+#include "store/dirty.h"
+
+namespace scylla::store {
+
+namespace {
+
+// The scans that a Dirty keeps.
+enum Kept : std::size_t { outcomes, waiting, specs, plans, dependants, gates, kept_scans };
+
+} // namespace
+
+struct Dirty {
+    Store *store;
+    SnapshotData snapshot;
+    std::array<Lookup, kept_scans> kept;
+};
+
+namespace {
+
+// Begins the scan, or begins it again.
+Scan &start(Dirty *dirty, Kept which, TableId table, std::size_t index, std::span<const Key> keys) {
+    Lookup &lookup = dirty->kept[which];
+    if (lookup.open)
+        restart(lookup.scan, keys);
+    else {
+        MemoryContext caller = MemoryContextSwitchTo(GetMemoryChunkContext(dirty));
+        lookup = {true, begin((*dirty->store)[table], index, &dirty->snapshot, keys)};
+        MemoryContextSwitchTo(caller);
+    }
+    return lookup.scan;
+}
+
+template <typename Row, typename Read> Sight step(Dirty *dirty, Scan &scan, Row *row, Read read) {
+    if (!next(scan)) {
+        release_row(scan);
+        return Sight::absent;
+    }
+    // Of the row that was looked at last: this one.
+    const bool in_doubt = TransactionIdIsValid(dirty->snapshot.xmin) || TransactionIdIsValid(dirty->snapshot.xmax);
+    *row = read(scan);
+    return in_doubt ? Sight::in_doubt : Sight::present;
+}
+
+template <typename Row, typename Read>
+Sight see(Dirty *dirty, Kept which, TableId table, int64 id, Row *row, Read read) {
+    const Key key[] = {{1, Int64GetDatum(id), F_INT8EQ}};
+    Scan &scan = start(dirty, which, table, 0, key);
+    const Sight sight = step(dirty, scan, row, read);
+    release_row(scan);
+    return sight;
+}
+
+SpecRow bare_spec_row(const Scan &scan) { return spec_row(scan, With::no_spec); }
+
+} // namespace
+
+Dirty *begin_dirty(Store &store) {
+    auto *dirty = static_cast<Dirty *>(palloc0(sizeof(Dirty)));
+    dirty->store = &store;
+    InitDirtySnapshot(dirty->snapshot);
+    return dirty;
+}
+
+void end(Dirty *dirty) {
+    for (Lookup &lookup : dirty->kept)
+        if (lookup.open)
+            end(lookup.scan);
+    pfree(dirty);
+}
+
+Sight see_outcome(Dirty *dirty, int64 id, model::Status *status) {
+    return see(dirty, outcomes, TableId::outcome, id, status,
+               [dirty](const Scan &scan) { return outcome_status(*dirty->store, scan); });
+}
+Sight see_waiting(Dirty *dirty, int64 id, WaitingRow *row) {
+    return see(dirty, waiting, TableId::waiting, id, row, waiting_row);
+}
+Sight see_spec(Dirty *dirty, int64 id, SpecRow *row) { return see(dirty, specs, TableId::spec, id, row, bare_spec_row); }
+Sight see_plan(Dirty *dirty, int64 id, PlanRow *row) { return see(dirty, plans, TableId::plan, id, row, plan_row); }
+
+void walk_dependants(Dirty *dirty, int64 provider, int64 after, int64 before) {
+    const Key keys[] = {{1, Int64GetDatum(provider), F_INT8EQ},
+                        {2, Int64GetDatum(after), F_INT8GT, BTGreaterStrategyNumber},
+                        {2, Int64GetDatum(before), F_INT8LT, BTLessStrategyNumber}};
+    start(dirty, dependants, TableId::gate, 1, keys);
+}
+
+Sight next_dependant(Dirty *dirty, GateRow *row) { return step(dirty, dirty->kept[dependants].scan, row, gate_row); }
+
+void walk_gates(Dirty *dirty, int64 task, int32 after, int32 before) {
+    const Key keys[] = {{1, Int64GetDatum(task), F_INT8EQ},
+                        {2, Int32GetDatum(after), F_INT4GT, BTGreaterStrategyNumber},
+                        {2, Int32GetDatum(before), F_INT4LT, BTLessStrategyNumber}};
+    start(dirty, gates, TableId::gate, 0, keys);
+}
+
+Sight next_gate(Dirty *dirty, GateRow *row) { return step(dirty, dirty->kept[gates].scan, row, gate_row); }
+
+} // namespace scylla::store

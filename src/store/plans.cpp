@@ -1,0 +1,111 @@
+#include "store/plans.h"
+
+#include "store/spi.h"
+
+namespace scylla::store {
+
+namespace {
+
+constinit SPIPlanPtr insert_statement = nullptr;
+constinit SPIPlanPtr share_statement = nullptr;
+constinit SPIPlanPtr change_statement = nullptr;
+constinit SPIPlanPtr open_statement = nullptr;
+constinit SPIPlanPtr cancel_statement = nullptr;
+constinit SPIPlanPtr finish_statement = nullptr;
+constinit SPIPlanPtr remove_statement = nullptr;
+
+Datum result(int column, bool *null) { return SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, column, null); }
+
+std::optional<TimestampTz> result_time(int column) {
+    bool null = false;
+    const Datum value = result(column, &null);
+    return null ? std::nullopt : std::optional(DatumGetTimestampTz(value));
+}
+
+// Changes one plan. False: it was not there to be changed.
+bool change(SPIPlanPtr *plan, const char *sql, int64 id, TimestampTz now, bool failed) {
+    std::array<Oid, 3> types{INT8OID, TIMESTAMPTZOID, BOOLOID};
+    std::array<Datum, 3> values{Int64GetDatum(id), TimestampTzGetDatum(now), BoolGetDatum(failed)};
+    AsOwner as_owner;
+    as_owner.begin();
+    run(plan, sql, types, values, nullptr, SPI_OK_UPDATE);
+    const bool changed = SPI_processed > 0;
+    as_owner.end();
+    return changed;
+}
+
+} // namespace
+
+std::optional<int64> insert_plan(const text *name, Jsonb *spec) {
+    std::array<Oid, 3> types{TEXTOID, JSONBOID, NAMEOID};
+    std::array<Datum, 3> values{PointerGetDatum(name), PointerGetDatum(spec),
+                                CStringGetDatum(GetUserNameFromId(GetUserId(), false))};
+    const char nulls[] = {' ', spec == nullptr ? 'n' : ' ', ' '};
+    AsOwner as_owner;
+    as_owner.begin();
+    run(&insert_statement,
+        "insert into scylla.task_plan (name, spec, owner) values ($1, $2, $3) on conflict (name) do nothing returning id", types, values,
+        nulls, SPI_OK_INSERT_RETURNING);
+    bool null = false;
+    const auto id = SPI_processed > 0 ? std::optional(DatumGetInt64(result(1, &null))) : std::nullopt;
+    as_owner.end();
+    return id;
+}
+
+std::optional<PlanRow> hold_plan(const text *name, Hold how) {
+    std::array<Oid, 1> types{TEXTOID};
+    std::array<Datum, 1> values{PointerGetDatum(name)};
+    MemoryContext caller = CurrentMemoryContext;
+    AsOwner as_owner;
+    as_owner.begin();
+    if (how == Hold::share)
+        run(&share_statement, "select id, opened, finished, cancelled, failed, owner, name from scylla.task_plan where name = $1 for share",
+            types, values, nullptr, SPI_OK_SELECT);
+    else
+        run(&change_statement,
+            "select id, opened, finished, cancelled, failed, owner, name from scylla.task_plan where name = $1 for no key update", types,
+            values, nullptr, SPI_OK_SELECT);
+    std::optional<PlanRow> row;
+    if (SPI_processed > 0) {
+        bool null = false;
+        MemoryContext spi = MemoryContextSwitchTo(caller);
+        row = PlanRow{DatumGetInt64(result(1, &null)), result_time(2), result_time(3), DatumGetBool(result(4, &null)),
+                      DatumGetBool(result(5, &null)), pstrdup(NameStr(*DatumGetName(result(6, &null)))),
+                      DatumGetTextPCopy(result(7, &null))};
+        MemoryContextSwitchTo(spi);
+    }
+    as_owner.end();
+    return row;
+}
+
+void open_plan(int64 id, TimestampTz now) {
+    change(&open_statement, "update scylla.task_plan set opened = $2 where id = $1", id, now, false);
+}
+
+void cancel_plan(int64 id, TimestampTz now) {
+    change(&cancel_statement, "update scylla.task_plan set cancelled = true, finished = $2 where id = $1", id, now, false);
+}
+
+bool finish_plan(int64 id, bool failed, TimestampTz now) {
+    return change(&finish_statement,
+                  "update scylla.task_plan p set finished = $2, failed = $3 "
+                  "from (select id from scylla.task_plan where id = $1 and finished is null for no key update skip locked) held "
+                  "where p.id = held.id",
+                  id, now, failed);
+}
+
+bool remove_plan(int64 id) {
+    std::array<Oid, 1> types{INT8OID};
+    std::array<Datum, 1> values{Int64GetDatum(id)};
+    AsOwner as_owner;
+    as_owner.begin();
+    run(&remove_statement,
+        "delete from scylla.task_plan p using (select id from scylla.task_plan where id = $1 for update skip locked) held "
+        "where p.id = held.id",
+        types, values, nullptr, SPI_OK_DELETE);
+    const bool removed = SPI_processed > 0;
+    as_owner.end();
+    return removed;
+}
+
+} // namespace scylla::store

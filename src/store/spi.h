@@ -1,0 +1,40 @@
+// The statements that go through SPI: those that must not fail on an existing row or wait for a locked one, and are not hot.
+#pragma once
+
+#include "store/table.h"
+
+namespace scylla::store {
+
+// Runs saved plans as the owner of the tables. The caller's identity comes back at the end, or by abort processing.
+class AsOwner {
+  public:
+    void begin() {
+        GetUserIdAndSecContext(&user_, &context_);
+        SetUserIdAndSecContext(tables_owner(), context_ | SECURITY_LOCAL_USERID_CHANGE);
+        SPI_connect();
+    }
+    void end() {
+        SPI_finish();
+        SetUserIdAndSecContext(user_, context_);
+    }
+
+  private:
+    Oid user_;
+    int context_;
+};
+
+// Executes a statement, whose plan is kept. nulls: as for SPI_execute_plan(), null if there are none.
+inline void run(SPIPlanPtr *plan, const char *sql, std::span<Oid> types, std::span<Datum> values, const char *nulls, int expected) {
+    if (*plan == nullptr) {
+        SPIPlanPtr prepared = SPI_prepare(sql, static_cast<int>(types.size()), types.data());
+        if (prepared == nullptr)
+            elog(ERROR, "SPI_prepare failed: %s", SPI_result_code_string(SPI_result));
+        SPI_keepplan(prepared);
+        *plan = prepared;
+    }
+    const int code = SPI_execute_plan(*plan, values.data(), nulls, false, 0);
+    if (code != expected)
+        elog(ERROR, "SPI_execute_plan failed: %s", SPI_result_code_string(code));
+}
+
+} // namespace scylla::store

@@ -1,0 +1,36 @@
+// Arguments that come inside JSON: the elements of submit_many(), the settings of a queue, a retry policy. Each function reads
+// a value of one kind, or raises 22023 with the name of the member and the value. `element` as in args.h.
+#pragma once
+
+#include "pg/prelude.h"
+
+namespace scylla::json {
+
+Jsonb *to_jsonb(JsonbValue *value);
+// For a message.
+const char *show(JsonbValue *value);
+
+text *to_text(const char *argument, JsonbValue *value, int64 element = 0);
+bool to_bool(const char *argument, JsonbValue *value, int64 element = 0);
+int32 to_int(const char *argument, JsonbValue *value, int64 element = 0);
+float8 to_float(const char *argument, JsonbValue *value, int64 element = 0);
+TimestampTz to_time(const char *argument, JsonbValue *value, int64 element = 0);
+Interval *to_interval(const char *argument, JsonbValue *value, int64 element = 0);
+
+inline bool is_object(Jsonb *value) { return value != nullptr && JB_ROOT_IS_OBJECT(value); }
+
+// Calls use(name, value) for each member of an object; name is a C string.
+template <typename Use> void for_each_member(JsonbContainer *object, Use use) {
+    JsonbIterator *iterator = JsonbIteratorInit(object);
+    JsonbValue key;
+    JsonbValue value;
+    for (JsonbIteratorToken token = JsonbIteratorNext(&iterator, &key, true); token != WJB_DONE;
+         token = JsonbIteratorNext(&iterator, &key, true)) {
+        if (token != WJB_KEY)
+            continue;
+        JsonbIteratorNext(&iterator, &value, true);
+        use(pnstrdup(key.val.string.val, static_cast<Size>(key.val.string.len)), &value);
+    }
+}
+
+} // namespace scylla::json

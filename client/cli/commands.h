@@ -1,0 +1,181 @@
+// The commands, without their command line: main.cpp fills the options in.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "output.h"
+#include "session.h"
+
+namespace scylla::cli {
+
+using text = std::optional<std::string>;
+
+// What every command gets.
+struct context {
+    connection_options connection;
+    bool json = false;
+    [[nodiscard]] form rows() const { return json ? form::json : form::table; }
+    [[nodiscard]] form record() const { return json ? form::json_one : form::record; }
+};
+
+// ---- tasks ----------------------------------------------------------------------------------------------------------------
+
+struct submit_options {
+    std::string queue;
+    text spec;
+    bool lines = false;
+    text rn;
+    text priority;
+    text not_before;
+    text delay;
+    text max_attempts;
+    text retry;
+    std::vector<std::string> depends_on;
+    text on_dependency_failure;
+    text plan;
+    text dedup_key;
+    text on_duplicate;
+};
+int submit_task(const context &, const submit_options &);
+
+struct get_options {
+    std::string rn;
+    text field;
+};
+int get_task(const context &, const get_options &);
+
+struct list_options {
+    text queue;
+    text status;
+    text worker;
+    std::string limit = "100";
+};
+int list_tasks(const context &, const list_options &);
+
+int cancel_tasks(const context &, const std::vector<std::string> &rns);
+
+// ---- plans ----------------------------------------------------------------------------------------------------------------
+
+struct create_plan_options {
+    text name;
+    text spec;
+};
+int create_plan(const context &, const create_plan_options &);
+int open_plan(const context &, const std::string &plan);
+int cancel_plan(const context &, const std::string &plan);
+int list_plans(const context &);
+int get_plan(const context &, const std::string &plan);
+
+struct wait_plan_options {
+    std::string plan;
+    text timeout;
+};
+int wait_for_plan(const context &, const wait_plan_options &);
+
+struct draw_plan_options {
+    std::string plan;
+    text max_tasks;
+};
+int draw_plan_as_dot(const context &, const draw_plan_options &);
+int draw_plan_as_mermaid(const context &, const draw_plan_options &);
+int show_plan_timeline(const context &, const std::string &plan);
+
+// ---- queues ---------------------------------------------------------------------------------------------------------------
+
+struct queue_options {
+    std::string queue;
+    std::vector<std::string> settings; // "name=value"
+};
+int create_queue(const context &, const queue_options &);
+int set_queue(const context &, const queue_options &);
+int list_queues(const context &);
+int get_queue(const context &, const std::string &queue);
+int pause_queue(const context &, const std::string &queue);
+int resume_queue(const context &, const std::string &queue);
+
+struct drop_queue_options {
+    std::string queue;
+    bool force = false;
+};
+int drop_queue(const context &, const drop_queue_options &);
+
+struct grant_options {
+    std::string queue;
+    std::string role;
+    std::string privilege;
+};
+int grant_queue(const context &, const grant_options &);
+int revoke_queue(const context &, const grant_options &);
+int list_grants(const context &, const text &queue);
+int set_queue_owner(const context &, const grant_options &);
+
+struct watch_options {
+    std::vector<std::string> queues;
+    std::string interval = "2s";
+    unsigned count = 0; // 0: no end
+};
+int watch(const context &, const watch_options &);
+
+// ---- schedules --------------------------------------------------------------------------------------------------------------
+
+struct schedule_options {
+    std::string name;
+    std::string cron;
+    std::string queue;
+    std::string spec;
+    std::vector<std::string> settings;
+};
+int set_schedule(const context &, const schedule_options &);
+
+struct plan_schedule_options {
+    std::string name;
+    std::string cron;
+    std::string tasks;
+    std::vector<std::string> settings;
+};
+int set_plan_schedule(const context &, const plan_schedule_options &);
+int list_schedules(const context &);
+int get_schedule(const context &, const std::string &name);
+int remove_schedule(const context &, const std::string &name);
+
+struct next_options {
+    std::string cron;
+    text timezone;
+    unsigned count = 5;
+};
+int show_next(const context &, const next_options &);
+int arm_schedules(const context &);
+int run_schedules(const context &);
+
+// ---- the server -----------------------------------------------------------------------------------------------------------
+
+int init_database(const context &);
+
+struct doctor_options {
+    std::string long_transaction = "5 min";
+    bool skip_check = false;
+};
+int examine_server(const context &, const doctor_options &);
+
+// ---- working --------------------------------------------------------------------------------------------------------------
+
+struct work_options {
+    std::vector<std::string> queues;
+    std::string command;
+    unsigned jobs = 1;
+    unsigned prefetch = 0;
+    text timeout;
+    text lease;
+    text worker;
+    std::string grace = "5s";
+    std::string input = "spec";
+    std::size_t max_output = 1 << 20;
+    bool until_empty = false;
+    bool quiet = false;
+    bool verbose = false;
+};
+int work(const context &, const work_options &);
+
+} // namespace scylla::cli

@@ -1,0 +1,234 @@
+// init and doctor: what the server has, and what is missing.
+#include <iostream>
+
+#include "commands.h"
+#include "json_text.h"
+
+namespace scylla::cli {
+
+namespace {
+
+struct finding {
+    std::string level; // ok, note, problem
+    std::string what;
+    std::string advice;
+};
+
+using findings = std::vector<finding>;
+
+void add(findings &found, bool good, std::string what, std::string advice = {}) {
+    found.push_back({good ? "ok" : "problem", std::move(what), good ? std::string{} : std::move(advice)});
+}
+
+bool holds(session &server, const std::string &condition, const std::vector<value> &parameters = {}) {
+    return server.ask("select coalesce((" + condition + "), false)", parameters) == "t";
+}
+
+bool may_see_sessions(session &server) { return holds(server, "select pg_has_role('pg_read_all_stats', 'usage')"); }
+
+// The setting exists only where the library was loaded when the server started.
+bool is_preloaded(session &server) {
+    return holds(server, "select exists (select from pg_settings where name = 'scylla.max_queues')");
+}
+
+constexpr const char *k_preload_advice =
+    "Add scylla to shared_preload_libraries in postgresql.conf, after others separated by commas, and restart the server.";
+
+void check_server(session &server, findings &found) {
+    add(found, holds(server, "select current_setting('server_version_num')::int between 150000 and 189999"),
+        "PostgreSQL " + *server.ask("show server_version"), "Scylla needs PostgreSQL 15 to 18.");
+    if (holds(server, "select pg_is_in_recovery()"))
+        found.push_back({"note", "a standby: tasks can be looked at, not submitted or leased", ""});
+    if (is_preloaded(server))
+        add(found, true, "the library is preloaded");
+    else
+        add(found, false, "the library is not preloaded: no monitor, and workers are woken late", k_preload_advice);
+}
+
+// Whether there is one to go on with.
+bool check_extension(session &server, findings &found) {
+    const rows answer = server.query("select extversion, (select default_version from pg_available_extensions a "
+                                     "where a.name = 'scylla') from pg_extension where extname = 'scylla'");
+    if (answer.cells.empty()) {
+        add(found, false, "database \"" + server.database() + "\" does not have the extension",
+            "As a superuser: scylla init, or CREATE EXTENSION scylla.");
+        return false;
+    }
+    const std::string version = answer.cells[0][0].value_or("");
+    const std::string installed = answer.cells[0][1].value_or("none");
+    if (version == installed)
+        add(found, true, "extension version " + version);
+    else
+        add(found, false, "the database has version " + version + " of the extension, the server version " + installed,
+            "ALTER EXTENSION scylla UPDATE, or install that version on the server.");
+    return true;
+}
+
+void check_monitor(session &server, findings &found) {
+    if (!is_preloaded(server))
+        return; // said already
+    if (holds(server, "select current_setting('scylla.monitor') = 'off'")) {
+        add(found, false, "the monitor is switched off: leases do not expire, delayed tasks do not become ready",
+            "ALTER SYSTEM SET scylla.monitor = on, and SELECT pg_reload_conf().");
+        return;
+    }
+    if (holds(server, "select pg_is_in_recovery()"))
+        return;
+    if (!may_see_sessions(server)) {
+        found.push_back({"note", "this role cannot see whether a monitor runs", "Grant it pg_monitor."});
+        return;
+    }
+    add(found, holds(server, "select exists (select from pg_stat_activity where datname = current_database() and "
+                             "backend_type = 'scylla monitor')"),
+        "a monitor runs in this database",
+        "The server log tells why it does not. Are max_worker_processes and scylla.max_monitors large enough?");
+    if (found.back().level == "problem")
+        found.back().what = "no monitor runs in this database";
+}
+
+void check_tasks(session &server, const doctor_options &options, findings &found) {
+    if (!holds(server, "select has_schema_privilege('scylla', 'usage')")) {
+        found.push_back({"note", "this role may not use the schema scylla", ""});
+        return;
+    }
+    if (holds(server, "select has_function_privilege('scylla.list_tasks(text, scylla.task_status, text, int)', 'execute')")) {
+        // Unlike the view this reads only what runs.
+        const std::string overdue = *server.ask("select count(*) from scylla.list_tasks(status => 'running', max_tasks => 100000) "
+                                                "where deadline < clock_timestamp() - interval '30 s'");
+        if (overdue == "0")
+            add(found, true, "no expired lease is left over");
+        else
+            add(found, false, overdue + " leases expired more than 30 s ago and nobody has ended them",
+                "Nothing does the monitor's work: SELECT scylla.maintain() does one round.");
+    }
+    if (options.skip_check || holds(server, "select pg_is_in_recovery()"))
+        return;
+    if (!holds(server, "select has_function_privilege('scylla.check()', 'execute')")) {
+        found.push_back({"note", "this role may not call scylla.check()", ""});
+        return;
+    }
+    const rows problems = server.query("select coalesce(rn, '-'), problem from scylla.check() limit 20");
+    if (problems.cells.empty())
+        add(found, true, "scylla.check() finds nothing wrong");
+    for (const auto &problem : problems.cells)
+        add(found, false, "task " + *problem[0] + ": " + problem[1].value_or(""),
+            "A bug, or somebody wrote to the internal tables: please report it.");
+}
+
+void check_schedules(session &server, findings &found) {
+    if (!holds(server, "select has_schema_privilege('scylla', 'usage') and has_table_privilege('scylla.schedules', 'select')"))
+        return;
+    const rows schedules = server.query(
+        "select case when not armed then 'schedule ' || quote_literal(name) || ' does not run in this database' "
+        "            when last_error is not null then 'schedule ' || quote_literal(name) || ' could not submit a task: ' || last_error "
+        "            else 'schedule ' || quote_literal(name) || ' should have come at ' || next_run end, "
+        "       case when not armed then 'After a restore: scylla schedule arm.' "
+        "            when last_error is not null then 'It is tried again with the next tick.' "
+        "            else 'Does pg_cron run? cron.job_run_details tells. scylla schedule run does it by hand.' end "
+        "  from scylla.schedules "
+        " where not armed or last_error is not null or next_run < clock_timestamp() - interval '2 min' order by name");
+    for (const auto &schedule : schedules.cells)
+        add(found, false, schedule[0].value_or(""), schedule[1].value_or(""));
+    if (schedules.cells.empty() && holds(server, "select exists (select from scylla.schedules)"))
+        add(found, true, "schedules come in time");
+}
+
+void check_vacuum(session &server, const doctor_options &options, findings &found) {
+    if (holds(server, "select current_setting('autovacuum') = 'off'"))
+        add(found, false, "autovacuum is off", "Switch it on: every step of a task leaves a dead row.");
+    else
+        add(found, true, "autovacuum is on");
+    const rows tables = server.query(
+        "select c.relname from pg_class c join pg_namespace n on n.oid = c.relnamespace where n.nspname = 'scylla' and "
+        "c.relkind = 'r' and c.reloptions && '{autovacuum_enabled=false,autovacuum_enabled=off}' order by 1");
+    for (const auto &table : tables.cells)
+        add(found, false, "autovacuum is off for scylla." + *table[0],
+            "ALTER TABLE scylla." + *table[0] + " RESET (autovacuum_enabled).");
+
+    // What keeps dead rows alive, whoever does it.
+    const std::size_t before = found.size();
+    const rows holders = server.query(
+        "select 'session ' || pid || ' of ' || coalesce(usename, backend_type) || ' has had a transaction open for ' || "
+        "       date_trunc('second', clock_timestamp() - xact_start), "
+        "       'End it, or ask its application: SELECT pg_terminate_backend(' || pid || ').' "
+        "  from pg_stat_activity where (backend_xmin is not null or backend_xid is not null) and pid <> pg_backend_pid() "
+        "   and clock_timestamp() - xact_start > $1::interval "
+        "union all "
+        "select 'prepared transaction ' || quote_literal(gid) || ' is ' || date_trunc('second', clock_timestamp() - prepared) || "
+        "       ' old', 'COMMIT PREPARED or ROLLBACK PREPARED.' "
+        "  from pg_prepared_xacts where clock_timestamp() - prepared > $1::interval "
+        "union all "
+        "select 'replication slot ' || quote_ident(slot_name) || ' is not used and holds back vacuum', "
+        "       'If nobody will use it again: SELECT pg_drop_replication_slot(' || quote_literal(slot_name) || ').' "
+        "  from pg_replication_slots where not active and coalesce(xmin, catalog_xmin) is not null "
+        "union all "
+        "select 'standby ' || coalesce(application_name, '') || ' holds back vacuum by hot_standby_feedback: ' || "
+        "       age(backend_xmin) || ' transactions', 'End its long queries.' "
+        "  from pg_stat_replication where age(backend_xmin) > 10000000",
+        {options.long_transaction});
+    for (const auto &holder : holders.cells)
+        add(found, false, holder[0].value_or("a transaction has been open for long"), holder[1].value_or(""));
+    if (!may_see_sessions(server))
+        found.push_back({"note", "this role cannot see how long other sessions' transactions have been open", "Grant it pg_monitor."});
+    else if (found.size() == before)
+        add(found, true, "nothing holds back vacuum");
+}
+
+int report(const context &given, const findings &found) {
+    bool good = true;
+    std::string json;
+    for (const finding &f : found) {
+        good = good && f.level != "problem";
+        if (given.json) {
+            json += (json.empty() ? "[" : ", \n ") + std::string{"{\"level\": "} + quote(f.level) + ", \"what\": " +
+                    quote(f.what) + ", \"advice\": " + (f.advice.empty() ? "null" : quote(f.advice)) + "}";
+            continue;
+        }
+        std::cout << f.level << std::string(9 - f.level.size(), ' ') << f.what << '\n';
+        if (!f.advice.empty())
+            std::cout << std::string(9, ' ') << f.advice << '\n';
+    }
+    if (given.json)
+        std::cout << json << "]\n";
+    return good ? 0 : 1;
+}
+
+} // namespace
+
+int init_database(const context &given) {
+    session server{given.connection};
+    findings found;
+    check_server(server, found);
+    if (holds(server, "select exists (select from pg_extension where extname = 'scylla')")) {
+        found.push_back({"ok", "database \"" + server.database() + "\" has the extension already", ""});
+    } else if (!holds(server, "select exists (select from pg_available_extensions where name = 'scylla')")) {
+        add(found, false, "the extension is not installed on the server",
+            "In Scylla's source on the server's machine: make && sudo make install.");
+        return report(given, found);
+    } else if (!holds(server, "select rolsuper from pg_roles where rolname = current_user")) {
+        add(found, false, "role \"" + server.ask("select current_user").value_or("") + "\" may not create the extension",
+            "Only a superuser can: its functions are C code.");
+        return report(given, found);
+    } else {
+        server.query("set client_min_messages = error"); // that it is not preloaded is said below
+        server.query("create extension scylla");
+        found.push_back({"ok", "created the extension in database \"" + server.database() + "\"", ""});
+    }
+    check_extension(server, found);
+    return report(given, found);
+}
+
+int examine_server(const context &given, const doctor_options &options) {
+    session server{given.connection};
+    findings found;
+    check_server(server, found);
+    if (check_extension(server, found)) {
+        check_monitor(server, found);
+        check_tasks(server, options, found);
+        check_schedules(server, found);
+    }
+    check_vacuum(server, options, found);
+    return report(given, found);
+}
+
+} // namespace scylla::cli

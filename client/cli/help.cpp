@@ -1,0 +1,291 @@
+#include "help.h"
+
+#include <algorithm>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+namespace scylla::cli {
+
+namespace {
+
+using std::string;
+
+constexpr std::size_t k_line_width = 100;
+
+std::vector<const CLI::App *> commands_of(const CLI::App &app) {
+    auto commands = app.get_subcommands([](const CLI::App *command) { return !command->get_group().empty(); });
+    return {commands.begin(), commands.end()};
+}
+
+std::vector<const CLI::Option *> options_of(const CLI::App &app, bool positional) {
+    std::vector<const CLI::Option *> options;
+    for (const CLI::Option *option : app.get_options())
+        if (option->get_positional() == positional && !option->get_group().empty())
+            options.push_back(option);
+    return options;
+}
+
+// "scylla queue create"
+string full_name(const CLI::App &app) {
+    return app.get_parent() == nullptr ? app.get_name() : full_name(*app.get_parent()) + " " + app.get_name();
+}
+
+string value_of(const CLI::Option &option) { return option.get_items_expected_max() == 0 ? "" : option.get_type_name(); }
+
+// "-d, --dbname NAME"
+string option_name(const CLI::Option &option) {
+    string name;
+    for (const string &letter : option.get_snames())
+        name += (name.empty() ? "-" : ", -") + letter;
+    for (const string &word : option.get_lnames())
+        name += (name.empty() ? "--" : ", --") + word;
+    const string value = value_of(option);
+    return value.empty() ? name : name + " " + value;
+}
+
+string argument_name(const CLI::Option &option) {
+    const bool many = option.get_items_expected_max() > 1;
+    const string name = option.get_name(true) + (many ? "..." : "");
+    return option.get_required() ? name : "[" + name + "]";
+}
+
+string usage(const CLI::App &app) {
+    string line = full_name(app);
+    if (!options_of(app, false).empty())
+        line += " [OPTION]...";
+    for (const CLI::Option *argument : options_of(app, true))
+        line += " " + argument_name(*argument);
+    if (!commands_of(app).empty())
+        line += " COMMAND";
+    return line;
+}
+
+string description_of(const CLI::Option &option) {
+    const string by_default = option.get_default_str();
+    return option.get_description() + (by_default.empty() ? "" : " (default: " + by_default + ")");
+}
+
+// Breaks a text into lines, each but the first indented.
+string wrap(const string &text, std::size_t indent) {
+    string result;
+    std::size_t column = indent;
+    std::size_t begin = 0;
+    while (begin < text.size()) {
+        const std::size_t end = std::min(text.find_first_of(" \n", begin), text.size());
+        const string word = text.substr(begin, end - begin);
+        if (column > indent && column + 1 + word.size() > k_line_width) {
+            result += "\n" + string(indent, ' ');
+            column = indent;
+        } else if (column > indent) {
+            result += ' ';
+            column++;
+        }
+        result += word;
+        column += word.size();
+        if (end < text.size() && text[end] == '\n') {
+            result += "\n" + string(indent, ' ');
+            column = indent;
+        }
+        begin = end + 1;
+    }
+    return result;
+}
+
+struct entry {
+    string name;
+    string text;
+};
+
+string section(const string &title, const std::vector<entry> &entries) {
+    if (entries.empty())
+        return {};
+    std::size_t widest = 0;
+    for (const entry &e : entries)
+        widest = std::max(widest, e.name.size());
+    widest = std::min<std::size_t>(widest, 30);
+    string text = "\n" + title + ":\n";
+    for (const entry &e : entries) {
+        text += "  " + e.name;
+        const std::size_t indent = widest + 4;
+        if (e.name.size() > widest)
+            text += "\n" + string(indent, ' ');
+        else
+            text += string(widest - e.name.size() + 2, ' ');
+        text += wrap(e.text, indent) + "\n";
+    }
+    return text;
+}
+
+// The options in their groups, in the order in which the groups first appear.
+std::vector<std::pair<string, std::vector<entry>>> option_groups(const CLI::App &app) {
+    std::vector<std::pair<string, std::vector<entry>>> groups;
+    for (const CLI::Option *option : options_of(app, false)) {
+        const auto group = std::find_if(groups.begin(), groups.end(),
+                                        [&](const auto &g) { return g.first == option->get_group(); });
+        auto &entries = group == groups.end() ? groups.emplace_back(option->get_group(), std::vector<entry>{}).second
+                                              : group->second;
+        entries.push_back({option_name(*option), description_of(*option)});
+    }
+    return groups;
+}
+
+std::vector<entry> arguments(const CLI::App &app) {
+    std::vector<entry> entries;
+    for (const CLI::Option *argument : options_of(app, true))
+        entries.push_back({argument->get_name(true), description_of(*argument)});
+    return entries;
+}
+
+// ---- man ------------------------------------------------------------------------------------------------------------------
+
+string roff(const string &text) {
+    string result;
+    bool line_begins = true;
+    for (const char c : text) {
+        if (line_begins && (c == '.' || c == '\''))
+            result += "\\&";
+        if (c == '\\')
+            result += "\\e";
+        else if (c == '-')
+            result += "\\-";
+        else
+            result += c;
+        line_begins = c == '\n';
+    }
+    return result;
+}
+
+string paragraphs(const string &text) {
+    string result = roff(text);
+    for (std::size_t i = 0; (i = result.find("\n\n", i)) != string::npos;)
+        result.replace(i, 2, "\n.PP\n");
+    return result;
+}
+
+string man_entries(const std::vector<entry> &entries) {
+    string text;
+    for (const entry &e : entries)
+        text += ".TP\n.B " + roff(e.name) + "\n" + roff(e.text) + "\n";
+    return text;
+}
+
+void man_command(const CLI::App &app, string &text) {
+    const auto commands = commands_of(app);
+    if (commands.empty()) {
+        text += ".SS " + roff(usage(app).substr(full_name(*app.get_parent()).find(' ') == string::npos
+                                                    ? app.get_parent()->get_name().size() + 1
+                                                    : full_name(app).find(' ') + 1)) +
+                "\n" + paragraphs(app.get_description()) + "\n" + man_entries(arguments(app));
+        for (const auto &[group, entries] : option_groups(app))
+            text += man_entries(entries);
+        if (!app.get_footer().empty())
+            text += ".PP\n" + paragraphs(app.get_footer()) + "\n";
+    }
+    for (const CLI::App *command : commands)
+        man_command(*command, text);
+}
+
+// ---- completion -----------------------------------------------------------------------------------------------------------
+
+// A case of the completion's function: the words that may follow a command, and the values of its options.
+void completion_cases(const CLI::App &app, const CLI::App &program, string &words, string &values) {
+    string path = full_name(app);
+    path.erase(0, std::min(path.size(), program.get_name().size() + 1));
+    string all;
+    for (const CLI::App *command : commands_of(app))
+        all += " " + command->get_name();
+    const auto add_options = [&](const CLI::App &of) {
+        for (const CLI::Option *option : options_of(of, false)) {
+            for (const string &name : option->get_lnames()) {
+                all += " --" + name;
+                const string choices = value_of(*option);
+                string list = choices;
+                std::replace(list.begin(), list.end(), '|', ' ');
+                if (choices.find('|') != string::npos)
+                    values += "    '" + path + " --" + name + "') words='" + list + "' ;;\n";
+                else if (!choices.empty())
+                    values += "    '" + path + " --" + name + "') return ;;\n";
+            }
+        }
+    };
+    add_options(app);
+    if (&app != &program)
+        add_options(program);
+    words += "    '" + path + "') words='" + all.substr(std::min<std::size_t>(1, all.size())) + "' ;;\n";
+    for (const CLI::App *command : commands_of(app))
+        completion_cases(*command, program, words, values);
+}
+
+void command_paths(const CLI::App &app, const CLI::App &program, string &paths) {
+    for (const CLI::App *command : commands_of(app)) {
+        paths += "      '" + full_name(*command).substr(program.get_name().size() + 1) + "') path=$next ;;\n";
+        command_paths(*command, program, paths);
+    }
+}
+
+} // namespace
+
+string to_help(const CLI::App &app) {
+    string text = "Usage: " + usage(app) + "\n\n" + wrap(app.get_description(), 0) + "\n";
+    text += section("Arguments", arguments(app));
+    std::vector<entry> commands;
+    for (const CLI::App *command : commands_of(app)) {
+        const string description = command->get_description();
+        commands.push_back({command->get_name(), description.substr(0, description.find('\n'))});
+    }
+    text += section("Commands", commands);
+    for (const auto &[group, entries] : option_groups(app))
+        text += section(group, entries);
+    if (!app.get_footer().empty())
+        text += "\n" + wrap(app.get_footer(), 0) + "\n";
+    return text;
+}
+
+string to_man_page(const CLI::App &program) {
+    string text = ".\\\" Made by scylla itself from the description of its command line: do not edit.\n"
+                  ".TH SCYLLA 1 \"\" \"scylla " SCYLLA_VERSION "\" \"Scylla\"\n"
+                  ".SH NAME\nscylla \\- command line of the task scheduler in PostgreSQL\n.SH SYNOPSIS\n.B " +
+                  roff(usage(program)) + "\n.SH DESCRIPTION\n" + paragraphs(program.get_description()) + "\n.SH OPTIONS\n" +
+                  "They may stand before or after the command.\n";
+    for (const auto &[group, entries] : option_groups(program))
+        text += man_entries(entries);
+    text += ".SH COMMANDS\n";
+    man_command(program, text);
+    text += ".SH EXIT STATUS\n"
+            ".TP\n.B 0\nDone.\n"
+            ".TP\n.B 1\nThe server refused, or could not be reached, or something is wrong. Standard error tells.\n"
+            ".TP\n.B 2\nThe command line is wrong.\n"
+            ".SH ENVIRONMENT\nPGHOST, PGPORT, PGDATABASE, PGUSER, PGSERVICE and all others that libpq knows.\n"
+            ".SH SEE ALSO\n.BR psql (1)\n";
+    return text;
+}
+
+string to_completion(const CLI::App &program) {
+    string words;
+    string values;
+    string paths;
+    completion_cases(program, program, words, values);
+    command_paths(program, program, paths);
+    return "# Completion of scylla for bash, made by `scylla completion`.\n"
+           "_scylla() {\n"
+           "  local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} path='' next words='' i\n"
+           "  for ((i = 1; i < COMP_CWORD; i++)); do\n"
+           "    next=${path:+$path }${COMP_WORDS[i]}\n"
+           "    case $next in\n" +
+           paths +
+           "    esac\n"
+           "  done\n"
+           "  COMPREPLY=()\n"
+           "  case $path\\ $previous in\n" +
+           values +
+           "  esac\n"
+           "  [[ -n $words ]] || case $path in\n" +
+           words +
+           "  esac\n"
+           "  mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$current\")\n"
+           "}\n"
+           "complete -o default -F _scylla scylla\n";
+}
+
+} // namespace scylla::cli

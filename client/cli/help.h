@@ -1,0 +1,16 @@
+// Help, man page and shell completion, all from the description of the command line that main.cpp gives to CLI11.
+#pragma once
+
+#include <string>
+
+namespace CLI {
+class App;
+}
+
+namespace scylla::cli {
+
+[[nodiscard]] std::string to_help(const CLI::App &command);
+[[nodiscard]] std::string to_man_page(const CLI::App &program);
+[[nodiscard]] std::string to_completion(const CLI::App &program);
+
+} // namespace scylla::cli

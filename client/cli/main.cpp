@@ -1,0 +1,442 @@
+// scylla: the command line. It is described here once; help, man page and completion are made from this description.
+//
+// Exit status: 0 done, 1 the server or the tool refused, 2 the command line is wrong.
+#include <functional>
+#include <iostream>
+#include <map>
+#include <memory>
+
+#include <CLI/CLI.hpp>
+
+#include "commands.h"
+#include "help.h"
+#include "program.h"
+
+namespace scylla::cli {
+namespace {
+
+constexpr int k_refused = 1;
+constexpr int k_usage = 2;
+
+class help_formatter : public CLI::FormatterBase {
+public:
+    std::string make_help(const CLI::App *app, std::string, CLI::AppFormatMode) const override { return to_help(*app); }
+};
+
+using action = std::function<int()>;
+
+// The commands as CLI11 knows them, and what each does.
+class command_line {
+public:
+    command_line() : m_app{"Submits, shows and cancels tasks, works on them by running programs, and looks after plans, queues, schedules and the server.\n\n"
+                           "scylla talks to a database that has the extension, as psql does.",
+                           "scylla"} {
+        m_app.formatter(std::make_shared<help_formatter>());
+        m_app.require_subcommand(1);
+        m_app.set_help_flag("--help", "Show this help, or that of the command.")->group("General options");
+        m_app.set_version_flag("--version", "scylla " SCYLLA_VERSION)->group("General options")
+            ->description("Show the version.");
+        m_app.add_flag("--json", m_given.json, "Write JSON, in the order of the columns.")->group("General options");
+        add_connection();
+        add_tasks();
+        add_work();
+        add_plans();
+        add_queues();
+        add_schedules();
+        add_server();
+        add_completion();
+    }
+
+    int run(int argc, char **argv) {
+        try {
+            m_app.parse(argc, argv);
+        } catch (const CLI::Success &asked) { // --help, --version
+            return m_app.exit(asked);
+        } catch (const CLI::ParseError &error) {
+            std::cerr << "scylla: " << error.what() << '\n' << "Try \"scylla --help\".\n";
+            return k_usage;
+        }
+        for (const CLI::App *command = &m_app;;) {
+            const auto parsed = command->get_subcommands();
+            if (parsed.empty())
+                return m_actions.at(command)();
+            command = parsed.front();
+        }
+    }
+
+private:
+    template <class Options> using command_function = int (*)(const context &, const Options &);
+
+    CLI::App *add(CLI::App &parent, const char *name, const char *description) {
+        CLI::App *command = parent.add_subcommand(name, description);
+        command->fallthrough(); // general options may stand behind the command
+        command->set_help_flag("--help", "")->group("");
+        return command;
+    }
+
+    CLI::App *add(CLI::App &parent, const char *name, const char *description, int (*function)(const context &)) {
+        CLI::App *command = add(parent, name, description);
+        m_actions[command] = [this, function] { return function(m_given); };
+        return command;
+    }
+
+    // A command, and a place for its options.
+    template <class Options>
+    std::pair<CLI::App *, Options *> add(CLI::App &parent, const char *name, const char *description,
+                                         command_function<Options> function) {
+        CLI::App *command = add(parent, name, description);
+        const auto options = std::make_shared<Options>();
+        m_actions[command] = [this, options, function] { return function(m_given, *options); };
+        return {command, options.get()};
+    }
+
+    template <class Value>
+    static CLI::Option *option(CLI::App *command, const char *names, Value &into, const char *type, const char *description) {
+        return command->add_option(names, into, description)->type_name(type)->group("Options");
+    }
+    static CLI::Option *flag(CLI::App *command, const char *names, bool &into, const char *description) {
+        return command->add_flag(names, into, description)->group("Options");
+    }
+    template <class Value>
+    static CLI::Option *choice(CLI::App *command, const char *names, Value &into, const char *choices, const char *description) {
+        return option(command, names, into, choices, description)->check(one_of(choices));
+    }
+    static CLI::Validator one_of(const char *choices) {
+        return CLI::IsMember(CLI::detail::split(choices, '|')).description("");
+    }
+    template <class Value>
+    static CLI::Option *argument(CLI::App *command, const char *name, Value &into, const char *description) {
+        return command->add_option(name, into, description);
+    }
+
+    void add_connection() {
+        connection_options &c = m_given.connection;
+        const auto add = [&](const char *names, text &into, const char *type, const char *description) {
+            m_app.add_option(names, into, description)->type_name(type)->group("Connection options");
+        };
+        add("-d,--dbname", c.dbname, "NAME", "Database, connection string or URI.");
+        add("-h,--host", c.host, "NAME", "Host, or folder of the socket.");
+        add("-p,--port", c.port, "PORT", "Port.");
+        add("-U,--username", c.user, "NAME", "Role.");
+        m_app.add_flag("-w,--no-password", c.never_ask, "Never ask for a password.")->group("Connection options");
+        m_app.add_flag("-W,--password", c.ask_password, "Ask for a password at once.")->group("Connection options");
+    }
+
+    void add_tasks() {
+        {
+            auto [command, o] = add<submit_options>(
+                m_app, "submit", "Submit a task, or many.\n\nPrints the rn of the task, with --lines how many were submitted.",
+                submit_task);
+            argument(command, "QUEUE", o->queue, "The queue.")->required();
+            argument(command, "SPEC", o->spec, "What is to be done, as JSON. \"-\" or nothing: from standard input.");
+            CLI::Option *lines = flag(command, "--lines", o->lines,
+                                      "Standard input has a JSON value per line, each a task of its own. All or none.");
+            option(command, "--rn", o->rn, "NAME", "Its name; otherwise the server makes one.")->excludes(lines);
+            option(command, "--priority", o->priority, "N", "0 to 127; 127 is leased first.");
+            CLI::Option *not_before =
+                option(command, "--not-before", o->not_before, "TIME", "It waits until then, as PostgreSQL reads times.");
+            option(command, "--delay", o->delay, "INTERVAL", "It waits for so long.")->excludes(not_before);
+            option(command, "--max-attempts", o->max_attempts, "N", "So many failures abort it.");
+            option(command, "--retry", o->retry, "JSON",
+                   "How long to wait before the next try: {\"initial\": \"10 s\", \"factor\": 2, \"max\": \"1 h\"}.");
+            option(command, "--depends-on", o->depends_on, "RN", "It starts when that task is completed. More than once: all of them.")
+                ->allow_extra_args(false);
+            choice(command, "--on-dependency-failure", o->on_dependency_failure, "cascade|skip|ignore",
+                   "If one of these fails: abort the task, too; cancel it; or start it all the same.");
+            option(command, "--plan", o->plan, "NAME", "The plan that it belongs to.");
+            option(command, "--dedup-key", o->dedup_key, "KEY", "Unique among the live tasks of the queue.")->excludes(lines);
+            choice(command, "--on-duplicate", o->on_duplicate, "error|ignore",
+                   "If the rn or the key is taken: an error, or the existing task stays as it is.");
+        }
+        {
+            auto [command, o] = add<get_options>(m_app, "get", "Show a task.", get_task);
+            argument(command, "RN", o->rn, "Its name.")->required();
+            option(command, "--field", o->field, "COLUMN", "Only that column, as it is: status, result, ...");
+        }
+        {
+            auto [command, o] = add<list_options>(
+                m_app, "list",
+                "Show tasks: the newest, with \"--status ready\" those that are leased next.", list_tasks);
+            option(command, "--queue", o->queue, "QUEUE", "Only of that queue.");
+            choice(command, "--status", o->status, "waiting|ready|running|completed|aborted|cancelled", "Only in that status.");
+            option(command, "--worker", o->worker, "NAME", "Only of that worker.");
+            option(command, "--limit", o->limit, "N", "At most so many, up to 100,000.")->default_str("100");
+        }
+        {
+            auto [command, rns] = add<std::vector<std::string>>(
+                m_app, "cancel",
+                "Cancel tasks.\n\nTheir workers learn of it at the next heartbeat. If one does not exist or has ended, "
+                "the others are cancelled all the same, and the exit status is 1.",
+                cancel_tasks);
+            argument(command, "RN", *rns, "Their names.")->required();
+        }
+    }
+
+    void add_work() {
+        auto [command, o] = add<work_options>(
+            m_app, "work",
+            "Work on the tasks of queues: run a command for each.\n\n"
+            "The command gets the specification of its task on standard input, and SCYLLA_RN, SCYLLA_QUEUE, SCYLLA_WORKER, "
+            "SCYLLA_ATTEMPT, SCYLLA_FAILURES, SCYLLA_PRIORITY, SCYLLA_PLAN and SCYLLA_ARGS in its environment. Its exit status "
+            "decides: 0 completes the task, and what it wrote to standard output is the result; 75 (EX_TEMPFAIL), 126 and 127 "
+            "fail it, so that it is tried again; any other status, or a signal, aborts it. The end of standard error becomes the "
+            "description of the error. Lines like 0.25 or 25% on descriptor 3 (SCYLLA_PROGRESS_FD) are its progress.",
+            work);
+        argument(command, "QUEUE", o->queues, "The queues, up to 64. They take turns.")->required();
+        option(command, "--exec", o->command, "COMMAND",
+               "The command, for the shell. One of plain words is started without a shell.")
+            ->required();
+        option(command, "-j,--jobs", o->jobs, "N", "How many commands may run at the same time.")
+            ->default_str("1")
+            ->check(CLI::Range(1U, 1000U).description(""));
+        option(command, "--timeout", o->timeout, "TIME",
+               "How long a command may run, for example 500ms, 30s, 5min or 2h. Then it gets SIGTERM, and the task fails.");
+        option(command, "--grace", o->grace, "TIME", "How long a command may go on after SIGTERM. Then it gets SIGKILL.")
+            ->default_str("5s");
+        option(command, "--lease", o->lease, "TIME",
+               "How long leases last without a heartbeat, and so how soon others take over when this worker dies; otherwise as the "
+               "queue says.");
+        option(command, "--prefetch", o->prefetch, "N",
+               "How many more tasks to hold than run: quicker for very short commands, unfair to other workers for long ones.")
+            ->default_str("0")
+            ->check(CLI::Range(0U, 10000U).description(""));
+        option(command, "--worker", o->worker, "NAME", "The worker's name, used by no other; otherwise the server gives one.");
+        choice(command, "--input", o->input, "spec|task",
+               "What standard input has: the specification, or an object with rn, queue, spec, args, priority, attempt, failures, "
+               "errors and plan.")
+            ->default_str("spec");
+        option(command, "--max-output", o->max_output, "BYTES", "More on standard output aborts the task.")
+            ->default_str("1048576");
+        flag(command, "--until-empty", o->until_empty, "Stop when the queues have no task left that waits, is ready or runs.");
+        CLI::Option *quiet =
+            flag(command, "-q,--quiet", o->quiet, "Neither messages nor the standard error of commands; only errors.");
+        flag(command, "-v,--verbose", o->verbose, "All messages.")->excludes(quiet);
+        command->footer("A result that is JSON is stored as it is, other text as {\"output\": \"...\"}. SCYLLA_ARGS is left out when "
+                        "it is longer than 100,000 bytes: use --input task.\n\n"
+                        "SIGTERM and SIGINT are handed on as SIGTERM to what runs. What ends with status 0 within the grace is "
+                        "completed; everything else is given back, for other workers to start anew. If this worker is killed, "
+                        "its commands are killed with it, and their leases expire. The commands of tasks that were cancelled, or "
+                        "lost to another worker, get SIGTERM, too.");
+    }
+
+    void add_plans() {
+        CLI::App *plan = add(m_app, "plan", "Plans: sets of tasks that are watched, cancelled and finished as one.");
+        plan->require_subcommand(1);
+        {
+            auto [command, o] = add<create_plan_options>(
+                *plan, "create",
+                "Create a plan.\n\nPrints its name. Submit tasks with --plan, then open it: none of them starts before.", create_plan);
+            argument(command, "NAME", o->name, "Its name; otherwise the server makes one.");
+            option(command, "--spec", o->spec, "JSON", "Whatever it is to be remembered by.");
+        }
+        one_plan(*plan, "open", "Let the tasks of a plan start.", open_plan);
+        add(*plan, "list", "Show plans, the newest first.", list_plans);
+        one_plan(*plan, "get", "Show a plan: its status, progress, tasks by state, and results.", get_plan);
+        {
+            auto [command, o] = add<wait_plan_options>(
+                *plan, "wait", "Wait until a plan is finished, and show how.", wait_for_plan);
+            argument(command, "NAME", o->plan, "Its name.")->required();
+            option(command, "--timeout", o->timeout, "INTERVAL", "At most for so long; otherwise without end.");
+            command->footer("The exit status is 0 if it is completed, 1 if it has failed, was cancelled, or is not finished in time.");
+        }
+        drawing(*plan, "dot", "Draw a plan for Graphviz.\n\nFor example: scylla plan dot nightly | dot -Tsvg", draw_plan_as_dot);
+        drawing(*plan, "mermaid", "Draw a plan as a flowchart for Mermaid.", draw_plan_as_mermaid);
+        one_plan(*plan, "timeline", "Show who ran which task of a plan when.", show_plan_timeline);
+        one_plan(*plan, "cancel", "Cancel a plan with every task of it that has not ended. Prints how many tasks.", cancel_plan);
+    }
+
+    void drawing(CLI::App &parent, const char *name, const char *description, command_function<draw_plan_options> function) {
+        auto [command, o] = add(parent, name, description, function);
+        argument(command, "NAME", o->plan, "Its name.")->required();
+        option(command, "--max-tasks", o->max_tasks, "N", "Of more tasks those of a kind become one node; otherwise 200.");
+    }
+
+    void one_plan(CLI::App &parent, const char *name, const char *description, command_function<std::string> function) {
+        auto [command, plan] = add(parent, name, description, function);
+        argument(command, "NAME", *plan, "Its name.")->required();
+    }
+
+    void add_queues() {
+        {
+            auto [command, o] = add<watch_options>(
+                m_app, "watch",
+                "Watch queues, rates and workers.\n\nOn a terminal a screen that is refreshed until Ctrl-C; elsewhere a line per "
+                "queue and round, or with --json an object per round, with the columns of scylla.stat_queue and "
+                "scylla.stat_worker.",
+                watch);
+            argument(command, "QUEUE", o->queues, "Only these queues.");
+            option(command, "--interval", o->interval, "TIME", "From one round to the next: 500ms, 2s, 1min.")->default_str("2s");
+            option(command, "--count", o->count, "N", "End after so many rounds.")->check(CLI::PositiveNumber.description(""));
+            command->footer("Rates are those since the round before. They need the library to be preloaded, as all counters do.");
+        }
+        CLI::App *queue = add(m_app, "queue", "Make queues, change their settings, and grant rights on them.");
+        queue->require_subcommand(1);
+        {
+            auto [command, o] = add<queue_options>(
+                *queue, "create",
+                "Make a queue.\n\nA queue that nobody makes is made by its first task, with default settings.", create_queue);
+            argument(command, "QUEUE", o->queue, "Its name.")->required();
+            argument(command, "SETTING", o->settings,
+                     "name=value: the arguments of scylla.create_queue(), for example default_timeout=5min retention=1d.");
+        }
+        {
+            auto [command, o] = add<queue_options>(*queue, "set", "Change settings of a queue.", set_queue);
+            argument(command, "QUEUE", o->queue, "Its name.")->required();
+            argument(command, "SETTING", o->settings, "name=value, as for \"create\"; name= for the default.")->required();
+        }
+        add(*queue, "list", "Show the queues and their settings.", list_queues);
+        one_queue(*queue, "get", "Show the settings of a queue.", get_queue);
+        one_queue(*queue, "pause",
+                  "Pause a queue: no task of it can be leased any more.\n\nWhat runs goes on, and tasks can be submitted.",
+                  pause_queue);
+        one_queue(*queue, "resume", "End the pause of a queue.", resume_queue);
+        {
+            auto [command, o] = add<drop_queue_options>(*queue, "drop", "Remove a queue.", drop_queue);
+            argument(command, "QUEUE", o->queue, "Its name.")->required();
+            flag(command, "--force", o->force, "With all its tasks, whatever their state.");
+        }
+        add_grants(*queue);
+    }
+
+    void add_grants(CLI::App &queue) {
+        {
+            auto [command, o] = add<grant_options>(queue, "grant", "Give a role a privilege on a queue.", grant_queue);
+            argument(command, "QUEUE", o->queue, "Its name.")->required();
+            argument(command, "ROLE", o->role, "The role, or public for everybody.")->required();
+            privilege(command, o->privilege);
+        }
+        {
+            auto [command, o] = add<grant_options>(queue, "revoke", "Take a privilege back.", revoke_queue);
+            argument(command, "QUEUE", o->queue, "Its name.")->required();
+            argument(command, "ROLE", o->role, "The role, or public for everybody.")->required();
+            privilege(command, o->privilege);
+        }
+        {
+            auto [command, queue_name] = add<text>(queue, "grants", "Show who may do what.", list_grants);
+            argument(command, "QUEUE", *queue_name, "Only with this queue.");
+        }
+        {
+            auto [command, o] = add<grant_options>(queue, "owner", "Give a queue to another role.", set_queue_owner);
+            argument(command, "QUEUE", o->queue, "Its name.")->required();
+            argument(command, "ROLE", o->role, "The new owner.")->required();
+        }
+    }
+
+    static void privilege(CLI::App *command, std::string &into) {
+        argument(command, "PRIVILEGE", into, "submit, work, view, or admin: all of these and the settings.")
+            ->required()
+            ->check(one_of("submit|work|view|admin"));
+    }
+
+    void one_queue(CLI::App &parent, const char *name, const char *description, command_function<std::string> function) {
+        auto [command, queue] = add(parent, name, description, function);
+        argument(command, "QUEUE", *queue, "Its name.")->required();
+    }
+
+    void add_schedules() {
+        CLI::App *schedule = add(m_app, "schedule", "Recurring tasks.");
+        schedule->require_subcommand(1);
+        {
+            auto [command, o] = add<schedule_options>(
+                *schedule, "set", "Make or change a schedule.\n\nPrints when it comes first.", set_schedule);
+            argument(command, "NAME", o->name, "Its name.")->required();
+            argument(command, "CRON", o->cron, "When it comes: \"30 2 * * mon-fri\", \"@daily\", \"30 seconds\".")->required();
+            argument(command, "QUEUE", o->queue, "The queue of its tasks.")->required();
+            argument(command, "SPEC", o->spec, "What they are about, as JSON.")->required();
+            argument(command, "SETTING", o->settings,
+                     "name=value: the other arguments of scylla.schedule(), for example timezone=Europe/Berlin overlap=skip "
+                     "options='{\"priority\": 5}'.");
+        }
+        {
+            auto [command, o] = add<plan_schedule_options>(
+                *schedule, "plan", "Make or change a schedule of a plan.\n\nPrints when it comes first.", set_plan_schedule);
+            argument(command, "NAME", o->name, "Its name.")->required();
+            argument(command, "CRON", o->cron, "As for \"set\".")->required();
+            argument(command, "TASKS", o->tasks,
+                     "The tasks of the plan, as scylla.schedule_plan() takes them: a JSON array of objects.")
+                ->required();
+            argument(command, "SETTING", o->settings, "name=value, as for \"set\".");
+        }
+        add(*schedule, "list", "Show schedules, when they come next, and what became of them.", list_schedules);
+        one_schedule(*schedule, "get", "Show a schedule.", get_schedule);
+        one_schedule(*schedule, "remove", "Remove a schedule. Its tasks stay.", remove_schedule);
+        {
+            auto [command, o] = add<next_options>(*schedule, "next", "Show when a schedule would come.", show_next);
+            argument(command, "CRON", o->cron, "As for \"set\".")->required();
+            option(command, "--timezone", o->timezone, "NAME", "Whose clocks it goes by; otherwise UTC.");
+            option(command, "--count", o->count, "N", "How many times.")
+                ->default_str("5")
+                ->check(CLI::Range(1U, 1000U).description(""));
+        }
+        add(*schedule, "arm", "Let schedules run in a database that was restored. Prints how many did not.", arm_schedules);
+        add(*schedule, "run", "Submit what is due, as pg_cron's job does. Prints how many tasks.", run_schedules);
+    }
+
+    void one_schedule(CLI::App &parent, const char *name, const char *description, command_function<std::string> function) {
+        auto [command, schedule] = add(parent, name, description, function);
+        argument(command, "NAME", *schedule, "Its name.")->required();
+    }
+
+    void add_server() {
+        {
+            CLI::App *command =
+                add(m_app, "init", "Create the extension in the database, and say what is missing.", init_database);
+            command->footer("The exit status is 1 if something is missing.");
+        }
+        {
+            auto [command, o] = add<doctor_options>(
+                m_app, "doctor",
+                "Look whether all is well.\n\nVersions, preloading, the monitor, the invariants of the storage "
+                "(scylla.check()), autovacuum, and what holds back vacuum.",
+                examine_server);
+            option(command, "--long-transaction", o->long_transaction, "INTERVAL",
+                   "Transactions older than this are a problem.")
+                ->default_str("5 min");
+            flag(command, "--no-check", o->skip_check, "Without scylla.check(), which reads every task.");
+            command->footer("The exit status is 1 if there is a problem.");
+        }
+    }
+
+    void add_completion() {
+        CLI::App *completion = add(m_app, "completion",
+                                   "Write the completion for bash.\n\nFor example: source <(scylla completion)");
+        m_actions[completion] = [this] {
+            std::cout << to_completion(m_app);
+            return 0;
+        };
+        CLI::App *man = add(m_app, "man", "Write the man page.\n\nFor example: scylla man | man -l -");
+        m_actions[man] = [this] {
+            std::cout << to_man_page(m_app);
+            return 0;
+        };
+    }
+
+    context m_given;
+    CLI::App m_app;
+    std::map<const CLI::App *, action> m_actions;
+};
+
+int run(int argc, char **argv) {
+    reserve_descriptors();
+    try {
+        const int status = command_line{}.run(argc, argv);
+        std::cout.flush();
+        return std::cout ? status : k_refused;
+    } catch (const failure &error) {
+        std::cerr << "scylla: " << error.what() << '\n';
+        if (!error.detail().empty())
+            std::cerr << "DETAIL:  " << error.detail() << '\n';
+        if (!error.hint().empty())
+            std::cerr << "HINT:  " << error.hint() << '\n';
+        if (dynamic_cast<const usage_failure *>(&error) != nullptr)
+            return k_usage;
+    } catch (const std::exception &error) {
+        std::cerr << "scylla: " << error.what() << '\n';
+    }
+    return k_refused;
+}
+
+} // namespace
+} // namespace scylla::cli
+
+int main(int argc, char **argv) { return scylla::cli::run(argc, argv); }

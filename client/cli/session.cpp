@@ -1,0 +1,176 @@
+#include "session.h"
+
+#include <cstring>
+#include <iostream>
+
+#include <termios.h>
+#include <unistd.h>
+#include <fcntl.h>
+
+namespace scylla::cli {
+
+failure::failure(const std::string &message, std::string detail, std::string hint, std::string sqlstate)
+    : std::runtime_error{message}, m_detail{std::move(detail)}, m_hint{std::move(hint)}, m_sqlstate{std::move(sqlstate)} {}
+
+namespace {
+
+std::string without_newline(const char *text) {
+    std::string line = text == nullptr ? "" : text;
+    while (!line.empty() && line.back() == '\n')
+        line.pop_back();
+    return line;
+}
+
+// From the terminal, not from standard input, which may be a task's specification.
+std::string read_password() {
+    const int terminal = open("/dev/tty", O_RDWR | O_CLOEXEC);
+    if (terminal < 0)
+        throw failure{"no terminal to ask for the password", {}, "Use a password file (~/.pgpass) or PGPASSWORD."};
+    termios before{};
+    tcgetattr(terminal, &before);
+    termios silent = before;
+    silent.c_lflag &= ~static_cast<tcflag_t>(ECHO);
+    tcsetattr(terminal, TCSAFLUSH, &silent);
+    const char prompt[] = "Password: ";
+    std::string password;
+    char c = 0;
+    if (write(terminal, prompt, sizeof prompt - 1) > 0)
+        while (read(terminal, &c, 1) == 1 && c != '\n')
+            password += c;
+    tcsetattr(terminal, TCSAFLUSH, &before);
+    [[maybe_unused]] const auto written = write(terminal, "\n", 1);
+    close(terminal);
+    return password;
+}
+
+PGconn *connect(const connection_options &options, const std::string &password) {
+    std::vector<const char *> keywords;
+    std::vector<const char *> values;
+    const auto add = [&](const char *keyword, const char *text) {
+        keywords.push_back(keyword);
+        values.push_back(text);
+    };
+    // The name first, so that what is given besides a connection string wins, as with psql.
+    if (options.dbname)
+        add("dbname", options.dbname->c_str());
+    if (options.host)
+        add("host", options.host->c_str());
+    if (options.port)
+        add("port", options.port->c_str());
+    if (options.user)
+        add("user", options.user->c_str());
+    if (!password.empty())
+        add("password", password.c_str());
+    add("fallback_application_name", "scylla");
+    add("client_encoding", "UTF8");
+    add(nullptr, nullptr);
+    return PQconnectdbParams(keywords.data(), values.data(), 1);
+}
+
+struct clearer {
+    void operator()(PGresult *result) const noexcept { PQclear(result); }
+};
+
+} // namespace
+
+session::session(const connection_options &options) {
+    std::string password;
+    if (options.ask_password)
+        password = read_password();
+    m_connection.reset(connect(options, password));
+    if (PQstatus(m_connection.get()) != CONNECTION_OK && PQconnectionNeedsPassword(m_connection.get()) != 0 &&
+        password.empty() && !options.never_ask) {
+        password = read_password();
+        m_connection.reset(connect(options, password));
+    }
+    if (m_connection == nullptr)
+        throw std::bad_alloc{};
+    if (PQstatus(m_connection.get()) != CONNECTION_OK)
+        throw failure{without_newline(PQerrorMessage(m_connection.get()))};
+    PQsetNoticeProcessor(
+        m_connection.get(), [](void *, const char *text) { std::cerr << text; }, nullptr);
+}
+
+rows session::query(const std::string &sql, const std::vector<value> &parameters) {
+    std::vector<const char *> texts;
+    texts.reserve(parameters.size());
+    for (const value &parameter : parameters)
+        texts.push_back(parameter ? parameter->c_str() : nullptr);
+    const std::unique_ptr<PGresult, clearer> result{PQexecParams(m_connection.get(), sql.c_str(),
+                                                                 static_cast<int>(texts.size()), nullptr, texts.data(), nullptr,
+                                                                 nullptr, 0)};
+    const ExecStatusType status = PQresultStatus(result.get());
+    if (status != PGRES_TUPLES_OK && status != PGRES_COMMAND_OK) {
+        const auto field = [&](int code) { return without_newline(PQresultErrorField(result.get(), code)); };
+        const std::string message = field(PG_DIAG_MESSAGE_PRIMARY);
+        if (message.empty())
+            throw failure{without_newline(PQerrorMessage(m_connection.get())), {}, {}, "08006"};
+        const std::string sqlstate = field(PG_DIAG_SQLSTATE);
+        std::string hint = field(PG_DIAG_MESSAGE_HINT);
+        if (sqlstate == "3F000" && hint.empty()) // no schema "scylla"
+            hint = "Does this database have the extension? See \"scylla init\".";
+        throw failure{message, field(PG_DIAG_MESSAGE_DETAIL), hint, sqlstate};
+    }
+    rows answer;
+    const int columns = PQnfields(result.get());
+    for (int column = 0; column < columns; column++) {
+        answer.columns.emplace_back(PQfname(result.get(), column));
+        const Oid type = PQftype(result.get(), column);
+        // int8, int2, int4, float4, float8, numeric
+        answer.numeric.push_back((type >= 20 && type <= 23 && type != 22) || type == 700 || type == 701 || type == 1700);
+    }
+    for (int row = 0; row < PQntuples(result.get()); row++) {
+        auto &cells = answer.cells.emplace_back();
+        for (int column = 0; column < columns; column++) {
+            if (PQgetisnull(result.get(), row, column) != 0)
+                cells.emplace_back();
+            else
+                cells.emplace_back(std::string{PQgetvalue(result.get(), row, column),
+                                               static_cast<std::size_t>(PQgetlength(result.get(), row, column))});
+        }
+    }
+    return answer;
+}
+
+value session::ask(const std::string &sql, const std::vector<value> &parameters) {
+    rows answer = query(sql, parameters);
+    if (answer.cells.size() != 1 || answer.cells[0].empty())
+        throw failure{"unexpected answer from the server to: " + sql};
+    return std::move(answer.cells[0][0]);
+}
+
+std::string session::conninfo() const {
+    std::string text;
+    PQconninfoOption *options = PQconninfo(m_connection.get());
+    for (const PQconninfoOption *option = options; option != nullptr && option->keyword != nullptr; option++) {
+        if (option->val == nullptr || *option->val == '\0' || std::strcmp(option->keyword, "replication") == 0)
+            continue;
+        text += std::string{text.empty() ? "" : " "} + option->keyword + "='";
+        for (const char *c = option->val; *c != '\0'; c++) {
+            if (*c == '\'' || *c == '\\')
+                text += '\\';
+            text += *c;
+        }
+        text += "'";
+    }
+    PQconninfoFree(options);
+    return text;
+}
+
+std::string session::database() const { return PQdb(m_connection.get()); }
+
+std::string array_literal(const std::vector<std::string> &elements) {
+    std::string text = "{";
+    for (const std::string &element : elements) {
+        text += text.size() > 1 ? ",\"" : "\"";
+        for (const char c : element) {
+            if (c == '"' || c == '\\')
+                text += '\\';
+            text += c;
+        }
+        text += '"';
+    }
+    return text += '}';
+}
+
+} // namespace scylla::cli

@@ -1,0 +1,138 @@
+// submit, get, list, cancel.
+#include <iostream>
+#include <iterator>
+
+#include "commands.h"
+#include "json_text.h"
+
+namespace scylla::cli {
+
+namespace {
+
+std::string read_input() { return {std::istreambuf_iterator<char>{std::cin}, std::istreambuf_iterator<char>{}}; }
+
+// The options of submit as an object of submit_many, without the spec.
+std::string task_object(const submit_options &options) {
+    std::string object = "{\"queue\": " + quote(options.queue);
+    const auto add = [&](const char *name, const text &given, bool number = false) {
+        if (given)
+            object += ", \"" + std::string{name} + "\": " + (number && is_jsonb(*given) ? *given : quote(*given));
+    };
+    add("priority", options.priority, true);
+    add("not_before", options.not_before);
+    add("max_attempts", options.max_attempts, true);
+    if (options.retry) // an object: as it is, for the server to judge
+        object += ", \"retry\": " + (is_jsonb(*options.retry) ? *options.retry : quote(*options.retry));
+    add("on_dependency_failure", options.on_dependency_failure);
+    add("plan", options.plan);
+    if (!options.depends_on.empty()) {
+        std::string rns;
+        for (const std::string &rn : options.depends_on)
+            rns += (rns.empty() ? "[" : ", ") + quote(rn);
+        object += ", \"depends_on\": " + rns + "]";
+    }
+    return object + "}";
+}
+
+// One task per line, all or none.
+int submit_lines(const context &given, session &server, const submit_options &options) {
+    std::vector<std::string> specs;
+    std::string line;
+    while (std::getline(std::cin, line)) {
+        if (line.find_first_not_of(" \t\r") == std::string::npos)
+            continue;
+        if (!is_jsonb(line))
+            throw failure{"line " + std::to_string(specs.size() + 1) + " of standard input is not JSON: " +
+                          to_utf8(line.substr(0, 80))};
+        specs.push_back(line);
+    }
+    const std::string submitted =
+        "select rn, inserted from scylla.submit_many((select coalesce(jsonb_agg($1::jsonb || jsonb_build_object('spec', "
+        "spec::jsonb) order by i), '[]') from unnest($2::text[]) with ordinality as line(spec, i)), on_duplicate => $3)";
+    const std::vector<value> values{task_object(options), array_literal(specs), options.on_duplicate.value_or("error")};
+    if (given.json)
+        show(server, submitted, values, form::json);
+    else
+        std::cout << *server.ask("select count(*) from (" + submitted + ") as t where inserted", values) << '\n';
+    return 0;
+}
+
+} // namespace
+
+int submit_task(const context &given, const submit_options &options) {
+    session server{given.connection};
+    submit_options task = options;
+    if (options.delay)
+        task.not_before = server.ask("select (clock_timestamp() + $1::interval)::text", {options.delay});
+    if (options.lines)
+        return submit_lines(given, server, task);
+    const call submit = call{"scylla.submit"}
+                            .argument("queue", task.queue)
+                            .argument("spec", !task.spec || *task.spec == "-" ? read_input() : *task.spec)
+                            .argument("rn", task.rn)
+                            .argument("priority", task.priority)
+                            .argument("not_before", task.not_before)
+                            .argument("max_attempts", task.max_attempts)
+                            .argument("retry", task.retry)
+                            .argument("depends_on", task.depends_on.empty() ? value{} : array_literal(task.depends_on))
+                            .argument("on_dependency_failure", task.on_dependency_failure)
+                            .argument("plan", task.plan)
+                            .argument("dedup_key", task.dedup_key)
+                            .argument("on_duplicate", task.on_duplicate);
+    if (given.json)
+        show(server, "select * from " + submit.sql(), submit.values(), form::json_one);
+    else
+        std::cout << *server.ask("select rn from " + submit.sql(), submit.values()) << '\n';
+    return 0;
+}
+
+int get_task(const context &given, const get_options &options) {
+    session server{given.connection};
+    if (!options.field) {
+        show(server, "select * from scylla.get_task($1)", {options.rn}, given.record());
+        return 0;
+    }
+    const rows answer = server.query("select case when to_jsonb(t) ? $2 then to_jsonb(t) ->> $2 end, to_jsonb(t) ? $2 "
+                                     "from scylla.get_task($1) as t",
+                                     {options.rn, options.field});
+    if (answer.cells.at(0).at(1) != "t")
+        throw failure{"a task has no column \"" + *options.field + "\""};
+    std::cout << answer.cells[0][0].value_or("") << '\n';
+    return 0;
+}
+
+int list_tasks(const context &given, const list_options &options) {
+    session server{given.connection};
+    const call list = call{"scylla.list_tasks"}
+                          .argument("queue", options.queue)
+                          .argument("status", options.status)
+                          .argument("worker", options.worker)
+                          .argument("max_tasks", options.limit);
+    const std::string columns =
+        given.json ? "*"
+                   : "rn, queue, status, priority, round(100 * progress::numeric) || ' %' as progress, attempt, failures, owner, "
+                     "date_trunc('second', updated) as updated";
+    show(server, "select " + columns + " from " + list.sql(), list.values(), given.rows());
+    return 0;
+}
+
+int cancel_tasks(const context &given, const std::vector<std::string> &rns) {
+    session server{given.connection};
+    int status = 0;
+    for (const std::string &rn : rns) {
+        try {
+            show(server, given.json ? "select * from scylla.cancel($1)" : "select rn, status from scylla.cancel($1)", {rn},
+                 given.json ? form::json_one : form::record);
+        } catch (const failure &error) {
+            if (error.sqlstate() != "P0002" && error.sqlstate() != "55000")
+                throw;
+            std::cerr << "scylla: " << error.what() << '\n';
+            if (!error.detail().empty())
+                std::cerr << "DETAIL:  " << error.detail() << '\n';
+            status = 1; // and the others all the same
+        }
+    }
+    return status;
+}
+
+} // namespace scylla::cli

@@ -1,0 +1,35 @@
+#!/usr/bin/env node
+// A worker in JavaScript, with pg: counts the words of {"text": "..."}.   PGDATABASE=... worker.js QUEUE
+'use strict';
+const { Client } = require('pg');
+
+const countWords = (spec) => ({ words: spec.text.split(/\s+/).filter((word) => word !== '').length });
+
+async function main(queue) {
+  const database = new Client(); // PGHOST, PGDATABASE, ... say where
+  await database.connect();
+  const ask = async (sql, ...values) => (await database.query(sql, values)).rows;
+  let stopping = false;
+  process.on('SIGTERM', () => { stopping = true; });
+
+  const [{ me }] = await ask('select scylla.register_worker() as me');
+  while (!stopping) {
+    // What takes longer than the lease calls scylla.heartbeat() in between.
+    const tasks = await ask("select rn, attempt, spec from scylla.lease($1, $2, timeout => '30 s')", queue, me);
+    for (const { rn, attempt, spec } of tasks) {
+      try {
+        const result = JSON.stringify(countWords(spec));
+        await ask('select from scylla.complete($1, $2, $3, attempt => $4)', rn, me, result, attempt);
+      } catch (error) {
+        if (error.code === '55000') continue; // cancelled, or too late: it is ours no more
+        if (!(error instanceof TypeError)) throw error;
+        const reason = JSON.stringify({ code: 'no-text', description: error.message });
+        await ask('select from scylla.abort($1, $2, $3, attempt => $4)', rn, me, reason, attempt);
+      }
+    }
+    if (tasks.length === 0) await ask("call scylla.wait($1, '1 s')", queue);
+  }
+  await database.end();
+}
+
+main(process.argv[2]).catch((error) => { console.error(error); process.exitCode = 1; });

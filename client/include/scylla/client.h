@@ -1,0 +1,275 @@
+/// @file client.h
+/// Every call of the SQL contract, typed.
+#ifndef SCYLLA_CLIENT_H
+#define SCYLLA_CLIENT_H
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <pqxx/pqxx>
+
+#include <scylla/error.h>
+#include <scylla/pool.h>
+#include <scylla/types.h>
+
+namespace scylla {
+
+namespace detail {
+class executor;
+class link;
+} // namespace detail
+
+/// The scheduler, over a transaction or connection of the application, or over a pool.
+///
+/// @code
+/// pqxx::work tx{connection};
+/// tx.exec("insert into orders …");
+/// scylla::client{tx}.submit("mail", R"({"to": "ada@example.org"})");
+/// tx.commit();                           // the order and the task, or neither
+/// @endcode
+///
+/// A client is cheap to make and holds no state of its own. Thread-safety is that of what it is made of: one over a pool may
+/// be used by many threads at once, one over a connection or transaction by one at a time, and it must not outlive it.
+///
+/// @throw scylla::error every call throws a class of error.h; what follows from the arguments is said with the call.
+class client {
+public:
+    /// Calls become part of this transaction and take effect when the application commits it. A pqxx::nontransaction makes each
+    /// call a transaction of its own.
+    explicit client(pqxx::transaction_base &transaction);
+    /// Each call is a transaction of its own, committed when it returns. There must be no other transaction on the connection.
+    explicit client(pqxx::connection &connection);
+    /// The same, on a connection of the pool. The pool must outlive the client.
+    explicit client(pool &pool);
+    ~client();
+    client(client &&) noexcept;
+    client &operator=(client &&) noexcept;
+
+    /// @name Submitting
+    /// @{
+
+    /// Submits a task. The queue is made on first use if the server allows it.
+    /// @throw duplicate the rn is taken and `existing` is on_duplicate::error; with on_duplicate::ignore the existing task is
+    ///        returned, unchanged
+    task submit(const queue_name &queue, const json &spec, const submit_options &options = {},
+                on_duplicate existing = on_duplicate::error);
+
+    /// Submits tasks, perhaps to several queues, in one statement: all or none.
+    /// @return one element per task, in order: its rn, and whether it was inserted
+    /// @throw duplicate an rn is taken and `existing` is on_duplicate::error
+    std::vector<submitted> submit_many(const std::vector<new_task> &tasks, on_duplicate existing = on_duplicate::ignore);
+
+    /// The fastest way to submit many tasks to one queue: all or none.
+    /// @param rns as many names as specs, or none at all: then the server makes them
+    /// @return how many
+    /// @throw duplicate an rn is taken
+    std::int64_t submit_bulk(const queue_name &queue, const std::vector<json> &specs,
+                             const std::vector<resource_name> &rns = {}, int priority = 0);
+    /// @}
+
+    /// @name Plans
+    /// @{
+
+    /// Creates a plan, to which submit() can add tasks; none of them starts before open_plan().
+    /// @param name none: the server makes a UUIDv7 @param spec whatever it is to be remembered by
+    /// @throw duplicate the name is taken
+    plan_name create_plan(const std::optional<plan_name> &name = std::nullopt, const std::optional<json> &spec = std::nullopt);
+    /// Lets its tasks start. Tasks may still be added. @throw not_found @throw wrong_state it is open already, or has ended
+    void open_plan(const plan_name &plan);
+    /// Cancels it, and every task of it that has not ended. @return how many tasks @throw not_found @throw wrong_state it has ended
+    std::int64_t cancel_plan(const plan_name &plan);
+    /// Whether it is finished, and neither failed nor cancelled. @throw not_found
+    bool plan_completed(const plan_name &plan);
+    /// Waits until it is finished, however it ends. Blocks; needs a connection or pool, as wait() does.
+    /// @return false when the time is over @throw not_found
+    bool wait_plan(const plan_name &plan, duration timeout = std::chrono::seconds{30});
+    /// Reads all its tasks. @throw not_found no such plan, or none of the current user's
+    plan_info get_plan(const plan_name &plan);
+    /// Its tasks and what they depend on, as a graph for Graphviz. @throw not_found
+    /// @param max_tasks of a plan with more than that groups of tasks are shown
+    std::string plan_dot(const plan_name &plan, int max_tasks = 200);
+    /// The same for Mermaid.
+    std::string plan_mermaid(const plan_name &plan, int max_tasks = 200);
+    /// Who ran what when. @throw not_found
+    std::vector<plan_run> plan_timeline(const plan_name &plan);
+    /// @}
+
+    /// @name Working
+    /// The application that works by hand. scylla::worker does all of this by itself.
+    /// @{
+
+    /// Leases up to `max_tasks` (1 to 100,000) ready tasks: highest priority first, then oldest. Waits for nobody.
+    /// @param timeout how long the leases last unless a heartbeat extends them; none: the queue's default
+    /// @return nothing when there is nothing to do
+    std::vector<task> lease(const queue_name &queue, const worker_name &worker, int max_tasks = 1,
+                            std::optional<duration> timeout = std::nullopt);
+
+    /// Leases one given task. @throw not_found @throw wrong_state it is not ready
+    task lease_task(const resource_name &rn, const worker_name &worker, std::optional<duration> timeout = std::nullopt);
+
+    /// Extends a lease, and records progress. @throw not_found @throw lease_lost
+    task heartbeat(const resource_name &rn, const worker_name &worker, const heartbeat_options &options = {});
+
+    /// Extends many leases. A lost one is no error. @return one element per task, in order
+    std::vector<heartbeat_status> heartbeat_many(const std::vector<held_task> &tasks, const worker_name &worker,
+                                                 std::optional<duration> timeout = std::nullopt);
+
+    /// Ends a task as completed. @throw not_found @throw lease_lost
+    task complete(const resource_name &rn, const worker_name &worker, const std::optional<json> &result = std::nullopt,
+                  const std::optional<json> &metrics = std::nullopt, std::optional<int> attempt = std::nullopt);
+
+    /// Completes many tasks. A lost lease is no error. @return one element per task, in order
+    std::vector<completion_status> complete_many(const std::vector<completion> &tasks, const worker_name &worker);
+
+    /// Completes tasks, of any queues, and leases the next ones of one queue, in one round trip: all or nothing.
+    /// @throw lease_lost one of them is not held any more; then nothing was done
+    std::vector<task> complete_and_lease(const std::vector<completion> &tasks, const worker_name &worker,
+                                         const queue_name &queue, int max_tasks = 1,
+                                         std::optional<duration> timeout = std::nullopt);
+
+    /// Ends a task as aborted: it will not be tried again. @throw not_found @throw lease_lost
+    task abort(const resource_name &rn, const worker_name &worker, const task_error &error,
+               std::optional<int> attempt = std::nullopt);
+
+    /// Reports an error that may pass: the task is tried again, or aborted when its attempts are used up.
+    /// @param retry_after 0 to 365 days; none: as the server decides
+    /// @throw not_found @throw lease_lost
+    task fail(const resource_name &rn, const worker_name &worker, const task_error &error,
+              std::optional<duration> retry_after = std::nullopt, std::optional<int> attempt = std::nullopt);
+
+    /// Gives a task back: it is ready again at once. @throw not_found @throw lease_lost
+    task yield(const resource_name &rn, const worker_name &worker, std::optional<int> attempt = std::nullopt);
+
+    /// How long to pause when there have been `count` such pauses in a row before: `initial`, multiplied by `factor` for each of
+    /// them, up to `max`. The server's own rule, for workers that poll something.
+    duration backoff(int count, duration initial = std::chrono::milliseconds{100}, double factor = 1.5,
+                     duration max = std::chrono::seconds{10});
+
+    /// A worker name that nobody else has.
+    worker_name register_worker();
+
+    /// Returns true as soon as the queue may have a task to lease, false when the time is over. Blocks; needs a connection or
+    /// pool, not a transaction (a nontransaction will do).
+    bool wait(const queue_name &queue, duration timeout = std::chrono::seconds{30});
+
+    /// The same for 1 to 64 queues. @return the first of them that may have a task to lease; none when the time is over
+    std::optional<queue_name> wait_any(const std::vector<queue_name> &queues, duration timeout = std::chrono::seconds{30});
+    /// @}
+
+    /// @name Looking and cancelling
+    /// @{
+
+    /// Ends a waiting, ready or running task as cancelled. Its worker learns of it at its next heartbeat.
+    /// @throw not_found @throw wrong_state it has already ended
+    task cancel(const resource_name &rn);
+
+    /// @throw not_found
+    task get(const resource_name &rn);
+
+    /// @return ready tasks in the order of leasing if the filter says `ready`, otherwise the newest first
+    std::vector<task> list(const list_filter &filter = {});
+    /// @}
+
+    /// @name Queues and rights
+    /// @{
+
+    /// @throw duplicate the queue exists
+    void create_queue(const queue_name &queue, const queue_options &options = {});
+
+    /// @throw not_found no such queue; and so do the next three
+    void alter_queue(const queue_name &queue, const queue_changes &changes);
+
+    /// From now on no task of the queue can be leased. What runs goes on.
+    void pause_queue(const queue_name &queue);
+    void resume_queue(const queue_name &queue);
+
+    /// Removes a queue. @param force its tasks, too, whatever their state
+    /// @throw wrong_state it has tasks, and `force` is false
+    void drop_queue(const queue_name &queue, bool force = false);
+
+    /// @return the queues whose tasks the current user may see, by name
+    std::vector<queue_info> queues();
+
+    /// Gives a role, and its members, a privilege on a queue. @param role exactly as in pg_roles, or `public`
+    /// @throw not_found no such queue or role
+    void grant_queue(const queue_name &queue, const std::string &role, queue_privilege privilege);
+    /// Takes it back; the role need not have it. @throw not_found no such queue
+    void revoke_queue(const queue_name &queue, const std::string &role, queue_privilege privilege);
+    /// @throw not_found no such queue or role
+    void set_queue_owner(const queue_name &queue, const std::string &owner);
+    /// @return who has which privilege, on the queues whose tasks the current user may see
+    std::vector<queue_grant> grants();
+    /// @}
+
+    /// @name Recurring tasks
+    /// @{
+
+    /// Submits a task again and again. Replaces the schedule of that name.
+    /// @param cron five fields as in pg_cron, a name like `@daily`, or `30 seconds`
+    /// @return when it comes first; none: never
+    /// @throw wrong_state pg_cron is missing @throw denied the name is somebody else's
+    std::optional<time_point> schedule(const schedule_name &name, const std::string &cron, const queue_name &queue,
+                                       const json &spec, const schedule_options &options = {});
+    /// The same for a plan: tasks that depend on each other, under their rns, or numbers, within it.
+    std::optional<time_point> schedule_plan(const schedule_name &name, const std::string &cron,
+                                            const std::vector<new_task> &tasks, const schedule_options &options = {});
+    /// Its tasks stay. @throw not_found
+    void unschedule(const schedule_name &name);
+    /// @return by name
+    std::vector<schedule_info> schedules();
+    /// What pg_cron calls every minute. @return how many tasks were submitted
+    std::int64_t run_schedules();
+    /// Lets the schedules of the current user run in this database, which was restored from a dump. @return how many did not
+    std::int64_t arm_schedules();
+    /// When a schedule comes next after a moment (none: now). @return none if never
+    std::optional<time_point> cron_next(const std::string &cron, std::optional<time_point> after = std::nullopt,
+                                        const std::string &timezone = "UTC");
+    /// @}
+
+    /// @name Events and statistics
+    /// @{
+
+    /// Changes of status, of the queues that record them (queue_options::events), in an order in which none comes late.
+    /// @param after the cursor of the last event that was read; empty: from the oldest that there is
+    /// @param max_events at most so many
+    std::vector<event> read_events(const std::string &after = {}, int max_events = 1000);
+
+    /// Everything as text in the OpenMetrics format, for Prometheus and its like.
+    std::string metrics();
+
+    /// @return one element per queue that the current user may see
+    std::vector<queue_statistics> statistics();
+
+    /// The time that a fraction (0 to 1) of the times in a histogram of statistics() does not exceed, right within a factor of
+    /// two. @return none if there are none
+    std::optional<duration> quantile(const std::vector<std::int64_t> &histogram, double fraction);
+
+    /// Counts tasks by queue and status, exactly: reads the tables.
+    std::vector<task_count> count_tasks(const std::optional<queue_name> &queue = std::nullopt);
+
+    /// Begins the counters of a queue, or of all, anew.
+    void reset_statistics(const std::optional<queue_name> &queue = std::nullopt);
+    /// @}
+
+    /// @name Maintenance
+    /// @{
+    std::int64_t reset_expired(); ///< Ends the leases whose deadline has passed. @return how many
+    std::int64_t purge();         ///< Removes tasks that ended longer ago than their retention. @return how many
+    void maintain();              ///< One round of the monitor
+
+    /// Proves the invariants of the storage; reads every task. @return nothing when all is well
+    std::vector<problem> check();
+    /// @}
+
+private:
+    friend class detail::link;
+    explicit client(std::unique_ptr<detail::executor> on);
+    std::unique_ptr<detail::executor> m_executor;
+};
+
+} // namespace scylla
+
+#endif

@@ -1,0 +1,329 @@
+/// @file types.h
+/// What calls take and return. Times are points of the server's clock with a resolution of microseconds; durations are more
+/// than 0 and at most 365 days unless said otherwise.
+#ifndef SCYLLA_TYPES_H
+#define SCYLLA_TYPES_H
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <scylla/json.h>
+#include <scylla/names.h>
+
+namespace scylla {
+
+using duration = std::chrono::microseconds;
+using time_point = std::chrono::time_point<std::chrono::system_clock, duration>;
+
+/// Where a task is in its life. The last three are final.
+enum class task_status { waiting, ready, running, completed, aborted, cancelled };
+
+[[nodiscard]] constexpr bool is_final(task_status status) noexcept { return status >= task_status::completed; }
+[[nodiscard]] std::string_view to_string(task_status status) noexcept;
+/// @throw invalid_argument for a name that this version does not know
+[[nodiscard]] task_status to_task_status(std::string_view name);
+
+/// A row of the view scylla.task.
+struct task {
+    resource_name rn;
+    queue_name queue;
+    std::optional<json> spec; ///< null in what heartbeat, complete, abort, fail and yield return: the worker has it
+    task_status status = task_status::waiting;
+    int priority = 0;    ///< 0 to 127; 127 is leased first
+    double progress = 0; ///< 0 to 1
+    time_point created;
+    time_point updated;
+    std::optional<worker_name> owner;    ///< who runs it, or whose lease ended with it
+    std::optional<time_point> deadline;  ///< while it runs: when its lease ends
+    json errors;                         ///< array of {"code", "args", "description"}, oldest first
+    json history;                        ///< array, oldest first
+    std::optional<json> result;
+    std::optional<json> metrics;
+    json args;                           ///< array: the results of the tasks it depended on, in order
+    int attempt = 0;                     ///< how often it has been leased: the fencing token of the present lease
+    int failures = 0;
+    std::optional<int> max_attempts;     ///< so many failures abort it; none: no bound
+    std::optional<time_point> not_before;
+    std::optional<plan_name> plan;
+};
+
+/// An error that a worker reports: what becomes an element of task::errors.
+struct task_error {
+    std::string code;           ///< for programs; not empty
+    std::string description;    ///< for people
+    json args = "{}";           ///< figures and names that belong to it
+};
+
+enum class on_duplicate {
+    error,  ///< a task of that name makes the call fail
+    ignore, ///< the existing task stays as it is
+};
+
+/// What an aborted or cancelled task does to those that depend on it.
+enum class dependency_failure {
+    cascade, ///< they are aborted, too
+    ignore,  ///< it counts as completed, without a result
+    skip,    ///< they are cancelled
+};
+
+[[nodiscard]] std::string_view to_string(dependency_failure policy) noexcept;
+
+/// How long a task waits after a failure: `initial`, multiplied by `factor` with each further one, up to `max`, and shortened
+/// by a random part of up to `jitter` (0 to 1). What is not said is the server's default: 1 s, doubled, up to 1 h, no jitter.
+struct retry_policy {
+    std::optional<duration> initial;
+    std::optional<double> factor;
+    std::optional<duration> max;
+    std::optional<double> jitter;
+};
+
+/// How a task is to be submitted. Everything has a default.
+struct submit_options {
+    int priority = 0;                      ///< 0 to 127
+    std::optional<resource_name> rn;       ///< none: the server makes a UUIDv7
+    std::optional<time_point> not_before;  ///< the task waits until then
+    std::optional<int> max_attempts;       ///< so many failures abort it; none: as its queue says
+    std::vector<resource_name> depends_on; ///< tasks to be completed before it starts; their results become its args, in order
+    dependency_failure on_dependency_failure = dependency_failure::cascade;
+    std::optional<plan_name> plan;         ///< the plan that it belongs to
+    std::optional<std::string> dedup_key;  ///< unique among the live tasks of the queue
+    std::optional<retry_policy> retry;     ///< none: as its queue says when it fails
+};
+
+/// An element of submit_many().
+struct new_task {
+    queue_name queue;
+    json spec;
+    submit_options options = {};
+};
+
+struct submitted {
+    resource_name rn;
+    bool inserted = false; ///< false: the name was taken
+};
+
+/// A lease as the worker knows it: with the attempt, calls are fenced against everybody else, even other threads that use
+/// the same worker name. In a batch give it for all tasks or for none.
+struct held_task {
+    resource_name rn;
+    std::optional<int> attempt = std::nullopt;
+};
+
+struct completion {
+    resource_name rn;
+    std::optional<int> attempt = std::nullopt;
+    std::optional<json> result = std::nullopt;
+};
+
+struct heartbeat_options {
+    std::optional<double> progress;  ///< 0 to 1; none: unchanged
+    std::optional<duration> timeout; ///< the lease ends that long from now; none: what it was leased for
+    std::optional<int> attempt;      ///< the attempt to fence with
+};
+
+struct heartbeat_status {
+    resource_name rn;
+    bool held = false;                 ///< the lease is still ours, and was extended
+    std::optional<task_status> status; ///< none: no such task
+};
+
+struct completion_status {
+    resource_name rn;
+    bool completed = false;            ///< by this call
+    std::optional<task_status> status; ///< none: no such task
+};
+
+/// What list() is to show. Everything has a default: the newest 100 tasks.
+struct list_filter {
+    std::optional<queue_name> queue;
+    std::optional<task_status> status;
+    std::optional<worker_name> worker;
+    int max_tasks = 100; ///< 1 to 100,000
+};
+
+/// The settings of a new queue. Everything has a default.
+struct queue_options {
+    std::optional<duration> default_timeout;     ///< of a lease; none: scylla.default_timeout
+    std::optional<duration> retention;           ///< how long ended tasks stay, 0 to 36,500 days; none: scylla.retention
+    double aging = 0;                            ///< priority points per second of waiting, 0 to 1,000
+    std::optional<int> max_attempts;             ///< for tasks that are submitted without; none: no bound
+    std::optional<retry_policy> retry;
+    std::optional<duration> retention_completed; ///< for tasks that ended so; none: retention
+    std::optional<duration> retention_aborted;
+    std::optional<duration> retention_cancelled;
+    bool paused = false;
+    std::optional<int> max_running;              ///< how many of its tasks may run at once; none: any number
+    bool events = false;                         ///< whether changes of status are recorded, for client::read_events()
+    bool notify = false;                         ///< whether NOTIFY scylla tells when there is something to lease again
+};
+
+/// Changes of a queue's settings; what is not named stays, and an empty optional is the default:
+/// `queue_changes{}.default_timeout(5min).max_attempts(std::nullopt)`.
+class queue_changes {
+public:
+    queue_changes &default_timeout(std::optional<duration> value) { return set("default_timeout", value); }
+    queue_changes &retention(std::optional<duration> value) { return set("retention", value); }
+    queue_changes &aging(double value);
+    queue_changes &max_attempts(std::optional<int> value);
+    queue_changes &max_running(std::optional<int> value);
+    queue_changes &events(bool value) { return set("events", std::string{value ? "true" : "false"}); }
+    queue_changes &notify(bool value) { return set("notify", std::string{value ? "true" : "false"}); }
+    queue_changes &retry(const std::optional<retry_policy> &value);
+    queue_changes &retention_completed(std::optional<duration> value) { return set("retention_completed", value); }
+    queue_changes &retention_aborted(std::optional<duration> value) { return set("retention_aborted", value); }
+    queue_changes &retention_cancelled(std::optional<duration> value) { return set("retention_cancelled", value); }
+
+    [[nodiscard]] json to_json() const; ///< as scylla.alter_queue takes it
+
+private:
+    queue_changes &set(std::string_view setting, std::optional<duration> value);
+    queue_changes &set(std::string_view setting, const std::string &text);
+    std::string m_text;
+};
+
+/// A row of the view scylla.queue_settings.
+struct queue_info {
+    queue_name queue;
+    time_point created;
+    std::optional<duration> default_timeout;
+    std::optional<duration> retention;
+    double aging = 0;
+    std::optional<int> max_attempts;
+    std::optional<json> retry; ///< the policy, as it was given
+    std::optional<duration> retention_completed;
+    std::optional<duration> retention_aborted;
+    std::optional<duration> retention_cancelled;
+    bool paused = false;
+    std::optional<int> max_running;
+    bool events = false;
+    bool notify = false;
+};
+
+/// A change of a task's status.
+struct event {
+    std::string cursor;                ///< to go on behind this event
+    time_point time;
+    queue_name queue;
+    resource_name rn;
+    task_status status = task_status::waiting;
+    int attempt = 0;
+    int failures = 0;
+    std::optional<worker_name> worker;
+};
+
+/// What a role may do with a queue.
+enum class queue_privilege {
+    submit, ///< submit and cancel tasks
+    work,   ///< lease tasks, keep and finish the leases, wait
+    view,   ///< see tasks and statistics
+    admin,  ///< all of these, grant and revoke, change the settings, drop
+};
+
+[[nodiscard]] std::string_view to_string(queue_privilege privilege) noexcept;
+
+/// A row of the view scylla.queue_grants.
+struct queue_grant {
+    queue_name queue;
+    std::string role;      ///< `public`: everybody
+    std::string privilege; ///< a queue_privilege, or `owner`
+};
+
+struct task_count {
+    queue_name queue;
+    task_status status = task_status::waiting;
+    std::int64_t tasks = 0;
+};
+
+/// A row of the view scylla.stat_queue. Counters are none where the server does not preload the library.
+struct queue_statistics {
+    queue_name queue;
+    std::optional<std::int64_t> waiting, ready, running, terminal;     ///< tasks now
+    std::optional<duration> oldest_ready;                              ///< how long the next task to lease has been ready
+    std::optional<std::int64_t> submitted, leased, completed, aborted, cancelled, failed, expired, yielded, purged;
+    std::vector<std::int64_t> wait_histogram;                          ///< for client::quantile()
+    std::vector<std::int64_t> run_histogram;
+    std::optional<time_point> stats_reset;                             ///< when the counting began
+};
+
+enum class plan_status { building, running, completed, failed, cancelled };
+
+[[nodiscard]] std::string_view to_string(plan_status status) noexcept;
+
+/// A row of the view scylla.plan.
+struct plan_info {
+    plan_name name;
+    plan_status status = plan_status::building;
+    std::optional<json> spec;
+    std::int64_t waiting = 0, ready = 0, running = 0, completed = 0, aborted = 0, cancelled = 0; ///< tasks
+    double progress = 0;                 ///< 0 to 1
+    time_point created;
+    std::optional<time_point> opened;
+    std::optional<time_point> finished;
+    std::optional<json> result;          ///< object: results of its completed final tasks, by rn
+};
+
+/// A run of a task of a plan, for pictures of what happened when.
+struct plan_run {
+    resource_name rn;
+    queue_name queue;
+    std::optional<worker_name> owner;
+    int attempt = 0;
+    std::optional<time_point> started;
+    std::optional<time_point> ended; ///< none: it still runs
+    std::string status;              ///< how it stands, or ended
+};
+
+/// While the previous task of a schedule is live.
+enum class overlap_policy { allow, skip, replace };
+/// Planned times that nobody looked at in time.
+enum class catch_up_policy { none, latest, all };
+
+[[nodiscard]] std::string_view to_string(overlap_policy policy) noexcept;
+[[nodiscard]] std::string_view to_string(catch_up_policy policy) noexcept;
+
+/// How a schedule is to be kept. Everything has a default.
+struct schedule_options {
+    std::string timezone = "UTC";                              ///< whose clocks it goes by
+    overlap_policy overlap = overlap_policy::allow;
+    catch_up_policy catch_up = catch_up_policy::latest;
+    std::optional<duration> grace = std::chrono::hours{1};     ///< how late a task may be submitted; none: no bound
+    int max_catch_up = 100;                                    ///< at most so many by catch_up_policy::all
+    duration jitter{0};                                        ///< tasks are delayed by up to this
+    std::optional<time_point> starts;                          ///< planned times are not before this
+    std::optional<time_point> ends;                            ///< and before this
+    std::optional<std::string> planned_key;                    ///< the planned time goes into the spec under this key
+    json options = "{}"; ///< further arguments of scylla.submit, by their names; not for schedule_plan()
+};
+
+/// A row of the view scylla.schedules: those of the roles whose rights the current user has.
+struct schedule_info {
+    schedule_name name;
+    std::string owner;
+    std::string cron;
+    std::string timezone;
+    queue_name queue;
+    json spec;
+    json options;
+    bool armed = false;                      ///< it runs in this database, which is no restored copy
+    std::optional<time_point> next_run;      ///< none: it does not come any more
+    std::optional<time_point> last_run;
+    std::optional<resource_name> last_task;
+    std::int64_t runs = 0;
+    std::int64_t skipped = 0;                ///< planned times passed by because the previous task was live
+    std::int64_t missed = 0;                 ///< or because nobody looked, or submitting failed
+    std::optional<std::string> last_error;
+};
+
+/// A violation that check() found.
+struct problem {
+    std::optional<resource_name> rn;
+    std::string text;
+};
+
+} // namespace scylla
+
+#endif

@@ -1,0 +1,282 @@
+/// @file worker.h
+/// The worker runtime: give it queues and a handler, and it does what a worker has to do.
+#ifndef SCYLLA_WORKER_H
+#define SCYLLA_WORKER_H
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <scylla/error.h>
+#include <scylla/types.h>
+
+namespace scylla {
+
+namespace detail {
+class job_state;
+class worker_core;
+struct stop_link;
+} // namespace detail
+
+/// Why a handler is asked to stop.
+enum class stop_reason {
+    none,
+    cancelled,  ///< somebody cancelled the task: nobody wants its result
+    lease_lost, ///< the lease expired, or could not be extended in time: somebody else may be running the task
+    stopping,   ///< the worker shuts down: finish within its grace, or return outcome::yield()
+};
+
+[[nodiscard]] std::string_view to_string(stop_reason reason) noexcept;
+
+/// How a handler learns that it should stop. Thread-safe; cheap to copy.
+class stop_token {
+public:
+    [[nodiscard]] bool stop_requested() const noexcept { return reason() != stop_reason::none; }
+    /// The first reason stays, except that `stopping` gives way to one of the others.
+    [[nodiscard]] stop_reason reason() const noexcept;
+    /// Sleeps. @return true at once when a stop is requested, false when the time is over
+    bool wait_for(std::chrono::milliseconds time) const;
+
+private:
+    friend class job;
+    friend class stop_callback;
+    explicit stop_token(std::shared_ptr<detail::job_state> state) : m_state{std::move(state)} {}
+    std::shared_ptr<detail::job_state> m_state;
+};
+
+/// Calls a function when a stop is requested, from the thread that found out, or at once in the constructor if it was
+/// already; and again if the reason changes. The function must not block, throw, or destroy this object. When the destructor has
+/// returned, the function is not running and will not be called.
+class stop_callback {
+public:
+    stop_callback(const stop_token &token, std::function<void(stop_reason)> function);
+    ~stop_callback();
+    stop_callback(const stop_callback &) = delete;
+    stop_callback &operator=(const stop_callback &) = delete;
+
+private:
+    std::shared_ptr<detail::job_state> m_state;
+    std::shared_ptr<detail::stop_link> m_link;
+};
+
+/// What a handler gets: its task, and how to talk about it. Valid while the handler runs. Thread-safe.
+class job {
+public:
+    /// As it was when it was leased, without deadline and history.
+    [[nodiscard]] const scylla::task &task() const noexcept;
+    [[nodiscard]] const resource_name &rn() const noexcept { return task().rn; }
+    [[nodiscard]] const json &spec() const noexcept { return *task().spec; }
+    [[nodiscard]] int attempt() const noexcept { return task().attempt; }
+    [[nodiscard]] const worker_name &worker() const noexcept;
+
+    /// 0 to 1, for those who watch; sent with one of the next heartbeats. Values outside are cut.
+    void progress(double value) noexcept;
+    [[nodiscard]] stop_token stop() const;
+    [[nodiscard]] bool stop_requested() const noexcept;
+
+private:
+    friend class detail::worker_core;
+    explicit job(std::shared_ptr<detail::job_state> state);
+    std::shared_ptr<detail::job_state> m_state;
+};
+
+/// How a task is to end. A handler returns one, or a scylla::json (its result), or nothing.
+class outcome {
+public:
+    enum class kind { complete, fail, abort, yield };
+
+    outcome(json result) : m_result{std::move(result)} {}
+    template <class T, class = std::enable_if_t<detail::has_json_adapter<T>::value>>
+    outcome(const T &result) : m_result{json{result}} {}
+
+    static outcome complete(std::optional<json> result = std::nullopt, std::optional<json> metrics = std::nullopt);
+    /// An error that may pass. @param retry_after none: as the server decides
+    static outcome fail(task_error error, std::optional<duration> retry_after = std::nullopt);
+    /// It cannot be done.
+    static outcome abort(task_error error);
+    /// Somebody else shall do it.
+    static outcome yield();
+
+    [[nodiscard]] kind what() const noexcept { return m_kind; }
+    [[nodiscard]] const std::optional<json> &result() const noexcept { return m_result; }
+    [[nodiscard]] const std::optional<json> &metrics() const noexcept { return m_metrics; }
+    [[nodiscard]] const task_error &error() const noexcept { return m_error; }
+    [[nodiscard]] std::optional<duration> retry_after() const noexcept { return m_retry_after; }
+
+private:
+    explicit outcome(kind what) : m_kind{what} {}
+    kind m_kind = kind::complete;
+    std::optional<json> m_result;
+    std::optional<json> m_metrics;
+    task_error m_error;
+    std::optional<duration> m_retry_after;
+};
+
+/// Thrown by a handler: the task cannot be done, and ends as aborted. Any other exception is an error that may pass: the task
+/// fails with the code `exception` and what() as its description. If the handler has been asked to stop, any other exception
+/// is its way of stopping: the task is given back.
+class abort_task : public std::runtime_error {
+public:
+    explicit abort_task(task_error error);
+    [[nodiscard]] const task_error &error() const noexcept { return m_error; }
+
+private:
+    task_error m_error;
+};
+
+/// Thrown by a handler: an error that may pass, with a code and a time of its own.
+class fail_task : public std::runtime_error {
+public:
+    explicit fail_task(task_error error, std::optional<duration> retry_after = std::nullopt);
+    [[nodiscard]] const task_error &error() const noexcept { return m_error; }
+    [[nodiscard]] std::optional<duration> retry_after() const noexcept { return m_retry_after; }
+
+private:
+    task_error m_error;
+    std::optional<duration> m_retry_after;
+};
+
+/// Does one task. Called by several threads at once if the concurrency is more than 1. Made from anything that can be called
+/// with a job & and returns an outcome, what makes one, or nothing.
+class handler {
+public:
+    template <class F, class = std::enable_if_t<!std::is_same_v<std::decay_t<F>, handler>>> handler(F function) {
+        if constexpr (std::is_void_v<std::invoke_result_t<F &, job &>>)
+            m_function = [function = std::move(function)](job &j) mutable {
+                function(j);
+                return outcome::complete();
+            };
+        else
+            m_function = [function = std::move(function)](job &j) mutable { return outcome(function(j)); };
+    }
+    outcome operator()(job &j) const { return m_function(j); }
+
+private:
+    std::function<outcome(job &)> m_function;
+};
+
+enum class log_level { debug, info, warning, error };
+
+[[nodiscard]] std::string_view to_string(log_level level) noexcept;
+
+/// Something that happened. `event` is a word for programs, from a fixed set that docs/client.md lists.
+struct log_entry {
+    log_level level;
+    std::string_view event;
+    std::string message;
+    std::optional<resource_name> rn; ///< the task it is about
+    std::string sqlstate;            ///< of the error, if it is one of the server's
+};
+
+/// Counters since the worker was made, and how things stand.
+struct worker_counters {
+    std::uint64_t leased = 0;
+    std::uint64_t completed = 0;
+    std::uint64_t failed = 0;
+    std::uint64_t aborted = 0;
+    std::uint64_t yielded = 0;
+    std::uint64_t lost = 0;       ///< leases that were no longer ours
+    std::uint64_t cancelled = 0;  ///< tasks that were cancelled while we held them
+    std::uint64_t heartbeats = 0; ///< leases extended
+    std::uint64_t calls = 0;      ///< round trips to lease and to finish
+    std::uint64_t waits = 0;      ///< times it went to sleep by scylla.wait
+    std::uint64_t polls = 0;      ///< times it slept without
+    std::uint64_t connections = 0; ///< made, the first ones among them
+    std::size_t held = 0;         ///< leases now
+    std::size_t running = 0;      ///< handlers now
+};
+
+struct worker_options {
+    /// As libpq takes it; several hosts for failover (then only one that accepts writes is taken). What it does not say comes from
+    /// the environment.
+    std::string conninfo;
+    /// 1 to 64. They take turns.
+    std::vector<queue_name> queues;
+    /// None: the server gives one. Choose one only if no other worker uses it.
+    std::optional<worker_name> name;
+    /// How many handlers may run at the same time, each in a thread of its own.
+    std::size_t concurrency = 1;
+    /// How many more tasks may be leased than run, so that short tasks need not wait for the network. They are held, and given
+    /// back when the worker stops. Completions and leases then share round trips.
+    std::size_t prefetch = 0;
+    /// How long a lease lasts without a heartbeat, and so how soon others take over when this process dies. None: the queue's
+    /// default. Heartbeats are sent when a third of it has passed.
+    std::optional<duration> lease_timeout;
+    /// How long running handlers may go on after stop() before their tasks are given back under them. The stop takes up to
+    /// one more second.
+    std::chrono::milliseconds stop_grace{5000};
+    /// Asked before each lease: how many tasks to lease now, given how many there is room for. For limits of CPU or memory.
+    /// When it says less than there is room for, it is asked again after capacity_interval. It must not block or throw.
+    std::function<std::size_t(std::size_t room)> capacity;
+    std::chrono::milliseconds capacity_interval{1000};
+    /// Whether an idle worker sleeps by CALL scylla.wait_any, on a connection of its own. Without it, or while it does not
+    /// work (a pooler in transaction mode), the worker polls, at first every poll_min, then ever more rarely up to poll_max.
+    bool use_wait = true;
+    std::chrono::milliseconds poll_min{50};
+    std::chrono::milliseconds poll_max{1000};
+    /// How long a call may take before its connection counts as lost.
+    std::chrono::milliseconds call_timeout{30000};
+    /// Pauses between attempts to connect: doubled from the first to the last, with jitter.
+    std::chrono::milliseconds reconnect_min{100};
+    std::chrono::milliseconds reconnect_max{5000};
+    /// Called for what happens, by any thread of the worker, one at a time. It must not throw or call the worker.
+    std::function<void(const log_entry &)> log;
+};
+
+/// Leases tasks, runs the handler on them, keeps the leases alive, and finishes them, over connections of its own: one to
+/// lease and finish, one for heartbeats, one to wait. It survives the loss of any of them.
+///
+/// @code
+/// scylla::worker_options options;
+/// options.conninfo = "dbname=app";
+/// options.queues = {"mail"};
+/// scylla::worker worker{options, [](scylla::job &job) -> scylla::json { return send(job.spec()); }};
+/// worker.stop_on_signals();
+/// worker.run();
+/// @endcode
+///
+/// Every call about a task names its attempt, so a worker never finishes a task that it no longer owns, however late it is.
+class worker {
+public:
+    /// Connects to nothing yet. @throw invalid_argument the options make no sense
+    worker(worker_options options, handler do_task);
+    /// Stops, and waits for handlers that are still running.
+    ~worker();
+    worker(const worker &) = delete;
+    worker &operator=(const worker &) = delete;
+
+    /// Works until stop(). Once per worker. Loss of the connection is survived; what cannot pass by itself is not.
+    /// @return how many handlers were still running when their tasks were given back; their threads go on until they return,
+    ///         and the destructor waits for them
+    /// @throw not_supported the database does not have the extension
+    /// @throw denied a privilege is missing
+    std::size_t run();
+
+    /// Makes run() return: no more leases; handlers are asked to stop; what is not finished within the grace is given back.
+    /// From any thread, also before run(); returns at once.
+    void stop() noexcept;
+
+    /// stop() on SIGTERM and SIGINT, from now on until this worker is gone. One worker of a process can have it.
+    /// @throw error the signals could not be set up, or another worker has them
+    void stop_on_signals();
+
+    /// @return none until the server has given one
+    [[nodiscard]] std::optional<worker_name> name() const;
+    [[nodiscard]] worker_counters counters() const;
+
+private:
+    std::unique_ptr<detail::worker_core> m_core;
+};
+
+} // namespace scylla
+
+#endif

@@ -1,0 +1,370 @@
+// Leasing: the one thread that decides what is asked of the server next.
+#include <algorithm>
+
+#include "calls.h"
+#include "worker_core.h"
+
+namespace scylla::detail {
+
+void worker_core::coordinate() {
+    try {
+        name_oneself();
+        for (;;) {
+            try {
+                {
+                    const std::lock_guard lock{m_mutex};
+                    if (m_stopping)
+                        break;
+                }
+                step();
+            } catch (const connection_lost &) { // logged; the next call connects again
+            } catch (const read_only &) {
+            } catch (const error &e) {
+                if (!m_started && (dynamic_cast<const not_supported *>(&e) || dynamic_cast<const denied *>(&e) ||
+                                   dynamic_cast<const invalid_argument *>(&e)))
+                    throw; // it will not pass by itself
+                log(log_level::error, "call-failed", e.message(), nullptr, &e);
+                if (!sleep(m_options.reconnect_max))
+                    break;
+            }
+        }
+        shut_down();
+    } catch (const quitting &) {
+    } catch (...) {
+        const std::lock_guard lock{m_mutex};
+        m_failure = std::current_exception();
+    }
+    {
+        const std::lock_guard lock{m_mutex};
+        m_coordinator_done = true;
+    }
+    m_for_run.notify_all();
+}
+
+void worker_core::name_oneself() {
+    {
+        const std::lock_guard lock{m_mutex};
+        if (m_name)
+            return;
+    }
+    for (;;) {
+        try {
+            worker_name name = m_control.call([](client &c) { return c.register_worker(); });
+            m_named_by_server = true;
+            log(log_level::info, "named", "the server calls this worker " + name.str());
+            const std::lock_guard lock{m_mutex};
+            m_name = std::move(name);
+            return;
+        } catch (const connection_lost &) {
+        } catch (const read_only &) {
+        }
+        const std::lock_guard lock{m_mutex};
+        if (m_stopping)
+            throw quitting{};
+    }
+}
+
+// One exchange with the server, when there is something to say or to ask.
+void worker_core::step() {
+    report_list batch;
+    std::size_t want = 0;
+    {
+        std::unique_lock lock{m_mutex};
+        wait_for_work(lock);
+        if (m_quit)
+            throw quitting{};
+        if (m_stopping)
+            return;
+        const auto now = steady::now();
+        batch = take_due(now);
+        if (m_looking && (!batch.empty() || may_lease(now)))
+            want = room(batch.size());
+    }
+    if (want > 0 && m_options.capacity) {
+        const std::size_t allowed = std::min(want, m_options.capacity(want));
+        if (allowed < want) {
+            const std::lock_guard lock{m_mutex};
+            m_capacity_at = steady::now() + m_options.capacity_interval;
+        }
+        want = allowed;
+    }
+    const auto start = steady::now();
+    try {
+        if (m_adopt)
+            adopt();
+        if (want > 0)
+            lease_pass(batch, want);
+        finish(batch);
+    } catch (...) {
+        put_back(batch, true);
+        if (want > 0 && m_named_by_server)
+            m_adopt = true;
+        throw;
+    }
+    if (want > 0 || !batch.empty()) {
+        m_round_trip.add(steady::now() - start);
+        m_started = true;
+    }
+    put_back(batch, false);
+}
+
+bool worker_core::may_lease(steady::time_point now) const { return m_looking && now >= m_capacity_at && room(0) > 0; }
+
+// How many more leases there is room for, when those are gone.
+std::size_t worker_core::room(std::size_t about_to_leave) const {
+    const std::size_t limit = m_options.concurrency + m_options.prefetch;
+    const std::size_t held = m_held.size() - about_to_leave;
+    return held < limit ? limit - held : 0;
+}
+
+// The reports that are to be sent now.
+worker_core::report_list worker_core::take_due(steady::time_point now) {
+    const auto later = std::stable_partition(m_finished.begin(), m_finished.end(),
+                                             [&](const report &r) { return r.not_before <= now; });
+    report_list due{std::make_move_iterator(m_finished.begin()), std::make_move_iterator(later)};
+    m_finished.erase(m_finished.begin(), later);
+    return due;
+}
+
+// Returns when something is due, the worker stops, or it may be worth to look for tasks.
+void worker_core::wait_for_work(std::unique_lock<std::mutex> &lock) {
+    for (;;) {
+        const auto now = steady::now();
+        if (m_quit || m_stopping)
+            return;
+
+        std::size_t due = 0;
+        auto next = steady::time_point::max();
+        for (const report &r : m_finished)
+            if (r.not_before <= now)
+                due++;
+            else
+                next = std::min(next, r.not_before);
+
+        if (due > 0) {
+            // A short wait lets more of them share the round trip, if the rest is about to be done.
+            const std::size_t outstanding = m_queued.size() + m_counters.running;
+            const nanoseconds time = linger(outstanding, m_options.concurrency, m_handler_time.value(), m_round_trip.value());
+            if (time.count() > 0) {
+                m_notify_at = m_finished.size() + outstanding;
+                m_for_coordinator.wait_for(lock, time, [&] { return m_quit || m_stopping || m_finished.size() >= m_notify_at; });
+                m_notify_at = 1;
+            }
+            return;
+        }
+        if (may_lease(now))
+            return;
+
+        if (!m_looking) {
+            m_wait_wanted = true;
+            m_for_waiter.notify_one();
+            if (!m_waiter_works) { // poll
+                const auto poll_at = m_last_pass + backoff(m_fruitless, m_options.poll_min, m_options.poll_max);
+                if (now >= poll_at) {
+                    m_looking = true;
+                    m_counters.polls++;
+                    continue;
+                }
+                next = std::min(next, poll_at);
+            }
+        } else if (room(0) > 0) {
+            next = std::min(next, m_capacity_at);
+        }
+        if (next == steady::time_point::max())
+            m_for_coordinator.wait(lock);
+        else
+            m_for_coordinator.wait_until(lock, next);
+    }
+}
+
+// Asks the queues in turn, until there is no more room or all have been asked. The completions of the batch travel with the
+// first question, if they can.
+void worker_core::lease_pass(report_list &batch, std::size_t want) {
+    worker_name me;
+    {
+        const std::lock_guard lock{m_mutex};
+        m_looking = false; // whoever finds out about tasks meanwhile sets it again
+        m_last_pass = steady::now();
+        me = *m_name;
+    }
+    std::size_t leased = 0;
+    bool exhausted = true;
+    std::vector<report *> completions;
+    for (report &r : batch)
+        if (r.result.what() == outcome::kind::complete && !r.result.metrics() && !r.in_doubt)
+            completions.push_back(&r);
+
+    const std::size_t n = m_options.queues.size();
+    const std::size_t first = m_next_queue++ % n;
+    try {
+        for (std::size_t i = 0; i < n; i++) {
+            if (want == 0) {
+                exhausted = false;
+                break;
+            }
+            const queue_name &queue = m_options.queues[(first + i) % n];
+            const int ask = static_cast<int>(std::min<std::size_t>(want, 100000));
+            const auto sent = steady::now();
+            std::vector<leased_job> jobs;
+            bool asked = false;
+            if (!completions.empty()) {
+                try {
+                    m_control.call_raw([&](executor &on) {
+                        jobs = complete_and_lease_jobs(on, completions_of(completions), me, queue, ask, m_options.lease_timeout);
+                    });
+                    for (report *r : completions)
+                        settle(*r, outcome::kind::complete);
+                    asked = true;
+                } catch (const connection_lost &) {
+                    throw;
+                } catch (const read_only &) {
+                    throw;
+                } catch (const error &) { // one of them is lost, or the server does not like it: finish() finds out which
+                }
+                completions.clear();
+            }
+            if (!asked)
+                m_control.call_raw([&](executor &on) { jobs = lease_jobs(on, queue, me, ask, m_options.lease_timeout); });
+            const std::size_t got = accept(std::move(jobs), sent, false);
+            leased += got;
+            want -= std::min(want, got);
+            if (got == static_cast<std::size_t>(ask))
+                exhausted = false;
+        }
+    } catch (...) {
+        const std::lock_guard lock{m_mutex};
+        m_looking = true;
+        throw;
+    }
+    const std::lock_guard lock{m_mutex};
+    m_counters.calls++;
+    m_fruitless = leased > 0 ? 0 : m_fruitless + 1;
+    m_looking = m_looking || !exhausted;
+}
+
+// Takes over what has just been leased.
+std::size_t worker_core::accept(std::vector<leased_job> leased, steady::time_point sent, bool adopted) {
+    const std::size_t count = leased.size();
+    if (count == 0)
+        return 0;
+    std::vector<job_pointer> jobs;
+    jobs.reserve(count);
+    for (leased_job &l : leased) {
+        const worker_name owner = *l.what.owner;
+        auto job = std::make_shared<job_state>(std::move(l.what), owner);
+        job->lasts = l.lasts;
+        job->renewed = adopted ? sent - job->lasts / 3 : sent; // of one that we find, the time may be nearly over: extend it at once
+        jobs.push_back(std::move(job));
+    }
+    if (m_options.log)
+        for (const job_pointer &job : jobs)
+            log(log_level::debug, adopted ? "adopted" : "leased", "attempt " + std::to_string(job->task.attempt), job.get());
+    std::size_t wake = 0;
+    bool sooner = false;
+    {
+        const std::lock_guard lock{m_mutex};
+        for (job_pointer &job : jobs) {
+            sooner = sooner || job->renew_at() < m_beat_at;
+            m_held.insert(job);
+            m_queued.push_back(std::move(job));
+        }
+        m_counters.leased += count;
+        wake = std::min(count, m_idle_handlers);
+    }
+    for (std::size_t i = 0; i < wake; i++)
+        m_for_handlers.notify_one();
+    if (sooner)
+        m_for_heart.notify_one();
+    return count;
+}
+
+// A lease whose answer was lost may have given us tasks. Only a name that the server gave is certain to be ours alone.
+void worker_core::adopt() {
+    std::set<std::pair<std::string, int>> known;
+    list_filter filter;
+    filter.status = task_status::running;
+    filter.max_tasks = 100000;
+    {
+        const std::lock_guard lock{m_mutex};
+        filter.worker = m_name;
+    }
+    const auto sent = steady::now();
+    std::vector<task> tasks;
+    try {
+        tasks = m_control.call([&](client &c) { return c.list(filter); });
+    } catch (const denied &) { // they come back when their leases expire
+        m_adopt = false;
+        return;
+    }
+    {
+        const std::lock_guard lock{m_mutex};
+        for (const job_pointer &job : m_held)
+            known.emplace(job->task.rn.str(), job->task.attempt);
+    }
+    std::vector<leased_job> unknown;
+    for (task &t : tasks)
+        if (t.deadline && known.count({t.rn.str(), t.attempt}) == 0) {
+            const duration lasts = *t.deadline - t.updated;
+            unknown.push_back({std::move(t), lasts});
+        }
+    accept(std::move(unknown), sent, true);
+    m_adopt = false;
+}
+
+// After stop(): no more leases; what has not been started goes back at once, what runs when its grace is over.
+void worker_core::shut_down() {
+    log(log_level::info, "stopping", "stopping");
+    const auto end = m_stop_at + m_options.stop_grace;
+    for (;;) {
+        report_list batch;
+        {
+            std::unique_lock lock{m_mutex};
+            if (m_quit)
+                throw quitting{};
+            while (!m_queued.empty())
+                give_back_queued(job_pointer{m_queued.front()});
+            if (steady::now() >= end)
+                for (const job_pointer &job : m_held)
+                    if (job->phase == job_state::phase::running && !job->gone) {
+                        job->phase = job_state::phase::abandoned;
+                        m_finished.emplace_back(job, outcome::yield());
+                    }
+            const auto now = steady::now();
+            batch = take_due(now);
+            if (batch.empty()) {
+                bool waiting = !m_finished.empty(); // for another attempt, or for a handler
+                for (const job_pointer &job : m_held)
+                    waiting = waiting || (job->phase == job_state::phase::running && !job->gone);
+                if (!waiting && !m_adopt)
+                    return;
+                if (!m_adopt) {
+                    auto next = now < end ? end : steady::time_point::max();
+                    for (const report &r : m_finished)
+                        next = std::min(next, r.not_before);
+                    m_for_coordinator.wait_until(lock, next);
+                    continue;
+                }
+            }
+        }
+        try {
+            if (m_adopt)
+                adopt();
+            finish(batch);
+        } catch (const connection_lost &) {
+            put_back(batch, true);
+            continue;
+        } catch (const read_only &) {
+            put_back(batch, true);
+            continue;
+        } catch (const error &e) {
+            log(log_level::error, "call-failed", e.message(), nullptr, &e);
+            m_adopt = false;
+        } catch (...) {
+            put_back(batch, true);
+            throw;
+        }
+        put_back(batch, false);
+    }
+}
+
+} // namespace scylla::detail

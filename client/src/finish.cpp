@@ -1,0 +1,215 @@
+// Telling the server how tasks ended, in batches where that pays.
+#include <algorithm>
+
+#include "calls.h"
+#include "worker_core.h"
+
+namespace scylla::detail {
+
+std::vector<completion> worker_core::completions_of(const std::vector<report *> &reports) {
+    std::vector<completion> completions;
+    completions.reserve(reports.size());
+    for (const report *r : reports)
+        completions.push_back({r->job->task.rn, r->job->task.attempt, r->result.result()});
+    return completions;
+}
+
+// Sends what has not been settled yet. What could not be sent now is left unsettled.
+void worker_core::finish(report_list &batch) {
+    std::vector<report *> completions, yields, others;
+    for (report &r : batch) {
+        if (r.settled)
+            continue;
+        if (r.result.what() == outcome::kind::complete && !r.result.metrics())
+            completions.push_back(&r);
+        else if (r.result.what() == outcome::kind::yield && !r.in_doubt)
+            yields.push_back(&r);
+        else
+            others.push_back(&r);
+    }
+    complete_together(completions);
+    yield_together(yields);
+    for (report *r : others)
+        finish_alone(*r);
+}
+
+void worker_core::complete_together(const std::vector<report *> &reports) {
+    if (reports.empty())
+        return;
+    try {
+        const auto states = m_control.call([&](client &c) { return c.complete_many(completions_of(reports), *m_name); });
+        for (std::size_t i = 0; i < reports.size() && i < states.size(); i++) {
+            if (states[i].completed)
+                settle(*reports[i], outcome::kind::complete);
+            else
+                settle_refused(*reports[i], states[i].status);
+        }
+    } catch (const connection_lost &) {
+        throw;
+    } catch (const read_only &) {
+        throw;
+    } catch (const error &) { // one of them is malformed, or its task is locked: the others shall not suffer
+        for (report *r : reports)
+            finish_alone(*r);
+    }
+}
+
+void worker_core::yield_together(const std::vector<report *> &reports) {
+    if (reports.empty())
+        return;
+    std::vector<held_task> tasks;
+    for (const report *r : reports)
+        tasks.push_back({r->job->task.rn, r->job->task.attempt});
+    try {
+        m_control.call_raw([&](executor &on) { yield_each(on, tasks, *m_name); });
+        for (report *r : reports)
+            settle(*r, outcome::kind::yield);
+    } catch (const connection_lost &) {
+        throw;
+    } catch (const read_only &) {
+        throw;
+    } catch (const error &) { // one of them is lost, which fails the statement
+        for (report *r : reports)
+            finish_alone(*r);
+    }
+}
+
+void worker_core::finish_alone(report &r) {
+    const task &t = r.job->task;
+    const outcome &o = r.result;
+    try {
+        m_control.call([&](client &c) {
+            const task_error error{printable(o.error().code), printable(o.error().description), o.error().args};
+            switch (o.what()) {
+            case outcome::kind::complete:
+                c.complete(t.rn, *m_name, o.result(), o.metrics(), t.attempt);
+                break;
+            case outcome::kind::fail:
+                c.fail(t.rn, *m_name, error, o.retry_after(), t.attempt);
+                break;
+            case outcome::kind::abort:
+                c.abort(t.rn, *m_name, error, t.attempt);
+                break;
+            case outcome::kind::yield:
+                c.yield(t.rn, *m_name, t.attempt);
+                break;
+            }
+        });
+        settle(r, o.what());
+    } catch (const connection_lost &) {
+        throw;
+    } catch (const read_only &) {
+        throw;
+    } catch (const lease_lost &) {
+        settle_refused(r, status_of(t.rn));
+    } catch (const not_found &) {
+        settle_refused(r, std::nullopt);
+    } catch (const invalid_argument &e) { // what the handler returned cannot be stored: that is its error
+        log(log_level::error, "invalid-outcome", e.message(), r.job.get(), &e);
+        r.result = r.attempts++ == 0 ? outcome::fail({"invalid-outcome", e.message()}) : outcome::yield();
+    } catch (const error &e) {
+        r.attempts++;
+        r.not_before = steady::now() + backoff(r.attempts, std::chrono::milliseconds{100}, m_options.reconnect_max);
+        log(log_level::warning, "finish-failed", e.message(), r.job.get(), &e);
+    }
+}
+
+std::optional<task_status> worker_core::status_of(const resource_name &rn) {
+    try {
+        return m_control.call([&](client &c) { return c.get(rn).status; });
+    } catch (const connection_lost &) {
+        throw;
+    } catch (const error &) { // purged, or we may not look
+        return std::nullopt;
+    }
+}
+
+// The server knows. The handler, if it still runs, works for nobody.
+void worker_core::settle(report &r, outcome::kind how) {
+    r.settled = true;
+    std::string_view event = "completed";
+    {
+        const std::lock_guard lock{m_mutex};
+        m_held.erase(r.job);
+        switch (how) {
+        case outcome::kind::complete:
+            m_counters.completed++;
+            break;
+        case outcome::kind::fail:
+            m_counters.failed++;
+            event = "failed";
+            break;
+        case outcome::kind::abort:
+            m_counters.aborted++;
+            event = "aborted";
+            break;
+        case outcome::kind::yield:
+            m_counters.yielded++;
+            event = "yielded";
+            break;
+        }
+    }
+    if (m_options.log)
+        log(how == outcome::kind::complete || how == outcome::kind::yield ? log_level::debug : log_level::info, event,
+            r.result.error().code, r.job.get());
+}
+
+// The task is not ours any more. If a connection broke while we told the server, it may have been ourselves.
+void worker_core::settle_refused(report &r, std::optional<task_status> status) {
+    if (r.in_doubt && was_ours(r)) {
+        settle(r, r.result.what());
+        return;
+    }
+    r.settled = true;
+    {
+        const std::lock_guard lock{m_mutex};
+        m_held.erase(r.job);
+    }
+    lost(*r.job, status);
+}
+
+bool worker_core::was_ours(const report &r) {
+    try {
+        const task now = m_control.call([&](client &c) { return c.get(r.job->task.rn); });
+        if (now.attempt != r.job->task.attempt)
+            return false;
+        switch (r.result.what()) {
+        case outcome::kind::complete:
+            return now.status == task_status::completed;
+        case outcome::kind::abort:
+            return now.status == task_status::aborted;
+        case outcome::kind::fail:
+            return now.failures > r.job->task.failures;
+        case outcome::kind::yield:
+            return now.status == task_status::ready;
+        }
+        return false;
+    } catch (const connection_lost &) {
+        throw;
+    } catch (const error &) { // purged, or we may not look
+        return false;
+    }
+}
+
+void worker_core::lost(const job_state &job, std::optional<task_status> status) {
+    const bool cancelled = status == task_status::cancelled;
+    {
+        const std::lock_guard lock{m_mutex};
+        (cancelled ? m_counters.cancelled : m_counters.lost)++;
+    }
+    log(cancelled ? log_level::info : log_level::warning, cancelled ? "cancelled" : "lost",
+        status ? "the task is " + std::string{to_string(*status)} : "the task does not exist any more", &job);
+}
+
+// What is not settled is to be sent again.
+void worker_core::put_back(report_list &batch, bool in_doubt) {
+    const std::lock_guard lock{m_mutex};
+    for (report &r : batch)
+        if (!r.settled) {
+            r.in_doubt = r.in_doubt || in_doubt;
+            m_finished.push_back(std::move(r));
+        }
+    batch.clear();
+}
+
+} // namespace scylla::detail

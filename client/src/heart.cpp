@@ -1,0 +1,149 @@
+// Keeping leases alive: all of a worker's in batches, when a third of their time has passed.
+#include <algorithm>
+
+#include "calls.h"
+#include "worker_core.h"
+
+namespace scylla::detail {
+
+namespace {
+
+constexpr std::chrono::seconds k_progress_interval{1}; // how often progress is sent at most
+
+} // namespace
+
+void worker_core::beat() {
+    auto last_progress = steady::now();
+    try {
+        for (;;) {
+            std::vector<job_pointer> due;
+            std::vector<progress_report> progress;
+            std::vector<job_pointer> with_progress;
+            {
+                std::unique_lock lock{m_mutex};
+                for (;;) {
+                    if (m_quit)
+                        return;
+                    const auto now = steady::now();
+                    m_beat_at = steady::time_point::max();
+                    for (const job_pointer &job : m_held)
+                        if (!job->gone)
+                            m_beat_at = std::min(m_beat_at, job->renew_at());
+                    if (m_beat_at <= now)
+                        break;
+                    const bool may_progress = m_counters.running > 0;
+                    if (may_progress && now >= last_progress + k_progress_interval) {
+                        last_progress = now;
+                        break;
+                    }
+                    const auto until = may_progress ? std::min(m_beat_at, last_progress + k_progress_interval) : m_beat_at;
+                    if (until == steady::time_point::max())
+                        m_for_heart.wait(lock);
+                    else
+                        m_for_heart.wait_until(lock, until);
+                }
+                // If one is due, those that will soon be are taken along.
+                const auto now = steady::now();
+                for (const job_pointer &job : m_held) {
+                    if (job->gone)
+                        continue;
+                    const double said = job->progress;
+                    if (said >= 0 && said != job->sent_progress && job->phase == job_state::phase::running) {
+                        progress.push_back({{job->task.rn, job->task.attempt}, said});
+                        with_progress.push_back(job);
+                    } else if (m_beat_at <= now && job->renewed + job->lasts / 6 <= now) {
+                        due.push_back(job);
+                    }
+                }
+            }
+            try {
+                send_progress(progress, with_progress, due);
+                extend(due);
+            } catch (const connection_lost &) { // logged; the next call connects again
+            } catch (const read_only &) {
+            } catch (const error &e) {
+                log(log_level::error, "heartbeat-failed", e.message(), nullptr, &e);
+                if (!sleep(m_options.reconnect_max))
+                    return;
+            }
+        }
+    } catch (const quitting &) {
+    }
+}
+
+// One statement for all that have progress to tell. If one of them is lost, it fails: then all are extended without.
+void worker_core::send_progress(const std::vector<progress_report> &progress, const std::vector<job_pointer> &jobs,
+                                std::vector<job_pointer> &due) {
+    if (progress.empty())
+        return;
+    const auto sent = steady::now();
+    try {
+        m_heart.call_raw([&](executor &on) { heartbeat_each(on, progress, *m_name, m_options.lease_timeout); });
+    } catch (const connection_lost &) {
+        throw;
+    } catch (const read_only &) {
+        throw;
+    } catch (const error &) {
+        due.insert(due.end(), jobs.begin(), jobs.end());
+        return;
+    }
+    const std::lock_guard lock{m_mutex};
+    for (std::size_t i = 0; i < jobs.size(); i++) {
+        jobs[i]->sent_progress = progress[i].progress;
+        jobs[i]->renewed = sent;
+    }
+    m_counters.heartbeats += jobs.size();
+}
+
+void worker_core::extend(const std::vector<job_pointer> &jobs) {
+    if (jobs.empty())
+        return;
+    std::vector<held_task> tasks;
+    tasks.reserve(jobs.size());
+    for (const job_pointer &job : jobs)
+        tasks.push_back({job->task.rn, job->task.attempt});
+    const auto sent = steady::now();
+    try {
+        extended(jobs, m_heart.call([&](client &c) { return c.heartbeat_many(tasks, *m_name, m_options.lease_timeout); }), sent);
+    } catch (const conflict &e) { // somebody is just changing one of the tasks, and takes his time
+        if (jobs.size() == 1) {
+            log(log_level::warning, "heartbeat-failed", e.message(), jobs[0].get(), &e);
+            const std::lock_guard lock{m_mutex};
+            jobs[0]->renewed += jobs[0]->lasts / 12; // not again at once
+            return;
+        }
+        for (const job_pointer &job : jobs)
+            extend({job});
+    }
+}
+
+void worker_core::extended(const std::vector<job_pointer> &jobs, const std::vector<heartbeat_status> &states,
+                           steady::time_point sent) {
+    std::vector<std::pair<job_pointer, std::optional<task_status>>> gone;
+    {
+        const std::lock_guard lock{m_mutex};
+        for (std::size_t i = 0; i < jobs.size() && i < states.size(); i++) {
+            const job_pointer &job = jobs[i];
+            if (states[i].held) {
+                job->renewed = sent;
+                m_counters.heartbeats++;
+            } else if (job->phase == job_state::phase::queued || job->phase == job_state::phase::running) {
+                job->gone = true;
+                if (job->phase == job_state::phase::queued) {
+                    m_queued.erase(std::find(m_queued.begin(), m_queued.end(), job));
+                    m_held.erase(job);
+                    m_for_coordinator.notify_one(); // there is room again
+                }
+                gone.emplace_back(job, states[i].status);
+            } else {
+                job->renewed = sent; // it has just been finished, or the coordinator will find out
+            }
+        }
+    }
+    for (const auto &[job, status] : gone) {
+        lost(*job, status);
+        job->request_stop(status == task_status::cancelled ? stop_reason::cancelled : stop_reason::lease_lost);
+    }
+}
+
+} // namespace scylla::detail

@@ -1,0 +1,39 @@
+// The SQL behind the calls: all that this library ever sends about tasks stands in statements.cpp.
+#ifndef SCYLLA_SRC_STATEMENTS_H
+#define SCYLLA_SRC_STATEMENTS_H
+
+#include <vector>
+
+namespace scylla::detail {
+
+struct statement {
+    const char *name; // of the prepared statement, where the connection is ours
+    const char *sql;
+    // The rule that the call's 55000 is about: libpq tells it only on connections that are verbose, which are ours.
+    const char *rule_of_55000 = "";
+};
+
+namespace sql {
+extern const statement submit, submit_many, submit_bulk;
+extern const statement create_plan, open_plan, cancel_plan, plan_completed, wait_plan, get_plan, plan_dot, plan_mermaid,
+    plan_timeline;
+extern const statement lease, lease_task, heartbeat, heartbeat_many, complete, complete_many, complete_and_lease, abort, fail,
+    yield, register_worker, wait, wait_any;
+extern const statement cancel, get_task, list_tasks;
+extern const statement create_queue, alter_queue, pause_queue, resume_queue, drop_queue, queue_settings;
+extern const statement grant_queue, revoke_queue, set_queue_owner, queue_grants;
+extern const statement schedule, schedule_plan, unschedule, schedules, run_schedules, arm_schedules, cron_next;
+extern const statement read_events, metrics, stat_queue, quantile, count_tasks, stat_reset;
+extern const statement backoff, reset_expired, purge, maintain, check;
+// The worker's own: several calls in one statement, which fails as a whole.
+extern const statement yield_each, heartbeat_each;
+// And its leases: only the columns that a handler may want, as a row costs what it shows.
+extern const statement lease_jobs, complete_and_lease_jobs;
+} // namespace sql
+
+// All of them, for the test that compares them with the catalog.
+std::vector<const statement *> all_statements();
+
+} // namespace scylla::detail
+
+#endif

@@ -1,0 +1,147 @@
+// The worker runtime. Its threads:
+//
+//   run()        the caller's: watches the others. It ends what takes too long, and tells handlers that their time is over
+//   coordinator  leases and finishes, over a connection of its own; knows alone what is to be sent
+//   heart        extends leases, over another
+//   waiter       sleeps by scylla.wait_any when there is nothing to lease, over a third
+//   handlers     as many as the concurrency
+//
+// One mutex guards what they share. Nobody holds it during a call to the server or of a function of the application.
+#ifndef SCYLLA_SRC_WORKER_CORE_H
+#define SCYLLA_SRC_WORKER_CORE_H
+
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <mutex>
+#include <set>
+#include <thread>
+#include <unordered_set>
+
+#include <scylla/worker.h>
+
+#include "calls.h"
+#include "job.h"
+#include "link.h"
+#include "signals.h"
+
+namespace scylla::detail {
+
+using job_pointer = std::shared_ptr<job_state>;
+
+class worker_core {
+public:
+    worker_core(worker_options options, handler do_task);
+    ~worker_core();
+
+    std::size_t run();
+    void stop() noexcept;
+    void stop_on_signals();
+    std::optional<worker_name> name();
+    worker_counters counters();
+
+private:
+    // What is to be told to the server about a task.
+    struct report {
+        report(job_pointer j, outcome o) : job{std::move(j)}, result{std::move(o)} {}
+        job_pointer job;
+        outcome result;
+        bool in_doubt = false;          // it was sent, and the connection broke
+        bool settled = false;           // the server knows, or will never
+        steady::time_point not_before{}; // of the next attempt to send it
+        std::size_t attempts = 0;
+    };
+    using report_list = std::vector<report>;
+
+    // worker_core.cpp: life
+    void supervise();
+    void quit() noexcept;
+    void give_back_queued(const job_pointer &job);
+    bool sleep(nanoseconds time); // false: quitting
+    link::surroundings surroundings(const char *role);
+    void log(log_level level, std::string_view event, std::string message, const job_state *job = nullptr,
+             const error *why = nullptr);
+    void handle();
+    outcome run_handler(const job_pointer &job);
+
+    // coordinator.cpp: leasing, and the order of things
+    void coordinate();
+    void step();
+    void wait_for_work(std::unique_lock<std::mutex> &lock);
+    report_list take_due(steady::time_point now);
+    [[nodiscard]] std::size_t room(std::size_t about_to_leave) const;
+    [[nodiscard]] bool may_lease(steady::time_point now) const;
+    void name_oneself();
+    void adopt();
+    void lease_pass(report_list &batch, std::size_t want);
+    std::size_t accept(std::vector<leased_job> leased, steady::time_point sent, bool adopted);
+    void shut_down();
+
+    // finish.cpp: telling the server how tasks ended
+    static std::vector<completion> completions_of(const std::vector<report *> &reports);
+    void finish(report_list &batch);
+    void complete_together(const std::vector<report *> &reports);
+    void yield_together(const std::vector<report *> &reports);
+    void finish_alone(report &r);
+    void settle(report &r, outcome::kind how);
+    void settle_refused(report &r, std::optional<task_status> status);
+    bool was_ours(const report &r);
+    std::optional<task_status> status_of(const resource_name &rn);
+    void lost(const job_state &job, std::optional<task_status> status);
+    void put_back(report_list &batch, bool in_doubt);
+
+    // heart.cpp: keeping leases
+    void beat();
+    void send_progress(const std::vector<progress_report> &progress, const std::vector<job_pointer> &jobs,
+                       std::vector<job_pointer> &due);
+    void extend(const std::vector<job_pointer> &jobs);
+    void extended(const std::vector<job_pointer> &jobs, const std::vector<heartbeat_status> &states, steady::time_point sent);
+
+    // waiter.cpp: sleeping while there is nothing to lease
+    void wait();
+
+    const worker_options m_options;
+    const handler m_handler;
+
+    std::mutex m_mutex;
+    std::condition_variable m_for_run, m_for_coordinator, m_for_heart, m_for_waiter, m_for_handlers, m_for_sleepers;
+    bool m_ran = false;
+    bool m_stopping = false;
+    steady::time_point m_stop_at;
+    bool m_quit = false;             // everything ends now
+    bool m_coordinator_done = false;
+    std::exception_ptr m_failure;
+    std::optional<worker_name> m_name;
+    worker_counters m_counters;
+
+    std::unordered_set<job_pointer> m_held; // every lease that may be ours, and every handler that runs
+    std::deque<job_pointer> m_queued;
+    report_list m_finished;
+    std::size_t m_idle_handlers = 0;
+    average m_handler_time;
+    steady::time_point m_beat_at = steady::time_point::max();
+
+    bool m_looking = true;       // there may be tasks to lease
+    bool m_wait_wanted = false;  // there is nothing to lease: the waiter shall wait
+    bool m_waiter_works = false; // so there is no need to poll
+    std::size_t m_fruitless = 0; // passes in a row that leased nothing
+    steady::time_point m_last_pass;
+
+    // The coordinator's own.
+    std::size_t m_notify_at = 1; // so many reports wake it; guarded by the mutex
+    steady::time_point m_capacity_at{};
+    std::size_t m_next_queue = 0;
+    bool m_adopt = false; // a lease is in doubt
+    bool m_named_by_server = false;
+    bool m_started = false;
+    average m_round_trip;
+
+    std::mutex m_log_mutex;
+    link m_control, m_heart, m_waiter;
+    std::vector<std::thread> m_threads;
+    std::unique_ptr<signal_watch> m_signals;
+};
+
+} // namespace scylla::detail
+
+#endif

@@ -1,0 +1,48 @@
+// The server that the tests run on: the one that the environment names, as psql would take it.
+#ifndef SCYLLA_TEST_ENVIRONMENT_H
+#define SCYLLA_TEST_ENVIRONMENT_H
+
+#include <atomic>
+#include <chrono>
+#include <string>
+#include <thread>
+
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+#include <pqxx/pqxx>
+
+namespace scylla_test {
+
+// A name that no other test has used.
+inline std::string unique(const std::string &what) {
+    static std::atomic<int> last{0};
+    return what + '-' + std::to_string(getpid()) + '-' + std::to_string(++last);
+}
+
+// Waits until a condition holds; false at the deadline.
+template <class F> bool eventually(F condition, std::chrono::seconds patience = std::chrono::seconds{60}) {
+    const auto end = std::chrono::steady_clock::now() + patience;
+    while (!condition()) {
+        if (std::chrono::steady_clock::now() >= end)
+            return false;
+        std::this_thread::sleep_for(std::chrono::milliseconds{5});
+    }
+    return true;
+}
+
+// The first field of the first row, as text.
+inline std::string ask(pqxx::connection &connection, const std::string &sql) {
+    pqxx::nontransaction tx{connection};
+    const pqxx::result rows = tx.exec(sql);
+    return rows.size() == 0 || rows[0][0].is_null() ? "" : rows[0][0].c_str();
+}
+
+inline std::string ask(const std::string &sql) {
+    pqxx::connection connection{""};
+    return ask(connection, sql);
+}
+
+} // namespace scylla_test
+
+#endif

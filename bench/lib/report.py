@@ -89,6 +89,21 @@ def latency(run):
     return "### Latency and lateness, milliseconds\n\n" + table(["what", "p50", "p99"], rows) if rows else ""
 
 
+GATES = {
+    "fan-out": "Complete a task that so many wait for: seconds",
+    "fan-in single": "Lease and complete providers of one join, 8 clients, one by one: per second",
+    "fan-in batch": "The same in batches of 50: per second",
+    "building": "Submit 10,000 tasks by submit_many: seconds",
+    "loading": "Load a plan: seconds",
+    "running": "Run it, batches of 50, a chain by one worker and a graph by eight: tasks per second",
+}
+
+
+def gates(run):
+    rows = [[title, c, number(run.median(measure, c))] for measure, title in GATES.items() for c in run.contenders(measure)]
+    return "### Tasks that wait for tasks\n\n" + table(["what", "of which", "median"], rows) if rows else ""
+
+
 WAL_VERBS = ["submit", "lease", "lease and complete", "heartbeat", "vacuum"]
 
 
@@ -145,6 +160,11 @@ def goals(run):
         ("sizes: the slowest to the fastest", spread("size"), 0.9, None, False),
         ("cases: the slowest to nothing else", worst("cases", "nothing else"), 0.9, None, False),
         ("purge meanwhile, to without", over("purge", "meanwhile", "without"), 0.9, None, False),
+        ("fan-out to 10,000, seconds", ms("fan-out", "10000"), 0.2, None, True),
+        ("fan-out to 100,000, seconds", ms("fan-out", "100000"), 2, None, True),
+        ("fan-in one by one, joined to free", over("fan-in single", "joined", "free"), 0.7, None, False),
+        ("fan-in in batches, joined to free", over("fan-in batch", "joined", "free"), 0.7, None, False),
+        ("building a plan, to its tasks without edges", over("building", "2 dependencies each", "without edges"), 2, None, True),
         ("pick-up, p50 ms", ms("latency p50", "pick-up"), 1, 0.3, True),
         ("pick-up, p99 ms", ms("latency p99", "pick-up"), 5, 1, True),
         ("lateness of a due task, p99 ms", ms("latency p99", "due task"), 20, 5, True),
@@ -183,7 +203,7 @@ def main():
         contenders = run.contenders(measure)
         if contenders:
             print(rates(run, measure, bases.get(measure, "plain" if "plain" in contenders else contenders[-1])))
-    for part in (steady, latency, wal):
+    for part in (steady, gates, latency, wal):
         text = part(run)
         if text:
             print(text)

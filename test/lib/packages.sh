@@ -34,7 +34,19 @@ offered_major() {
 }
 
 packages_to_build() { echo g++ make "postgresql-$pg_major" "postgresql-server-dev-$pg_major"; }
-packages_to_test() { echo cmake libgtest-dev perl libipc-run-perl "postgresql-$pg_major-pgtap" "postgresql-$pg_major-cron"; }
+packages_to_build_client() { echo cmake pkgconf libpqxx-dev libcli11-dev; }
+packages_to_test() { echo libgtest-dev nlohmann-json3-dev python3-psycopg2 man-db perl libipc-run-perl python3-prometheus-client "postgresql-$pg_major-pgtap" "postgresql-$pg_major-cron"; }
+
+# The driver for node: Debian's, or npm's for a node from elsewhere, which Debian's does not go with. Sets NODE_PATH.
+install_node_driver() {
+  export NODE_PATH=/usr/share/nodejs:$checkout/.build/node/node_modules
+  if ! command -v node >/dev/null; then
+    install_missing nodejs node-pg
+  elif ! node -e 'require("pg")' 2>/dev/null; then
+    step "installing pg in .build/node"
+    npm install --no-audit --no-fund --silent --prefix "$checkout/.build/node" pg@8
+  fi
+}
 
 # Installs those of the named packages that are not there. With PG_CONFIG the server is the caller's, not apt's.
 install_missing() { # PACKAGE...

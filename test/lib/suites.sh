@@ -43,18 +43,75 @@ suite_unit() {
   local log=$work/unit/log build=$checkout/.build/cmake
   find_tests unit cpp || return 0
   if ! run_group flock "$checkout/.build/lock.cmake" bash -euc '
-      cmake -S "$1" -B "$2" -DCMAKE_BUILD_TYPE=Debug -DSCYLLA_WERROR=ON
+      cmake -S "$1" -B "$2" -DCMAKE_BUILD_TYPE=Debug -DSCYLLA_WERROR=ON -DSCYLLA_CLIENT=OFF
       cmake --build "$2" -j2
       cd "$2" && ctest --output-on-failure -j2
     ' unit "$checkout" "$build" >"$log" 2>&1; then
     show_tail "$log" 60
   fi
-  # "97% tests passed, 1 tests failed out of 33"
-  if [[ $(<"$log") =~ ([0-9]+)' tests failed out of '([0-9]+) ]]; then
+  count_ctest "$log"
+}
+
+# "97% tests passed, 1 tests failed out of 33"
+count_ctest() { # LOG
+  if [[ $(<"$1") =~ ([0-9]+)' tests failed out of '([0-9]+) ]]; then
     count $((BASH_REMATCH[2] - BASH_REMATCH[1])) "${BASH_REMATCH[1]}"
   else
     count 0 1
   fi
+}
+
+# What applications use: the library, against a server that its tests may restart. What runs threads is tested again with
+# sanitizers.
+suite_client() {
+  local data=$work/cluster/client/data
+  start_test_cluster client
+  "$bin/psql" -XqAt -c 'create database client'
+  export PGDATABASE=client
+  "$bin/psql" -XqAt -c 'create extension scylla'
+  export SCYLLA_TEST_RESTART="cd / && ${as_server[*]} $bin/pg_ctl -D $data -l ${data%/*}/log -m fast -w -s restart"
+  client_tests plain . all
+  client_tests thread 'client_(unit|worker|proxy)' client_unit client_worker client_proxy -- -DSCYLLA_SANITIZE=thread
+  client_tests address 'client_(unit|worker|proxy)' client_unit client_worker client_proxy -- -DSCYLLA_SANITIZE=address,undefined
+  unset SCYLLA_TEST_RESTART
+  cluster_stop client
+}
+
+# The lock is not for the server that a test restarts.
+client_tests() { # NAME REGULAR-EXPRESSION TARGET... [-- CMAKE-ARGUMENT...]
+  local log=$work/client/$1.log build=$checkout/.build/client-$1
+  if ! run_group flock -o "$checkout/.build/lock.client" bash -euc '
+      source=$1 build=$2 tests=$3 targets=(); shift 3
+      while (($#)) && [[ $1 != -- ]]; do targets+=("$1"); shift; done
+      cmake -S "$source" -B "$build" -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS=-O1 -DSCYLLA_WERROR=ON -DSCYLLA_CLIENT_TESTS=ON \
+        -DSCYLLA_CLI=OFF "${@:2}"
+      cmake --build "$build" -j2 --target "${targets[@]}"
+      cd "$build" && ctest --output-on-failure -R "$tests"
+    ' client "$checkout/client" "$build" "${@:2}" >"$log" 2>&1; then
+    show_tail "$log" 60
+  fi
+  count_ctest "$log"
+}
+
+# The command line, as somebody types it, against a server with the library preloaded and one without.
+suite_cli() {
+  local build=$checkout/.build/cli unloaded
+  find_tests cli sh || return 0
+  install_node_driver
+  if ! run_group flock "$checkout/.build/lock.cli" bash -euc '
+      cmake -S "$1/client" -B "$2" -DCMAKE_BUILD_TYPE=Debug -DSCYLLA_WERROR=ON -DSCYLLA_EXAMPLES=ON
+      cmake --build "$2" -j2
+    ' cli "$checkout" "$build" >"$work/cli/log" 2>&1; then
+    show_tail "$work/cli/log" 60
+    count 0 1
+    return
+  fi
+  start_test_cluster cli-unloaded "shared_preload_libraries = ''"
+  unloaded=$PGPORT
+  start_test_cluster cli
+  SCYLLA_UNLOADED_PORT=$unloaded SCYLLA_EXAMPLES=$build/examples SCRATCH=$work/cli PATH=$build/cli:$bin:$PATH harness cli bash -- "${files[@]}"
+  cluster_stop cli
+  cluster_stop cli-unloaded
 }
 
 suite_regress() { regress_like regress sql sql pg_regress; }

@@ -20,15 +20,20 @@ create table driver.verb (
 
 insert into driver.verb values
     ('create_queue', 2, 'nothing', false, '{ok,22023,42710}'),
+    ('alter_queue', 3, 'nothing', false, '{ok,22023,42704}'),
+    ('pause_queue', 1, 'nothing', false, '{ok,22023,42704}'),
+    ('resume_queue', 3, 'nothing', false, '{ok,22023,42704}'),
+    ('drop_queue', 1, 'nothing', false, '{ok,22023,42704,2BP01}'),
+    ('backoff', 1, 'value', false, '{ok,22023}'),
     ('submit', 22, 'tasks', true, '{ok,22023,0A000,23505,42704}'),
     ('submit_many', 6, 'rows', false, '{ok,empty,22023,0A000,23505,42704}'),
     ('submit_bulk', 4, 'value', false, '{ok,22023,23505,42704}'),
     ('lease', 14, 'tasks', true, '{ok,empty,22023}'),
-    ('lease_task', 10, 'tasks', true, '{ok,22023,55000,P0002}'),
+    ('lease_task', 10, 'tasks', true, '{ok,22023,53400,55000,P0002}'),
     ('heartbeat', 10, 'tasks', true, '{ok,22023,55000,P0002}'),
     ('heartbeat_many', 5, 'rows', false, '{ok,empty,22023}'),
-    ('complete', 7, 'tasks', true, '{ok,22023,55000,P0002}'),
-    ('complete_many', 4, 'rows', false, '{ok,empty,22023}'),
+    ('complete', 12, 'tasks', true, '{ok,22023,55000,P0002}'),
+    ('complete_many', 9, 'rows', false, '{ok,empty,22023}'),
     ('complete_and_lease', 6, 'tasks', true, '{ok,empty,22023,55000,P0002}'),
     ('abort', 6, 'tasks', true, '{ok,22023,55000,P0002}'),
     ('fail', 12, 'tasks', true, '{ok,22023,55000,P0002}'),
@@ -173,7 +178,9 @@ begin
         perform driver.compare_task('state', theirs, ours, false);
     end loop;
 
-    select jsonb_agg(to_jsonb(q) - array['id', 'created'] order by name) into theirs from scylla.queue q;
+    -- Rights are no subject of the twin: everything is the superuser's.
+    select jsonb_agg(to_jsonb(q) - array['id', 'created', 'owner', 'submitters', 'workers', 'viewers', 'admins'] order by name)
+    into theirs from scylla.queue q;
     select jsonb_agg(to_jsonb(q) order by name) into ours from twin.queue q;
     if theirs is distinct from ours then
         perform driver.differ('queues', theirs::text, ours::text);
@@ -427,6 +434,50 @@ create function driver.some_timeout() returns text language sql as $$
         '{0,-1 s,365 days 0.000001 s,13 mons,1 mon -30 days,1000 years,-100000000 years}'), 'interval');
 $$;
 
+create function driver.some_retention() returns text language sql as $$
+    select driver.literal(driver.pick_mostly('{1 day,2 mons,0,36500 days,NULL}', '{-1 s,-1 mon,36501 days}'), 'interval');
+$$;
+
+create function driver.some_delay() returns text language sql as $$
+    select driver.literal(driver.pick_mostly('{0,1 us,100 ms,1 s,1 h,1 mon,365 days}', '{-1 s,366 days,NULL}'), 'interval');
+$$;
+
+-- A retry policy, without jitter.
+create function driver.some_policy() returns jsonb language plpgsql as $$
+begin
+    if driver.chance(0.05) then
+        return driver.pick('5', '[]', 'null', '{"colour": 1}', '{"initial": 5}', '{"initial": "soon"}', '{"max": "-1 s"}',
+                           '{"max": null}', '{"factor": 0.5}', '{"factor": "2"}', '{"jitter": 2}', null);
+    end if;
+    return driver.pick('{}', '{"initial": "20 min"}', '{"initial": "30 min"}')::jsonb
+        || driver.pick('{}', '{"factor": 1}', '{"factor": 3}', '{"factor": 1.3}')::jsonb
+        || driver.pick('{}', '{"max": "2 h"}', '{"max": "1 mon"}')::jsonb || driver.pick('{}', '{"jitter": 0}')::jsonb;
+end $$;
+
+-- Changes of settings. Rarely a pause: nothing can be leased until its end.
+create function driver.some_settings() returns jsonb language plpgsql as $$
+declare
+    name text;
+    settings jsonb := '{}';
+begin
+    if driver.chance(0.05) then
+        return driver.pick('5', '[]', 'null', '{"colour": 1}', '{"queue": "q1"}', '{"retention": 5}', '{"aging": "1"}',
+                           '{"max_attempts": 1.5}', '{"max_attempts": 0}', '{"max_running": 0}', '{"paused": "t"}', '{"aging": -1}',
+                           '{"retention": "soon"}', '{"default_timeout": "0"}', null);
+    end if;
+    for i in 1 .. driver.below(4) loop
+        name := driver.pick('default_timeout', 'retention', 'max_attempts', 'retry', 'retry', 'retention_completed',
+                            'retention_aborted', 'retention_cancelled', 'paused', 'max_running', 'events', 'notify');
+        settings := settings || jsonb_build_object(name, case
+            when name = 'default_timeout' then to_jsonb(driver.pick('2 h', '1 day', null))
+            when name like 'retention%' then to_jsonb(driver.pick('1 day', '10 days', '36500 days', null))
+            when name in ('max_attempts', 'max_running') then to_jsonb(driver.pick('1', '2', '5', null)::int)
+            when name = 'retry' then driver.some_policy()
+            else to_jsonb(driver.chance(0.1)) end);
+    end loop;
+    return settings;
+end $$;
+
 create function driver.some_count() returns text language sql as $$
     select driver.literal(driver.pick_mostly('{1,2,3,5,100000}', '{0,-1,100001,2147483647,NULL}'), 'int');
 $$;
@@ -444,6 +495,11 @@ create function driver.some_json() returns text language sql as $$
         array['{}', '[1, 2]', '"text"', '17', 'false', '{"a": {"b": [null, "ü\" \\ "]}}',
               jsonb_build_object('wide', repeat('x', 5000))::text],
         array['null', null]), 'jsonb');
+$$;
+
+-- JSON null is a result like any other.
+create function driver.some_result() returns text language sql as $$
+    select case when driver.chance(0.2) then driver.literal('null', 'jsonb') else driver.some_json() end;
 $$;
 
 create function driver.some_time() returns text language sql as $$
@@ -516,13 +572,13 @@ begin
         names := names || name;
         attempts := attempts || coalesce((select t.attempt from twin.task t where t.rn = name), 1)
                                 - case when good then 0 else driver.chance(0.3)::int end;
-        results := results || driver.some_json();
+        results := results || driver.some_result();
     end loop;
-    if not good and names <> '{}' and driver.chance(0.3) then
+    if not good and names <> '{}' and driver.chance(0.6) then
         -- A repetition that would succeed where the first one did not.
         names := names[1] || names;
         attempts := attempts[1] - 1 || attempts;
-        results := driver.some_json() || results;
+        results := driver.some_result() || results;
     end if;
     if bad then
         case driver.below(6)
@@ -531,7 +587,7 @@ begin
         when 2 then worker := driver.pick('', repeat('w', 201), null);
         when 3 then attempts := attempts || 1;
         when 4 then attempts[1] := null;
-        else results := results || driver.some_json();
+        else results := results || driver.some_result();
         end case;
     end if;
     return driver.argument('rns', driver.literal(names::text, 'text[]'))
@@ -560,14 +616,16 @@ begin
         element := element || jsonb_build_object('not_before',
             driver.pick('2001-01-01T00:00:00Z', '2099-01-01 00:00:00+01', null));
     end if;
+    if driver.chance(0.2) then
+        element := element || jsonb_build_object('retry', driver.some_policy());
+    end if;
     if driver.chance(0.03) then
         element := element || driver.pick(
             '{"spec": null}', '{"queue": null}', '{"queue": ""}', '{"queue": 5}', '{"rn": ""}', '{"rn": 7}',
             '{"priority": 128}', '{"priority": "5"}', '{"priority": 1.5}', '{"priority": 5.0}', '{"priority": 1e30}',
             '{"max_attempts": 2147483648}', '{"max_attempts": 0}',
             '{"not_before": "infinity"}', '{"not_before": "soon"}', '{"not_before": 5}', '{"colour": "red"}',
-            '{"on_duplicate": "ignore"}', '{"depends_on": ["t1"]}', '{"plan": "p"}', '{"retry": {}}', '{"key": "k"}',
-            '{"dedup_key": "k"}', '{"on_dependency_failure": "ignore"}', '{"priority": null}',
+            '{"on_duplicate": "ignore"}', '{"key": "k"}', '{"priority": null}',
             '{"plan": null, "retry": null, "key": null, "on_dependency_failure": "cascade"}')::jsonb;
     elsif driver.chance(0.01) then
         element := element - driver.pick('queue', 'spec');
@@ -633,10 +691,32 @@ begin
         driver.argument('queue', driver.literal(case when driver.chance(0.3) then 'new ' || driver.below(100)
                                                      else driver.some_queue() end))
         || driver.optional(0.5, 'default_timeout', driver.some_timeout())
-        || driver.optional(0.3, 'retention', driver.literal(driver.pick_mostly(
-            '{1 day,2 mons,0,36500 days,NULL}', '{-1 s,-1 mon,36501 days}'), 'interval'))
+        || driver.optional(0.3, 'retention', driver.some_retention())
         || driver.optional(0.3, 'aging', driver.literal(driver.pick_mostly(
             '{0,0.0002,0.002}', '{-0.1,1000.1,NaN,Infinity,NULL}'), 'float8'))
+        || driver.optional(0.3, 'max_attempts', driver.some_max_attempts())
+        || driver.optional(0.3, 'retry', driver.literal(driver.some_policy()::text, 'jsonb'))
+        || driver.optional(0.2, 'retention_completed', driver.some_retention())
+        || driver.optional(0.2, 'retention_aborted', driver.some_retention())
+        || driver.optional(0.2, 'retention_cancelled', driver.some_retention())
+        || driver.optional(0.1, 'paused', driver.literal(driver.pick('f', 't', 'f', null), 'boolean'))
+        || driver.optional(0.1, 'events', driver.literal(driver.pick('f', 't', null), 'boolean'))
+        || driver.optional(0.1, 'notify', driver.literal(driver.pick('f', 't', null), 'boolean'))
+        || driver.optional(0.2, 'max_running', driver.literal(driver.pick_mostly('{1,2,4,NULL}', '{0,-1}'), 'int'))
+    when 'alter_queue' then
+        driver.argument('queue', driver.literal(driver.some_queue()))
+        || driver.argument('settings', driver.literal(driver.some_settings()::text, 'jsonb'))
+    when 'pause_queue' then driver.argument('queue', driver.literal(driver.some_queue()))
+    when 'resume_queue' then driver.argument('queue', driver.literal(driver.some_queue()))
+    when 'drop_queue' then
+        driver.argument('queue', driver.literal(driver.some_queue()))
+        || driver.optional(0.3, 'force', driver.literal(driver.pick('t', 'f', null), 'boolean'))
+    when 'backoff' then
+        driver.argument('count', driver.literal(driver.pick_mostly('{0,1,2,7,40,2147483647}', '{-1,NULL}'), 'int'))
+        || driver.optional(0.5, 'initial', driver.some_delay())
+        || driver.optional(0.5, 'factor', driver.literal(driver.pick_mostly(
+            '{1,1.0001,1.7,2,1000}', '{0.99,1001,NaN,NULL}'), 'float8'))
+        || driver.optional(0.5, 'max', driver.some_delay())
     when 'submit' then
         driver.argument('queue', driver.literal(driver.some_queue()))
         || driver.argument('spec', driver.some_json())
@@ -645,11 +725,7 @@ begin
         || driver.optional(0.2, 'not_before', driver.some_time())
         || driver.optional(0.4, 'max_attempts', driver.some_max_attempts())
         || driver.optional(0.4, 'on_duplicate', driver.some_duplicate_rule())
-        || driver.optional(0.02, 'depends_on', driver.literal(driver.pick('{}', '{t1}', null), 'text[]'))
-        || driver.optional(0.02, 'on_dependency_failure', driver.literal(driver.pick('cascade', 'ignore', null)))
-        || driver.optional(0.02, 'plan', driver.literal(driver.pick('p', null)))
-        || driver.optional(0.02, 'retry', driver.literal(driver.pick('{}', null), 'jsonb'))
-        || driver.optional(0.02, 'dedup_key', driver.literal(driver.pick('', 'k', null)))
+        || driver.optional(0.2, 'retry', driver.literal(driver.some_policy()::text, 'jsonb'))
         || driver.optional(0.02, 'key', driver.literal(driver.pick('', 'k', null)))
     when 'submit_many' then
         driver.argument('tasks', driver.some_requests())
@@ -672,8 +748,8 @@ begin
     when 'heartbeat_many' then driver.some_leases(false) || driver.optional(0.5, 'timeout', driver.some_timeout())
     when 'complete' then
         driver.some_lease()
-        || driver.optional(0.5, 'result', driver.some_json())
-        || driver.optional(0.3, 'metrics', driver.some_json())
+        || driver.optional(0.5, 'result', driver.some_result())
+        || driver.optional(0.3, 'metrics', driver.some_result())
     when 'complete_many' then driver.some_leases(true)
     when 'complete_and_lease' then
         driver.some_leases(true)

@@ -23,7 +23,16 @@ create table twin.queue (
     name text primary key,
     default_timeout interval,   -- null: the setting scylla.default_timeout
     retention interval,         -- null: the setting scylla.retention
-    aging float8 not null       -- points of priority that a task gains per second
+    aging float8 not null default 0,    -- points of priority that a task gains per second
+    max_attempts int,           -- for tasks that are submitted without; null: no bound
+    retry jsonb,                -- the delays between tries; null: 1 s, 2 s, 4 s, ... 1 h
+    retention_completed interval,       -- null, and likewise the next two: retention
+    retention_aborted interval,
+    retention_cancelled interval,
+    paused boolean not null default false,      -- true: no task can be leased
+    max_running int,            -- so many tasks may run at once; null: any number
+    events boolean not null default false,      -- what these two switch on is not in the model
+    notify boolean not null default false
 );
 
 create table twin.task (
@@ -37,6 +46,7 @@ create table twin.task (
     priority int not null check (priority between 0 and 127),
     not_before timestamptz,     -- as submit was given it
     max_attempts int,           -- that many failures end it; null: no bound
+    retry jsonb,                -- the delays between tries; null: as the queue says
     created timestamptz not null,
 
     -- Where it is now.
@@ -371,19 +381,169 @@ $$;
 -- Queues
 -- ---------------------------------------------------------------------------------------------------------------
 
+create function twin.check_retention(name text, value interval) returns void language sql as $$
+    select twin.check_argument(name, value is null or value between '0' and '36500 days', 'It must be 0 to 36500 days.');
+$$;
+
+-- A delay between two tries.
+create function twin.check_delay(name text, value interval) returns void language sql as $$
+    select twin.check_argument(name, value between '0' and '365 days', 'It must be 0 to 365 days.');
+$$;
+
+-- A value inside an object, as text.
+create function twin.member(value jsonb, name text, json_type text) returns text language plpgsql as $$
+begin
+    perform twin.check_argument(name, jsonb_typeof(value) = json_type, format('It must be a %s.', json_type));
+    return value #>> '{}';
+end $$;
+
+create function twin.member_interval(value jsonb, name text) returns interval language plpgsql as $$
+begin
+    return twin.member(value, name, 'string')::interval;
+exception when invalid_datetime_format or datetime_field_overflow or interval_field_overflow then
+    perform twin.refuse_argument(name, 'It must be an interval.');
+end $$;
+
+-- How to wait between tries: null or an object, all members of which are optional.
+create function twin.check_retry(retry jsonb) returns void language plpgsql as $$
+declare
+    name text;
+    value jsonb;
+begin
+    perform twin.check_argument('retry', retry is null or jsonb_typeof(retry) = 'object', 'It must be an object.');
+    for name, value in select * from jsonb_each(retry) loop
+        case when name in ('initial', 'max') then
+            perform twin.check_delay(name, twin.member_interval(value, name));
+        when name = 'factor' then
+            perform twin.check_argument(name, twin.member(value, name, 'number')::numeric between 1 and 1000,
+                                        'It must be 1 to 1000.');
+        when name = 'jitter' then
+            perform twin.check_argument(name, twin.member(value, name, 'number')::numeric between 0 and 1,
+                                        'It must be 0 to 1.');
+        else
+            perform twin.refuse_argument('retry', 'There is no such member.');
+        end case;
+    end loop;
+end $$;
+
+create function twin.check_settings(q twin.queue) returns void language plpgsql as $$
+begin
+    perform twin.check_timeout('default_timeout', q.default_timeout);
+    perform twin.check_retention('retention', q.retention);
+    perform twin.check_argument('aging', q.aging between 0 and 1000, 'It must be 0 to 1000 points per second.');
+    perform twin.check_argument('max_attempts', q.max_attempts is null or q.max_attempts >= 1, 'It must be at least 1.');
+    perform twin.check_retry(q.retry);
+    perform twin.check_retention('retention_completed', q.retention_completed);
+    perform twin.check_retention('retention_aborted', q.retention_aborted);
+    perform twin.check_retention('retention_cancelled', q.retention_cancelled);
+    perform twin.check_argument('paused', q.paused is not null, 'It must be true or false.');
+    perform twin.check_argument('max_running', q.max_running is null or q.max_running >= 1, 'It must be at least 1.');
+    perform twin.check_argument('events', q.events is not null, 'It must be true or false.');
+    perform twin.check_argument('notify', q.notify is not null, 'It must be true or false.');
+end $$;
+
 create function twin.create_queue(queue text, default_timeout interval default null, retention interval default null,
-                                  aging float8 default 0)
+                                  aging float8 default 0, max_attempts int default null, retry jsonb default null,
+                                  retention_completed interval default null, retention_aborted interval default null,
+                                  retention_cancelled interval default null, paused boolean default false,
+                                  max_running int default null, events boolean default false,
+                                  notify boolean default false)
     returns void language plpgsql as $$
+declare
+    q twin.queue := (queue, default_timeout, retention, aging, max_attempts, retry, retention_completed,
+                     retention_aborted, retention_cancelled, paused, max_running, events, notify);
 begin
     perform twin.check_name('queue', queue);
-    perform twin.check_timeout('default_timeout', default_timeout);
-    perform twin.check_argument('retention', retention is null or retention between '0' and '36500 days',
-                                'It must be 0 to 36500 days.');
-    perform twin.check_argument('aging', aging between 0 and 1000, 'It must be 0 to 1000 points per second.');
-    if exists (select from twin.queue q where q.name = queue) then
+    perform twin.check_settings(q);
+    if exists (select from twin.queue e where e.name = queue) then
         perform twin.refuse('42710', 'queue', 'unique', format('queue "%s" already exists', queue));
     end if;
-    insert into twin.queue values (queue, default_timeout, retention, aging);
+    insert into twin.queue select q.*;
+end $$;
+
+create function twin.known_queue(name text) returns twin.queue language plpgsql as $$
+declare
+    q twin.queue;
+begin
+    perform twin.check_name('queue', name);
+    select * into q from twin.queue e where e.name = known_queue.name;
+    if q.name is null then
+        perform twin.refuse('42704', 'queue', 'exists', format('queue "%s" does not exist', name));
+    end if;
+    return q;
+end $$;
+
+-- A setting that is named has the new value, or with null its default; the others stay.
+create function twin.altered(q twin.queue, settings jsonb) returns twin.queue language plpgsql as $$
+declare
+    name text;
+    value jsonb;
+begin
+    for name, value in select * from jsonb_each(settings) loop
+        value := nullif(value, 'null');
+        case name
+        when 'default_timeout' then q.default_timeout := case when value is not null then twin.member_interval(value, name) end;
+        when 'retention' then q.retention := case when value is not null then twin.member_interval(value, name) end;
+        when 'aging' then q.aging := case when value is null then 0 else twin.member(value, name, 'number')::float8 end;
+        when 'max_attempts' then q.max_attempts := twin.element_int(settings, name);
+        when 'retry' then q.retry := value;
+        when 'retention_completed' then
+            q.retention_completed := case when value is not null then twin.member_interval(value, name) end;
+        when 'retention_aborted' then
+            q.retention_aborted := case when value is not null then twin.member_interval(value, name) end;
+        when 'retention_cancelled' then
+            q.retention_cancelled := case when value is not null then twin.member_interval(value, name) end;
+        when 'paused' then
+            q.paused := case when value is null then false else twin.member(value, name, 'boolean')::boolean end;
+        when 'max_running' then q.max_running := twin.element_int(settings, name);
+        when 'events' then
+            q.events := case when value is null then false else twin.member(value, name, 'boolean')::boolean end;
+        when 'notify' then
+            q.notify := case when value is null then false else twin.member(value, name, 'boolean')::boolean end;
+        else
+            perform twin.refuse_argument('settings', 'There is no such setting.');
+        end case;
+    end loop;
+    perform twin.check_settings(q);
+    return q;
+end $$;
+
+create function twin.alter_queue(queue text, settings jsonb) returns void language plpgsql as $$
+declare
+    q twin.queue;
+begin
+    perform twin.check_name('queue', queue);
+    perform twin.check_argument('settings', jsonb_typeof(settings) = 'object', 'It must be an object.');
+    q := row('', null, null, 0, null, null, null, null, null, false, null, false, false);
+    perform twin.altered(q, settings);
+    q := twin.altered(twin.known_queue(queue), settings);
+    update twin.queue e
+    set default_timeout = q.default_timeout, retention = q.retention, aging = q.aging, max_attempts = q.max_attempts,
+        retry = q.retry, retention_completed = q.retention_completed, retention_aborted = q.retention_aborted,
+        retention_cancelled = q.retention_cancelled, paused = q.paused, max_running = q.max_running,
+        events = q.events, notify = q.notify
+    where e.name = q.name;
+end $$;
+
+create function twin.pause_queue(queue text) returns void language sql as $$
+    update twin.queue e set paused = true where e.name = (twin.known_queue(queue)).name;
+$$;
+
+create function twin.resume_queue(queue text) returns void language sql as $$
+    update twin.queue e set paused = false where e.name = (twin.known_queue(queue)).name;
+$$;
+
+-- With its tasks, if that is what is wanted.
+create function twin.drop_queue(queue text, force boolean default false) returns void language plpgsql as $$
+begin
+    perform twin.check_name('queue', queue);
+    perform twin.check_argument('force', force is not null, 'It must be true or false.');
+    perform twin.known_queue(queue);
+    if not force and exists (select from twin.task t where t.queue = drop_queue.queue) then
+        perform twin.refuse('2BP01', 'queue', 'empty', format('queue "%s" has tasks', queue));
+    end if;
+    delete from twin.task t where t.queue = drop_queue.queue;
+    delete from twin.queue q where q.name = drop_queue.queue;
 end $$;
 
 -- A queue comes into being with its first task, unless the setting forbids it.
@@ -395,7 +555,7 @@ begin
     if not coalesce(nullif(current_setting('scylla.auto_create_queues', true), '')::boolean, true) then
         perform twin.refuse('42704', 'queue', 'exists', format('queue "%s" does not exist', queue));
     end if;
-    insert into twin.queue values (queue, null, null, 0);
+    insert into twin.queue (name) values (queue);
 end $$;
 
 -- ---------------------------------------------------------------------------------------------------------------
@@ -403,7 +563,8 @@ end $$;
 -- ---------------------------------------------------------------------------------------------------------------
 
 -- What somebody wants to be done: what the three ways to submit have in common.
-create type twin.request as (queue text, spec jsonb, priority int, rn text, not_before timestamptz, max_attempts int);
+create type twin.request as (queue text, spec jsonb, priority int, rn text, not_before timestamptz, max_attempts int,
+                             retry jsonb);
 
 create function twin.check_request(r twin.request) returns void language plpgsql as $$
 begin
@@ -416,6 +577,7 @@ begin
     perform twin.check_argument('not_before', r.not_before is null or isfinite(r.not_before), 'It must be finite.');
     perform twin.check_argument('max_attempts', r.max_attempts is null or r.max_attempts >= 1,
                                 'It must be at least 1.');
+    perform twin.check_retry(r.retry);
 end $$;
 
 create function twin.check_supported(argument text, default_given boolean) returns void language plpgsql as $$
@@ -445,9 +607,10 @@ begin
     select * into t from twin.task where task.rn = r.rn;
     inserted := t.id is null;
     if inserted then
-        insert into twin.task (rn, queue, spec, priority, not_before, max_attempts, created, updated, status, due)
-        values (coalesce(r.rn, twin.new_name()), r.queue, r.spec, r.priority, r.not_before, r.max_attempts,
-                moment, moment,
+        insert into twin.task (rn, queue, spec, priority, not_before, max_attempts, retry, created, updated, status, due)
+        values (coalesce(r.rn, twin.new_name()), r.queue, r.spec, r.priority, r.not_before,
+                coalesce(r.max_attempts, (select q.max_attempts from twin.queue q where q.name = r.queue)),
+                r.retry, moment, moment,
                 case when waits then 'waiting' else 'ready' end::twin.task_status,
                 case when waits then r.not_before end)
         returning * into t;
@@ -463,12 +626,11 @@ create function twin.submit(queue text, spec jsonb, priority int default 0, rn t
                             key text default null, on_duplicate text default 'error')
     returns twin.task_row language plpgsql as $$
 declare
-    request twin.request := (queue, spec, priority, rn, not_before, max_attempts);
+    request twin.request := (queue, spec, priority, rn, not_before, max_attempts, retry);
 begin
     perform twin.check_supported('depends_on', depends_on is null);
     perform twin.check_supported('on_dependency_failure', on_dependency_failure = 'cascade');
     perform twin.check_supported('plan', plan is null);
-    perform twin.check_supported('retry', retry is null);
     perform twin.check_supported('dedup_key', dedup_key is null);
     perform twin.check_supported('key', key is null);
     perform twin.check_duplicate_rule(on_duplicate);
@@ -519,13 +681,14 @@ begin
     perform twin.check_argument(unknown, unknown is null, 'It is no argument of submit().');
 
     perform twin.check_supported(k, coalesce(element -> k, 'null') = 'null')
-    from unnest(array['depends_on', 'plan', 'retry', 'dedup_key', 'key']) k;
+    from unnest(array['depends_on', 'plan', 'dedup_key', 'key']) k;
     on_failure := twin.element_value(element, 'on_dependency_failure', 'string');
     perform twin.check_supported('on_dependency_failure', coalesce(on_failure, 'cascade') = 'cascade');
 
     request := (twin.element_value(element, 'queue', 'string'), element -> 'spec',
                 coalesce(twin.element_int(element, 'priority'), 0), twin.element_value(element, 'rn', 'string'),
-                twin.element_time(element, 'not_before'), twin.element_int(element, 'max_attempts'));
+                twin.element_time(element, 'not_before'), twin.element_int(element, 'max_attempts'),
+                nullif(element -> 'retry', 'null'));
     perform twin.check_request(request);
     return request;
 end $$;
@@ -563,7 +726,7 @@ begin
     perform twin.check_argument('specs', spec <> 'null', 'No element may be null.') from unnest(specs) spec;
 
     for request in
-        select queue, spec, priority, rn, null::timestamptz, null::int
+        select queue, spec, priority, rn, null::timestamptz, null::int, null::jsonb
         from rows from (unnest(specs), unnest(rns)) with ordinality _(spec, rn, place) order by place
     loop
         perform twin.need_queue(queue);
@@ -575,6 +738,17 @@ end $$;
 -- ---------------------------------------------------------------------------------------------------------------
 -- Leasing
 -- ---------------------------------------------------------------------------------------------------------------
+
+create function twin.is_paused(queue text) returns boolean language sql as $$
+    select q.paused from twin.queue q where q.name = queue;
+$$;
+
+-- How many more tasks may run.
+create function twin.room(queue text) returns bigint language sql as $$
+    select greatest(coalesce(q.max_running - (select count(*) from twin.task t where t.queue = q.name and t.status = 'running'),
+                             1000000), 0)
+    from twin.queue q where q.name = queue;
+$$;
 
 create function twin.default_timeout(queue text) returns interval language sql as $$
     select coalesce((select q.default_timeout from twin.queue q where q.name = queue),
@@ -602,8 +776,10 @@ begin
     perform twin.check_name('worker', worker);
     perform twin.check_count(max_tasks);
     perform twin.check_timeout('timeout', timeout);
-    for t in select * from twin.task r where r.queue = lease.queue and r.status = 'ready'
-             order by twin.effective_priority(r, moment) desc, r.id limit max_tasks for update skip locked
+    for t in select * from twin.task r
+             where r.queue = lease.queue and r.status = 'ready' and not twin.is_paused(r.queue)
+             order by twin.effective_priority(r, moment) desc, r.id limit least(max_tasks, twin.room(lease.queue))
+             for update skip locked
     loop
         return next twin.shown(twin.assigned(t, worker, timeout));
     end loop;
@@ -620,6 +796,12 @@ begin
     t := twin.known(rn);
     if t.status <> 'ready' then
         perform twin.refuse_state(t, 'ready', format('task "%s" is not ready', rn));
+    end if;
+    if twin.is_paused(t.queue) then
+        perform twin.refuse('55000', 'queue', 'paused', format('queue "%s" is paused', t.queue));
+    end if;
+    if twin.room(t.queue) = 0 then
+        perform twin.refuse('53400', 'queue', 'max_running', format('queue "%s" has reached its max_running', t.queue));
     end if;
     return twin.shown(twin.assigned(t, worker, timeout));
 end $$;
@@ -753,10 +935,36 @@ begin
     return twin.shown_to_owner(twin.given_back(twin.held(rn, worker, attempt), 'TaskYield'));
 end $$;
 
--- 1 s after the first failure, then doubled each time, at most 1 h.
-create function twin.backoff(failures int) returns interval language sql as $$
-    select least('1 s'::interval * 2 ^ least(failures - 1, 20), '1 h');
-$$;
+-- initial, initial * factor, initial * factor * factor and so on, but not more than max: in whole microseconds. (Beyond
+-- the exponent at which any beginning has grown past any maximum, power() has an end.)
+create function twin.backoff(count int, initial interval default '100 ms', factor float8 default 1.5,
+                             max interval default '10 s')
+    returns interval language plpgsql as $$
+declare
+    first float8 := extract(epoch from twin.length(initial)) * 1000000;
+    highest int := case when factor > 1 then least(count, ceil(650 / ln(factor))) else count end;
+    grown float8;
+begin
+    perform twin.check_argument('count', count >= 0, 'It must be at least 0.');
+    perform twin.check_delay('initial', initial);
+    perform twin.check_argument('factor', factor between 1 and 1000, 'It must be 1 to 1000.');
+    perform twin.check_delay('max', max);
+    grown := first * power(factor, highest);
+    if grown < extract(epoch from twin.length(max)) * 1000000 then
+        return make_interval(secs => floor(grown) / 1000000);
+    end if;
+    return case when first = 0 then '0'::interval else twin.length(max) end;
+end $$;
+
+-- The delay before the next try of a task: by its policy, else by that of its queue at the time of the failure. (Jitter, which
+-- would shorten it by chance, is not in the model.)
+create function twin.retry_delay(t twin.task) returns interval language plpgsql as $$
+declare
+    policy jsonb := coalesce(t.retry, (select q.retry from twin.queue q where q.name = t.queue), '{}');
+begin
+    return twin.backoff(t.failures - 1, coalesce(policy ->> 'initial', '1 s')::interval,
+                        coalesce(policy ->> 'factor', '2')::float8, coalesce(policy ->> 'max', '1 h')::interval);
+end $$;
 
 -- An error that may pass: the task is tried again after a while, if it may.
 create function twin.fail(rn text, worker text, error jsonb, retry_after interval default null,
@@ -777,7 +985,7 @@ begin
     if twin.is_exhausted(t) then
         return twin.shown_to_owner(twin.ended(t, 'aborted'));
     end if;
-    return twin.shown_to_owner(twin.given_back(t, 'TaskRetry', coalesce(retry_after, twin.backoff(t.failures))));
+    return twin.shown_to_owner(twin.given_back(t, 'TaskRetry', coalesce(retry_after, twin.retry_delay(t))));
 end $$;
 
 -- ---------------------------------------------------------------------------------------------------------------
@@ -856,7 +1064,10 @@ create function twin.purge() returns bigint language sql as $$
         delete from twin.task t using twin.queue q
         where q.name = t.queue and t.status in ('completed', 'aborted', 'cancelled')
           and t.updated < clock_timestamp()
-                          - twin.length(coalesce(q.retention, twin.setting('scylla.retention', '7 days')))
+                          - twin.length(coalesce(case t.status when 'completed' then q.retention_completed
+                                                               when 'aborted' then q.retention_aborted
+                                                               else q.retention_cancelled end,
+                                                 q.retention, twin.setting('scylla.retention', '7 days')))
         returning 1)
     select count(*) from removed;
 $$;

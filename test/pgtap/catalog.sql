@@ -16,9 +16,10 @@ select is_empty($$select what from member where coalesce(obj_description(objid, 
                 'every member has a comment');
 select isnt((select obj_description(oid, 'pg_extension') from pg_extension where extname = 'scylla'), null,
             'and so has the extension');
-select is_empty($$select attname from pg_attribute where attrelid = 'scylla.task'::regclass and attnum > 0
+select is_empty($$select attrelid::regclass, attname from pg_attribute join pg_class on oid = attrelid
+                where relnamespace = 'scylla'::regnamespace and relkind = 'v' and relname !~ '^_' and attnum > 0
                 and coalesce(col_description(attrelid, attnum), '') = ''$$,
-                'and every column of the view');
+                'and every column of the views');
 select is_empty($$
     select 'function', oid::regprocedure::text from pg_proc where pronamespace = 'scylla'::regnamespace
     and oid not in (select objid from member)
@@ -38,10 +39,13 @@ select is_empty($$select what from member
 select is_empty($$
     select proname from pg_proc where pronamespace = 'scylla'::regnamespace and proname !~ '^_'
     and proname <> all (array[
+        'cron_next', 'schedule', 'schedule_plan', 'unschedule', 'run_schedules', 'arm_schedules',
         'submit', 'submit_many', 'submit_bulk', 'lease', 'lease_task', 'heartbeat', 'complete', 'abort', 'fail',
         'yield', 'heartbeat_many', 'complete_many',
         'complete_and_lease', 'cancel', 'get_task', 'list_tasks', 'register_worker', 'create_queue', 'wait', 'wait_any',
-        'reset_expired', 'purge', 'maintain', 'check'])$$,
+        'create_plan', 'open_plan', 'cancel_plan', 'plan_completed', 'wait_plan', 'plan_dot', 'plan_mermaid', 'plan_timeline',
+        'alter_queue', 'pause_queue', 'resume_queue', 'drop_queue', 'backoff', 'grant_queue', 'revoke_queue',
+        'set_queue_owner', 'reset_expired', 'purge', 'maintain', 'check', 'count_tasks', 'quantile', 'stat_reset', 'metrics', 'read_events'])$$,
     'there is no function that the contract does not name');
 select is_empty($$select proname from pg_proc
                 where pronamespace = 'scylla'::regnamespace group by 1 having count(*) > 1$$,
@@ -55,8 +59,8 @@ select is(raised('alter extension scylla set schema public') ~ 'does not support
 
 select set_eq($$select unnest(extconfig)::regclass from pg_extension where extname = 'scylla'$$,
               $$select oid::regclass from pg_class where relnamespace = 'scylla'::regnamespace
-              and relkind in ('r', 'S')$$,
-              'pg_dump dumps the contents of every table and sequence');
+              and relkind in ('r', 'S') and relname not in ('event', 'event_id_seq')$$,
+              'pg_dump dumps the contents of every table and sequence, but not events');
 select is_empty($$select c from pg_extension, unnest(extcondition) c where extname = 'scylla' and c <> ''$$,
                 'all of them');
 select is_empty($$select oid::regclass from pg_class where relnamespace = 'scylla'::regnamespace and relkind = 'r'
@@ -67,9 +71,11 @@ select is_empty($$select oid::regclass from pg_class where relnamespace = 'scyll
 select is_empty($$select i.indexrelid::regclass from pg_index i join pg_class c on c.oid = i.indrelid
                   where c.relnamespace = 'scylla'::regnamespace
                   and not (i.indisvalid and i.indisready and i.indislive and i.indimmediate)$$, 'every index is valid');
-select is_empty($$select i.indexrelid::regclass from pg_index i join pg_class c on c.oid = i.indrelid
-                  where c.relnamespace = 'scylla'::regnamespace and (i.indpred is not null or i.indexprs is not null)$$,
-                  'none of ours is partial or on an expression');
+select is((select string_agg(format('%s where %s', i.indexrelid::regclass, pg_get_expr(i.indpred, i.indrelid)), ', ')
+           from pg_index i join pg_class c on c.oid = i.indrelid
+           where c.relnamespace = 'scylla'::regnamespace and (i.indpred is not null or i.indexprs is not null)),
+          'scylla.task_lease_permit where (permit IS NOT NULL)',
+          'those that are partial or on an expression are those that the direct path knows as such');
 select is_empty($$select c.oid::regclass from pg_class c
                   where c.relnamespace = 'scylla'::regnamespace and c.relkind = 'r'
                     and not exists (select from pg_index i where i.indrelid = c.oid
@@ -90,9 +96,11 @@ select results_eq(
       where name like 'scylla.%' and name not in ('scylla.max_queues', 'scylla.max_monitors') order by name$$,
     $$values ('scylla.auto_create_queues', 'bool',    'on',     null, 'superuser',   null, null),
              ('scylla.default_timeout',    'integer', '10000',  'ms', 'user',   '1',  '2147483647'),
+             ('scylla.event_retention',    'integer', '86400',  's',  'sighup', '0',  '2147483647'),
              ('scylla.monitor',            'bool',    'on',     null, 'sighup', null, null),
              ('scylla.monitor_interval',   'integer', '1000',   'ms', 'sighup', '10', '3600000'),
-             ('scylla.retention',          'integer', '604800', 's',  'sighup', '0',  '2147483647')$$,
+             ('scylla.retention',          'integer', '604800', 's',  'sighup', '0',  '2147483647'),
+             ('scylla.schedules',          'enum',    'pg_cron', null, 'superuser', null, null)$$,
              'the settings, their units and defaults');
 select is_empty($$select name from pg_settings where name like 'scylla.%' and (short_desc = '' or short_desc is null)$$,
                 'every setting has a description');

@@ -70,7 +70,7 @@ select finds(format('update scylla.task_ready set priority = 5 where id = %s', i
 select finds(format('update scylla.task_spec set priority = %s where id = %s', p, id('running')),
              format('running has priority %s, outside 0..127', p)) from unnest(array[-1, 128]) p;
 select finds(format('update scylla.task_waiting set due = null where id = %s', id(rn)), rn
-             || ' waits, but for nothing: no due time') from unnest(array['waiting', 'retried']) rn;
+             || ' waits, but for nothing: all its gates are open, and it has no due time') from unnest(array['waiting', 'retried']) rn;
 select finds(format('update scylla.task_lease set %s where id = %s', change, id('running')), 'running is leased with '
              || shown)
 from (values ('attempt = 0',   'attempt 0, progress 0, timeout 3600000000'),

@@ -7,6 +7,18 @@ do $$ begin
     perform given('running', 'running');
     perform given('done', 'completed');
     perform scylla.create_queue('exists');
+    perform given('on hold', 'ready', 'closed');
+    perform scylla.create_queue('full', max_running => 1);
+    perform given('enough', 'running', 'full');
+    perform given('too much', 'ready', 'full');
+    perform scylla.pause_queue('closed');
+    perform scylla.submit('q', '{}', dedup_key => 'once');
+    perform scylla.create_plan('over'), scylla.open_plan('over');
+    perform scylla.create_plan('open');
+    perform scylla.submit('q', '{}', plan => 'open');
+    perform scylla.open_plan('open');
+    perform scylla.submit('needed', '{}', rn => 'needed');
+    perform scylla.submit('q', '{}', depends_on => '{needed}');
 end $$;
 
 -- ---- one of each kind ----------------------------------------------------------------------------------------------
@@ -31,8 +43,26 @@ insert into kind values
     ('22023', 'task',  'argument',  $$select scylla.submit_many('[{}]')$$,
                       'invalid value for argument "queue" in element 1: null',
      'It must have 1 to 200 characters.'),
-    ('0A000', 'task',  'supported', $$select scylla.submit('q', '{}', plan => 'p')$$,
-           'argument "plan" is not available in this version', ''),
+    ('0A000', 'task',  'supported', $$select scylla.submit('q', '{}', key => 'k')$$,
+           'argument "key" is not available in this version', ''),
+    ('55000', 'queue', 'paused',    $$select scylla.lease_task('on hold', 'w')$$,
+             'queue "closed" is paused', ''),
+    ('53400', 'queue', 'max_running', $$select scylla.lease_task('too much', 'w')$$,
+             'queue "full" has reached its max_running', ''),
+    ('2BP01', 'queue', 'empty',     $$select scylla.drop_queue('closed')$$,
+             'queue "closed" has tasks', ''),
+    ('P0002', 'task',  'provider',  $$select scylla.submit('q', '{}', depends_on => '{done,nothing}')$$,
+             'task "nothing" in "depends_on" does not exist', ''),
+    ('22023', 'task',  'cycle',     $$select scylla.submit('q', '{}', rn => 'self', depends_on => '{self}')$$,
+             'tasks depend on each other in a cycle', '"self" -> "self"'),
+    ('23505', 'task',  'dedup',     $$select scylla.submit('q', '{}', dedup_key => 'once')$$,
+             'a live task of queue "q" already has the deduplication key "once"', ''),
+    ('P0002', 'plan',  'exists',    $$select scylla.open_plan('nowhere')$$, 'plan "nowhere" does not exist', ''),
+    ('42710', 'plan',  'unique',    $$select scylla.create_plan('over')$$, 'plan "over" already exists', ''),
+    ('55000', 'plan',  'live',      $$select scylla.cancel_plan('over')$$, 'plan "over" has already ended', 'It is finished.'),
+    ('55000', 'plan',  'building',  $$select scylla.open_plan('open')$$, 'plan "open" is already open', ''),
+    ('55000', 'queue', 'needed',    $$select scylla.drop_queue('needed', force => true)$$,
+             'queue "needed" is still needed', 'A live task of another queue depends on task "needed".'),
     ('42710', 'queue', 'unique',    $$select scylla.create_queue('exists')$$,
                    'queue "exists" already exists', ''),
     ('42704', 'queue', 'exists',    $$select scylla.submit('nowhere', '{}')$$,
@@ -54,7 +84,10 @@ exception when others then
     get stacked diagnostics column_ = column_name, type_ = pg_datatype_name, hint_ = pg_exception_hint;
     return column_ || type_ || hint_;
 end $$;
-select is(other_fields(statement), '', 'no column, data type or hint: ' || message) from kind where code <> '42704';
+select is(other_fields(statement), '', 'no column, data type or hint: ' || message)
+from kind where code not in ('42704', '2BP01');
+select is(other_fields($$select scylla.drop_queue('closed')$$), 'Use force => true to drop them too.',
+          'a hint says how to drop a queue with its tasks');
 
 -- ---- the server's own errors do not look like ours -----------------------------------------------------------------
 
@@ -83,7 +116,7 @@ from (values (58, '"' || repeat('x', 58) || '"'), (59, '"' || repeat('x', 59) ||
 -- ---- what is looked at first ---------------------------------------------------------------------------------------
 
 select throws_ok(statement, code, null, format('%s goes before what else is wrong: %s', code, statement))
-from (values ('0A000', $$select scylla.submit('', null, -1, plan => 'p')$$),
+from (values ('0A000', $$select scylla.submit('', null, -1, key => 'k')$$),
       ('22023', $$select scylla.heartbeat('nothing', 'w', 7)$$),
              ('22023', $$select scylla.complete('nothing', '')$$), ('22023', $$select scylla.fail('done', 'w', null)$$),
              ('22023', $$select scylla.submit('q', '{}', -1, 'done')$$),

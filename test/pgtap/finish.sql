@@ -105,6 +105,10 @@ select is(pg_column_size(error_of(n)), n, format('an error of %s bytes', n)) fro
 select refuses_argument(format('select scylla.%s(''held'', ''w'', error_of(%s))', verb, n), 'error',
                         format('an object of %s bytes', n), 'It must not have more than 1 MB.')
 from unnest(array['abort', 'fail']) verb, unnest(array[1048577, 5000000]) n;
+select refuses_argument(format('select scylla.abort(''held'', ''w'', %s)', value), 'error', shown || ' bytes',
+                        'It must not have more than 1 MB.')
+from (values ('to_jsonb(array[repeat(''y'', 2000000)])', 'an array of 2000012'),
+             ('to_jsonb(repeat(''y'', 2000000))', 'a value of 2000012')) v (value, shown);
 select is(x.errors -> -1 ->> 'filler', error_of(1048576) ->> 'filler', 'one of 1 MB is kept by ' || verb)
 from (select 'abort' as verb, (scylla.abort(given('a 1 MB', 'running'), 'w', error_of(1048576))).errors
       union all

@@ -41,6 +41,30 @@ select is_empty($$
     'the times rise, and are written in UTC and to the microsecond');
 select is(history, (seen('life') -> 'history'), 'get_task and the view agree') from scylla.get_task('life');
 
+-- Of first runs: what belongs to another task, worker, attempt or time must not get in.
+create temp table first_run (worker text, rn text, history jsonb, attempt int, updated timestamptz);
+do $$
+declare
+    name text;
+begin
+    foreach name in array array['a', 'b', 'cc', repeat('long', 16), repeat('longer', 30), 'a', '"q"', 'b'] loop
+        for round in 1 .. 3 loop
+            perform scylla.submit('first', to_jsonb(round)), scylla.submit('first', to_jsonb(-round));
+            insert into first_run select name, rn, history, attempt, updated from scylla.lease('first', name, 2);
+        end loop;
+    end loop;
+end $$;
+select is_empty($$
+    select * from first_run
+    where history <> jsonb_build_array(jsonb_build_object('_typ', 'TaskAssignment', 'worker', worker, 'attempt', attempt,
+                                                          'progress', 0, 'time', in_history(updated)))$$,
+    'the history of a first run has the worker and the time of this run');
+select is(count(*), 48::bigint, '... of each that was made') from first_run;
+select is_empty($$
+    select f.rn from first_run f, lateral scylla.complete(f.rn, worker) c where c.history <> f.history
+    union all
+    select rn from first_run where history <> seen(rn) -> 'history'$$, 'the end of the run says the same, and so does the view');
+
 set local timezone = 'America/St_Johns';
 set local datestyle = 'SQL, DMY';
 select is(history, saved, 'history does not depend on the session''s way of writing times')

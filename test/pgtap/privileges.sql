@@ -1,4 +1,5 @@
--- Nothing is for everybody; USAGE on the schema and EXECUTE on a function give that function and nothing else.
+-- Nothing is for everybody; USAGE on the schema and EXECUTE on a function give that function and nothing else. (On which
+-- queues it may be used is rights.sql's subject: here the role has all rights on them.)
 begin;
 \ir include/helpers.psql
 select * from no_plan();
@@ -24,7 +25,7 @@ select p.oid, p.proname::text as name,
        format('%s scylla.%I(%s)', case p.prokind when 'p' then 'call' else 'select' end, p.proname,
               (select string_agg(format('null::%s', t::regtype), ', ' order by n)
                from unnest(p.proargtypes) with ordinality _ (t, n))) as call
-from pg_proc p where p.pronamespace = 'scylla'::regnamespace;
+from pg_proc p where p.pronamespace = 'scylla'::regnamespace and not p.proname = any('{_history,_may_view,_may_watch,_plan_picture}');
 -- Every relation, and ways of touching it.
 create temp table touch as
 select c.relname::text as name, statement
@@ -39,7 +40,9 @@ from pg_class c,
                              'lock table %s', 'alter table %s add column c int', 'drop table %s',
                              'create trigger t after insert on %s execute function test.f()',
                              'create index on %s ((1))', 'comment on table %s is ''''',
-                             'update %s set id = 0'] end) s) _ (statement)
+                             'update %s set ' || (select quote_ident(a.attname) from pg_attribute a
+                                                  where a.attrelid = c.oid and a.attnum = 1) || ' = default']
+                  end) s) _ (statement)
 where c.relnamespace = 'scylla'::regnamespace and c.relkind in ('r', 'v', 'S');
 
 -- What a role may do after all: rows for what is not refused with 42501.
@@ -95,16 +98,52 @@ insert into use_ (name, statement) values
     ('get_task',           $$select scylla.get_task('p1')$$),
     ('list_tasks',         $$select scylla.list_tasks()$$),
     ('create_queue',       $$select scylla.create_queue('made')$$),
+    ('alter_queue',        $$select scylla.alter_queue('p', '{"aging": 1}')$$),
+    ('pause_queue',        $$select scylla.pause_queue('p')$$),
+    ('resume_queue',       $$select scylla.resume_queue('p')$$),
+    ('drop_queue',         $$select scylla.drop_queue('spare')$$),
+    ('create_plan',        $$select scylla.create_plan('made')$$),
+    ('open_plan',          $$select scylla.open_plan('to open')$$),
+    ('cancel_plan',        $$select scylla.cancel_plan('to cancel')$$),
+    ('plan_completed',     $$select scylla.plan_completed('to open')$$),
+    ('backoff',            $$select scylla.backoff(1)$$),
     ('register_worker',    $$select scylla.register_worker()$$),
+    ('grant_queue',        $$select scylla.grant_queue('p', 'public', 'view')$$),
+    ('revoke_queue',       $$select scylla.revoke_queue('p', 'public', 'view')$$),
+    ('set_queue_owner',    $$select scylla.set_queue_owner('own', 'scylla_test_role')$$),
     ('reset_expired',      $$select scylla.reset_expired()$$),
     ('purge',              $$select scylla.purge()$$),
     ('maintain',           $$select scylla.maintain()$$),
-    ('check',              $$select scylla.check()$$);
+    ('cron_next',          $$select scylla.cron_next('@daily')$$),
+    ('unschedule',         $$select scylla.unschedule('p schedule')$$),
+    ('run_schedules',      $$select scylla.run_schedules()$$),
+    ('arm_schedules',      $$select scylla.arm_schedules()$$),
+    ('check',              $$select scylla.check()$$),
+    ('count_tasks',        $$select scylla.count_tasks()$$),
+    ('quantile',           $$select scylla.quantile(null, 0.5)$$),
+    ('stat_reset',         $$select scylla.stat_reset()$$);
+insert into use_ (name, statement) values
+    ('read_events',        $$select scylla.read_events()$$);
+insert into use_ values
+    -- It submits as its caller.
+    ('schedule',           $$select scylla.schedule('p', '@daily', 'q', '1')$$,
+     '42501 permission denied for function submit_many'),
+    ('schedule_plan',      $$select scylla.schedule_plan('p', '@daily', '[{"queue": "q", "spec": 1}]')$$,
+     '42501 permission denied for function create_plan');
+insert into use_ values
+    -- They read as their caller, and first ask whether there is such a plan.
+    ('plan_dot',           $$select scylla.plan_dot('to open')$$, '42501 permission denied for function plan_completed'),
+    ('plan_mermaid',       $$select scylla.plan_mermaid('to open')$$, '42501 permission denied for function plan_completed'),
+    ('plan_timeline',      $$select scylla.plan_timeline('to open')$$, '42501 permission denied for function plan_completed');
+insert into use_ values
+    ('metrics',            $$select scylla.metrics()$$, '42501 permission denied for view stat_queue');
 insert into use_ values
     ('wait',               $$call scylla.wait('q', '1 s')$$,
      '25001 scylla.wait() cannot run inside a transaction block'),
     ('wait_any',           $$call scylla.wait_any('{q}', '1 s')$$,
-     '25001 scylla.wait_any() cannot run inside a transaction block');
+     '25001 scylla.wait_any() cannot run inside a transaction block'),
+    ('wait_plan',          $$call scylla.wait_plan('to open', '1 s')$$,
+     '25001 scylla.wait_plan() cannot run inside a transaction block');
 do $$ begin
     perform given('p old', 'completed');
     perform grow_old('p old', '8 days');
@@ -114,6 +153,15 @@ do $$ begin
     perform scylla.submit_bulk('p', array['1', '2']::jsonb[]);
     perform given('p' || n, 'running') from generate_series(1, 9) n;
     perform given('p expired', 'expired');
+    perform scylla.create_queue(queue) from unnest(array['spare', 'own']) queue;
+    perform scylla.set_queue_owner(queue, 'scylla_test_role') from unnest(array['spare', 'own']) queue;
+    perform scylla.grant_queue(queue, 'scylla_test_role', 'admin') from unnest(array['p', 'q']) queue;
+    perform scylla.grant_queue('q', 'scylla_test_owner', 'view');
+    set local scylla.schedules = manual;
+    perform scylla.schedule('p schedule', '@daily', 'q', '1');
+    update scylla.schedule set owner = 'scylla_test_role';
+    perform scylla.create_plan('to open'), scylla.create_plan('to cancel');
+    update scylla.task_plan set owner = 'scylla_test_role';
 end $$;
 create function use_alone(routine oid, statement text) returns text language plpgsql as $$
 declare
@@ -175,8 +223,17 @@ select is_empty($$
     union all
     select 'routine', p.proname, a.privilege_type from pg_proc p,
     aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a
-    where p.pronamespace = 'scylla'::regnamespace and a.grantee = 0$$,
+    where p.pronamespace = 'scylla'::regnamespace and a.grantee = 0
+          and p.oid <> all (array['scylla._history'::regproc, 'scylla._may_view', 'scylla._may_watch', 'scylla._plan_picture'])$$,
     'PUBLIC holds nothing in the schema');
+select results_eq($$select p.proname::text collate "default", a.privilege_type, p.proowner::regrole
+                    from pg_proc p, aclexplode(p.proacl) a
+                    where p.pronamespace = 'scylla'::regnamespace and a.grantee = 0 order by 1$$,
+                  $$values ('_history', 'EXECUTE', current_user::regrole),
+                           ('_may_view', 'EXECUTE', current_user::regrole),
+                           ('_may_watch', 'EXECUTE', current_user::regrole),
+                           ('_plan_picture', 'EXECUTE', current_user::regrole)$$,
+                  'but what the views call: their readers need nothing else; and what reads as its caller');
 select is_empty($$select oid::regprocedure from pg_proc where pronamespace = 'scylla'::regnamespace and prosecdef
                   and not exists (select from unnest(proconfig) c where c = 'search_path=pg_catalog, pg_temp')$$,
                 'every SECURITY DEFINER function pins its search_path, with pg_temp last');

@@ -1,11 +1,18 @@
--- create_queue, register_worker.
+-- create_queue, alter_queue, pause_queue, resume_queue, drop_queue, the view queue_settings; register_worker.
 begin;
 \ir include/helpers.psql
 select * from no_plan();
 
 select signature_is('create_queue',
     'queue text, default_timeout interval DEFAULT NULL::interval, retention interval DEFAULT NULL::interval, '
-    'aging double precision DEFAULT 0', 'void');
+    'aging double precision DEFAULT 0, max_attempts integer DEFAULT NULL::integer, retry jsonb DEFAULT NULL::jsonb, '
+    'retention_completed interval DEFAULT NULL::interval, retention_aborted interval DEFAULT NULL::interval, '
+    'retention_cancelled interval DEFAULT NULL::interval, paused boolean DEFAULT false, '
+    'max_running integer DEFAULT NULL::integer, events boolean DEFAULT false, notify boolean DEFAULT false', 'void');
+select signature_is('alter_queue', 'queue text, settings jsonb', 'void');
+select signature_is('pause_queue', 'queue text', 'void');
+select signature_is('resume_queue', 'queue text', 'void');
+select signature_is('drop_queue', 'queue text, force boolean DEFAULT false', 'void');
 select signature_is('register_worker', '', 'text');
 
 do $$ begin
@@ -51,6 +58,213 @@ do $$ begin perform scylla.create_queue('aging ' || v, aging => v) from unnest(a
 select results_eq($$select name, aging from scylla.queue where name like 'aging %' or name = 'plain' order by name$$,
                   $$values ('aging 0', 0::float8), ('aging 0.25', 0.25), ('aging 1000', 1000), ('plain', 0)$$,
                   'aging is kept; without it there is none');
+
+-- ---- all settings --------------------------------------------------------------------------------------------------
+
+-- What the view shows of a queue, without its name and age.
+create function settings_of(name text) returns jsonb language sql as $$
+    select to_jsonb(s) - array['queue', 'created'] from scylla.queue_settings s where s.queue = name;
+$$;
+create function defaults() returns jsonb language sql as $$
+    select '{"default_timeout": null, "retention": null, "aging": 0, "max_attempts": null, "retry": null,
+             "retention_completed": null, "retention_aborted": null, "retention_cancelled": null,
+             "paused": false, "max_running": null, "events": false, "notify": false}'::jsonb;
+$$;
+create function all_set() returns jsonb language sql as $$
+    select '{"default_timeout": "00:01:00", "retention": "2 days", "aging": 0.5, "max_attempts": 3,
+             "retry": {"max": "1 min", "factor": 3, "jitter": 0.5, "initial": "2 s"},
+             "retention_completed": "00:00:00", "retention_aborted": "1 mon", "retention_cancelled": "1 day",
+             "paused": true, "max_running": 7, "events": true, "notify": true}'::jsonb;
+$$;
+do $$ begin
+    perform scylla.create_queue('all set', '1 min', '2 days', 0.5, 3,
+        '{"initial": "2 s", "factor": 3, "max": "1 min", "jitter": 0.5}', '0', '1 mon', '1 day', true, 7, true, true);
+end $$;
+select is(settings_of('all set'), all_set(), 'create_queue sets everything');
+select is(settings_of('plain'), defaults(), 'without arguments everything is default');
+select is(settings_of('by use'), defaults(), 'as in a queue that came with its first task');
+select set_eq($$select jsonb_object_keys(defaults())$$,
+              $$select a from pg_proc, unnest(proargnames) a
+                where pronamespace = 'scylla'::regnamespace and proname = 'create_queue' and a <> 'queue'$$,
+              'the view shows every argument of create_queue, by its name');
+
+-- Each setting can be set alone and reset alone.
+do $$ begin perform scylla.create_queue('altered'); end $$;
+create function altered(settings jsonb) returns jsonb language plpgsql as $$
+begin
+    perform scylla.alter_queue('altered', settings);
+    return settings_of('altered');
+end $$;
+create temp table alteration as
+select key, altered(jsonb_build_object(key, value)) = defaults() || jsonb_build_object(key, value) as set_alone,
+       altered(jsonb_build_object(key, null)) = defaults() as reset
+from jsonb_each(all_set());
+select ok(set_alone and reset, 'alter_queue sets ' || key || ' and nothing else, and null resets it') from alteration;
+select is(altered(all_set()), all_set(), 'several at once');
+select is(altered('{}'), all_set(), 'none leaves everything');
+select is(altered('{"aging": 1, "paused": null}'), all_set() || '{"aging": 1, "paused": false}', 'some of them');
+select is(altered((select jsonb_object_agg(k, null) from jsonb_object_keys(defaults()) k)), defaults(), 'reset all');
+select is(settings_of('all set'), all_set(), 'other queues keep theirs');
+
+select refuses(format('select scylla.%s', call), '42704', 'exists', 'queue "nowhere" does not exist',
+               table_ => 'queue')
+from unnest(array[$$alter_queue('nowhere', '{}')$$, $$pause_queue('nowhere')$$, $$resume_queue('nowhere')$$,
+                  $$drop_queue('nowhere')$$, $$drop_queue('nowhere', true)$$]) call;
+select c.* from unnest(array[$$alter_queue($1, '{}')$$, 'pause_queue($1)', 'resume_queue($1)', 'drop_queue($1)']) call,
+              checks_name('select scylla.' || call, 'queue') c;
+
+-- A bad value is refused the same way by both calls, and changes nothing.
+create temp table bad (argument text, sql text, json jsonb, shown text, rule text);
+insert into bad values
+    ('default_timeout', $$'0'$$, '"0 s"', '00:00:00', 'It must be more than 0 and at most 365 days.'),
+    ('retention_completed', $$'-1 s'$$, '"-1 s"', '-00:00:01', 'It must be between 0 and 36500 days.'),
+    ('retention_aborted', $$'36501 days'$$, '"36501 days"', '36501 days', 'It must be between 0 and 36500 days.'),
+    ('retention_cancelled', $$'-1 day'$$, '"-1 day"', '-1 days', 'It must be between 0 and 36500 days.'),
+    ('aging', '1001', '1001', '1001', 'It must be between 0 and 1000 points per second.'),
+    ('max_attempts', '0', '0', '0', 'It must be at least 1.'),
+    ('max_running', '0', '0', '0', 'It must be at least 1.'),
+    ('max_running', '-1', '-1', '-1', 'It must be at least 1.'),
+    ('retry', $$'5'$$, '5', '5', 'It must be an object.'),
+    ('retry', $$'[]'$$, '[]', '[]', 'It must be an object.'),
+    ('retry', $$'null'$$, null, 'null', 'It must be an object.'),
+    ('retry', $$'{"colour": 1}'$$, '{"colour": 1}', '"colour"',
+     'It may have "initial", "factor", "max" and "jitter".'),
+    ('initial', null, '{"initial": "-1 s"}', '-00:00:01', 'It must be between 0 and 365 days.'),
+    ('initial', null, '{"initial": 5}', '5', 'It must be a text.'),
+    ('initial', null, '{"initial": "soon"}', '"soon"', 'It must be an interval.'),
+    ('max', null, '{"max": "366 days"}', '366 days', 'It must be between 0 and 365 days.'),
+    ('max', null, '{"max": null}', 'null', 'It must be a text.'),
+    ('factor', null, '{"factor": 0.99}', '0.99', 'It must be between 1 and 1000.'),
+    ('factor', null, '{"factor": 1001}', '1001', 'It must be between 1 and 1000.'),
+    ('factor', null, '{"factor": "2"}', '"2"', 'It must be a number.'),
+    ('jitter', null, '{"jitter": -0.1}', '-0.1', 'It must be between 0 and 1.'),
+    ('jitter', null, '{"jitter": 1.1}', '1.1', 'It must be between 0 and 1.');
+select refuses_argument(
+           format('select scylla.create_queue(''bad'', %s => %s)',
+                  case when sql is null then 'retry' else argument end, coalesce(sql, quote_literal(json))),
+           argument, shown, rule)
+from bad;
+select refuses_argument(
+           format('select scylla.alter_queue(''altered'', %L)',
+                  jsonb_build_object(case when sql is null then 'retry' else argument end, json)),
+           argument, shown, rule)
+from bad where json is not null;
+select refuses_argument(format('select scylla.alter_queue(''altered'', %L)', json), argument, shown, rule)
+from (values ('5', 'settings', '5', 'It must be an object.'), ('[]', 'settings', '[]', 'It must be an object.'),
+             (null, 'settings', 'null', 'It must be an object.'),
+             ('{"colour": 1}', 'settings', '"colour"', 'There is no such setting of a queue.'),
+             ('{"queue": "x"}', 'settings', '"queue"', 'There is no such setting of a queue.'),
+             ('{"retention": "for ever"}', 'retention', '"for ever"', 'It must be an interval.'),
+             ('{"retention": 5}', 'retention', '5', 'It must be a text.'),
+             ('{"aging": "5"}', 'aging', '"5"', 'It must be a number.'),
+             ('{"max_attempts": 1.5}', 'max_attempts', '1.5', 'It must be a whole number.'),
+             ('{"max_attempts": "1"}', 'max_attempts', '"1"', 'It must be a whole number.'),
+             ('{"max_running": 0.5}', 'max_running', '0.5', 'It must be a whole number.'),
+             ('{"paused": 1}', 'paused', '1', 'It must be true or false.'),
+             ('{"aging": 5, "paused": "no"}', 'paused', '"no"', 'It must be true or false.'))
+     v (json, argument, shown, rule);
+select refuses_argument(format('select scylla.create_queue(''bad'', %s => null)', a), a, 'null', 'It must be true or false.')
+from unnest(array['events', 'notify']) a;
+select refuses_argument($$select scylla.create_queue('bad', paused => null)$$, 'paused', 'null',
+                        'It must be true or false.');
+select refuses_argument($$select scylla.drop_queue('altered', null)$$, 'force', 'null', 'It must be true or false.');
+select is(settings_of('altered'), defaults(), 'a refused change changes nothing');
+select throws_ok($$select scylla.alter_queue('nowhere', '{"aging": -1}')$$, '22023', null,
+                 'bad settings go before an unknown queue');
+
+-- ---- what settings do ----------------------------------------------------------------------------------------------
+
+do $$ begin
+    perform scylla.create_queue('bounded', max_attempts => 2);
+    perform scylla.submit('bounded', '1', rn => 'by default');
+    perform scylla.submit('bounded', '1', rn => 'by itself', max_attempts => 7);
+    perform scylla.submit_many('[{"queue": "bounded", "spec": 1, "rn": "of many"},
+                                 {"queue": "bounded", "spec": 1, "rn": "of many by itself", "max_attempts": 1}]');
+    perform scylla.submit_bulk('bounded', array['1']::jsonb[], array['of bulk']);
+    perform scylla.alter_queue('bounded', '{"max_attempts": null}');
+    perform scylla.submit('bounded', '1', rn => 'later');
+end $$;
+select results_eq($$select rn, max_attempts from scylla.task where queue = 'bounded' order by rn collate "C"$$,
+                  $$values ('by default', 2), ('by itself', 7), ('later', null), ('of bulk', 2), ('of many', 2),
+                           ('of many by itself', 1)$$,
+                  'a task takes the bound of its queue when it is submitted, unless it has its own');
+
+-- Retention by how a task ended; what is not said is as retention says.
+create function of_age(queue text, state text, age interval) returns void language sql as $$
+    select grow_old(given(format('%s %s %s', queue, state, age), state, queue), age);
+$$;
+do $$ begin
+    perform scylla.create_queue('kept', retention => '3 days', retention_completed => '1 day',
+                                retention_aborted => '10 days');
+    perform scylla.create_queue('by setting', retention_cancelled => '1 day');
+    perform of_age(queue, state, age)
+    from unnest(array['kept', 'by setting']) queue, unnest(array['completed', 'aborted', 'cancelled']) state,
+         unnest(array['12 h', '2 days', '4 days', '8 days', '11 days']::interval[]) age;
+    perform scylla.purge();
+end $$;
+select results_eq(
+    $$select queue, status, max(now() - updated) < '13 h', count(*) from scylla.task
+      where queue in ('kept', 'by setting') group by queue, status order by queue collate "C", status$$,
+    $$values ('by setting', 'completed'::scylla.task_status, false, 3::bigint), ('by setting', 'aborted', false, 3),
+             ('by setting', 'cancelled', true, 1),
+             ('kept', 'completed', true, 1), ('kept', 'aborted', false, 4), ('kept', 'cancelled', false, 2)$$,
+    'a task stays as long as its queue says for its way of ending');
+
+-- ---- pause ---------------------------------------------------------------------------------------------------------
+
+do $$ begin
+    perform scylla.submit('closed', '1', rn => 'held up');
+    perform given('at work', 'running', 'closed');
+    perform scylla.pause_queue('closed');
+    perform scylla.pause_queue('closed');
+end $$;
+select is_empty($$select rn from scylla.lease('closed', 'w')$$, 'a paused queue leases nothing');
+select refuses($$select scylla.lease_task('held up', 'w')$$, '55000', 'paused', 'queue "closed" is paused',
+               table_ => 'queue');
+select results_eq($$select rn, status from scylla.list_tasks('closed') order by rn$$,
+                  $$values ('at work', 'running'::scylla.task_status), ('held up', 'ready')$$,
+                  'its tasks are where they were');
+select lives_ok($$select scylla.submit('closed', '2', rn => 'submitted meanwhile')$$, 'submits go on');
+select lives_ok($$select scylla.heartbeat('at work', 'w')$$, 'so do those who work');
+select is_empty($$select rn from scylla.complete_and_lease('{at work}', 'w', 'closed')$$, 'and get nothing new');
+select is((seen('at work') ->> 'status'), 'completed', 'but finish');
+do $$ begin perform scylla.resume_queue('closed'); perform scylla.resume_queue('closed'); end $$;
+select results_eq($$select rn from scylla.lease('closed', 'w', 10)$$, $$values ('held up'), ('submitted meanwhile')$$,
+                  'after the pause everything is there, in order');
+do $$ begin
+    perform scylla.create_queue('begins paused', paused => true);
+    perform scylla.submit('begins paused', '1', rn => 'patient');
+end $$;
+select is_empty($$select rn from scylla.lease('begins paused', 'w')$$, 'a queue may begin paused');
+do $$ begin perform scylla.alter_queue('begins paused', '{"paused": false}'); end $$;
+select results_eq($$select rn from scylla.lease('begins paused', 'w')$$, $$values ('patient')$$,
+                  'alter_queue ends a pause, too');
+
+-- ---- drop ----------------------------------------------------------------------------------------------------------
+
+do $$ begin
+    perform scylla.create_queue('empty');
+    perform scylla.drop_queue('empty');
+end $$;
+select is(settings_of('empty'), null, 'a queue without tasks is dropped');
+select is_empty($$select rn from scylla.lease('empty', 'w')$$, 'and gives nothing');
+select lives_ok($$select scylla.create_queue('empty')$$, 'its name can be used again');
+
+create temp table doomed as
+select state, given('doomed ' || state, state, 'doomed ' || state) as rn
+from unnest(array['waiting', 'ready', 'running', 'completed', 'aborted', 'cancelled']) state;
+do $$ begin perform given('spared', 'running'); end $$;
+select refuses(format('select scylla.drop_queue(%L)', 'doomed ' || state), '2BP01', 'empty',
+               format('queue "doomed %s" has tasks', state), table_ => 'queue')
+from doomed;
+select is((select count(*) from scylla.task where rn like 'doomed %'), 6::bigint, 'nothing is dropped by that');
+do $$ begin perform scylla.drop_queue('doomed ' || state, force => true) from doomed; end $$;
+select is_empty($$select rn from scylla.task where rn like 'doomed %'$$, 'force drops tasks in every state');
+select is_empty($$select queue from scylla.queue_settings where queue like 'doomed %'$$, 'and their queues');
+select refuses($$select scylla.complete('doomed running', 'w')$$, 'P0002', 'exists',
+               'task "doomed running" does not exist');
+select is((seen('spared') ->> 'status'), 'running', 'other queues keep their tasks');
+select lives_ok($$select scylla.submit('doomed ready', '1', rn => 'doomed ready')$$, 'names are free again');
 
 -- ---- register_worker -----------------------------------------------------------------------------------------------
 

@@ -33,6 +33,10 @@ from (values
     ('yield',              $$select scylla.yield('r1', 'w')$$),
     ('cancel',             $$select scylla.cancel('r1')$$),
     ('create_queue',       $$select scylla.create_queue('new')$$),
+    ('alter_queue',        $$select scylla.alter_queue('q', '{}')$$),
+    ('pause_queue',        $$select scylla.pause_queue('q')$$),
+    ('resume_queue',       $$select scylla.resume_queue('q')$$),
+    ('drop_queue',         $$select scylla.drop_queue('q')$$),
     ('register_worker',    $$select scylla.register_worker()$$),
     ('reset_expired',      $$select scylla.reset_expired()$$),
     ('purge',              $$select scylla.purge()$$),
@@ -40,7 +44,8 @@ from (values
 select is(read_only(statement), 'P0001 not refused', 'allowed in a read-only transaction: ' || statement)
 from unnest(array[$$select scylla.get_task('r1')$$, $$select * from scylla.list_tasks()$$,
                   $$select * from scylla.list_tasks(status => 'ready')$$,
-                  'select * from scylla.task', 'select * from scylla.check()']) statement;
+                  'select * from scylla.task', 'select * from scylla.queue_settings',
+                  'select scylla.backoff(1)', 'select * from scylla.check()']) statement;
 select all_is_sound();
 select * from finish();
 rollback;

@@ -16,6 +16,9 @@ create function traps.jsonb_concat(jsonb, jsonb) returns jsonb language plpgsql
     as $$ begin perform traps.sprung(); end $$;
 create function traps._history(jsonb, text, integer, timestamptz) returns jsonb language plpgsql
     as $$ begin perform traps.sprung(); end $$;
+create function traps.array_remove(text[], text) returns text[] language plpgsql
+    as $$ begin perform traps.sprung(); end $$;
+create domain traps.name as text check (traps.sprung() is null);
 create function traps.format(text, variadic "any") returns text language internal as 'text_format';
 create function traps.max(bigint) returns bigint language plpgsql as $$ begin perform traps.sprung(); end $$;
 do $$
@@ -53,6 +56,7 @@ create function traps.life() returns text language plpgsql as $$
 declare
     t scylla.task;
     n bigint;
+    grants text;
     log text[];
 begin
     perform scylla.create_queue('sp made', '1 min', '1 day');
@@ -87,6 +91,18 @@ begin
     n := scylla.purge();                                                        log := array_append(log, n::text);
     perform scylla.maintain();
     perform scylla.register_worker();
+    perform scylla.schedule('sp', '0 * * * *', 'sp', '{"a": 1}', overlap => 'replace', planned_key => 'p', jitter => '1 s');
+    n := scylla.run_schedules();                                                log := array_append(log, n::text);
+    select pg_catalog.count(*) into n from scylla.schedules;                    log := array_append(log, n::text);
+    perform scylla.arm_schedules();
+    perform scylla.unschedule('sp');
+    perform scylla.grant_queue('sp', 'public', 'view');
+    perform scylla.grant_queue('sp', 'pg_monitor', 'view'), scylla.grant_queue('sp', 'pg_monitor', 'view');
+    perform scylla.grant_queue('sp', 'pg_monitor', 'work'), scylla.revoke_queue('sp', 'pg_monitor', 'work');
+    perform scylla.revoke_queue('sp', 'public', 'view');
+    perform scylla.set_queue_owner('sp', current_user::text);
+    select pg_catalog.string_agg(privilege, ',') into strict grants from scylla.queue_grants where queue operator(pg_catalog.=) 'sp';
+    log := array_append(log, grants);
     perform from scylla.list_tasks('sp', 'ready');
     select pg_catalog.count(*) into n from scylla.list_tasks();                 log := array_append(log, n::text);
     select pg_catalog.count(*) into n from scylla.task;                         log := array_append(log, n::text);
@@ -99,7 +115,8 @@ grant usage on schema traps to public;
 create role scylla_test_role;
 grant usage on schema scylla to scylla_test_role;
 grant execute on all routines in schema scylla to scylla_test_role;
-grant select on scylla.task to scylla_test_role;
+grant select on scylla.task, scylla.schedules, scylla.queue_grants to scylla_test_role;
+set local scylla.schedules = manual;
 set local search_path = pg_temp, traps, pg_catalog;
 set local role scylla_test_role;
 create temp table came_to on commit drop as select traps.life() as what;
@@ -109,7 +126,7 @@ create temp table sound on commit drop as select pg_catalog.count(*) as problems
 
 \ir include/helpers.psql
 select * from no_plan();
-select is(what, 'ready ready waiting sp1 0.5 ready 2 1 aborted cancelled 0 0 4 4 0',
+select is(what, 'ready ready waiting sp1 0.5 ready 2 1 aborted cancelled 0 0 0 1 owner,view 4 4 0',
           'a life of tasks among traps comes to what it always comes to') from came_to;
 select is(problems, 0::bigint, 'check() is not deceived') from sound;
 select results_eq($$select rn, status from scylla.task order by rn$$,

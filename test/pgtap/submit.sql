@@ -180,9 +180,18 @@ from unnest(array['0', '-1', '-2147483648']) n;
 
 select refuses(format($$select scylla.submit('q', '{}', %s => %s)$$, argument, value), '0A000', 'supported',
                format('argument "%s" is not available in this version', argument))
-from (values ('depends_on', $$'{}'$$), ('depends_on', $$'{a,b}'$$), ('on_dependency_failure', $$'ignore'$$),
-      ('on_dependency_failure', 'null'),
-             ('plan', $$'p'$$), ('retry', $$'{}'$$), ('dedup_key', $$'k'$$), ('key', $$'k'$$)) a (argument, value);
+from (values ('key', $$'k'$$)) a (argument, value);
+
+do $$ begin
+    perform scylla.submit('q', '{}', rn => 'policy ' || policy::text, retry => policy)
+    from unnest(array['{}', '{"initial": "2 s", "factor": 3, "max": "1 min", "jitter": 0.5}']::jsonb[]) policy;
+end $$;
+select is('policy ' || retry::text, rn, 'a task keeps its retry policy') from scylla.task_spec where rn like 'policy %';
+select refuses_argument(format($$select scylla.submit('q', '{}', retry => %L)$$, policy), argument, shown, rule)
+from (values ('5', 'retry', '5', 'It must be an object.'), ('null', 'retry', 'null', 'It must be an object.'),
+             ('{"colour": 1}', 'retry', '"colour"', 'It may have "initial", "factor", "max" and "jitter".'),
+             ('{"initial": "-1 s"}', 'initial', '-00:00:01', 'It must be between 0 and 365 days.'),
+             ('{"jitter": 2}', 'jitter', '2', 'It must be between 0 and 1.')) v (policy, argument, shown, rule);
 
 -- ---- queues on first use -------------------------------------------------------------------------------------------
 

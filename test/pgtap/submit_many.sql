@@ -145,9 +145,11 @@ select results_eq(format('select * from scylla.submit_many(%L)',
 select refuses(format('select scylla.submit_many(%L)',
                       format('[{"queue": "q", "spec": 1}, {"queue": "q", "spec": 1, "%s": %s}]', key, v)),
                '0A000', 'supported', format('argument "%s" is not available in this version', key))
-from (values ('depends_on', '["a"]'), ('depends_on', '[]'), ('on_dependency_failure', '"ignore"'), ('plan', '"p"'),
-      ('retry', '{}'),
-             ('dedup_key', '"k"'), ('key', '"k"'), ('key', '0')) a (key, v);
+from (values ('key', '"k"'), ('key', '0')) a (key, v);
+select element_is_refused('{"queue": "q", "spec": 1, "retry": 5}', 'retry', '5', 'It must be an object.');
+select element_is_refused('{"queue": "q", "spec": 1, "retry": {"factor": 0}}', 'factor', '0',
+                          'It must be between 1 and 1000.');
+select element_is_refused('{"queue": "q", "spec": 1, "retry": {"max": "soon"}}', 'max', '"soon"', 'It must be an interval.');
 select element_is_refused('{"queue": "q", "spec": 1, "on_dependency_failure": 1}', 'on_dependency_failure', '1',
                           'It must be a text.');
 

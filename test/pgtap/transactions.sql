@@ -116,7 +116,7 @@ from (values ($$select scylla.get_task('unknown')$$, 'no_data_found'),
              ($$select scylla.submit('q', null)$$, 'invalid_parameter_value'),
              ($$select scylla.complete('h1', 'w')$$, 'object_not_in_prerequisite_state'),
              ($$select scylla.create_queue('handlers')$$, 'duplicate_object'),
-             ($$select scylla.submit('q', '{}', plan => 'p')$$, 'feature_not_supported')) e (statement, name);
+             ($$select scylla.submit('q', '{}', key => 'k')$$, 'feature_not_supported')) e (statement, name);
 
 -- ---- one statement -------------------------------------------------------------------------------------------------
 

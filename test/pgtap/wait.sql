@@ -10,8 +10,10 @@ select is(
     E'wait(IN queue text, IN timeout interval DEFAULT ''00:00:30''::interval, '
     'INOUT ready boolean DEFAULT NULL::boolean)\n'
     'wait_any(IN queues text[], IN timeout interval DEFAULT ''00:00:30''::interval, '
-    'INOUT queue text DEFAULT NULL::text)',
-    'signatures of wait and wait_any: procedures without settings of their own, so that they may commit');
+    'INOUT queue text DEFAULT NULL::text)\n'
+    'wait_plan(IN plan text, IN timeout interval DEFAULT ''00:00:30''::interval, '
+    'INOUT finished boolean DEFAULT NULL::boolean)',
+    'signatures of wait, wait_any and wait_plan: procedures without settings of their own, so that they may commit');
 
 create function refuses_transaction(statement text, call text) returns text language sql as $$
     select refuses(statement, '25001', 'transaction', call || ' cannot run inside a transaction block');
@@ -19,9 +21,11 @@ $$;
 select refuses_transaction($$call scylla.wait('q')$$, 'scylla.wait()');
 select refuses_transaction($$call scylla.wait('q', '1 s')$$, 'scylla.wait()');
 select refuses_transaction($$call scylla.wait_any('{q,r}')$$, 'scylla.wait_any()');
+select refuses_transaction($$call scylla.wait_plan('p')$$, 'scylla.wait_plan()');
 
 -- Arguments are looked at first.
 select * from checks_name($$call scylla.wait($1)$$, 'queue');
+select * from checks_name($$call scylla.wait_plan($1)$$, 'plan');
 select refuses_element(format('call scylla.wait_any(array[''q'', %s])', v), 2, 'queues', shown,
                        'It must have 1 to 200 characters.')
 from (values ('null', 'null'), ($$''$$, '""'), ($$repeat('€', 201)$$, '"' || repeat('€', 60) || '..."')) a (v, shown);
@@ -31,11 +35,11 @@ from (values ('null', 'null'), ($$'{}'$$, 'an array of 0 elements'),
       ($$array_fill('q'::text, array[65])$$, 'an array of 65 elements')) a (v, shown);
 select refuses_transaction($$call scylla.wait_any(array_fill('q'::text, array[64]))$$, 'scylla.wait_any()');
 select refuses_argument(format(call, v), 'timeout', shown, 'It must be more than 0 and at most 365 days.')
-from unnest(array['call scylla.wait(''q'', %s)', 'call scylla.wait_any(''{q}'', %s)']) call,
+from unnest(array['call scylla.wait(''q'', %s)', 'call scylla.wait_any(''{q}'', %s)', 'call scylla.wait_plan(''q'', %s)']) call,
      (values ('null', 'null'), ($$'0'$$, '00:00:00'), ($$'-1 us'$$, '-00:00:00.000001'),
       ($$'366 days'$$, '366 days')) a (v, shown);
 select refuses_transaction(format(call, v), split_part(split_part(call, '(', 1), ' ', 2) || '()')
-from unnest(array['call scylla.wait(''q'', %s)', 'call scylla.wait_any(''{q}'', %s)']) call,
+from unnest(array['call scylla.wait(''q'', %s)', 'call scylla.wait_any(''{q}'', %s)', 'call scylla.wait_plan(''q'', %s)']) call,
      unnest(array[$$'1 us'$$, $$'365 days'$$]) v;
 
 select all_is_sound();

@@ -40,6 +40,8 @@ main() {
   local file
   for file in "$checkout"/README.md "$checkout"/docs/*.md; do run_blocks "$file"; done
 
+  check_picture
+
   sql -c 'create database reference'
   export PGDATABASE=reference
   sql -c 'create extension scylla'
@@ -110,8 +112,8 @@ run_block() { # BLOCK FILE-NAME
       return
       ;;
   esac
-  # Leases in the examples outlive a slow machine.
-  PGOPTIONS="-c scylla.default_timeout=1h -c client_min_messages=warning" \
+  # Leases in the examples outlive a slow machine; there is no pg_cron.
+  PGOPTIONS="-c scylla.default_timeout=1h -c scylla.schedules=manual -c client_min_messages=warning" \
     "$bin/psql" -Xq -P footer=off -P pager=off -v ON_ERROR_STOP=1 -v VERBOSITY=verbose -f "$block.sql" >"$block.out" 2>"$block.err" || status=$?
   cat "$block.err" "$block.out" >"$block.why"
   if [[ $info == error=* ]]; then
@@ -126,6 +128,27 @@ run_block() { # BLOCK FILE-NAME
   sed -i 's/ *$//; /^$/d; /^--$/d' "$block.out" "$block.text"
   diff "$block.text" "$block.out" >"$block.why" || status=$?
   ok "$status" "$name has the output shown" "$block.why"
+}
+
+# The picture in the reference: docs/plan.dot is what plan_dot says of the example, and docs/plan.svg what Graphviz makes of it,
+# wherever a version of it may place the parts.
+check_picture() {
+  local status=0
+  PGDATABASE=docs_reference_md sql -c "select rtrim(scylla.plan_dot('nightly'), E'\n')" >"$work/plan.dot"
+  diff "$checkout/docs/plan.dot" "$work/plan.dot" >"$work/why" || status=$?
+  ok "$status" "docs/plan.dot is the plan of the example" "$work/why"
+  status=0
+  install_missing graphviz >&2
+  dot -Tsvg "$work/plan.dot" >"$work/plan.svg" 2>"$work/why" || status=$?
+  ok "$status" "Graphviz can draw it" "$work/why"
+  status=0
+  diff <(parts_of_picture "$checkout/docs/plan.svg") <(parts_of_picture "$work/plan.svg") >"$work/why" || status=$?
+  ok "$status" "docs/plan.svg shows it" "$work/why"
+}
+
+# Titles, labels and colours, in order.
+parts_of_picture() { # FILE
+  grep -oE '<title>[^<]*</title>|<text [^>]*>[^<]*</text>|fill="#[0-9a-f]{6}"' "$1" | sed 's/<text [^>]*>/<text>/'
 }
 
 # ---- the reference ------------------------------------------------------------------------------------------------------
@@ -161,14 +184,17 @@ check_signatures() {
       select oid, proname, prokind, n, mode,
              case mode when 'b' then 'inout ' else '' end || name || ' '
              || replace(replace(replace(type, 'timestamp with time zone', 'timestamptz'), 'integer', 'int'), 'double precision', 'float8')
-             || coalesce(' = ' || lower(replace(regexp_replace("default", '::[a-z._ ]+(\[\])?$', ''), '''00:00:30''', '''30 s''')), '')
+             || coalesce(' = ' || replace(replace(replace(replace(replace(replace(
+                      regexp_replace("default", '::[a-z._ ]+(\[\])?$', ''), 'NULL', 'null'), '''00:00:30''', '''30 s'''),
+                      '''00:00:00.1''', '''100 ms'''), '''00:00:10''', '''10 s'''), '''01:00:00''', '''1 hour'''),
+                      '''00:00:00''', '''0'''), '')
              as declaration
         from argument
     )
     select 'scylla.' || proname || '(' || coalesce(string_agg(declaration, ', ' order by n) filter (where mode in ('i', 'b')), '') || ')'
            || case when prokind = 'p' then ''
                    when bool_or(mode = 'o') then ' → setof (' || string_agg(declaration, ', ' order by n) filter (where mode = 'o') || ')'
-                   else ' → ' || replace(pg_get_function_result(oid), 'SETOF', 'setof') end
+                   else ' → ' || replace(replace(pg_get_function_result(oid), 'SETOF', 'setof'), 'timestamp with time zone', 'timestamptz') end
       from part group by oid, proname, prokind order by proname;
 SQL
   expect_in_reference "the signature" <"$work/signatures"
@@ -185,13 +211,13 @@ check_settings() {
 # The columns of each view, in order: the first words of the rows of the table in its section.
 check_columns() {
   local name status
-  for name in $(sql -c "select relname from pg_class where relnamespace = 'scylla'::regnamespace and relkind = 'v' order by 1"); do
+  for name in $(sql -c "select relname from pg_class where relnamespace = 'scylla'::regnamespace and relkind = 'v' and relname !~ '^_' order by 1"); do
     status=0
-    sql -c "select '| \`' || attname || '\` | ' || replace(replace(replace(format_type(atttypid, null), 'timestamp with time zone', 'timestamptz'),
-                   'integer', 'int'), 'scylla.', '') || ' |'
+    sql -c "select '| \`' || attname || '\` | ' || replace(replace(replace(replace(format_type(atttypid, null), 'timestamp with time zone', 'timestamptz'),
+                   'integer', 'int'), 'double precision', 'float8'), 'scylla.', '') || ' |'
               from pg_attribute where attrelid = 'scylla.$name'::regclass and attnum > 0 and not attisdropped order by attnum" >"$work/columns"
     awk -v heading="## The view scylla.$name" '/^## /{ inside = $0 == heading } inside' "$reference" |
-      sed -n 's/^\(| `[a-z_]*` | [a-z0-9 _]* |\).*/\1/p' >"$work/columns.shown"
+      sed -n 's/^\(| `[a-z_]*` | [][a-z0-9 _]* |\).*/\1/p' >"$work/columns.shown"
     diff "$work/columns.shown" "$work/columns" >"$work/why" || status=$?
     ok "$status" "the columns of scylla.$name" "$work/why"
   done
@@ -222,7 +248,7 @@ check_links() {
       fi
       echo "leads nowhere: $target" >"$work/why"
       ok "$status" "${file#"$checkout/"} links to $target" "$work/why"
-    done < <(grep -oE '\]\([^)]+\)' "$file" | sed 's/^](//; s/)$//' | grep -v '^https\?:' | sort -u)
+    done < <(awk '/^ *```/ { code = !code; next } !code' "$file" | grep -oE '\]\([^)]+\)' | sed 's/^](//; s/)$//' | grep -v '^https\?:' | sort -u)
   done
 }
 

@@ -23,6 +23,13 @@ sql($node, q(
 	insert into results select rn, task from scylla.task;
 	create view waiting as select rn, not_before from scylla.task where status = 'waiting';), 'source');
 
+# Rights travel by the names of the roles; one of them will not be there where the dump is restored last.
+sql($node, q(
+	create role vanished;
+	select scylla.set_queue_owner('settings', 'vanished');
+	select scylla.grant_queue('settings', 'app', 'work'), scylla.grant_queue('settings', 'vanished', 'view'),
+		scylla.grant_queue('settings', 'public', 'submit');), 'source');
+
 my $tasks = tasks($node, 'source');
 my $tables = tables($node, 'source');
 my $sequences = sequences($node, 'source');
@@ -65,6 +72,14 @@ is(sql($node, q(select has_function_privilege('app', 'scylla.lease(text, text, i
 	has_function_privilege('app', 'scylla.complete(text, text, jsonb, jsonb, integer)', 'execute'),
 	has_schema_privilege('app', 'scylla', 'usage'), has_table_privilege('app', 'scylla.task', 'select')), 'script'),
 	't|f|t|t', 'script: grants are the same');
+my $rights = 'settings|vanished|owner settings|public|submit settings|vanished|view settings|app|work';
+sub rights
+{
+	my ($database) = @_;
+	return join ' ', split /\n/, sql($node, q(select * from scylla.queue_grants where queue = 'settings' order by privilege, role), $database);
+}
+is(rights('source'), $rights, 'a queue has rights');
+is(rights('script'), $rights, 'script: the rights on queues are the same');
 is(sql($node, q(select count(*) from results r join scylla.task t on (r.task).rn = t.rn and (r.task).spec = t.spec), 'script'),
 	sql($node, 'select count(*) from scylla.task', 'source'), 'script: a column of the row type is the same');
 compare('script', 'script');
@@ -138,6 +153,20 @@ sql($node, q(select setval('scylla.task_id_seq', max(id)) from scylla.task_spec)
 sql($node, q(select setval('scylla.queue_id_seq', max(id)) from scylla.queue), 'slow');
 checked($node, '... and finds nothing else', 'slow');
 is(monitors($node), 'data_only parallel script slow source', 'each of these databases has its monitor');
+
+# 5. Where a role does not exist. Nothing is lost but its rights, and check() tells.
+sql($node, 'drop role vanished');
+sql($node, 'create database elsewhere');
+run_ok('psql restores it where a role does not exist', 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-d', 'elsewhere', '-f', "$dump.sql");
+is(tasks($node, 'elsewhere'), $tasks, '... every task is the same');
+is(rights('elsewhere'), $rights, '... the rights are there');
+is(sql($node, 'select problem from scylla.check() order by 1', 'elsewhere'),
+	qq(queue "settings" belongs to role "vanished", which does not exist\nqueue "settings" is granted to role "vanished", which does not exist),
+	'... check() finds the role that does not exist');
+sql($node, q(select scylla.set_queue_owner('settings', 'app'), scylla.revoke_queue('settings', 'vanished', 'view')), 'elsewhere');
+checked($node, '... and nothing once they have been cleared up', 'elsewhere');
+wait_for_monitor($node, 'elsewhere');
+is(monitors($node), 'data_only elsewhere parallel script slow source', '... and it has its monitor');
 unlike(slurp_file($node->logfile), qr/PANIC|scylla monitor (?:ERROR|FATAL)|background worker .* exited/, 'no monitor has had an error');
 $node->stop;
 

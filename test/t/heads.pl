@@ -58,12 +58,9 @@ SQL
 my $lost = <<'SQL';
 -- (I) of src/shmem/heads.h, for rows that are committed and told: the queues that break it.
 create view lost as
-	select queue, count(*) from (
-		select q.name as queue, count(*) filter (where r.id < h.frontier) as below, h.returned
-		from scylla.task_ready r join scylla.queue q on q.id = r.queue
-		left join scylla.stat_heads h on h.queue = q.name and h.priority = r.priority
-		group by q.name, r.priority, h.returned) s
-	where returned is null or below > returned group by queue;
+	select q.name as queue, count(*) from scylla.task_ready r join scylla.queue q on q.id = r.queue
+	left join scylla.stat_heads h on h.queue = q.name and h.priority = r.priority
+	where h.queue is null or (r.id < h.frontier and not h.returned @> r.id) group by q.name;
 SQL
 sql($node, $helpers . $lost);
 

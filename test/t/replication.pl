@@ -53,6 +53,7 @@ my @writes = (
 	q(heartbeat('running', 'w2')), q(heartbeat_many('{running}', 'w2')), q(complete('running', 'w2')),
 	q(complete_many('{running}', 'w2')), q(complete_and_lease('{running}', 'w2', 'q')), q(abort('running', 'w2', '{"code": "x"}')),
 	q(fail('running', 'w2', '{"code": "x"}')), q(yield('running', 'w2')), q(cancel('ready')), q(create_queue('new')),
+	q(alter_queue('q', '{}')), q(pause_queue('q')), q(resume_queue('q')), q(drop_queue('q')),
 	q(register_worker()), q(reset_expired()), q(purge()), q(maintain()));
 fails_with($standby, '25006', "select scylla.$_", "a standby refuses $_") for @writes;
 # A worker that waited there would wait for a task that it cannot lease.

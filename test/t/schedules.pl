@@ -79,13 +79,20 @@ sub frontier
 	return sql($node, "select frontier from scylla.stat_heads where queue = '$queue' and priority = $priority");
 }
 
+# Where the next scan of a priority begins.
+sub beginning
+{
+	my ($queue, $priority) = @_;
+	return sql($node, "select least(frontier, lower(returned)) from scylla.stat_heads where queue = '$queue' and priority = $priority");
+}
+
 sub id_of
 {
 	my ($rn) = @_;
 	return sql($node, "select id from scylla.task_spec where rn = '$rn'");
 }
 
-# ---- a batch is told while a scan goes on, and another scan raises the frontier into it ----------------------------------------
+# ---- a batch is told while a scan goes on, and another scan raises the head into it --------------------------------------------
 
 for my $case ('in the order of ids', 'out of the order of ids')
 {
@@ -105,9 +112,9 @@ for my $case ('in the order of ids', 'out of the order of ids')
 	is(sql($node, "select rn from scylla.lease('$q', 'B')"), "$q 1", "a batch told $case while a scan goes on: its first task is leased");
 	is(sql($node, "call scylla.wait('$q', '1 s')"), 't', '... a look finds the second');
 	my $second = id_of("$q 2");
-	is(frontier($q, 0), $second, '... and raises the frontier to it');
+	is(beginning($q, 0), $second, '... and raises the head to it');
 	let_go();
-	is(frontier($q, 0), $second, '... the scan that has seen nothing of it raises it no further');
+	is(beginning($q, 0), $second, '... the scan that has seen nothing of it raises it no further');
 	is(sql($node, "select string_agg(rn, ',') from scylla.lease('$q', 'D', 10)"), "$q 2,$q 3,$q 4", '... and the very next lease gets the rest');
 }
 
@@ -162,12 +169,11 @@ sql($node, $_) for (
 	q(select count(*) from scylla.lease('dead', 'w')), # passes over them all to the last
 	q(commit prepared 'p'));
 cmp_ok(frontier('dead', 0), '>', id_of('overlooked'), 'a task that nobody has told lies below the frontier');
-# A step of the derivation ends after 4096 index entries. A lease does two steps at most, and each may look for 127 other
-# priorities, too: twice, in an index of three levels.
+# A step of the derivation ends after 4096 index entries. A lease does two steps at most.
 my $region = sql($node, q(select (sum(pg_relation_size(r)) / current_setting('block_size')::int)::int
 	from unnest('{scylla.task_ready,scylla.task_ready_order}'::regclass[]) r));
 my $step = int(4096 * $region / 150_000);
-my $limit = 60 + 3 * $step + 127 * 2 * 3;
+my $limit = 60 + 3 * $step;
 cmp_ok($limit, '<', $region * 2 / 3, "a step is much less than all of the $region pages");
 sql($node, q(
 	create procedure find() language plpgsql as $$
@@ -199,7 +205,220 @@ cmp_ok(frontier('dead', 0), '>', id_of('overlooked'), '... slow scans under load
 sql($node, q(truncate cost; call measure('dead', 10)));
 cmp_ok(sql($node, 'select max(pages) from cost'), '<=', $limit, '... and leases look at few pages again');
 $holder->query_safe('commit');
-$_->quit for $holder, $gate, $a;
+$holder->quit;
+
+# ---- a transaction that holds leases for long ----------------------------------------------------------------------------------
+
+# The pages of a lease: the median of seven, as now and then one derives the head anew.
+sub cost
+{
+	my ($queue) = @_;
+	sql($node, "truncate cost; call measure('$queue', 7)");
+	return sql($node, 'select percentile_disc(0.5) within group (order by pages) from cost');
+}
+
+sql($node, q(
+	create procedure work(queue text, tasks int) language plpgsql as $$
+	begin
+		for i in 1 .. tasks / 100 loop
+			perform scylla.complete_many(array_agg(rn), 'w') from scylla.lease(queue, 'w', 100);
+			commit;
+		end loop;
+	end $$;));
+my @long = map { $node->background_psql('postgres') } 1 .. 3;
+sql($node, q(select scylla.submit_bulk('long', array(select to_jsonb(n) from generate_series(1, 25000) n))));
+my $cheap = cost('long') + 20;
+# One holds a task, one a batch, and one a task behind them.
+for my $i (0 .. 2)
+{
+	$long[$i]->query_safe('begin');
+	$long[$i]->query_safe("select from scylla.lease('long', 'long $i', " . ($i == 1 ? 50 : 1) . ')');
+	sql($node, q(call work('long', 6000)));
+}
+my $costs = cost('long');
+# A task that is held is looked at, and passed over.
+cmp_ok($costs, '<=', $cheap + 52, "leases stay cheap while three transactions hold leases: $costs pages");
+is(sql($node, q(select count(*) from scylla.stat_heads, unnest(returned) r where queue = 'long')), '3', '... there is a stretch for each');
+$long[0]->query_safe('rollback');
+$long[1]->query_safe('rollback');
+my $first = sql($node, q(select string_agg(spec::text, ' ') from scylla.lease('long', 'w', 52)));
+is($first, join(' ', 8, 6009 .. 6058, 18067), 'two of them roll back: their tasks are leased before all others');
+$long[2]->query_safe('commit');
+sql($node, q(select from scylla.lease('long', 'w')));
+is(sql($node, q(select returned from scylla.stat_heads where queue = 'long')), '{}', '... and when all have ended nothing is left of it');
+
+# One that leases again and again.
+sql($node, q(select scylla.submit_bulk('again', array(select to_jsonb(n) from generate_series(1, 7000) n))));
+$node->safe_psql('postgres', q(select from scylla.lease('again', 'w', 2000)));
+my $other = $long[2];
+my @again = split /\n/, $long[0]->query_safe(q(
+	begin;
+	select pages('again'), pages('again');
+	select max(pages) from (select pages('again') from generate_series(1, 4000)) l;
+	select max(pages) from (select pages('again') from generate_series(1, 100)) l;));
+$cheap = (split /\|/, $again[0])[1] + 25; # a level more of the indexes of leases
+cmp_ok($again[2], '<=', $cheap, "a transaction that leases again and again does not walk over its own: $again[2] pages after 4,000");
+sql($node, qq(select scylla.yield(rn, 'w') from scylla.task where queue = 'again' and spec = '77'));
+my $numbers = q(select string_agg(spec::text, ' ') from scylla.lease('again', 'w'));
+is($long[0]->query_safe($numbers), '77', '... what others give back meanwhile it finds');
+$long[0]->query_safe('savepoint s');
+is($long[0]->query_safe($numbers), '6103', '... it goes on');
+$long[0]->query_safe('rollback to s');
+is($long[0]->query_safe($numbers), '6103', '... what it has taken and given back by a rollback to a savepoint, too');
+$long[0]->query_safe(q(select scylla.yield(rn, 'finder') from scylla.task where queue = 'again' and spec in ('3000', '3001')));
+is($long[0]->query_safe($numbers), '3000', '... and what it has given back');
+$long[0]->query_safe('rollback');
+is(sql($node, "$numbers; $numbers"), "77\n2001", '... and after its rollback others begin where it began');
+$_->quit for @long;
+
+# ---- a large batch ---------------------------------------------------------------------------------------------------------------
+
+sql($node, q(select scylla.submit_bulk('batch', array(select to_jsonb(n) from generate_series(1, 9100) n))));
+is(sql($node, q(select count(*) from scylla.lease('batch', 'w', 9000))), '9000', 'a lease of 9,000 tasks');
+is(frontier('batch', 0), sql($node, q(select min(r.id) from scylla.task_ready r join scylla.queue q on q.id = r.queue where q.name = 'batch')),
+	'... when it has committed nobody walks over them');
+# What comes back meanwhile is not passed.
+my ($taker, $back) = map { $node->background_psql('postgres') } 1 .. 2;
+$taker->query_safe('begin');
+is($taker->query_safe(q(select string_agg(spec::text, ' ') from scylla.lease('batch', 'w', 3))), '9001 9002 9003', 'a transaction leases');
+my $yield = q(select count(scylla.yield(rn, 'w')) from scylla.list_tasks('batch', 'running', 'w', 10000) where spec::int in);
+$back->query_safe("begin; $yield (100, 8998, 8999)");
+sql($node, "$yield (50, 8997, 9000)");
+$taker->query_safe('commit');
+$back->query_safe('commit');
+is(sql($node, q(select string_agg(spec::text, ' ') from scylla.lease('batch', 'w', 7))), '50 100 8997 8998 8999 9000 9004',
+	'... and does not pass what comes back meanwhile');
+$_->quit for $taker, $back;
+
+# ---- a transaction over many priorities and queues -----------------------------------------------------------------------------
+
+sql($node, q(select scylla.create_queue('not wide'); select scylla.lease('not wide', 'w')));
+sql($node, q(select scylla.submit('not wide', '1'); select scylla.lease('not wide', 'w')));
+my $wide = q(select priority, frontier, returned from scylla.stat_heads where queue = 'not wide');
+my $before = sql($node, $wide);
+like($before, qr/^0\|[1-9]\d*\|\{\}$/, 'a head of another queue');
+sql($node, q(select count(*) from scylla.submit_many((select jsonb_agg(jsonb_build_object('queue', 'wide', 'spec', p, 'priority', p)) from generate_series(0, 127) p))));
+is(sql($node, $wide), $before, 'a submit of tasks of 128 priorities leaves the heads of other queues alone');
+my $all = join ' ', reverse 0 .. 127;
+is(sql($node, q(select string_agg(spec::text, ' ') from scylla.lease('wide', 'w', 128))), $all, '... they are leased, the highest first');
+is(sql($node, $wide), $before, '... that leaves them alone, too');
+sql($node, q(
+	begin;
+	select count(*) from scylla.submit_many((select jsonb_agg(jsonb_build_object('queue', 'wide ' || q, 'spec', q)) from generate_series(1, 300) q));
+	select scylla.yield(rn, 'w') from scylla.list_tasks('wide', 'running', max_tasks => 1000);
+	commit;));
+is(sql($node, $wide), $before, '... nor does a transaction over 300 queues and 128 priorities');
+is(sql($node, q(select string_agg(spec::text, ' ') from scylla.lease('wide', 'w', 128))), $all, '... whose tasks are leased again');
+is(sql($node, q(select count(*) from generate_series(1, 300) q, scylla.lease('wide ' || q, 'w') l where l.spec = to_jsonb(q))), '300', '... in all queues');
+
+# ---- tasks come back while scans go on -----------------------------------------------------------------------------------------
+
+sql($node, q(
+	select scylla.submit_bulk('back', array_fill('1'::jsonb, array[1000]));
+	select scylla.submit_bulk('back', array_fill('1'::jsonb, array[140]), (select array_agg('back ' || i) from generate_series(1, 140) i));
+	select scylla.lease('back', 'w', 1140);));
+sql($node, join '', map { "select scylla.create_queue('mob $_'); select scylla.lease('mob $_', 'w');" } 1 .. 16);
+is(frontier('back', 0), '', 'a head has given way to others');
+sql($node, q(select scylla.submit('back', '1')));
+for my $n (1 .. 3)
+{
+	hold_up('back', 1);
+	sql($node, q(do $$ begin for i in 1 .. 140 loop perform scylla.yield('back ' || i, 'w'); commit;
+		perform scylla.lease_task('back ' || i, 'w'); commit; end loop; end $$));
+	sql($node, q(select scylla.submit('back', '1')));
+	let_go();
+}
+cmp_ok(frontier('back', 0), '>', id_of('back 1') - 1000, 'slow scans raise the new one although 140 tasks come back during each');
+
+# ---- thousands come back in one transaction ------------------------------------------------------------------------------------
+
+# Every second of 8,000 old tasks: behind them lie 20,000 dead entries, which a snapshot keeps.
+my $snapshot = $node->background_psql('postgres');
+$snapshot->query_safe('begin isolation level repeatable read');
+$snapshot->query_safe('select 1');
+for my $how ('yield', 'retry')
+{
+	my $q = "thousands $how";
+	sql($node, qq(
+		select scylla.submit_bulk('$q', array(select to_jsonb(n) from generate_series(1, 28100) n));
+		select from scylla.lease('$q', 'many', 8000);
+		call work('$q', 20000);
+		select from scylla.lease('$q', 'w');));
+	my $usual = cost($q) + 20;
+	my $frontier = frontier($q, 0);
+	if ($how eq 'yield')
+	{
+		sql($node, qq(select count(scylla.yield(rn, 'many')) from (select rn from scylla.list_tasks('$q', 'running', 'many', 100000) where spec::int % 2 = 0 order by random()) t));
+	}
+	else
+	{
+		sql($node, qq(
+			select count(scylla.fail(rn, 'many', '{"code": "x"}', '1 h')) from scylla.list_tasks('$q', 'running', 'many', 100000) where spec::int % 2 = 0;
+			update scylla.task_waiting set due = '-infinity';
+			select scylla.maintain();));
+	}
+	is(frontier($q, 0), $frontier, "4,000 old tasks come back in one transaction ($how): the frontier stays");
+	cmp_ok(sql($node, qq(select count(*) from scylla.stat_heads, unnest(returned) where queue = '$q')), '<=', 32, '... they are a few stretches');
+	my $first = cost($q);
+	cmp_ok($first, '<=', $usual, "... leases of them are as cheap as others: $first");
+	is(sql($node, qq(select string_agg(spec::text, ' ') from scylla.lease('$q', 'w', 3000))), join(' ', map { 2 * $_ } 8 .. 3007), '... in order');
+	my $then = cost($q);
+	cmp_ok($then, '<=', $usual, "... so they are after 3,000 more: $then");
+	sql($node, qq(call work('$q', 1000)));
+	is(sql($node, qq(select spec::int > 28000 from scylla.lease('$q', 'w'))), 't', '... then the newer ones');
+	my $last = cost($q);
+	cmp_ok($last, '<=', $usual, "... cheaply: $last");
+}
+
+# A few at a time, again and again, far from one another.
+sql($node, q(
+	create procedure trickle() language plpgsql as $$
+	begin
+		for i in 1 .. 300 loop
+			perform scylla.yield(rn, 'many') from far where n / 4 = i;
+			commit;
+			insert into cost (pages) select pages('thousands yield') from generate_series(1, 1 + i % 5);
+			commit;
+		end loop;
+	end $$;
+	select scylla.submit_bulk('thousands yield', array(select to_jsonb(n) from generate_series(30001, 31000) n));
+	create table far as select rn, row_number() over (order by random()) as n
+		from scylla.list_tasks('thousands yield', 'running', 'many', 100000);
+	select pages('nothing here'); truncate cost; call trickle();));
+my $trickle = sql($node, q(select percentile_disc(0.5) within group (order by pages) from cost));
+cmp_ok($trickle, '<=', 90, "a few come back at a time, far from one another: leases stay cheap: $trickle");
+is(sql($node, q(select sum(pages) < 130 * count(*) from cost)), 't', '... on the average, too');
+$snapshot->query_safe('commit');
+$snapshot->quit;
+
+# ---- many priorities and the derivation ----------------------------------------------------------------------------------------
+
+# A step looks at a bounded number of priorities, too, and a pass finds what nobody has told in each.
+sql($node, q(
+	select scylla.create_queue('each');
+	select from scylla.lease('each', 'w');
+	begin;
+	select count(*) from scylla.submit_many((select jsonb_agg(jsonb_build_object('queue', 'each', 'spec', p, 'priority', p)) from generate_series(0, 127) p));
+	prepare transaction 'each';
+	select count(*) from scylla.submit_many((select jsonb_agg(jsonb_build_object('queue', 'each', 'spec', p, 'priority', p)) from generate_series(0, 127) p));
+	select count(*) from scylla.lease('each', 'w', 128);
+	select count(*) from scylla.lease('each', 'w', 128);
+	commit prepared 'each';
+	truncate cost;));
+sql($node, q(
+	create procedure find_each() language plpgsql as $$
+	declare
+		until timestamptz := clock_timestamp() + '60 s';
+	begin
+		while (select count(*) from scylla.list_tasks('each', 'running', 'finder', 200)) < 128 and clock_timestamp() < until loop
+			call measure('each', 1);
+		end loop;
+	end $$;
+	call find_each();));
+is(sql($node, q(select count(*) from scylla.list_tasks('each', 'running', 'finder', 200))), '128', 'tasks of 128 priorities that nobody has told are found');
+my $probes = sql($node, q(select max(pages) from cost));
+cmp_ok($probes, '<=', 600, "... in steps of few pages: $probes");
+$_->quit for $gate, $a;
 
 checked($node, 'check() finds nothing');
 $node->stop;

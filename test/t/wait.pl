@@ -112,7 +112,7 @@ for (@wakes)
 # A lease that is undone. While it lasts there is nothing to lease.
 for (
 	[ 'of the transaction', 'begin', 'rollback' ],
-	[ 'to a savepoint', 'begin; savepoint s', 'rollback to s; commit' ],
+	[ 'to a savepoint', 'begin; savepoint s', 'rollback to s' ],
 	[ 'by the end of the session', 'begin', undef ])
 {
 	my ($how, $begin, $end) = @$_;
@@ -341,14 +341,33 @@ sql($node, q(
 my $as_worker = "set session authorization worker;\n";
 is(sqlstate($node, $as_worker . q(call scylla.wait('q', '1 ms'))), '42501', 'a role without EXECUTE cannot wait');
 sql($node, q(grant execute on procedure scylla.wait, scylla.wait_any to worker));
+is(sqlstate($node, $as_worker . q(call scylla.wait('not made yet', '1 ms'))), '', 'with it alone it can wait for a queue to be');
+# Plans belong to those who made them.
+sql($node, q(grant execute on procedure scylla.wait_plan to worker; grant execute on function scylla.create_plan to worker;
+	select scylla.create_plan('theirs')));
+is(sqlstate($node, $as_worker . q(call scylla.wait_plan('theirs', '1 ms'))), 'P0002', 'somebody else\'s plan is not there to wait for');
+is(sqlstate($node, $as_worker . q(select scylla.create_plan('own'); call scylla.wait_plan('own', '1 ms'))), '', 'one\'s own is');
+sql($node, q(select scylla.create_queue('closed')));
+for my $call (q(wait('closed', '1 ms')), q(wait_any('{closed}', '1 ms')), q(wait_any('{not made yet,closed}', '1 ms')))
+{
+	is(sqlstate($node, $as_worker . "call scylla.$call"), '42501', "... but not on one on which it may not work: $call");
+}
+sql($node, q(select scylla.create_queue(queue), scylla.grant_queue(queue, 'worker', 'work') from unnest(array['ordinary', 'ordinary2']) queue));
 my $ordinary = new_waiter($node);
 $ordinary->{session}->query_safe('set session authorization worker');
 begin_wait($ordinary, q(call scylla.wait('ordinary', '1 h')));
 sql($node, q(select scylla.submit('ordinary', '1')));
-is(ended($ordinary), 't', 'with it alone it can');
+is(ended($ordinary), 't', 'with the right on the queue it can');
 begin_wait($ordinary, q(call scylla.wait_any('{ordinary1,ordinary2}', '1 h')));
 sql($node, q(select scylla.submit('ordinary2', '1')));
 is(ended($ordinary), 'ordinary2', '... wait_any, too');
+sql($node, q(select scylla.complete(rn, 'w') from scylla.lease('ordinary', 'w')));
+begin_wait($ordinary, q(call scylla.wait('ordinary', '1 h')));
+begin_wait($waiter, q(call scylla.wait('ordinary', '1 h')));
+sql($node, q(select scylla.revoke_queue('ordinary', 'worker', 'work')));
+sql($node, q(select scylla.submit('ordinary', '1')));
+is(ended($ordinary), '42501', 'who may not work any more when there is work is told so');
+is(ended($waiter), 't', '... and the next one is woken instead');
 quit($ordinary);
 
 # ---- what it costs ------------------------------------------------------------------------------------------------------
@@ -382,10 +401,16 @@ sub cpu
 	return $ticks;
 }
 my $monitor = sql($node, q(select pid from pg_stat_activity where backend_type = 'scylla monitor' and datname = 'postgres'));
+sub rounds
+{
+	my ($rounds, $name) = @_;
+	$rounds += naps($monitor);
+	eventually($node, "select substring(pg_read_file('/proc/$monitor/status') from 'voluntary_ctxt_switches:\\s+(\\d+)')::int >= $rounds", 't', $name);
+}
+# When it first sees that somebody waits for a queue that does not exist, it does not know whether it has come to exist.
+rounds(3, '... the monitor has seen them');
 my ($naps_before, $cpu_before) = (naps(@pids), cpu(@pids));
-my $rounds = naps($monitor) + 50;
-eventually($node, "select substring(pg_read_file('/proc/$monitor/status') from 'voluntary_ctxt_switches:\\s+(\\d+)')::int >= $rounds", 't',
-	'... the monitor makes fifty rounds');
+rounds(50, '... it makes fifty rounds');
 is(naps(@pids) . ' ' . cpu(@pids), "$naps_before $cpu_before", '... nobody has moved, nor used the processor');
 sql($node, q(select scylla.submit_bulk('idle', array_fill('1'::jsonb, array[200]))));
 $bench->finish;
@@ -410,6 +435,9 @@ sql($node, q(
 	insert into scylla.task_ready (id, updated, queue, attempt, failures, priority) select id, now(), queue, 1, 0, 0 from scylla.task_lease
 		where queue = (select id from scylla.queue where name = 'made up') limit 1;));
 is(ended($waiter), 't', 'it finds a row that was written by hand, too');
+begin_wait($waiter, q(call scylla.wait('prepared', '1 h')));
+sql($node, q(begin; select scylla.submit('prepared', '1'); prepare transaction 'p'; commit prepared 'p';));
+is(ended($waiter), 't', '... and a queue that came by COMMIT PREPARED with its first task');
 
 # ---- the end ------------------------------------------------------------------------------------------------------------
 

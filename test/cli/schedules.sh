@@ -1,0 +1,57 @@
+#!/bin/bash
+# scylla schedule, and what doctor says about schedules.
+set -uo pipefail
+# shellcheck source=test/lib/tap.sh
+source "$(dirname "$(readlink -f "$0")")/../lib/tap.sh"
+begin_test schedules
+sql 'create extension scylla'
+
+run scylla schedule set nightly '30 2 * * *' reports '{}'
+is "$status $(head -n 1 <<<"$errors")" '1 scylla: pg_cron is not available' 'schedule set without pg_cron'
+like "$errors" 'HINT:  ' 'with a hint'
+sql "alter database schedules set scylla.schedules = manual"
+
+run scylla schedule set nightly '30 2 * * *' reports '{"a": 1}' timezone=Europe/Berlin overlap=skip 'options={"priority": 5}'
+is "$status $output" "0 $(sql "select next_run from scylla.schedules")" 'schedule set prints when it comes first'
+is "$(sql 'select name, cron, queue, spec, timezone, overlap, options from scylla.schedules')" \
+  'nightly|30 2 * * *|reports|{"a": 1}|Europe/Berlin|skip|{"priority": 5}' 'and makes it as said'
+run scylla schedule set nightly '@hourly' reports '{"a": 2}'
+is "$status $(sql 'select cron, spec from scylla.schedules')" '0 @hourly|{"a": 2}' 'or changes it'
+run scylla schedule set other '61 * * * *' reports '{}'
+is "$status" 1 'no time'
+run scylla schedule set other '* * * * *' reports '{}' 'x, y'
+is "$status" 2 'no setting'
+
+run scylla schedule plan monthly '@monthly' '[{"rn": "a", "queue": "q", "spec": 1}, {"queue": "q", "spec": 2, "depends_on": ["a"]}]' overlap=skip
+is "$status $output" "0 $(sql "select next_run from scylla.schedules where name = 'monthly'")" 'schedule plan'
+run scylla schedule remove monthly
+
+run scylla schedule list
+like "$output" 'nightly *@hourly *UTC *reports *t ' 'schedule list'
+run scylla schedule list --json
+is "$(sql "select '$output'::jsonb #>> '{0,name}'")" nightly 'as JSON'
+run scylla schedule get nightly
+is "$status $(grep '^cron' <<<"$output" | tr -s ' ')" '0 cron @hourly' 'schedule get'
+run scylla schedule get daily
+is "$status $errors" '1 scylla: schedule "daily" does not exist' 'no such schedule'
+run scylla schedule next '0 9 $ * *' --count 3 --timezone Asia/Tokyo
+is "$(sql "select count(distinct t) from unnest(regexp_split_to_array('$(tail -n +2 <<<"$output")', E'\n')) as line,
+             lateral (select line::timestamptz) as l(t) where to_char(t at time zone 'Asia/Tokyo', 'HH24:MI') = '09:00'")" 3 'schedule next'
+run scylla schedule run
+is "$status $output" '0 0' 'schedule run: nothing is due'
+
+run scylla doctor
+like "$output" 'ok       schedules come in time' 'doctor: all is well'
+sql "update scylla.schedule set next_run = now() - interval '5 min'"
+run scylla doctor
+is "$status" 1 'doctor: an overdue one'
+like "$output" "problem  schedule 'nightly' should have come at " 'is said'
+run scylla schedule run
+is "$status" 0 'schedule run catches up'
+run scylla doctor
+is "$status" 0 'and doctor is content'
+run scylla schedule remove nightly
+is "$status $(sql 'select count(*) from scylla.schedules')" '0 0' 'schedule remove'
+run scylla schedule arm
+is "$status $output" '0 0' 'schedule arm'
+done_testing

@@ -1,0 +1,138 @@
+#!/bin/bash
+# scylla submit, get, list, cancel: what they print, and how they fail.
+set -uo pipefail
+# shellcheck source=test/lib/tap.sh
+source "$(dirname "$(readlink -f "$0")")/../lib/tap.sh"
+begin_test tasks
+sql 'create extension scylla'
+
+# ---- submit -----------------------------------------------------------------------------------------------------------
+
+run scylla submit mail '{"to": "ada"}' --rn mail-1 --priority 5 --max-attempts 3
+is "$status $output" '0 mail-1' 'submit prints the rn'
+is "$(sql "select queue, spec, priority, max_attempts, status from scylla.task where rn = 'mail-1'")" \
+  'mail|{"to": "ada"}|5|3|ready' 'the task is as said'
+
+run scylla submit mail <<<'{"to": "bob"}'
+is "$status" 0 'submit from standard input'
+is "$(sql "select spec from scylla.task where rn = '$output'")" '{"to": "bob"}' 'prints the name that the server made'
+run scylla submit mail - --rn mail-2 <<<'[1, 2]'
+is "$output $(sql "select spec from scylla.task where rn = 'mail-2'")" 'mail-2 [1, 2]' '"-" is standard input, too'
+
+run scylla submit mail '{}' --rn late --delay '2 hours'
+is "$(sql "select status, not_before > now() + interval '119 min' and not_before < now() + interval '121 min'
+             from scylla.task where rn = 'late'")" 'waiting|t' '--delay'
+run scylla submit mail '{}' --rn later --not-before '2099-01-01 00:00+00'
+is "$(sql "select extract(epoch from not_before) from scylla.task where rn = 'later'")" 4070908800.000000 '--not-before'
+
+run scylla submit mail '{}' --rn retried --retry '{"initial": "1 h"}'
+sql "select from scylla.lease_task('retried', 'w'), scylla.fail('retried', 'w', '{\"code\": \"x\"}')"
+is "$(sql "select not_before > now() + interval '59 min' from scylla.task where rn = 'retried'")" t '--retry'
+scylla submit many --lines --retry '{"initial": "1 h"}' <<<'"retried, too"' >/dev/null
+sql "select from scylla.lease('many', 'w') as t, scylla.fail(t.rn, 'w', '{\"code\": \"x\"}')"
+is "$(sql "select not_before > now() + interval '59 min' from scylla.task where queue = 'many'")" t 'with --lines, too'
+scylla queue drop many --force
+scylla cancel retried >/dev/null
+
+run scylla submit mail '{}' --rn mail-1
+is "$status $errors" '1 scylla: task "mail-1" already exists' 'a duplicate is an error'
+run scylla submit mail '{}' --rn mail-1 --on-duplicate ignore --json
+is "$status" 0 'or, if wanted, none'
+is "$(sql "select '$output'::jsonb ->> 'priority'")" 5 'and the task that is there is printed'
+is "$(sql "select string_agg(key, ',') from json_each('$output')")" \
+  "$(sql "select string_agg(attname, ',' order by attnum) from pg_attribute where attrelid = 'scylla.task'::regclass")" \
+  'JSON has the columns of scylla.task, in order'
+
+run scylla submit mail '{"a"'
+is "$status" 1 'a spec that is no JSON'
+is "$(head -n 1 <<<"$errors")" 'scylla: invalid input syntax for type json' 'is refused by the server'
+like "$errors" 'DETAIL:  ' 'whose detail is shown'
+run scylla submit mail '{}' --priority 128
+is "$status" 1 'so is a bad priority'
+like "$errors" '^scylla: invalid value for argument "priority": 128' 'which the message names'
+
+# ---- submit --lines ---------------------------------------------------------------------------------------------------
+
+run scylla submit many --lines --priority 9 < <(printf '%s\n' '{"i": 1}' '' '"quo\"te \\ {,} é"' 'null1' | head -n 3)
+is "$status $output" '0 2' 'submit --lines prints how many'
+is "$(sql "select string_agg(spec::text, ' ' order by spec), min(priority) from scylla.task where queue = 'many'")" \
+  '"quo\"te \\ {,} é" {"i": 1}|9' 'one per line, as it is'
+run scylla submit bad --lines < <(printf '%s\n' 1 2 '{' 4)
+is "$status $errors" '1 scylla: line 3 of standard input is not JSON: {' 'a line that is no JSON is named'
+is "$(sql "select count(*) from scylla.task where queue = 'bad'")" 0 'and nothing is submitted'
+run scylla submit none --lines </dev/null
+is "$status $output" '0 0' 'no lines, no tasks'
+run scylla submit many --lines --json < <(seq 1000)
+is "$(sql "select count(*) || ' ' || bool_and((e ->> 'inserted')::boolean) from jsonb_array_elements('$output') as e")" '1000 true' \
+  'as JSON: a row per task'
+
+# ---- get --------------------------------------------------------------------------------------------------------------
+
+run scylla get mail-1
+is "$status $(grep '^priority' <<<"$output")" '0 priority      5' 'get shows a column per line'
+run scylla get mail-1 --json
+is "$(sql "select '$output'::jsonb = to_jsonb(t) from scylla.get_task('mail-1') as t")" t 'get --json'
+run scylla get mail-1 --field spec
+is "$status $output" '0 {"to": "ada"}' 'get --field'
+run scylla get mail-1 --field result
+is "$status $output" '0 ' 'a null is an empty line'
+run scylla get mail-1 --field reslut
+is "$status $errors" '1 scylla: a task has no column "reslut"' 'no such column'
+run scylla get nobody
+is "$status $errors" '1 scylla: task "nobody" does not exist' 'no such task'
+
+# ---- list -------------------------------------------------------------------------------------------------------------
+
+run scylla list --queue mail --status waiting
+is "$(head -n 1 <<<"$output" | tr -s ' ')" 'rn queue status priority progress attempt failures owner updated' 'list is a table'
+is "$(tail -n +2 <<<"$output" | cut -d' ' -f1 | sort | tr '\n' ' ')" 'late later ' 'of the tasks asked for'
+run scylla list --status ready --limit 1 --json
+is "$(sql "select '$output'::jsonb -> 0 ->> 'priority' || ' ' || jsonb_array_length('$output')")" '9 1' 'as JSON, an array'
+run scylla list --queue nobody --json
+is "$status $output" '0 []' 'an empty one'
+sql "select from scylla.lease_task('mail-1', E'bell\\x07\\nworker')"
+run scylla list --queue mail --status running
+like "$output" 'bell  worker' 'what would disturb a terminal is a blank'
+run scylla list --worker $'bell\a\nworker' --json
+is "$(sql "select jsonb_array_length('$output')")" 1 'list --worker'
+run scylla list --limit 0
+is "$status" 1 'a bad limit'
+
+# ---- cancel -----------------------------------------------------------------------------------------------------------
+
+run scylla cancel mail-2 nobody late mail-2
+is "$status" 1 'cancel: one is not there, one has just ended'
+is "$(sql "select string_agg(status::text, ' ') from scylla.task where rn in ('mail-2', 'late')")" 'cancelled cancelled' \
+  'the others are cancelled all the same'
+is "$(grep -c '^scylla: ' <<<"$errors")" 2 'two messages'
+like "$errors" 'task "mail-2" has already ended' 'one of them with the state'
+run scylla cancel later
+is "$status" 0 'cancel a task'
+
+# ---- the command line -------------------------------------------------------------------------------------------------
+
+for arguments in '' 'submit' 'frobnicate' 'list --bogus' 'list --status readi' 'submit q {} --on-duplicate perhaps' 'get' \
+  'submit q 1 2' 'submit q 1 --delay 1s --not-before now' 'queue' 'cancel'; do
+  # shellcheck disable=SC2086 # words
+  run scylla $arguments
+  is "$status ${output:-nothing}" '2 nothing' "usage: scylla $arguments"
+done
+run scylla --version
+is "$status $output" "0 scylla $(sql "select extversion from pg_extension where extname = 'scylla'")" '--version'
+
+run scylla -d no_such_database list
+is "$status" 1 'no such database'
+like "$errors" '^scylla: .*"no_such_database" does not exist' 'says so'
+run env -u PGHOST -u PGPORT -u PGDATABASE -u PGUSER scylla -h "$PGHOST" -p "$PGPORT" -d tasks -U postgres get mail-1 --field queue
+is "$status $output" '0 mail' 'connection options of psql'
+run env -u PGHOST -u PGPORT -u PGDATABASE -u PGUSER scylla get mail-1 --field queue \
+  -d "postgresql://postgres@/tasks?host=$PGHOST&port=$PGPORT"
+is "$status $output" '0 mail' 'a URI, behind the command'
+run scylla -d "dbname=tasks application_name='it''s me'" -d 'dbname=tasks' get mail-1 --field queue
+is "$status" 2 'an option twice'
+sql 'create database without_it' postgres
+run scylla -d without_it list
+is "$status $(tail -n 1 <<<"$errors")" '1 HINT:  Does this database have the extension? See "scylla init".' 'no extension: a hint'
+run bash -c 'scylla list --json >/dev/full'
+is "$status" 1 'output that cannot be written is an error'
+done_testing

@@ -1,0 +1,454 @@
+-- Who may do what with a queue: every function and view, called by every kind of role; and grant_queue, revoke_queue,
+-- set_queue_owner. (EXECUTE is the subject of privileges.sql; here everybody has it.)
+begin;
+\ir include/helpers.psql
+select * from no_plan();
+
+-- The kinds of roles, by the letters of the matrix below, and their rights on the queue "r".
+create role "scylla test owner";                                         -- o
+create role scylla_test_member in role "scylla test owner";              -- m
+create role scylla_test_heir noinherit in role "scylla test owner";      -- h: could become owner, but is not
+create role scylla_test_admin;                                           -- a
+create role scylla_test_group;
+create role scylla_test_crew in role scylla_test_group;                  -- g: works through a group
+create role scylla_test_submitter;                                       -- s
+create role scylla_test_worker;                                          -- w
+create role scylla_test_viewer;                                          -- v
+create role scylla_test_stranger;                                        -- x
+create role scylla_test_monitoring in role pg_monitor;                   -- n: sees numbers
+create temp table kind (letter text, role text);
+insert into kind values ('S', current_user), ('o', 'scylla test owner'), ('m', 'scylla_test_member'),
+    ('a', 'scylla_test_admin'), ('g', 'scylla_test_crew'), ('s', 'scylla_test_submitter'), ('w', 'scylla_test_worker'),
+    ('v', 'scylla_test_viewer'), ('x', 'scylla_test_stranger'), ('h', 'scylla_test_heir'), ('n', 'scylla_test_monitoring');
+grant usage on schema scylla to public;
+grant execute on all routines in schema scylla to public;
+grant select on scylla.task, scylla.queue_grants, scylla.queue_settings, scylla.stat_heads, scylla.stat_queue,
+    scylla.stat_worker, scylla.stat_monitor, scylla.schedules, scylla.plan, scylla.plan_task to public;
+set local scylla.schedules = manual;
+
+-- What a query (of one value) gives a role, or how it is refused; nothing of it stays.
+create function as_role(role text, query text) returns text language plpgsql as $$
+declare
+    answer text;
+    detail text;
+begin
+    perform set_config('role', role, true);
+    execute query into answer;
+    raise exception using errcode = 'XX998', message = coalesce(answer, 'null');
+exception
+    when sqlstate 'XX998' then
+        return sqlerrm;
+    when others then
+        get stacked diagnostics detail = pg_exception_detail;
+        return sqlstate || ' ' || sqlerrm || coalesce('; ' || nullif(detail, ''), '');
+end $$;
+
+do $$ begin
+    perform scylla.create_queue('r', retention => '1 day');
+    perform scylla.set_queue_owner('r', 'scylla test owner');
+    perform scylla.grant_queue('r', 'scylla_test_' || role, privilege)
+    from (values ('admin', 'admin'), ('group', 'work'), ('submitter', 'submit'), ('worker', 'work'), ('viewer', 'view'))
+         g (role, privilege);
+    perform given('r completed', 'ready', 'r');
+    perform scylla.complete(rn, 'w') from scylla.lease('r', 'w'); -- and there is a head
+    perform given('r ready', 'ready', 'r');
+    perform given('r yielded', 'yielded', 'r');
+    perform given('r running', 'running', 'r');
+    perform given('r aborted', 'aborted', 'r');
+    perform given('r waiting', 'waiting', 'r');
+    perform given('r expired', 'expired', 'r');
+    perform given('elsewhere', 'ready', 'a queue of the superuser');
+    perform scylla.schedule('theirs', '@daily', 'r', '1');
+    update scylla.schedule set owner = 'scylla test owner';
+    perform scylla.create_plan('their plan');
+    update scylla.task_plan set owner = 'scylla test owner';
+end $$;
+
+-- ---- the matrix ----------------------------------------------------------------------------------------------------
+
+-- One row per way of touching the queue r: the statement, and a letter for each kind of role, in the order of `kind`:
+--   y  it does it: the answer is `done`
+--   d  42501, naming the queue
+--   n  P0002: there is no such task
+--   e  the answer is `nothing`
+--   u  23505: the rn is taken, and that is all it learns
+--   -  42501: not the owner
+--   t  42704: there is no such schedule
+--   p  P0002: there is no such plan
+--   f  P0002: there is no such task to depend on
+-- A new function or view needs a row; one that is not about a queue has a y for everybody.
+create temp table way (name text, query text, done text, nothing text, answers text);
+insert into way values
+--                                                                                                            Somagswvxhn
+('submit',             $$select queue from scylla.submit('r', '1')$$,                        'r', null,       'yyyydyddddd'),
+('submit',             $$select queue from scylla.submit('r', '1', rn => 'r ready', on_duplicate => 'ignore')$$,
+                                                                                             'r', null,       'yyyyduddddd'),
+('submit',             $$select queue from scylla.submit('r', '1', rn => 'elsewhere', on_duplicate => 'ignore')$$,
+                                                                    'a queue of the superuser', null,         'yuuududdddd'),
+('submit_many',        $$select inserted from scylla.submit_many('[{"queue": "r", "spec": 1}]')$$,
+                                                                                             'true', null,    'yyyydyddddd'),
+('submit_many',        $$select inserted from scylla.submit_many('[{"queue": "r", "spec": 1, "rn": "elsewhere"}]')$$,
+                                                                                             'false', null,   'yyyydyddddd'),
+('submit_bulk',        $$select scylla.submit_bulk('r', '{1,2}')$$,                          '2', null,       'yyyydyddddd'),
+('lease',              $$select rn from scylla.lease('r', 'w')$$,                            'r ready', null, 'yyyyydydddd'),
+('lease_task',         $$select rn from scylla.lease_task('r ready', 'w')$$,                 'r ready', null, 'yyyyynydnnn'),
+('lease_task',         $$select rn from scylla.lease_task('elsewhere', 'w')$$,               'elsewhere', null, 'ynnnnnnnnnn'),
+('heartbeat',          $$select rn from scylla.heartbeat('r running', 'w')$$,              'r running', null, 'yyyyynydnnn'),
+('heartbeat_many',     $$select held || ' ' || status from scylla.heartbeat_many('{r running}', 'w')$$,
+                                                                                   'true running', 'null',    'yyyyyeydeee'),
+('complete',           $$select rn from scylla.complete('r running', 'w')$$,               'r running', null, 'yyyyynydnnn'),
+('complete_many',      $$select completed || ' ' || status from scylla.complete_many('{r running}', 'w')$$,
+                                                                                   'true completed', 'null',  'yyyyyeydeee'),
+('complete_and_lease', $$select rn from scylla.complete_and_lease('{r running}', 'w', 'r')$$, 'r ready', null,
+                                                                                                              'yyyyynydnnn'),
+('complete_and_lease', $$select rn from scylla.complete_and_lease('{}', 'w', 'r')$$,         'r ready', null, 'yyyyydydddd'),
+('abort',              $$select rn from scylla.abort('r running', 'w', '{"code": "x"}')$$, 'r running', null, 'yyyyynydnnn'),
+('fail',               $$select rn from scylla.fail('r running', 'w', '{"code": "x"}')$$,  'r running', null, 'yyyyynydnnn'),
+('yield',              $$select rn from scylla.yield('r running', 'w')$$,                  'r running', null, 'yyyyynydnnn'),
+('cancel',             $$select rn from scylla.cancel('r waiting')$$,                      'r waiting', null, 'yyyynyndnnn'),
+('get_task',           $$select rn from scylla.get_task('r completed')$$,                'r completed', null, 'yyyynnnynnn'),
+('get_task',           $$select rn from scylla.get_task('elsewhere')$$,                    'elsewhere', null, 'ynnnnnnnnnn'),
+('list_tasks',         $$select count(*) from scylla.list_tasks('r')$$,                        '7', '0',      'yyyyeeeyeee'),
+('list_tasks',         $$select count(*) from scylla.list_tasks('r', 'ready')$$,               '2', '0',      'yyyyeeeyeee'),
+('list_tasks',         $$select count(*) from scylla.list_tasks(status => 'ready') where queue = 'r'$$, '2', '0',
+                                                                                                              'yyyyeeeyeee'),
+('list_tasks',         $$select count(*) from scylla.list_tasks(status => 'running')$$,        '2', '0',      'yyyyeeeyeee'),
+('list_tasks',         $$select count(*) from scylla.list_tasks(worker => 'w')$$,              '4', '0',      'yyyyeeeyeee'),
+('list_tasks',         $$select rn from scylla.list_tasks() where rn = 'elsewhere'$$,    'elsewhere', 'null', 'yeeeeeeeeee'),
+('view task',          $$select count(*) from scylla.task where queue = 'r'$$,                 '7', '0',      'yyyyeeeyeee'),
+('view task',          $$select count(distinct status) from scylla.task where rn like 'r %'$$, '5', '0',      'yyyyeeeyeee'),
+('view task',          $$select rn from scylla.task where rn = 'elsewhere'$$,            'elsewhere', 'null', 'yeeeeeeeeee'),
+('view queue_grants',  $$select count(*) from scylla.queue_grants where queue = 'r'$$,         '6', '0',      'yyyyeeeyeee'),
+('view stat_heads',    $$select count(*) > 0 from scylla.stat_heads where queue = 'r'$$,
+                                    (current_setting('shared_preload_libraries') <> '')::text, 'false',       'yyyyeeeyeey'),
+('view stat_queue',    $$select ready || ' ' || running from scylla.stat_queue where queue = 'r'$$, '2 2', 'null', 'yyyyeeeyeey'),
+('view stat_worker',   $$select leases from scylla.stat_worker where queue = 'r'$$,            '2', 'null',   'yyyyeeeyeey'),
+('view stat_monitor',  $$select count(*) < 2 from scylla.stat_monitor$$,                       'true', null,  'yyyyyyyyyyy'),
+('count_tasks',        $$select sum(tasks) from scylla.count_tasks('r')$$,                     '7', 'null',   'yyyyeeeyeey'),
+('count_tasks',        $$select sum(tasks) from scylla.count_tasks() where queue_name = 'r'$$, '7', 'null',   'yyyyeeeyeey'),
+('read_events',        $$select count(*) from scylla.read_events()$$,                           '0', null,     'yyyyyyyyyyy'),
+('metrics',            $$select scylla.metrics() ~ 'queue="r"'$$,                                'true', 'false', 'yyyyeeeyeey'),
+('quantile',           $$select scylla.quantile(array_fill(0::bigint, array[32]), 0.5)$$,      'null', null,  'yyyyyyyyyyy'),
+('stat_reset',         $$select scylla.stat_reset('r')$$,                                      '', null,      'yyyyddddddd'),
+('stat_reset',         $$select scylla.stat_reset()$$,                                         '', null,      'yyyyyyyyyyy'),
+('view queue_settings', $$select count(*) from scylla.queue_settings where queue = 'r'$$,      '1', '0',      'yyyyeeeyeee'),
+('alter_queue',        $$select scylla.alter_queue('r', '{"aging": 1}')$$,                      '', null,     'yyyyddddddd'),
+('pause_queue',        $$select scylla.pause_queue('r')$$,                                      '', null,     'yyyyddddddd'),
+('resume_queue',       $$select scylla.resume_queue('r')$$,                                     '', null,     'yyyyddddddd'),
+('drop_queue',         $$select scylla.drop_queue('r', force => true)$$,                        '', null,     'yyyyddddddd'),
+('grant_queue',        $$select scylla.grant_queue('r', 'public', 'view')$$,                    '', null,     'yyyyddddddd'),
+('revoke_queue',       $$select scylla.revoke_queue('r', 'public', 'view')$$,                   '', null,     'yyyyddddddd'),
+('set_queue_owner',    $$select scylla.set_queue_owner('r', current_user::text)$$,              '', null,     'yyy--------'),
+('schedule',           $$select scylla.schedule('mine', '@daily', 'r', '1') is not null$$,      'true', null, 'yyyydyddddd'),
+('schedule_plan',      $$select scylla.schedule_plan('mine', '@daily', '[{"queue": "r", "spec": 1}]') is not null$$,
+                                                                                             'true', null,    'yyyydyddddd'),
+('unschedule',         $$select scylla.unschedule('theirs')$$,                                  '', null,     'yyytttttttt'),
+('view schedules',     $$select count(*) from scylla.schedules where name = 'theirs'$$,         '1', '0',     'yyyeeeeeeee'),
+('run_schedules',      $$select scylla.run_schedules()$$,                                       '0', null,    'yyyyyyyyyyy'),
+('arm_schedules',      $$select scylla.arm_schedules()$$,                                       '0', null,    'yyyyyyyyyyy'),
+('submit',             $$select status from scylla.submit('r', '1', depends_on => '{r running}')$$,
+                                                                                          'waiting', null,    'yyyyfffdfff'),
+('submit_many',        $$select inserted from scylla.submit_many('[{"queue": "r", "spec": 1, "depends_on": ["r running"]}]')$$,
+                                                                                          'true', null,       'yyyyfffdfff'),
+('submit',             $$select status from scylla.submit('r', '1', plan => 'their plan')$$, 'waiting', null, 'yyypdpddddd'),
+('create_plan',        $$select scylla.create_plan('a plan of my own')$$,             'a plan of my own', null, 'yyyyyyyyyyy'),
+('open_plan',          $$select scylla.open_plan('their plan')$$,                               '', null,     'yyypppppppp'),
+('cancel_plan',        $$select scylla.cancel_plan('their plan')$$,                             '0', null,    'yyypppppppp'),
+('plan_completed',     $$select scylla.plan_completed('their plan')$$,                      'false', null,    'yyypppppppp'),
+('view plan',          $$select count(*) from scylla.plan where name = 'their plan'$$,          '1', '0',     'yyyeeeeeeee'),
+('plan_dot',           $$select scylla.plan_dot('their plan') ~ 'digraph'$$,                 'true', null,    'yyypppppppp'),
+('plan_mermaid',       $$select scylla.plan_mermaid('their plan') ~ 'flowchart'$$,           'true', null,    'yyypppppppp'),
+('plan_timeline',      $$select count(*) from scylla.plan_timeline('their plan')$$,          '0', null,       'yyypppppppp'),
+-- Which tasks of a plan one sees is in plan_pictures.sql.
+('view plan_task',     $$select count(*) from scylla.plan_task where plan = 'their plan'$$,  '0', null,       'yyyyyyyyyyy'),
+-- Not about a queue that exists, or about all of them: EXECUTE is enough.
+('create_queue',       $$select scylla.create_queue('a queue of my own')$$,                     '', null,     'yyyyyyyyyyy'),
+('backoff',            $$select scylla.backoff(0)$$,                                   '00:00:00.1', null,    'yyyyyyyyyyy'),
+('cron_next',          $$select scylla.cron_next('@daily', '2026-01-01 12:00Z')::date$$, '2026-01-02', null, 'yyyyyyyyyyy'),
+('register_worker',    $$select scylla.register_worker() ~ '^worker-'$$,                        'true', null, 'yyyyyyyyyyy'),
+('reset_expired',      $$select scylla.reset_expired()$$,                                       '1', null,    'yyyyyyyyyyy'),
+('purge',              $$select scylla.purge()$$,                                               '0', null,    'yyyyyyyyyyy'),
+('maintain',           $$select scylla.maintain()$$,                                            '', null,     'yyyyyyyyyyy'),
+('check',              $$select count(*) from scylla.check()$$,                                 '0', null,    'yyyyyyyyyyy');
+
+select is(as_role(k.role, w.query),
+          case substr(w.answers, n::int, 1)
+              when 'y' then w.done
+              when 'e' then w.nothing
+              when 'n' then format('P0002 task "%s" does not exist', substring(w.query from '[''{](r [a-z]+|elsewhere)'))
+              when 'u' then format('23505 task "%s" already exists', substring(w.query from 'rn => ''([a-z ]+)'))
+              when 'd' then format('42501 permission denied for queue "r"; Role "%s" does not have the privilege "%s".',
+                                   k.role, case when w.name ~ 'submit|cancel|schedule' then 'submit'
+                                                when w.name ~ '_queue$|_reset' then 'admin' else 'work' end)
+              when '-' then '42501 must be owner of queue "r"'
+              when 'p' then 'P0002 plan "their plan" does not exist'
+              when 'f' then format('P0002 task "r running" in "depends_on"%s does not exist',
+                                   case when w.name = 'submit_many' then ' in element 1' else '' end)
+              when 't' then '42704 schedule "theirs" does not exist'
+          end,
+          format('%s: %s', k.role, w.query))
+from way w, (select *, row_number() over () as n from kind) k;
+select is((select count(*) from way where length(answers) <> (select count(*) from kind)), 0::bigint,
+          'the matrix has no holes');
+-- wait, wait_any and wait_plan do not run in a transaction: t/wait.pl has them.
+select set_eq($$select distinct name from way union all values ('wait'), ('wait_any'), ('wait_plan')$$,
+              $$select proname::text from pg_proc where pronamespace = 'scylla'::regnamespace and proname !~ '^_'
+                union all
+                select 'view ' || relname from pg_class
+                where relnamespace = 'scylla'::regnamespace and relkind in ('v', 'm') and relname !~ '^_'$$,
+              'no function and no view is left out');
+
+-- ---- what the answers contain --------------------------------------------------------------------------------------
+
+select is(as_role('scylla_test_submitter', $$select row(status, spec, args, errors, history, result, metrics)
+                                             from scylla.cancel('r running')$$), '(cancelled,,,,,,)',
+          'who may submit but not view cancels without seeing the content');
+select is(as_role('scylla_test_admin', $$select spec from scylla.cancel('r running')$$), '{"a": 1}',
+          'others get it all');
+select is(as_role('scylla_test_worker', $$select spec from scylla.lease('r', 'w')$$), '{"a": 1}',
+          'a worker sees what it leases');
+select is(as_role('scylla_test_worker', $$select scylla.complete('r completed', 'w')$$),
+          '55000 task "r completed" is not held by worker "w"; Its status is completed, its owner is "w" and its attempt is 1.',
+          'and how a task stands that it names');
+select is(as_role('scylla_test_stranger', query), replace(as_role('scylla_test_stranger', replace(query, 'r ready', 'nobody has')),
+                                                          'nobody has', 'r ready'),
+          'a hidden task and none are the same: ' || query)
+from unnest(array[$$select scylla.get_task('r ready')$$, $$select scylla.cancel('r ready')$$,
+                  $$select scylla.lease_task('r ready', 'w')$$, $$select scylla.complete('r ready', 'w')$$,
+                  $$select row(held, status) from scylla.heartbeat_many('{r ready}', 'w')$$,
+                  $$select scylla.complete_and_lease('{r ready}', 'w', 'r')$$]) query;
+
+-- A plan belongs to its owner, the results of its tasks do not.
+do $$ begin
+    perform set_config('role', 'scylla_test_submitter', true);
+    perform scylla.create_plan('blind plan');
+    perform scylla.submit('r', '1', rn => 'blind', plan => 'blind plan');
+    perform scylla.open_plan('blind plan');
+    perform set_config('role', 'none', true);
+    perform scylla.lease_task('blind', 'w');
+    perform scylla.complete('blind', 'w', '"a secret"');
+end $$;
+select is(as_role('scylla_test_submitter', $$select row(status, completed, result) from scylla.plan$$), '(completed,1,)',
+          'the owner of a plan learns that a task has ended, but not its result, where it may not view the queue');
+select is(as_role(current_user, $$select result from scylla.plan where name = 'blind plan'$$), '{"blind": "a secret"}',
+          'who may view it does');
+
+-- ---- a condition that prints what it sees --------------------------------------------------------------------------
+
+-- As cheap as it claims to be, it is not asked about rows that the reader may not see, nor is an operator on it shown the
+-- statistics of the columns.
+create temp table seen (what text);
+grant all on seen to public;
+create function peep(text) returns boolean language plpgsql cost 0.0000001
+    as $$ begin insert into seen values ($1); return true; end $$;
+create function peep(jsonb, jsonb) returns boolean language plpgsql cost 0.0000001
+    as $$ begin insert into seen values ($1); return true; end $$;
+create operator test.=== (leftarg = jsonb, rightarg = jsonb, function = peep, restrict = eqsel);
+grant execute on function peep(text), peep(jsonb, jsonb) to public;
+create function peep_as(role text, query text) returns setof text language plpgsql as $$
+begin
+    truncate seen;
+    perform set_config('role', role, true);
+    execute query;
+    perform set_config('role', 'none', true);
+    return query select distinct what from seen order by 1;
+end $$;
+do $$ begin
+    perform scylla.create_queue('mine');
+    perform scylla.set_queue_owner('mine', 'scylla_test_stranger');
+    perform given('mine ' || state, state, 'mine')
+    from unnest(array['ready', 'running', 'waiting', 'completed', 'cancelled']) state;
+    perform scylla.submit_bulk('r', array_agg('"a secret"'::jsonb)) from generate_series(1, 300);
+end $$;
+analyze scylla.task_spec;
+select results_eq(format('select * from peep_as(''scylla_test_stranger'', %L)', query),
+                  $$values ('mine cancelled'), ('mine completed'), ('mine ready'), ('mine running'), ('mine waiting')$$,
+                  'only shown what the reader may view: ' || query)
+from unnest(array['select count(*) from scylla.task where test.peep(rn)',
+                  'select count(*) from scylla.task where test.peep(rn) and queue like ''%''',
+                  'select count(*) from scylla.task t join pg_class c on test.peep(rn)',
+                  'select count(*) from scylla.task t where exists (select from scylla.task u where t.rn = u.rn '
+                  'and test.peep(t.rn))']) query;
+select results_eq($$select * from peep_as('scylla_test_stranger',
+                                          'select count(*) from scylla.task where spec operator(test.===) ''1''')$$,
+                  $$values ('{"a": 1}')$$, 'nor does the planner tell of others by its statistics');
+select results_eq($$select * from peep_as('scylla_test_stranger',
+                                          'select count(*) from scylla.queue_grants where test.peep(queue)')$$,
+                  $$values ('mine')$$, 'queue_grants neither');
+select is_empty($$select from peep_as('scylla_test_crew', 'select count(*) from scylla.task where test.peep(rn)')$$,
+                'nothing is shown to who may view nothing');
+
+-- Conditions that leak nothing still go to the indexes, and the status decides which tables are read at all.
+-- There are enough tasks of every kind for that, whatever statistics other files have left.
+do $$
+declare
+    names text[];
+begin
+    perform scylla.submit_bulk('many', array_fill('1'::jsonb, array[2000]));
+    perform scylla.submit_many((select jsonb_agg('{"queue": "many", "spec": 1, "not_before": "2999-01-01"}'::jsonb)
+                                from generate_series(1, 500)));
+    select array_agg(rn) into names from scylla.lease('many', 'w', 1500);
+    perform scylla.complete_many(names[1:500], 'w');
+    perform scylla.cancel(rn) from unnest(names[501:1000]) rn;
+end $$;
+analyze scylla.queue, scylla.task_spec, scylla.task_ready, scylla.task_lease, scylla.task_waiting, scylla.task_outcome;
+create function plan(query text) returns text language plpgsql as $$
+declare
+    line text;
+    lines text := '';
+begin
+    perform set_config('role', 'scylla_test_stranger', true);
+    for line in execute 'explain (costs off) ' || query loop
+        lines := lines || line || E'\n';
+    end loop;
+    perform set_config('role', 'none', true);
+    return lines;
+end $$;
+create function tables_read(query text) returns text language sql as $$
+    select string_agg(distinct m[1], ' ' order by m[1]) from regexp_matches(plan(query), ' on (task_\w+) ', 'g') m;
+$$;
+set local enable_seqscan = off;
+select matches(plan($$select * from scylla.task where rn = 'x'$$), 'task_spec_rn[^\n]*\n *Index Cond: \(rn = ''x''::text\)',
+               'a task is found by its name');
+select unalike(plan($$select * from scylla.task where rn = 'x'$$), '%Filter: (rn%', 'in every part');
+reset enable_seqscan;
+select is(tables_read(format('select rn from scylla.task where status = %L', status)), tables,
+          format('%s tasks are in %s', status, tables))
+from (values ('ready', 'task_outcome task_ready task_spec'), ('running', 'task_lease task_outcome task_spec'),
+             ('waiting', 'task_outcome task_spec task_waiting'), ('completed', 'task_outcome task_spec')) s (status, tables);
+select alike(plan($$select rn from scylla.task where status = 'running'$$), '%(status <> ''completed''%',
+             'the completed ones are not joined to find that they do not run');
+
+-- ---- whose rights --------------------------------------------------------------------------------------------------
+
+create function status_of(rn text) returns text language sql security definer
+    as $$ select status from scylla.get_task(rn); $$;
+create function count_of(queue text) returns bigint language sql security definer
+    as $$ select count(*) from scylla.task t where t.queue = count_of.queue; $$;
+create function submit_to(queue text) returns text language sql security definer
+    as $$ select queue from scylla.submit(queue, '1'); $$;
+alter function status_of owner to scylla_test_viewer;
+alter function count_of owner to scylla_test_viewer;
+alter function submit_to owner to scylla_test_submitter;
+grant execute on function status_of, count_of, submit_to to public;
+select is(as_role('scylla_test_stranger', $$select test.status_of('r ready')$$), 'ready',
+          'in a SECURITY DEFINER function the rights are its owner''s');
+select is(as_role('scylla_test_stranger', $$select test.count_of('r') > 0$$), 'true', 'for the view, too');
+select is(as_role('scylla test owner', $$select test.submit_to('r')$$), 'r', 'and only its owner''s: the submitter''s');
+select is(as_role('scylla_test_admin', $$select test.status_of('elsewhere')$$),
+          'P0002 task "elsewhere" does not exist', 'who may view less');
+select is(as_role('scylla_test_stranger', $$select (select owner::text from scylla.queue where name = 'made inside')
+                                            from test.submit_to('made inside')$$),
+          '42501 permission denied for table queue', 'the table of queues is for nobody');
+do $$ begin
+    perform set_config('role', 'scylla_test_stranger', true);
+    perform test.submit_to('made inside');
+    perform scylla.submit('made by use', '1');
+    perform scylla.create_queue('made');
+    perform set_config('role', 'none', true);
+end $$;
+select results_eq($$select name, owner::text collate "default" from scylla.queue where name like 'made%' order by 1$$,
+                  $$values ('made', 'scylla_test_stranger'), ('made by use', 'scylla_test_stranger'),
+                  ('made inside', 'scylla_test_submitter')$$, 'a queue belongs to who made it');
+
+-- ---- grant, revoke, give away --------------------------------------------------------------------------------------
+
+create function grants(queue text) returns text language sql as $$
+    select string_agg(privilege || ' ' || role, ', ' order by privilege, role) from scylla.queue_grants g
+    where g.queue = grants.queue;
+$$;
+do $$ begin perform scylla.create_queue('g'); perform scylla.set_queue_owner('g', 'scylla test owner'); end $$;
+select is(grants('g'), 'owner scylla test owner', 'a new queue is for its owner only');
+select lives_ok($$select scylla.grant_queue('g', 'scylla_test_worker', privilege)
+                  from unnest(array['work', 'submit', 'work', 'view', 'work']) privilege$$, 'granting twice is no error');
+select is(grants('g'), 'owner scylla test owner, submit scylla_test_worker, view scylla_test_worker, '
+          'work scylla_test_worker', 'and makes no difference');
+select lives_ok($$select scylla.revoke_queue('g', role, 'work')
+                  from unnest(array['scylla_test_worker', 'scylla_test_worker', 'scylla_test_viewer', 'nobody', 'public',
+                                    'scylla test owner']) role$$, 'nor is revoking what there is not');
+select is(grants('g'), 'owner scylla test owner, submit scylla_test_worker, view scylla_test_worker',
+          'other privileges stay');
+select is(workers, null, 'nothing is left of the last one') from scylla.queue where name = 'g';
+select is(as_role('scylla_test_stranger', $$select rn from scylla.lease('g', 'w')$$),
+          '42501 permission denied for queue "g"; Role "scylla_test_stranger" does not have the privilege "work".',
+          'without a grant');
+select lives_ok($$select scylla.grant_queue('g', 'public', 'work')$$, 'a grant for everybody');
+select is(as_role('scylla_test_stranger', $$select count(*) from scylla.lease('g', 'w')$$), '0', 'counts for everybody');
+select lives_ok($$select scylla.revoke_queue('g', 'public', 'work')$$, 'and ends');
+select matches(as_role('scylla_test_stranger', $$select rn from scylla.lease('g', 'w')$$), '^42501', 'for everybody');
+select is(as_role('scylla test owner', $$select count(*) from scylla.lease('g', 'w')$$), '0', 'but the owner');
+select is(as_role('scylla test owner', $$select scylla.grant_queue('g', 'scylla_test_heir', 'admin')::text
+                                         || set_config('role', 'scylla_test_heir', true)
+                                         || scylla.grant_queue('g', 'scylla_test_crew', 'submit')
+                                         || set_config('role', 'scylla_test_crew', true)
+                                         || (scylla.submit('g', '1')).queue$$), 'scylla_test_heirscylla_test_crewg',
+          'what is granted counts at once, within the transaction');
+
+select is(as_role('scylla test owner', $$select scylla.set_queue_owner('r', 'scylla_test_stranger')$$)
+          ~ '^42501 must be (member of|able to SET ROLE) ', true, 'an owner cannot give a queue to just anybody');
+set local role scylla_test_member;
+select lives_ok($$select scylla.set_queue_owner('r', 'scylla_test_member')$$, 'but to himself');
+reset role;
+select is(grants('r'), 'admin scylla_test_admin, owner scylla_test_member, submit scylla_test_submitter, '
+          'view scylla_test_viewer, work scylla_test_group, work scylla_test_worker', 'the grants stay');
+select matches(as_role('scylla test owner', $$select scylla.get_task('r ready')$$), '^P0002', 'the former owner has nothing');
+select lives_ok($$select scylla.set_queue_owner('g', 'scylla_test_stranger')$$, 'a superuser may');
+select is(grants('g'), 'owner scylla_test_stranger, submit scylla_test_worker, view scylla_test_worker', 'and it is done');
+
+-- ---- errors --------------------------------------------------------------------------------------------------------
+
+select signature_is('grant_queue', 'queue text, role text, privilege text', 'void');
+select signature_is('revoke_queue', 'queue text, role text, privilege text', 'void');
+select signature_is('set_queue_owner', 'queue text, owner text', 'void');
+select * from checks_name('select scylla.grant_queue($1, ''public'', ''view'')', 'queue');
+select * from checks_name('select scylla.revoke_queue($1, ''public'', ''view'')', 'queue');
+select * from checks_name('select scylla.set_queue_owner($1, ''scylla_test_stranger'')', 'queue');
+select * from checks_name('select scylla.grant_queue(''g'', $1, ''view'')', 'role');
+select * from checks_name('select scylla.revoke_queue(''g'', $1, ''view'')', 'role');
+select * from checks_name('select scylla.set_queue_owner(''g'', $1)', 'owner');
+select refuses_argument(format('select scylla.%s(''g'', ''public'', %L)', f, v), 'privilege', coalesce('"' || v || '"', 'null'),
+                        'It must be "submit", "work", "view" or "admin".')
+from unnest(array['grant_queue', 'revoke_queue']) f, unnest(array['', 'select', 'View', 'owner', null]) v;
+select refuses(format('select scylla.%s', call), '42704', 'exists', 'queue "nowhere" does not exist', table_ => 'queue')
+from unnest(array[$$grant_queue('nowhere', 'public', 'view')$$, $$revoke_queue('nowhere', 'public', 'view')$$,
+                  $$set_queue_owner('nowhere', 'scylla_test_stranger')$$]) call;
+select refuses(format('select scylla.%s', call), '42704', 'role', format('role "%s" does not exist', role), table_ => 'queue')
+from (values ($$grant_queue('g', 'nobody', 'view')$$, 'nobody'), ($$grant_queue('g', 'Public', 'view')$$, 'Public'),
+             ($$grant_queue('g', '"scylla test owner"', 'view')$$, '"scylla test owner"'),
+             ($$grant_queue('g', repeat('r', 64), 'view')$$, repeat('r', 64)),
+             ($$set_queue_owner('g', 'nobody')$$, 'nobody'), ($$set_queue_owner('g', 'public')$$, 'public')) c (call, role);
+set local role scylla_test_worker;
+select refuses($$select scylla.lease('mine', 'w')$$, '42501', 'privilege', 'permission denied for queue "mine"',
+               'Role "scylla_test_worker" does not have the privilege "work".', table_ => 'queue');
+select refuses($$select scylla.set_queue_owner('mine', 'scylla_test_worker')$$, '42501', 'owner',
+               'must be owner of queue "mine"', table_ => 'queue');
+reset role;
+
+-- ---- roles that go -------------------------------------------------------------------------------------------------
+
+select all_is_sound();
+do $$ begin
+    perform scylla.grant_queue('g', 'scylla_test_crew', privilege) from unnest(array['work', 'view']) privilege;
+    perform scylla.grant_queue('g', 'public', 'submit');
+end $$;
+alter role scylla_test_crew rename to scylla_test_gang;
+alter role scylla_test_stranger rename to scylla_test_friend;
+select results_eq('select * from scylla.check() order by problem collate "C"',
+                  $$values (null::text, 'queue "g" belongs to role "scylla_test_stranger", which does not exist'),
+                           (null, 'queue "g" is granted to role "scylla_test_crew", which does not exist'),
+                           (null, 'queue "made by use" belongs to role "scylla_test_stranger", which does not exist'),
+                           (null, 'queue "made" belongs to role "scylla_test_stranger", which does not exist'),
+                           (null, 'queue "mine" belongs to role "scylla_test_stranger", which does not exist')$$,
+                  'check() reports roles that do not exist');
+select matches(as_role(role, $$select scylla.lease('g', 'w')$$), '^42501 permission denied', 'nobody has the rights of ' || role)
+from unnest(array['scylla_test_gang', 'scylla_test_friend']) role;
+select matches(as_role('scylla_test_worker', $$select rn from scylla.submit('g', '1')$$), '^[0-9a-f-]{36}$',
+               'others keep theirs');
+do $$ begin
+    perform scylla.revoke_queue('g', 'scylla_test_crew', privilege) from unnest(array['work', 'view']) privilege;
+    perform scylla.set_queue_owner(queue, 'scylla_test_friend')
+    from unnest(array['g', 'made', 'made by use', 'mine']) queue;
+end $$;
+select all_is_sound();
+select * from finish();
+rollback;

@@ -1,0 +1,16 @@
+-- What the test of the metrics looks at: queues with all kinds of counters, and with names that need quoting.
+create extension scylla;
+create role monitoring login;
+grant pg_monitor to monitoring;
+select from generate_series(1, 20) n, lateral scylla.submit('mail', to_jsonb(n), rn => 'mail-' || n, priority => n % 3, max_attempts => 1);
+select scylla.submit('mail', '1', rn => 'later', not_before => now() + interval '1 day');
+select scylla.lease_task('mail-' || n, 'worker ' || n % 2, timeout => '1 h') from generate_series(1, 12) n;
+select scylla.complete('mail-' || n, 'worker ' || n % 2) from generate_series(1, 5) n;
+select scylla.fail('mail-6', 'worker 0', '{"code": "x"}');
+select scylla.yield('mail-7', 'worker 1');
+select scylla.abort('mail-8', 'worker 0', '{"code": "x"}');
+select scylla.cancel('mail-9');
+select scylla.submit(q, '1') from unnest(array['with "quotes"', E'with\nnewline', E'with\ttab', 'with \ backslash', 'ärgerlich, {a="b"} ü', '#']) q;
+select scylla.create_queue('empty');
+update scylla.task_lease set deadline = now() - interval '1 s' where owner = 'worker 0';
+select scylla.maintain();

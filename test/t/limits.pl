@@ -1,0 +1,218 @@
+# Limits hold for everybody and at every instant: under many sessions that lease, finish, heartbeat and roll back in every way,
+# across a crash, and for prepared transactions. Whoever waits for a full queue is woken by what makes room, and by nothing else.
+use strict;
+use warnings;
+use FindBin;
+use lib "$FindBin::RealBin/lib";
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use ScyllaTest;
+use Test::More;
+
+my $node = new_node('main',
+	settings => "scylla.monitor = on\nscylla.monitor_interval = '1 h'\nmax_connections = 100\nautovacuum_naptime = 1");
+my $folder = PostgreSQL::Test::Utils::tempdir;
+sql($node, 'create extension scylla');
+wait_for_monitor($node, 'postgres');
+
+# ---- many sessions --------------------------------------------------------------------------------------------------------
+
+# A worker leases some tasks, or tries to, and lets go of them in one of the ways that there are. Whenever it has leased it
+# counts what runs, as the newest snapshot shows it.
+sql($node, q(
+	select scylla.create_queue('narrow', max_running => 3, retry => '{"initial": "0"}');
+	select scylla.submit_bulk('narrow', array_agg(to_jsonb(n))) from generate_series(1, 20000) n;
+
+	create function at_most(bound int) returns void language plpgsql as $$
+	declare
+		n bigint := (select count(*) from scylla.task_lease where permit is not null);
+	begin
+		if n > bound then
+			raise exception '% tasks run', n;
+		end if;
+	end $$;
+
+	create procedure work(worker text, way int) language plpgsql as $$
+	declare
+		held text[];
+		one text;
+	begin
+		if way = 1 then
+			-- All of it in one transaction.
+			perform c.rn from scylla.lease('narrow', worker, 2) l, lateral scylla.complete(l.rn, worker) c;
+			perform at_most(3);
+			return;
+		elsif way = 2 then
+			begin
+				perform scylla.lease('narrow', worker, 3);
+				raise exception using errcode = 'SR000';
+			exception when sqlstate 'SR000' then null;
+			end;
+		end if;
+		held := array(select l.rn from scylla.lease('narrow', worker, 1 + way % 3) l);
+		perform at_most(3);
+		if way = 3 then
+			rollback;
+			return;
+		end if;
+		commit;
+		perform at_most(3);
+		if way = 4 then
+			for i in 1 .. 20 loop
+				perform scylla.heartbeat_many(held, worker);
+				commit;
+			end loop;
+		elsif way = 5 then
+			perform scylla.complete_many(held, worker);
+			rollback;
+		elsif way = 6 then
+			held := array(select l.rn from scylla.complete_and_lease(held, worker, 'narrow', 3) l);
+			commit;
+			perform at_most(3);
+		end if;
+		foreach one in array held loop
+			case way % 4
+			when 0 then perform scylla.complete(one, worker);
+			when 1 then perform scylla.yield(one, worker);
+			when 2 then perform scylla.fail(one, worker, '{"code": "x"}');
+			else perform scylla.cancel(one);
+			end case;
+			if way > 6 then
+				commit;
+			end if;
+		end loop;
+	end $$;));
+
+PostgreSQL::Test::Utils::append_to_file("$folder/work.sql", "\\set way random(1, 10)\ncall work('w' || :client_id, :way);\n");
+# Somebody looks all the time.
+my $observer = $node->background_psql('postgres');
+$observer->query_until(qr/^begun$/m, q(
+\echo begun
+do $$ begin
+	while to_regclass('over') is null loop
+		perform at_most(3);
+		commit;
+	end loop;
+end $$;
+\echo ended :SQLSTATE
+));
+$node->command_ok(
+	[ 'pgbench', '-n', '-c', '32', '-j', '2', '-t', '60', '-f', "$folder/work.sql", 'postgres' ],
+	'32 sessions lease, finish, heartbeat and roll back, and none ever sees more than the limit');
+sql($node, 'create table over ()');
+like($observer->query_until(qr/^ended \w{5}$/m, ''), qr/^ended 00000$/m, 'nor does somebody who looks all the time');
+$observer->quit;
+is(sql($node, q(select count(*) from scylla.task where queue = 'narrow' and status = 'running')), '0', 'nobody holds a task any more');
+cmp_ok(sql($node, q(select count(*) from scylla.task where queue = 'narrow' and status = 'completed')), '>', 100, 'work was done');
+is(sql($node, q(select count(*) from scylla.lease('narrow', 'w', 10, '1 h'))), '3', 'no place has been lost');
+checked($node, 'check() finds nothing');
+
+# ---- a crash and prepared transactions ------------------------------------------------------------------------------------
+
+my $open = $node->background_psql('postgres');
+sql($node, q(select scylla.complete(rn, 'w') from scylla.list_tasks('narrow', 'running', max_tasks => 2)));
+sql($node, q(begin; select scylla.lease('narrow', 'p', timeout => '1 h'); prepare transaction 'p'));
+$open->query_safe(q(begin; select scylla.lease('narrow', 'lost', timeout => '1 h')));
+is(sql($node, q(select count(*) from scylla.lease('narrow', 'w', 10))), '0', 'one held, one prepared, one in progress: full');
+$node->stop('immediate');
+eval { $open->quit };
+$node->start;
+is(sql($node, q(select count(*) from scylla.lease('narrow', 'w', 10, '1 h'))), '1', 'a crash frees what was not committed, and nothing else');
+sql($node, q(rollback prepared 'p'));
+is(sql($node, q(select count(*) from scylla.lease('narrow', 'w', 10, '1 h'))), '1', 'a prepared lease that is rolled back makes room');
+is(sql($node, q(select count(*) from scylla.lease('narrow', 'w', 10, '1 h'))), '0', '... once');
+checked($node, 'check() finds nothing after a crash');
+
+# ---- waiting --------------------------------------------------------------------------------------------------------------
+
+wait_for_monitor($node, 'postgres');
+sql($node, q(
+	select scylla.create_queue('one', max_running => 1);
+	select scylla.submit('one', '1', rn => rn) from unnest(array['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j', 'k']) rn;
+	select scylla.lease_task('a', 'w', '1 h');));
+my $waiter = $node->background_psql('postgres', on_error_stop => 0);
+my $pid = $waiter->query_safe('select pg_backend_pid()');
+
+sub begin_wait
+{
+	$waiter->query_until(qr/^begun$/m, "\\echo begun\ncall scylla.wait('one', '1 h');\n\\echo ended :SQLSTATE\n");
+	$node->poll_query_until('postgres', sleeping(), '1') or die 'wait does not sleep';
+}
+
+sub sleeping
+{
+	return "select count(*) from pg_stat_activity where pid = $pid and wait_event = 'Extension' and query ~* '^call scylla.wait'";
+}
+
+sub naps
+{
+	slurp_file("/proc/$pid/status") =~ /^voluntary_ctxt_switches:\s+(\d+)/m or die;
+	return $1;
+}
+
+# A task that nobody may lease signals the waiter, who looks and goes back to sleep.
+sub sleeps_on
+{
+	my ($name) = @_;
+	my $before = naps();
+	sql($node, q(select scylla.submit('one', '2')));
+	my $deadline = time + $PostgreSQL::Test::Utils::timeout_default;
+	until (naps() > $before && sql($node, sleeping()) eq '1')
+	{
+		last if time > $deadline;
+	}
+	cmp_ok(time, '<=', $deadline, $name);
+}
+
+sub ended { return $waiter->query_until(qr/^ended \w{5}$/m, '') =~ /^t$/m ? 't' : 'f'; }
+
+my $held = 'a';
+for (
+	[ 'complete', q(select scylla.complete('%s', 'w')) ],
+	[ 'abort', q(select scylla.abort('%s', 'w', '{"code": "x"}')) ],
+	[ 'fail', q(select scylla.fail('%s', 'w', '{"code": "x"}', '1 h')) ],
+	[ 'cancel', q(select scylla.cancel('%s')) ],
+	[ 'complete_many', q(select scylla.complete_many('{%s}', 'w')) ],
+	[ 'an expired lease', q(select scylla.heartbeat('%s', 'w', timeout => '1 ms'); select scylla.reset_expired()) ],
+	[ 'the end of the limit', q(select scylla.alter_queue('one', '{"max_running": null}')) ])
+{
+	my ($what, $end) = @$_;
+	begin_wait();
+	sql($node, "begin; select scylla.complete('$held', 'w'); rollback");
+	sleeps_on("before $what a full queue lets nobody go on");
+	sql($node, $end =~ s/%s/$held/gr);
+	is(ended(), 't', "$what wakes who waits for a full queue");
+	$held = sql($node, q(select rn from scylla.lease('one', 'w', timeout => '1 h')));
+	isnt($held, '', '... and there is a task to lease');
+}
+is(sql($node, q(select count(*) from scylla.lease('one', 'w', 2))), '2', 'without a limit nothing is held back');
+
+sql($node, q(select scylla.pause_queue('one')));
+begin_wait();
+sleeps_on('a paused queue lets nobody go on');
+sql($node, q(select scylla.resume_queue('one')));
+is(ended(), 't', 'the end of the pause wakes');
+sql($node, q(select scylla.pause_queue('one')));
+begin_wait();
+sql($node, q(select scylla.drop_queue('one', force => true)));
+sql($node, q(select scylla.submit('one', '4', rn => 'anew')));
+is(ended(), 't', 'who waits for a queue that is dropped waits for the one that has its name');
+$waiter->quit;
+
+# A place that a prepared transaction frees tells nobody: the monitor does.
+sql($node, q(alter system set scylla.monitor_interval = '50 ms'));
+$node->reload;
+sql($node, q(
+	select scylla.create_queue('two', max_running => 1);
+	select scylla.submit('two', '1', rn => 'x'), scylla.submit('two', '1', rn => 'y');
+	select scylla.lease_task('x', 'w', '1 h');
+	begin; select scylla.complete('x', 'w'); prepare transaction 'c';));
+my $late = $node->background_psql('postgres');
+$late->query_until(qr/^begun$/m, "\\echo begun\ncall scylla.wait('two', '1 h');\n\\echo ended\n");
+sql($node, q(commit prepared 'c'));
+like($late->query_until(qr/^ended$/m, ''), qr/^t$/m, 'the monitor wakes for a place that a prepared transaction has freed');
+$late->quit;
+checked($node, 'check() finds nothing in the end');
+
+$node->stop;
+done_testing();

@@ -233,16 +233,16 @@ TimestampTz assign(TimestampTz now) {
         if (database == nullptr)
             return now + k_rescan;
         int longest = -1;
-        int free = -1;
-        for (int i = 0; i < shared->slots && free < 0; i++) {
+        int vacant = -1;
+        for (int i = 0; i < shared->slots && vacant < 0; i++) {
             const Worker &worker = state.workers[static_cast<std::size_t>(i)];
             if (pg_atomic_read_u32(&shared->slot[i].database) == 0)
-                free = i;
+                vacant = i;
             else if (longest < 0 || worker.started < state.workers[static_cast<std::size_t>(longest)].started)
                 longest = i;
         }
-        if (free >= 0) {
-            if (start(free, database, now)) {
+        if (vacant >= 0) {
+            if (start(vacant, database, now)) {
                 state.complained = false;
                 continue;
             }

@@ -54,12 +54,13 @@ extern "C" void startup() {
                 pg_atomic_init_u64(&wake, 0);
         }
     }
-    make_waiters(static_cast<Waiters *>(ShmemInitStruct("scylla waiters", waiters_size(), &found)),
-                 &locks[k_waiters_lock].lock, found);
+    // One statement to find each and one to make it: the order in which arguments are evaluated is not fixed.
+    auto *waiters = static_cast<Waiters *>(ShmemInitStruct("scylla waiters", waiters_size(), &found));
+    make_waiters(waiters, &locks[k_waiters_lock].lock, found);
     auto *stats = static_cast<Stats *>(ShmemInitStruct("scylla statistics", stats_size(), &found));
     make_stats(stats, &locks[k_stats_lock].lock, found);
-    make_heads(static_cast<Heads *>(ShmemInitStruct("scylla heads", heads_size(), &found)), &locks[k_first_heads_lock],
-               found);
+    auto *heads = static_cast<Heads *>(ShmemInitStruct("scylla heads", heads_size(), &found));
+    make_heads(heads, &locks[k_first_heads_lock], found);
     LWLockRelease(AddinShmemInitLock);
     shared = made;
 }

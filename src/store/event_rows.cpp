@@ -1,0 +1,46 @@
+#include "store/row_access.h"
+
+namespace scylla::store {
+
+EventRow event_row(const Scan &scan) {
+    using namespace event_col;
+    return {DatumGetInt64(get(scan, position)),
+            DatumGetInt64(get(scan, id)),
+            DatumGetTimestampTz(get(scan, event_col::time)),
+            DatumGetInt32(get(scan, queue)),
+            DatumGetInt32(get(scan, attempt)),
+            DatumGetInt32(get(scan, failures)),
+            status_of(get(scan, event_col::status)),
+            get_name(scan, event_col::queue_name),
+            get_name(scan, rn),
+            get_name(scan, worker),
+            scan.slot->tts_tid};
+}
+
+Scan scan_events_at(Store &store, int64 position, int64 after) {
+    const Key keys[] = {{1, Int64GetDatum(position), F_INT8EQ}, {2, Int64GetDatum(after), F_INT8GT, BTGreaterStrategyNumber}};
+    return begin(store[TableId::event], 0, store.snapshot, keys);
+}
+
+Scan scan_events(Store &store, int64 from) {
+    const Key key[] = {{1, Int64GetDatum(from), F_INT8GE, BTGreaterEqualStrategyNumber}};
+    return begin(store[TableId::event], 0, store.snapshot, key);
+}
+
+void insert(Store &store, const EventRow &row) {
+    using namespace event_col;
+    Values<10> values;
+    values.set(position, Int64GetDatum(row.position));
+    values.set(id, Int64GetDatum(row.id));
+    values.set(event_col::time, TimestampTzGetDatum(row.time));
+    values.set(queue, Int32GetDatum(row.queue));
+    values.set(attempt, Int32GetDatum(row.attempt));
+    values.set(failures, Int32GetDatum(row.failures));
+    values.set(event_col::status, status_datum(store, row.status));
+    values.set_pointer(event_col::queue_name, row.queue_name);
+    values.set_pointer(rn, row.rn);
+    values.set_pointer(worker, row.worker);
+    insert(store[TableId::event], values.value, values.null);
+}
+
+} // namespace scylla::store

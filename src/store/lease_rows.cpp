@@ -1,0 +1,141 @@
+// Leases, and the permits of those in queues with limits.
+#include "store/hints.h"
+#include "store/row_access.h"
+
+namespace scylla::store {
+
+LeaseRow lease_row(const Scan &scan) {
+    using namespace lease_col;
+    return {DatumGetInt64(get(scan, id)),
+            DatumGetTimestampTz(get(scan, deadline)),
+            DatumGetTimestampTz(get(scan, leased)),
+            DatumGetTimestampTz(get(scan, updated)),
+            DatumGetInt64(get(scan, timeout)),
+            DatumGetInt32(get(scan, queue)),
+            DatumGetFloat4(get(scan, progress)),
+            get_name(scan, owner),
+            get_carry(scan, attempt, failures, history, errors),
+            get_name(scan, permit),
+            scan.slot->tts_tid};
+}
+
+std::optional<LeaseRow> find_lease(Store &store, int64 id) {
+    const Oid file = compat::file_number(store[TableId::lease].rel);
+    const auto hint = lease_hints.recall(file, static_cast<uint64>(id));
+    const auto is_it = [id](const Scan &scan) { return DatumGetInt64(get(scan, lease_col::id)) == id; };
+    if (auto row = look_at(store, TableId::lease, hint, is_it, lease_row))
+        return row;
+    // Backwards: while a snapshot holds back vacuum, heartbeats make the table grow, and the newest version is the last.
+    return look_up_id(store, TableId::lease, id, lease_row, BackwardScanDirection);
+}
+
+Scan scan_leases(Store &store) { return begin_whole(store[TableId::lease], store.snapshot); }
+
+TimestampTz lease_deadline(const Scan &scan) { return DatumGetTimestampTz(get(scan, lease_col::deadline)); }
+
+void insert(Store &store, const LeaseRow &row) {
+    using namespace lease_col;
+    Values<13> values;
+    values.set(id, Int64GetDatum(row.id));
+    values.set(deadline, TimestampTzGetDatum(row.deadline));
+    values.set(leased, TimestampTzGetDatum(row.leased));
+    values.set(updated, TimestampTzGetDatum(row.updated));
+    values.set(timeout, Int64GetDatum(row.timeout));
+    values.set(queue, Int32GetDatum(row.queue));
+    values.set(progress, Float4GetDatum(row.progress));
+    values.set_pointer(owner, row.owner);
+    values.set_carry(row.carry, attempt, failures, history, errors);
+    values.set_pointer(permit, row.permit);
+    insert(store[TableId::lease], values.value, values.null);
+}
+
+Taken update_lease(Store &store, const LeaseRow &row) {
+    using namespace lease_col;
+    Table &table = store[TableId::lease];
+    Values<13> values;
+    std::array<bool, 13> replace{};
+    values.set(deadline, TimestampTzGetDatum(row.deadline));
+    values.set(updated, TimestampTzGetDatum(row.updated));
+    values.set(progress, Float4GetDatum(row.progress));
+    for (const int column : {deadline, updated, progress})
+        replace[static_cast<std::size_t>(column - 1)] = true;
+    TupleTableSlot *slot = MakeSingleTupleTableSlot(RelationGetDescr(table.rel), &TTSOpsBufferHeapTuple);
+    if (!fetch(table, row.tid, store.snapshot, slot))
+        elog(ERROR, "lease " INT64_FORMAT " has vanished", row.id);
+    ItemPointerData tid = row.tid;
+    const Taken taken = update(table, slot, values.value, values.null, replace, &tid);
+    ExecDropSingleTupleTableSlot(slot);
+    if (taken == Taken::ok)
+        lease_hints.remember(compat::file_number(table.rel), static_cast<uint64>(row.id), tid);
+    return taken;
+}
+
+namespace {
+
+// Ids, each once.
+struct Ids {
+    int64 *value;
+    std::size_t count;
+    std::size_t room;
+};
+
+void add(Ids &ids, int64 id) {
+    if (ids.count == ids.room) {
+        ids.room = Max(ids.room * 2, std::size_t{64});
+        const std::size_t bytes = ids.room * sizeof(int64);
+        ids.value = static_cast<int64 *>(ids.value == nullptr ? palloc(bytes) : repalloc_huge(ids.value, bytes));
+    }
+    ids.value[ids.count++] = id;
+}
+
+Scan scan_permits(Store &store, int32 queue, Snapshot snapshot) {
+    const Key key[] = {{1, Int32GetDatum(queue), F_INT4EQ}};
+    return begin(store[TableId::lease], 1, snapshot, key);
+}
+
+} // namespace
+
+// Why this counts every lease that is held, or may be once its transaction commits, whoever heartbeats or ends leases meanwhile:
+// nobody adds a lease while we count, so all of them are in the index.
+//   * The first scan finds the leases of transactions that are in progress while it runs: that their inserter is in progress is
+//     true of the row from the first look to the last, whatever else happens to it.
+//   * The snapshot is taken after that. Of a lease whose inserter it sees as committed the second scan finds exactly one version
+//     unless the lease has ended by then, as of any row. Whoever is in progress for the snapshot was in progress in the first scan.
+// A single scan with a dirty snapshot would not do: a heartbeat that commits meanwhile may move a row from where the scan has not
+// been to where it has.
+int64 count_permits(Store &store, int32 queue) {
+    Ids ids{};
+    SnapshotData dirty;
+    InitDirtySnapshot(dirty);
+    Scan scan = scan_permits(store, queue, &dirty);
+    while (next(scan))
+        if (TransactionIdIsValid(dirty.xmin))
+            add(ids, DatumGetInt64(get(scan, lease_col::id)));
+    end(scan);
+    refresh(store);
+    scan = scan_permits(store, queue, store.snapshot);
+    while (next(scan))
+        add(ids, DatumGetInt64(get(scan, lease_col::id)));
+    end(scan);
+    std::sort(ids.value, ids.value + ids.count);
+    return std::unique(ids.value, ids.value + ids.count) - ids.value;
+}
+
+void give_permits(Store &store, int32 queue, text *permit) {
+    Table &table = store[TableId::lease];
+    Values<13> values;
+    std::array<bool, 13> replace{};
+    values.set_pointer(lease_col::permit, permit);
+    replace[lease_col::permit - 1] = true;
+    Scan scan = begin_whole(table, store.snapshot);
+    while (next(scan)) {
+        if (DatumGetInt32(get(scan, lease_col::queue)) != queue || get_name(scan, lease_col::permit) != nullptr)
+            continue;
+        ItemPointerData tid;
+        if (update(table, scan.slot, values.value, values.null, replace, &tid) != Taken::ok)
+            elog(ERROR, "a lease of queue %d was changed while it was given a permit", queue);
+    }
+    end(scan);
+}
+
+} // namespace scylla::store

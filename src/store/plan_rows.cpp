@@ -1,0 +1,61 @@
+// Gates and plans.
+#include "store/row_access.h"
+
+namespace scylla::store {
+
+GateRow gate_row(const Scan &scan) {
+    using namespace gate_col;
+    return {DatumGetInt64(get(scan, task)),
+            DatumGetInt64(get(scan, provider)),
+            DatumGetInt32(get(scan, ord)),
+            static_cast<GateKind>(DatumGetChar(get(scan, kind))),
+            static_cast<OnFailure>(DatumGetChar(get(scan, on_failure))),
+            scan.slot->tts_tid};
+}
+
+PlanRow plan_row(const Scan &scan) {
+    using namespace plan_col;
+    return {DatumGetInt64(get(scan, id)), get_time(scan, opened), get_time(scan, finished), DatumGetBool(get(scan, cancelled)),
+            DatumGetBool(get(scan, failed)), pstrdup(NameStr(*DatumGetName(get(scan, owner)))), get_name(scan, name)};
+}
+
+std::optional<PlanRow> find_plan(Store &store, const text *name) {
+    const Key key[] = {{1, PointerGetDatum(name), F_TEXTEQ}};
+    return look_up(store, TableId::plan, 1, key, plan_row);
+}
+
+std::optional<PlanRow> find_plan(Store &store, int64 id) { return look_up_id(store, TableId::plan, id, plan_row); }
+
+text *plan_name(Store &store, int64 id) {
+    if (store.last_plan != id) {
+        MemoryContext caller = MemoryContextSwitchTo(store.context);
+        const auto plan = find_plan(store, id);
+        MemoryContextSwitchTo(caller);
+        store.last_plan = id;
+        store.last_plan_name = plan ? plan->name : nullptr;
+    }
+    return store.last_plan_name;
+}
+
+Scan scan_gates(Store &store, int64 task) {
+    const Key key[] = {{1, Int64GetDatum(task), F_INT8EQ}};
+    return begin(store[TableId::gate], 0, store.snapshot, key);
+}
+
+Scan scan_dependants(Store &store, int64 provider) {
+    const Key key[] = {{1, Int64GetDatum(provider), F_INT8EQ}};
+    return begin(store[TableId::gate], 1, store.snapshot, key);
+}
+
+void insert(Store &store, const GateRow &row) {
+    using namespace gate_col;
+    Values<5> values;
+    values.set(task, Int64GetDatum(row.task));
+    values.set(provider, Int64GetDatum(row.provider));
+    values.set(ord, Int32GetDatum(row.ord));
+    values.set(kind, CharGetDatum(static_cast<char>(row.kind)));
+    values.set(on_failure, CharGetDatum(static_cast<char>(row.on_failure)));
+    insert(store[TableId::gate], values.value, values.null);
+}
+
+} // namespace scylla::store

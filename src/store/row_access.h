@@ -1,0 +1,232 @@
+// For the files that read and fill rows (…_rows.cpp): the columns of each table, values out of a slot and into a row, and looking
+// up a row by a unique key or by a hint.
+#pragma once
+
+#include "pg/text.h"
+#include "store/rows.h"
+
+namespace scylla::store {
+
+// Columns in the order of sql/tables.sql, 1-based as the server counts.
+namespace queue_col {
+enum : int {
+    id = 1,
+    name,
+    created,
+    default_timeout,
+    retention,
+    aging,
+    max_attempts,
+    retry,
+    retention_completed,
+    retention_aborted,
+    retention_cancelled,
+    paused,
+    max_running,
+    events,
+    notify,
+    owner,
+    submitters,
+    workers,
+    viewers,
+    admins
+};
+}
+namespace spec_col {
+enum : int {
+    id = 1,
+    created,
+    queue,
+    priority,
+    rn,
+    spec,
+    not_before,
+    max_attempts,
+    gates,
+    plan,
+    retry,
+    dedup_key,
+    key
+};
+}
+namespace ready_col {
+enum : int { id = 1, updated, queue, attempt, failures, priority, history, errors };
+}
+namespace lease_col {
+enum : int { id = 1, deadline, leased, updated, timeout, queue, attempt, failures, progress, owner, history, errors, permit };
+}
+namespace waiting_col {
+enum : int { id = 1, due, updated, queue, attempt, failures, history, errors };
+}
+namespace event_col {
+enum : int { position = 1, id, time, queue, attempt, failures, status, queue_name, rn, worker };
+}
+namespace outcome_col {
+enum : int {
+    id = 1,
+    finished,
+    leased,
+    queue,
+    attempt,
+    failures,
+    progress,
+    status,
+    owner,
+    history,
+    errors,
+    result,
+    metrics
+};
+}
+namespace gate_col {
+enum : int { task = 1, provider, ord, kind, on_failure };
+}
+namespace plan_col {
+enum : int { id = 1, created, opened, finished, cancelled, failed, owner, name, spec };
+}
+namespace dedup_col {
+enum : int { queue = 1, id, key };
+}
+
+// ---- reading a slot --------------------------------------------------------------------------------------------------
+
+inline Datum get(const Scan &scan, int column) {
+    bool null = false;
+    const Datum value = slot_getattr(scan.slot, column, &null);
+    if (null)
+        elog(ERROR, "unexpected null in column %d of relation %u", column, scan.slot->tts_tableOid);
+    return value;
+}
+
+inline Interval *get_interval(const Scan &scan, int column) {
+    bool null = false;
+    const Datum value = slot_getattr(scan.slot, column, &null);
+    return null ? nullptr : DatumGetIntervalP(datumCopy(value, false, sizeof(Interval)));
+}
+
+inline ArrayType *get_array(const Scan &scan, int column) {
+    bool null = false;
+    const Datum value = slot_getattr(scan.slot, column, &null);
+    return null ? nullptr : DatumGetArrayTypePCopy(value);
+}
+
+inline Jsonb *get_jsonb(const Scan &scan, int column) {
+    bool null = false;
+    const Datum value = slot_getattr(scan.slot, column, &null);
+    return null ? nullptr : DatumGetJsonbPCopy(value);
+}
+
+inline std::optional<TimestampTz> get_time(const Scan &scan, int column) {
+    bool null = false;
+    const Datum value = slot_getattr(scan.slot, column, &null);
+    return null ? std::nullopt : std::optional(DatumGetTimestampTz(value));
+}
+
+inline std::optional<int32> get_int(const Scan &scan, int column) {
+    bool null = false;
+    const Datum value = slot_getattr(scan.slot, column, &null);
+    return null ? std::nullopt : std::optional(DatumGetInt32(value));
+}
+
+inline std::optional<int64> get_id(const Scan &scan, int column) {
+    bool null = false;
+    const Datum value = slot_getattr(scan.slot, column, &null);
+    return null ? std::nullopt : std::optional(DatumGetInt64(value));
+}
+
+inline text *get_name(const Scan &scan, int column) {
+    bool null = false;
+    const Datum value = slot_getattr(scan.slot, column, &null);
+    return null ? nullptr : DatumGetTextPCopy(value);
+}
+
+inline Carry get_carry(const Scan &scan, int attempt, int failures, int history, int errors) {
+    return {DatumGetInt32(get(scan, attempt)), DatumGetInt32(get(scan, failures)), get_jsonb(scan, history),
+            get_jsonb(scan, errors)};
+}
+
+// The row of a unique key, read by `read`. The direction is that in which to go through the versions of the row that the index
+// knows: they are in the order of their places.
+template <typename Read>
+auto look_up(Store &store, TableId table, std::size_t index, std::span<const Key> keys, Read read,
+             ScanDirection direction = ForwardScanDirection)
+    -> std::optional<decltype(read(std::declval<const Scan &>()))> {
+    Lookup &lookup = store.lookups[static_cast<std::size_t>(table)][index];
+    if (lookup.open)
+        restart(lookup.scan, keys);
+    else {
+        MemoryContext caller = MemoryContextSwitchTo(store.context);
+        lookup = {true, begin(store[table], index, store.snapshot, keys, direction)};
+        MemoryContextSwitchTo(caller);
+    }
+    std::optional<decltype(read(std::declval<const Scan &>()))> row;
+    if (next(lookup.scan))
+        row = read(lookup.scan);
+    release_row(lookup.scan);
+    return row;
+}
+
+// ---- filling a row ---------------------------------------------------------------------------------------------------
+
+template <int Columns> struct Values {
+    std::array<Datum, Columns> value{};
+    std::array<bool, Columns> null{};
+
+    void set(int column, Datum datum) {
+        value[static_cast<std::size_t>(column - 1)] = datum;
+        null[static_cast<std::size_t>(column - 1)] = false;
+    }
+    void set_null(int column) { null[static_cast<std::size_t>(column - 1)] = true; }
+    void set_pointer(int column, const void *pointer) {
+        if (pointer == nullptr)
+            set_null(column);
+        else
+            set(column, PointerGetDatum(pointer));
+    }
+    void set_time(int column, std::optional<TimestampTz> time) {
+        if (time)
+            set(column, TimestampTzGetDatum(*time));
+        else
+            set_null(column);
+    }
+    void set_int(int column, std::optional<int32> number) {
+        if (number)
+            set(column, Int32GetDatum(*number));
+        else
+            set_null(column);
+    }
+    void set_carry(const Carry &carry, int attempt, int failures, int history, int errors) {
+        set(attempt, Int32GetDatum(carry.attempt));
+        set(failures, Int32GetDatum(carry.failures));
+        set_pointer(history, carry.history);
+        set_pointer(errors, carry.errors);
+    }
+};
+
+// The row that a hint leads to, if it is there and `is_it` says that it is the right one.
+template <typename Read, typename Is>
+auto look_at(Store &store, TableId table, const std::optional<ItemPointerData> &tid, Is is_it, Read read)
+    -> std::optional<decltype(read(std::declval<const Scan &>()))> {
+    std::optional<decltype(read(std::declval<const Scan &>()))> row;
+    if (!tid)
+        return row;
+    TupleTableSlot *slot = MakeSingleTupleTableSlot(RelationGetDescr(store[table].rel), &TTSOpsBufferHeapTuple);
+    const Scan here{nullptr, nullptr, slot, ForwardScanDirection, CurrentMemoryContext, true, 0};
+    if (fetch(store[table], *tid, store.snapshot, slot) && is_it(here))
+        row = read(here);
+    ExecDropSingleTupleTableSlot(slot);
+    return row;
+}
+
+inline uint64 hash_name(const text *name) {
+    return hash_bytes_extended(reinterpret_cast<const unsigned char *>(view(name).data()),
+                               static_cast<int>(view(name).size()), 0);
+}
+
+template <typename Read>
+auto look_up_id(Store &store, TableId table, int64 id, Read read, ScanDirection direction = ForwardScanDirection) {
+    const Key key[] = {{1, Int64GetDatum(id), F_INT8EQ}};
+    return look_up(store, table, 0, key, read, direction);
+}
+
+} // namespace scylla::store

@@ -1,0 +1,173 @@
+// The store itself, what belongs to no one table, and the sequences.
+#include "store/row_access.h"
+
+namespace scylla::store {
+
+namespace {
+
+Oid sequence(const char *name) {
+    const Oid oid = get_relname_relid(name, get_namespace_oid("scylla", false));
+    if (!OidIsValid(oid))
+        elog(ERROR, "sequence \"%s\" does not exist", name);
+    return oid;
+}
+
+Oid status_type() {
+    const Oid type = GetSysCacheOid2(TYPENAMENSP, Anum_pg_type_oid, CStringGetDatum("task_status"),
+                                     ObjectIdGetDatum(get_namespace_oid("scylla", false)));
+    if (!OidIsValid(type))
+        elog(ERROR, "type \"scylla.task_status\" does not exist");
+    return type;
+}
+
+void end_lookups(Store &store) {
+    for (auto &of_table : store.lookups)
+        for (Lookup &lookup : of_table)
+            if (lookup.open) {
+                end(lookup.scan);
+                lookup.open = false;
+            }
+    if (store.specs.open)
+        end(store.specs.scan);
+    store.specs.open = false;
+    store.spec_shown = 0;
+}
+
+Store make_store(LOCKMODE mode) {
+    Store store{};
+    store.mode = mode;
+    store.context = CurrentMemoryContext;
+    return store;
+}
+
+} // namespace
+
+Table &Store::operator[](TableId id) {
+    Table &table = tables[static_cast<std::size_t>(id)];
+    if (table.rel == nullptr)
+        table = open(id, mode);
+    return table;
+}
+
+Store open(LOCKMODE mode) {
+    Store store = make_store(mode);
+    refresh(store);
+    return store;
+}
+
+Store open(LOCKMODE mode, TableId first) {
+    Store store = make_store(mode);
+    (void)store[first];
+    refresh(store);
+    return store;
+}
+
+void refresh(Store &store) {
+    end_lookups(store);
+    if (store.snapshot != nullptr)
+        UnregisterSnapshot(store.snapshot);
+    store.snapshot = RegisterSnapshot(GetLatestSnapshot());
+    store.last_queue = {};
+}
+
+void close(Store &store) {
+    end_lookups(store);
+    for (Table &table : store.tables)
+        close(table);
+    UnregisterSnapshot(store.snapshot);
+    store.snapshot = nullptr;
+    if (store.mode != AccessShareLock)
+        CommandCounterIncrement();
+}
+
+void note_ended(Store &store, const Ended &ended) {
+    EndedList &list = store.ended;
+    if (list.count == list.room) {
+        list.room = Max(list.room * 2, std::size_t{8});
+        list.rows = static_cast<Ended *>(list.rows == nullptr ? MemoryContextAlloc(store.context, list.room * sizeof(Ended))
+                                                              : repalloc_huge(list.rows, list.room * sizeof(Ended)));
+    }
+    list.rows[list.count++] = ended;
+}
+
+Datum status_datum(Store &store, model::Status status) {
+    Oid &value = store.status[static_cast<std::size_t>(status)];
+    if (!OidIsValid(value))
+        value = GetSysCacheOid2(ENUMTYPOIDNAME, Anum_pg_enum_oid, ObjectIdGetDatum(status_type()),
+                                CStringGetDatum(model::name(status)));
+    return ObjectIdGetDatum(value);
+}
+
+model::Status status_of(Datum status) {
+    HeapTuple tuple = SearchSysCache1(ENUMOID, status);
+    if (!HeapTupleIsValid(tuple))
+        elog(ERROR, "value %u of scylla.task_status does not exist", DatumGetObjectId(status));
+    const std::string_view label = NameStr(reinterpret_cast<Form_pg_enum>(GETSTRUCT(tuple))->enumlabel);
+    std::size_t i = 0;
+    while (i < model::k_status_names.size() && label != model::k_status_names[i])
+        i++;
+    ReleaseSysCache(tuple);
+    if (i == model::k_status_names.size())
+        elog(ERROR, "value %u of scylla.task_status is not a status", DatumGetObjectId(status));
+    return static_cast<model::Status>(i);
+}
+
+namespace {
+
+Scan scan_after(Store &store, TableId table, int64 after) {
+    const Key key[] = {{1, Int64GetDatum(after), F_INT8GT, BTGreaterStrategyNumber}};
+    return begin(store[table], 0, store.snapshot, key);
+}
+
+} // namespace
+
+Scan scan_by_id(Store &store, TableId table, ScanDirection direction) {
+    return begin(store[table], 0, store.snapshot, {}, direction);
+}
+
+Scan scan_outcomes(Store &store, int64 after) { return scan_after(store, TableId::outcome, after); }
+Scan scan_waiting(Store &store, int64 after) { return scan_after(store, TableId::waiting, after); }
+Scan scan_plans(Store &store, int64 after) { return scan_after(store, TableId::plan, after); }
+
+Scan scan_all(Store &store, TableId table) { return begin_whole(store[table], store.snapshot); }
+
+int32 queue_of(const Scan &scan, TableId table) {
+    switch (table) {
+    case TableId::queue:
+        return DatumGetInt32(get(scan, queue_col::id));
+    case TableId::spec:
+        return DatumGetInt32(get(scan, spec_col::queue));
+    case TableId::ready:
+        return DatumGetInt32(get(scan, ready_col::queue));
+    case TableId::lease:
+        return DatumGetInt32(get(scan, lease_col::queue));
+    case TableId::waiting:
+        return DatumGetInt32(get(scan, waiting_col::queue));
+    case TableId::event:
+        return DatumGetInt32(get(scan, event_col::queue));
+    case TableId::outcome:
+        return DatumGetInt32(get(scan, outcome_col::queue));
+    case TableId::dedup:
+        return DatumGetInt32(get(scan, dedup_col::queue));
+    case TableId::gate:
+    case TableId::plan:
+        break;
+    }
+    elog(ERROR, "rows of table %d belong to no queue", static_cast<int>(table));
+}
+
+int64 next_task_id() { return nextval_internal(sequence("task_id_seq"), false); }
+
+int64 last_task_id() {
+    LOCAL_FCINFO(call, 1);
+    InitFunctionCallInfoData(*call, nullptr, 1, InvalidOid, nullptr, nullptr);
+    call->args[0].value = ObjectIdGetDatum(sequence("task_id_seq"));
+    call->args[0].isnull = false;
+    const Datum last = pg_sequence_last_value(call);
+    return call->isnull ? 0 : DatumGetInt64(last);
+}
+
+int64 next_worker() { return nextval_internal(sequence("worker_seq"), false); }
+int64 next_event_id() { return nextval_internal(sequence("event_id_seq"), false); }
+
+} // namespace scylla::store

@@ -1,0 +1,268 @@
+// Rows of tasks but for leases: specification, ready, waiting, outcome.
+#include "store/hints.h"
+#include "store/row_access.h"
+
+namespace scylla::store {
+
+SpecRow spec_row(const Scan &scan, With with) {
+    return {DatumGetInt64(get(scan, spec_col::id)),
+            DatumGetTimestampTz(get(scan, spec_col::created)),
+            DatumGetInt32(get(scan, spec_col::queue)),
+            DatumGetInt16(get(scan, spec_col::priority)),
+            get_name(scan, spec_col::rn),
+            with == With::spec ? get_jsonb(scan, spec_col::spec) : nullptr,
+            get_time(scan, spec_col::not_before),
+            get_int(scan, spec_col::max_attempts),
+            get_int(scan, spec_col::gates),
+            get_id(scan, spec_col::plan),
+            get_jsonb(scan, spec_col::retry),
+            get_name(scan, spec_col::dedup_key),
+            get_name(scan, spec_col::key),
+            scan.slot->tts_tid};
+}
+
+ReadyRow ready_row(const Scan &scan) {
+    using namespace ready_col;
+    return {DatumGetInt64(get(scan, id)),       DatumGetTimestampTz(get(scan, updated)),
+            DatumGetInt32(get(scan, queue)),    DatumGetInt16(get(scan, priority)),
+            get_carry(scan, attempt, failures, history, errors), scan.slot->tts_tid};
+}
+
+WaitingRow waiting_row(const Scan &scan) {
+    using namespace waiting_col;
+    return {DatumGetInt64(get(scan, id)),
+            get_time(scan, due),
+            DatumGetTimestampTz(get(scan, updated)),
+            DatumGetInt32(get(scan, queue)),
+            get_carry(scan, attempt, failures, history, errors),
+            scan.slot->tts_tid};
+}
+
+OutcomeRow outcome_row(const Scan &scan) {
+    using namespace outcome_col;
+    return {DatumGetInt64(get(scan, id)),
+            DatumGetTimestampTz(get(scan, finished)),
+            get_time(scan, leased),
+            DatumGetInt32(get(scan, queue)),
+            DatumGetFloat4(get(scan, progress)),
+            status_of(get(scan, outcome_col::status)),
+            get_name(scan, owner),
+            get_carry(scan, attempt, failures, history, errors),
+            get_jsonb(scan, result),
+            get_jsonb(scan, metrics),
+            scan.slot->tts_tid};
+}
+
+std::optional<SpecRow> find_spec(Store &store, const text *rn, With with) {
+    const auto read = [with](const Scan &scan) { return spec_row(scan, with); };
+    const Oid file = compat::file_number(store[TableId::spec].rel);
+    const uint64 hash = hash_name(rn);
+    const auto is_it = [rn](const Scan &scan) { return equal(DatumGetTextPP(get(scan, spec_col::rn)), rn); };
+    if (auto row = look_at(store, TableId::spec, spec_hints.recall(file, hash), is_it, read))
+        return row;
+    const Key key[] = {{1, PointerGetDatum(rn), F_TEXTEQ}};
+    auto row = look_up(store, TableId::spec, 1, key, read);
+    if (row)
+        spec_hints.remember(file, hash, row->tid);
+    return row;
+}
+
+namespace {
+
+// Whoever leases a task comes back to it by its name.
+void expect(Store &store, const SpecRow &row) {
+    if (store.mode != AccessShareLock)
+        spec_hints.remember(compat::file_number(store[TableId::spec].rel), hash_name(row.rn), row.tid);
+}
+
+} // namespace
+
+std::optional<SpecRow> find_spec(Store &store, int64 id, With with) {
+    auto row = look_up_id(store, TableId::spec, id, [with](const Scan &scan) { return spec_row(scan, with); });
+    if (row)
+        expect(store, *row);
+    return row;
+}
+
+std::optional<SpecRow> find_next_spec(Store &store, int64 id, With with) {
+    constexpr int k_steps = 8; // a descent costs about as much
+    Lookup &specs = store.specs;
+    const auto step = [&] {
+        store.spec_shown = next(specs.scan) ? DatumGetInt64(get(specs.scan, spec_col::id)) : 0;
+        return store.spec_shown;
+    };
+    if (store.spec_shown != 0 && store.spec_shown < id)
+        for (int i = 0; i < k_steps && step() != 0 && store.spec_shown < id; i++)
+            ;
+    if (store.spec_shown != id) {
+        const Key key[] = {{1, Int64GetDatum(id), F_INT8GE, BTGreaterEqualStrategyNumber}};
+        if (specs.open)
+            restart(specs.scan, key);
+        else {
+            MemoryContext caller = MemoryContextSwitchTo(store.context);
+            specs = {true, begin(store[TableId::spec], 0, store.snapshot, key)};
+            MemoryContextSwitchTo(caller);
+        }
+        step();
+    }
+    if (store.spec_shown != id)
+        return std::nullopt;
+    const SpecRow row = spec_row(specs.scan, with);
+    expect(store, row);
+    return row;
+}
+
+std::optional<ReadyRow> find_ready(Store &store, int32 queue, int16 priority, int64 id) {
+    const Key key[] = {{1, Int32GetDatum(queue), F_INT4EQ}, {2, Int16GetDatum(priority), F_INT2EQ}, {3, Int64GetDatum(id), F_INT8EQ}};
+    return look_up(store, TableId::ready, 0, key, ready_row);
+}
+
+std::optional<WaitingRow> find_waiting(Store &store, int64 id) {
+    return look_up_id(store, TableId::waiting, id, waiting_row);
+}
+
+std::optional<OutcomeRow> find_outcome(Store &store, int64 id) {
+    return look_up_id(store, TableId::outcome, id, outcome_row);
+}
+
+Scan scan_ready(Store &store, int32 queue) {
+    const Key key[] = {{1, Int32GetDatum(queue), F_INT4EQ}};
+    return begin(store[TableId::ready], 0, store.snapshot, key);
+}
+
+namespace {
+
+std::array<Key, 4> ready_range(int32 queue, int16 priority, int64 low, int64 high) {
+    return {{{1, Int32GetDatum(queue), F_INT4EQ},
+             {2, Int16GetDatum(priority), F_INT2EQ},
+             {3, Int64GetDatum(low), F_INT8GE, BTGreaterEqualStrategyNumber},
+             {3, Int64GetDatum(high), F_INT8LE, BTLessEqualStrategyNumber}}};
+}
+
+// The key on the id lets everything pass: a scan keeps its number of keys when it is restarted.
+std::array<Key, 3> ready_from_priority(int32 queue, int16 priority) {
+    return {{{1, Int32GetDatum(queue), F_INT4EQ},
+             {2, Int16GetDatum(priority), F_INT2LE, BTLessEqualStrategyNumber},
+             {3, Int64GetDatum(PG_INT64_MIN), F_INT8GE, BTGreaterEqualStrategyNumber}}};
+}
+
+} // namespace
+
+Scan scan_ready_range(Store &store, int32 queue, int16 priority, int64 low, int64 high) {
+    return begin(store[TableId::ready], 0, store.snapshot, ready_range(queue, priority, low, high));
+}
+
+void restart_ready_range(Scan &scan, int32 queue, int16 priority, int64 low, int64 high) {
+    restart(scan, ready_range(queue, priority, low, high));
+}
+
+Scan scan_ready_keys(Store &store, int32 queue, int16 priority) {
+    return begin_keys(store[TableId::ready], 0, store.snapshot, ready_from_priority(queue, priority));
+}
+
+void restart_ready_keys(Scan &scan, int32 queue, int16 priority) { restart(scan, ready_from_priority(queue, priority)); }
+
+void restart_ready_keys(Scan &scan, int32 queue, int16 priority, int64 from) {
+    const Key keys[] = {{1, Int32GetDatum(queue), F_INT4EQ},
+                        {2, Int16GetDatum(priority), F_INT2EQ},
+                        {3, Int64GetDatum(from), F_INT8GE, BTGreaterEqualStrategyNumber}};
+    restart(scan, keys);
+}
+
+Scan scan_by_due(Store &store) { return begin(store[TableId::waiting], 1, store.snapshot, {}); }
+
+Found next_ready_key(Scan &scan, ReadyKey *key) {
+    const Found found = next_key(scan);
+    if (found != Found::end)
+        *key = {DatumGetInt16(key_column(scan, 2)), DatumGetInt64(key_column(scan, 3))};
+    return found;
+}
+
+OutcomeKey outcome_key(const Scan &scan) {
+    using namespace outcome_col;
+    return {DatumGetInt64(get(scan, id)), DatumGetTimestampTz(get(scan, finished)), DatumGetInt32(get(scan, queue)),
+            get(scan, outcome_col::status), scan.slot->tts_tid};
+}
+
+model::Status outcome_status(Store &store, const Scan &scan) {
+    const Datum status = get(scan, outcome_col::status);
+    for (const model::Status final : {model::Status::completed, model::Status::aborted, model::Status::cancelled})
+        if (status_datum(store, final) == status)
+            return final;
+    elog(ERROR, "unexpected status %u in task_outcome", DatumGetObjectId(status));
+}
+
+namespace {
+
+Values<13> spec_values(const SpecRow &row) {
+    Values<13> values;
+    values.set(spec_col::id, Int64GetDatum(row.id));
+    values.set(spec_col::created, TimestampTzGetDatum(row.created));
+    values.set(spec_col::queue, Int32GetDatum(row.queue));
+    values.set(spec_col::priority, Int16GetDatum(row.priority));
+    values.set_pointer(spec_col::rn, row.rn);
+    values.set_pointer(spec_col::spec, row.spec);
+    values.set_time(spec_col::not_before, row.not_before);
+    values.set_int(spec_col::max_attempts, row.max_attempts);
+    values.set_int(spec_col::gates, row.gates);
+    if (row.plan)
+        values.set(spec_col::plan, Int64GetDatum(*row.plan));
+    else
+        values.set_null(spec_col::plan);
+    values.set_pointer(spec_col::retry, row.retry);
+    values.set_pointer(spec_col::dedup_key, row.dedup_key);
+    values.set_pointer(spec_col::key, row.key);
+    return values;
+}
+
+} // namespace
+
+bool insert(Store &store, const SpecRow &row) {
+    Values<13> values = spec_values(row);
+    return insert_unique(store[TableId::spec], values.value, values.null);
+}
+
+void insert_made_up(Store &store, const SpecRow &row) {
+    Values<13> values = spec_values(row);
+    insert(store[TableId::spec], values.value, values.null);
+}
+
+void insert(Store &store, const ReadyRow &row) {
+    using namespace ready_col;
+    Values<8> values;
+    values.set(id, Int64GetDatum(row.id));
+    values.set(updated, TimestampTzGetDatum(row.updated));
+    values.set(queue, Int32GetDatum(row.queue));
+    values.set(priority, Int16GetDatum(row.priority));
+    values.set_carry(row.carry, attempt, failures, history, errors);
+    insert(store[TableId::ready], values.value, values.null);
+}
+
+void insert(Store &store, const WaitingRow &row) {
+    using namespace waiting_col;
+    Values<8> values;
+    values.set(id, Int64GetDatum(row.id));
+    values.set_time(due, row.due);
+    values.set(updated, TimestampTzGetDatum(row.updated));
+    values.set(queue, Int32GetDatum(row.queue));
+    values.set_carry(row.carry, attempt, failures, history, errors);
+    insert(store[TableId::waiting], values.value, values.null);
+}
+
+void insert(Store &store, const OutcomeRow &row) {
+    using namespace outcome_col;
+    Values<13> values;
+    values.set(id, Int64GetDatum(row.id));
+    values.set(finished, TimestampTzGetDatum(row.finished));
+    values.set_time(leased, row.leased);
+    values.set(queue, Int32GetDatum(row.queue));
+    values.set(progress, Float4GetDatum(row.progress));
+    values.set(outcome_col::status, status_datum(store, row.status));
+    values.set_pointer(owner, row.owner);
+    values.set_carry(row.carry, attempt, failures, history, errors);
+    values.set_pointer(result, row.result);
+    values.set_pointer(metrics, row.metrics);
+    insert(store[TableId::outcome], values.value, values.null);
+}
+
+} // namespace scylla::store

@@ -1,0 +1,88 @@
+// The counters in shared memory as they lie there, for the files that keep them: stats.cpp (looking at them), stat_notes.cpp
+// (what transactions have done), stat_file.cpp (restarts). What they mean is told in stats.h.
+#pragma once
+
+#include "shmem/stats.h"
+
+extern "C" {
+#include "storage/spin.h"
+}
+
+namespace scylla::shmem {
+
+inline constexpr int32 k_none = -1;
+
+struct StatEntry {
+    StatKey key; // changes, like the chain, only under the exclusive lock
+    int32 next;  // in the chain of its bucket
+    slock_t mutex; // guards what follows
+    TimestampTz used;
+    TimestampTz reset;
+    QueueStats stats;
+    bool told;   // by NOTIFY, that there are tasks
+    bool untold; // the monitor is to do so
+    // Of queue 0 only.
+    bool counted; // Places of the database's queues are true
+    TimestampTz counted_at;
+    int64 count_time;
+    MonitorStats monitor;
+};
+
+// The transaction that a backend is just committing: 0 if none, or if its notes are added.
+struct alignas(PG_CACHE_LINE_SIZE) Committing {
+    pg_atomic_uint32 xid;
+};
+
+struct Stats {
+    LWLock *lock;
+    int size;
+    int count;         // of entries that have been in use; the others come after them
+    int hand;          // where the next entry that gives way is looked for
+    uint64 generation; // counts anchors, and entries that have given way
+    pg_atomic_uint64 changes; // of any entry
+    pg_atomic_uint32 untold; // an entry may have its mark of that name
+
+    int32 *bucket(uint32 hash) noexcept {
+        return reinterpret_cast<int32 *>(this + 1) + hash % static_cast<uint32>(size);
+    }
+    StatEntry &entry(int i) noexcept {
+        char *start = reinterpret_cast<char *>(this) + MAXALIGN(sizeof(Stats) + sizeof(int32) * static_cast<Size>(size));
+        return reinterpret_cast<StatEntry *>(start)[i];
+    }
+    Committing &committing(int i) noexcept {
+        return reinterpret_cast<Committing *>(
+            TYPEALIGN(PG_CACHE_LINE_SIZE, reinterpret_cast<uintptr_t>(&entry(size))))[i];
+    }
+};
+
+extern Stats *stats; // null without shared memory
+
+inline bool is_of(const StatEntry &entry, Oid database, Oid extension) noexcept {
+    return entry.key.database == database && entry.key.extension == extension;
+}
+
+// With the lock held.
+StatEntry *find_entry(const StatKey &key) noexcept;
+// With the lock held exclusively.
+StatEntry *find_or_make_entry(const StatKey &key, TimestampTz now) noexcept;
+
+template <typename Change> void change_entry(const StatKey &key, TimestampTz now, Change change) noexcept {
+    LWLockAcquire(stats->lock, LW_SHARED);
+    StatEntry *entry = find_entry(key);
+    if (entry == nullptr) {
+        LWLockRelease(stats->lock);
+        LWLockAcquire(stats->lock, LW_EXCLUSIVE);
+        entry = find_or_make_entry(key, now);
+    }
+    SpinLockAcquire(&entry->mutex);
+    change(*entry);
+    entry->used = now;
+    SpinLockRelease(&entry->mutex);
+    pg_atomic_fetch_add_u64(&stats->changes, 1);
+    LWLockRelease(stats->lock);
+}
+
+// In the postmaster: takes over what the last clean shutdown has saved, and saves at the next one.
+void restore_stats();
+
+} // namespace scylla::shmem

@@ -1,0 +1,257 @@
+// What transactions have done: noted in the memory of the backend, by savepoint, and added to the counters when they commit.
+#include "shmem/stat_entries.h"
+
+namespace scylla::shmem {
+
+namespace {
+
+constexpr int k_search_depth = 64; // notes that are compared; beyond that a queue may have several
+
+void add(QueueStats &sum, const QueueStats &more) noexcept {
+    for (std::size_t i = 0; i < k_places; i++)
+        sum.place[i] += more.place[i];
+    for (std::size_t i = 0; i < k_counts; i++)
+        sum.count[i] += more.count[i];
+    for (std::size_t i = 0; i < k_times; i++)
+        sum.time[i].add(more.time[i]);
+}
+
+// What the present transaction has done, by savepoint: a rolled-back one takes its notes along. All of it is in the
+// transaction's memory.
+struct Note {
+    Note *next;
+    StatKey key;
+    QueueStats done;
+    bool notify_ready; // NOTIFY is to tell if this commits
+    bool notify_taken; // and if this rolls back
+};
+struct Level {
+    Level *outer;
+    int nesting;
+    Note *first;
+};
+constinit Level *level = nullptr;
+
+Note *find_note(const Level &where, const StatKey &key) noexcept {
+    int depth = 0;
+    for (Note *note = where.first; note != nullptr && depth < k_search_depth; note = note->next, depth++)
+        if (note->key == key)
+            return note;
+    return nullptr;
+}
+
+Note &note_of(const StatKey &key) {
+    const int nesting = GetCurrentTransactionNestLevel();
+    if (level == nullptr || level->nesting < nesting) {
+        auto *made = static_cast<Level *>(MemoryContextAlloc(TopTransactionContext, sizeof(Level)));
+        *made = {level, nesting, nullptr};
+        level = made;
+    }
+    Note *note = find_note(*level, key);
+    if (note == nullptr) {
+        note = static_cast<Note *>(MemoryContextAllocZero(TopTransactionContext, sizeof(Note)));
+        note->key = key;
+        note->next = level->first;
+        level->first = note;
+    }
+    return *note;
+}
+
+// There may be something to lease now. Once it can be seen.
+void announce(const StatKey &key, TimestampTz now) noexcept {
+    bool first = false;
+    change_entry(key, now, [&first](StatEntry &entry) {
+        first = !entry.told;
+        entry.untold = entry.untold || first;
+        entry.told = true;
+    });
+    if (!first)
+        return;
+    pg_atomic_write_u32(&stats->untold, 1);
+    wake_monitor(key.database);
+}
+
+// What was taken by a transaction, or a part of it, that rolls back can be leased again.
+void announce_taken(const Level &where) noexcept {
+    for (const Note *note = where.first; note != nullptr; note = note->next)
+        if (note->notify_taken)
+            announce(note->key, GetCurrentTimestamp());
+}
+
+void drop_level() {
+    announce_taken(*level);
+    for (Note *note = level->first; note != nullptr;) {
+        Note *next = note->next;
+        pfree(note);
+        note = next;
+    }
+    Level *outer = level->outer;
+    pfree(level);
+    level = outer;
+}
+
+// A savepoint is released: its notes become those of the transaction around it.
+void merge_level() {
+    Level *outer = level->outer;
+    if (outer == nullptr || outer->nesting < level->nesting - 1) {
+        level->nesting--;
+        return;
+    }
+    Note *kept = nullptr;
+    for (Note *note = level->first; note != nullptr;) {
+        Note *next = note->next;
+        if (Note *same = find_note(*outer, note->key)) {
+            add(same->done, note->done);
+            same->notify_ready = same->notify_ready || note->notify_ready;
+            same->notify_taken = same->notify_taken || note->notify_taken;
+            pfree(note);
+        } else {
+            note->next = kept;
+            kept = note;
+        }
+        note = next;
+    }
+    while (kept != nullptr) {
+        Note *next = kept->next;
+        kept->next = outer->first;
+        outer->first = kept;
+        kept = next;
+    }
+    pfree(level);
+    level = outer;
+}
+
+void show_committing(TransactionId xid) noexcept {
+    // A full barrier: before the commit can be seen, and after the notes are added.
+    pg_atomic_exchange_u32(&stats->committing(compat::my_proc_number()).xid, xid);
+}
+
+// Must not fail: the transaction is committed.
+void add_notes() noexcept {
+    const TimestampTz now = GetCurrentTransactionStopTimestamp();
+    for (const Level *at = level; at != nullptr; at = at->outer)
+        for (const Note *note = at->first; note != nullptr; note = note->next) {
+            change_entry(note->key, now, [note](StatEntry &entry) { add(entry.stats, note->done); });
+            if (note->notify_ready)
+                announce(note->key, now);
+        }
+}
+
+extern "C" void settle_notes(XactEvent event, void *) {
+    if (level == nullptr)
+        return;
+    switch (event) {
+    case XACT_EVENT_PRE_COMMIT:
+        show_committing(GetTopTransactionIdIfAny());
+        break;
+    case XACT_EVENT_COMMIT:
+        add_notes();
+        show_committing(InvalidTransactionId);
+        level = nullptr;
+        break;
+    case XACT_EVENT_ABORT:
+        for (const Level *at = level; at != nullptr; at = at->outer)
+            announce_taken(*at);
+        show_committing(InvalidTransactionId);
+        level = nullptr;
+        break;
+    case XACT_EVENT_PREPARE:
+        level = nullptr;
+        break;
+    case XACT_EVENT_PRE_PREPARE:
+    case XACT_EVENT_PARALLEL_PRE_COMMIT:
+    case XACT_EVENT_PARALLEL_COMMIT:
+    case XACT_EVENT_PARALLEL_ABORT:
+        break;
+    }
+}
+
+extern "C" void settle_savepoint(SubXactEvent event, SubTransactionId, SubTransactionId, void *) {
+    if (level == nullptr || level->nesting < GetCurrentTransactionNestLevel())
+        return;
+    if (event == SUBXACT_EVENT_COMMIT_SUB)
+        merge_level();
+    else if (event == SUBXACT_EVENT_ABORT_SUB)
+        drop_level();
+}
+
+} // namespace
+
+void count(const StatKey &key, Count what) {
+    if (stats != nullptr)
+        note_of(key).done.count[static_cast<std::size_t>(what)]++;
+}
+
+void count_time(const StatKey &key, Time what, int64 micros) {
+    if (stats != nullptr)
+        note_of(key).done.time[static_cast<std::size_t>(what)].add(micros);
+}
+
+void count_arrival(const StatKey &key, Place place) {
+    if (stats != nullptr)
+        note_of(key).done.place[static_cast<std::size_t>(place)]++;
+}
+
+void count_departure(const StatKey &key, Place place) {
+    if (stats != nullptr)
+        note_of(key).done.place[static_cast<std::size_t>(place)]--;
+}
+
+void note_notify_ready(const StatKey &key) {
+    if (stats != nullptr)
+        note_of(key).notify_ready = true;
+}
+
+void note_notify_taken(const StatKey &key) {
+    if (stats != nullptr)
+        note_of(key).notify_taken = true;
+}
+
+bool found_empty(const StatKey &key) noexcept {
+    if (stats == nullptr)
+        return false;
+    bool told = false;
+    LWLockAcquire(stats->lock, LW_SHARED);
+    if (StatEntry *entry = find_entry(key)) {
+        SpinLockAcquire(&entry->mutex);
+        told = entry->told;
+        entry->told = false;
+        entry->untold = false;
+        SpinLockRelease(&entry->mutex);
+    }
+    LWLockRelease(stats->lock);
+    return told;
+}
+
+std::size_t take_untold(const StatKey &monitor, bool again, std::span<int32> queues) noexcept {
+    if (pg_atomic_exchange_u32(&stats->untold, 0) == 0 && !again)
+        return 0;
+    std::size_t count = 0;
+    bool more = false;
+    LWLockAcquire(stats->lock, LW_SHARED);
+    for (int i = 0; i < stats->count; i++) {
+        StatEntry &entry = stats->entry(i);
+        SpinLockAcquire(&entry.mutex);
+        const bool wanted = entry.untold || (again && entry.told);
+        const bool ours = is_of(entry, monitor.database, monitor.extension);
+        if (wanted && ours && count < queues.size()) {
+            queues[count++] = entry.key.queue;
+            entry.untold = false;
+        } else
+            more = more || entry.untold;
+        SpinLockRelease(&entry.mutex);
+    }
+    LWLockRelease(stats->lock);
+    if (more)
+        pg_atomic_write_u32(&stats->untold, 1);
+    return count;
+}
+
+bool has_own_stats() noexcept { return level != nullptr; }
+
+void install_stat_callbacks() {
+    RegisterXactCallback(settle_notes, nullptr);
+    RegisterSubXactCallback(settle_savepoint, nullptr);
+}
+
+} // namespace scylla::shmem

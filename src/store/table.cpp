@@ -1,5 +1,6 @@
 #include "store/table.h"
 
+#include "pg/memory.h"
 #include "store/hints.h"
 
 extern "C" {
@@ -378,6 +379,7 @@ void flush(Table &table) {
 } // namespace
 
 void begin_bulk(Table &table) {
+    keep_freed_memory();
     table.bulk = static_cast<Bulk *>(palloc0(sizeof(Bulk)));
     table.bulk->context = AllocSetContextCreate(CurrentMemoryContext, "scylla bulk", ALLOCSET_DEFAULT_SIZES);
 }

@@ -35,7 +35,10 @@ offered_major() {
 
 packages_to_build() { echo g++ make "postgresql-$pg_major" "postgresql-server-dev-$pg_major"; }
 packages_to_build_client() { echo cmake pkgconf libpqxx-dev libcli11-dev; }
-packages_to_test() { echo libgtest-dev nlohmann-json3-dev python3-psycopg2 man-db perl libipc-run-perl python3-prometheus-client "postgresql-$pg_major-pgtap" "postgresql-$pg_major-cron"; }
+packages_to_test() {
+  echo libgtest-dev nlohmann-json3-dev python3-psycopg2 man-db perl libipc-run-perl python3-prometheus-client pgbouncer \
+    "postgresql-$pg_major-pgtap" "postgresql-$pg_major-cron"
+}
 
 # The driver for node: Debian's, or npm's for a node from elsewhere, which Debian's does not go with. Sets NODE_PATH.
 install_node_driver() {
@@ -59,9 +62,9 @@ install_missing() { # PACKAGE...
   apt_update
   if [[ " ${missing[*]} " == *" postgresql-$pg_major "* ]]; then
     apt_install postgresql-common # brings the settings that without_system_cluster changes
-    without_system_cluster apt_install "${missing[@]}"
+    without_system_cluster without_services apt_install "${missing[@]}"
   else
-    apt_install "${missing[@]}"
+    without_services apt_install "${missing[@]}"
   fi
 }
 
@@ -104,5 +107,19 @@ without_system_cluster() ( # COMMAND...
   trap restore EXIT
   as_root mkdir -p "$folder"
   echo 'create_main_cluster = false' | as_root tee "$file" >/dev/null
+  "$@"
+)
+
+# Debian's packages start the services that they bring (pgbouncer): not for our tests. The program that the package scripts
+# ask for permission says no for as long as the command runs.
+without_services() ( # COMMAND...
+  policy=/usr/sbin/policy-rc.d
+  if [[ -e $policy ]]; then
+    "$@"
+    exit
+  fi
+  trap 'as_root rm -f "$policy"' EXIT
+  printf '#!/bin/sh\nexit 101\n' | as_root tee "$policy" >/dev/null
+  as_root chmod 755 "$policy"
   "$@"
 )

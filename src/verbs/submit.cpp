@@ -286,10 +286,8 @@ Submission to_submission(JsonbValue *object, int64 element) {
             args::optional_name("dedup_key", dedup_key, element)};
 }
 
-// Fills `order` with 0, 1, … sorted by a name of each.
+// Puts indices in the order of the names of what they stand for, and those of the same name in their own.
 template <typename NameOf> void sort_by_name(std::span<std::size_t> order, NameOf name_of) {
-    for (std::size_t i = 0; i < order.size(); i++)
-        order[i] = i;
     std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
         const int compared = view(name_of(a)).compare(view(name_of(b)));
         return compared != 0 ? compared < 0 : a < b;
@@ -561,10 +559,9 @@ SCYLLA_FUNCTION(scylla_submit_bulk) {
     // By name, so that two calls with the same names cannot wait for each other in a circle. Nobody else has names that are
     // made here.
     const auto order = allocate<std::size_t>(size);
+    std::iota(order.begin(), order.end(), std::size_t{0});
     if (rns)
         sort_by_name(order, [&](std::size_t i) { return rows[i].rn; });
-    else
-        std::iota(order.begin(), order.end(), std::size_t{0});
     begin_bulk(store[store::TableId::spec]);
     begin_bulk(store[store::TableId::ready]);
     const RowMemory memory = begin_row_memory();

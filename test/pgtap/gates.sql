@@ -110,6 +110,16 @@ select is(states('m1', 'm2', 'm3', 'm4', 'm5', 'm6', 'm7'), 'waiting ready waiti
 select finish('m2', '2');
 select finish('m3', '3');
 select is(args('m1'), '[3, {"from": "a"}]', 'one after the other');
+select scylla.create_plan('u'), scylla.create_plan('v') \g /dev/null
+select is((select count(*) from scylla.submit_many('[
+    {"queue": "q", "spec": "u", "priority": 1, "depends_on": ["u2", "a", "u1"]}, {"queue": "q", "spec": "u", "priority": 2},
+    {"queue": "q", "spec": "u", "priority": 3, "rn": "u2", "plan": "v"}, {"queue": "q", "spec": "u", "priority": 4},
+    {"queue": "q", "spec": "u", "priority": 5, "rn": "u1", "plan": "u"}, {"queue": "q", "spec": "u", "priority": 6, "plan": "u"}]')
+    where inserted), 6::bigint, 'names, plans and dependencies can be given to some of the elements only');
+select results_eq($$select priority, plan, args from scylla.task where spec = '"u"' order by priority$$,
+    $$values (1, null, '[null, {"from": "a"}, null]'::jsonb), (2, null, '[]'), (3, 'v', '[]'), (4, null, '[]'), (5, 'u', '[]'), (6, 'u', '[]')$$,
+    'and are those of these elements');
+select scylla.cancel_plan(plan) from unnest('{u,v}'::text[]) plan \g /dev/null
 select refuses(format('select scylla.submit_many(%L)', tasks), '22023', 'cycle', 'tasks depend on each other in a cycle', path)
 from (values ('[{"queue": "q", "spec": 1, "rn": "x", "depends_on": ["x"]}]', '"x" -> "x"'),
              ('[{"queue": "q", "spec": 1, "rn": "x", "depends_on": ["a", "y"]}, {"queue": "q", "spec": 1, "rn": "y", "depends_on": ["z"]},

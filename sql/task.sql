@@ -18,7 +18,7 @@ create view scylla._ready with (security_barrier) as
                       from scylla.task_gate g left join scylla.task_outcome p on p.id = g.provider
                       where g.task = s.id and g.kind = 't') end as args,
            r.attempt, r.failures, s.max_attempts, s.not_before,
-           case when s.plan is not null then (select p.name from scylla.task_plan p where p.id = s.plan) end as plan
+           case when s.plan is not null then (select p.name from scylla.task_plan p where p.id = s.plan) end as plan, s.key
     from scylla.task_ready r
     join scylla.task_spec s on s.id = r.id and s.queue = r.queue and s.priority = r.priority
     join scylla.queue q on q.id = s.queue and scylla._may_view(q.owner, q.viewers, q.admins);
@@ -34,7 +34,7 @@ create view scylla._running with (security_barrier) as
                       from scylla.task_gate g left join scylla.task_outcome p on p.id = g.provider
                       where g.task = s.id and g.kind = 't') end as args,
            l.attempt, l.failures, s.max_attempts, s.not_before,
-           case when s.plan is not null then (select p.name from scylla.task_plan p where p.id = s.plan) end as plan
+           case when s.plan is not null then (select p.name from scylla.task_plan p where p.id = s.plan) end as plan, s.key
     from scylla.task_lease l
     join scylla.task_spec s on s.id = l.id
     join scylla.queue q on q.id = s.queue and scylla._may_view(q.owner, q.viewers, q.admins);
@@ -49,7 +49,7 @@ create view scylla._waiting with (security_barrier) as
                       from scylla.task_gate g left join scylla.task_outcome p on p.id = g.provider
                       where g.task = s.id and g.kind = 't') end as args,
            w.attempt, w.failures, s.max_attempts, coalesce(w.due, s.not_before) as not_before,
-           case when s.plan is not null then (select p.name from scylla.task_plan p where p.id = s.plan) end as plan
+           case when s.plan is not null then (select p.name from scylla.task_plan p where p.id = s.plan) end as plan, s.key
     from scylla.task_waiting w
     join scylla.task_spec s on s.id = w.id
     join scylla.queue q on q.id = s.queue and scylla._may_view(q.owner, q.viewers, q.admins);
@@ -65,7 +65,7 @@ create view scylla._completed with (security_barrier) as
                       from scylla.task_gate g left join scylla.task_outcome p on p.id = g.provider
                       where g.task = s.id and g.kind = 't') end as args,
            o.attempt, o.failures, s.max_attempts, s.not_before,
-           case when s.plan is not null then (select p.name from scylla.task_plan p where p.id = s.plan) end as plan
+           case when s.plan is not null then (select p.name from scylla.task_plan p where p.id = s.plan) end as plan, s.key
     from scylla.task_outcome o
     join scylla.task_spec s on s.id = o.id
     join scylla.queue q on q.id = s.queue and scylla._may_view(q.owner, q.viewers, q.admins)
@@ -82,7 +82,7 @@ create view scylla._ended with (security_barrier) as
                       from scylla.task_gate g left join scylla.task_outcome p on p.id = g.provider
                       where g.task = s.id and g.kind = 't') end as args,
            o.attempt, o.failures, s.max_attempts, s.not_before,
-           case when s.plan is not null then (select p.name from scylla.task_plan p where p.id = s.plan) end as plan
+           case when s.plan is not null then (select p.name from scylla.task_plan p where p.id = s.plan) end as plan, s.key
     from scylla.task_outcome o
     join scylla.task_spec s on s.id = o.id
     join scylla.queue q on q.id = s.queue and scylla._may_view(q.owner, q.viewers, q.admins)
@@ -96,23 +96,23 @@ comment on view scylla._ended is 'A part of scylla.task.';
 
 create view scylla.task as
     select rn, queue, spec, 'ready'::scylla.task_status as status, priority, progress, created, updated, owner, deadline,
-           errors, history, result, metrics, args, attempt, failures, max_attempts, not_before, plan
+           errors, history, result, metrics, args, attempt, failures, max_attempts, not_before, plan, key
     from scylla._ready
 union all
     select rn, queue, spec, 'running'::scylla.task_status, priority, progress, created, updated, owner, deadline,
-           errors, history, result, metrics, args, attempt, failures, max_attempts, not_before, plan
+           errors, history, result, metrics, args, attempt, failures, max_attempts, not_before, plan, key
     from scylla._running
 union all
     select rn, queue, spec, 'waiting'::scylla.task_status, priority, progress, created, updated, owner, deadline,
-           errors, history, result, metrics, args, attempt, failures, max_attempts, not_before, plan
+           errors, history, result, metrics, args, attempt, failures, max_attempts, not_before, plan, key
     from scylla._waiting
 union all
     select rn, queue, spec, 'completed'::scylla.task_status, priority, progress, created, updated, owner, deadline,
-           errors, history, result, metrics, args, attempt, failures, max_attempts, not_before, plan
+           errors, history, result, metrics, args, attempt, failures, max_attempts, not_before, plan, key
     from scylla._completed
 union all
     select rn, queue, spec, status, priority, progress, created, updated, owner, deadline,
-           errors, history, result, metrics, args, attempt, failures, max_attempts, not_before, plan
+           errors, history, result, metrics, args, attempt, failures, max_attempts, not_before, plan, key
     from scylla._ended;
 
 comment on view scylla.task is 'Every task, one row each, as its statement''s snapshot sees it.';
@@ -139,4 +139,5 @@ comment on column scylla.task.failures is 'How often it failed or its lease expi
 comment on column scylla.task.max_attempts is 'That many failures abort it; null: no bound.';
 comment on column scylla.task.not_before is 'While it waits: when it becomes ready. Otherwise as submitted.';
 comment on column scylla.task.plan is 'The plan it belongs to.';
+comment on column scylla.task.key is 'Whose work it is, as the client said.';
 

@@ -36,6 +36,7 @@ struct submit_options {
     text on_dependency_failure;
     text plan;
     text dedup_key;
+    text key;
     text on_duplicate;
 };
 int submit_task(const context &, const submit_options &);

@@ -145,8 +145,9 @@ private:
                    "If one of these fails: abort the task, too; cancel it; or start it all the same.");
             option(command, "--plan", o->plan, "NAME", "The plan that it belongs to.");
             option(command, "--dedup-key", o->dedup_key, "KEY", "Unique among the live tasks of the queue.")->excludes(lines);
+            option(command, "--key", o->key, "KEY", "Whose work it is, for limits per key.");
             choice(command, "--on-duplicate", o->on_duplicate, "error|ignore",
-                   "If the rn or the key is taken: an error, or the existing task stays as it is.");
+                   "If the rn or the deduplication key is taken: an error, or the existing task stays as it is.");
         }
         {
             auto [command, o] = add<get_options>(m_app, "get", "Show a task.", get_task);
@@ -177,7 +178,7 @@ private:
             m_app, "work",
             "Work on the tasks of queues: run a command for each.\n\n"
             "The command gets the specification of its task on standard input, and SCYLLA_RN, SCYLLA_QUEUE, SCYLLA_WORKER, "
-            "SCYLLA_ATTEMPT, SCYLLA_FAILURES, SCYLLA_PRIORITY, SCYLLA_PLAN and SCYLLA_ARGS in its environment. Its exit status "
+            "SCYLLA_ATTEMPT, SCYLLA_FAILURES, SCYLLA_PRIORITY, SCYLLA_PLAN, SCYLLA_KEY and SCYLLA_ARGS in its environment. Its exit status "
             "decides: 0 completes the task, and what it wrote to standard output is the result; 75 (EX_TEMPFAIL), 126 and 127 "
             "fail it, so that it is tried again; any other status, or a signal, aborts it. The end of standard error becomes the "
             "description of the error. Lines like 0.25 or 25% on descriptor 3 (SCYLLA_PROGRESS_FD) are its progress.",
@@ -203,7 +204,7 @@ private:
         option(command, "--worker", o->worker, "NAME", "The worker's name, used by no other; otherwise the server gives one.");
         choice(command, "--input", o->input, "spec|task",
                "What standard input has: the specification, or an object with rn, queue, spec, args, priority, attempt, failures, "
-               "errors and plan.")
+               "errors, plan and key.")
             ->default_str("spec");
         option(command, "--max-output", o->max_output, "BYTES", "More on standard output aborts the task.")
             ->default_str("1048576");

@@ -25,6 +25,7 @@ std::string task_object(const submit_options &options) {
         object += ", \"retry\": " + (is_jsonb(*options.retry) ? *options.retry : quote(*options.retry));
     add("on_dependency_failure", options.on_dependency_failure);
     add("plan", options.plan);
+    add("key", options.key);
     if (!options.depends_on.empty()) {
         std::string rns;
         for (const std::string &rn : options.depends_on)
@@ -78,6 +79,7 @@ int submit_task(const context &given, const submit_options &options) {
                             .argument("on_dependency_failure", task.on_dependency_failure)
                             .argument("plan", task.plan)
                             .argument("dedup_key", task.dedup_key)
+                            .argument("key", task.key)
                             .argument("on_duplicate", task.on_duplicate);
     if (given.json)
         show(server, "select * from " + submit.sql(), submit.values(), form::json_one);

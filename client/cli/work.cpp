@@ -113,6 +113,8 @@ private:
         add("PRIORITY", std::to_string(task.priority));
         if (task.plan)
             add("PLAN", task.plan->str());
+        if (task.key)
+            add("KEY", *task.key);
         if (task.args.text().size() <= k_max_variable)
             add("ARGS", task.args.text());
         add("PROGRESS_FD", "3");
@@ -126,6 +128,8 @@ private:
                            ", \"failures\": " + std::to_string(task.failures) + ", \"errors\": " + task.errors.text();
         if (task.plan)
             text += ", \"plan\": " + quote(task.plan->str());
+        if (task.key)
+            text += ", \"key\": " + quote(*task.key);
         return text + "}";
     }
 

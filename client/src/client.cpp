@@ -79,7 +79,7 @@ void add(array_literal &array, const param &value) {
 // Columns of the select list TASK in statements.cpp.
 enum column {
     c_rn, c_queue, c_spec, c_status, c_priority, c_progress, c_created, c_updated, c_owner, c_deadline, c_errors, c_history,
-    c_result, c_metrics, c_args, c_attempt, c_failures, c_max_attempts, c_not_before, c_plan
+    c_result, c_metrics, c_args, c_attempt, c_failures, c_max_attempts, c_not_before, c_plan, c_key
 };
 
 template <class Row> task to_task(const Row &row) {
@@ -119,6 +119,8 @@ template <class Row> task to_task(const Row &row) {
     t.not_before = time(c_not_before);
     if (const auto plan = optional(c_plan))
         t.plan = plan_name{*plan};
+    if (const auto key = optional(c_key))
+        t.key = std::string{*key};
     return t;
 }
 
@@ -256,6 +258,8 @@ std::vector<leased_job> to_jobs(const pqxx::result &rows, const worker_name &wor
         if (!row[10].is_null())
             t.plan = plan_name{text_of(row[10])};
         job.lasts = duration{to_int64(text_of(row[11]))};
+        if (!row[12].is_null())
+            t.key = std::string{text_of(row[12])};
         jobs.push_back(std::move(job));
     });
     return jobs;
@@ -333,14 +337,14 @@ task client::submit(const queue_name &queue, const json &spec, const submit_opti
                       text(options.rn, "rn"), text(options.not_before), text(options.max_attempts), text(existing),
                       text_array(options.depends_on, "depends_on"), std::string{to_string(options.on_dependency_failure)},
                       text(options.plan, "plan"), text(options.dedup_key, "dedup_key"),
-                      options.retry ? param{to_json(*options.retry)} : std::nullopt}));
+                      options.retry ? param{to_json(*options.retry)} : std::nullopt, text(options.key, "key")}));
 }
 
 namespace {
 
 // The parameters of TASKS in statements.cpp.
 params task_arrays(const std::vector<new_task> &tasks) {
-    array_literal queues, specs, priorities, rns, times, max_attempts, providers, policies, plans, dedup_keys, retries;
+    array_literal queues, specs, priorities, rns, times, max_attempts, providers, policies, plans, dedup_keys, retries, keys;
     for (const new_task &task : tasks) {
         const submit_options &options = task.options;
         queues.add(text(task.queue, "queue"));
@@ -357,9 +361,10 @@ params task_arrays(const std::vector<new_task> &tasks) {
         add(plans, text(options.plan, "plan"));
         add(dedup_keys, text(options.dedup_key, "dedup_key"));
         add(retries, options.retry ? param{to_json(*options.retry)} : std::nullopt);
+        add(keys, text(options.key, "key"));
     }
     return {queues.str(), specs.str(),     priorities.str(), rns.str(),   times.str(),      max_attempts.str(),
-            providers.str(), policies.str(), plans.str(),      dedup_keys.str(), retries.str()};
+            providers.str(), policies.str(), plans.str(),      dedup_keys.str(), retries.str(), keys.str()};
 }
 
 } // namespace

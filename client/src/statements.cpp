@@ -5,7 +5,7 @@
 #define TASK                                                                                                                \
     "select rn, queue, spec, status, priority, progress, " MICROSECONDS("created") ", " MICROSECONDS(                       \
         "updated") ", owner, " MICROSECONDS("deadline") ", errors, history, result, metrics, args, attempt, failures, "     \
-                                                        "max_attempts, " MICROSECONDS("not_before") ", plan from "
+                                                        "max_attempts, " MICROSECONDS("not_before") ", plan, key from "
 #define TIME(parameter) "(timestamptz 'epoch' + " parameter "::bigint * interval '1 microsecond')"
 #define TASK_ERROR(code, description, args)                                                                                 \
     "pg_catalog.jsonb_build_object('code', " code "::text, 'description', " description "::text, 'args', " args "::jsonb)"
@@ -16,7 +16,7 @@ namespace sql {
 const statement submit{"scylla_submit",
                        TASK "scylla.submit(queue => $1, spec => $2::jsonb, priority => $3::int, rn => $4, not_before => " TIME(
                            "$5") ", max_attempts => $6::int, on_duplicate => $7, depends_on => $8::text[], "
-                                 "on_dependency_failure => $9, plan => $10, dedup_key => $11, retry => $12::jsonb)"};
+                                 "on_dependency_failure => $9, plan => $10, dedup_key => $11, retry => $12::jsonb, key => $13)"};
 
 // An array of tasks as submit_many takes it, out of one array per argument. The server takes the specifications apart from each
 // other, so none can break out of its element. Nulls are left out: they are as good as no key.
@@ -24,13 +24,14 @@ const statement submit{"scylla_submit",
     "(select pg_catalog.jsonb_agg((select pg_catalog.jsonb_object_agg(key, value) from pg_catalog.jsonb_each("              \
     "pg_catalog.jsonb_build_object('queue', queue, 'spec', spec, 'priority', priority, 'rn', rn, 'not_before', " TIME(      \
         "not_before") ", 'max_attempts', max_attempts, 'depends_on', depends_on, 'on_dependency_failure', "                 \
-                      "on_dependency_failure, 'plan', plan, 'dedup_key', dedup_key, 'retry', retry)) "                      \
+                      "on_dependency_failure, 'plan', plan, 'dedup_key', dedup_key, 'retry', retry, 'key', key)) "          \
                       "where value <> 'null') order by n) "                                                                 \
                       "from unnest($1::text[], $2::jsonb[], $3::int[], $4::text[], $5::bigint[], $6::int[], $7::jsonb[], "  \
-                      "$8::text[], $9::text[], $10::text[], $11::jsonb[]) with ordinality as t(queue, spec, priority, rn, " \
-                      "not_before, max_attempts, depends_on, on_dependency_failure, plan, dedup_key, retry, n))"
+                      "$8::text[], $9::text[], $10::text[], $11::jsonb[], $12::text[]) with ordinality as t(queue, spec, "   \
+                      "priority, rn, not_before, max_attempts, depends_on, on_dependency_failure, plan, dedup_key, retry, " \
+                      "key, n))"
 
-const statement submit_many{"scylla_submit_many", "select rn, inserted from scylla.submit_many(" TASKS ", $12)"};
+const statement submit_many{"scylla_submit_many", "select rn, inserted from scylla.submit_many(" TASKS ", $13)"};
 
 const statement submit_bulk{"scylla_submit_bulk", "select scylla.submit_bulk($1, $2::jsonb[], $3::text[], $4::int)"};
 
@@ -100,9 +101,9 @@ const statement schedule{
     ", planned_key => $13, options => $14::jsonb) as n"};
 const statement schedule_plan{
     "scylla_schedule_plan",
-    "select " MICROSECONDS("p") " from scylla.schedule_plan($12, $13, " TASKS ", timezone => $14, overlap => $15, "
-    "catch_up => $16, grace => $17::interval, max_catch_up => $18::int, jitter => $19::interval, starts => " TIME("$20")
-    ", ends => " TIME("$21") ", planned_key => $22) as p"};
+    "select " MICROSECONDS("p") " from scylla.schedule_plan($13, $14, " TASKS ", timezone => $15, overlap => $16, "
+    "catch_up => $17, grace => $18::interval, max_catch_up => $19::int, jitter => $20::interval, starts => " TIME("$21")
+    ", ends => " TIME("$22") ", planned_key => $23) as p"};
 const statement unschedule{"scylla_unschedule", "select scylla.unschedule($1)"};
 const statement schedules{
     "scylla_schedules",
@@ -147,7 +148,7 @@ const statement heartbeat_each{"scylla_heartbeat_each",
 // The difference is at most 365 days, and the creation before the year 2100: floating point is exact enough, and faster.
 #define JOB                                                                                                                 \
     "select rn, queue, spec, priority, (date_part('epoch', created) * 1000000)::bigint, errors, args, attempt, failures, "   \
-    "max_attempts, plan, (date_part('epoch', deadline - updated) * 1000000)::bigint from "
+    "max_attempts, plan, (date_part('epoch', deadline - updated) * 1000000)::bigint, key from "
 const statement lease_jobs{"scylla_lease_jobs", JOB "scylla.lease($1, $2, $3::int, $4::interval)"};
 const statement complete_and_lease_jobs{
     "scylla_complete_and_lease_jobs",

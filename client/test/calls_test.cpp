@@ -387,6 +387,7 @@ TEST_F(Calls, Dependencies) {
     options.depends_on = {second, first};
     options.on_dependency_failure = dependency_failure::skip;
     options.dedup_key = "key";
+    options.key = "whose \"";
     const task t = c.submit(queue, "1", options);
     EXPECT_EQ(t.status, task_status::waiting);
     thrown<duplicate>([&] { c.submit(queue, "2", options); });
@@ -397,6 +398,7 @@ TEST_F(Calls, Dependencies) {
     }
     const task ready = c.get(t.rn);
     EXPECT_EQ(ready.status, task_status::ready);
+    EXPECT_EQ(ready.key, options.key);
     EXPECT_EQ(ready.args, json{"[\"" + second.str() + "\", \"" + first.str() + "\"]"});
     options = {};
     options.retry = retry_policy{30min, std::nullopt, std::nullopt, std::nullopt};
@@ -421,6 +423,7 @@ TEST_F(Calls, Plans) {
     last.depends_on = {*first.rn};
     last.on_dependency_failure = dependency_failure::ignore;
     last.dedup_key = unique("key");
+    last.key = "whose \"";
     const auto done = c.submit_many({{queue, "1", last}, {queue, "2", first}});
     EXPECT_TRUE(done.at(0).inserted && done.at(1).inserted);
     plan_info info = c.get_plan(plan);
@@ -435,6 +438,7 @@ TEST_F(Calls, Plans) {
     EXPECT_FALSE(c.plan_completed(plan));
     EXPECT_FALSE(c.wait_plan(plan, 10ms));
     EXPECT_EQ(c.get(*first.rn).plan, plan);
+    EXPECT_EQ(c.get(*last.rn).key, last.key);
     c.lease_task(*first.rn, me);
     c.abort(*first.rn, me, {"no", ""});
     EXPECT_EQ(c.get(*last.rn).status, task_status::ready);

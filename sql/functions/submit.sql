@@ -20,8 +20,8 @@ comment on function scylla.submit is
   plan          the plan that it belongs to
   retry         delays between tries, as for create_queue; null: the queue''s at the time of the failure
   dedup_key     unique among the live tasks of the queue
+  key           whose work it is (a tenant, a customer, a host), for limits per key
   on_duplicate  what to do if rn or dedup_key is taken: ''error'', or ''ignore'': return the existing task unchanged
-key is reserved: 0A000 when given.
 Errors: 22023 bad argument; 23505 rn is taken (on ''ignore'': by a task that the caller may not see); 42704 unknown queue, if
 queues are not created on first use; 42501 no right to submit to the queue.
 Locks: waits for a transaction that is just submitting the same rn or the same new queue.';

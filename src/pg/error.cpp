@@ -126,11 +126,6 @@ void bad_argument(const char *name, const char *value, const char *rule, int64 e
                     identify("task", "argument")));
 }
 
-void not_supported(const char *argument) {
-    ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("argument \"%s\" is not available in this version", argument),
-                    identify("task", "supported")));
-}
-
 void inside_transaction(const char *call) {
     ereport(ERROR, (errcode(ERRCODE_ACTIVE_SQL_TRANSACTION), errmsg("%s cannot run inside a transaction block", call),
                     errhint("Call it as a statement of its own, outside BEGIN, functions and multi-statement queries, with "

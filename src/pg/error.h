@@ -49,9 +49,6 @@ namespace scylla::error {
 // the 1-based place in an array argument, or 0.
 [[noreturn]] void bad_argument(const char *name, const char *value, const char *rule, int64 element = 0);
 
-// 0A000, constraint "supported".
-[[noreturn]] void not_supported(const char *argument);
-
 // 25001, constraint "transaction": a procedure that commits was called inside a transaction block.
 [[noreturn]] void inside_transaction(const char *call);
 // 08006: nobody is there to tell it to.

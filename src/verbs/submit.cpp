@@ -34,6 +34,7 @@ struct Submission {
     text *plan;      // may be null
     Jsonb *retry;    // may be null
     text *dedup_key; // may be null
+    text *key;       // may be null
 };
 
 // The queue, made on first use where that is allowed.
@@ -66,7 +67,7 @@ SpecRow make_spec(const Submission &task, const store::QueueRow &queue, int64 pl
             plan != 0 ? std::optional(plan) : std::nullopt,
             task.retry,
             task.dedup_key,
-            nullptr,
+            task.key,
             {}};
 }
 
@@ -180,11 +181,6 @@ Task submit_or_find(Store &store, const Submission &task) {
     }
 }
 
-void refuse_unavailable(FunctionCallInfo fcinfo) {
-    if (!PG_ARGISNULL(11))
-        error::not_supported("key");
-}
-
 // A retry policy that may be null.
 Jsonb *optional_policy(Jsonb *policy, int64 element = 0) {
     if (policy != nullptr)
@@ -237,19 +233,17 @@ Submission to_submission(JsonbValue *object, int64 element) {
     text *plan = nullptr;
     Jsonb *retry = nullptr;
     text *dedup_key = nullptr;
+    text *key = nullptr;
 
     json::for_each_member(object->val.binary.data, [&](const char *argument, JsonbValue *value) {
         const std::string_view name(argument);
         const bool known = name == "queue" || name == "spec" || name == "priority" || name == "rn" || name == "not_before" ||
                            name == "max_attempts" || name == "depends_on" || name == "on_dependency_failure" ||
-                           name == "plan" || name == "retry" || name == "dedup_key";
-        const bool unavailable = name == "key";
-        if (!known && !unavailable)
+                           name == "plan" || name == "retry" || name == "dedup_key" || name == "key";
+        if (!known)
             error::bad_argument("tasks", args::quote(cstring_to_text(argument)), "There is no such argument of submit.", element);
         if (value->type == jbvNull)
             return;
-        if (unavailable)
-            error::not_supported(argument);
         if (name == "queue")
             queue = to_text(argument, value, element);
         else if (name == "spec")
@@ -270,6 +264,8 @@ Submission to_submission(JsonbValue *object, int64 element) {
             retry = to_jsonb(value);
         else if (name == "dedup_key")
             dedup_key = to_text(argument, value, element);
+        else if (name == "key")
+            key = to_text(argument, value, element);
         else
             not_before = to_time(argument, value, element);
     });
@@ -283,7 +279,8 @@ Submission to_submission(JsonbValue *object, int64 element) {
             on_failure,
             args::optional_name("plan", plan, element),
             optional_policy(retry, element),
-            args::optional_name("dedup_key", dedup_key, element)};
+            args::optional_name("dedup_key", dedup_key, element),
+            args::optional_name("key", key, element)};
 }
 
 // Puts indices in the order of the names of what they stand for, and those of the same name in their own.
@@ -471,7 +468,6 @@ void place_rows(Store &store, std::span<const Submission> tasks, std::span<const
 
 SCYLLA_FUNCTION(scylla_submit) {
     using namespace scylla;
-    refuse_unavailable(fcinfo);
     const Submission task{args::name("queue", args::get_text(fcinfo, 0)),
                           args::spec(args::get_jsonb(fcinfo, 1)),
                           args::priority(args::get_int(fcinfo, 2)),
@@ -482,7 +478,8 @@ SCYLLA_FUNCTION(scylla_submit) {
                           args::on_dependency_failure(args::get_text(fcinfo, 6)),
                           args::optional_name("plan", args::get_text(fcinfo, 7)),
                           optional_policy(args::get_jsonb(fcinfo, 9)),
-                          args::optional_name("dedup_key", args::get_text(fcinfo, 10))};
+                          args::optional_name("dedup_key", args::get_text(fcinfo, 10)),
+                          args::optional_name("key", args::get_text(fcinfo, 11))};
     const bool ignore = args::ignore_duplicate(args::get_text(fcinfo, 12));
     store::Store store = open_for_write("scylla.submit()", store::TableId::spec);
     const Task submitted = ignore && (task.rn != nullptr || task.dedup_key != nullptr) ? submit_or_find(store, task)
@@ -547,7 +544,7 @@ SCYLLA_FUNCTION(scylla_submit_bulk) {
         const auto element = static_cast<int64>(i + 1);
         Jsonb *spec = args::spec(specs->null[i] ? nullptr : DatumGetJsonbP(specs->value[i]), element);
         text *rn = rns ? args::name("rns", rns->null[i] ? nullptr : DatumGetTextPP(rns->value[i]), element) : nullptr;
-        tasks[i] = {queue, spec, priority, rn, {}, {}, {}, store::OnFailure::cascade, nullptr, nullptr, nullptr};
+        tasks[i] = {queue, spec, priority, rn, {}, {}, {}, store::OnFailure::cascade, nullptr, nullptr, nullptr, nullptr};
     }
     if (size == 0)
         PG_RETURN_INT64(0);

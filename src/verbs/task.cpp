@@ -33,6 +33,7 @@ enum Column : std::size_t {
     max_attempts,
     not_before,
     plan,
+    key,
     known_columns
 };
 
@@ -141,6 +142,7 @@ HeapTuple form_task(Store &store, const Task &task, Show show, TupleDesc row_typ
         set_array(history, full_history(task.carry.history, task.owner, task.carry.attempt, task.leased));
         set_pointer(result, task.result);
         set_pointer(metrics, task.metrics);
+        set_pointer(key, task.spec.key);
     }
     set(attempt, Int32GetDatum(task.carry.attempt));
     set(failures, Int32GetDatum(task.carry.failures));

@@ -53,10 +53,10 @@ like "$errors" '^scylla: invalid value for argument "priority": 128' 'which the 
 
 # ---- submit --lines ---------------------------------------------------------------------------------------------------
 
-run scylla submit many --lines --priority 9 < <(printf '%s\n' '{"i": 1}' '' '"quo\"te \\ {,} é"' 'null1' | head -n 3)
+run scylla submit many --lines --priority 9 --key k < <(printf '%s\n' '{"i": 1}' '' '"quo\"te \\ {,} é"' 'null1' | head -n 3)
 is "$status $output" '0 2' 'submit --lines prints how many'
-is "$(sql "select string_agg(spec::text, ' ' order by spec), min(priority) from scylla.task where queue = 'many'")" \
-  '"quo\"te \\ {,} é" {"i": 1}|9' 'one per line, as it is'
+is "$(sql "select string_agg(spec::text, ' ' order by spec), min(priority), min(key) from scylla.task where queue = 'many'")" \
+  '"quo\"te \\ {,} é" {"i": 1}|9|k' 'one per line, as it is'
 run scylla submit bad --lines < <(printf '%s\n' 1 2 '{' 4)
 is "$status $errors" '1 scylla: line 3 of standard input is not JSON: {' 'a line that is no JSON is named'
 is "$(sql "select count(*) from scylla.task where queue = 'bad'")" 0 'and nothing is submitted'

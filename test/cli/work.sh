@@ -62,12 +62,13 @@ is "$(sql "select failures, errors #>> '{0,code}' from scylla.get_task('vanished
 
 # ---- what a program gets ----------------------------------------------------------------------------------------------
 
-scylla submit q '{"x": 1}' --rn environment --priority 7 >/dev/null
+scylla submit q '{"x": 1}' --rn environment --priority 7 --key whose >/dev/null
 SCYLLA_RN=not-this SCYLLA_OTHER=neither INHERITED=yes work q --worker w-1 --exec 'env | grep -E "^(SCYLLA_|INHERITED)" | sort'
 is "$(sql "select result ->> 'output' from scylla.get_task('environment')")" 'INHERITED=yes
 SCYLLA_ARGS=[]
 SCYLLA_ATTEMPT=1
 SCYLLA_FAILURES=0
+SCYLLA_KEY=whose
 SCYLLA_PRIORITY=7
 SCYLLA_PROGRESS_FD=3
 SCYLLA_QUEUE=q
@@ -75,10 +76,10 @@ SCYLLA_RN=environment
 SCYLLA_WORKER=w-1' 'its environment'
 result 'ls /proc/self/fd | tr "\n" " "' 'completed|{"output": "0 1 2 3 4 "}||' 'descriptors 0 to 3 (and the one that ls opens)'
 result 'trap' 'completed|||' 'no signal is ignored'
-scylla submit q '{"x": 1}' --rn whole >/dev/null
+scylla submit q '{"x": 1}' --rn whole --key whose >/dev/null
 work q --input task --exec cat
 is "$(sql "select result from scylla.get_task('whole')")" \
-  '{"rn": "whole", "args": [], "spec": {"x": 1}, "queue": "q", "errors": [], "attempt": 1, "failures": 0, "priority": 0}' '--input task'
+  '{"rn": "whole", "key": "whose", "args": [], "spec": {"x": 1}, "queue": "q", "errors": [], "attempt": 1, "failures": 0, "priority": 0}' '--input task'
 for rn in large unread; do sql "select from scylla.submit('q', to_jsonb(repeat('x', 3000000)), rn => '$rn')"; done
 work q --exec '[ $SCYLLA_RN = unread ] || wc -c'
 is "$(ended large) $(ended unread)" 'completed|3000002|| completed|||' 'a large specification, read or not'

@@ -25,8 +25,8 @@ insert into driver.verb values
     ('resume_queue', 3, 'nothing', false, '{ok,22023,42704}'),
     ('drop_queue', 1, 'nothing', false, '{ok,22023,42704,2BP01}'),
     ('backoff', 1, 'value', false, '{ok,22023}'),
-    ('submit', 22, 'tasks', true, '{ok,22023,0A000,23505,42704}'),
-    ('submit_many', 6, 'rows', false, '{ok,empty,22023,0A000,23505,42704}'),
+    ('submit', 22, 'tasks', true, '{ok,22023,23505,42704}'),
+    ('submit_many', 6, 'rows', false, '{ok,empty,22023,23505,42704}'),
     ('submit_bulk', 4, 'value', false, '{ok,22023,23505,42704}'),
     ('lease', 14, 'tasks', true, '{ok,empty,22023}'),
     ('lease_task', 10, 'tasks', true, '{ok,22023,53400,55000,P0002}'),
@@ -625,7 +625,7 @@ begin
             '{"priority": 128}', '{"priority": "5"}', '{"priority": 1.5}', '{"priority": 5.0}', '{"priority": 1e30}',
             '{"max_attempts": 2147483648}', '{"max_attempts": 0}',
             '{"not_before": "infinity"}', '{"not_before": "soon"}', '{"not_before": 5}', '{"colour": "red"}',
-            '{"on_duplicate": "ignore"}', '{"key": "k"}', '{"priority": null}',
+            '{"on_duplicate": "ignore"}', '{"key": "k"}', '{"key": 5}', '{"priority": null}',
             '{"plan": null, "retry": null, "key": null, "on_dependency_failure": "cascade"}')::jsonb;
     elsif driver.chance(0.01) then
         element := element - driver.pick('queue', 'spec');
@@ -726,7 +726,7 @@ begin
         || driver.optional(0.4, 'max_attempts', driver.some_max_attempts())
         || driver.optional(0.4, 'on_duplicate', driver.some_duplicate_rule())
         || driver.optional(0.2, 'retry', driver.literal(driver.some_policy()::text, 'jsonb'))
-        || driver.optional(0.02, 'key', driver.literal(driver.pick('', 'k', null)))
+        || driver.optional(0.2, 'key', driver.literal(driver.pick_mostly('{k,l,NULL}', '{""}')))
     when 'submit_many' then
         driver.argument('tasks', driver.some_requests())
         || driver.optional(0.3, 'on_duplicate', driver.some_duplicate_rule())

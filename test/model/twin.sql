@@ -47,6 +47,7 @@ create table twin.task (
     not_before timestamptz,     -- as submit was given it
     max_attempts int,           -- that many failures end it; null: no bound
     retry jsonb,                -- the delays between tries; null: as the queue says
+    key text,                   -- whose work it is
     created timestamptz not null,
 
     -- Where it is now.
@@ -82,7 +83,7 @@ create table twin.task (
 create type twin.task_row as (
     rn text, queue text, spec jsonb, status twin.task_status, priority int, progress real, created timestamptz,
     updated timestamptz, owner text, deadline timestamptz, errors jsonb, history jsonb, result jsonb, metrics jsonb,
-    args jsonb, attempt int, failures int, max_attempts int, not_before timestamptz, plan text
+    args jsonb, attempt int, failures int, max_attempts int, not_before timestamptz, plan text, key text
 );
 
 -- Args and plan belong to gates between tasks, which do not exist yet. A waiting task shows the time at which it
@@ -90,7 +91,7 @@ create type twin.task_row as (
 create function twin.shown(t twin.task) returns twin.task_row language sql as $$
     select t.rn, t.queue, t.spec, t.status, t.priority, t.progress, t.created, t.updated, t.owner, t.deadline, t.errors,
            t.history, t.result, t.metrics, '[]'::jsonb, t.attempt, t.failures, t.max_attempts,
-           case when t.status = 'waiting' then t.due else t.not_before end, null::text;
+           case when t.status = 'waiting' then t.due else t.not_before end, null::text, t.key;
 $$;
 
 -- A worker that reports about a task gets it back without what it has already, and what may be large.
@@ -564,7 +565,7 @@ end $$;
 
 -- What somebody wants to be done: what the three ways to submit have in common.
 create type twin.request as (queue text, spec jsonb, priority int, rn text, not_before timestamptz, max_attempts int,
-                             retry jsonb);
+                             retry jsonb, key text);
 
 create function twin.check_request(r twin.request) returns void language plpgsql as $$
 begin
@@ -578,6 +579,9 @@ begin
     perform twin.check_argument('max_attempts', r.max_attempts is null or r.max_attempts >= 1,
                                 'It must be at least 1.');
     perform twin.check_retry(r.retry);
+    if r.key is not null then
+        perform twin.check_name('key', r.key);
+    end if;
 end $$;
 
 create function twin.check_supported(argument text, default_given boolean) returns void language plpgsql as $$
@@ -607,10 +611,10 @@ begin
     select * into t from twin.task where task.rn = r.rn;
     inserted := t.id is null;
     if inserted then
-        insert into twin.task (rn, queue, spec, priority, not_before, max_attempts, retry, created, updated, status, due)
+        insert into twin.task (rn, queue, spec, priority, not_before, max_attempts, retry, key, created, updated, status, due)
         values (coalesce(r.rn, twin.new_name()), r.queue, r.spec, r.priority, r.not_before,
                 coalesce(r.max_attempts, (select q.max_attempts from twin.queue q where q.name = r.queue)),
-                r.retry, moment, moment,
+                r.retry, r.key, moment, moment,
                 case when waits then 'waiting' else 'ready' end::twin.task_status,
                 case when waits then r.not_before end)
         returning * into t;
@@ -626,13 +630,12 @@ create function twin.submit(queue text, spec jsonb, priority int default 0, rn t
                             key text default null, on_duplicate text default 'error')
     returns twin.task_row language plpgsql as $$
 declare
-    request twin.request := (queue, spec, priority, rn, not_before, max_attempts, retry);
+    request twin.request := (queue, spec, priority, rn, not_before, max_attempts, retry, key);
 begin
     perform twin.check_supported('depends_on', depends_on is null);
     perform twin.check_supported('on_dependency_failure', on_dependency_failure = 'cascade');
     perform twin.check_supported('plan', plan is null);
     perform twin.check_supported('dedup_key', dedup_key is null);
-    perform twin.check_supported('key', key is null);
     perform twin.check_duplicate_rule(on_duplicate);
     perform twin.check_request(request);
     -- What is there already needs no queue.
@@ -681,14 +684,14 @@ begin
     perform twin.check_argument(unknown, unknown is null, 'It is no argument of submit().');
 
     perform twin.check_supported(k, coalesce(element -> k, 'null') = 'null')
-    from unnest(array['depends_on', 'plan', 'dedup_key', 'key']) k;
+    from unnest(array['depends_on', 'plan', 'dedup_key']) k;
     on_failure := twin.element_value(element, 'on_dependency_failure', 'string');
     perform twin.check_supported('on_dependency_failure', coalesce(on_failure, 'cascade') = 'cascade');
 
     request := (twin.element_value(element, 'queue', 'string'), element -> 'spec',
                 coalesce(twin.element_int(element, 'priority'), 0), twin.element_value(element, 'rn', 'string'),
                 twin.element_time(element, 'not_before'), twin.element_int(element, 'max_attempts'),
-                nullif(element -> 'retry', 'null'));
+                nullif(element -> 'retry', 'null'), twin.element_value(element, 'key', 'string'));
     perform twin.check_request(request);
     return request;
 end $$;
@@ -726,7 +729,7 @@ begin
     perform twin.check_argument('specs', spec <> 'null', 'No element may be null.') from unnest(specs) spec;
 
     for request in
-        select queue, spec, priority, rn, null::timestamptz, null::int, null::jsonb
+        select queue, spec, priority, rn, null::timestamptz, null::int, null::jsonb, null::text
         from rows from (unnest(specs), unnest(rns)) with ordinality _(spec, rn, place) order by place
     loop
         perform twin.need_queue(queue);

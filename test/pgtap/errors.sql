@@ -43,8 +43,6 @@ insert into kind values
     ('22023', 'task',  'argument',  $$select scylla.submit_many('[{}]')$$,
                       'invalid value for argument "queue" in element 1: null',
      'It must have 1 to 200 characters.'),
-    ('0A000', 'task',  'supported', $$select scylla.submit('q', '{}', key => 'k')$$,
-           'argument "key" is not available in this version', ''),
     ('55000', 'queue', 'paused',    $$select scylla.lease_task('on hold', 'w')$$,
              'queue "closed" is paused', ''),
     ('53400', 'queue', 'max_running', $$select scylla.lease_task('too much', 'w')$$,
@@ -116,8 +114,7 @@ from (values (58, '"' || repeat('x', 58) || '"'), (59, '"' || repeat('x', 59) ||
 -- ---- what is looked at first ---------------------------------------------------------------------------------------
 
 select throws_ok(statement, code, null, format('%s goes before what else is wrong: %s', code, statement))
-from (values ('0A000', $$select scylla.submit('', null, -1, key => 'k')$$),
-      ('22023', $$select scylla.heartbeat('nothing', 'w', 7)$$),
+from (values ('22023', $$select scylla.heartbeat('nothing', 'w', 7)$$),
              ('22023', $$select scylla.complete('nothing', '')$$), ('22023', $$select scylla.fail('done', 'w', null)$$),
              ('22023', $$select scylla.submit('q', '{}', -1, 'done')$$),
              ('22023', $$select scylla.lease_task('done', 'w', '-1 s')$$)) e (code, statement);

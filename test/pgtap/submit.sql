@@ -16,7 +16,7 @@ select signature_is('submit',
 select is(to_jsonb(t) - '{rn,created,updated}'::text[],
     '{"queue": "q", "spec": {"a": 1}, "status": "ready", "priority": 0, "progress": 0, "owner": null, "deadline": null,
       "errors": [], "history": [], "result": null, "metrics": null, "args": [], "attempt": 0, "failures": 0,
-      "max_attempts": null, "not_before": null, "plan": null}',
+      "max_attempts": null, "not_before": null, "plan": null, "key": null}',
     'a queue and a spec are enough')
 from scylla.submit('q', '{"a": 1}') t;
 
@@ -27,13 +27,13 @@ from scylla.submit('q', '{}') t;
 select is(to_jsonb(t) - '{created,updated}'::text[],
     '{"rn": "all", "queue": "q", "spec": [1, "two"], "status": "waiting", "priority": 127, "progress": 0, "owner": null,
       "deadline": null, "errors": [], "history": [], "result": null, "metrics": null, "args": [], "attempt": 0,
-      "failures": 0, "max_attempts": 3, "not_before": "2300-01-02T03:04:05.678901+00:00", "plan": null}',
+      "failures": 0, "max_attempts": 3, "not_before": "2300-01-02T03:04:05.678901+00:00", "plan": null, "key": "whose"}',
     'every argument that is available shows in the row')
 from scylla.submit(queue => 'q', spec => '[1, "two"]', priority => 127, rn => 'all',
                    not_before => '2300-01-02 03:04:05.678901Z',
                    depends_on => null, on_dependency_failure => 'cascade', plan => null, max_attempts => 3,
                    retry => null,
-                   dedup_key => null, key => null, on_duplicate => 'error') t;
+                   dedup_key => null, key => 'whose', on_duplicate => 'error') t;
 
 select is(to_jsonb(t), seen(t.rn), 'the row returned is the row in the view: ' || t.status)
 from scylla.submit('q', '{"a": 1}') t;
@@ -107,7 +107,7 @@ select is(to_jsonb(t) - '{created,updated}'::text[],
     '{"rn": "fresh", "queue": "q", "spec": 1, "status": "ready", "priority": 7, "progress": 0, "owner": null,
       "deadline": null,
       "errors": [], "history": [], "result": null, "metrics": null, "args": [], "attempt": 0, "failures": 0,
-      "max_attempts": null, "not_before": null, "plan": null}',
+      "max_attempts": null, "not_before": null, "plan": null, "key": null}',
     'ignore submits a task whose name is free')
 from scylla.submit('q', '1', 7, 'fresh', on_duplicate => 'ignore') t;
 select is(to_jsonb(t), seen('fresh'), 'and finds it the next time')
@@ -178,9 +178,7 @@ select refuses_argument(format($$select scylla.submit('q', '{}', max_attempts =>
                         'It must be at least 1.')
 from unnest(array['0', '-1', '-2147483648']) n;
 
-select refuses(format($$select scylla.submit('q', '{}', %s => %s)$$, argument, value), '0A000', 'supported',
-               format('argument "%s" is not available in this version', argument))
-from (values ('key', $$'k'$$)) a (argument, value);
+select * from checks_name($$select scylla.submit('q', '1', key => $1)$$, 'key', false);
 
 do $$ begin
     perform scylla.submit('q', '{}', rn => 'policy ' || policy::text, retry => policy)

@@ -21,7 +21,7 @@ select row_number() over () as n, a.* from scylla.submit_many($$[
     "depends_on": null,
      "on_dependency_failure": null, "plan": null, "retry": null, "dedup_key": null, "key": null},
     {"queue": "many", "spec": false, "rn": "z"},
-    {"on_dependency_failure": "cascade", "spec": {"deep": [{"er": null}]}, "queue": "many", "rn": "b"}
+    {"on_dependency_failure": "cascade", "spec": {"deep": [{"er": null}]}, "queue": "many", "rn": "b", "key": "k"}
   ]$$) a;
 select results_eq('select rn, inserted from answer where n <> 4 order by n',
                   $$values ('z', true), ('a', true), ('m', true), ('z', false), ('b', true)$$,
@@ -32,19 +32,19 @@ select results_eq(
       from answer join scylla.task t using (rn) where inserted order by n$$,
     $$values ('{"queue": "many", "spec": {"n": 1}, "status": "ready", "priority": 0, "progress": 0, "attempt": 0,
                 "failures": 0,
-                "max_attempts": null, "not_before": null}'::jsonb),
+                "max_attempts": null, "not_before": null, "key": null}'::jsonb),
              ('{"queue": "many", "spec": 2, "status": "waiting", "priority": 127, "progress": 0, "attempt": 0,
                 "failures": 0,
-                "max_attempts": 3, "not_before": "2300-01-02T03:04:05.678901+00:00"}'),
+                "max_attempts": 3, "not_before": "2300-01-02T03:04:05.678901+00:00", "key": null}'),
              ('{"queue": "other", "spec": [3], "status": "ready", "priority": 5, "progress": 0, "attempt": 0,
                 "failures": 0,
-                "max_attempts": null, "not_before": "2000-12-31T23:00:00+00:00"}'),
+                "max_attempts": null, "not_before": "2000-12-31T23:00:00+00:00", "key": null}'),
              ('{"queue": "many", "spec": "4", "status": "ready", "priority": 0, "progress": 0, "attempt": 0,
                 "failures": 0,
-                "max_attempts": null, "not_before": null}'),
+                "max_attempts": null, "not_before": null, "key": null}'),
              ('{"queue": "many", "spec": {"deep": [{"er": null}]}, "status": "ready", "priority": 0, "progress": 0,
                 "attempt": 0,
-                "failures": 0, "max_attempts": null, "not_before": null}')$$,
+                "failures": 0, "max_attempts": null, "not_before": null, "key": "k"}')$$,
     'each key does what the argument of submit does');
 select results_eq($$select rn from scylla.list_tasks('many', 'ready')$$,
                   $$select rn from answer where n in (1, 4, 6) order by n$$,
@@ -142,10 +142,8 @@ select results_eq(format('select * from scylla.submit_many(%L)',
                                                               repeat('€', 200)))),
                   format('values (%L, true)', repeat('€', 200)), 'names of 200 characters are not refused');
 
-select refuses(format('select scylla.submit_many(%L)',
-                      format('[{"queue": "q", "spec": 1}, {"queue": "q", "spec": 1, "%s": %s}]', key, v)),
-               '0A000', 'supported', format('argument "%s" is not available in this version', key))
-from (values ('key', '"k"'), ('key', '0')) a (key, v);
+select element_is_refused(format('{"queue": "q", "spec": 1, "key": %s}', v), 'key', v, rule)
+from (values ('""', 'It must have 1 to 200 characters.'), ('0', 'It must be a text.')) a (v, rule);
 select element_is_refused('{"queue": "q", "spec": 1, "retry": 5}', 'retry', '5', 'It must be an object.');
 select element_is_refused('{"queue": "q", "spec": 1, "retry": {"factor": 0}}', 'factor', '0',
                           'It must be between 1 and 1000.');
@@ -188,7 +186,7 @@ select is(to_jsonb(t) - '{created,updated}'::text[],
     '{"rn": "bulk five", "queue": "bulk", "spec": 5, "status": "ready", "priority": 127, "progress": 0, "owner": null,
       "deadline": null,
       "errors": [], "history": [], "result": null, "metrics": null, "args": [], "attempt": 0, "failures": 0,
-      "max_attempts": null, "not_before": null, "plan": null}', 'which are those of the row')
+      "max_attempts": null, "not_before": null, "plan": null, "key": null}', 'which are those of the row')
 from scylla.task t where rn = 'bulk five';
 select results_eq($$select rn from scylla.lease('bulk', 'w', 2)$$, $$values ('bulk four'), ('bulk five')$$,
                   'and it is leased first');

@@ -108,15 +108,13 @@ exception
     when object_not_in_prerequisite_state then return 'object_not_in_prerequisite_state';
     when undefined_object then return 'undefined_object';
     when duplicate_object then return 'duplicate_object';
-    when feature_not_supported then return 'feature_not_supported';
 end $$;
 select is(reason(statement), name, 'PL/pgSQL catches ' || name)
 from (values ($$select scylla.get_task('unknown')$$, 'no_data_found'),
       ($$select scylla.submit('q', '{}', rn => 'h1')$$, 'unique_violation'),
              ($$select scylla.submit('q', null)$$, 'invalid_parameter_value'),
              ($$select scylla.complete('h1', 'w')$$, 'object_not_in_prerequisite_state'),
-             ($$select scylla.create_queue('handlers')$$, 'duplicate_object'),
-             ($$select scylla.submit('q', '{}', key => 'k')$$, 'feature_not_supported')) e (statement, name);
+             ($$select scylla.create_queue('handlers')$$, 'duplicate_object')) e (statement, name);
 
 -- ---- one statement -------------------------------------------------------------------------------------------------
 

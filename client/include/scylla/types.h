@@ -49,6 +49,7 @@ struct task {
     std::optional<int> max_attempts;     ///< so many failures abort it; none: no bound
     std::optional<time_point> not_before;
     std::optional<plan_name> plan;
+    std::optional<std::string> key;      ///< whose work it is
 };
 
 /// An error that a worker reports: what becomes an element of task::errors.
@@ -91,6 +92,7 @@ struct submit_options {
     dependency_failure on_dependency_failure = dependency_failure::cascade;
     std::optional<plan_name> plan;         ///< the plan that it belongs to
     std::optional<std::string> dedup_key;  ///< unique among the live tasks of the queue
+    std::optional<std::string> key;        ///< whose work it is, for limits per key
     std::optional<retry_policy> retry;     ///< none: as its queue says when it fails
 };
 

@@ -19,7 +19,7 @@ as $$
         (13, 'scylla_monitor_busy_seconds', 'counter', 'seconds', 'How long they took.'),
         (14, 'scylla_monitor_errors', 'counter', null, 'Errors that have ended a monitor.')
     ), stat as materialized (
-        select *, replace(replace(replace(queue, '\', '\\'), '"', '\"'), chr(10), '\n') as label from scylla.stat_queue
+        select *, replace(replace(replace(queue, E'\\', E'\\\\'), '"', E'\\"'), E'\n', E'\\n') as label from scylla.stat_queue
     ), sample (name, queue, n, suffix, labels, value) as (
         select v.name, label, 0::bigint, v.suffix, format('queue="%s"', label) || v.labels, v.value
         from stat, lateral (values

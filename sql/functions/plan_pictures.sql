@@ -114,7 +114,7 @@ create function scylla.plan_dot(plan text, max_tasks integer = 200) returns text
 begin atomic
     select format(E'digraph plan {\n  rankdir=LR;\n  node [shape=box, style="rounded,filled", fontname="sans-serif"];\n%s%s}\n',
         string_agg(format(E'  n%s [label="%s", fillcolor="%s"];\n', p.node,
-            regexp_replace(replace(replace(replace(replace(p.label, '&', '&amp;'), '\', '\\'), '"', '\"'), E'\n', '\n'),
+            regexp_replace(replace(replace(replace(replace(p.label, '&', '&amp;'), E'\\', E'\\\\'), '"', E'\\"'), E'\n', E'\\n'),
                            '[[:cntrl:]]', ' ', 'g'),
             case p.status when 'waiting' then '#e0e0e0' when 'ready' then '#fff3bf' when 'running' then '#a5d8ff'
                           when 'completed' then '#b2f2bb' when 'aborted' then '#ffc9c9' else '#d0bfff' end), '' order by p.node),
@@ -135,7 +135,7 @@ begin atomic
         string_agg(format(E'  n%s["%s"]:::%s\n', p.node,
             -- What means something in a label or before it is one becomes a number; # first, as the numbers begin with it.
             regexp_replace(replace(replace(replace(replace(replace(replace(replace(replace(replace(replace(replace(p.label,
-                '#', '#35;'), '"', '#34;'), '&', '#38;'), '<', '#60;'), '>', '#62;'), '\', '#92;'), '`', '#96;'), ':', '#58;'),
+                '#', '#35;'), '"', '#34;'), '&', '#38;'), '<', '#60;'), '>', '#62;'), E'\\', '#92;'), '`', '#96;'), ':', '#58;'),
                 '%', '#37;'), '*', '#42;'), E'\n', '<br>'), '[[:cntrl:]]', ' ', 'g'),
             p.status), '' order by p.node),
         string_agg((select string_agg(format(E'  n%s --> n%s\n', s, p.node), '' order by s) from unnest(p.sources) s), ''

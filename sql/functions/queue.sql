@@ -49,7 +49,7 @@ Needs admin. Errors: 42704 no such queue; 42501 no privilege; 2BP01 it has tasks
 
 create function scylla.register_worker() returns text
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_register_worker';
-comment on function scylla.register_worker is 'A worker name that nobody else has: worker-1, worker-2, … Not undone by a rollback.';
+comment on function scylla.register_worker is 'A worker name that nobody else has: worker-1, worker-2 and so on. Not undone by a rollback.';
 
 -- The settings of queues, for those who may see the tasks. Columns are only ever appended.
 create view scylla.queue_settings with (security_barrier) as

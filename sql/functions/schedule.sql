@@ -119,7 +119,7 @@ begin
     if current_setting('scylla.schedules') = 'manual' then
         return;
     end if;
-    select coalesce(min(substring(cron from '\d+')::int) filter (where cron ~* '^\s*\d+\s*second') || ' seconds', '* * * * *')
+    select coalesce(min(substring(cron from '[0-9]+')::int) filter (where cron ~* '^[[:space:]]*[0-9]+[[:space:]]*second') || ' seconds', '* * * * *')
       into wanted from scylla.schedule;
     if not exists (select from scylla.schedule) then
         wanted := null;
@@ -135,7 +135,7 @@ begin
                    'call it by other means.';
     end if;
     if wanted like '%seconds' then
-        select string_to_array(substring(default_version from '^\d+\.\d+'), '.')::int[] into version
+        select string_to_array(substring(default_version from '^[0-9]+[.][0-9]+'), '.')::int[] into version
           from pg_available_extensions where name = 'pg_cron';
         if version < array[1, 5] then
             raise 'pg_cron % cannot run a job every few seconds', array_to_string(version, '.')

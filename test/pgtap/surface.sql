@@ -39,6 +39,14 @@ select is_empty($$select name from routine r where language <> 'c'
                   and exists (select from pg_proc p where p.oid = r.oid and p.provariadic <> 0)$$,
                 'none takes any number of arguments');
 
+-- What a backslash in an ordinary string means is up to the session's standard_conforming_strings.
+create function test.loose_backslashes(source text) returns boolean language sql as $$
+    select regexp_replace(regexp_replace(source, '--[^\n]*', '', 'g'), 'E''([^''\\]|\\.|'''')*''(\s*\n\s*''([^''\\]|\\.|'''')*'')*', '', 'g') ~ '\\'
+$$;
+select is_empty($$select name from routine join pg_proc p using (oid) where language <> 'c' and not atomic and test.loose_backslashes(p.prosrc)$$,
+                'no function has a backslash in a string that is not an E string');
+select ok(test.loose_backslashes(source), 'such a backslash is found: ' || source) from unnest(array[$$'\'$$, $$E'\\' || '\d'$$, $$'a'\$$]) source;
+
 -- What such a statement would look like is found: the tests above can fail.
 create function test.clumsy(name text) returns void language plpgsql as $$
 begin

@@ -40,6 +40,15 @@ build_extension() { # LOG [MAKE-ARGUMENT...]
   fi
 }
 
+# Builds what makes a server fail (test/faults) into the folder.
+build_faults() { # FOLDER
+  local warnings=(-Wall -Wextra -Werror)
+  mkdir -p "$1"
+  g++ -std=c++20 -O1 -g -fPIC -shared -fno-exceptions -fno-rtti "${warnings[@]}" -isystem "$("$pg_config" --includedir-server)" \
+    -I"$checkout/src" -DPGDLLEXPORT='__attribute__((visibility("default")))' -o "$1/faults.so" "$checkout/test/faults/faults.cpp" &&
+    gcc -O1 -g -fPIC -shared "${warnings[@]}" -o "$1/no_space.so" "$checkout/test/faults/no_space.c" -ldl
+}
+
 # Builds the command line alone, unoptimised, which takes half the time.
 build_command_line() { # LOG
   if ! run_group flock "$checkout/.build/lock.quickstart-cli" bash -euc '

@@ -1,0 +1,179 @@
+# Errors at every step of every call, for the tests of that name: what they call, on what, and what must hold after each failure.
+# test/faults/faults.cpp says what a step is.
+package Faults;
+
+use strict;
+use warnings;
+use Exporter 'import';
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use ScyllaTest;
+use Test::More;
+
+our @EXPORT = qw(faulty_node literal judge @verbs);
+
+my $node;
+
+# A node on which calls can be made to fail.
+sub faulty_node
+{
+	my $library = $ENV{SCYLLA_FAULTS} or die 'SCYLLA_FAULTS is not set: ./test/run makes the library';
+	$node = new_node('main', settings => "scylla.schedules = manual\nautovacuum = off\nfsync = off\nscylla.default_timeout = '1 h'");
+	sql($node, <<"SQL");
+create extension scylla;
+create function install_faults() returns int language c as '$library';
+create function arm_fault(step bigint, cancel boolean) returns void language c strict as '$library';
+create function disarm_fault() returns bigint language c as '$library';
+SQL
+	sql($node, tools());
+	is(sql($node, 'select install_faults() > 100'), 't', 'calls to the server go by way of the hooks');
+	return $node;
+}
+
+# What is called. run_schedules is not: it goes on to the next schedule after an error (test/t/schedules.pl).
+our @verbs = (
+	q(select count(*) from scylla.stat_heads), # first: later there are more of them
+	q(select scylla.submit('q', '{"a": 1}', dedup_key => 'new', plan => 'plan', depends_on => '{done,first}', retry => '{"max": "1 h"}')),
+	q(select scylla.submit('watched', '{"a": 1}', not_before => now() + interval '1 h')),
+	q(select scylla.submit('new queue', '{"a": 1}')),
+	q(select scylla.submit('q', '{"a": 1}', rn => 'done', on_duplicate => 'ignore')),
+	q(select count(*) from scylla.submit_many('[{"queue": "q", "spec": 1, "rn": "a", "depends_on": ["b"]},
+		{"queue": "watched", "spec": 2, "rn": "b", "dedup_key": "k"}, {"queue": "new", "spec": 3, "rn": "done"}]')),
+	q(select scylla.submit_bulk('limited', array['1', '2']::jsonb[])),
+	q(select count(*) from scylla.lease('q', 'v')),
+	q(select count(*) from scylla.lease('limited', 'v', 3)),
+	q(select count(*) from scylla.lease('watched', 'v', 100)),
+	q(select count(*) from scylla.lease('aged', 'v', 2)),
+	q(select scylla.lease_task('limited ready 2', 'v')),
+	q(select scylla.heartbeat('q running 1', 'w', 0.5)),
+	q(select count(*) from scylla.heartbeat_many('{q running 1,limited running 1,done,unknown}', 'w')),
+	q(select scylla.complete('q running 1', 'w', '{"r": 1}')),
+	q(select scylla.complete('last', 'w')),
+	q(select count(*) from scylla.complete_many('{limited running 1,watched running 1,done}', 'w')),
+	q(select count(*) from scylla.complete_and_lease('{limited running 1,watched running 1}', 'w', 'limited', 2)),
+	q(select scylla.abort('q running 2', 'w', '{"code": "x"}')),
+	q(select scylla.fail('watched running 1', 'w', '{"code": "x"}')),
+	q(select scylla.fail('q running 3', 'w', '{"code": "x"}')),
+	q(select scylla.yield('limited running 1', 'w')),
+	q(select scylla.cancel('q ready 1')),
+	q(select scylla.cancel('first')),
+	q(select scylla.cancel('q running 2')),
+	q(select scylla.get_task('after')),
+	q(select count(*) from scylla.list_tasks(max_tasks => 4)),
+	q(select scylla.count_tasks('q')),
+	q(select max(history::text) from scylla.task),
+	q(select count(*) from scylla.stat_queue),
+	q(select scylla.create_queue('new', default_timeout => '1 h', retry => '{"factor": 3}')),
+	q(select scylla.alter_queue('q', '{"retention": "1 h", "max_running": 100}')),
+	q(select scylla.pause_queue('q'), scylla.resume_queue('q')),
+	q(select scylla.drop_queue('aged', force => true)),
+	q(select scylla.grant_queue('q', 'public', 'view'), scylla.revoke_queue('q', 'public', 'view'), scylla.set_queue_owner('q', 'pg_monitor')),
+	q(select scylla.register_worker()),
+	q(select scylla.reset_expired()),
+	q(select scylla.purge()),
+	q(select scylla.maintain()),
+	q(select scylla.create_plan('new')),
+	q(select scylla.open_plan('plan')),
+	q(select scylla.cancel_plan('open')),
+	q(select scylla.schedule('new', '@daily', 'q', '{}')),
+	q(select scylla.unschedule('s')),
+	q(select count(*) from scylla.read_events()),
+	q(select scylla.stat_reset()),
+);
+sub literal { "'" . ($_[0] =~ s/'/''/gr) . "'" }
+
+# The test of what a script has found.
+sub judge
+{
+	my ($verb, $how) = @_;
+	my $steps = sql($node, 'select steps from reached where verb = ' . literal($verb) . " and how = '$how'");
+	is(sql($node, 'select step, problem from fault limit 10'), '', "$verb: $how at each of its steps");
+	cmp_ok($steps || 0, '>', 0, "... of which there are $steps");
+	checked($node, '... and check() finds nothing');
+	sql($node, 'truncate fault; vacuum');
+	return $steps || 0;
+}
+
+sub tools
+{
+	return <<'SQL';
+-- Tasks in every state, in queues of every kind. The names say what they are for.
+create function fixture() returns void language plpgsql as $$
+begin
+    truncate scylla.queue, scylla.task_spec, scylla.task_ready, scylla.task_lease, scylla.task_waiting, scylla.task_outcome,
+        scylla.task_gate, scylla.task_plan, scylla.task_dedup, scylla.event, scylla.schedule;
+    perform scylla.create_queue('q', retry => '{"initial": "1 min"}'), scylla.create_queue('limited', max_running => 4),
+        scylla.create_queue('watched', events => true, notify => true), scylla.create_queue('empty'),
+        scylla.create_queue('aged', aging => 0.1);
+    perform scylla.submit(queue, '{"n": 1}', priority => n % 3, rn => queue || ' ready ' || n)
+       from unnest('{q,limited,watched,aged}'::text[]) queue, generate_series(1, 4) n;
+    perform scylla.submit('q', '{}', rn => 'waiting', not_before => now() + interval '1 day');
+    perform scylla.submit('q', '{}', rn => 'due', not_before => now() + interval '1 day');
+    update scylla.task_waiting w set due = now() - interval '1 s' from scylla.task_spec s where s.id = w.id and s.rn = 'due';
+    perform scylla.submit(queue, '{}', rn => queue || ' running ' || n, max_attempts => 2)
+       from unnest('{q,limited,watched}'::text[]) queue, generate_series(1, 3) n;
+    perform scylla.lease_task(queue || ' running ' || n, 'w') from unnest('{q,limited,watched}'::text[]) queue, generate_series(1, 3) n;
+    perform scylla.fail('q running 3', 'w', '{"code": "x"}', '0');
+    perform scylla.lease_task('q running 3', 'w');
+    perform scylla.submit('q', '{}', rn => 'expired'), scylla.submit('watched', '{}', rn => 'expired twice', max_attempts => 1);
+    perform scylla.lease_task('expired', 'w'), scylla.lease_task('expired twice', 'w');
+    update scylla.task_lease l set deadline = now() - interval '1 s' from scylla.task_spec s where s.id = l.id and s.rn like 'expired%';
+    perform scylla.submit('q', '{}', rn => 'done', dedup_key => 'done'), scylla.submit('q', '{}', rn => 'old');
+    perform scylla.lease_task('done', 'w'), scylla.lease_task('old', 'w');
+    perform scylla.complete('done', 'w', '{"r": 1}', '{"m": 1}'), scylla.complete('old', 'w');
+    update scylla.task_outcome o set finished = now() - interval '30 days' from scylla.task_spec s where s.id = o.id and s.rn = 'old';
+    update scylla.task_spec set created = now() - interval '31 days' where rn = 'old';
+    perform scylla.submit('q', '{}', rn => 'keyed', dedup_key => 'k');
+    -- What waits for tasks that run: to start, and to be ended.
+    perform scylla.submit('q', '{}', rn => 'after', depends_on => '{done,q running 1}');
+    perform scylla.submit('watched', '{}', rn => 'cascade', depends_on => '{q running 2}');
+    perform scylla.submit('q', '{}', rn => 'cascade 2', depends_on => '{cascade}');
+    perform scylla.create_plan('plan');
+    perform scylla.submit('q', '{}', rn => 'first', plan => 'plan'), scylla.submit('q', '{}', rn => 'second', plan => 'plan', depends_on => '{first}');
+    perform scylla.create_plan('open'), scylla.submit('q', '{}', rn => 'last', plan => 'open'), scylla.open_plan('open');
+    perform scylla.lease_task('last', 'w');
+    perform scylla.schedule('s', '* * * * *', 'q', '{}'), scylla.schedule_plan('p', '* * * * *', '[{"queue": "q", "spec": 1, "rn": "a"}]');
+    update scylla.schedule set handled = now() - interval '1 min', next_run = now() - interval '30 s';
+    perform from scylla.stat_queue;
+end $$;
+
+-- Every row of every table.
+create function everything() returns text language plpgsql as $$
+begin
+    return (select md5(string_agg(t, ',' order by t)) from (
+        select 'q' || x from scylla.queue x union all select 's' || x from scylla.task_spec x
+        union all select 'r' || x from scylla.task_ready x union all select 'l' || x from scylla.task_lease x
+        union all select 'w' || x from scylla.task_waiting x union all select 'o' || x from scylla.task_outcome x
+        union all select 'g' || x from scylla.task_gate x union all select 'p' || x from scylla.task_plan x
+        union all select 'd' || x from scylla.task_dedup x union all select 'e' || x from scylla.event x
+        union all select 't' || x from scylla.schedule x) t (t));
+end $$;
+
+-- How many tasks can be leased, by way of the heads: all that are ready must be found.
+create function overlooked() returns text language plpgsql as $$
+declare
+    problem text;
+begin
+    with q as (select q.id, q.name, q.max_running, count(r.id) as ready
+                 from scylla.queue q left join scylla.task_ready r on r.queue = q.id where not q.paused group by q.id)
+    select string_agg(format('%s: %s of %s', q.name, l.leased, q.ready), ', ') into problem
+      from q, lateral (select count(*) as leased from scylla.lease(q.name, 'probe', 1000)) l
+     where l.leased < least(q.ready, q.max_running - (select count(*) from scylla.task_lease l where l.queue = q.id and l.owner <> 'probe'));
+    raise sqlstate 'UNDO0' using message = coalesce(problem, '');
+exception when sqlstate 'UNDO0' then
+    return sqlerrm;
+end $$;
+
+create table fault (verb text, how text, step bigint, problem text);
+create table reached (verb text, how text, steps bigint);
+
+-- What a step has left that it should not have.
+create procedure look_around(verb text, how text, step bigint, before text) language sql as $$
+    insert into fault select verb, how, step, problem from (
+        select 'has left something behind' where everything() <> before
+        union all select 'tasks cannot be leased: ' || o from overlooked() o where o <> '') t (problem);
+$$;
+SQL
+}
+
+1;

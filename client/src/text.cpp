@@ -91,13 +91,14 @@ std::string printable(std::string_view text) {
     std::string result;
     while (!text.empty()) {
         const std::size_t length = utf8_length(text);
-        if (result.size() + length > longest)
+        const std::size_t taken = length == 0 ? 1 : length;
+        if (result.size() + taken > longest)
             break;
         if (length == 0)
             result += '?';
         else
             result += text.substr(0, length);
-        text.remove_prefix(length == 0 ? 1 : length);
+        text.remove_prefix(taken);
     }
     return result;
 }

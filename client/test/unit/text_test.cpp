@@ -52,6 +52,7 @@ TEST(Text, PrintableIsValidUtf8) {
     EXPECT_EQ(printable(std::string_view{"\0\xff\xc3", 3}), "???");
     EXPECT_EQ(printable("\xc0\x80\xe0\x80\x80\xed\xa0\x80\xf4\x90\x80\x80\xf0\x80\x80\x80"), std::string(16, '?'));
     EXPECT_EQ(printable(std::string(65535, 'a') + "\xc3\xa9"), std::string(65535, 'a'));
+    EXPECT_EQ(printable(std::string(70000, '\xff')), std::string(65536, '?'));
 }
 
 TEST(QueueChanges, NameWhatChanges) {

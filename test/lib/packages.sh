@@ -40,6 +40,9 @@ packages_to_test() {
     "postgresql-$pg_major-pgtap" "postgresql-$pg_major-cron"
 }
 
+packages_to_fuzz() { echo clang libclang-rt-dev cmake pkgconf libpq-dev nlohmann-json3-dev; }
+packages_to_build_server() { echo dpkg-dev bison flex zlib1g-dev valgrind; }
+
 # The driver for node: Debian's, or npm's for a node from elsewhere, which Debian's does not go with. Sets NODE_PATH.
 install_node_driver() {
   export NODE_PATH=/usr/share/nodejs:$checkout/.build/node/node_modules

@@ -11,12 +11,14 @@ count() { # PASSED FAILED
   total_failed=$((total_failed + $2))
 }
 
-run_suite() { # NAME
-  local start=$SECONDS
+run_suite() { # NAME or NAME/FILE
+  local start=$SECONDS suite=${1%%/*}
   step "$1"
   suite_passed=0 suite_failed=0
-  mkdir -p "$work/$1"
-  "suite_$1"
+  only=*
+  [[ $1 != */* ]] || only=${1#*/}
+  mkdir -p "$work/$suite"
+  "suite_$suite"
   say "$1: $suite_passed passed, $suite_failed failed ($((SECONDS - start)) s)"
 }
 
@@ -28,11 +30,12 @@ start_test_cluster() { # NAME [LINE...]
     "max_prepared_transactions = 10" "max_worker_processes = 16" "log_statement = none" "$@"
 }
 
-# The files of a folder under test/ with that ending, sorted, in the array files. A suite without tests has failed.
+# The files of a folder under test/ with that ending, sorted, in the array files: all, or the one that was asked for. A suite
+# without tests has failed.
 find_tests() { # FOLDER ENDING
-  mapfile -d '' -t files < <(find "$checkout/test/$1" -maxdepth 1 -name "*.$2" -print0 2>/dev/null | sort -z)
+  mapfile -d '' -t files < <(find "$checkout/test/$1" -maxdepth 1 -name "$only.$2" -print0 2>/dev/null | sort -z)
   ((${#files[@]})) || {
-    say "no files test/$1/*.$2"
+    say "no files test/$1/$only.$2"
     count 0 1
     return 1
   }
@@ -50,6 +53,26 @@ suite_unit() {
     show_tail "$log" 60
   fi
   count_ctest "$log"
+}
+
+# Each fuzzer with the inputs of its corpus and some thousand others, which are the same in every run.
+suite_fuzz() {
+  local fuzzer log
+  find_fuzzers
+  if ! build_fuzzers "$work/fuzz/build.log"; then
+    count 0 "${#fuzzers[@]}"
+    return
+  fi
+  for fuzzer in "${fuzzers[@]}"; do
+    log=$work/fuzz/$fuzzer.log
+    mkdir "$work/fuzz/$fuzzer"
+    if run_fuzzer "$fuzzer" "$work/fuzz/$fuzzer" -runs=10000 -seed=1 >"$log" 2>&1; then
+      count 1 0
+    else
+      show_tail "$log"
+      count 0 1
+    fi
+  done
 }
 
 # "97% tests passed, 1 tests failed out of 33"

@@ -92,7 +92,15 @@ as $$
     union all
     select s.rn, 'is leased without a permit, but its queue has a limit'
     from scylla.task_lease l join scylla.task_spec s using (id) join scylla.queue q on q.id = l.queue
-    where q.max_running is not null and l.permit is null
+    where (q.max_running is not null or q.max_running_per_key is not null) and l.permit is null
+    union all
+    select s.rn, 'is leased with the permit of key "' || l.permit || '", but its key is ' || coalesce('"' || s.key || '"', 'null')
+    from scylla.task_lease l join scylla.task_spec s using (id) where l.permit <> coalesce(s.key, '')
+    union all
+    select s.rn, 'has the key ' || coalesce('"' || s.key || '"', 'null') || ' but task_ready says '
+                 || coalesce('"' || r.key || '"', 'null')
+    from scylla.task_ready r join scylla.task_spec s using (id) join scylla.queue q on q.id = r.queue
+    where coalesce(r.key, '') <> coalesce(s.key, '') or (r.key is null and q.max_running_per_key is not null)
     union all
     select s.rn, 'is leased for ever' from scylla.task_lease l join scylla.task_spec s using (id)
     where not isfinite(l.deadline)

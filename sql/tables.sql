@@ -37,6 +37,7 @@ create table scylla.queue (
     max_running integer,
     events boolean not null default false,
     notify boolean not null default false,
+    max_running_per_key integer,
     owner name not null default current_user,
     submitters text[],
     workers text[],
@@ -89,13 +90,17 @@ create table scylla.task_ready (
     failures integer not null,
     priority smallint not null,
     history jsonb,
-    errors jsonb
+    errors jsonb,
+    key text
 ) using heap with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000,
                    autovacuum_vacuum_cost_delay = 0, vacuum_truncate = off);
--- The order in which tasks are leased.
+-- The order in which tasks are leased, and that order for each key. Tasks without a key are not in the second and pay nothing.
 create unique index task_ready_order on scylla.task_ready (queue, priority desc, id);
+create index task_ready_key on scylla.task_ready (queue, key text_pattern_ops, priority desc, id) where key is not null;
 alter table scylla.task_ready replica identity using index task_ready_order;
 comment on table scylla.task_ready is 'Tasks that a worker may lease now, and what a retry carries from earlier runs.';
+comment on column scylla.task_ready.key is
+    'As in task_spec; in a queue that goes by keys the empty text for a task without one, so that it is in the index.';
 
 create table scylla.task_lease (
     id bigint not null,
@@ -120,7 +125,8 @@ create index task_lease_permit on scylla.task_lease (queue, permit text_pattern_
 comment on table scylla.task_lease is 'Tasks that a worker runs: its time-bounded right to do so.';
 comment on column scylla.task_lease.timeout is 'Microseconds by which a heartbeat extends the lease.';
 
-comment on column scylla.task_lease.permit is 'Not null in a queue that has a limit.';
+comment on column scylla.task_lease.permit is
+    'Not null in a queue that has a limit: the key of the task; the empty text for a task without one.';
 
 create table scylla.task_waiting (
     id bigint not null,

@@ -592,6 +592,9 @@ queue_changes &queue_changes::max_attempts(std::optional<int> value) {
 queue_changes &queue_changes::max_running(std::optional<int> value) {
     return set("max_running", value ? std::to_string(*value) : "null");
 }
+queue_changes &queue_changes::max_running_per_key(std::optional<int> value) {
+    return set("max_running_per_key", value ? std::to_string(*value) : "null");
+}
 queue_changes &queue_changes::retry(const std::optional<retry_policy> &value) {
     return set("retry", value ? scylla::to_json(*value) : "null");
 }
@@ -603,7 +606,7 @@ void client::create_queue(const queue_name &queue, const queue_options &options)
                      text(options.max_attempts), options.retry ? param{to_json(*options.retry)} : std::nullopt,
                      text(options.retention_completed), text(options.retention_aborted), text(options.retention_cancelled),
                      options.paused ? "t" : "f", text(options.max_running),
-                     options.events ? "t" : "f", options.notify ? "t" : "f"});
+                     options.events ? "t" : "f", options.notify ? "t" : "f", text(options.max_running_per_key)});
 }
 
 void client::alter_queue(const queue_name &queue, const queue_changes &changes) {
@@ -637,6 +640,8 @@ std::vector<queue_info> client::queues() {
             q.max_running = to_int(text_of(row[11]));
         q.events = text_of(row[12]) == "t";
         q.notify = text_of(row[13]) == "t";
+        if (!row[14].is_null())
+            q.max_running_per_key = to_int(text_of(row[14]));
         queues.push_back(std::move(q));
     });
     return queues;

@@ -290,6 +290,7 @@ TEST_F(Calls, QueueSettings) {
     options.retention_cancelled = 3h;
     options.paused = true;
     options.max_running = 9;
+    options.max_running_per_key = 8;
     options.events = options.notify = true;
     c.create_queue(queue, options);
     const auto settings = [&] {
@@ -305,6 +306,7 @@ TEST_F(Calls, QueueSettings) {
     EXPECT_EQ(info.retention_cancelled, 3h);
     EXPECT_TRUE(info.paused);
     EXPECT_EQ(info.max_running, 9);
+    EXPECT_EQ(info.max_running_per_key, 8);
     EXPECT_TRUE(info.events && info.notify);
     EXPECT_FALSE(info.default_timeout || info.retention);
     ASSERT_TRUE(info.retry);
@@ -317,11 +319,12 @@ TEST_F(Calls, QueueSettings) {
     EXPECT_EQ(c.fail(rn, me, {"busy", ""}).max_attempts, 5);
     c.pause_queue(queue);
     EXPECT_TRUE(settings().paused);
-    c.alter_queue(queue, queue_changes{}.default_timeout(7s).max_attempts(std::nullopt).retry(std::nullopt).aging(2).max_running(1).events(false).notify(false));
+    c.alter_queue(queue, queue_changes{}.default_timeout(7s).max_attempts(std::nullopt).retry(std::nullopt).aging(2).max_running(1).max_running_per_key(2).events(false).notify(false));
     info = settings();
     EXPECT_EQ(info.default_timeout, 7s);
     EXPECT_EQ(info.aging, 2);
     EXPECT_EQ(info.max_running, 1);
+    EXPECT_EQ(info.max_running_per_key, 2);
     EXPECT_FALSE(info.events || info.notify);
     EXPECT_FALSE(info.max_attempts || info.retry);
     EXPECT_EQ(info.retention_completed, 1h);

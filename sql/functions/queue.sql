@@ -4,7 +4,7 @@ create function scylla.create_queue(
     queue text, default_timeout interval = null, retention interval = null, aging double precision = 0,
     max_attempts integer = null, retry jsonb = null, retention_completed interval = null,
     retention_aborted interval = null, retention_cancelled interval = null, paused boolean = false,
-    max_running integer = null, events boolean = false, notify boolean = false)
+    max_running integer = null, events boolean = false, notify boolean = false, max_running_per_key integer = null)
     returns void
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_create_queue';
 comment on function scylla.create_queue is
@@ -21,6 +21,7 @@ comment on function scylla.create_queue is
   max_running      how many of its tasks may run at once; null: any number
   events           whether changes of its tasks'' status are recorded, for read_events()
   notify           whether NOTIFY scylla tells when a task can be leased where there was none
+  max_running_per_key  how many tasks of the same key may run at once; null: any number. Of tasks without a key any number may
 Errors: 42710 it exists; 22023 bad argument.';
 
 create function scylla.alter_queue(queue text, settings jsonb) returns void
@@ -28,7 +29,7 @@ create function scylla.alter_queue(queue text, settings jsonb) returns void
 comment on function scylla.alter_queue is
 'Changes settings of a queue, by the names of create_queue''s arguments; null is the default. What is not named stays.
 Needs admin. Errors: 42704 no such queue; 42501 no privilege; 22023 no such setting, or bad value. Locks: waits for a transaction that is just changing them;
-to set the first limit of a queue, for all transactions that have leased or finished tasks, and others wait for it.';
+to set the first limit of a queue, for all transactions that have changed tasks, and others wait for it.';
 
 create function scylla.pause_queue(queue text) returns void
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_pause_queue';
@@ -54,7 +55,7 @@ comment on function scylla.register_worker is 'A worker name that nobody else ha
 -- The settings of queues, for those who may see the tasks. Columns are only ever appended.
 create view scylla.queue_settings with (security_barrier) as
     select name as queue, created, default_timeout, retention, aging, max_attempts, retry, retention_completed,
-           retention_aborted, retention_cancelled, paused, max_running, events, notify
+           retention_aborted, retention_cancelled, paused, max_running, events, notify, max_running_per_key
     from scylla.queue
     where scylla._may_view(owner, viewers, admins);
 comment on view scylla.queue_settings is 'Every queue whose tasks the current user may see, and its settings, by the names of create_queue''s arguments.';
@@ -75,4 +76,5 @@ comment on column scylla.queue_settings.paused is 'Whether no task can be leased
 comment on column scylla.queue_settings.max_running is 'How many tasks may run at once; null: any number.';
 comment on column scylla.queue_settings.events is 'Whether changes of its tasks'' status are recorded, for read_events().';
 comment on column scylla.queue_settings.notify is 'Whether NOTIFY scylla tells when a task can be leased where there was none.';
+comment on column scylla.queue_settings.max_running_per_key is 'How many tasks of the same key may run at once; null: any number.';
 

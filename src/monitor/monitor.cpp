@@ -118,7 +118,7 @@ template <typename Work> void in_transaction(const char *activity, Work work) {
     GetUserIdAndSecContext(&user, &context);
     SetUserIdAndSecContext(store::tables_owner(), context | SECURITY_RESTRICTED_OPERATION);
     PushActiveSnapshot(GetTransactionSnapshot()); // for functions in somebody's index on the tables
-    store::Store store = store::open(RowExclusiveLock);
+    store::Store store = store::open(RowExclusiveLock, store::TableId::spec);
     work(store);
     close(store);
     PopActiveSnapshot();

@@ -90,7 +90,11 @@ void queue_needed(const text *queue, const text *rn) {
                     errdetail("A live task of another queue depends on task \"%s\".", str(rn)), identify("queue", "needed")));
 }
 
-void limit_reached(const text *queue, const char *setting) {
+void limit_reached(const text *queue, const char *setting, const text *key) {
+    if (key != nullptr)
+        ereport(ERROR, (errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
+                        errmsg("key \"%s\" of queue \"%s\" has reached its %s", str(key), str(queue), setting),
+                        identify("queue", setting)));
     ereport(ERROR, (errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED), errmsg("queue \"%s\" has reached its %s", str(queue), setting),
                     identify("queue", setting)));
 }

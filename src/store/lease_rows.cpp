@@ -1,4 +1,5 @@
 // Leases, and the permits of those in queues with limits.
+#include "pg/memory.h"
 #include "store/hints.h"
 #include "store/row_access.h"
 
@@ -88,9 +89,9 @@ void add(Ids &ids, int64 id) {
     ids.value[ids.count++] = id;
 }
 
-Scan scan_permits(Store &store, int32 queue, Snapshot snapshot) {
-    const Key key[] = {{1, Int32GetDatum(queue), F_INT4EQ}};
-    return begin(store[TableId::lease], 1, snapshot, key);
+Scan scan_permits(Store &store, int32 queue, const text *permit, Snapshot snapshot) {
+    const Key key[] = {{1, Int32GetDatum(queue), F_INT4EQ}, {2, PointerGetDatum(permit), F_TEXTEQ}};
+    return begin(store[TableId::lease], 1, snapshot, std::span(key).first(permit == nullptr ? 1 : 2));
 }
 
 } // namespace
@@ -103,38 +104,42 @@ Scan scan_permits(Store &store, int32 queue, Snapshot snapshot) {
 //     unless the lease has ended by then, as of any row. Whoever is in progress for the snapshot was in progress in the first scan.
 // A single scan with a dirty snapshot would not do: a heartbeat that commits meanwhile may move a row from where the scan has not
 // been to where it has.
-int64 count_permits(Store &store, int32 queue) {
+int64 count_permits(Store &store, int32 queue, const text *permit) {
     Ids ids{};
     SnapshotData dirty;
     InitDirtySnapshot(dirty);
-    Scan scan = scan_permits(store, queue, &dirty);
+    Scan scan = scan_permits(store, queue, permit, &dirty);
     while (next(scan))
         if (TransactionIdIsValid(dirty.xmin))
             add(ids, DatumGetInt64(get(scan, lease_col::id)));
     end(scan);
-    refresh(store);
-    scan = scan_permits(store, queue, store.snapshot);
+    Snapshot snapshot = RegisterSnapshot(GetLatestSnapshot());
+    scan = scan_permits(store, queue, permit, snapshot);
     while (next(scan))
         add(ids, DatumGetInt64(get(scan, lease_col::id)));
     end(scan);
+    UnregisterSnapshot(snapshot);
     std::sort(ids.value, ids.value + ids.count);
     return std::unique(ids.value, ids.value + ids.count) - ids.value;
 }
 
-void give_permits(Store &store, int32 queue, text *permit) {
+void give_permits(Store &store, int32 queue) {
     Table &table = store[TableId::lease];
     Values<13> values;
     std::array<bool, 13> replace{};
-    values.set_pointer(lease_col::permit, permit);
     replace[lease_col::permit - 1] = true;
     Scan scan = begin_whole(table, store.snapshot);
-    while (next(scan)) {
+    const RowMemory memory = begin_row_memory();
+    for (; next(scan); reset(memory)) {
         if (DatumGetInt32(get(scan, lease_col::queue)) != queue || get_name(scan, lease_col::permit) != nullptr)
             continue;
+        const auto spec = find_spec(store, DatumGetInt64(get(scan, lease_col::id)), With::no_spec);
+        values.set_pointer(lease_col::permit, spec && spec->key != nullptr ? spec->key : cstring_to_text(""));
         ItemPointerData tid;
         if (update(table, scan.slot, values.value, values.null, replace, &tid) != Taken::ok)
             elog(ERROR, "a lease of queue %d was changed while it was given a permit", queue);
     }
+    end(memory);
     end(scan);
 }
 

@@ -14,6 +14,7 @@ QueueRow queue_row(const Scan &scan) {
             get_int(scan, max_running),
             DatumGetBool(get(scan, events)),
             DatumGetBool(get(scan, notify)),
+            get_int(scan, max_running_per_key),
             pstrdup(NameStr(*DatumGetName(get(scan, owner)))),
             {get_array(scan, submitters), get_array(scan, workers), get_array(scan, viewers), get_array(scan, admins)},
             scan.slot->tts_tid};
@@ -26,7 +27,8 @@ QueueSettings queue_settings(const Scan &scan) {
             get_jsonb(scan, retry),                  get_interval(scan, retention_completed),
             get_interval(scan, retention_aborted),   get_interval(scan, retention_cancelled),
             DatumGetBool(get(scan, paused)),         get_int(scan, max_running),
-            DatumGetBool(get(scan, events)),         DatumGetBool(get(scan, notify))};
+            DatumGetBool(get(scan, events)),         DatumGetBool(get(scan, notify)),
+            get_int(scan, max_running_per_key)};
 }
 
 namespace {
@@ -73,9 +75,9 @@ Scan scan_queues(Store &store) { return begin(store[TableId::queue], 0, store.sn
 Taken update_settings(Store &store, const QueueRow &queue, const QueueSettings &settings) {
     using namespace queue_col;
     Table &table = store[TableId::queue];
-    Values<20> values;
-    std::array<bool, 20> replace{};
-    for (int column = default_timeout; column <= notify; column++)
+    Values<21> values;
+    std::array<bool, 21> replace{};
+    for (int column = default_timeout; column < owner; column++)
         replace[static_cast<std::size_t>(column - 1)] = true;
     values.set_pointer(default_timeout, settings.default_timeout);
     values.set_pointer(retention, settings.retention);
@@ -89,6 +91,7 @@ Taken update_settings(Store &store, const QueueRow &queue, const QueueSettings &
     values.set_int(max_running, settings.max_running);
     values.set(events, BoolGetDatum(settings.events));
     values.set(notify, BoolGetDatum(settings.notify));
+    values.set_int(max_running_per_key, settings.max_running_per_key);
     TupleTableSlot *slot = MakeSingleTupleTableSlot(RelationGetDescr(table.rel), &TTSOpsBufferHeapTuple);
     if (!fetch(table, queue.tid, store.snapshot, slot))
         elog(ERROR, "queue %d has vanished", queue.id);

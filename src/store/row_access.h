@@ -25,6 +25,7 @@ enum : int {
     max_running,
     events,
     notify,
+    max_running_per_key,
     owner,
     submitters,
     workers,
@@ -50,7 +51,7 @@ enum : int {
 };
 }
 namespace ready_col {
-enum : int { id = 1, updated, queue, attempt, failures, priority, history, errors };
+enum : int { id = 1, updated, queue, attempt, failures, priority, history, errors, key };
 }
 namespace lease_col {
 enum : int { id = 1, deadline, leased, updated, timeout, queue, attempt, failures, progress, owner, history, errors, permit };

@@ -20,6 +20,7 @@ struct QueueRow {
     std::optional<int32> max_running;
     bool events; // changes of status are recorded
     bool notify; // NOTIFY tells of tasks to be leased
+    std::optional<int32> max_running_per_key;
     const char *owner;         // a role
     std::array<ArrayType *, model::k_privilege_names.size()> grantees; // roles (text[]) by model::Privilege; null: none
     ItemPointerData tid;
@@ -98,6 +99,7 @@ struct QueueSettings {
     std::optional<int32> max_running; // null: any number
     bool events;
     bool notify;
+    std::optional<int32> max_running_per_key; // null: any number
 };
 
 struct SpecRow {
@@ -123,6 +125,7 @@ struct ReadyRow {
     int32 queue;
     int16 priority;
     Carry carry;
+    text *key; // may be null
     ItemPointerData tid;
 };
 
@@ -136,7 +139,7 @@ struct LeaseRow {
     float4 progress;
     text *owner;
     Carry carry; // without the assignment of this lease, which `leased`, `owner` and `attempt` tell
-    text *permit; // null: its queue had no limit
+    text *permit; // null: its queue had no limit; else its key, or an empty text
     ItemPointerData tid;
 };
 
@@ -265,6 +268,20 @@ struct ReadyKey {
     int64 id;
 };
 Found next_ready_key(Scan &scan, ReadyKey *key);
+
+// The ready tasks of a queue in the order of keys, and of each key in the order of leasing: by keys of the index only, for
+// next_keyed(). Begins with the first key; restart_keyed() goes on behind a key, or within one, from a place in its order on.
+struct KeyedPlace {
+    text *key;
+    int16 priority;
+    int64 id;
+};
+Scan scan_keyed(Store &store, int32 queue);
+void restart_keyed_after(Scan &scan, int32 queue, const text *key);
+// Below a priority; or in it, behind an id.
+void restart_keyed_below(Scan &scan, int32 queue, const text *key, int16 priority);
+void restart_keyed_behind(Scan &scan, int32 queue, const KeyedPlace &place);
+Found next_keyed(Scan &scan, KeyedPlace *place);
 TimestampTz lease_deadline(const Scan &scan);
 struct OutcomeKey {
     int64 id;
@@ -290,11 +307,13 @@ void insert(Store &store, const EventRow &row);
 // Writes deadline, updated and progress of a lease that is just found. ok or gone.
 Taken update_lease(Store &store, const LeaseRow &row);
 
-// How many leases with a permit the queue has: all that are committed and all of transactions that are in progress. Nobody may
-// add any meanwhile. Refreshes the store.
-int64 count_permits(Store &store, int32 queue);
-// Gives the leases of the queue that have no permit this one. Nobody may change leases meanwhile.
-void give_permits(Store &store, int32 queue, text *permit);
+// How many leases with this permit the queue has (null: with any): all that are committed and all of transactions that are in
+// progress. Nobody may add any meanwhile.
+int64 count_permits(Store &store, int32 queue, const text *permit);
+// Gives permits to the leases of the queue that have none. Nobody may change leases meanwhile.
+void give_permits(Store &store, int32 queue);
+// Gives keys to the ready tasks of the queue that have none: the empty text. Nobody may change tasks meanwhile. `tell` gets each.
+void give_keys(Store &store, int32 queue, void (*tell)(Store &store, const ReadyRow &row));
 
 // Writes the settings of a queue, waiting for a concurrent change. gone: look again.
 Taken update_settings(Store &store, const QueueRow &queue, const QueueSettings &settings);

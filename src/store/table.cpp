@@ -12,9 +12,9 @@ namespace scylla::store {
 namespace {
 
 constexpr std::array<TableDef, k_tables> k_definitions = {{
-    {"queue", 20, {{{"queue_pkey", {1}, 1, true, 0}, {"queue_name_key", {2}, 1, true, 0}}}, 2},
+    {"queue", 21, {{{"queue_pkey", {1}, 1, true, 0}, {"queue_name_key", {2}, 1, true, 0}}}, 2},
     {"task_spec", 13, {{{"task_spec_pkey", {1}, 1, true, 0}, {"task_spec_rn", {5}, 1, true, 0}}}, 2},
-    {"task_ready", 8, {{{"task_ready_order", {3, 6, 1}, 3, true, 0}, {}}}, 1},
+    {"task_ready", 9, {{{"task_ready_order", {3, 6, 1}, 3, true, 0}, {"task_ready_key", {3, 9, 6, 1}, 4, false, 9}}}, 2},
     {"task_lease", 13, {{{"task_lease_pkey", {1}, 1, true, 0}, {"task_lease_permit", {6, 13}, 2, false, 13}}}, 2},
     {"task_waiting", 8, {{{"task_waiting_pkey", {1}, 1, true, 0}, {"task_waiting_due", {2}, 1, false, 0}}}, 2},
     {"task_outcome", 13, {{{"task_outcome_pkey", {1}, 1, true, 0}, {}}}, 1},
@@ -131,8 +131,8 @@ void insert_index_entries(Table &table, HeapTuple tuple, std::span<Datum> values
         const IndexDef &index_def = def.indexes[i];
         if (index_def.not_null != 0 && nulls[static_cast<std::size_t>(index_def.not_null - 1)])
             continue;
-        std::array<Datum, 3> key{};
-        std::array<bool, 3> key_null{};
+        std::array<Datum, 4> key{};
+        std::array<bool, 4> key_null{};
         for (std::size_t k = 0; k < static_cast<std::size_t>(index_def.columns); k++) {
             const auto column = static_cast<std::size_t>(index_def.key[k] - 1);
             key[k] = values[column];

@@ -18,7 +18,7 @@ inline constexpr std::size_t k_tables = 10;
 // An index of ours: the columns of its key, so that an insert can fill it without looking anything up.
 struct IndexDef {
     const char *name;
-    std::array<AttrNumber, 3> key;
+    std::array<AttrNumber, 4> key;
     int columns;
     bool unique;
     AttrNumber not_null; // it holds only rows where this column is not null; 0: all rows

@@ -1,4 +1,5 @@
 // Rows of tasks but for leases: specification, ready, waiting, outcome.
+#include "pg/memory.h"
 #include "store/hints.h"
 #include "store/row_access.h"
 
@@ -25,7 +26,7 @@ ReadyRow ready_row(const Scan &scan) {
     using namespace ready_col;
     return {DatumGetInt64(get(scan, id)),       DatumGetTimestampTz(get(scan, updated)),
             DatumGetInt32(get(scan, queue)),    DatumGetInt16(get(scan, priority)),
-            get_carry(scan, attempt, failures, history, errors), scan.slot->tts_tid};
+            get_carry(scan, attempt, failures, history, errors), get_name(scan, ready_col::key), scan.slot->tts_tid};
 }
 
 WaitingRow waiting_row(const Scan &scan) {
@@ -178,6 +179,66 @@ Found next_ready_key(Scan &scan, ReadyKey *key) {
     return found;
 }
 
+namespace {
+
+// Always as many keys: a scan keeps their number when it is restarted.
+std::array<Key, 4> keyed(int32 queue, const Key &key, const Key &priority, const Key &id) {
+    return {{{1, Int32GetDatum(queue), F_INT4EQ}, key, priority, id}};
+}
+
+Key any_priority() { return {3, Int16GetDatum(PG_INT16_MAX), F_INT2LE, BTLessEqualStrategyNumber}; }
+Key any_id() { return {4, Int64GetDatum(PG_INT64_MIN), F_INT8GE, BTGreaterEqualStrategyNumber}; }
+
+} // namespace
+
+Scan scan_keyed(Store &store, int32 queue) {
+    const Key first{2, PointerGetDatum(cstring_to_text("")), F_TEXT_PATTERN_GE, BTGreaterEqualStrategyNumber};
+    return begin_keys(store[TableId::ready], 1, store.snapshot, keyed(queue, first, any_priority(), any_id()));
+}
+
+void restart_keyed_after(Scan &scan, int32 queue, const text *key) {
+    restart(scan, keyed(queue, {2, PointerGetDatum(key), F_TEXT_PATTERN_GT, BTGreaterStrategyNumber}, any_priority(), any_id()));
+}
+
+void restart_keyed_below(Scan &scan, int32 queue, const text *key, int16 priority) {
+    restart(scan, keyed(queue, {2, PointerGetDatum(key), F_TEXTEQ},
+                        {3, Int16GetDatum(priority), F_INT2LT, BTLessStrategyNumber}, any_id()));
+}
+
+void restart_keyed_behind(Scan &scan, int32 queue, const KeyedPlace &place) {
+    restart(scan, keyed(queue, {2, PointerGetDatum(place.key), F_TEXTEQ}, {3, Int16GetDatum(place.priority), F_INT2EQ},
+                        {4, Int64GetDatum(place.id), F_INT8GT, BTGreaterStrategyNumber}));
+}
+
+Found next_keyed(Scan &scan, KeyedPlace *place) {
+    const Found found = next_key(scan);
+    if (found == Found::row)
+        *place = {DatumGetTextPCopy(key_column(scan, 2)), DatumGetInt16(key_column(scan, 3)), DatumGetInt64(key_column(scan, 4))};
+    return found;
+}
+
+void give_keys(Store &store, int32 queue, void (*tell)(Store &store, const ReadyRow &row)) {
+    Table &table = store[TableId::ready];
+    Values<9> values;
+    std::array<bool, 9> replace{};
+    values.set_pointer(ready_col::key, cstring_to_text(""));
+    replace[ready_col::key - 1] = true;
+    Scan scan = begin_whole(table, store.snapshot);
+    const RowMemory memory = begin_row_memory();
+    while (next(scan)) {
+        if (DatumGetInt32(get(scan, ready_col::queue)) != queue || get_name(scan, ready_col::key) != nullptr)
+            continue;
+        const ReadyRow row = ready_row(scan);
+        ItemPointerData tid;
+        if (update(table, scan.slot, values.value, values.null, replace, &tid) != Taken::ok)
+            elog(ERROR, "a ready task of queue %d was changed while it was given a key", queue);
+        tell(store, row);
+        reset(memory);
+    }
+    end(memory);
+    end(scan);
+}
+
 OutcomeKey outcome_key(const Scan &scan) {
     using namespace outcome_col;
     return {DatumGetInt64(get(scan, id)), DatumGetTimestampTz(get(scan, finished)), DatumGetInt32(get(scan, queue)),
@@ -229,12 +290,13 @@ void insert_made_up(Store &store, const SpecRow &row) {
 
 void insert(Store &store, const ReadyRow &row) {
     using namespace ready_col;
-    Values<8> values;
+    Values<9> values;
     values.set(id, Int64GetDatum(row.id));
     values.set(updated, TimestampTzGetDatum(row.updated));
     values.set(queue, Int32GetDatum(row.queue));
     values.set(priority, Int16GetDatum(row.priority));
     values.set_carry(row.carry, attempt, failures, history, errors);
+    values.set_pointer(ready_col::key, row.key);
     insert(store[TableId::ready], values.value, values.null);
 }
 

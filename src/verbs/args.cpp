@@ -169,9 +169,9 @@ float8 jitter(std::optional<float8> value, int64 element) {
     return number("jitter", value, 0, 1, "It must be between 0 and 1.", element);
 }
 
-std::optional<int32> max_running(std::optional<int32> value) {
+std::optional<int32> max_running(const char *argument, std::optional<int32> value) {
     if (value && *value < 1)
-        error::bad_argument("max_running", psprintf("%d", *value), "It must be at least 1.");
+        error::bad_argument(argument, psprintf("%d", *value), "It must be at least 1.");
     return value;
 }
 

@@ -95,7 +95,7 @@ SCYLLA_FUNCTION(scylla_complete_and_lease) {
     using namespace scylla;
     const Batch batch = get_batch(fcinfo, {.rns = 0, .worker = 1, .results = 5, .attempts = 6});
     const LeaseRequest request = get_lease_request(fcinfo, {.queue = 2, .worker = 1, .max_tasks = 3, .timeout = 4});
-    store::Store store = open_for_write("scylla.complete_and_lease()", store::TableId::lease);
+    store::Store store = open_for_write("scylla.complete_and_lease()");
     const TimestampTz now = GetCurrentTimestamp();
     begin_bulk(store[store::TableId::outcome]);
     for_each(batch, [&](const BatchItem &item) {

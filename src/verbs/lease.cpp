@@ -9,8 +9,7 @@
 #include "pg/memory.h"
 #include "settings.h"
 #include "verbs/args.h"
-#include "verbs/limits.h"
-#include "verbs/ready_scan.h"
+#include "verbs/leasable.h"
 #include "verbs/rights.h"
 
 namespace scylla {
@@ -26,17 +25,17 @@ int64 default_timeout(const store::QueueRow &queue) {
 }
 
 // Leases what the heads know. Returns how many.
-int32 lease_known(Store &store, const LeaseRequest &request, const store::QueueRow &queue, TimestampTz now, Rows &rows) {
-    text *permit = permit_of(queue);
+int32 lease_known(Store &store, const LeaseRequest &request, const store::QueueRow &queue, KeyRooms *rooms, TimestampTz now,
+                  Rows &rows) {
     const int64 timeout = request.timeout.value_or(default_timeout(queue));
-    ReadyScan *scan = begin_ready(store, queue.id, queue.aging, now, Use::heads);
+    LeasableScan *scan = begin_leasable(store, queue, rooms, now);
     const bool many = request.max_tasks > 1;
     if (many)
         begin_bulk(store[TableId::lease]);
     const RowMemory memory = begin_row_memory();
     store::ReadyRow ready;
     int32 leased = 0;
-    for (; leased < request.max_tasks && next_ready(scan, &ready); reset(memory)) {
+    for (; leased < request.max_tasks && next_leasable(scan, &ready); reset(memory)) {
         // Who else is at it is a cheap question, and the answer is often yes where many lease at once.
         store::Taken standing = store::standing(store[TableId::ready], ready.tid);
         const auto spec = standing != store::Taken::ok ? std::nullopt
@@ -48,7 +47,8 @@ int32 lease_known(Store &store, const LeaseRequest &request, const store::QueueR
             standing = take(store, TableId::ready, *spec, ready.tid, Wait::no);
         switch (standing) {
         case store::Taken::ok:
-            put_task(rows, store, make_running(store, *spec, ready, request.worker, timeout, permit, now), Show::all);
+            put_task(rows, store, make_running(store, *spec, ready, request.worker, timeout, permit_of(queue, *spec), now),
+                     Show::all);
             settle(scan, Fate::taken);
             leased++;
             break;
@@ -62,7 +62,7 @@ int32 lease_known(Store &store, const LeaseRequest &request, const store::QueueR
     end(memory);
     if (many)
         end_bulk(store[TableId::lease]);
-    end_ready(scan);
+    end_leasable(scan);
     return leased;
 }
 
@@ -78,25 +78,30 @@ LeaseRequest get_lease_request(FunctionCallInfo fcinfo, LeaseArguments where) {
 namespace {
 
 // These two say how many they have leased.
-
-int32 lease_some(Store &store, const LeaseRequest &request, const store::QueueRow &queue, TimestampTz now, Rows &rows) {
-    const int32 leased = lease_known(store, request, queue, now, rows);
-    return leased == 0 && find_overlooked(store, queue.id) ? lease_known(store, request, queue, now, rows) : leased;
+int32 lease_some(Store &store, const LeaseRequest &request, const store::QueueRow &queue, const LimitsLock &lock, TimestampTz now,
+                 Rows &rows) {
+    KeyRooms *rooms = begin_rooms(store, queue, lock);
+    int32 leased = lease_known(store, request, queue, rooms, now, rows);
+    while (leased == 0 && wait_for_room(rooms))
+        leased = lease_known(store, request, queue, rooms, now, rows);
+    if (leased == 0 && find_overlooked(store, queue.id))
+        leased = lease_known(store, request, queue, rooms, now, rows);
+    end_rooms(rooms);
+    return leased;
 }
 
 // The same where not everything may be leased.
 int32 lease_limited(Store &store, const LeaseRequest &request, const store::QueueRow &seen, TimestampTz now, Rows &rows) {
-    if (!lock_limits_unless_full(store, seen))
-        return 0;
+    LimitsLock lock;
+    const auto queue = lock_limits_unless_full(store, seen, &lock);
     int32 leased = 0;
-    const auto queue = queue_of(store, seen.id).row; // as it is now
-    if (queue && !queue->paused) {
+    if (lock.mode != NoLock && queue && !queue->paused) {
         LeaseRequest allowed = request;
         allowed.max_tasks = static_cast<int32>(std::min<int64>(request.max_tasks, free_permits(store, *queue)));
         if (allowed.max_tasks > 0)
-            leased = lease_some(store, allowed, *queue, now, rows);
+            leased = lease_some(store, allowed, *queue, lock, now, rows);
     }
-    unlock_limits(store, seen.id);
+    unlock_limits(store, lock);
     return leased;
 }
 
@@ -112,8 +117,8 @@ void lease_tasks(Store &store, const LeaseRequest &request, TimestampTz now, Row
         return;
     }
     const auto nothing = [&] {
-        return (queue->max_running ? lease_limited(store, request, *queue, now, rows)
-                                   : lease_some(store, request, *queue, now, rows)) == 0;
+        return (has_limits(*queue) ? lease_limited(store, request, *queue, now, rows)
+                                   : lease_some(store, request, *queue, {}, now, rows)) == 0;
     };
     if (nothing() && queue->notify && shmem::found_empty(stat_key(queue->id)))
         nothing();
@@ -121,10 +126,30 @@ void lease_tasks(Store &store, const LeaseRequest &request, TimestampTz now, Row
 
 int64 count_leasable(Store &store, int32 queue, int64 limit, TimestampTz now) {
     const auto row = queue_of(store, queue).row; // a copy: the store is refreshed
-    if (!row || row->paused)
+    const int64 allowed = row && !row->paused ? std::min(limit, free_permits(store, *row)) : 0;
+    if (allowed < 1)
         return 0;
-    const int64 allowed = std::min(limit, free_permits(store, *row));
-    return allowed > 0 ? count_ready(store, queue, allowed, now) : 0;
+    KeyRooms *rooms = begin_rooms(store, *row, {});
+    LeasableScan *scan = begin_leasable(store, *row, rooms, now);
+    const RowMemory memory = begin_row_memory();
+    store::ReadyRow ready;
+    int64 count = 0;
+    for (; count < allowed && next_leasable(scan, &ready); reset(memory))
+        switch (store::standing(store[TableId::ready], ready.tid)) {
+        case store::Taken::ok:
+            count++;
+            use_room(scan);
+            break;
+        case store::Taken::busy:
+            break;
+        case store::Taken::gone:
+            settle(scan, Fate::gone);
+            break;
+        }
+    end(memory);
+    end_leasable(scan);
+    end_rooms(rooms);
+    return count;
 }
 
 } // namespace scylla
@@ -133,7 +158,7 @@ SCYLLA_FUNCTION(scylla_lease) {
     using namespace scylla;
     const LeaseRequest request = get_lease_request(fcinfo, {.queue = 0, .worker = 1, .max_tasks = 2, .timeout = 3});
     Rows rows = begin_rows(fcinfo);
-    store::Store store = open_for_write("scylla.lease()", store::TableId::lease);
+    store::Store store = open_for_write("scylla.lease()");
     lease_tasks(store, request, GetCurrentTimestamp(), rows);
     close(store);
     return 0;
@@ -144,7 +169,7 @@ SCYLLA_FUNCTION(scylla_lease_task) {
     text *rn = args::name("rn", args::get_text(fcinfo, 0));
     text *worker = args::name("worker", args::get_text(fcinfo, 1));
     const auto timeout = args::timeout("timeout", args::get_interval(fcinfo, 2));
-    store::Store store = open_for_write("scylla.lease_task()", store::TableId::lease);
+    store::Store store = open_for_write("scylla.lease_task()");
     for (;; refresh(store)) {
         const auto spec = find_spec(store, rn, store::With::spec);
         if (!spec || !rights::may_act(store, spec->queue, model::Privilege::work))
@@ -160,18 +185,24 @@ SCYLLA_FUNCTION(scylla_lease_task) {
         if (take(store, TableId::ready, *spec, ready->tid, Wait::yes) != store::Taken::ok)
             continue;
         // Only now: who waits for a row must not hold the lock.
-        const bool limited = queue && queue->max_running;
-        if (limited) {
-            lock_limits(store, spec->queue);
-            queue = queue_of(store, spec->queue).row;
+        LimitsLock lock{};
+        KeyRooms *rooms = nullptr;
+        if (queue && has_limits(*queue)) {
+            queue = lock_limits(store, *queue, &lock);
             if (queue && free_permits(store, *queue) < 1)
-                error::limit_reached(queue->name, "max_running");
+                error::limit_reached(queue->name, "max_running", nullptr);
+            if (queue) {
+                rooms = begin_rooms(store, *queue, lock);
+                if (wait_for_room(rooms, spec->key) < 1)
+                    error::limit_reached(queue->name, "max_running_per_key", spec->key);
+            }
         }
         const int64 length = timeout ? *timeout : queue ? default_timeout(*queue) : 0;
-        const Task task = make_running(store, *spec, *ready, worker, length, queue ? permit_of(*queue) : nullptr,
+        const Task task = make_running(store, *spec, *ready, worker, length, queue ? permit_of(*queue, *spec) : nullptr,
                                        GetCurrentTimestamp());
-        if (limited)
-            unlock_limits(store, spec->queue);
+        if (rooms != nullptr)
+            end_rooms(rooms);
+        unlock_limits(store, lock);
         return return_task(fcinfo, store, task, Show::all);
     }
 }

@@ -1,21 +1,36 @@
 #include "verbs/limits.h"
 
+#include "pg/text.h"
+
 namespace scylla {
 
 using store::Store;
 using store::TableId;
 
-text *permit_of(const store::QueueRow &queue) { return queue.max_running ? cstring_to_text("") : nullptr; }
+text *permit_of(const store::QueueRow &queue, const store::SpecRow &spec) {
+    if (!has_limits(queue))
+        return nullptr;
+    return spec.key != nullptr ? spec.key : cstring_to_text("");
+}
 
 namespace {
 
-LOCKTAG tag_of(Store &store, int32 queue) {
+constexpr std::size_t k_key_locks = 256;
+
+// The lock of a queue; or of keys in it, from 1 on.
+LOCKTAG tag_of(Store &store, int32 queue, std::size_t keys = 0) {
+    LOCKTAG tag;
+    SET_LOCKTAG_OBJECT(tag, MyDatabaseId, RelationGetRelid(store[TableId::queue].rel), static_cast<Oid>(queue),
+                       static_cast<uint16>(keys));
+    return tag;
+}
+
+bool acquire(Store &store, const LimitsLock &lock, bool wait) {
     // What a lease needs is open before: to wait for the lock of a table is to wait for others' transactions.
     for (const TableId table : {TableId::spec, TableId::ready, TableId::lease})
         (void)store[table];
-    LOCKTAG tag;
-    SET_LOCKTAG_OBJECT(tag, MyDatabaseId, RelationGetRelid(store[TableId::queue].rel), static_cast<Oid>(queue), 0);
-    return tag;
+    const LOCKTAG tag = tag_of(store, lock.queue);
+    return LockAcquire(&tag, lock.mode, false, !wait) != LOCKACQUIRE_NOT_AVAIL;
 }
 
 // With all that has been committed, and that this call has done itself: it may have ended leases.
@@ -24,32 +39,193 @@ void look_again(Store &store) {
     refresh(store);
 }
 
+// Where only keys are counted, their own locks do the rest.
+LOCKMODE mode_for(const store::QueueRow &queue) { return queue.max_running ? ExclusiveLock : ShareLock; }
+
+enum class IfFull : bool { wait, give_up };
+
+std::optional<store::QueueRow> lock_as_is(Store &store, store::QueueRow seen, LimitsLock *lock, IfFull if_full) {
+    for (;;) {
+        *lock = {seen.id, mode_for(seen)};
+        if (!acquire(store, *lock, false)) {
+            if (if_full == IfFull::give_up && free_permits(store, seen) < 1) {
+                lock->mode = NoLock;
+                return seen;
+            }
+            acquire(store, *lock, true);
+        }
+        look_again(store);
+        const auto queue = queue_of(store, seen.id).row;
+        if (!queue || mode_for(*queue) == lock->mode)
+            return queue;
+        unlock_limits(store, *lock);
+        seen = *queue;
+    }
+}
+
 } // namespace
 
-void lock_limits(Store &store, int32 queue) {
-    const LOCKTAG tag = tag_of(store, queue);
-    (void)LockAcquire(&tag, ExclusiveLock, false, false);
+std::optional<store::QueueRow> lock_limits(Store &store, const store::QueueRow &seen, LimitsLock *lock) {
+    return lock_as_is(store, seen, lock, IfFull::wait);
+}
+
+std::optional<store::QueueRow> lock_limits_unless_full(Store &store, const store::QueueRow &seen, LimitsLock *lock) {
+    return lock_as_is(store, seen, lock, IfFull::give_up);
+}
+
+void lock_limits_of_all(Store &store, int32 queue) {
+    acquire(store, {queue, ExclusiveLock}, true);
     look_again(store);
 }
 
-bool lock_limits_unless_full(Store &store, const store::QueueRow &queue) {
-    const LOCKTAG tag = tag_of(store, queue.id);
-    if (LockAcquire(&tag, ExclusiveLock, false, true) == LOCKACQUIRE_NOT_AVAIL) {
-        if (free_permits(store, queue) < 1)
-            return false;
-        (void)LockAcquire(&tag, ExclusiveLock, false, false);
-    }
-    look_again(store);
-    return true;
-}
-
-void unlock_limits(Store &store, int32 queue) {
-    const LOCKTAG tag = tag_of(store, queue);
-    (void)LockRelease(&tag, ExclusiveLock, false);
+void unlock_limits(Store &store, const LimitsLock &lock) {
+    const LOCKTAG tag = tag_of(store, lock.queue);
+    if (lock.mode != NoLock)
+        (void)LockRelease(&tag, lock.mode, false);
 }
 
 int64 free_permits(Store &store, const store::QueueRow &queue) {
-    return queue.max_running ? *queue.max_running - count_permits(store, queue.id) : PG_INT64_MAX;
+    return queue.max_running ? *queue.max_running - count_permits(store, queue.id, nullptr) : PG_INT64_MAX;
+}
+
+// ---- keys ------------------------------------------------------------------------------------------------------------------
+
+struct KeyRooms {
+    Store *store;
+    MemoryContext context; // of what is below
+    HTAB *of_key;
+    int32 queue;
+    std::optional<int32> bound;
+    bool lock_keys;
+    std::array<bool, k_key_locks> locked;
+    text *busy; // a key with room that somebody else has locked; null: none
+    int64 without_key;
+};
+
+namespace {
+
+// The key is the text that the first member points to.
+struct KeyRoom {
+    const text *key;
+    int64 room;
+};
+
+uint64 hash_of(const text *key) {
+    return hash_bytes_extended(reinterpret_cast<const unsigned char *>(view(key).data()), static_cast<int>(view(key).size()), 0);
+}
+
+extern "C" uint32 hash_key(const void *key, Size) { return static_cast<uint32>(hash_of(*static_cast<const text *const *>(key))); }
+
+extern "C" int match_keys(const void *a, const void *b, Size) {
+    return equal(*static_cast<const text *const *>(a), *static_cast<const text *const *>(b)) ? 0 : 1;
+}
+
+void forget(KeyRooms *rooms) {
+    if (rooms->of_key != nullptr)
+        hash_destroy(rooms->of_key);
+    HASHCTL control{};
+    control.keysize = sizeof(const text *);
+    control.entrysize = sizeof(KeyRoom);
+    control.hash = hash_key;
+    control.match = match_keys;
+    control.hcxt = rooms->context;
+    rooms->of_key = hash_create("scylla rooms of keys", 64, &control, HASH_ELEM | HASH_FUNCTION | HASH_COMPARE | HASH_CONTEXT);
+}
+
+// From 1 on; the lock of the queue is 0.
+LOCKTAG tag_of_key(KeyRooms *rooms, std::size_t place) { return tag_of(*rooms->store, rooms->queue, place + 1); }
+
+std::size_t lock_place(const text *key) { return (hash_of(key) >> 32) % k_key_locks; }
+
+void lock_key(KeyRooms *rooms, std::size_t place) {
+    const LOCKTAG tag = tag_of_key(rooms, place);
+    (void)LockAcquire(&tag, ExclusiveLock, false, false);
+    rooms->locked[place] = true;
+}
+
+void unlock_keys(KeyRooms *rooms) {
+    for (std::size_t place = 0; place < k_key_locks; place++)
+        if (rooms->locked[place]) {
+            const LOCKTAG tag = tag_of_key(rooms, place);
+            (void)LockRelease(&tag, ExclusiveLock, false);
+            rooms->locked[place] = false;
+        }
+}
+
+// The room of a key that is counted for the first time.
+int64 count_room(KeyRooms *rooms, text *key) {
+    bool locked_here = false;
+    bool busy = false;
+    const std::size_t place = lock_place(key);
+    const LOCKTAG tag = tag_of_key(rooms, place);
+    if (rooms->lock_keys && !rooms->locked[place]) {
+        busy = LockAcquire(&tag, ExclusiveLock, false, true) == LOCKACQUIRE_NOT_AVAIL;
+        rooms->locked[place] = locked_here = !busy;
+    }
+    const int64 room = *rooms->bound - count_permits(*rooms->store, rooms->queue, key);
+    if (room < 1 && locked_here) {
+        (void)LockRelease(&tag, ExclusiveLock, false);
+        rooms->locked[place] = false;
+    }
+    if (room < 1 || !busy)
+        return room;
+    rooms->busy = key;
+    return 0;
+}
+
+} // namespace
+
+KeyRooms *begin_rooms(Store &store, const store::QueueRow &queue, const LimitsLock &lock) {
+    auto *rooms = static_cast<KeyRooms *>(palloc0(sizeof(KeyRooms)));
+    rooms->store = &store;
+    rooms->context = CurrentMemoryContext;
+    rooms->queue = queue.id;
+    rooms->bound = queue.max_running_per_key;
+    rooms->lock_keys = lock.mode == ShareLock;
+    rooms->without_key = PG_INT64_MAX;
+    if (rooms->bound)
+        forget(rooms);
+    return rooms;
+}
+
+int64 &room_of(KeyRooms *rooms, const text *key) {
+    if (!rooms->bound || key == nullptr || view(key).empty())
+        return rooms->without_key;
+    bool found = false;
+    if (auto *seen = static_cast<KeyRoom *>(hash_search(rooms->of_key, &key, HASH_FIND, nullptr)))
+        return seen->room;
+    MemoryContext caller = MemoryContextSwitchTo(rooms->context);
+    text *copy = cstring_to_text_with_len(view(key).data(), static_cast<int>(view(key).size()));
+    MemoryContextSwitchTo(caller);
+    const int64 room = count_room(rooms, copy);
+    auto *entered = static_cast<KeyRoom *>(hash_search(rooms->of_key, &copy, HASH_ENTER, &found));
+    entered->room = room;
+    return entered->room;
+}
+
+int64 &wait_for_room(KeyRooms *rooms, const text *key) {
+    if (rooms->lock_keys && rooms->bound && key != nullptr) {
+        unlock_keys(rooms);
+        lock_key(rooms, lock_place(key));
+        forget(rooms);
+    }
+    return room_of(rooms, key);
+}
+
+bool wait_for_room(KeyRooms *rooms) {
+    const text *busy = rooms->busy;
+    rooms->busy = nullptr;
+    if (busy == nullptr)
+        return false;
+    wait_for_room(rooms, busy);
+    return true;
+}
+
+void end_rooms(KeyRooms *rooms) {
+    unlock_keys(rooms);
+    if (rooms->of_key != nullptr)
+        hash_destroy(rooms->of_key);
+    pfree(rooms);
 }
 
 } // namespace scylla

@@ -1,31 +1,61 @@
-// Limits of a queue: how many of its tasks may run at once.
+// Limits of a queue: how many of its tasks may run at once, and how many of each key.
 //
 // What counts are the leases: those that are committed, and those of transactions in progress, which may commit. So there is no
-// counter that a crash, a rollback or a prepared transaction could leave wrong: a lease in a queue with a limit has a *permit*,
-// a column with an index of its own, and whoever wants to lease counts them (store::count_permits). For that time, which ends
-// long before the transaction does, nobody else may add a permit to the queue: a lock on the queue sees to that.
+// counter that a crash, a rollback or a prepared transaction could leave wrong: a lease in a queue with a limit has a *permit*, its
+// key, in a column with an index of its own, and whoever wants to lease counts them (store::count_permits). For that time, which
+// ends long before the transaction does, nobody else may add such permits: a lock sees to that.
 //
 //   * A lease that is rolled back gives its permit back because its row is gone; one that is being ended keeps it until that
 //     commits.
-//   * Who holds the lock waits for nobody: rows are taken without waiting, tables are open before.
+//   * Where max_running counts, the lock is on the queue. Where only keys are counted, a lock per key is enough, and the queue is
+//     locked against changes of its settings alone. Locks of keys are not waited for as long as other keys have tasks: what
+//     somebody else is just leasing is passed over, as rows are. Keys share 256 locks per queue, by their hash, so that a call that
+//     leases from a hundred thousand keys does not fill the server's lock table.
+//   * Who holds a lock waits for nobody who may wait for it: rows are taken without waiting, tables are open before, and whoever
+//     waits for the lock of a key holds no other.
 //   * A queue that gets its first limit has leases without permits, and perhaps somebody is just adding one. So alter_queue locks
-//     task_lease against all others, and then gives them permits. Verbs that lease lock task_lease before they look at the queue.
+//     task_spec against all others, and then gives them permits. Verbs that change tasks lock task_spec before they look at the
+//     queue. The same goes for keys of ready tasks when a queue begins to go by keys.
 #pragma once
 
 #include "store/rows.h"
 
 namespace scylla {
 
-// What every lease of a queue with limits has; null in a queue without.
-text *permit_of(const store::QueueRow &queue);
+inline bool has_limits(const store::QueueRow &queue) { return queue.max_running || queue.max_running_per_key; }
+// Its ready tasks are found by their keys, too.
+inline bool goes_by_keys(const store::QueueRow &queue) { return queue.max_running_per_key.has_value(); }
 
-// Others who want to lease from the queue wait until unlock_limits() or the end of the transaction. Refreshes the store.
-void lock_limits(store::Store &store, int32 queue);
-// The same, but false where it would have to wait for a queue that is full anyway: many workers may be asking.
-bool lock_limits_unless_full(store::Store &store, const store::QueueRow &queue);
-void unlock_limits(store::Store &store, int32 queue);
+// What the lease of a task has; null in a queue without limits.
+text *permit_of(const store::QueueRow &queue, const store::SpecRow &spec);
 
-// How many more tasks may run now. Exact with the lock held, else a hint.
+// From lock_limits() on others cannot lease from a queue with max_running, nor can its settings be changed, until unlock_limits()
+// or the end of the transaction. Refreshes the store. Returns the queue as it is now; nothing if it is gone.
+struct LimitsLock {
+    int32 queue;
+    LOCKMODE mode; // NoLock: it is not locked
+};
+std::optional<store::QueueRow> lock_limits(store::Store &store, const store::QueueRow &seen, LimitsLock *lock);
+// The same, but leaves it unlocked where it would have to wait for a queue that is full anyway: many workers may be asking.
+std::optional<store::QueueRow> lock_limits_unless_full(store::Store &store, const store::QueueRow &seen, LimitsLock *lock);
+// For changes of the settings, to the end of the transaction.
+void lock_limits_of_all(store::Store &store, int32 queue);
+void unlock_limits(store::Store &store, const LimitsLock &lock);
+
+// How many more tasks may run now by max_running. Exact with the lock held, else a hint.
 int64 free_permits(store::Store &store, const store::QueueRow &queue);
+
+// How many more tasks of each key may run, as far as somebody has asked: each key is counted once, and what the call leases is
+// taken off. `lock`: what the call has locked; with NoLock the numbers are hints.
+struct KeyRooms;
+KeyRooms *begin_rooms(store::Store &store, const store::QueueRow &queue, const LimitsLock &lock);
+// The room of a key; null or the empty text: no key. It stays where it is until end_rooms() or wait_for_room().
+int64 &room_of(KeyRooms *rooms, const text *key);
+// Where nothing was leased: if a key seemed to have room but somebody else was just leasing from it, waits for that, so that it can
+// be looked at again. False: there was none.
+bool wait_for_room(KeyRooms *rooms);
+// Waits for the lock of this key.
+int64 &wait_for_room(KeyRooms *rooms, const text *key);
+void end_rooms(KeyRooms *rooms);
 
 } // namespace scylla

@@ -2,6 +2,7 @@
 
 #include "shmem/pending.h"
 #include "verbs/events.h"
+#include "verbs/limits.h"
 
 namespace scylla {
 
@@ -57,16 +58,28 @@ void require_writable(const char *call) {
 
 Store open_for_write(const char *call) {
     require_writable(call);
+    return store::open(RowExclusiveLock, TableId::spec);
+}
+
+Store open_for_settings(const char *call) {
+    require_writable(call);
     return store::open(RowExclusiveLock);
 }
 
-Store open_for_write(const char *call, TableId first) {
-    require_writable(call);
-    return store::open(RowExclusiveLock, first);
+namespace {
+
+// What a ready task is found by where the queue goes by keys: all its tasks have to be in that index.
+text *ready_key(Store &store, const store::SpecRow &spec) {
+    if (spec.key != nullptr)
+        return spec.key;
+    const auto &queue = queue_of(store, spec.queue).row;
+    return queue && goes_by_keys(*queue) ? cstring_to_text("") : nullptr;
 }
 
+} // namespace
+
 Task make_ready(Store &store, const store::SpecRow &spec, const store::Carry &carry, TimestampTz now, bool is_new) {
-    const store::ReadyRow row{spec.id, now, spec.queue, spec.priority, carry, {}};
+    const store::ReadyRow row{spec.id, now, spec.queue, spec.priority, carry, ready_key(store, spec), {}};
     insert(store, row);
     shmem::note_ready(compat::file_number(store[TableId::ready].rel), spec.queue, spec.priority, spec.id, is_new);
     shmem::count_arrival(stat_key(spec.queue), shmem::Place::ready);

@@ -8,19 +8,19 @@
 
 namespace scylla {
 
-// Every verb that writes starts with this: it refuses read-only transactions, standbys and parallel workers, as a SQL
-// command would. `call` is the SQL name for the message.
+// Every verb that changes tasks starts with this: it refuses read-only transactions, standbys and parallel workers, as a SQL
+// command would. `call` is the SQL name for the message. Whoever changes what must not change under tasks (a queue that goes, its
+// first limit) locks task_spec first (verbs/queue.cpp). So that is locked here, before the snapshot with which the verb looks.
 store::Store open_for_write(const char *call);
-// The same for verbs that go by the settings of a queue: whoever changes what must not change under them locks this table
-// first (verbs/queue.cpp). So it is locked here before the snapshot with which they look is taken.
-store::Store open_for_write(const char *call, store::TableId first);
+// The same for verbs that change queues, rights and plans.
+store::Store open_for_settings(const char *call);
 
 Task make_ready(store::Store &store, const store::SpecRow &spec, const store::Carry &carry, TimestampTz now,
                 bool is_new = false);
 // due: nothing if it waits for gates.
 Task make_waiting(store::Store &store, const store::SpecRow &spec, const store::Carry &carry, std::optional<TimestampTz> due,
                   TimestampTz now);
-// A new lease of a ready task: attempt counts up. permit: see verbs/limits.h.
+// A new lease of a ready task: attempt counts up. permit: see verbs/limits.h; null: none.
 Task make_running(store::Store &store, const store::SpecRow &spec, const store::ReadyRow &ready, text *worker,
                   int64 timeout, text *permit, TimestampTz now);
 

@@ -46,7 +46,7 @@ std::span<int64> members(store::Store &store, int64 plan) {
 SCYLLA_FUNCTION(scylla_create_plan) {
     using namespace scylla;
     text *name = args::optional_name("name", args::get_text(fcinfo, 0));
-    store::Store store = open_for_write("scylla.create_plan()");
+    store::Store store = open_for_settings("scylla.create_plan()");
     if (name == nullptr)
         name = make_up_name(GetCurrentTimestamp());
     if (!store::insert_plan(name, args::get_jsonb(fcinfo, 1)))

@@ -31,7 +31,8 @@ void check(const QueueSettings &settings) {
     args::retention("retention_completed", settings.retention_completed);
     args::retention("retention_aborted", settings.retention_aborted);
     args::retention("retention_cancelled", settings.retention_cancelled);
-    args::max_running(settings.max_running);
+    args::max_running("max_running", settings.max_running);
+    args::max_running("max_running_per_key", settings.max_running_per_key);
 }
 
 bool require_bool(const char *argument, std::optional<bool> value) {
@@ -72,6 +73,8 @@ void apply(Jsonb *changes, QueueSettings *settings) {
             settings->events = !reset && json::to_bool(name, value);
         else if (setting == "notify")
             settings->notify = !reset && json::to_bool(name, value);
+        else if (setting == "max_running_per_key")
+            settings->max_running_per_key = reset ? std::nullopt : std::optional(json::to_int(name, value));
         else
             error::bad_argument("settings", args::quote(cstring_to_text(name)), "There is no such setting of a queue.");
     });
@@ -84,30 +87,36 @@ store::QueueRow require_queue(Store &store, const text *name) {
 
 // Lets `change` act on the settings of a queue. Nobody leases by the old limits after that.
 template <typename Change> void change_settings(Store &store, const text *name, Change change) {
-    bool leases_locked = false;
+    bool tasks_locked = false;
     int32 limits_locked = 0;
     for (;; refresh(store)) {
         const store::QueueRow queue = require_queue(store, name);
         QueueSettings settings = *find_settings(store, queue.id);
         change(settings);
-        const bool first_limit = settings.max_running && !queue.max_running;
-        if (first_limit && !leases_locked) {
-            store::lock_table(TableId::lease, ShareRowExclusiveLock); // before it is opened, and before the limits
-            leases_locked = true;
+        store::QueueRow changed = queue;
+        changed.max_running = settings.max_running;
+        changed.max_running_per_key = settings.max_running_per_key;
+        const bool first_limit = has_limits(changed) && !has_limits(queue);
+        const bool begins_with_keys = goes_by_keys(changed) && !goes_by_keys(queue);
+        if ((first_limit || begins_with_keys) && !tasks_locked) {
+            store::lock_table(TableId::spec, ShareRowExclusiveLock); // before it is opened, and before the limits
+            tasks_locked = true;
             continue;
         }
         if (limits_locked != queue.id) {
-            lock_limits(store, queue.id); // to the end of the transaction
+            lock_limits_of_all(store, queue.id); // to the end of the transaction
             limits_locked = queue.id;
             continue;
         }
         if (update_settings(store, queue, settings) != store::Taken::ok)
             continue; // somebody else has just changed it
-        if (first_limit) {
-            CommandCounterIncrement();
-            refresh(store);
-            give_permits(store, queue.id, permit_of(require_queue(store, name)));
-        }
+        if (first_limit)
+            give_permits(store, queue.id);
+        if (begins_with_keys)
+            give_keys(store, queue.id, [](Store &of, const store::ReadyRow &row) {
+                // To the heads it is as if it had come back: some scan may have seen the old version go.
+                shmem::note_ready(compat::file_number(of[TableId::ready].rel), row.queue, row.priority, row.id, false);
+            });
         shmem::note_room(queue.id, PG_INT64_MAX); // there may be something to lease now
         notify_ready(store, queue.id);
         return;
@@ -116,7 +125,7 @@ template <typename Change> void change_settings(Store &store, const text *name, 
 
 void set_paused(FunctionCallInfo fcinfo, const char *call, bool value) {
     text *name = args::name("queue", args::get_text(fcinfo, 0));
-    Store store = open_for_write(call);
+    Store store = open_for_settings(call);
     change_settings(store, name, [&](QueueSettings &settings) { settings.paused = value; });
     close(store);
 }
@@ -180,9 +189,10 @@ SCYLLA_FUNCTION(scylla_create_queue) {
                                  require_bool("paused", args::get_bool(fcinfo, 9)),
                                  args::get_int(fcinfo, 10),
                                  require_bool("events", args::get_bool(fcinfo, 11)),
-                                 require_bool("notify", args::get_bool(fcinfo, 12))};
+                                 require_bool("notify", args::get_bool(fcinfo, 12)),
+                                 args::get_int(fcinfo, 13)};
     check(settings);
-    Store store = open_for_write("scylla.create_queue()");
+    Store store = open_for_settings("scylla.create_queue()");
     if (!store::insert_queue(name, settings))
         error::duplicate_queue(name);
     shmem::note_queue();
@@ -196,7 +206,7 @@ SCYLLA_FUNCTION(scylla_alter_queue) {
     Jsonb *changes = args::get_jsonb(fcinfo, 1);
     QueueSettings alone{};
     apply(changes, &alone); // what is wrong is said before the queue is looked for
-    Store store = open_for_write("scylla.alter_queue()");
+    Store store = open_for_settings("scylla.alter_queue()");
     change_settings(store, name, [&](QueueSettings &settings) { apply(changes, &settings); });
     close(store);
     PG_RETURN_VOID();
@@ -218,7 +228,7 @@ SCYLLA_FUNCTION(scylla_drop_queue) {
     using namespace scylla;
     text *name = args::name("queue", args::get_text(fcinfo, 0));
     const bool force = require_bool("force", args::get_bool(fcinfo, 1));
-    Store store = open_for_write("scylla.drop_queue()");
+    Store store = open_for_settings("scylla.drop_queue()");
     require_queue(store, name);
     store::lock_table(TableId::spec, ShareRowExclusiveLock);
     for (;;) {

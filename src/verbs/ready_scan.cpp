@@ -421,27 +421,6 @@ bool find_overlooked(Store &store, int32 queue) {
     return derive(store, head_key(store, queue), GetCurrentTimestamp(), k_empty_step_interval);
 }
 
-int64 count_ready(Store &store, int32 queue, int64 limit, TimestampTz now) {
-    ReadyScan *scan = begin_ready(store, queue, 0, now, Use::heads);
-    const RowMemory memory = begin_row_memory();
-    store::ReadyRow row;
-    int64 count = 0;
-    for (; count < limit && next_ready(scan, &row); reset(memory))
-        switch (store::standing(store[TableId::ready], row.tid)) {
-        case store::Taken::ok:
-            count++;
-            break;
-        case store::Taken::busy:
-            break;
-        case store::Taken::gone:
-            settle(scan, Fate::gone);
-            break;
-        }
-    end(memory);
-    end_ready(scan);
-    return count;
-}
-
 // The first of a priority may just have come back, and others have been ready for longer.
 std::optional<TimestampTz> ready_since(Store &store, int32 queue, TimestampTz now, Use use) {
     ReadyScan *scan = begin_ready(store, queue, 0, now, use);

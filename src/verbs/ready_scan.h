@@ -40,7 +40,4 @@ bool find_overlooked(store::Store &store, int32 queue);
 // Nothing if there are none.
 std::optional<TimestampTz> ready_since(store::Store &store, int32 queue, TimestampTz now, Use use);
 
-// How many ready tasks there are that nobody is just taking, counted up to `limit`.
-int64 count_ready(store::Store &store, int32 queue, int64 limit, TimestampTz now);
-
 } // namespace scylla

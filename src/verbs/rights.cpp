@@ -115,7 +115,7 @@ Datum change_grant(FunctionCallInfo fcinfo, Change change, const char *call) {
     text *name = args::name("queue", args::get_text(fcinfo, 0));
     text *role = args::name("role", args::get_text(fcinfo, 1));
     const model::Privilege privilege = get_privilege(fcinfo, 2);
-    store::Store store = open_for_write(call);
+    store::Store store = open_for_settings(call);
     const store::QueueRow queue = rights::require_queue(store, name, model::Privilege::admin);
     if (change == Change::grant && view(role) != rights::k_public)
         require_role(role);
@@ -136,7 +136,7 @@ SCYLLA_FUNCTION(scylla_revoke_queue) { return change_grant(fcinfo, Change::revok
 SCYLLA_FUNCTION(scylla_set_queue_owner) {
     text *name = args::name("queue", args::get_text(fcinfo, 0));
     text *owner = args::name("owner", args::get_text(fcinfo, 1));
-    store::Store store = open_for_write("scylla.set_queue_owner()");
+    store::Store store = open_for_settings("scylla.set_queue_owner()");
     const auto queue = find_queue(store, name);
     if (!queue)
         error::no_such_queue(name);

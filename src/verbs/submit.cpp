@@ -481,7 +481,7 @@ SCYLLA_FUNCTION(scylla_submit) {
                           args::optional_name("dedup_key", args::get_text(fcinfo, 10)),
                           args::optional_name("key", args::get_text(fcinfo, 11))};
     const bool ignore = args::ignore_duplicate(args::get_text(fcinfo, 12));
-    store::Store store = open_for_write("scylla.submit()", store::TableId::spec);
+    store::Store store = open_for_write("scylla.submit()");
     const Task submitted = ignore && (task.rn != nullptr || task.dedup_key != nullptr) ? submit_or_find(store, task)
                                                                                         : *try_submit(store, task, false);
     return return_task(fcinfo, store, submitted, Show::all);
@@ -494,7 +494,7 @@ SCYLLA_FUNCTION(scylla_submit_many) {
         error::bad_argument("tasks", args::show(tasks), "It must be an array of objects.");
     const bool ignore = args::ignore_duplicate(args::get_text(fcinfo, 1));
     const Rows result = begin_rows(fcinfo);
-    store::Store store = open_for_write("scylla.submit_many()", store::TableId::spec);
+    store::Store store = open_for_write("scylla.submit_many()");
     const TimestampTz now = GetCurrentTimestamp();
     // Everything is checked before anything is made.
     const auto submissions = read_tasks(tasks);
@@ -548,7 +548,7 @@ SCYLLA_FUNCTION(scylla_submit_bulk) {
     }
     if (size == 0)
         PG_RETURN_INT64(0);
-    store::Store store = open_for_write("scylla.submit_bulk()", store::TableId::spec);
+    store::Store store = open_for_write("scylla.submit_bulk()");
     const store::QueueRow row = queue_for(store, queue);
     const auto rows = allocate<store::SpecRow>(size);
     for (std::size_t i = 0; i < size; i++)

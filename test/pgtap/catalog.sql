@@ -71,10 +71,11 @@ select is_empty($$select oid::regclass from pg_class where relnamespace = 'scyll
 select is_empty($$select i.indexrelid::regclass from pg_index i join pg_class c on c.oid = i.indrelid
                   where c.relnamespace = 'scylla'::regnamespace
                   and not (i.indisvalid and i.indisready and i.indislive and i.indimmediate)$$, 'every index is valid');
-select is((select string_agg(format('%s where %s', i.indexrelid::regclass, pg_get_expr(i.indpred, i.indrelid)), ', ')
+select is((select string_agg(format('%s where %s', i.indexrelid::regclass, pg_get_expr(i.indpred, i.indrelid)), ', '
+                             order by i.indexrelid::regclass::text collate "C")
            from pg_index i join pg_class c on c.oid = i.indrelid
            where c.relnamespace = 'scylla'::regnamespace and (i.indpred is not null or i.indexprs is not null)),
-          'scylla.task_lease_permit where (permit IS NOT NULL)',
+          'scylla.task_lease_permit where (permit IS NOT NULL), scylla.task_ready_key where (key IS NOT NULL)',
           'those that are partial or on an expression are those that the direct path knows as such');
 select is_empty($$select c.oid::regclass from pg_class c
                   where c.relnamespace = 'scylla'::regnamespace and c.relkind = 'r'

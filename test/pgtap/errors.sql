@@ -9,6 +9,9 @@ do $$ begin
     perform scylla.create_queue('exists');
     perform given('on hold', 'ready', 'closed');
     perform scylla.create_queue('full', max_running => 1);
+    perform scylla.create_queue('full of keys', max_running_per_key => 1);
+    perform scylla.submit('full of keys', '1', rn => rn, key => 'acme') from unnest(array['first of key', 'second of key']) rn;
+    perform scylla.lease_task('first of key', 'w');
     perform given('enough', 'running', 'full');
     perform given('too much', 'ready', 'full');
     perform scylla.pause_queue('closed');
@@ -47,6 +50,8 @@ insert into kind values
              'queue "closed" is paused', ''),
     ('53400', 'queue', 'max_running', $$select scylla.lease_task('too much', 'w')$$,
              'queue "full" has reached its max_running', ''),
+    ('53400', 'queue', 'max_running_per_key', $$select scylla.lease_task('second of key', 'w')$$,
+             'key "acme" of queue "full of keys" has reached its max_running_per_key', ''),
     ('2BP01', 'queue', 'empty',     $$select scylla.drop_queue('closed')$$,
              'queue "closed" has tasks', ''),
     ('P0002', 'task',  'provider',  $$select scylla.submit('q', '{}', depends_on => '{done,nothing}')$$,

@@ -11,7 +11,7 @@ begin
     from generate_series(low, high) n;
 end $$;
 create function leased(queue text, max_tasks int = 1) returns text language sql as $$
-    select string_agg(spec ->> 'n', ' ') from scylla.lease(queue, 'w', max_tasks);
+    select string_agg(spec ->> 'n', ' ') from scylla.lease(queue, 'w', max_tasks, '1 h');
 $$;
 create function yielded(queue text, low int, high int, how text = 'asc') returns bigint
     language plpgsql as $$

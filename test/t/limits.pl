@@ -39,7 +39,7 @@ sql($node, q(
 	begin
 		if way = 1 then
 			-- All of it in one transaction.
-			perform c.rn from scylla.lease('narrow', worker, 2) l, lateral scylla.complete(l.rn, worker) c;
+			perform c.rn from scylla.lease('narrow', worker, 2, '1 h') l, lateral scylla.complete(l.rn, worker) c;
 			perform at_most(3);
 			return;
 		elsif way = 2 then
@@ -49,7 +49,7 @@ sql($node, q(
 			exception when sqlstate 'SR000' then null;
 			end;
 		end if;
-		held := array(select l.rn from scylla.lease('narrow', worker, 1 + way % 3) l);
+		held := array(select l.rn from scylla.lease('narrow', worker, 1 + way % 3, '1 h') l);
 		perform at_most(3);
 		if way = 3 then
 			rollback;
@@ -66,7 +66,7 @@ sql($node, q(
 			perform scylla.complete_many(held, worker);
 			rollback;
 		elsif way = 6 then
-			held := array(select l.rn from scylla.complete_and_lease(held, worker, 'narrow', 3) l);
+			held := array(select l.rn from scylla.complete_and_lease(held, worker, 'narrow', 3, '1 h') l);
 			commit;
 			perform at_most(3);
 		end if;
@@ -107,6 +107,92 @@ cmp_ok(sql($node, q(select count(*) from scylla.task where queue = 'narrow' and 
 is(sql($node, q(select count(*) from scylla.lease('narrow', 'w', 10, '1 h'))), '3', 'no place has been lost');
 checked($node, 'check() finds nothing');
 
+# ---- keys ----------------------------------------------------------------------------------------------------------------
+
+# The same for the keys of a queue: few, so that sessions meet; some tasks have none, and no limit.
+sql($node, q(
+	select scylla.create_queue('keyed', max_running_per_key => 2, retry => '{"initial": "0"}');
+	select scylla.submit_many(jsonb_agg(jsonb_build_object('queue', 'keyed', 'spec', n, 'key', case when n % 7 > 0 then 'k' || n % 7 end)))
+	from generate_series(1, 20000) n;
+
+	create function at_most_per_key(bound int) returns void language plpgsql as $$
+	declare
+		most bigint := (select max(n) from (select count(*) as n from scylla.task_lease l join scylla.queue q on q.id = l.queue
+		                                    where q.name in ('keyed', 'both') and permit <> '' group by l.queue, permit) t);
+	begin
+		if most > bound then
+			raise exception '% tasks of a key run', most;
+		end if;
+	end $$;
+
+	create procedure work_keyed(worker text, way int, queue text) language plpgsql as $$
+	declare
+		held text[];
+	begin
+		if way = 1 then
+			perform c.rn from scylla.lease(queue, worker, 5, '1 h') l, lateral scylla.complete(l.rn, worker) c;
+			perform at_most_per_key(2);
+			return;
+		elsif way = 2 then
+			begin
+				perform scylla.lease(queue, worker, 9);
+				raise exception using errcode = 'SR000';
+			exception when sqlstate 'SR000' then null;
+			end;
+		elsif way = 3 then
+			begin
+				perform scylla.lease_task(rn, worker, '1 h') from scylla.list_tasks(queue, 'ready', max_tasks => 3) order by rn;
+			exception when sqlstate '53400' or sqlstate '55000' then null;
+			end;
+			perform at_most_per_key(2);
+			rollback;
+			return;
+		end if;
+		held := array(select l.rn from scylla.lease(queue, worker, 1 + way, '1 h') l);
+		perform at_most_per_key(2);
+		commit;
+		perform at_most_per_key(2);
+		if way = 4 then
+			for i in 1 .. 5 loop
+				perform scylla.heartbeat_many(held, worker);
+				commit;
+			end loop;
+		elsif way = 5 then
+			held := array(select l.rn from scylla.complete_and_lease(held, worker, queue, 3, '1 h') l);
+			commit;
+			perform at_most_per_key(2);
+		end if;
+		if way % 2 = 0 then
+			perform scylla.complete_many(held, worker);
+		else
+			perform scylla.yield(rn, worker) from unnest(held) rn order by rn;
+		end if;
+	end $$;));
+PostgreSQL::Test::Utils::append_to_file("$folder/keyed.sql", "\\set way random(1, 6)\ncall work_keyed('w' || :client_id, :way, 'keyed');\n");
+sql($node, 'drop table over');
+my $watcher = $node->background_psql('postgres');
+$watcher->query_until(qr/^begun$/m, q(
+\echo begun
+do $$ begin
+	while to_regclass('over') is null loop
+		perform at_most_per_key(2);
+		commit;
+	end loop;
+end $$;
+\echo ended :SQLSTATE
+));
+$node->command_ok(
+	[ 'pgbench', '-n', '-c', '32', '-j', '2', '-t', '20', '-f', "$folder/keyed.sql", 'postgres' ],
+	'32 sessions, and none ever sees more tasks of a key than may run');
+sql($node, 'create table over ()');
+like($watcher->query_until(qr/^ended \w{5}$/m, ''), qr/^ended 00000$/m, 'nor does somebody who looks all the time');
+$watcher->quit;
+is(sql($node, q(select count(*) from scylla.task where queue = 'keyed' and status = 'running')), '0', 'nobody holds a task any more');
+is(sql($node, q(select string_agg(n::text, ' ' order by key) from (select key, count(*) as n from scylla.lease('keyed', 'w', 30, '1 h')
+	where key is not null group by key) t)), '2 2 2 2 2 2', 'no place of any key has been lost');
+is(sql($node, q(select count(*) from scylla.lease('keyed', 'w', 1, '1 h') where key is not null)), '0', '... or won');
+checked($node, 'check() finds nothing');
+
 # ---- a crash and prepared transactions ------------------------------------------------------------------------------------
 
 my $open = $node->background_psql('postgres');
@@ -114,10 +200,22 @@ sql($node, q(select scylla.complete(rn, 'w') from scylla.list_tasks('narrow', 'r
 sql($node, q(begin; select scylla.lease('narrow', 'p', timeout => '1 h'); prepare transaction 'p'));
 $open->query_safe(q(begin; select scylla.lease('narrow', 'lost', timeout => '1 h')));
 is(sql($node, q(select count(*) from scylla.lease('narrow', 'w', 10))), '0', 'one held, one prepared, one in progress: full');
+# One of two places of k1 is free, one of k2 prepared, one of k3 in progress.
+sql($node, q(select scylla.complete(rn, 'w') from (select distinct on (key) rn from scylla.task
+	where queue = 'keyed' and status = 'running' and key in ('k1', 'k2', 'k3') order by key, rn) t));
+sql($node, q(begin; select scylla.lease_task(rn, 'p', '1 h') from (select rn from scylla.task where queue = 'keyed' and status = 'ready'
+	and key = 'k2' order by rn limit 1) t; prepare transaction 'pk'));
+$open->query_safe(q(select scylla.lease_task(rn, 'lost', '1 h') from (select rn from scylla.task where queue = 'keyed' and status = 'ready'
+	and key = 'k3' order by rn limit 1) t));
 $node->stop('immediate');
 eval { $open->quit };
 $node->start;
 is(sql($node, q(select count(*) from scylla.lease('narrow', 'w', 10, '1 h'))), '1', 'a crash frees what was not committed, and nothing else');
+is(sql($node, q(select string_agg(key, ' ' order by key) from scylla.lease('keyed', 'w', 10, '1 h') where key is not null)), 'k1 k3',
+	'... nor for keys');
+sql($node, q(rollback prepared 'pk'));
+is(sql($node, q(select string_agg(key, ' ' order by key) from scylla.lease('keyed', 'w', 10, '1 h') where key is not null)), 'k2',
+	'a prepared lease that is rolled back makes room for its key');
 sql($node, q(rollback prepared 'p'));
 is(sql($node, q(select count(*) from scylla.lease('narrow', 'w', 10, '1 h'))), '1', 'a prepared lease that is rolled back makes room');
 is(sql($node, q(select count(*) from scylla.lease('narrow', 'w', 10, '1 h'))), '0', '... once');
@@ -153,9 +251,9 @@ sub naps
 # A task that nobody may lease signals the waiter, who looks and goes back to sleep.
 sub sleeps_on
 {
-	my ($name) = @_;
+	my ($name, $submit) = @_;
 	my $before = naps();
-	sql($node, q(select scylla.submit('one', '2')));
+	sql($node, $submit // q(select scylla.submit('one', '2')));
 	my $deadline = time + $PostgreSQL::Test::Utils::timeout_default;
 	until (naps() > $before && sql($node, sleeping()) eq '1')
 	{
@@ -198,6 +296,21 @@ sql($node, q(select scylla.drop_queue('one', force => true)));
 sql($node, q(select scylla.submit('one', '4', rn => 'anew')));
 is(ended(), 't', 'who waits for a queue that is dropped waits for the one that has its name');
 $waiter->quit;
+
+# Who waits for a queue with nothing but tasks of full keys sleeps until such a key has room.
+sql($node, q(
+	select scylla.create_queue('full keys', max_running_per_key => 1);
+	select scylla.submit('full keys', '1', rn => key || n, key => key) from unnest(array['x', 'y']) key, generate_series(1, 100) n;
+	select scylla.lease('full keys', 'w', 2, '1 h');));
+my $patient = $node->background_psql('postgres', on_error_stop => 0);
+$pid = $patient->query_safe('select pg_backend_pid()');
+$patient->query_until(qr/^begun$/m, "\\echo begun\ncall scylla.wait('full keys', '1 h');\n\\echo ended :SQLSTATE\n");
+$node->poll_query_until('postgres', sleeping(), '1') or die 'wait does not sleep';
+sleeps_on('a queue whose keys are full lets nobody go on', q(select scylla.submit('full keys', '2', key => 'x')));
+sql($node, q(select scylla.complete('y1', 'w')));
+like($patient->query_until(qr/^ended \w{5}$/m, ''), qr/^t$/m, 'the end of a lease of a key wakes');
+is(sql($node, q(select rn from scylla.lease('full keys', 'w', 10))), 'y2', '... for the next of this key');
+$patient->quit;
 
 # A place that a prepared transaction frees tells nobody: the monitor does.
 sql($node, q(alter system set scylla.monitor_interval = '50 ms'));

@@ -161,6 +161,7 @@ struct queue_options {
     std::optional<int> max_running;              ///< how many of its tasks may run at once; none: any number
     bool events = false;                         ///< whether changes of status are recorded, for client::read_events()
     bool notify = false;                         ///< whether NOTIFY scylla tells when there is something to lease again
+    std::optional<int> max_running_per_key;      ///< how many tasks of the same key may run at once; none: any number
 };
 
 /// Changes of a queue's settings; what is not named stays, and an empty optional is the default:
@@ -172,6 +173,7 @@ public:
     queue_changes &aging(double value);
     queue_changes &max_attempts(std::optional<int> value);
     queue_changes &max_running(std::optional<int> value);
+    queue_changes &max_running_per_key(std::optional<int> value);
     queue_changes &events(bool value) { return set("events", std::string{value ? "true" : "false"}); }
     queue_changes &notify(bool value) { return set("notify", std::string{value ? "true" : "false"}); }
     queue_changes &retry(const std::optional<retry_policy> &value);
@@ -203,6 +205,7 @@ struct queue_info {
     std::optional<int> max_running;
     bool events = false;
     bool notify = false;
+    std::optional<int> max_running_per_key;
 };
 
 /// A change of a task's status.

@@ -48,7 +48,8 @@ Jsonb *empty_array() {
     return array;
 }
 
-// What the tasks that this one depends on have given, in the order in which they were declared.
+// What the tasks that this one depends on have given, in the order in which they were declared; null if it is too much for one
+// value. That must not be an error: the task would stand in the way of every lease of its queue.
 Jsonb *results_of_providers(Store &store, const store::SpecRow &spec_row) {
     const auto results = allocate<Jsonb *>(static_cast<std::size_t>(*spec_row.gates));
     std::size_t count = 0;
@@ -61,7 +62,7 @@ Jsonb *results_of_providers(Store &store, const store::SpecRow &spec_row) {
         results[count++] = outcome ? outcome->result : nullptr;
     }
     end(scan);
-    return count == 0 ? nullptr : make_array(results.first(count));
+    return count == 0 ? empty_array() : make_array(results.first(count));
 }
 
 } // namespace
@@ -127,7 +128,7 @@ HeapTuple form_task(Store &store, const Task &task, Show show, TupleDesc row_typ
         set_pointer(queue, its_queue->name);
     if (show == Show::all) {
         set_pointer(spec, task.spec.spec);
-        set_array(args, task.spec.gates ? results_of_providers(store, task.spec) : nullptr);
+        set_pointer(args, task.spec.gates ? results_of_providers(store, task.spec) : empty_array());
     }
     set(status, store::status_datum(store, task.status));
     set(priority, Int32GetDatum(task.spec.priority));

@@ -48,6 +48,26 @@ select fall_due('both');
 select scylla.maintain();
 select is(seen('both') ->> 'status', 'ready', 'until both are over');
 select finish('both', null);
+-- args is put together from the results as they are stored: it must come to what the server makes of them, bit by bit.
+do $$
+declare
+    results constant jsonb[] := array['1', '-12345678901234567890.5', '""', '"x"', '"three"', 'true', 'false', 'null', '[]', '{}', '[1, [2, "a"], null]',
+                                      '{"a": {"b": [true, 1e100]}, "": "é"}', '[[[]]]', '"' || repeat('long', 100) || '"', null];
+begin
+    for i in 1 .. 70 loop
+        perform scylla.submit('kinds', '1', rn => 'kind ' || i), scylla.lease_task('kind ' || i, 'w');
+        perform scylla.complete('kind ' || i, 'w', results[1 + i % 15]);
+    end loop;
+end $$;
+select is(args, (select jsonb_agg(result order by i) from unnest(d) with ordinality u(name, i) join scylla.task t on t.rn = name),
+          'args of ' || array_to_string(d, ' and '))
+from (values (array['kind 1']), (array['kind 6']), (array['kind 14', 'kind 15'])) v (d), lateral (select * from scylla.submit('q', '1', depends_on => d)) s;
+select is(t.args::text || md5(t.args::text) || (t.args = all_) || (select string_agg(coalesce(t.args ->> i, 'null'), ',' order by i) from generate_series(0, 69) i),
+          all_::text || md5(all_::text) || true || (select string_agg(coalesce(all_ ->> i, 'null'), ',' order by i) from generate_series(0, 69) i),
+          'args of 70 results of all kinds, as a whole and one by one')
+from (select jsonb_agg(result order by n) as all_ from generate_series(1, 70) n join scylla.task on rn = 'kind ' || n) a,
+     lateral (select args from scylla.submit('q', '1', rn => 'of all kinds', depends_on => array(select 'kind ' || n from generate_series(1, 70) n order by n))) t;
+
 select is((scylla.submit('q', '1', depends_on => '{both}')).args, '[null]', 'a task without a result gives null');
 
 -- A retry of a task that had gates waits only for its delay.

@@ -163,7 +163,13 @@ expect('contents', 'postgres', 'set search_path = test',
 	[ '00000', q(select length(rn) from scylla.complete('big', 'w', to_jsonb(repeat(md5('y'), 320000)), to_jsonb(repeat(md5('z'), 320000)))) ],
 	[ '00000', q(select length(spec::text || result::text) from scylla.task where rn = 'big') ],
 	[ '00000', q(select length(rn) from scylla.submit('big', '1', rn => 'after', depends_on => '{big,deep}')) ],
-	[ '00000', q(select length(args::text) from scylla.lease('big', 'w')) ]);
+	[ '00000', q(select length(args::text) from scylla.lease('big', 'w')) ],
+	# Results that are too much for one value do not stand in the way of the queue.
+	[ '00000', q(select rn from scylla.submit('huge', '1', rn => 'huge')) ],
+	[ '00000', q(select rn from scylla.submit('huge', '1', depends_on => '{huge,huge,huge}')) ],
+	[ '00000', q(select rn from scylla.lease('huge', 'w')) ],
+	[ '00000', q(select rn from scylla.complete('huge', 'w', to_jsonb(repeat('x', 95000000)))) ],
+	[ '00000', q(select 1 / count(*) filter (where args is null) from scylla.lease('huge', 'w')) ]);
 
 expect('misuse', 'postgres', 'set search_path = test',
 	[ '42P17', q(create trigger t before insert on t for each row execute function scylla.purge()) ],

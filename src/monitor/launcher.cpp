@@ -5,6 +5,7 @@
 // which reports if there is no extension. It has no database of its own, so it stands in nobody's way.
 #include "monitor/monitor.h"
 
+#include "pg/clock.h"
 #include "pg/memory.h"
 #include "settings.h"
 #include "shmem/shared.h"
@@ -19,18 +20,19 @@ using shmem::shared;
 constexpr int64 k_rescan = 60 * USECS_PER_SEC;
 constexpr int64 k_after_failure = 5 * USECS_PER_SEC; // a monitor that ended with an error is started again after that
 
+// All times here are of steady_now(): the launcher waits for things, and has no business with the time of day.
 struct Database {
     Oid id;
     bool absent;           // the extension is not there, as far as is known
     bool seen;             // by the scan of pg_database that is going on
-    TimestampTz last;       // when a monitor was last started there
-    TimestampTz announced;  // when we learnt that the extension has been created there
-    TimestampTz not_before; // after a failure
+    int64 last;       // when a monitor was last started there
+    int64 announced;  // when we learnt that the extension has been created there
+    int64 not_before; // after a failure
 };
 
 struct Worker {
     BackgroundWorkerHandle *handle; // null: the slot is free
-    TimestampTz started;
+    int64 started;
 };
 
 // All of it lives in TopMemoryContext for as long as the process does.
@@ -39,7 +41,7 @@ struct State {
     int count;
     int room;
     std::array<Worker, shmem::k_max_monitors> workers;
-    TimestampTz next_scan;
+    int64 next_scan;
     bool complained; // about the lack of worker processes, since a monitor was last started
 };
 constinit State state{};
@@ -106,13 +108,13 @@ void read_databases() {
     }
 }
 
-void announce(Database *database, TimestampTz now) {
+void announce(Database *database, int64 now) {
     database->absent = false;
     database->announced = now;
 }
 
 // What backends and monitors have left for us in shared memory.
-void read_messages(TimestampTz now) {
+void read_messages(int64 now) {
     LWLockAcquire(shared->lock, LW_EXCLUSIVE);
     for (int i = 0; i < shared->announced_count; i++)
         if (Database *database = find(shared->announced[i]))
@@ -157,7 +159,7 @@ void free_slot(int i) {
 }
 
 // Frees the slots of monitors that have exited.
-void reap(TimestampTz now) {
+void reap(int64 now) {
     for (int i = 0; i < shared->slots; i++) {
         Worker &worker = state.workers[static_cast<std::size_t>(i)];
         pid_t pid = 0;
@@ -178,7 +180,7 @@ bool has_monitor(Oid database) {
 }
 
 // The database that has waited longest for a monitor and can have one.
-Database *next_database(TimestampTz now) {
+Database *next_database(int64 now) {
     Database *best = nullptr;
     for (int i = 0; i < state.count; i++) {
         Database *database = &state.databases[i];
@@ -190,7 +192,7 @@ Database *next_database(TimestampTz now) {
 }
 
 // False: the server has no room for another worker process.
-bool start(int i, Database *database, TimestampTz now) {
+bool start(int i, Database *database, int64 now) {
     MonitorSlot &slot = shared->slot[i];
     LWLockAcquire(shared->lock, LW_EXCLUSIVE);
     pg_atomic_write_u32(&slot.stop, 0);
@@ -227,7 +229,7 @@ void complain_once() {
 
 // Starts monitors where they are wanted; where all slots are in use, the one that has run longest makes room after its turn.
 // Returns when to look again.
-TimestampTz assign(TimestampTz now) {
+int64 assign(int64 now) {
     for (;;) {
         Database *database = next_database(now);
         if (database == nullptr)
@@ -250,7 +252,7 @@ TimestampTz assign(TimestampTz now) {
             return now + k_after_failure;
         }
         const int64 turn = Max(static_cast<int64>(settings::monitor_interval) * 1000, USECS_PER_SEC);
-        const TimestampTz turn_ends = state.workers[static_cast<std::size_t>(longest)].started + turn;
+        const int64 turn_ends = state.workers[static_cast<std::size_t>(longest)].started + turn;
         if (now < turn_ends)
             return turn_ends;
         stop(shared->slot[longest]);
@@ -282,7 +284,7 @@ void wait_for_orphans() {
     }
 }
 
-TimestampTz next_failure_over(TimestampTz now, TimestampTz next) {
+int64 next_failure_over(int64 now, int64 next) {
     for (int i = 0; i < state.count; i++)
         if (!state.databases[i].absent && state.databases[i].not_before > now)
             next = Min(next, state.databases[i].not_before);
@@ -290,8 +292,8 @@ TimestampTz next_failure_over(TimestampTz now, TimestampTz next) {
 }
 
 // One look at everything. Returns when to look again at the latest.
-TimestampTz look() {
-    const TimestampTz now = GetCurrentTimestamp();
+int64 look() {
+    const int64 now = steady_now();
     if (pg_atomic_exchange_u32(&shared->rescan, 0) != 0 || now >= state.next_scan) {
         read_databases();
         state.next_scan = now + k_rescan;
@@ -302,7 +304,7 @@ TimestampTz look() {
         stop_all();
         return state.next_scan;
     }
-    const TimestampTz next = Min(assign(now), state.next_scan);
+    const int64 next = Min(assign(now), state.next_scan);
     return next_failure_over(now, next);
 }
 
@@ -331,8 +333,8 @@ void scylla_launcher_main(Datum) {
     pgstat_report_appname("scylla launcher");
     wait_for_orphans();
     for (;;) {
-        const TimestampTz next = look();
-        const TimestampTz now = GetCurrentTimestamp();
+        const int64 next = look();
+        const int64 now = steady_now();
         const auto timeout = static_cast<long>(next > now ? (next - now + 999) / 1000 : 0);
         if (timeout > 0)
             WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, timeout, PG_WAIT_EXTENSION);

@@ -45,6 +45,7 @@ struct QueueCount {
 
 // When each kind of work is to be done next by what this monitor knows itself.
 struct Agenda {
+    TimestampTz now; // when it was looked at last
     std::array<TimestampTz, shmem::k_timers> at;     // as found in the tables, or a retry
     std::array<TimestampTz, shmem::k_timers> safety; // a look without any sign, for commits that could not tell (see pending.h)
     TimestampTz waiters; // the look for workers that wait although there is work
@@ -346,6 +347,12 @@ void sleep_until(TimestampTz when, Agenda &agenda) {
 void run() {
     Agenda agenda{}; // everything is to be done at once
     while (pg_atomic_read_u32(&slot->stop) == 0) {
+        const TimestampTz now = GetCurrentTimestamp();
+        if (now < agenda.now) { // the clock was set back: what was to come soon might be far away now
+            agenda = {};
+            doubts.at = 0;
+        }
+        agenda.now = now;
         run_timer(agenda, Timer::due, "opening due tasks", open_due_tasks);
         run_timer(agenda, Timer::deadline, "ending expired leases", end_expired_leases);
         run_doubts(agenda);

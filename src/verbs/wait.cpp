@@ -1,6 +1,7 @@
 // wait, wait_any, wait_plan: sleeping until a task can be leased or a plan is finished, without a snapshot and without a
 // transaction id (shmem/waiters.h).
 #include "pg/client.h"
+#include "pg/clock.h"
 #include "pg/error.h"
 #include "pg/memory.h"
 #include "shmem/waiters.h"
@@ -51,12 +52,12 @@ std::optional<std::size_t> look_once(std::span<text *const> names, std::span<int
     return found;
 }
 
-// Sleeps until the backend is signalled or the time has come.
-void sleep_until(TimestampTz end) {
+// Sleeps until the backend is signalled or the time has come (of steady_now()).
+void sleep_until(int64 end) {
     for (;;) {
         if (shmem::shared != nullptr && shmem::signalled())
             return;
-        const TimestampTz now = GetCurrentTimestamp();
+        const int64 now = steady_now();
         if (now >= end)
             return;
         const int64 left = shmem::shared != nullptr ? end - now : Min(end - now, k_poll);
@@ -73,12 +74,12 @@ void sleep_until(TimestampTz end) {
 // Looks until there is something (look() puts the backend on the list of waiters first) or the time is over. True: there is.
 template <typename Look> bool look_until(int64 timeout, const char *call, Look look) {
     PreventCommandDuringRecovery(call); // nothing would happen here
-    const TimestampTz end = GetCurrentTimestamp() + timeout;
+    const int64 end = steady_now() + timeout;
     bool found = false;
     SPI_connect_ext(SPI_OPT_NONATOMIC);
     for (;;) {
         found = look();
-        if (found || GetCurrentTimestamp() >= end)
+        if (found || steady_now() >= end)
             break;
         SPI_commit(); // gives up the snapshot; the transaction that begins has none until the next look
         sleep_until(end);

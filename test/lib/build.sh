@@ -46,7 +46,8 @@ build_faults() { # FOLDER
   mkdir -p "$1"
   g++ -std=c++20 -O1 -g -fPIC -shared -fno-exceptions -fno-rtti "${warnings[@]}" -isystem "$("$pg_config" --includedir-server)" \
     -I"$checkout/src" -DPGDLLEXPORT='__attribute__((visibility("default")))' -o "$1/faults.so" "$checkout/test/faults/faults.cpp" &&
-    gcc -O1 -g -fPIC -shared "${warnings[@]}" -o "$1/no_space.so" "$checkout/test/faults/no_space.c" -ldl
+    gcc -O1 -g -fPIC -shared "${warnings[@]}" -o "$1/no_space.so" "$checkout/test/faults/no_space.c" -ldl &&
+    gcc -O1 -g -fPIC -shared "${warnings[@]}" -o "$1/clock.so" "$checkout/test/faults/clock.c" -ldl
 }
 
 # Builds the command line alone, unoptimised, which takes half the time.

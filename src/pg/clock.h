@@ -1,0 +1,20 @@
+// Time as something that passes. When something happens is told by the server's clock (GetCurrentTimestamp), which somebody may
+// set; how long to wait for something is not to depend on that.
+#pragma once
+
+#include "pg/prelude.h"
+
+extern "C" {
+#include "portability/instr_time.h"
+}
+
+namespace scylla {
+
+// Microseconds since some moment: they only ever rise, and as fast as time passes.
+inline int64 steady_now() noexcept {
+    instr_time now;
+    INSTR_TIME_SET_CURRENT(now);
+    return static_cast<int64>(INSTR_TIME_GET_MICROSEC(now));
+}
+
+} // namespace scylla

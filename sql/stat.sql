@@ -9,7 +9,8 @@ create function scylla._stat_queues(
         out submitted bigint, out leased bigint, out completed bigint, out aborted bigint, out cancelled bigint,
         out failed bigint, out expired bigint, out yielded bigint, out purged bigint,
         out total_wait_time double precision, out wait_histogram bigint[],
-        out total_run_time double precision, out run_histogram bigint[], out stats_reset timestamptz)
+        out total_run_time double precision, out run_histogram bigint[], out stats_reset timestamptz,
+        out refused bigint, out shed bigint)
     returns setof record
     language c volatile parallel restricted rows 100 as 'MODULE_PATHNAME', 'scylla_stat_queues';
 comment on function scylla._stat_queues is
@@ -43,6 +44,8 @@ comment on column scylla.stat_queue.total_run_time is
 'How long leases lasted that ended by complete, abort or fail, milliseconds altogether.';
 comment on column scylla.stat_queue.run_histogram is 'The same as counts of leases, see wait_histogram.';
 comment on column scylla.stat_queue.stats_reset is 'When the counting began; null while nothing has happened.';
+comment on column scylla.stat_queue.refused is 'Tasks whose submit failed because of max_depth.';
+comment on column scylla.stat_queue.shed is 'Tasks that were cancelled because of max_depth when they were submitted.';
 
 create function scylla.quantile(histogram bigint[], fraction double precision) returns interval
     language c immutable parallel safe as 'MODULE_PATHNAME', 'scylla_quantile';

@@ -38,6 +38,8 @@ create table scylla.queue (
     events boolean not null default false,
     notify boolean not null default false,
     max_running_per_key integer,
+    max_depth integer,
+    on_full text not null default 'error',
     owner name not null default current_user,
     submitters text[],
     workers text[],

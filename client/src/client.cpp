@@ -595,6 +595,9 @@ queue_changes &queue_changes::max_running(std::optional<int> value) {
 queue_changes &queue_changes::max_running_per_key(std::optional<int> value) {
     return set("max_running_per_key", value ? std::to_string(*value) : "null");
 }
+queue_changes &queue_changes::max_depth(std::optional<int> value) {
+    return set("max_depth", value ? std::to_string(*value) : "null");
+}
 queue_changes &queue_changes::retry(const std::optional<retry_policy> &value) {
     return set("retry", value ? scylla::to_json(*value) : "null");
 }
@@ -606,7 +609,8 @@ void client::create_queue(const queue_name &queue, const queue_options &options)
                      text(options.max_attempts), options.retry ? param{to_json(*options.retry)} : std::nullopt,
                      text(options.retention_completed), text(options.retention_aborted), text(options.retention_cancelled),
                      options.paused ? "t" : "f", text(options.max_running),
-                     options.events ? "t" : "f", options.notify ? "t" : "f", text(options.max_running_per_key)});
+                     options.events ? "t" : "f", options.notify ? "t" : "f", text(options.max_running_per_key),
+                     text(options.max_depth), options.shed ? "shed" : "error"});
 }
 
 void client::alter_queue(const queue_name &queue, const queue_changes &changes) {
@@ -642,6 +646,9 @@ std::vector<queue_info> client::queues() {
         q.notify = text_of(row[13]) == "t";
         if (!row[14].is_null())
             q.max_running_per_key = to_int(text_of(row[14]));
+        if (!row[15].is_null())
+            q.max_depth = to_int(text_of(row[15]));
+        q.shed = text_of(row[16]) == "shed";
         queues.push_back(std::move(q));
     });
     return queues;
@@ -716,6 +723,9 @@ std::vector<queue_statistics> client::statistics() {
         s.run_histogram = to_numbers(text_of(row[column++]));
         if (!row[column].is_null())
             s.stats_reset = to_time_point(text_of(row[column]));
+        column++;
+        for (auto *value : {&s.refused, &s.shed})
+            *value = count();
         statistics.push_back(std::move(s));
     });
     return statistics;

@@ -79,7 +79,7 @@ const statement create_queue{
     "select scylla.create_queue($1, $2::interval, $3::interval, $4::float8, max_attempts => $5::int, retry => $6::jsonb, "
     "retention_completed => $7::interval, retention_aborted => $8::interval, retention_cancelled => $9::interval, "
     "paused => $10::boolean, max_running => $11::int, events => $12::boolean, notify => $13::boolean, "
-    "max_running_per_key => $14::int)"};
+    "max_running_per_key => $14::int, max_depth => $15::int, on_full => $16)"};
 const statement alter_queue{"scylla_alter_queue", "select scylla.alter_queue($1, $2::jsonb)"};
 const statement pause_queue{"scylla_pause_queue", "select scylla.pause_queue($1)"};
 const statement resume_queue{"scylla_resume_queue", "select scylla.resume_queue($1)"};
@@ -88,7 +88,7 @@ const statement queue_settings{
     "scylla_queue_settings",
     "select queue, " MICROSECONDS("created") ", " MICROSECONDS("default_timeout") ", " MICROSECONDS("retention") ", aging, "
     "max_attempts, retry, " MICROSECONDS("retention_completed") ", " MICROSECONDS("retention_aborted") ", "
-    MICROSECONDS("retention_cancelled") ", paused, max_running, events, notify, max_running_per_key "
+    MICROSECONDS("retention_cancelled") ", paused, max_running, events, notify, max_running_per_key, max_depth, on_full "
     "from scylla.queue_settings order by queue"};
 const statement grant_queue{"scylla_grant_queue", "select scylla.grant_queue($1, $2, $3)"};
 const statement revoke_queue{"scylla_revoke_queue", "select scylla.revoke_queue($1, $2, $3)"};
@@ -123,7 +123,7 @@ const statement stat_queue{
     "scylla_stat_queue",
     "select queue, waiting, ready, running, terminal, " MICROSECONDS("oldest_ready") ", submitted, leased, completed, aborted, "
     "cancelled, failed, expired, yielded, purged, pg_catalog.array_to_string(wait_histogram, ' '), "
-    "pg_catalog.array_to_string(run_histogram, ' '), " MICROSECONDS("stats_reset") " from scylla.stat_queue order by queue"};
+    "pg_catalog.array_to_string(run_histogram, ' '), " MICROSECONDS("stats_reset") ", refused, shed from scylla.stat_queue order by queue"};
 const statement quantile{"scylla_quantile",
                          "select " MICROSECONDS("q") " from scylla.quantile($1::bigint[], $2::float8) as q"};
 const statement count_tasks{"scylla_count_tasks", "select queue_name, status, tasks from scylla.count_tasks($1)"};

@@ -4,7 +4,8 @@ create function scylla.create_queue(
     queue text, default_timeout interval = null, retention interval = null, aging double precision = 0,
     max_attempts integer = null, retry jsonb = null, retention_completed interval = null,
     retention_aborted interval = null, retention_cancelled interval = null, paused boolean = false,
-    max_running integer = null, events boolean = false, notify boolean = false, max_running_per_key integer = null)
+    max_running integer = null, events boolean = false, notify boolean = false, max_running_per_key integer = null,
+    max_depth integer = null, on_full text = 'error')
     returns void
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_create_queue';
 comment on function scylla.create_queue is
@@ -22,6 +23,8 @@ comment on function scylla.create_queue is
   events           whether changes of its tasks'' status are recorded, for read_events()
   notify           whether NOTIFY scylla tells when a task can be leased where there was none
   max_running_per_key  how many tasks of the same key may run at once; null: any number. Of tasks without a key any number may
+  max_depth        how many of its tasks may be waiting or ready when one is submitted; null: any number
+  on_full          what becomes of a submit that would be more: error (53400), or shed: the task is cancelled at once
 Errors: 42710 it exists; 22023 bad argument.';
 
 create function scylla.alter_queue(queue text, settings jsonb) returns void
@@ -55,7 +58,8 @@ comment on function scylla.register_worker is 'A worker name that nobody else ha
 -- The settings of queues, for those who may see the tasks. Columns are only ever appended.
 create view scylla.queue_settings with (security_barrier) as
     select name as queue, created, default_timeout, retention, aging, max_attempts, retry, retention_completed,
-           retention_aborted, retention_cancelled, paused, max_running, events, notify, max_running_per_key
+           retention_aborted, retention_cancelled, paused, max_running, events, notify, max_running_per_key,
+           max_depth, on_full
     from scylla.queue
     where scylla._may_view(owner, viewers, admins);
 comment on view scylla.queue_settings is 'Every queue whose tasks the current user may see, and its settings, by the names of create_queue''s arguments.';
@@ -77,4 +81,7 @@ comment on column scylla.queue_settings.max_running is 'How many tasks may run a
 comment on column scylla.queue_settings.events is 'Whether changes of its tasks'' status are recorded, for read_events().';
 comment on column scylla.queue_settings.notify is 'Whether NOTIFY scylla tells when a task can be leased where there was none.';
 comment on column scylla.queue_settings.max_running_per_key is 'How many tasks of the same key may run at once; null: any number.';
+comment on column scylla.queue_settings.max_depth is
+    'How many tasks may be waiting or ready when one is submitted; null: any number.';
+comment on column scylla.queue_settings.on_full is 'What becomes of a submit that would be more: error, or shed: it is cancelled at once.';
 

@@ -23,7 +23,7 @@ comment on function scylla.submit is
   key           whose work it is (a tenant, a customer, a host), for limits per key
   on_duplicate  what to do if rn or dedup_key is taken: ''error'', or ''ignore'': return the existing task unchanged
 Errors: 22023 bad argument; 23505 rn is taken (on ''ignore'': by a task that the caller may not see); 42704 unknown queue, if
-queues are not created on first use; 42501 no right to submit to the queue.
+queues are not created on first use; 42501 no right to submit to the queue; 53400 the queue has reached its max_depth.
 Locks: waits for a transaction that is just submitting the same rn or the same new queue.';
 
 create function scylla.submit_many(tasks jsonb, on_duplicate text = 'ignore', out rn text, out inserted boolean)
@@ -32,11 +32,12 @@ create function scylla.submit_many(tasks jsonb, on_duplicate text = 'ignore', ou
 comment on function scylla.submit_many is
 'Submits an array of tasks, objects with the names of submit''s arguments as keys; queue and spec are mandatory. One row per
 element in array order: its rn, and whether it was inserted (false: the rn was taken already, perhaps by an earlier element).
-Errors: 22023 malformed, naming the element; 23505 if on_duplicate is ''error'' and an rn is taken. On any error nothing is submitted.';
+Errors: 22023 malformed, naming the element; 23505 if on_duplicate is ''error'' and an rn is taken; 53400 not all of them
+may be in their queue. On any error nothing is submitted.';
 
 create function scylla.submit_bulk(queue text, specs jsonb[], rns text[] = null, priority integer = 0) returns bigint
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_submit_bulk';
 comment on function scylla.submit_bulk is
 'Submits one task per element of specs to one queue, fast. rns names them, in the same order; null: UUIDv7. Returns how many.
-Errors: 22023 bad argument, naming the element; 23505 if an rn is taken. On any error nothing is submitted.';
+Errors: 22023 bad argument, naming the element; 23505 if an rn is taken; 53400 not all of them may be in the queue. On any error nothing is submitted.';
 

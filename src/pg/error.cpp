@@ -90,13 +90,20 @@ void queue_needed(const text *queue, const text *rn) {
                     errdetail("A live task of another queue depends on task \"%s\".", str(rn)), identify("queue", "needed")));
 }
 
-void limit_reached(const text *queue, const char *setting, const text *key) {
+void limit_reached(const text *queue, const char *setting, int limit, const text *key) {
     if (key != nullptr)
         ereport(ERROR, (errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
                         errmsg("key \"%s\" of queue \"%s\" has reached its %s", str(key), str(queue), setting),
-                        identify("queue", setting)));
+                        errdetail("The limit is %d.", limit), identify("queue", setting)));
     ereport(ERROR, (errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED), errmsg("queue \"%s\" has reached its %s", str(queue), setting),
-                    identify("queue", setting)));
+                    errdetail("The limit is %d.", limit), identify("queue", setting)));
+}
+
+void no_place(const text *queue) {
+    ereport(ERROR, (errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
+                    errmsg("there is no place in shared memory to count the tasks of queue \"%s\"", str(queue)),
+                    errdetail("Transactions in progress have submitted to as many queues as there are places."),
+                    errhint("Increase scylla.max_queues."), identify("queue", "max_queues")));
 }
 
 void queue_not_empty(const text *queue) {

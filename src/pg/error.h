@@ -32,7 +32,9 @@ namespace scylla::error {
 // 55000, constraint "paused", table queue: lease_task() on a queue that gives no tasks.
 [[noreturn]] void queue_paused(const text *queue);
 // 53400, constraint as the setting, table queue.
-[[noreturn]] void limit_reached(const text *queue, const char *setting, const text *key);
+[[noreturn]] void limit_reached(const text *queue, const char *setting, int limit, const text *key = nullptr);
+// 53400, constraint "max_queues", table queue.
+[[noreturn]] void no_place(const text *queue);
 // 2BP01, constraint "empty", table queue: drop_queue() without force.
 [[noreturn]] void queue_not_empty(const text *queue);
 // 55000, constraint "needed": a task in another queue depends on this one.

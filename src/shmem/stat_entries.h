@@ -12,6 +12,17 @@ namespace scylla::shmem {
 
 inline constexpr int32 k_none = -1;
 
+// How many tasks of a queue are waiting or ready, for max_depth (depth.h).
+struct Depth {
+    bool known;      // `base` is true
+    int64 base;      // with Place::waiting and Place::ready of the entry: what has been committed
+    int64 in_flight; // submitted by transactions in progress
+    int64 prepared;  // of transactions that were prepared: nobody tells how they end
+    uint64 version;  // another one since a count began: it is void
+    TimestampTz counted_at;
+    int64 count_time; // microseconds
+};
+
 struct StatEntry {
     StatKey key; // changes, like the chain, only under the exclusive lock
     int32 next;  // in the chain of its bucket
@@ -21,6 +32,7 @@ struct StatEntry {
     QueueStats stats;
     bool told;   // by NOTIFY, that there are tasks
     bool untold; // the monitor is to do so
+    Depth depth; // while something is in flight, the entry does not give way
     // Of queue 0 only.
     bool counted; // Places of the database's queues are true
     TimestampTz counted_at;
@@ -39,6 +51,7 @@ struct Stats {
     int count;         // of entries that have been in use; the others come after them
     int hand;          // where the next entry that gives way is looked for
     uint64 generation; // counts anchors, and entries that have given way
+    uint64 depth_version; // the last one given out
     pg_atomic_uint64 changes; // of any entry
     pg_atomic_uint32 untold; // an entry may have its mark of that name
 
@@ -63,7 +76,7 @@ inline bool is_of(const StatEntry &entry, Oid database, Oid extension) noexcept 
 
 // With the lock held.
 StatEntry *find_entry(const StatKey &key) noexcept;
-// With the lock held exclusively.
+// With the lock held exclusively. Null if every entry has something in flight.
 StatEntry *find_or_make_entry(const StatKey &key, TimestampTz now) noexcept;
 
 template <typename Change> void change_entry(const StatKey &key, TimestampTz now, Change change) noexcept {
@@ -73,6 +86,10 @@ template <typename Change> void change_entry(const StatKey &key, TimestampTz now
         LWLockRelease(stats->lock);
         LWLockAcquire(stats->lock, LW_EXCLUSIVE);
         entry = find_or_make_entry(key, now);
+        if (entry == nullptr) {
+            LWLockRelease(stats->lock);
+            return;
+        }
     }
     SpinLockAcquire(&entry->mutex);
     change(*entry);
@@ -81,6 +98,18 @@ template <typename Change> void change_entry(const StatKey &key, TimestampTz now
     pg_atomic_fetch_add_u64(&stats->changes, 1);
     LWLockRelease(stats->lock);
 }
+
+// Whether the counters are as they were when the snapshot was taken, after stat_changes() (see stats.h). With the lock held
+// exclusively.
+bool is_moment_of(Snapshot snapshot, uint64 changes) noexcept;
+
+// Of this transaction's notes of the queue: the room that it has taken, to be changed; how its waiting and ready tasks have
+// changed; and how much more that is than all the room that it has taken.
+int64 &noted_room(const StatKey &key);
+int64 noted_depth(const StatKey &key) noexcept;
+int64 noted_excess(const StatKey &key) noexcept;
+// Takes room for all that has come to the queue without any. With the lock held exclusively.
+void take_noted_room(StatEntry &entry) noexcept;
 
 // In the postmaster: takes over what the last clean shutdown has saved, and saves at the next one.
 void restore_stats();

@@ -22,6 +22,8 @@ struct Note {
     Note *next;
     StatKey key;
     QueueStats done;
+    int64 arrived; // of waiting and ready tasks: those that came
+    int64 room;    // Depth::in_flight that is this transaction's
     bool notify_ready; // NOTIFY is to tell if this commits
     bool notify_taken; // and if this rolls back
 };
@@ -78,8 +80,37 @@ void announce_taken(const Level &where) noexcept {
             announce(note->key, GetCurrentTimestamp());
 }
 
+// What has taken room for tasks that will not come gives it back.
+void give_back_room(const Level &where) noexcept {
+    for (const Note *note = where.first; note != nullptr; note = note->next) {
+        if (note->room == 0)
+            continue;
+        LWLockAcquire(stats->lock, LW_SHARED);
+        StatEntry *entry = find_entry(note->key); // it is there as long as it has something in flight
+        SpinLockAcquire(&entry->mutex);
+        entry->depth.in_flight -= note->room;
+        SpinLockRelease(&entry->mutex);
+        LWLockRelease(stats->lock);
+    }
+}
+
+// A prepared transaction: how it ends is not told. That all that has come stays is the safe side; a count finds out.
+void keep_prepared(const Level &where) noexcept {
+    for (const Note *note = where.first; note != nullptr; note = note->next) {
+        LWLockAcquire(stats->lock, LW_SHARED);
+        if (StatEntry *entry = find_entry(note->key)) {
+            SpinLockAcquire(&entry->mutex);
+            entry->depth.in_flight -= note->room;
+            entry->depth.prepared += note->arrived;
+            SpinLockRelease(&entry->mutex);
+        }
+        LWLockRelease(stats->lock);
+    }
+}
+
 void drop_level() {
     announce_taken(*level);
+    give_back_room(*level);
     for (Note *note = level->first; note != nullptr;) {
         Note *next = note->next;
         pfree(note);
@@ -102,6 +133,8 @@ void merge_level() {
         Note *next = note->next;
         if (Note *same = find_note(*outer, note->key)) {
             add(same->done, note->done);
+            same->arrived += note->arrived;
+            same->room += note->room;
             same->notify_ready = same->notify_ready || note->notify_ready;
             same->notify_taken = same->notify_taken || note->notify_taken;
             pfree(note);
@@ -131,7 +164,10 @@ void add_notes() noexcept {
     const TimestampTz now = GetCurrentTransactionStopTimestamp();
     for (const Level *at = level; at != nullptr; at = at->outer)
         for (const Note *note = at->first; note != nullptr; note = note->next) {
-            change_entry(note->key, now, [note](StatEntry &entry) { add(entry.stats, note->done); });
+            change_entry(note->key, now, [note](StatEntry &entry) {
+                add(entry.stats, note->done);
+                entry.depth.in_flight -= note->room;
+            });
             if (note->notify_ready)
                 announce(note->key, now);
         }
@@ -152,10 +188,14 @@ extern "C" void settle_notes(XactEvent event, void *) {
     case XACT_EVENT_ABORT:
         for (const Level *at = level; at != nullptr; at = at->outer)
             announce_taken(*at);
+        for (const Level *at = level; at != nullptr; at = at->outer)
+            give_back_room(*at);
         show_committing(InvalidTransactionId);
         level = nullptr;
         break;
     case XACT_EVENT_PREPARE:
+        for (const Level *at = level; at != nullptr; at = at->outer)
+            keep_prepared(*at);
         level = nullptr;
         break;
     case XACT_EVENT_PRE_PREPARE:
@@ -188,8 +228,11 @@ void count_time(const StatKey &key, Time what, int64 micros) {
 }
 
 void count_arrival(const StatKey &key, Place place) {
-    if (stats != nullptr)
-        note_of(key).done.place[static_cast<std::size_t>(place)]++;
+    if (stats == nullptr)
+        return;
+    Note &note = note_of(key);
+    note.done.place[static_cast<std::size_t>(place)]++;
+    note.arrived += place == Place::waiting || place == Place::ready ? 1 : 0;
 }
 
 void count_departure(const StatKey &key, Place place) {
@@ -248,6 +291,38 @@ std::size_t take_untold(const StatKey &monitor, bool again, std::span<int32> que
 }
 
 bool has_own_stats() noexcept { return level != nullptr; }
+
+int64 &noted_room(const StatKey &key) { return note_of(key).room; }
+
+namespace {
+
+template <typename Use> void for_each_note(const StatKey &key, Use use) noexcept {
+    for (const Level *at = level; at != nullptr; at = at->outer)
+        for (Note *note = at->first; note != nullptr; note = note->next)
+            if (note->key == key)
+                use(*note);
+}
+
+} // namespace
+
+int64 noted_depth(const StatKey &key) noexcept {
+    int64 depth = 0;
+    for_each_note(key, [&depth](const Note &note) { depth += unleased(note.done.place); });
+    return depth;
+}
+
+int64 noted_excess(const StatKey &key) noexcept {
+    int64 excess = 0;
+    for_each_note(key, [&excess](const Note &note) { excess += unleased(note.done.place) - note.room; });
+    return excess;
+}
+
+void take_noted_room(StatEntry &entry) noexcept {
+    for_each_note(entry.key, [&entry](Note &note) {
+        entry.depth.in_flight += Max(note.arrived - note.room, 0);
+        note.room = Max(note.room, note.arrived);
+    });
+}
 
 void install_stat_callbacks() {
     RegisterXactCallback(settle_notes, nullptr);

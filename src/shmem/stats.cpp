@@ -25,20 +25,29 @@ void unlink_entry(int32 index) noexcept {
     *link = stats->entry(index).next;
 }
 
-// Makes room: of the entries at the hand the one that has not changed for longest.
-int32 evict() noexcept {
-    int32 oldest = stats->hand;
-    for (int i = 1; i < k_eviction_choice && i < stats->size; i++) {
-        const int32 other = (stats->hand + i) % stats->size;
-        if (stats->entry(other).used < stats->entry(oldest).used)
-            oldest = other;
-    }
-    stats->hand = (stats->hand + k_eviction_choice) % stats->size;
+// Something that has happened in the queue is in no counter.
+void forget_counts(const StatKey &key) noexcept {
     stats->generation++;
-    unlink_entry(oldest);
-    const StatKey &key = stats->entry(oldest).key;
     if (StatEntry *database = find_entry({key.database, key.extension, 0}))
         database->counted = false;
+}
+
+// Makes room: of the entries at the hand the one that has not changed for longest. k_none if none may go.
+int32 evict() noexcept {
+    int32 oldest = k_none;
+    for (int from = 0; from < stats->size && oldest == k_none; from += k_eviction_choice) {
+        for (int i = 0; i < k_eviction_choice && i < stats->size; i++) {
+            const int32 other = (stats->hand + i) % stats->size;
+            const StatEntry &entry = stats->entry(other);
+            if (entry.depth.in_flight == 0 && (oldest == k_none || entry.used < stats->entry(oldest).used))
+                oldest = other;
+        }
+        stats->hand = (stats->hand + k_eviction_choice) % stats->size;
+    }
+    if (oldest == k_none)
+        return k_none;
+    unlink_entry(oldest);
+    forget_counts(stats->entry(oldest).key);
     return oldest;
 }
 
@@ -55,11 +64,16 @@ StatEntry *find_or_make_entry(const StatKey &key, TimestampTz now) noexcept {
     if (StatEntry *found = find_entry(key))
         return found;
     const int32 index = stats->count < stats->size ? stats->count++ : evict();
+    if (index == k_none) {
+        forget_counts(key);
+        return nullptr;
+    }
     StatEntry &entry = stats->entry(index);
     entry = StatEntry{};
     entry.key = key;
     entry.used = now;
     entry.reset = now;
+    entry.depth.version = ++stats->depth_version;
     SpinLockInit(&entry.mutex);
     int32 *link = stats->bucket(hash_of(key));
     entry.next = *link;
@@ -143,11 +157,15 @@ uint64 stat_changes() noexcept {
     return changes;
 }
 
+bool is_moment_of(Snapshot snapshot, uint64 changes) noexcept {
+    return !is_behind(snapshot) && pg_atomic_read_u64(&stats->changes) == changes;
+}
+
 std::optional<StatView> look_at_snapshot(Oid database, Oid extension, Snapshot snapshot, uint64 changes) {
     StatView view = begin_view(database, extension);
     QueueEntry *queues = allocate_entries();
     LWLockAcquire(stats->lock, LW_EXCLUSIVE); // nothing is added meanwhile
-    const bool good = !is_behind(snapshot) && pg_atomic_read_u64(&stats->changes) == changes;
+    const bool good = is_moment_of(snapshot, changes);
     if (good)
         fill(&view, queues);
     LWLockRelease(stats->lock);
@@ -169,10 +187,19 @@ void anchor(const StatView &view, std::span<const Counted> counted, int64 time) 
     stats->generation++;
     const auto correct = [&](int32 queue, const Places &places, int sign) {
         StatEntry *entry = find_or_make_entry({view.database, view.extension, queue}, now);
+        if (entry == nullptr)
+            return;
+        const int64 before = unleased(entry->stats.place);
         for (std::size_t i = 0; i < k_places; i++)
             entry->stats.place[i] += sign * places[i];
+        entry->depth.base -= unleased(entry->stats.place) - before;
+        entry->depth.version = ++stats->depth_version;
     };
     StatEntry *database = find_or_make_entry({view.database, view.extension, 0}, now);
+    if (database == nullptr) {
+        LWLockRelease(stats->lock);
+        return;
+    }
     database->used = now;
     database->counted = true;
     database->counted_at = now;

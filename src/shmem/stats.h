@@ -27,8 +27,8 @@ struct StatKey {
     bool operator==(const StatKey &) const = default;
 };
 
-enum class Count : std::uint8_t { submitted, leased, completed, aborted, cancelled, failed, expired, yielded, purged };
-inline constexpr std::size_t k_counts = 9;
+enum class Count : std::uint8_t { submitted, leased, completed, aborted, cancelled, failed, expired, yielded, purged, refused, shed };
+inline constexpr std::size_t k_counts = 11;
 
 // Where the row of a task is.
 enum class Place : std::uint8_t { waiting, ready, running, terminal };
@@ -41,6 +41,10 @@ enum class Time : std::uint8_t {
 inline constexpr std::size_t k_times = 2;
 
 using Places = std::array<int64, k_places>;
+
+inline int64 unleased(const Places &places) noexcept {
+    return places[static_cast<std::size_t>(Place::waiting)] + places[static_cast<std::size_t>(Place::ready)];
+}
 
 struct QueueStats {
     Places place;

@@ -3,6 +3,15 @@
 
 namespace scylla::store {
 
+namespace {
+
+OnFull on_full_of(const Scan &scan) {
+    const char *shed = k_on_full_names[static_cast<std::size_t>(OnFull::shed)];
+    return view(DatumGetTextPP(get(scan, queue_col::on_full))) == shed ? OnFull::shed : OnFull::error;
+}
+
+} // namespace
+
 QueueRow queue_row(const Scan &scan) {
     using namespace queue_col;
     return {DatumGetInt32(get(scan, id)),
@@ -15,6 +24,8 @@ QueueRow queue_row(const Scan &scan) {
             DatumGetBool(get(scan, events)),
             DatumGetBool(get(scan, notify)),
             get_int(scan, max_running_per_key),
+            get_int(scan, max_depth),
+            on_full_of(scan),
             pstrdup(NameStr(*DatumGetName(get(scan, owner)))),
             {get_array(scan, submitters), get_array(scan, workers), get_array(scan, viewers), get_array(scan, admins)},
             scan.slot->tts_tid};
@@ -28,7 +39,8 @@ QueueSettings queue_settings(const Scan &scan) {
             get_interval(scan, retention_aborted),   get_interval(scan, retention_cancelled),
             DatumGetBool(get(scan, paused)),         get_int(scan, max_running),
             DatumGetBool(get(scan, events)),         DatumGetBool(get(scan, notify)),
-            get_int(scan, max_running_per_key)};
+            get_int(scan, max_running_per_key),      get_int(scan, max_depth),
+            on_full_of(scan)};
 }
 
 namespace {
@@ -75,8 +87,8 @@ Scan scan_queues(Store &store) { return begin(store[TableId::queue], 0, store.sn
 Taken update_settings(Store &store, const QueueRow &queue, const QueueSettings &settings) {
     using namespace queue_col;
     Table &table = store[TableId::queue];
-    Values<21> values;
-    std::array<bool, 21> replace{};
+    Values<23> values;
+    std::array<bool, 23> replace{};
     for (int column = default_timeout; column < owner; column++)
         replace[static_cast<std::size_t>(column - 1)] = true;
     values.set_pointer(default_timeout, settings.default_timeout);
@@ -92,6 +104,8 @@ Taken update_settings(Store &store, const QueueRow &queue, const QueueSettings &
     values.set(events, BoolGetDatum(settings.events));
     values.set(notify, BoolGetDatum(settings.notify));
     values.set_int(max_running_per_key, settings.max_running_per_key);
+    values.set_int(max_depth, settings.max_depth);
+    values.set(on_full, CStringGetTextDatum(k_on_full_names[static_cast<std::size_t>(settings.on_full)]));
     TupleTableSlot *slot = MakeSingleTupleTableSlot(RelationGetDescr(table.rel), &TTSOpsBufferHeapTuple);
     if (!fetch(table, queue.tid, store.snapshot, slot))
         elog(ERROR, "queue %d has vanished", queue.id);

@@ -26,6 +26,8 @@ enum : int {
     events,
     notify,
     max_running_per_key,
+    max_depth,
+    on_full,
     owner,
     submitters,
     workers,

@@ -9,6 +9,10 @@
 
 namespace scylla::store {
 
+// What becomes of a submit to a queue that has as many tasks as it may have.
+enum class OnFull : std::uint8_t { error, shed };
+inline constexpr std::array<const char *, 2> k_on_full_names{"error", "shed"};
+
 // Of a queue, what submits and leases need.
 struct QueueRow {
     int32 id;
@@ -21,6 +25,8 @@ struct QueueRow {
     bool events; // changes of status are recorded
     bool notify; // NOTIFY tells of tasks to be leased
     std::optional<int32> max_running_per_key;
+    std::optional<int32> max_depth;
+    OnFull on_full;
     const char *owner;         // a role
     std::array<ArrayType *, model::k_privilege_names.size()> grantees; // roles (text[]) by model::Privilege; null: none
     ItemPointerData tid;
@@ -100,6 +106,8 @@ struct QueueSettings {
     bool events;
     bool notify;
     std::optional<int32> max_running_per_key; // null: any number
+    std::optional<int32> max_depth; // null: any number
+    OnFull on_full;
 };
 
 struct SpecRow {
@@ -314,6 +322,13 @@ int64 count_permits(Store &store, int32 queue, const text *permit);
 void give_permits(Store &store, int32 queue);
 // Gives keys to the ready tasks of the queue that have none: the empty text. Nobody may change tasks meanwhile. `tell` gets each.
 void give_keys(Store &store, int32 queue, void (*tell)(Store &store, const ReadyRow &row));
+
+// How many tasks of the queue are waiting or ready, up to `limit`.
+int64 count_unleased(Store &store, int32 queue, int64 limit);
+// The waiting and ready tasks that prepared transactions have brought to the queue: their ids, sorted.
+std::span<const int64> find_prepared(Store &store, int32 queue);
+// How many tasks are waiting or ready, or among these.
+int64 count_unleased(Store &store, int32 queue, std::span<const int64> prepared);
 
 // Writes the settings of a queue, waiting for a concurrent change. gone: look again.
 Taken update_settings(Store &store, const QueueRow &queue, const QueueSettings &settings);

@@ -44,10 +44,10 @@ void mark_inserted(std::span<const SpecRow> rows, std::span<bool> inserted) {
 } // namespace
 
 bool insert_queue(const text *name, const QueueSettings &settings) {
-    constexpr std::size_t k_parameters = 15;
+    constexpr std::size_t k_parameters = 17;
     std::array<Oid, k_parameters> types{TEXTOID, INTERVALOID, INTERVALOID, FLOAT8OID,   INT4OID,
                                         JSONBOID, INTERVALOID, INTERVALOID, INTERVALOID, BOOLOID, INT4OID, TEXTOID,
-                                        BOOLOID, BOOLOID, INT4OID};
+                                        BOOLOID, BOOLOID, INT4OID, INT4OID, TEXTOID};
     std::array<Datum, k_parameters> values{PointerGetDatum(name),
                                            PointerGetDatum(settings.default_timeout),
                                            PointerGetDatum(settings.retention),
@@ -62,7 +62,9 @@ bool insert_queue(const text *name, const QueueSettings &settings) {
                                            CStringGetTextDatum(GetUserNameFromId(GetUserId(), false)),
                                            BoolGetDatum(settings.events),
                                            BoolGetDatum(settings.notify),
-                                           Int32GetDatum(settings.max_running_per_key.value_or(0))};
+                                           Int32GetDatum(settings.max_running_per_key.value_or(0)),
+                                           Int32GetDatum(settings.max_depth.value_or(0)),
+                                           CStringGetTextDatum(k_on_full_names[static_cast<std::size_t>(settings.on_full)])};
     char nulls[k_parameters];
     for (std::size_t i = 0; i < k_parameters; i++) {
         const bool scalar = types[i] == FLOAT8OID || types[i] == INT4OID || types[i] == BOOLOID;
@@ -71,12 +73,13 @@ bool insert_queue(const text *name, const QueueSettings &settings) {
     nulls[4] = settings.max_attempts ? ' ' : 'n';
     nulls[10] = settings.max_running ? ' ' : 'n';
     nulls[14] = settings.max_running_per_key ? ' ' : 'n';
+    nulls[15] = settings.max_depth ? ' ' : 'n';
     AsOwner as_owner;
     as_owner.begin();
     run(&insert_queue_plan,
         "insert into scylla.queue (name, default_timeout, retention, aging, max_attempts, retry, retention_completed, "
-        "retention_aborted, retention_cancelled, paused, max_running, owner, events, notify, max_running_per_key) "
-        "values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12::pg_catalog.name, $13, $14, $15) "
+        "retention_aborted, retention_cancelled, paused, max_running, owner, events, notify, max_running_per_key, max_depth, on_full) "
+        "values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12::pg_catalog.name, $13, $14, $15, $16, $17) "
         "on conflict (name) do nothing",
         types, values, nulls, SPI_OK_INSERT);
     const bool inserted = SPI_processed > 0;

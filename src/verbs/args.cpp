@@ -169,10 +169,17 @@ float8 jitter(std::optional<float8> value, int64 element) {
     return number("jitter", value, 0, 1, "It must be between 0 and 1.", element);
 }
 
-std::optional<int32> max_running(const char *argument, std::optional<int32> value) {
+std::optional<int32> bound(const char *argument, std::optional<int32> value) {
     if (value && *value < 1)
         error::bad_argument(argument, psprintf("%d", *value), "It must be at least 1.");
     return value;
+}
+
+store::OnFull on_full(const text *value) {
+    for (std::size_t i = 0; i < store::k_on_full_names.size(); i++)
+        if (value != nullptr && view(value) == store::k_on_full_names[i])
+            return static_cast<store::OnFull>(i);
+    error::bad_argument("on_full", quote(value), "It must be \"error\" or \"shed\".");
 }
 
 float8 fraction(FunctionCallInfo fcinfo, int n) {

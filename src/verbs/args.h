@@ -49,7 +49,9 @@ Interval *get_interval(FunctionCallInfo fcinfo, int n); // null if null
 float8 aging(std::optional<float8> value);
 float8 fraction(FunctionCallInfo fcinfo, int n);
 // How many tasks of a queue may run at once.
-std::optional<int32> max_running(const char *argument, std::optional<int32> value);
+std::optional<int32> bound(const char *argument, std::optional<int32> value);
+// What becomes of a submit to a queue that is full.
+store::OnFull on_full(const text *value);
 // The error of abort and fail, with its members filled in.
 Jsonb *error(Jsonb *value);
 // A name that may be null.

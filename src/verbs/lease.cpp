@@ -190,11 +190,11 @@ SCYLLA_FUNCTION(scylla_lease_task) {
         if (queue && has_limits(*queue)) {
             queue = lock_limits(store, *queue, &lock);
             if (queue && free_permits(store, *queue) < 1)
-                error::limit_reached(queue->name, "max_running", nullptr);
+                error::limit_reached(queue->name, "max_running", *queue->max_running);
             if (queue) {
                 rooms = begin_rooms(store, *queue, lock);
                 if (wait_for_room(rooms, spec->key) < 1)
-                    error::limit_reached(queue->name, "max_running_per_key", spec->key);
+                    error::limit_reached(queue->name, "max_running_per_key", *queue->max_running_per_key, spec->key);
             }
         }
         const int64 length = timeout ? *timeout : queue ? default_timeout(*queue) : 0;

@@ -4,6 +4,7 @@
 #include "shmem/pending.h"
 #include "store/upsert.h"
 #include "verbs/args.h"
+#include "verbs/depth.h"
 #include "verbs/events.h"
 #include "verbs/gates.h"
 #include "verbs/json.h"
@@ -31,8 +32,9 @@ void check(const QueueSettings &settings) {
     args::retention("retention_completed", settings.retention_completed);
     args::retention("retention_aborted", settings.retention_aborted);
     args::retention("retention_cancelled", settings.retention_cancelled);
-    args::max_running("max_running", settings.max_running);
-    args::max_running("max_running_per_key", settings.max_running_per_key);
+    args::bound("max_running", settings.max_running);
+    args::bound("max_running_per_key", settings.max_running_per_key);
+    args::bound("max_depth", settings.max_depth);
 }
 
 bool require_bool(const char *argument, std::optional<bool> value) {
@@ -75,6 +77,10 @@ void apply(Jsonb *changes, QueueSettings *settings) {
             settings->notify = !reset && json::to_bool(name, value);
         else if (setting == "max_running_per_key")
             settings->max_running_per_key = reset ? std::nullopt : std::optional(json::to_int(name, value));
+        else if (setting == "max_depth")
+            settings->max_depth = reset ? std::nullopt : std::optional(json::to_int(name, value));
+        else if (setting == "on_full")
+            settings->on_full = reset ? store::OnFull::error : args::on_full(json::to_text(name, value));
         else
             error::bad_argument("settings", args::quote(cstring_to_text(name)), "There is no such setting of a queue.");
     });
@@ -98,7 +104,8 @@ template <typename Change> void change_settings(Store &store, const text *name, 
         changed.max_running_per_key = settings.max_running_per_key;
         const bool first_limit = has_limits(changed) && !has_limits(queue);
         const bool begins_with_keys = goes_by_keys(changed) && !goes_by_keys(queue);
-        if ((first_limit || begins_with_keys) && !tasks_locked) {
+        const bool first_depth = settings.max_depth && !queue.max_depth; // who is just submitting has taken no room
+        if ((first_limit || begins_with_keys || first_depth) && !tasks_locked) {
             store::lock_table(TableId::spec, ShareRowExclusiveLock); // before it is opened, and before the limits
             tasks_locked = true;
             continue;
@@ -117,6 +124,8 @@ template <typename Change> void change_settings(Store &store, const text *name, 
                 // To the heads it is as if it had come back: some scan may have seen the old version go.
                 shmem::note_ready(compat::file_number(of[TableId::ready].rel), row.queue, row.priority, row.id, false);
             });
+        if (first_depth)
+            begin_depth(queue.id);
         shmem::note_room(queue.id, PG_INT64_MAX); // there may be something to lease now
         notify_ready(store, queue.id);
         return;
@@ -190,7 +199,9 @@ SCYLLA_FUNCTION(scylla_create_queue) {
                                  args::get_int(fcinfo, 10),
                                  require_bool("events", args::get_bool(fcinfo, 11)),
                                  require_bool("notify", args::get_bool(fcinfo, 12)),
-                                 args::get_int(fcinfo, 13)};
+                                 args::get_int(fcinfo, 13),
+                                 args::get_int(fcinfo, 14),
+                                 args::on_full(args::get_text(fcinfo, 15))};
     check(settings);
     Store store = open_for_settings("scylla.create_queue()");
     if (!store::insert_queue(name, settings))

@@ -150,7 +150,7 @@ Interval *interval_of(int64 micros) {
     return interval;
 }
 
-constexpr std::size_t k_queue_columns = 20;
+constexpr std::size_t k_queue_columns = 22;
 
 void put_queue(const Rows &rows, Store &store, const store::QueueRow &queue, const shmem::StatView &view, const shmem::Places &now_in,
                TimestampTz now) {
@@ -168,17 +168,25 @@ void put_queue(const Rows &rows, Store &store, const store::QueueRow &queue, con
     const shmem::QueueEntry *entry = find_entry(view, queue.id);
     const shmem::QueueStats nothing{};
     const shmem::QueueStats &stats = entry != nullptr ? entry->stats : nothing;
+    // The last of the counts are the last columns.
+    constexpr std::size_t k_last_counts = 2;
+    const auto counts = std::span(stats.count).first(stats.count.size() - k_last_counts);
     if (view.valid) {
-        for (const int64 count : stats.count)
+        for (const int64 count : counts)
             row.add(Int64GetDatum(count));
         for (const model::Histogram &times : stats.time) {
             row.add(milliseconds(times.sum));
             row.add(bigints(times.count));
         }
     } else
-        while (row.next < k_queue_columns - 1)
+        while (row.next < k_queue_columns - 1 - k_last_counts)
             row.add_null();
     row.add_time(entry != nullptr ? entry->reset : 0);
+    for (const int64 count : std::span(stats.count).last(k_last_counts))
+        if (view.valid)
+            row.add(Int64GetDatum(count));
+        else
+            row.add_null();
     put(rows, row);
 }
 

@@ -8,7 +8,9 @@
 #include "store/plans.h"
 #include "store/upsert.h"
 #include "verbs/args.h"
+#include "verbs/depth.h"
 #include "verbs/gates.h"
+#include "verbs/history.h"
 #include "verbs/json.h"
 #include "verbs/retry.h"
 #include "verbs/names.h"
@@ -117,6 +119,16 @@ Task place(Store &store, store::Dirty *dirty, const SpecRow &spec) {
     return make_ready(store, spec, {}, spec.created, true);
 }
 
+// Where a task ends at once for which there is no room (verbs/depth.h). Gates are to be settled, as others may wait for it.
+Task shed(Store &store, const SpecRow &spec) {
+    const shmem::StatKey key = stat_key(spec.queue);
+    shmem::count(key, shmem::Count::submitted);
+    shmem::count(key, shmem::Count::shed);
+    store::Carry carry{};
+    carry.errors = add_error(nullptr, make_error("queue-full", "the queue has reached its max_depth"));
+    return make_final(store, spec, {model::Status::cancelled, 0, nullptr, {}, carry, nullptr, nullptr}, spec.created);
+}
+
 // Inserts the task; nothing if its rn or its deduplication key is taken and `ignore` says that this is no error.
 std::optional<Task> try_submit(Store &store, const Submission &task, bool ignore) {
     const auto providers = allocate<int64>(task.depends_on.size());
@@ -126,6 +138,8 @@ std::optional<Task> try_submit(Store &store, const Submission &task, bool ignore
         providers[i] = provider_id(store, task.depends_on[i]);
     }
     const store::QueueRow queue = queue_for(store, task.queue);
+    // What is not needed after all, because somebody else has just taken the name, is given back at the end of the transaction.
+    const bool has_room = take_room(store, queue, 1) == 1;
     const SpecRow spec = make_spec(task, queue, plan_id(task.plan), GetCurrentTimestamp());
     bool inserted = true;
     if (spec.dedup_key != nullptr) {
@@ -146,7 +160,7 @@ std::optional<Task> try_submit(Store &store, const Submission &task, bool ignore
     }
     insert_gates(store, spec, providers, task.on_failure);
     store::Dirty *dirty = store::begin_dirty(store);
-    const Task placed = place(store, dirty, spec);
+    const Task placed = has_room ? place(store, dirty, spec) : shed(store, spec);
     end(dirty);
     if (spec.gates) {
         // A provider that had failed may have ended it at once; and its gates are to be seen for its args.
@@ -427,9 +441,28 @@ void insert_rows(Store &store, std::span<const SpecRow> rows, std::span<bool> in
                     existing[i] = spec->rn;
 }
 
+// For which of the rows that were inserted there is room: the first of each queue. Every queue once, and in the order of their ids,
+// so that two calls cannot wait for each other in a circle.
+std::span<const bool> take_rooms(Store &store, std::span<const store::QueueRow *const> queues, std::span<const bool> inserted) {
+    const auto order = allocate<std::size_t>(queues.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return queues[a]->id < queues[b]->id; });
+    const auto has_room = allocate<bool>(queues.size());
+    for (std::size_t from = 0, to = 0; from < order.size(); from = to) {
+        const store::QueueRow &queue = *queues[order[from]];
+        int64 wanted = 0;
+        for (to = from; to < order.size() && queues[order[to]]->id == queue.id; to++)
+            wanted += inserted[order[to]] ? 1 : 0;
+        int64 left = take_room(store, queue, wanted);
+        for (std::size_t i = from; i < to; i++)
+            has_room[order[i]] = inserted[order[i]] && left-- > 0;
+    }
+    return has_room;
+}
+
 // Gates and beginnings of the rows that were inserted.
 void place_rows(Store &store, std::span<const Submission> tasks, std::span<const SpecRow> rows, std::span<const bool> inserted,
-                std::span<text *const> existing, const Dependencies &dependencies, TimestampTz now) {
+                std::span<const bool> has_room, std::span<text *const> existing, const Dependencies &dependencies, TimestampTz now) {
     for (const store::TableId table : {store::TableId::gate, store::TableId::ready, store::TableId::waiting})
         begin_bulk(store[table]);
     const auto providers = allocate<int64>(dependencies.provider.size());
@@ -451,8 +484,10 @@ void place_rows(Store &store, std::span<const Submission> tasks, std::span<const
     end_bulk(store[store::TableId::gate]); // all of them, before anybody looks whether they are open
     for (std::size_t i = 0; i < rows.size(); i++) {
         CHECK_FOR_INTERRUPTS();
-        if (inserted[i])
+        if (has_room[i])
             place(store, dirty, rows[i]);
+        else if (inserted[i])
+            shed(store, rows[i]);
         reset(memory);
     }
     end(memory);
@@ -523,7 +558,8 @@ SCYLLA_FUNCTION(scylla_submit_many) {
         bool nulls[] = {false, false};
         tuplestore_putvalues(result.store, result.type, values, nulls);
     }
-    place_rows(store, submissions, rows, inserted, existing, dependencies, now);
+    const auto has_room = take_rooms(store, queues, inserted);
+    place_rows(store, submissions, rows, inserted, has_room, existing, dependencies, now);
     close(store);
     return 0;
 }
@@ -550,6 +586,7 @@ SCYLLA_FUNCTION(scylla_submit_bulk) {
         PG_RETURN_INT64(0);
     store::Store store = open_for_write("scylla.submit_bulk()");
     const store::QueueRow row = queue_for(store, queue);
+    const auto has_room = static_cast<std::size_t>(take_room(store, row, specs->size)); // the first ones
     const auto rows = allocate<store::SpecRow>(size);
     for (std::size_t i = 0; i < size; i++)
         rows[i] = make_spec(tasks[i], row, 0, GetCurrentTimestamp());
@@ -565,7 +602,10 @@ SCYLLA_FUNCTION(scylla_submit_bulk) {
     for (const std::size_t i : order) {
         CHECK_FOR_INTERRUPTS();
         insert_new(store, rows[i], !rns);
-        place(store, nullptr, rows[i]); // without gates
+        if (i < has_room)
+            place(store, nullptr, rows[i]); // without gates
+        else
+            shed(store, rows[i]); // nobody can wait for it yet
         reset(memory);
     }
     end(memory);

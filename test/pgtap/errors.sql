@@ -14,6 +14,8 @@ do $$ begin
     perform scylla.lease_task('first of key', 'w');
     perform given('enough', 'running', 'full');
     perform given('too much', 'ready', 'full');
+    perform scylla.create_queue('brimful', max_depth => 1);
+    perform given('the last drop', 'ready', 'brimful');
     perform scylla.pause_queue('closed');
     perform scylla.submit('q', '{}', dedup_key => 'once');
     perform scylla.create_plan('over'), scylla.open_plan('over');
@@ -49,9 +51,11 @@ insert into kind values
     ('55000', 'queue', 'paused',    $$select scylla.lease_task('on hold', 'w')$$,
              'queue "closed" is paused', ''),
     ('53400', 'queue', 'max_running', $$select scylla.lease_task('too much', 'w')$$,
-             'queue "full" has reached its max_running', ''),
+             'queue "full" has reached its max_running', 'The limit is 1.'),
     ('53400', 'queue', 'max_running_per_key', $$select scylla.lease_task('second of key', 'w')$$,
-             'key "acme" of queue "full of keys" has reached its max_running_per_key', ''),
+             'key "acme" of queue "full of keys" has reached its max_running_per_key', 'The limit is 1.'),
+    ('53400', 'queue', 'max_depth', $$select scylla.submit('brimful', '{}')$$,
+             'queue "brimful" has reached its max_depth', 'The limit is 1.'),
     ('2BP01', 'queue', 'empty',     $$select scylla.drop_queue('closed')$$,
              'queue "closed" has tasks', ''),
     ('P0002', 'task',  'provider',  $$select scylla.submit('q', '{}', depends_on => '{done,nothing}')$$,

@@ -21,7 +21,7 @@ end $$;
 select is(got('one', 100), array['a1', '-1', 'b1', '-2', 'c1', '-3'], 'one of each key, in the order of the queue, and all without a key');
 select is(got('one', 100), '{}'::text[], 'and no more');
 select refuses($$select scylla.lease_task('a2', 'w')$$, '53400', 'max_running_per_key',
-               'key "a" of queue "one" has reached its max_running_per_key', table_ => 'queue');
+               'key "a" of queue "one" has reached its max_running_per_key', 'The limit is 1.', table_ => 'queue');
 select is(seen('a2') ->> 'status', 'ready', 'the task that was refused is where it was');
 do $$ begin perform scylla.complete('b1', 'w'); end $$;
 select is((scylla.lease_task('b2', 'w', '1 h')).rn, 'b2', 'lease_task goes by the same limit');

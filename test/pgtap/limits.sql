@@ -19,7 +19,7 @@ select results_eq($$select rn from scylla.lease('two', 'w', 10, '1 h')$$, $$valu
                   'a lease gets as many as may run');
 select is(got('two', 1), 0::bigint, 'and nothing more');
 select refuses($$select scylla.lease_task('t3', 'w')$$, '53400', 'max_running',
-               'queue "two" has reached its max_running', table_ => 'queue');
+               'queue "two" has reached its max_running', 'The limit is 2.', table_ => 'queue');
 select is(seen('t3') ->> 'status', 'ready', 'the task that was refused is where it was');
 select is(got('other', 1), 0::bigint, 'other queues have their own');
 

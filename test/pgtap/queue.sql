@@ -9,7 +9,8 @@ select signature_is('create_queue',
     'retention_completed interval DEFAULT NULL::interval, retention_aborted interval DEFAULT NULL::interval, '
     'retention_cancelled interval DEFAULT NULL::interval, paused boolean DEFAULT false, '
     'max_running integer DEFAULT NULL::integer, events boolean DEFAULT false, notify boolean DEFAULT false, '
-    'max_running_per_key integer DEFAULT NULL::integer', 'void');
+    'max_running_per_key integer DEFAULT NULL::integer, '
+    'max_depth integer DEFAULT NULL::integer, on_full text DEFAULT ''error''::text', 'void');
 select signature_is('alter_queue', 'queue text, settings jsonb', 'void');
 select signature_is('pause_queue', 'queue text', 'void');
 select signature_is('resume_queue', 'queue text', 'void');
@@ -70,18 +71,18 @@ create function defaults() returns jsonb language sql as $$
     select '{"default_timeout": null, "retention": null, "aging": 0, "max_attempts": null, "retry": null,
              "retention_completed": null, "retention_aborted": null, "retention_cancelled": null,
              "paused": false, "max_running": null, "events": false, "notify": false,
-             "max_running_per_key": null}'::jsonb;
+             "max_running_per_key": null, "max_depth": null, "on_full": "error"}'::jsonb;
 $$;
 create function all_set() returns jsonb language sql as $$
     select '{"default_timeout": "00:01:00", "retention": "2 days", "aging": 0.5, "max_attempts": 3,
              "retry": {"max": "1 min", "factor": 3, "jitter": 0.5, "initial": "2 s"},
              "retention_completed": "00:00:00", "retention_aborted": "1 mon", "retention_cancelled": "1 day",
              "paused": true, "max_running": 7, "events": true, "notify": true,
-             "max_running_per_key": 5}'::jsonb;
+             "max_running_per_key": 5, "max_depth": 8, "on_full": "shed"}'::jsonb;
 $$;
 do $$ begin
     perform scylla.create_queue('all set', '1 min', '2 days', 0.5, 3,
-        '{"initial": "2 s", "factor": 3, "max": "1 min", "jitter": 0.5}', '0', '1 mon', '1 day', true, 7, true, true, 5);
+        '{"initial": "2 s", "factor": 3, "max": "1 min", "jitter": 0.5}', '0', '1 mon', '1 day', true, 7, true, true, 5, 8, 'shed');
 end $$;
 select is(settings_of('all set'), all_set(), 'create_queue sets everything');
 select is(settings_of('plain'), defaults(), 'without arguments everything is default');
@@ -128,6 +129,8 @@ insert into bad values
     ('max_running', '0', '0', '0', 'It must be at least 1.'),
     ('max_running', '-1', '-1', '-1', 'It must be at least 1.'),
     ('max_running_per_key', '0', '0', '0', 'It must be at least 1.'),
+    ('max_depth', '0', '0', '0', 'It must be at least 1.'),
+    ('on_full', $$'drop'$$, '"drop"', '"drop"', 'It must be "error" or "shed".'),
     ('retry', $$'5'$$, '5', '5', 'It must be an object.'),
     ('retry', $$'[]'$$, '[]', '[]', 'It must be an object.'),
     ('retry', $$'null'$$, null, 'null', 'It must be an object.'),
@@ -165,11 +168,14 @@ from (values ('5', 'settings', '5', 'It must be an object.'), ('[]', 'settings',
              ('{"max_attempts": "1"}', 'max_attempts', '"1"', 'It must be a whole number.'),
              ('{"max_running": 0.5}', 'max_running', '0.5', 'It must be a whole number.'),
              ('{"max_running_per_key": "1"}', 'max_running_per_key', '"1"', 'It must be a whole number.'),
+             ('{"max_depth": 0.5}', 'max_depth', '0.5', 'It must be a whole number.'),
+             ('{"on_full": 1}', 'on_full', '1', 'It must be a text.'),
              ('{"paused": 1}', 'paused', '1', 'It must be true or false.'),
              ('{"aging": 5, "paused": "no"}', 'paused', '"no"', 'It must be true or false.'))
      v (json, argument, shown, rule);
 select refuses_argument(format('select scylla.create_queue(''bad'', %s => null)', a), a, 'null', 'It must be true or false.')
 from unnest(array['events', 'notify']) a;
+select refuses_argument($$select scylla.create_queue('bad', on_full => null)$$, 'on_full', 'null', 'It must be "error" or "shed".');
 select refuses_argument($$select scylla.create_queue('bad', paused => null)$$, 'paused', 'null',
                         'It must be true or false.');
 select refuses_argument($$select scylla.drop_queue('altered', null)$$, 'force', 'null', 'It must be true or false.');

@@ -11,7 +11,7 @@ import sys
 import time
 
 COLUMNS = """queue waiting ready running terminal oldest_ready submitted leased completed aborted cancelled failed expired
-    yielded purged total_wait_time wait_histogram total_run_time run_histogram stats_reset""".split()
+    yielded purged total_wait_time wait_histogram total_run_time run_histogram stats_reset refused shed""".split()
 tests = 0
 
 
@@ -48,9 +48,9 @@ def series(families):
 def read_stat_queue(path):
     with open(path, newline="\n") as lines:
         text = lines.read()
-    # A name may contain the separators: the rows end with the time of the last reset.
+    # A name may contain the separators.
     rows = {}
-    for match in re.finditer(r"(.*?)\t((?:[^\t\n]*\t){18}[^\t\n]*)\n", text, flags=re.S):
+    for match in re.finditer(r"(.*?)\t((?:[^\t\n]*\t){20}[^\t\n]*)\n", text, flags=re.S):
         rows[match[1]] = dict(zip(COLUMNS[1:], match[2].split("\t")))
     return rows
 

@@ -162,6 +162,8 @@ struct queue_options {
     bool events = false;                         ///< whether changes of status are recorded, for client::read_events()
     bool notify = false;                         ///< whether NOTIFY scylla tells when there is something to lease again
     std::optional<int> max_running_per_key;      ///< how many tasks of the same key may run at once; none: any number
+    std::optional<int> max_depth;                ///< how many of its tasks may wait or be ready when one is submitted; none: any number
+    bool shed = false;                           ///< one more is cancelled at once (true), or its submit fails
 };
 
 /// Changes of a queue's settings; what is not named stays, and an empty optional is the default:
@@ -175,6 +177,8 @@ public:
     queue_changes &max_running(std::optional<int> value);
     queue_changes &max_running_per_key(std::optional<int> value);
     queue_changes &events(bool value) { return set("events", std::string{value ? "true" : "false"}); }
+    queue_changes &max_depth(std::optional<int> value);
+    queue_changes &shed(bool value) { return set("on_full", std::string{value ? "\"shed\"" : "\"error\""}); }
     queue_changes &notify(bool value) { return set("notify", std::string{value ? "true" : "false"}); }
     queue_changes &retry(const std::optional<retry_policy> &value);
     queue_changes &retention_completed(std::optional<duration> value) { return set("retention_completed", value); }
@@ -206,6 +210,8 @@ struct queue_info {
     bool events = false;
     bool notify = false;
     std::optional<int> max_running_per_key;
+    std::optional<int> max_depth;
+    bool shed = false;
 };
 
 /// A change of a task's status.
@@ -252,6 +258,7 @@ struct queue_statistics {
     std::vector<std::int64_t> wait_histogram;                          ///< for client::quantile()
     std::vector<std::int64_t> run_histogram;
     std::optional<time_point> stats_reset;                             ///< when the counting began
+    std::optional<std::int64_t> refused, shed;                         ///< tasks that max_depth did not let in
 };
 
 enum class plan_status { building, running, completed, failed, cancelled };

@@ -31,8 +31,11 @@ create table twin.queue (
     retention_cancelled interval,
     paused boolean not null default false,      -- true: no task can be leased
     max_running int,            -- so many tasks may run at once; null: any number
-    events boolean not null default false,      -- what these two switch on is not in the model
-    notify boolean not null default false
+    events boolean not null default false,      -- what these do is not in the model
+    notify boolean not null default false,
+    max_running_per_key int,
+    max_depth int,
+    on_full text not null default 'error'
 );
 
 create table twin.task (
@@ -441,6 +444,10 @@ begin
     perform twin.check_argument('max_running', q.max_running is null or q.max_running >= 1, 'It must be at least 1.');
     perform twin.check_argument('events', q.events is not null, 'It must be true or false.');
     perform twin.check_argument('notify', q.notify is not null, 'It must be true or false.');
+    perform twin.check_argument('max_running_per_key', q.max_running_per_key is null or q.max_running_per_key >= 1,
+                                'It must be at least 1.');
+    perform twin.check_argument('max_depth', q.max_depth is null or q.max_depth >= 1, 'It must be at least 1.');
+    perform twin.check_argument('on_full', q.on_full is not null and q.on_full in ('error', 'shed'), 'It must be error or shed.');
 end $$;
 
 create function twin.create_queue(queue text, default_timeout interval default null, retention interval default null,
@@ -448,11 +455,13 @@ create function twin.create_queue(queue text, default_timeout interval default n
                                   retention_completed interval default null, retention_aborted interval default null,
                                   retention_cancelled interval default null, paused boolean default false,
                                   max_running int default null, events boolean default false,
-                                  notify boolean default false)
+                                  notify boolean default false, max_running_per_key int default null,
+                                  max_depth int default null, on_full text default 'error')
     returns void language plpgsql as $$
 declare
     q twin.queue := (queue, default_timeout, retention, aging, max_attempts, retry, retention_completed,
-                     retention_aborted, retention_cancelled, paused, max_running, events, notify);
+                     retention_aborted, retention_cancelled, paused, max_running, events, notify, max_running_per_key,
+                     max_depth, on_full);
 begin
     perform twin.check_name('queue', queue);
     perform twin.check_settings(q);
@@ -515,7 +524,7 @@ declare
 begin
     perform twin.check_name('queue', queue);
     perform twin.check_argument('settings', jsonb_typeof(settings) = 'object', 'It must be an object.');
-    q := row('', null, null, 0, null, null, null, null, null, false, null, false, false);
+    q := row('', null, null, 0, null, null, null, null, null, false, null, false, false, null, null, 'error');
     perform twin.altered(q, settings);
     q := twin.altered(twin.known_queue(queue), settings);
     update twin.queue e

@@ -1,0 +1,159 @@
+// Dependencies, plans and schedules.
+#include "calls_fixture.h"
+
+using namespace scylla;
+using namespace scylla_test;
+using namespace std::chrono_literals;
+
+namespace {
+
+TEST_F(Calls, Dependencies) {
+    const resource_name first = submit(), second = submit();
+    submit_options options;
+    options.depends_on = {second, first};
+    options.on_dependency_failure = dependency_failure::skip;
+    options.dedup_key = "key";
+    options.key = "whose \"";
+    const task t = c.submit(queue, "1", options);
+    EXPECT_EQ(t.status, task_status::waiting);
+    thrown<duplicate>([&] { c.submit(queue, "2", options); });
+    EXPECT_EQ(c.submit(queue, "2", options, on_duplicate::ignore).rn, t.rn);
+    for (const resource_name &rn : {first, second}) {
+        c.lease_task(rn, me);
+        c.complete(rn, me, json::string(rn.str()));
+    }
+    const task ready = c.get(t.rn);
+    EXPECT_EQ(ready.status, task_status::ready);
+    EXPECT_EQ(ready.key, options.key);
+    EXPECT_EQ(ready.args, json{"[\"" + second.str() + "\", \"" + first.str() + "\"]"});
+    options = {};
+    options.retry = retry_policy{30min, std::nullopt, std::nullopt, std::nullopt};
+    const resource_name patient = submit(options);
+    c.lease_task(patient, me);
+    const task failed = c.fail(patient, me, {"busy", ""});
+    EXPECT_EQ(*failed.not_before - failed.updated, 30min);
+    EXPECT_TRUE(c.submit_many({{queue, "1", options}}).at(0).inserted);
+    options.depends_on = {"no such task"};
+    thrown<not_found>([&] { c.submit(queue, "1", options); });
+}
+
+TEST_F(Calls, Plans) {
+    const plan_name plan{unique("plan \"")};
+    EXPECT_EQ(c.create_plan(plan, json{R"({"what": "for"})"}), plan);
+    thrown<duplicate>([&] { c.create_plan(plan); });
+    EXPECT_FALSE(c.create_plan().empty());
+    submit_options first, last;
+    first.plan = last.plan = plan;
+    first.rn = unique("first \"'");
+    last.rn = unique("last");
+    last.depends_on = {*first.rn};
+    last.on_dependency_failure = dependency_failure::ignore;
+    last.dedup_key = unique("key");
+    last.key = "whose \"";
+    const auto done = c.submit_many({{queue, "1", last}, {queue, "2", first}});
+    EXPECT_TRUE(done.at(0).inserted && done.at(1).inserted);
+    plan_info info = c.get_plan(plan);
+    EXPECT_EQ(info.status, plan_status::building);
+    EXPECT_EQ(info.waiting, 2);
+    EXPECT_EQ(info.spec, json{R"({"what": "for"})"});
+    EXPECT_FALSE(info.opened || info.finished || info.result);
+    c.open_plan(plan);
+    thrown<wrong_state>([&] { c.open_plan(plan); });
+    EXPECT_EQ(c.get_plan(plan).status, plan_status::running);
+    EXPECT_EQ(c.get_plan(plan).ready, 1);
+    EXPECT_FALSE(c.plan_completed(plan));
+    EXPECT_FALSE(c.wait_plan(plan, 10ms));
+    EXPECT_EQ(c.get(*first.rn).plan, plan);
+    EXPECT_EQ(c.get(*last.rn).key, last.key);
+    c.lease_task(*first.rn, me);
+    c.abort(*first.rn, me, {"no", ""});
+    EXPECT_EQ(c.get(*last.rn).status, task_status::ready);
+    c.lease_task(*last.rn, me);
+    c.complete(*last.rn, me, json{"17"});
+    EXPECT_TRUE(c.wait_plan(plan));
+    info = c.get_plan(plan);
+    EXPECT_EQ(info.completed, 1);
+    EXPECT_EQ(info.aborted, 1);
+    EXPECT_EQ(info.progress, 1);
+    EXPECT_TRUE(info.finished);
+    EXPECT_NE(info.result.value_or(json{}).text().find("17"), std::string::npos);
+    thrown<wrong_state>([&] { c.cancel_plan(plan); });
+    EXPECT_EQ(c.plan_dot(plan).substr(0, 7), "digraph");
+    EXPECT_EQ(c.plan_mermaid(plan).substr(0, 9), "flowchart");
+    EXPECT_NE(c.plan_dot(plan, 1), c.plan_dot(plan));
+    const auto runs = c.plan_timeline(plan);
+    ASSERT_EQ(runs.size(), 2u);
+    EXPECT_EQ(runs[0].rn, *first.rn);
+    EXPECT_EQ(runs[0].owner, me);
+    EXPECT_EQ(runs[0].attempt, 1);
+    EXPECT_EQ(runs[0].queue, queue);
+    EXPECT_EQ(runs[0].status, "aborted");
+    EXPECT_LE(runs[0].started, runs[0].ended);
+    EXPECT_EQ(runs[1].status, "completed");
+
+    const plan_name other = c.create_plan();
+    first.plan = other;
+    first.rn.reset();
+    c.submit(queue, "1", first);
+    c.open_plan(other);
+    EXPECT_EQ(c.cancel_plan(other), 1);
+    EXPECT_EQ(c.get_plan(other).status, plan_status::cancelled);
+    thrown<not_found>([&] { c.get_plan("no such plan"); });
+    thrown<not_found>([&] { c.plan_completed("no such plan"); });
+}
+
+TEST_F(Calls, Schedules) {
+    ask(connection, "set scylla.schedules = manual"); // no pg_cron here
+    const schedule_name name{unique("schedule")};
+    schedule_options options;
+    options.timezone = "Europe/Berlin";
+    options.overlap = overlap_policy::skip;
+    options.catch_up = catch_up_policy::all;
+    options.grace = 2h;
+    options.jitter = 1s;
+    options.starts = time_point{1000000000s};
+    options.ends = time_point{9000000000s};
+    options.planned_key = "day";
+    options.options = R"({"priority": 5})";
+    schedule_options options_of_plan = options;
+    options_of_plan.options = "{}";
+    options_of_plan.planned_key.reset();
+    const auto first = c.schedule(name, "0 2 * * *", queue, R"({"x": 1})", options);
+    ASSERT_TRUE(first);
+    EXPECT_EQ(c.cron_next("0 2 * * *", std::nullopt, "Europe/Berlin"), first);
+    EXPECT_EQ(c.cron_next("30 4 * * *", time_point{1000000000s}), time_point{1000009800s});
+    EXPECT_FALSE(c.cron_next("0 0 30 2 *"));
+    const auto mine = [&] {
+        for (schedule_info &info : c.schedules())
+            if (info.name == name)
+                return info;
+        throw std::logic_error{"no such schedule"};
+    };
+    const schedule_info info = mine();
+    EXPECT_EQ(info.cron, "0 2 * * *");
+    EXPECT_EQ(info.timezone, "Europe/Berlin");
+    EXPECT_EQ(info.queue, queue);
+    EXPECT_EQ(info.spec, json{R"({"x": 1})"});
+    EXPECT_EQ(info.options, json{R"({"priority": 5})"});
+    EXPECT_TRUE(info.armed);
+    EXPECT_EQ(info.next_run, first);
+    EXPECT_EQ(info.runs, 0);
+    EXPECT_FALSE(info.last_run || info.last_task || info.last_error);
+    const schedule_name plans{unique("plans")};
+    submit_options compile, link;
+    compile.rn = "compile";
+    compile.priority = 3;
+    link.rn = "link";
+    link.depends_on = {*compile.rn};
+    EXPECT_EQ(c.schedule_plan(plans, "0 2 * * *", {{queue, "1", compile}, {queue, "2", link}}, options_of_plan), first);
+    thrown<invalid_argument>([&] { c.schedule_plan(plans, "0 2 * * *", {}); });
+    c.unschedule(plans);
+    EXPECT_GE(c.run_schedules(), 0);
+    EXPECT_EQ(c.arm_schedules(), 0);
+    c.unschedule(name);
+    EXPECT_THROW(mine(), std::logic_error);
+    EXPECT_EQ(thrown<not_found>([&] { c.unschedule(name); }).sqlstate(), "42704");
+    EXPECT_EQ(thrown<invalid_argument>([&] { c.schedule(name, "x", queue, "1"); }).sqlstate(), "22023");
+}
+
+} // namespace

@@ -1,0 +1,184 @@
+// Queues, the rights on them, what is counted, and maintenance.
+#include "calls_fixture.h"
+
+#include <set>
+
+using namespace scylla;
+using namespace scylla_test;
+using namespace std::chrono_literals;
+
+namespace {
+
+TEST_F(Calls, Queues) {
+    queue_options options;
+    options.default_timeout = 90s;
+    options.retention = 0s;
+    options.aging = 0.5;
+    c.create_queue(queue, options);
+    EXPECT_EQ(thrown<duplicate>([&] { c.create_queue(queue); }).sqlstate(), "42710");
+    submit();
+    const task t = c.lease(queue, me).at(0);
+    EXPECT_EQ(*t.deadline - t.updated, 90s);
+    c.complete(t.rn, me);
+    EXPECT_TRUE(eventually([&] { // the monitor may be faster
+        c.purge();
+        return c.list({queue, std::nullopt, std::nullopt, 1}).empty();
+    }));
+}
+
+TEST_F(Calls, QueueSettings) {
+    queue_options options;
+    options.max_attempts = 5;
+    options.retry = retry_policy{2s, 3.0, 1min, 0.5};
+    options.retention_completed = 1h;
+    options.retention_aborted = 2h;
+    options.retention_cancelled = 3h;
+    options.paused = true;
+    options.max_running = 9;
+    options.max_running_per_key = 8;
+    options.events = options.notify = true;
+    options.max_depth = 7;
+    options.shed = true;
+    c.create_queue(queue, options);
+    const auto settings = [&] {
+        for (queue_info &info : c.queues())
+            if (info.queue == queue)
+                return info;
+        throw std::logic_error{"no such queue"};
+    };
+    queue_info info = settings();
+    EXPECT_EQ(info.max_attempts, 5);
+    EXPECT_EQ(info.retention_completed, 1h);
+    EXPECT_EQ(info.retention_aborted, 2h);
+    EXPECT_EQ(info.retention_cancelled, 3h);
+    EXPECT_TRUE(info.paused);
+    EXPECT_EQ(info.max_running, 9);
+    EXPECT_EQ(info.max_running_per_key, 8);
+    EXPECT_TRUE(info.events && info.notify);
+    EXPECT_EQ(info.max_depth, 7);
+    EXPECT_TRUE(info.shed);
+    EXPECT_FALSE(info.default_timeout || info.retention);
+    ASSERT_TRUE(info.retry);
+    EXPECT_NE(info.retry->text().find("\"factor\": 3"), std::string::npos);
+    submit();
+    EXPECT_TRUE(c.lease(queue, me).empty());
+    c.resume_queue(queue);
+    EXPECT_FALSE(settings().paused);
+    const resource_name rn = c.lease(queue, me).at(0).rn;
+    EXPECT_EQ(c.fail(rn, me, {"busy", ""}).max_attempts, 5);
+    c.pause_queue(queue);
+    EXPECT_TRUE(settings().paused);
+    c.alter_queue(queue, queue_changes{}.default_timeout(7s).max_attempts(std::nullopt).retry(std::nullopt).aging(2).max_running(1)
+                             .max_running_per_key(2).events(false).notify(false).max_depth(3).shed(false));
+    info = settings();
+    EXPECT_EQ(info.default_timeout, 7s);
+    EXPECT_EQ(info.aging, 2);
+    EXPECT_EQ(info.max_running, 1);
+    EXPECT_EQ(info.max_running_per_key, 2);
+    EXPECT_FALSE(info.events || info.notify);
+    EXPECT_EQ(info.max_depth, 3);
+    EXPECT_FALSE(info.shed);
+    EXPECT_FALSE(info.max_attempts || info.retry);
+    EXPECT_EQ(info.retention_completed, 1h);
+    EXPECT_EQ(thrown<wrong_state>([&] { c.drop_queue(queue); }).sqlstate(), "2BP01");
+    c.drop_queue(queue, true);
+    thrown<not_found>([&] { c.get(rn); });
+    thrown<not_found>([&] { c.pause_queue(queue); });
+    EXPECT_THROW(settings(), std::logic_error);
+}
+
+TEST_F(Calls, QueueRights) {
+    c.create_queue(queue);
+    ask(connection, "do $$ begin if not exists (select from pg_roles where rolname = 'client_granted') "
+                    "then create role client_granted; end if; end $$");
+    const auto granted = [&] {
+        std::set<std::string> privileges;
+        for (const queue_grant &grant : c.grants())
+            if (grant.queue == queue && grant.role == "client_granted")
+                privileges.insert(grant.privilege);
+        return privileges;
+    };
+    for (const queue_privilege privilege : {queue_privilege::submit, queue_privilege::work, queue_privilege::view, queue_privilege::admin})
+        c.grant_queue(queue, "client_granted", privilege);
+    EXPECT_EQ(granted(), (std::set<std::string>{"submit", "work", "view", "admin"}));
+    c.revoke_queue(queue, "client_granted", queue_privilege::admin);
+    EXPECT_EQ(granted(), (std::set<std::string>{"submit", "work", "view"}));
+    c.set_queue_owner(queue, "client_granted");
+    EXPECT_EQ(granted(), (std::set<std::string>{"owner", "submit", "work", "view"}));
+    thrown<not_found>([&] { c.grant_queue(queue, "no such role", queue_privilege::work); });
+}
+
+TEST_F(Calls, Statistics) {
+    c.complete(leased(), me);
+    submit();
+    const auto mine = [&] {
+        for (queue_statistics &s : c.statistics())
+            if (s.queue == queue)
+                return s;
+        throw std::logic_error{"no such queue"};
+    };
+    const queue_statistics s = mine();
+    EXPECT_EQ(s.ready, 1);
+    EXPECT_EQ(s.terminal, 1);
+    EXPECT_EQ(s.running, 0);
+    EXPECT_EQ(s.submitted, 2);
+    EXPECT_EQ(s.completed, 1);
+    EXPECT_TRUE(s.oldest_ready);
+    EXPECT_TRUE(s.stats_reset);
+    EXPECT_LE(*c.quantile(s.wait_histogram, 0.5), 1h);
+    EXPECT_FALSE(c.quantile(std::vector<std::int64_t>(s.wait_histogram.size(), 0), 0.5));
+    std::int64_t all = 0;
+    for (const task_count &count : c.count_tasks(queue))
+        all += count.tasks;
+    EXPECT_EQ(all, 2);
+    EXPECT_FALSE(c.count_tasks().empty());
+    c.reset_statistics(queue);
+    EXPECT_EQ(mine().submitted, 0);
+}
+
+TEST_F(Calls, Events) {
+    queue_options options;
+    options.events = true;
+    c.create_queue(queue, options);
+    const resource_name rn = leased();
+    c.complete(rn, me);
+    std::vector<event> mine;
+    std::string after;
+    EXPECT_TRUE(eventually([&] { // when all older transactions have ended
+        for (const event &e : c.read_events(after, 2)) {
+            after = e.cursor;
+            if (e.queue == queue)
+                mine.push_back(e);
+        }
+        return mine.size() == 3;
+    }));
+    EXPECT_EQ(mine[0].status, task_status::ready);
+    EXPECT_EQ(mine[1].status, task_status::running);
+    EXPECT_EQ(mine[1].worker, me);
+    EXPECT_EQ(mine[1].attempt, 1);
+    EXPECT_EQ(mine[2].status, task_status::completed);
+    EXPECT_EQ(mine[2].rn, rn);
+    EXPECT_EQ(mine[2].failures, 0);
+    EXPECT_LE(mine[0].time, mine[2].time);
+    thrown<invalid_argument>([&] { c.read_events("no cursor"); });
+}
+
+TEST_F(Calls, Metrics) {
+    submit();
+    EXPECT_NE(c.metrics().find("scylla_tasks{queue=\"" + queue.str() + "\""), std::string::npos);
+}
+
+TEST_F(Calls, Backoff) {
+    EXPECT_EQ(c.backoff(0, 100ms, 2, 1s), 100ms);
+    EXPECT_EQ(c.backoff(2, 100ms, 2, 1s), 400ms);
+    EXPECT_EQ(c.backoff(30, 100ms, 2, 1s), 1s);
+}
+
+TEST_F(Calls, Maintenance) {
+    EXPECT_NE(c.register_worker(), c.register_worker());
+    EXPECT_GE(c.reset_expired(), 0);
+    c.maintain();
+    EXPECT_TRUE(c.check().empty());
+}
+
+} // namespace

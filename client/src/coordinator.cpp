@@ -117,12 +117,16 @@ std::size_t worker_core::room(std::size_t about_to_leave) const {
     return held < limit ? limit - held : 0;
 }
 
-// The reports that are to be sent now.
+// The reports that are to be sent now, as many as one call may be about.
 worker_core::report_list worker_core::take_due(steady::time_point now) {
-    const auto later = std::stable_partition(m_finished.begin(), m_finished.end(),
-                                             [&](const report &r) { return r.not_before <= now; });
-    report_list due{std::make_move_iterator(m_finished.begin()), std::make_move_iterator(later)};
-    m_finished.erase(m_finished.begin(), later);
+    report_list due;
+    report_list later;
+    while (!m_finished.empty() && due.size() < m_options.max_batch) {
+        report &next = m_finished.front();
+        (next.not_before <= now ? due : later).push_back(std::move(next));
+        m_finished.pop_front();
+    }
+    m_finished.insert(m_finished.begin(), std::make_move_iterator(later.begin()), std::make_move_iterator(later.end()));
     return due;
 }
 
@@ -145,8 +149,8 @@ void worker_core::wait_for_work(std::unique_lock<std::mutex> &lock) {
             // A short wait lets more of them share the round trip, if the rest is about to be done.
             const std::size_t outstanding = m_queued.size() + m_counters.running;
             const nanoseconds time = linger(outstanding, m_options.concurrency, m_handler_time.value(), m_round_trip.value());
-            if (time.count() > 0) {
-                m_notify_at = m_finished.size() + outstanding;
+            if (due < m_options.max_batch && time.count() > 0) {
+                m_notify_at = m_finished.size() + std::min(outstanding, m_options.max_batch - due);
                 m_for_coordinator.wait_for(lock, time, [&] { return m_quit || m_stopping || m_finished.size() >= m_notify_at; });
                 m_notify_at = 1;
             }
@@ -203,7 +207,7 @@ void worker_core::lease_pass(report_list &batch, std::size_t want) {
                 break;
             }
             const queue_name &queue = m_options.queues[(first + i) % n];
-            const int ask = static_cast<int>(std::min<std::size_t>(want, 100000));
+            const int ask = static_cast<int>(std::min(want, m_options.max_batch));
             const auto sent = steady::now();
             std::vector<leased_job> jobs;
             bool asked = false;

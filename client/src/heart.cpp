@@ -12,13 +12,17 @@ constexpr std::chrono::seconds k_progress_interval{1}; // how often progress is 
 
 } // namespace
 
+template <class T, class F> void worker_core::in_batches(const std::vector<T> &all, F function) const {
+    for (std::size_t from = 0; from < all.size(); from += m_options.max_batch)
+        function(std::vector<T>{all.begin() + from, all.begin() + std::min(all.size(), from + m_options.max_batch)});
+}
+
 void worker_core::beat() {
     auto last_progress = steady::now();
     try {
         for (;;) {
             std::vector<job_pointer> due;
-            std::vector<progress_report> progress;
-            std::vector<job_pointer> with_progress;
+            std::vector<told_progress> progress;
             {
                 std::unique_lock lock{m_mutex};
                 for (;;) {
@@ -49,16 +53,15 @@ void worker_core::beat() {
                         continue;
                     const double said = job->progress;
                     if (said >= 0 && said != job->sent_progress && job->phase == job_state::phase::running) {
-                        progress.push_back({{job->task.rn, job->task.attempt}, said});
-                        with_progress.push_back(job);
+                        progress.push_back({job, said});
                     } else if (m_beat_at <= now && job->renewed + job->lasts / 6 <= now) {
                         due.push_back(job);
                     }
                 }
             }
             try {
-                send_progress(progress, with_progress, due);
-                extend(due);
+                in_batches(progress, [&](const std::vector<told_progress> &batch) { send_progress(batch, due); });
+                in_batches(due, [&](const std::vector<job_pointer> &batch) { extend(batch); });
             } catch (const connection_lost &) { // logged; the next call connects again
             } catch (const read_only &) {
             } catch (const error &e) {
@@ -72,32 +75,32 @@ void worker_core::beat() {
 }
 
 // One statement for all that have progress to tell. If one of them is lost, it fails: then all are extended without.
-void worker_core::send_progress(const std::vector<progress_report> &progress, const std::vector<job_pointer> &jobs,
-                                std::vector<job_pointer> &due) {
-    if (progress.empty())
-        return;
+void worker_core::send_progress(const std::vector<told_progress> &told, std::vector<job_pointer> &due) {
+    std::vector<progress_report> reports;
+    reports.reserve(told.size());
+    for (const told_progress &t : told)
+        reports.push_back({{t.job->task.rn, t.job->task.attempt}, t.progress});
     const auto sent = steady::now();
     try {
-        m_heart.call_raw([&](executor &on) { heartbeat_each(on, progress, *m_name, m_options.lease_timeout); });
+        m_heart.call_raw([&](executor &on) { heartbeat_each(on, reports, *m_name, m_options.lease_timeout); });
     } catch (const connection_lost &) {
         throw;
     } catch (const read_only &) {
         throw;
     } catch (const error &) {
-        due.insert(due.end(), jobs.begin(), jobs.end());
+        for (const told_progress &t : told)
+            due.push_back(t.job);
         return;
     }
     const std::lock_guard lock{m_mutex};
-    for (std::size_t i = 0; i < jobs.size(); i++) {
-        jobs[i]->sent_progress = progress[i].progress;
-        jobs[i]->renewed = sent;
+    for (const told_progress &t : told) {
+        t.job->sent_progress = t.progress;
+        t.job->renewed = sent;
     }
-    m_counters.heartbeats += jobs.size();
+    m_counters.heartbeats += told.size();
 }
 
 void worker_core::extend(const std::vector<job_pointer> &jobs) {
-    if (jobs.empty())
-        return;
     std::vector<held_task> tasks;
     tasks.reserve(jobs.size());
     for (const job_pointer &job : jobs)

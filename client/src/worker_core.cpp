@@ -25,6 +25,8 @@ worker_options checked(worker_options options) {
         refuse("concurrency", "It must be 1 to 10,000.");
     if (options.prefetch > 90000)
         refuse("prefetch", "It must be at most 90,000.");
+    if (options.max_batch < 1 || options.max_batch > 100000)
+        refuse("max_batch", "It must be 1 to 100,000.");
     if (options.lease_timeout && options.lease_timeout->count() <= 0)
         refuse("lease_timeout", "It must be more than 0.");
     if (options.stop_grace < milliseconds{0})

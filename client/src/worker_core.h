@@ -52,6 +52,10 @@ private:
         std::size_t attempts = 0;
     };
     using report_list = std::vector<report>;
+    struct told_progress {
+        job_pointer job;
+        double progress;
+    };
 
     // worker_core.cpp: life
     void supervise();
@@ -92,8 +96,8 @@ private:
 
     // heart.cpp: keeping leases
     void beat();
-    void send_progress(const std::vector<progress_report> &progress, const std::vector<job_pointer> &jobs,
-                       std::vector<job_pointer> &due);
+    template <class T, class F> void in_batches(const std::vector<T> &all, F function) const;
+    void send_progress(const std::vector<told_progress> &told, std::vector<job_pointer> &due);
     void extend(const std::vector<job_pointer> &jobs);
     void extended(const std::vector<job_pointer> &jobs, const std::vector<heartbeat_status> &states, steady::time_point sent);
 
@@ -116,7 +120,7 @@ private:
 
     std::unordered_set<job_pointer> m_held; // every lease that may be ours, and every handler that runs
     std::deque<job_pointer> m_queued;
-    report_list m_finished;
+    std::deque<report> m_finished;
     std::size_t m_idle_handlers = 0;
     average m_handler_time;
     steady::time_point m_beat_at = steady::time_point::max();

@@ -53,6 +53,8 @@ public:
     Proxy &operator=(const Proxy &) = delete;
 
     [[nodiscard]] std::size_t chunks() const { return m_chunks; }
+    // From now on nothing passes, and no connection ends: as with a server that hangs.
+    void hold() { m_hold = true; }
 
 private:
     static sockaddr_un address_of(const std::string &path) {
@@ -84,6 +86,10 @@ private:
         pollfd ends[2] = {{client, POLLIN, 0}, {server, POLLIN, 0}};
         bool open = true;
         while (open && !m_stop) {
+            if (m_hold) {
+                std::this_thread::sleep_for(5ms);
+                continue;
+            }
             if (poll(ends, 2, 50) <= 0)
                 continue;
             for (int i = 0; i < 2 && open; i++) {
@@ -109,7 +115,7 @@ private:
     const cut_mode m_mode;
     sockaddr_un m_server{};
     int m_listener = -1;
-    std::atomic<bool> m_stop{false};
+    std::atomic<bool> m_stop{false}, m_hold{false};
     std::atomic<std::size_t> m_chunks{0};
     std::thread m_thread;
     std::vector<std::thread> m_threads;
@@ -189,5 +195,65 @@ TEST(Proxy, CutBeforeEachStep) { cut_at_each_step(Proxy::cut_mode::before, true)
 TEST(Proxy, CutInTheMiddleOfEachStep) { cut_at_each_step(Proxy::cut_mode::middle, true); }
 // The server may still be at it when the worker asks again: then a lease may have to expire.
 TEST(Proxy, CutAfterEachStep) { cut_at_each_step(Proxy::cut_mode::after, false); }
+
+// The server stops answering: while the worker sleeps there, while it has something to say, or before it has connected.
+// stop() keeps its promise all the same, long before any time-out of a call.
+class SilentServer : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(SilentServer, StopIsBounded) {
+    Folder folder;
+    const queue_name queue{unique("silent")};
+    pqxx::connection connection{""};
+    client c{connection};
+    Proxy proxy{folder.file(""), 0, Proxy::cut_mode::before};
+    const std::string what = GetParam();
+    worker_options options;
+    options.conninfo = "host=" + folder.file("") + " port=1 dbname=" + ask(connection, "select current_database()") +
+                       " connect_timeout=3 application_name=" + queue.str();
+    options.queues = {queue};
+    options.concurrency = 2;
+    options.prefetch = 10;
+    options.lease_timeout = 60s;
+    options.stop_grace = 200ms;
+    options.call_timeout = 60s;
+    std::atomic<bool> go{false};
+    auto w = std::make_unique<worker>(options, [&](job &j) {
+        while (!go && !j.stop_requested())
+            j.stop().wait_for(5ms);
+    });
+    if (what == "connecting")
+        proxy.hold();
+    if (what == "finishing")
+        c.submit_bulk(queue, std::vector<json>(20, json{"1"}));
+    std::size_t abandoned = 9;
+    std::atomic<bool> returned{false};
+    std::thread thread{[&] {
+        abandoned = w->run();
+        returned = true;
+    }};
+    if (what == "waiting") {
+        EXPECT_TRUE(eventually([&] {
+            return ask(connection, "select count(*) from pg_stat_activity where application_name = '" + queue.str() +
+                                       "' and query like 'call%' and wait_event_type = 'Extension'") == "1";
+        }));
+        proxy.hold();
+    }
+    if (what == "finishing") {
+        EXPECT_TRUE(eventually([&] { return w->counters().running == 2 && w->counters().held == 12; }));
+        proxy.hold();
+        go = true;
+        EXPECT_TRUE(eventually([&] { return w->counters().running == 0; }));
+    }
+    w->stop();
+    EXPECT_TRUE(eventually([&] { return returned.load(); }, 20s)) << "run() waits for the server";
+    thread.join();
+    EXPECT_EQ(abandoned, 0u);
+    const auto start = std::chrono::steady_clock::now();
+    w.reset();
+    EXPECT_LT(std::chrono::steady_clock::now() - start, 20s) << "the destructor waits for the server";
+}
+
+INSTANTIATE_TEST_SUITE_P(Proxy, SilentServer, ::testing::Values("connecting", "waiting", "finishing"),
+                         [](const auto &given) { return given.param; });
 
 } // namespace

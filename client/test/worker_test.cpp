@@ -213,6 +213,38 @@ TEST_F(Worker, LeasesNoMoreThanThereIsRoomFor) {
     EXPECT_TRUE(all("status = 'completed'"));
 }
 
+// One transaction per call, so the rows of a call have the same xmin.
+TEST_F(Worker, NoCallIsAboutMoreThanABatch) {
+    const auto largest = [&](const std::string &table) {
+        return ask(connection, "select max(n) from (select count(*) as n from scylla." + table + " t join scylla.task_spec s on s.id = t.id "
+                               "join scylla.queue q on q.id = s.queue where q.name = '" + queue.str() + "' group by t.xmin::text) x");
+    };
+    c.submit_bulk(queue, std::vector<json>(25, json{"1"}));
+    worker_options o = options();
+    o.prefetch = 24;
+    o.max_batch = 10;
+    o.lease_timeout = 900ms;
+    std::atomic<bool> go{false};
+    Running w{o, [&](job &j) {
+                  while (!go && !j.stop().wait_for(5ms)) {
+                  }
+              }};
+    EXPECT_TRUE(eventually([&] { return w->counters().leased == 25; }));
+    EXPECT_EQ(largest("task_lease"), "10");
+    EXPECT_TRUE(eventually([&] { return w->counters().heartbeats >= 50; }));
+    EXPECT_EQ(largest("task_lease"), "10");
+    go = true;
+    EXPECT_TRUE(all("status = 'completed'"));
+    EXPECT_LE(std::stoi(largest("task_outcome")), 10);
+    go = false;
+    c.submit_bulk(queue, std::vector<json>(25, json{"1"}));
+    EXPECT_TRUE(eventually([&] { return w->counters().leased == 50; }));
+    w.stop();
+    EXPECT_EQ(w->counters().yielded, 24u);
+    EXPECT_EQ(largest("task_ready"), "10");
+    nothing_is_held();
+}
+
 TEST_F(Worker, AsksForCapacity) {
     c.submit_bulk(queue, std::vector<json>(20, json{"1"}));
     worker_options o = options();
@@ -419,6 +451,7 @@ TEST_F(Worker, RefusesWhatCannotPassByItself) {
              [](worker_options &x) { x.queues.assign(65, "q"); },
              [](worker_options &x) { x.concurrency = 0; },
              [](worker_options &x) { x.prefetch = 100000; },
+             [](worker_options &x) { x.max_batch = 0; },
              [](worker_options &x) { x.lease_timeout = 0s; },
              [](worker_options &x) { x.stop_grace = -1ms; },
              [](worker_options &x) { x.poll_min = 0ms; },

@@ -208,6 +208,9 @@ struct worker_options {
     /// How many more tasks may be leased than run, so that short tasks need not wait for the network. They are held, and given
     /// back when the worker stops. Completions and leases then share round trips.
     std::size_t prefetch = 0;
+    /// How many tasks one call leases, finishes or extends at most. More of them take several calls, so that none gets large or
+    /// takes long, however many are held. Only the question after a broken connection, what this worker holds, is one for all.
+    std::size_t max_batch = 200;
     /// How long a lease lasts without a heartbeat, and so how soon others take over when this process dies. None: the queue's
     /// default. Heartbeats are sent when a third of it has passed.
     std::optional<duration> lease_timeout;
@@ -249,7 +252,8 @@ class worker {
 public:
     /// Connects to nothing yet. @throw invalid_argument the options make no sense
     worker(worker_options options, handler do_task);
-    /// Stops, and waits for handlers that are still running.
+    /// Stops, and waits for handlers that are still running, and for an attempt to connect (`connect_timeout` of the connection
+    /// string, otherwise 5 seconds, for each host).
     ~worker();
     worker(const worker &) = delete;
     worker &operator=(const worker &) = delete;

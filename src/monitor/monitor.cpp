@@ -111,7 +111,7 @@ template <typename Work> void in_transaction(const char *activity, Work work) {
     SetCurrentStatementStartTimestamp();
     StartTransactionCommand();
     pgstat_report_activity(STATE_RUNNING, activity);
-    if (!store::installed())
+    if (!store::hold_installed())
         report_absent(); // the extension has been dropped
     extension = store::identity();
     Oid user = InvalidOid;

@@ -82,6 +82,21 @@ bool find_oids() {
     return true;
 }
 
+// With a lock comes word of what others have committed while nobody held it: the extension may have been dropped and made
+// again, or an index replaced by REINDEX CONCURRENTLY. So the oids are only good if they still are when the table is locked.
+// Returns false if the extension is not there.
+bool lock_present(TableId id, LOCKMODE mode) {
+    const auto t = static_cast<std::size_t>(id);
+    while (find_oids()) {
+        const Oid locked = oids.table[t];
+        LockRelationOid(locked, mode);
+        if (find_oids() && oids.table[t] == locked)
+            return true;
+        UnlockRelationOid(locked, mode);
+    }
+    return false;
+}
+
 void require_oids() {
     if (!find_oids())
         ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT), errmsg("extension \"scylla\" is not installed in this database"),
@@ -205,7 +220,7 @@ bool is_duplicate(const Table &table) {
 
 const TableDef &definition(TableId id) noexcept { return k_definitions[static_cast<std::size_t>(id)]; }
 
-bool installed() { return find_oids(); }
+bool hold_installed() { return lock_present(TableId::spec, AccessShareLock); }
 
 Oid identity() {
     require_oids();
@@ -213,16 +228,16 @@ Oid identity() {
 }
 
 Oid tables_owner() {
-    require_oids();
-    Relation rel = table_open(oids.table[0], AccessShareLock);
+    lock_table(TableId::spec, AccessShareLock);
+    Relation rel = table_open(oids.table[static_cast<std::size_t>(TableId::spec)], NoLock);
     const Oid role = rel->rd_rel->relowner;
     table_close(rel, AccessShareLock);
     return role;
 }
 
 Table open(TableId id, LOCKMODE mode) {
-    require_oids();
-    Table table{id, mode, table_open(oids.table[static_cast<std::size_t>(id)], mode), {}, false, nullptr};
+    lock_table(id, mode);
+    Table table{id, mode, table_open(oids.table[static_cast<std::size_t>(id)], NoLock), {}, false, nullptr};
     if (RelationGetNumberOfAttributes(table.rel) != definition(id).columns)
         elog(ERROR, "table \"%s\" has %d columns instead of %d", definition(id).name,
              RelationGetNumberOfAttributes(table.rel), definition(id).columns);
@@ -232,8 +247,8 @@ Table open(TableId id, LOCKMODE mode) {
 }
 
 void lock_table(TableId id, LOCKMODE mode) {
-    require_oids();
-    LockRelationOid(oids.table[static_cast<std::size_t>(id)], mode);
+    while (!lock_present(id, mode))
+        require_oids(); // says so; if it has come meanwhile, again
 }
 
 void close(Table &table) {

@@ -33,8 +33,8 @@ struct TableDef {
 
 const TableDef &definition(TableId id) noexcept;
 
-// Whether the extension's tables exist in this database.
-bool installed();
+// Whether the extension's tables exist in this database. If so, they do until the end of the transaction.
+bool hold_installed();
 
 // Tells one installation of the extension from another in the same database, before or after it: it stays the same as long
 // as the extension is there.
@@ -57,7 +57,8 @@ struct Table {
 };
 
 Table open(TableId id, LOCKMODE mode);
-// Locks a table to the end of the transaction, before it is opened: else two that want the same would wait for each other.
+// Locks a table to the end of the transaction. With a mode that is stronger than that of the opening it is called before it:
+// else two that want the same would wait for each other.
 void lock_table(TableId id, LOCKMODE mode);
 // Closes without giving up the lock, which is held to the end of the transaction as for any statement.
 void close(Table &table);

@@ -110,7 +110,7 @@ SCYLLA_FUNCTION(scylla_complete_and_lease) {
         refresh(store);
     }
     Rows rows = begin_rows(fcinfo);
-    lease_tasks(store, request, now, rows);
+    lease_tasks(store, request, rows);
     close(store);
     return 0;
 }

@@ -8,9 +8,9 @@ namespace scylla {
 
 namespace {
 
-Claim extend(store::Store &store, const LeaseName &name, std::optional<float4> progress, std::optional<int64> timeout,
-             TimestampTz now) {
+Claim extend(store::Store &store, const LeaseName &name, std::optional<float4> progress, std::optional<int64> timeout) {
     return change_held(store, name, [&](const store::SpecRow &, store::LeaseRow &row) {
+        const TimestampTz now = GetCurrentTimestamp(); // again, if it had to wait for another change of the lease
         row.deadline = now + timeout.value_or(row.timeout);
         row.updated = now;
         row.progress = progress.value_or(row.progress);
@@ -31,7 +31,7 @@ SCYLLA_FUNCTION(scylla_heartbeat) {
     const auto progress = args::progress(fcinfo, 2);
     const auto timeout = args::timeout("timeout", args::get_interval(fcinfo, 3));
     store::Store store = open_for_write("scylla.heartbeat()");
-    const Claim claim = extend(store, name, progress, timeout, GetCurrentTimestamp());
+    const Claim claim = extend(store, name, progress, timeout);
     require_held(name, claim);
     return return_task(fcinfo, store, task_of(*claim.spec, *claim.lease), Show::no_spec);
 }
@@ -41,9 +41,8 @@ SCYLLA_FUNCTION(scylla_heartbeat_many) {
     const Batch batch = get_batch(fcinfo, {.rns = 0, .worker = 1, .results = -1, .attempts = 3});
     const auto timeout = args::timeout("timeout", args::get_interval(fcinfo, 2));
     store::Store store = open_for_write("scylla.heartbeat_many()");
-    const TimestampTz now = GetCurrentTimestamp();
     for_each(batch, [&](BatchItem &item) {
-        settle(item, extend(store, item.name, std::nullopt, timeout, now), model::Status::running);
+        settle(item, extend(store, item.name, std::nullopt, timeout), model::Status::running);
     });
     return return_batch(fcinfo, store, batch);
 }

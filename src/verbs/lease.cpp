@@ -25,10 +25,11 @@ int64 default_timeout(const store::QueueRow &queue) {
 }
 
 // Leases what the heads know. Returns how many.
-int32 lease_known(Store &store, const LeaseRequest &request, const store::QueueRow &queue, KeyRooms *rooms, TimestampTz now,
-                  Rows &rows) {
+int32 lease_known(Store &store, const LeaseRequest &request, const store::QueueRow &queue, KeyRooms *rooms, Rows &rows) {
     const int64 timeout = request.timeout.value_or(default_timeout(queue));
-    LeasableScan *scan = begin_leasable(store, queue, rooms, now);
+    LeasableScan *scan = begin_leasable(store, queue, rooms, GetCurrentTimestamp());
+    // Only now: the call may have waited for locks, and what it sees may have become ready meanwhile.
+    const TimestampTz now = GetCurrentTimestamp();
     const bool many = request.max_tasks > 1;
     if (many)
         begin_bulk(store[TableId::lease]);
@@ -78,20 +79,19 @@ LeaseRequest get_lease_request(FunctionCallInfo fcinfo, LeaseArguments where) {
 namespace {
 
 // These two say how many they have leased.
-int32 lease_some(Store &store, const LeaseRequest &request, const store::QueueRow &queue, const LimitsLock &lock, TimestampTz now,
-                 Rows &rows) {
+int32 lease_some(Store &store, const LeaseRequest &request, const store::QueueRow &queue, const LimitsLock &lock, Rows &rows) {
     KeyRooms *rooms = begin_rooms(store, queue, lock);
-    int32 leased = lease_known(store, request, queue, rooms, now, rows);
+    int32 leased = lease_known(store, request, queue, rooms, rows);
     while (leased == 0 && wait_for_room(rooms))
-        leased = lease_known(store, request, queue, rooms, now, rows);
+        leased = lease_known(store, request, queue, rooms, rows);
     if (leased == 0 && find_overlooked(store, queue.id))
-        leased = lease_known(store, request, queue, rooms, now, rows);
+        leased = lease_known(store, request, queue, rooms, rows);
     end_rooms(rooms);
     return leased;
 }
 
 // The same where not everything may be leased.
-int32 lease_limited(Store &store, const LeaseRequest &request, const store::QueueRow &seen, TimestampTz now, Rows &rows) {
+int32 lease_limited(Store &store, const LeaseRequest &request, const store::QueueRow &seen, Rows &rows) {
     LimitsLock lock;
     const auto queue = lock_limits_unless_full(store, seen, &lock);
     int32 leased = 0;
@@ -99,7 +99,7 @@ int32 lease_limited(Store &store, const LeaseRequest &request, const store::Queu
         LeaseRequest allowed = request;
         allowed.max_tasks = static_cast<int32>(std::min<int64>(request.max_tasks, free_permits(store, *queue)));
         if (allowed.max_tasks > 0)
-            leased = lease_some(store, allowed, *queue, lock, now, rows);
+            leased = lease_some(store, allowed, *queue, lock, rows);
     }
     unlock_limits(store, lock);
     return leased;
@@ -107,7 +107,7 @@ int32 lease_limited(Store &store, const LeaseRequest &request, const store::Queu
 
 } // namespace
 
-void lease_tasks(Store &store, const LeaseRequest &request, TimestampTz now, Rows &rows) {
+void lease_tasks(Store &store, const LeaseRequest &request, Rows &rows) {
     const auto queue = find_queue(store, request.queue);
     if (!queue)
         return;
@@ -117,8 +117,7 @@ void lease_tasks(Store &store, const LeaseRequest &request, TimestampTz now, Row
         return;
     }
     const auto nothing = [&] {
-        return (has_limits(*queue) ? lease_limited(store, request, *queue, now, rows)
-                                   : lease_some(store, request, *queue, {}, now, rows)) == 0;
+        return (has_limits(*queue) ? lease_limited(store, request, *queue, rows) : lease_some(store, request, *queue, {}, rows)) == 0;
     };
     if (nothing() && queue->notify && shmem::found_empty(stat_key(queue->id)))
         nothing();
@@ -159,7 +158,7 @@ SCYLLA_FUNCTION(scylla_lease) {
     const LeaseRequest request = get_lease_request(fcinfo, {.queue = 0, .worker = 1, .max_tasks = 2, .timeout = 3});
     Rows rows = begin_rows(fcinfo);
     store::Store store = open_for_write("scylla.lease()");
-    lease_tasks(store, request, GetCurrentTimestamp(), rows);
+    lease_tasks(store, request, rows);
     close(store);
     return 0;
 }

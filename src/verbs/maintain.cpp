@@ -184,21 +184,22 @@ void purge_old_tasks(Store &store, TimestampTz now, Portion *portion, int64 *aft
 
 namespace {
 
-// Whether every task of a finished plan has been there for its time.
+// Whether every task of a finished plan has been there for its time; without tasks, the plan itself for the usual one.
 bool is_old(Store &store, const store::PlanRow &plan, const Retentions &retentions, TimestampTz now) {
     if (*plan.finished + retentions.shortest > now)
         return false;
-    bool old = true;
+    bool old = true, empty = true;
     store::Scan members = scan_dependants(store, plan.id);
     const RowMemory memory = begin_row_memory();
     for (; old && next(members); reset(memory)) {
+        empty = false;
         const int64 task = gate_row(members).task;
         const auto outcome = find_outcome(store, task);
         old = outcome && outcome->finished + retention_of(retentions, {task, outcome->finished, outcome->queue, status_datum(store, outcome->status), {}}) <= now && !has_live_dependants(store, task);
     }
     end(memory);
     end(members);
-    return old;
+    return empty ? *plan.finished + retentions.otherwise <= now : old;
 }
 
 } // namespace

@@ -244,6 +244,12 @@ select is(purged('pc'), 'there', 'until the plan is old as well');
 update scylla.task_plan set finished = finished - interval '10 days' where name = 'p';
 select is(purged('pa', 'pb', 'pc'), 'gone gone gone', 'and go with it');
 select is(plan_row('p'), null, 'and it with them');
+select scylla.create_queue('fleeting', retention => '0');
+select scylla.purge() \g /dev/null
+select isnt(plan_row('empty'), null, 'a plan without tasks stays, though there is a queue that forgets at once');
+update scylla.task_plan set finished = finished - interval '10 days' where name = 'empty';
+select scylla.purge() \g /dev/null
+select is(plan_row('empty'), null, 'and goes when scylla.retention is over');
 
 select * from checks_name($$select scylla.create_plan($1)$$, 'name', false);
 select * from checks_name($$select scylla.open_plan($1)$$, 'plan');

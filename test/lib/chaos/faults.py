@@ -1,0 +1,220 @@
+"""The faults, chosen by a seed."""
+import heapq
+import random
+import signal
+import threading
+import time
+from collections import Counter
+
+import psycopg2
+
+from state import ask, connect
+
+TABLES = ("task_spec", "task_waiting", "task_ready", "task_lease", "task_outcome", "task_gate", "task_plan", "task_dedup", "queue")
+
+
+class Faults:
+    def __init__(self, server, team, seed):
+        self.server, self.team, self.random = server, team, random.Random(seed)
+        self.counts = Counter()
+        self.later = []       # (time, number, function): what undoes a fault
+        self.threads = []     # commands that may take their time
+        self.numbers = 0
+        self.notes = []
+        light = (self.kill_client, self.freeze_client, self.kill_client, self.freeze_client, self.freeze_backend, self.terminate_backend,
+                 self.cancel_backend, self.cancel_backend, self.terminate_monitor, self.freeze_monitor, self.vacuum, self.vacuum_full,
+                 self.vacuum, self.reindex, self.hold_snapshot, self.reload, self.lock_table)
+        heavy = (self.kill_backend, self.kill_monitor, self.kill_launcher, self.kill_postmaster, self.kill_helper, self.stop_immediate,
+                 self.restart_fast, self.other_database)
+        self.light, self.heavy = light, heavy
+
+    def run(self, seconds):
+        """Returns what went wrong with the clients."""
+        until = time.monotonic() + seconds
+        next_heavy = time.monotonic() + self.random.uniform(2, 5)
+        pending = list(self.heavy)
+        while time.monotonic() < until:
+            if time.monotonic() >= next_heavy:
+                if not pending:
+                    pending = list(self.heavy)
+                # Each of them in turn, in a random order, so that a short run has nearly all.
+                self.happen(pending.pop(self.random.randrange(len(pending))))
+                next_heavy = time.monotonic() + self.random.uniform(3, 7)
+            else:
+                self.happen(self.random.choice(self.light))
+            if problem := self.team.replace_dead():
+                self.notes.append("client: " + problem)
+            pause = time.monotonic() + self.random.uniform(0.05, 0.5)
+            while (now := time.monotonic()) < pause:
+                self.undo(now)
+                time.sleep(0.01)
+        self.calm()
+        return self.notes
+
+    def happen(self, fault):
+        try:
+            fault()
+        except psycopg2.Error:
+            return  # the server is not there just now
+        self.counts[fault.__name__] += 1
+
+    def after(self, delay, function):
+        self.numbers += 1
+        heapq.heappush(self.later, (time.monotonic() + delay, self.numbers, function))
+
+    def undo(self, now):
+        while self.later and self.later[0][0] <= now:
+            heapq.heappop(self.later)[2]()
+
+    def calm(self):
+        """Everything undone, everything back."""
+        self.undo(float("inf"))
+        self.server.wake_all()
+        for thread in self.threads:
+            thread.join(120)
+            if thread.is_alive():
+                self.notes.append(f"hangs: {thread.name} does not return for 120 s")
+        self.threads = []
+        self.server.wait_until_it_answers()
+        self.ask("alter system reset all")
+        self.ask("select pg_reload_conf()")
+        # What REINDEX CONCURRENTLY leaves when it is broken off.
+        for [index] in self.ask("select indexrelid::regclass::text from pg_index where not indisvalid"):
+            self.ask("drop index " + index)
+
+    def aside(self, *commands, database=None):
+        """SQL that may take long, fail, or lose its connection; not at our cost."""
+        def run():
+            try:
+                connection = connect(self.server.dsn + (f" dbname={database}" if database else ""))
+                for command in commands:
+                    ask(connection, command)
+                connection.close()
+            except psycopg2.Error:
+                pass
+        self.threads = [thread for thread in self.threads if thread.is_alive()]
+        thread = threading.Thread(target=run, name=commands[0], daemon=True)
+        self.threads.append(thread)
+        thread.start()
+
+    def ask(self, sql):
+        connection = connect(self.server.dsn)
+        try:
+            return ask(connection, sql)
+        finally:
+            connection.close()
+
+    # ---- clients
+
+    def a_client(self):
+        return self.random.choice(self.team.members)[0]
+
+    def kill_client(self):
+        self.a_client().send_signal(signal.SIGKILL)
+
+    def freeze_client(self):
+        process = self.a_client()
+        process.send_signal(signal.SIGSTOP)
+        self.after(self.random.uniform(0.1, 4), lambda: process.send_signal(signal.SIGCONT))
+
+    # ---- backends
+
+    def a_backend(self):
+        return self.some("postgres: postgres postgres [local]")
+
+    def freeze_backend(self):
+        if pid := self.a_backend():
+            self.server.freeze(pid)
+            self.after(self.random.uniform(0.05, 2.5), lambda: self.server.wake(pid))
+
+    def terminate_backend(self):
+        if pid := self.a_backend():
+            self.ask(f"select pg_terminate_backend({pid})")
+
+    def cancel_backend(self):
+        self.ask("select pg_cancel_backend(pid) from pg_stat_activity where application_name <> 'observer' and state = 'active'")
+
+    def kill_backend(self):
+        if pid := self.a_backend():
+            self.server.send(pid, signal.SIGKILL)
+
+    # ---- the extension's own processes, and the server's
+
+    def some(self, kind):
+        pids = self.server.children(kind)
+        return self.random.choice(pids) if pids else None
+
+    def terminate_monitor(self):
+        if pid := self.some("scylla monitor"):
+            self.server.send(pid, signal.SIGTERM)
+
+    def freeze_monitor(self):
+        if pid := self.some("scylla monitor"):
+            self.server.freeze(pid)
+            self.after(self.random.uniform(0.1, 3), lambda: self.server.wake(pid))
+
+    def kill_monitor(self):
+        if pid := self.some("scylla monitor"):
+            self.server.send(pid, signal.SIGKILL)
+
+    def kill_launcher(self):
+        if pid := self.some("scylla launcher"):
+            self.server.send(pid, signal.SIGKILL)
+
+    def kill_helper(self):
+        if pid := self.some(self.random.choice(("checkpointer", "walwriter", "autovacuum", "background writer"))):
+            self.server.send(pid, signal.SIGKILL)
+
+    # ---- the server
+
+    def kill_postmaster(self):
+        self.server.kill_postmaster()
+
+    def stop_immediate(self):
+        self.server.wake_all()
+        self.server.stop("immediate")
+        time.sleep(self.random.uniform(0, 1))
+        self.server.start()
+
+    def restart_fast(self):
+        self.server.wake_all()
+        self.server.stop("fast")
+        self.server.start()
+
+    def reload(self):
+        self.aside(self.random.choice((
+            "alter system set scylla.monitor = off", "alter system reset scylla.monitor", "alter system reset scylla.monitor",
+            "alter system set scylla.monitor_interval = '20 ms'", "alter system set scylla.monitor_interval = '5 s'",
+            "alter system set deadlock_timeout = '10 ms'", "alter system set autovacuum = off", "alter system reset all")),
+            "select pg_reload_conf()")
+
+    # ---- the tables, and what stands beside them
+
+    def a_table(self):
+        return "scylla." + self.random.choice(TABLES)
+
+    def vacuum(self):
+        self.aside("vacuum (analyze) " + self.a_table())
+
+    def vacuum_full(self):
+        self.aside("vacuum full " + self.a_table())
+
+    def reindex(self):
+        self.aside("reindex table " + self.random.choice(("", "concurrently ")) + self.a_table())
+
+    def lock_table(self):
+        self.aside("begin", f"lock table {self.a_table()} in share row exclusive mode", f"select pg_sleep({self.random.uniform(0, 1)})", "rollback")
+
+    def hold_snapshot(self):
+        self.aside("begin isolation level repeatable read", "select count(*) from scylla.task", f"select pg_sleep({self.random.uniform(1, 10)})",
+                   "commit")
+
+    def other_database(self):
+        """Another database comes, gets the extension, does a little, loses the extension, and goes."""
+        self.numbers += 1
+        name = f"other{self.numbers}_{int(time.time())}"
+        self.aside(f"create database {name}")
+        self.after(1, lambda: self.aside("create extension scylla", "select scylla.submit('q', '1')", "select scylla.lease('q', 'w', timeout => '1 ms')",
+                                         database=name))
+        self.after(3, lambda: self.aside("drop extension scylla", "create extension scylla", database=name))
+        self.after(5, lambda: self.aside(f"drop database {name} with (force)"))

@@ -1,0 +1,256 @@
+"""The observer observed: a small true story breaks no rule, and each falsification of it breaks the right one. Prints TAP."""
+import copy
+import os
+import sys
+import tempfile
+import time
+
+from record import NO, OK, UNKNOWN, Op, Record, Recorder
+from rules import Observer, State, lost_suffix
+
+tests = 0
+
+
+def ok(good, name, why=None):
+    global tests
+    tests += 1
+    print(f"{'' if good else 'not '}ok {tests} - {name}")
+    if not good:
+        print("\n".join(f"#   {line}" for line in str(why).splitlines()))
+
+
+def op(begin, end, *parts, outcome=OK, gid=None, resolve=None):
+    made = Op("c", int(begin * 10), begin, list(parts), gid, resolve)
+    made.end, made.outcome = end, outcome
+    return made
+
+
+def submit(rn, **more):
+    return {"do": "submit", "rn": rn, "queue": "q", "priority": 0, "spec": rn, **more}
+
+
+def lease(rn, worker, attempt, at, queue="q", args=None, lasts=2.0):
+    task = {"rn": rn, "attempt": attempt, "leased": at, "deadline": at + lasts, "spec": rn, "args": args}
+    return {"do": "lease", "worker": worker, "queue": queue, "tasks": [task]}
+
+
+def about(verb, rn, worker, attempt, **more):
+    return {"do": verb, "rn": rn, "worker": worker, "attempt": attempt, **more}
+
+
+def row(rn, status, attempt=0, owner=None, history=(), **more):
+    return {"rn": rn, "queue": "q", "spec": rn, "status": status, "priority": 0, "owner": owner, "attempt": attempt, "failures": 0,
+            "max_attempts": None, "result": None, "history": [dict(zip(("_typ", "worker", "attempt"), entry)) for entry in history],
+            "plan": None, **more}
+
+
+def story():
+    """Times are seconds; the server's clock is the same here."""
+    ops = {
+        "submit a": op(1, 2, submit("a")),
+        "lease a 1": op(3, 4, lease("a", "w1", 1, 3.5)),
+        "yield a": op(4.5, 4.8, about("yield", "a", "w1", 1)),
+        "lease a 2": op(5, 6, lease("a", "w2", 2, 5.5)),
+        "beat a": op(6.2, 6.4, about("heartbeat", "a", "w2", 2, deadline=8.3)),
+        "complete a": op(7, 8, about("complete", "a", "w2", 2, result="A")),
+        # b depends on a; its first worker was too slow.
+        "submit b": op(2.1, 2.5, submit("b", depends_on=["a"])),
+        "lease b 1": op(9, 10, lease("b", "w1", 1, 9.5, args=["A"])),
+        "lease b 2": op(12, 13, lease("b", "w2", 2, 12.5, args=["A"])),
+        "late b": op(13.5, 14, about("complete", "b", "w1", 1, result="late"), outcome=NO),
+        "complete b": op(14, 15, about("complete", "b", "w2", 2, result="B")),
+        # A plan of one task in a queue with a limit of one.
+        "plan": op(1, 2, {"do": "create_plan", "plan": "p"}),
+        "submit c": op(2, 3, submit("c", queue="limit", plan="p")),
+        "open": op(3, 4, {"do": "open_plan", "plan": "p"}),
+        "lease c": op(20, 21, lease("c", "w1", 1, 20.5, queue="limit", lasts=9)),
+        "complete c": op(25, 26, about("complete", "c", "w1", 1, result="C")),
+        "submit l": op(2, 3, submit("l", queue="limit")),
+        "lease l": op(27, 28, lease("l", "w3", 1, 27.5, queue="limit", lasts=9)),
+        "complete l": op(29, 30, about("complete", "l", "w3", 1, result="L")),
+        # Failed, and what depends on it with it; cancelled; rolled back; without an answer; two-phase.
+        "submit d": op(1, 2, submit("d")),
+        "lease d": op(3, 4, lease("d", "w1", 1, 3.5)),
+        "abort d": op(5, 6, about("abort", "d", "w1", 1)),
+        "submit e": op(1, 2, submit("e", depends_on=["d"])),
+        "submit f": op(1, 2, submit("f", depends_on=["d"], on_failure="skip")),
+        "submit g": op(1, 2, submit("g")),
+        "cancel g": op(3, 4, {"do": "cancel", "rn": "g"}),
+        "submit h": op(1, 2, submit("h"), outcome=NO),
+        "submit i": op(1, None, submit("i"), outcome=UNKNOWN),
+        "cancel i": op(3, 4, {"do": "cancel", "rn": "i"}),
+        "submit j": op(1, 9, submit("j"), gid="j"),
+        "commit j": op(8, 9, resolve={"gid": "j", "commit": True}),
+        "cancel j": op(10, 11, {"do": "cancel", "rn": "j"}),
+        # Failed twice, which was its bound.
+        "submit m": op(1, 2, submit("m", max_attempts=2)),
+        "lease m 1": op(3, 4, lease("m", "w1", 1, 3.5)),
+        "fail m 1": op(4, 5, about("fail", "m", "w1", 1)),
+        "lease m 2": op(6, 7, lease("m", "w1", 2, 6.5)),
+        "fail m 2": op(7, 8, about("fail", "m", "w1", 2)),
+    }
+    tasks = [
+        row("a", "completed", 2, "w2", [("TaskAssignment", "w1", 1), ("TaskYield", "w1", 1), ("TaskAssignment", "w2", 2)], result="A"),
+        row("b", "completed", 2, "w2", [("TaskAssignment", "w1", 1), ("TaskTimeout", "w1", 1), ("TaskAssignment", "w2", 2)], result="B",
+            failures=1),
+        row("c", "completed", 1, "w1", [("TaskAssignment", "w1", 1)], result="C", queue="limit", plan="p"),
+        row("l", "completed", 1, "w3", [("TaskAssignment", "w3", 1)], result="L", queue="limit"),
+        row("d", "aborted", 1, "w1", [("TaskAssignment", "w1", 1)]),
+        row("e", "aborted"), row("f", "cancelled"), row("g", "cancelled"), row("i", "cancelled"), row("j", "cancelled"),
+        row("m", "aborted", 2, "w1", [("TaskAssignment", "w1", 1), ("TaskRetry", "w1", 1), ("TaskAssignment", "w1", 2)], failures=2, max_attempts=2),
+    ]
+    return ops, State({task["rn"]: task for task in tasks}, {"p": {"status": "completed"}})
+
+
+def judge(ops, state):
+    return Observer(list(ops.values()), state, {"limit": 1}).judge()
+
+
+def falsify(rule, name, change):
+    ops, state = copy.deepcopy(story())
+    change(ops, state)
+    found = judge(ops, state)
+    ok(any(text.startswith(rule + ":") for text in found), f"{rule}: {name}", found or "nothing was found")
+
+
+def task(rn, **values):
+    return lambda ops, state: state.tasks[rn].update(values)
+
+
+def add(name, *arguments, **keywords):
+    return lambda ops, state: ops.__setitem__(name, op(*arguments, **keywords))
+
+
+def without(rn):
+    return lambda ops, state: state.tasks.pop(rn)
+
+
+def part(name, **values):
+    return lambda ops, state: ops[name].parts[0].update(values)
+
+
+def leased(name, **values):
+    return lambda ops, state: ops[name].parts[0]["tasks"][0].update(values)
+
+
+def at(name, begin, end):
+    def change(ops, state):
+        ops[name].begin, ops[name].end = begin, end
+    return change
+
+
+def outcome(name, value):
+    return lambda ops, state: setattr(ops[name], "outcome", value)
+
+
+ok(judge(*story()) == [], "the true story breaks no rule", judge(*story()))
+falsify("lost", "an acknowledged task is not there", without("g"))
+falsify("lost", "a task of an acknowledged two-phase commit is not there", without("j"))
+falsify("lost", "an acknowledged plan is not there", lambda ops, state: state.plans.clear())
+falsify("lost", "a prepared transaction that nobody ended is not there",
+        lambda ops, state: (ops.__setitem__("gone", op(1, None, submit("x"), outcome=UNKNOWN, gid="x")), setattr(ops["gone"], "prepared", True)))
+falsify("ghost", "a task of nobody", lambda ops, state: state.tasks.update(x=row("x", "cancelled")))
+falsify("ghost", "a task whose submit failed", lambda ops, state: state.tasks.update(h=row("h", "cancelled")))
+falsify("ghost", "a task of a two-phase transaction that was rolled back", outcome("submit j", NO))
+falsify("changed", "another spec", task("a", spec="other"))
+falsify("changed", "another priority", task("a", priority=9))
+falsify("changed", "a worker gets another spec", leased("lease a 1", spec="other"))
+falsify("lost end", "an acknowledged completion is undone", task("c", status="ready"))
+falsify("lost end", "an acknowledged cancel is undone", task("g", status="completed"))
+falsify("lost end", "an acknowledged abort is undone", task("d", status="running"))
+falsify("two owners", "completed for another worker than was told so", task("a", owner="w1"))
+falsify("two owners", "completed in another attempt than was told so", task("a", attempt=3))
+falsify("ended twice", "two workers are told that they have completed", outcome("late b", OK))
+falsify("ended twice", "completed and cancelled", add("cancel a", 3, 4, {"do": "cancel", "rn": "a"}))
+falsify("result", "another result", task("a", result="B"))
+falsify("unfounded", "completed by nobody", outcome("complete a", NO))
+falsify("unfounded", "cancelled by nobody", outcome("cancel g", NO))
+falsify("unfounded", "aborted by nobody", outcome("abort d", NO))
+falsify("unfounded", "an attempt that nobody got", outcome("lease d", NO))
+falsify("leased twice", "one attempt for two", add("lease a 1 again", 3, 4, lease("a", "w9", 1, 3.5)))
+falsify("attempts", "a smaller attempt later", at("lease a 1", 6.5, 6.6))
+falsify("given away", "before the lease was over", leased("lease b 2", leased=11.0))
+falsify("given away", "before the extended lease was over", lambda ops, state: (
+    outcome("yield a", NO)(ops, state), add("beat a 1", 4, 4.2, about("heartbeat", "a", "w1", 1, deadline=6))(ops, state)))
+falsify("ran again", "leased after it was completed", add("lease a 3", 40, 41, lease("a", "w1", 3, 40.5)))
+falsify("ran again", "leased after it was cancelled", add("lease g", 40, 41, lease("g", "w1", 1, 40.5)))
+falsify("fencing", "a heartbeat of an earlier attempt is accepted", add("late beat", 6.5, 6.6, about("heartbeat", "a", "w1", 1, deadline=8)))
+falsify("fencing", "a completion of an earlier attempt is accepted", outcome("late b", OK))
+falsify("lost lease", "an acknowledged lease is undone", task("a", attempt=1))
+falsify("history", "an attempt is not told", lambda ops, state: state.tasks["a"]["history"].pop())
+falsify("history", "a yield is not told", lambda ops, state: state.tasks["a"]["history"].pop(1))
+falsify("history", "a failure is not counted", task("b", failures=0))
+falsify("history", "another worker's name", lambda ops, state: state.tasks["l"]["history"][0].update(worker="w9"))
+falsify("max_attempts", "alive with all failures spent", task("m", status="ready"))
+falsify("gate", "ready before its provider is completed", lambda ops, state: (task("a", status="running")(ops, state), task("b", status="ready")(ops, state)))
+falsify("gate", "leased before its provider was ended", at("lease b 1", 3, 4))
+falsify("gate", "completed though its provider failed", task("e", status="completed"))
+falsify("args", "results in a wrong order or of others", leased("lease b 1", args=["B"]))
+falsify("args", "no results", leased("lease b 1", args=None))
+falsify("max_running", "two at a time", at("lease l", 22, 23))
+falsify("max_running", "two in the snapshot", lambda ops, state: (task("c", status="running")(ops, state), task("l", status="running")(ops, state)))
+falsify("plan", "opened and building", lambda ops, state: state.plans["p"].update(status="building"))
+falsify("plan", "completed with a live task", task("c", status="running"))
+falsify("plan", "completed with an aborted task", task("c", status="aborted"))
+falsify("plan", "a cancel that was acknowledged is undone", add("cancel plan", 4, 5, {"do": "cancel_plan", "plan": "p"}))
+falsify("stuck", "a task that has not ended", task("e", status="waiting"))
+falsify("stuck", "a plan that has not ended", lambda ops, state: state.plans["p"].update(status="running"))
+falsify("stuck", "a prepared transaction", lambda ops, state: state.prepared.add("x"))
+
+
+# While work goes on, only what was acknowledged before the snapshot must be in it.
+def under_way(change):
+    ops, state = copy.deepcopy(story())
+    state.final, state.taken = False, 9.0
+    change(ops, state)
+    return judge(ops, state)
+
+
+ok(under_way(task("b", status="ready", attempt=0, history=[], failures=0, owner=None, result=None)) == [],
+   "under way: what comes after the snapshot need not be in it", under_way(lambda ops, state: None))
+ok(any(text.startswith("lost:") for text in under_way(without("a"))), "under way: what came before must be")
+ok(not any(text.startswith("stuck") for text in under_way(task("b", status="ready"))), "under way: nothing is stuck yet")
+
+
+# A failover that loses the end of the story, and one that loses something from its middle.
+def suffix(change):
+    ops, state = copy.deepcopy(story())
+    change(ops, state)
+    return [(kind, str(op.parts[0]["do"])) for kind, op in lost_suffix([op for op in ops.values() if op.parts], state)]
+
+
+ok(suffix(lambda ops, state: None) == [], "failover: nothing lost", suffix(lambda ops, state: None))
+end_lost = suffix(task("l", status="running"))
+ok(end_lost == [("lost", "complete")], "failover: the end may be lost", end_lost)
+hole = suffix(task("a", status="running"))
+ok(("lost", "complete") in hole and any(kind == "hole" for kind, _ in hole), "failover: but nothing before what is there", hole)
+
+
+def halve(ops, state):
+    ops["batch"] = op(50, 51, submit("x"), submit("y"))
+    state.tasks["x"] = row("x", "cancelled")
+
+
+ok(any(kind == "halved" for kind, _ in suffix(halve)), "failover: nor a part of a transaction", suffix(halve))
+
+
+# The files.
+with tempfile.TemporaryDirectory() as folder:
+    recorder, other = Recorder(folder, "one"), Recorder(folder, "two")
+    first = recorder.begin([submit("a")])
+    recorder.ok(first)
+    second = recorder.begin([lease("a", "w", 1, 1)])
+    record = Record(folder)
+    record.read()
+    before = time.monotonic()
+    recorder.ok(second, [lease("a", "w", 1, 2)])
+    third = other.begin([submit("b")], gid="g")
+    other.prepared(third)
+    fourth = recorder.begin([], resolve={"gid": "g", "commit": False})
+    recorder.ok(fourth)
+    os.write(recorder.file, b'{"n": 9, "beg')  # killed while it wrote
+    record.read()
+    ok([op.outcome for op in record.until(time.monotonic())] == [OK, OK, OK, NO], "the record: ends, and the end of a prepared transaction", record.ops)
+    ok([op.outcome for op in record.until(before)] == [OK, UNKNOWN], "the record as it was at an earlier moment")
+
+print(f"1..{tests}")

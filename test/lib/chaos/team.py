@@ -1,0 +1,97 @@
+"""The client processes, and how the work that they leave is brought to its end."""
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+
+import psycopg2
+
+from clients import Broken, Refused, Session
+from record import Recorder
+from state import ask, connect, unfinished
+
+ROLES = ["submitter"] * 2 + ["worker"] * 5 + ["planner", "preparer"]
+
+
+class Team:
+    def __init__(self, folder, prefix, dsn, seed):
+        self.folder, self.prefix, self.dsn = folder, prefix, dsn
+        self.random = random.Random(seed)
+        self.members = []  # [process, role]
+        self.hired = 0
+        self.output = open(f"{folder}/clients.log", "ab")
+
+    def hire(self, role):
+        self.hired += 1
+        name = f"{self.prefix}{role[0]}{self.hired}"
+        program = os.path.join(os.path.dirname(os.path.abspath(__file__)), "clients.py")
+        process = subprocess.Popen([sys.executable, "-B", program, role, name, str(self.random.random()), self.folder, self.prefix, self.dsn],
+                                   stdin=subprocess.DEVNULL, stdout=self.output, stderr=self.output)
+        self.members.append([process, role])
+        return process
+
+    def replace_dead(self):
+        """Whoever was killed has a successor. Returns how a client ended that should not have."""
+        for member in self.members[:]:
+            process, role = member
+            if process.poll() is not None:
+                self.members.remove(member)
+                if process.returncode != -signal.SIGKILL:
+                    return f"a {role} ended with status {process.returncode}: see {self.folder}/clients.log"
+                self.hire(role)
+        return None
+
+    def dismiss(self, patience=60):
+        """Lets all finish the call that they are in. Returns the violations: clients whose call does not come back."""
+        for process, _ in self.members:
+            process.send_signal(signal.SIGCONT)
+            process.send_signal(signal.SIGTERM)
+        found = []
+        deadline = time.monotonic() + patience
+        for process, role in self.members:
+            try:
+                process.wait(max(0.1, deadline - time.monotonic()))
+                if process.returncode not in (0, -signal.SIGKILL, -signal.SIGTERM):
+                    found.append(f"client: a {role} ended with status {process.returncode}: see {self.folder}/clients.log")
+            except subprocess.TimeoutExpired:
+                found.append(f"hangs: the call of a {role} does not return for {patience} s")
+                process.kill()
+                process.wait()
+        self.members = []
+        return found
+
+    def kill(self):
+        for process, _ in self.members:
+            process.kill()
+            process.wait()
+        self.members = []
+
+
+def create_queues(connection, prefix, limit):
+    ask(connection, "select scylla.create_queue(%s)", f"{prefix}-open")
+    ask(connection, "select scylla.create_queue(%s, max_running => %s)", f"{prefix}-limit", limit)
+    ask(connection, "select scylla.create_queue(%s, aging => 0.5)", f"{prefix}-fair")
+
+
+def finish(team, patience):
+    """Ends what is prepared, opens what is building, and lets calm workers do the rest. Returns how long it took, or None if
+    something is stuck."""
+    began = time.monotonic()
+    session = Session(Recorder(team.folder, "finish"), team.dsn)
+    connection = connect(team.dsn)
+    for _ in range(4):
+        team.hire("calm")
+    while (left := unfinished(connection, team.prefix)) and time.monotonic() - began < patience:
+        try:
+            for [gid] in ask(connection, "select gid from pg_prepared_xacts where gid like %s", team.prefix + ".%"):
+                session.resolve(gid, commit=True)
+            for [plan] in ask(connection, "select name from scylla.plan where name like %s and status = 'building'", team.prefix + ".%"):
+                session.call([{"do": "open_plan", "plan": plan}], "select scylla.open_plan(%s)", plan)
+        except (Broken, Refused, psycopg2.Error) as error:
+            print(f"# finishing: {error!r}", flush=True)
+        time.sleep(0.05)
+    session.close()
+    connection.close()
+    return None if left else time.monotonic() - began

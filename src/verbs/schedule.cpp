@@ -184,7 +184,8 @@ Datum call_as_owner(FunctionCallInfo fcinfo) {
     PreventCommandDuringRecovery(call);
     List *internal = list_make2(makeString(pstrdup("scylla")), makeString(psprintf("_%s", name)));
     FmgrInfo function;
-    fmgr_info(LookupFuncName(internal, -1, nullptr, false), &function);
+    const Oid any = InvalidOid; // -1: whatever the types of its arguments are; they have to be given all the same
+    fmgr_info(LookupFuncName(internal, -1, &any, false), &function);
     LOCAL_FCINFO(inner, FUNC_MAX_ARGS);
     InitFunctionCallInfoData(*inner, &function, static_cast<short>(fcinfo->nargs + 1), DEFAULT_COLLATION_OID, nullptr, nullptr);
     Oid user = InvalidOid;

@@ -11,14 +11,12 @@ count() { # PASSED FAILED
   total_failed=$((total_failed + $2))
 }
 
-run_suite() { # NAME or NAME/FILE
-  local start=$SECONDS suite=${1%%/*}
-  step "$1"
+run_suite() { # NAME
+  local start=$SECONDS
+  step "$1${only[$1]:+:${only[$1]}}"
   suite_passed=0 suite_failed=0
-  only=*
-  [[ $1 != */* ]] || only=${1#*/}
-  mkdir -p "$work/$suite"
-  "suite_$suite"
+  mkdir -p "$work/$1"
+  "suite_$1"
   say "$1: $suite_passed passed, $suite_failed failed ($((SECONDS - start)) s)"
 }
 
@@ -30,12 +28,21 @@ start_test_cluster() { # NAME [LINE...]
     "max_prepared_transactions = 10" "max_worker_processes = 16" "log_statement = none" "$@"
 }
 
-# The files of a folder under test/ with that ending, sorted, in the array files: all, or the one that was asked for. A suite
+# The files of a folder under test/ with that ending, sorted, in the array files: all, or those that were asked for. A suite
 # without tests has failed.
-find_tests() { # FOLDER ENDING
-  mapfile -d '' -t files < <(find "$checkout/test/$1" -maxdepth 1 -name "$only.$2" -print0 2>/dev/null | sort -z)
+find_tests() { # FOLDER ENDING [SUITE, if it has another name]
+  local suite=${3:-$1} name
+  if [[ -n ${only[$suite]:-} ]]; then
+    files=()
+    for name in ${only[$suite]}; do
+      [[ -e $checkout/test/$1/$name.$2 ]] || die "no file test/$1/$name.$2"
+      files+=("$checkout/test/$1/$name.$2")
+    done
+    return
+  fi
+  mapfile -d '' -t files < <(find "$checkout/test/$1" -maxdepth 1 -name "*.$2" -print0 2>/dev/null | sort -z)
   ((${#files[@]})) || {
-    say "no files test/$1/$only.$2"
+    say "no files test/$1/*.$2"
     count 0 1
     return 1
   }
@@ -145,7 +152,7 @@ suite_isolation() { regress_like isolation specs spec pg_isolation_regress; }
 # between two steps that show it.
 regress_like() { # SUITE FOLDER ENDING PROGRAM
   local folder=$work/$1 log=$work/$1/log tests=() file
-  find_tests "$2" "$3" || return 0
+  find_tests "$2" "$3" "$1" || return 0
   for file in "${files[@]}"; do
     file=${file##*/}
     tests+=("${file%."$3"}")
@@ -216,7 +223,7 @@ suite_model() {
 # Servers that stop, crash and promote. They run as the server's user, from a copy that it can read.
 suite_tap() {
   local file copies=()
-  find_tests t pl || return 0
+  find_tests t pl tap || return 0
   cp -r "$checkout/test/." "$work/tap"
   build_faults "$work/tap/faults" || {
     count 0 1

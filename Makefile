@@ -3,6 +3,7 @@
 #   make                       build scylla.so and the install script
 #   make install               into the PostgreSQL that pg_config names (DESTDIR works)
 #   make WERROR=1              warnings are errors, as in CI
+#   make CXX=clang++           another compiler than the server's
 #   make PG_CONFIG=/path/...   another server
 EXTENSION = scylla
 EXTVERSION = 0.1
@@ -25,7 +26,10 @@ ifneq ($(filter-out 15 16 17 18,$(PG_MAJOR)),)
 $(error scylla supports PostgreSQL 15 to 18; $(PG_CONFIG) is $(PG_MAJOR))
 endif
 
-WARNINGS = -Wall -Wextra -Wpedantic -Wshadow -Wold-style-cast -Wconversion -Wno-sign-conversion $(if $(WERROR),-Werror)
+# clang is given the server's own options, which may be g++'s, and looks into the server's macros, which are C.
+clang_warnings = -Wno-unknown-warning-option -Wno-gnu-statement-expression -Wno-c99-extensions
+WARNINGS = -Wall -Wextra -Wpedantic -Wshadow -Wold-style-cast -Wconversion -Wno-sign-conversion \
+	$(if $(findstring clang,$(CXX)),$(clang_warnings)) $(if $(WERROR),-Werror)
 PG_CPPFLAGS = -isystem $(shell $(PG_CONFIG) --includedir-server) -Isrc -DSCYLLA_VERSION='"$(EXTVERSION)"' \
 	-DPGDLLEXPORT='__attribute__((visibility("default")))'
 PG_CXXFLAGS = -std=c++20 -fno-exceptions -fno-rtti -fno-threadsafe-statics -fvisibility=hidden \

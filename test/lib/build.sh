@@ -21,12 +21,15 @@ make_private_server() {
   done
 }
 
+# CXX=clang++ in the environment chooses another compiler than the server's, and CMake's. Each has CMake folders of its own.
+build_folder() { printf '%s\n' "$checkout/.build/$1${CXX:+-${CXX##*/}}"; } # NAME
+
 # Builds in the checkout and installs into the prefix. Several people may test in one checkout: one builds at a time.
-# Objects made for another server are not reused.
+# Objects made for another server, or by another compiler, are not reused.
 build_extension() { # LOG [MAKE-ARGUMENT...]
   local log=$1 version
   shift
-  version=$("$pg_config" --version)
+  version="$("$pg_config" --version)${CXX:+ with $CXX}"
   step "building for $version"
   if ! run_group flock "$checkout/.build/lock" bash -euc '
       version=$1 prefix=$2 stamp=$4/.build/built-for; shift 2
@@ -34,7 +37,7 @@ build_extension() { # LOG [MAKE-ARGUMENT...]
       printf "%s\n" "$version" >"$stamp"
       make -j2 "$@" all
       make "$@" install DESTDIR="$prefix"
-    ' build "$version" "$prefix" -C "$checkout" "PG_CONFIG=$pg_config" "$@" >"$log" 2>&1; then
+    ' build "$version" "$prefix" -C "$checkout" "PG_CONFIG=$pg_config" ${CXX:+"CXX=$CXX"} "$@" >"$log" 2>&1; then
     show_tail "$log" 60
     return 1
   fi

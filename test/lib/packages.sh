@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # Debian packages: finds or chooses the PostgreSQL to build against and installs what is missing.
 #
-# Works on Debian 12 (PostgreSQL 15) and 13 (17). PG_CONFIG=/path or PG_MAJOR=n in the environment choose another server.
+# Works on Debian 12 (PostgreSQL 15), 13 (17) and what comes after (18). PG_CONFIG=/path or PG_MAJOR=n in the environment choose another server.
 
 # Sets pg_major and pg_config. A server with its development files that is already here is taken before one from apt.
 choose_server() {
@@ -42,6 +42,8 @@ packages_to_test() {
 
 packages_to_fuzz() { echo clang libclang-rt-dev cmake pkgconf libpq-dev nlohmann-json3-dev; }
 packages_to_build_server() { echo dpkg-dev bison flex zlib1g-dev valgrind; }
+# What test/scripts and test/cli get where it is missing.
+packages_to_try() { echo graphviz prometheus-postgres-exporter nodejs node-pg; }
 
 # The driver for node: Debian's, or npm's for a node from elsewhere, which Debian's does not go with. Sets NODE_PATH.
 install_node_driver() {

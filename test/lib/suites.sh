@@ -50,7 +50,8 @@ find_tests() { # FOLDER ENDING [SUITE, if it has another name]
 
 # Pure C++, no server: CMake and CTest. The build folder is kept, so that only what changed is compiled again.
 suite_unit() {
-  local log=$work/unit/log build=$checkout/.build/cmake
+  local log=$work/unit/log build
+  build=$(build_folder cmake)
   find_tests unit cpp || return 0
   if ! run_group flock "$checkout/.build/lock.cmake" bash -euc '
       cmake -S "$1" -B "$2" -DCMAKE_BUILD_TYPE=Debug -DSCYLLA_WERROR=ON -DSCYLLA_CLIENT=OFF
@@ -109,7 +110,8 @@ suite_client() {
 
 # The lock is not for the server that a test restarts.
 client_tests() { # NAME REGULAR-EXPRESSION TARGET... [-- CMAKE-ARGUMENT...]
-  local log=$work/client/$1.log build=$checkout/.build/client-$1
+  local log=$work/client/$1.log build
+  build=$(build_folder "client-$1")
   if ! run_group flock -o "$checkout/.build/lock.client" bash -euc '
       source=$1 build=$2 tests=$3 targets=(); shift 3
       while (($#)) && [[ $1 != -- ]]; do targets+=("$1"); shift; done
@@ -125,7 +127,8 @@ client_tests() { # NAME REGULAR-EXPRESSION TARGET... [-- CMAKE-ARGUMENT...]
 
 # The command line, as somebody types it, against a server with the library preloaded and one without.
 suite_cli() {
-  local build=$checkout/.build/cli unloaded
+  local build unloaded
+  build=$(build_folder cli)
   find_tests cli sh || return 0
   install_node_driver
   if ! run_group flock "$checkout/.build/lock.cli" bash -euc '

@@ -46,6 +46,7 @@ checked($node, 'check() finds nothing');
 
 # The same over two ordinary sessions, many times: each ends its provider, waits until the other has done so, and commits.
 sql($node, q(
+	create table ended (who int);
 	create procedure provider(name text, me int, other int) language plpgsql as $$
 	begin
 		for n in 1 .. 200 loop
@@ -55,6 +56,12 @@ sql($node, q(
 				perform pg_sleep(0);
 			end loop;
 			commit;
+		end loop;
+		-- Its locks go with the session: it stays until the other has seen the last of them.
+		insert into ended values (me);
+		commit;
+		while (select count(*) from ended) < 2 loop
+			perform pg_sleep(0);
 		end loop;
 	end $$;
 	truncate scylla.task_spec, scylla.task_ready, scylla.task_lease, scylla.task_waiting, scylla.task_outcome, scylla.task_gate;

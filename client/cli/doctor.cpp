@@ -45,7 +45,7 @@ void check_server(session &server, findings &found) {
         add(found, false, "the library is not preloaded: no monitor, and workers are woken late", k_preload_advice);
 }
 
-// Whether there is one to go on with.
+// Whether there is one to go on with: the library refuses calls where the versions do not go together.
 bool check_extension(session &server, findings &found) {
     const rows answer = server.query("select extversion, (select default_version from pg_available_extensions a "
                                      "where a.name = 'scylla') from pg_extension where extname = 'scylla'");
@@ -61,7 +61,7 @@ bool check_extension(session &server, findings &found) {
     else
         add(found, false, "the database has version " + version + " of the extension, the server version " + installed,
             "ALTER EXTENSION scylla UPDATE, or install that version on the server.");
-    return true;
+    return version == installed;
 }
 
 void check_monitor(session &server, findings &found) {

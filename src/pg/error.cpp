@@ -21,6 +21,21 @@ int present_state(const char *status, const text *owner, int attempt) {
 
 } // namespace
 
+void not_installed() {
+    ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT), errmsg("extension \"scylla\" is not installed in this database"),
+                    errhint("Use CREATE EXTENSION scylla.")));
+}
+
+void other_version(const char *installed, bool older) {
+    ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                    errmsg("extension \"scylla\" has version %s in this database, but the library that the server has loaded has "
+                           "version %s",
+                           installed, SCYLLA_VERSION),
+                    older ? errhint("Use ALTER EXTENSION scylla UPDATE.")
+                          : errhint("Install the library of version %s and restart the server.", installed),
+                    identify("extension", "version")));
+}
+
 void no_such_task(const text *rn) {
     ereport(ERROR, (errcode(ERRCODE_NO_DATA_FOUND), errmsg("task \"%s\" does not exist", str(rn)),
                     identify("task", "exists")));

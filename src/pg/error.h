@@ -6,6 +6,11 @@
 
 namespace scylla::error {
 
+// 42704: there is no extension in this database.
+[[noreturn]] void not_installed();
+// 55000, constraint "version", table extension: the objects in this database are of a version that the library does not go with.
+[[noreturn]] void other_version(const char *installed, bool older);
+
 // P0002, constraint "exists".
 [[noreturn]] void no_such_task(const text *rn);
 // P0002, constraint "provider": a task in depends_on does not exist, or has just been purged (null: its name is gone, too).

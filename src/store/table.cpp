@@ -1,5 +1,7 @@
 #include "store/table.h"
 
+#include "model/version.h"
+#include "pg/error.h"
 #include "pg/memory.h"
 #include "store/hints.h"
 
@@ -52,7 +54,31 @@ extern "C" void forget_schema(Datum, int, uint32) {
     oids.valid = false;
 }
 
-// Returns false if a table or an index does not exist.
+// The version of the extension's objects in this database; null if there are none.
+const char *installed_version() {
+    const char *version = nullptr;
+    Relation rel = table_open(ExtensionRelationId, AccessShareLock);
+    ScanKeyData key;
+    ScanKeyInit(&key, Anum_pg_extension_extname, BTEqualStrategyNumber, F_NAMEEQ, CStringGetDatum("scylla"));
+    SysScanDesc scan = systable_beginscan(rel, ExtensionNameIndexId, true, nullptr, 1, &key);
+    if (HeapTuple tuple = systable_getnext(scan); HeapTupleIsValid(tuple)) {
+        bool null = false;
+        version = TextDatumGetCString(heap_getattr(tuple, Anum_pg_extension_extversion, RelationGetDescr(rel), &null));
+    }
+    systable_endscan(scan);
+    table_close(rel, AccessShareLock);
+    return version;
+}
+
+// The library knows the places of columns, so it works with the objects of its own version only.
+void require_own_version(const char *installed) {
+    const auto theirs = model::release_of(installed);
+    constexpr auto ours = model::release_of(SCYLLA_VERSION);
+    if (theirs != ours)
+        error::other_version(installed, theirs < ours);
+}
+
+// Returns false if the extension, a table or an index does not exist.
 bool find_oids() {
     if (oids.valid)
         return true;
@@ -63,8 +89,10 @@ bool find_oids() {
     }
     const uint64 seen = invalidations;
     const Oid schema = get_namespace_oid("scylla", true);
-    if (!OidIsValid(schema))
+    const char *version = OidIsValid(schema) ? installed_version() : nullptr;
+    if (version == nullptr)
         return false;
+    require_own_version(version);
     Oids found{};
     for (std::size_t t = 0; t < k_tables; t++) {
         found.table[t] = get_relname_relid(k_definitions[t].name, schema);
@@ -99,8 +127,7 @@ bool lock_present(TableId id, LOCKMODE mode) {
 
 void require_oids() {
     if (!find_oids())
-        ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT), errmsg("extension \"scylla\" is not installed in this database"),
-                        errhint("Use CREATE EXTENSION scylla.")));
+        error::not_installed();
 }
 
 Relation index_of(Table &table, std::size_t i) {
@@ -220,7 +247,14 @@ bool is_duplicate(const Table &table) {
 
 const TableDef &definition(TableId id) noexcept { return k_definitions[static_cast<std::size_t>(id)]; }
 
-bool hold_installed() { return lock_present(TableId::spec, AccessShareLock); }
+bool hold_installed() {
+    const Oid extension = get_extension_oid("scylla", true);
+    if (!OidIsValid(extension))
+        return false;
+    // What DROP EXTENSION locks before anything else: or each of us could hold a table that the other one wants.
+    LockDatabaseObject(ExtensionRelationId, extension, 0, AccessShareLock);
+    return lock_present(TableId::spec, AccessShareLock);
+}
 
 Oid identity() {
     require_oids();

@@ -33,7 +33,8 @@ struct TableDef {
 
 const TableDef &definition(TableId id) noexcept;
 
-// Whether the extension's tables exist in this database. If so, they do until the end of the transaction.
+// Whether the extension's tables exist in this database. If so, they do until the end of the transaction. Raises an error if they
+// are of a version that the library does not go with.
 bool hold_installed();
 
 // Tells one installation of the extension from another in the same database, before or after it: it stays the same as long

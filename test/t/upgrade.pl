@@ -6,30 +6,12 @@ use strict;
 use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
-use File::Path qw(make_path);
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use ScyllaTest;
 use Test::More;
 
-# ---- a server whose extension folder we may write to: a copy of this one, made of links where the server allows it --------
-
-my %dir = map { chomp(my $value = `pg_config --$_`); $_ => $value } qw(bindir pkglibdir sharedir);
-my @parts = map { [ split m{/}, $_ ] } values %dir;
-my $common = 0;
-$common++ while !grep { ($_->[$common] // '') ne ($parts[0][$common] // '') } @parts;
-# The server finds its other folders relative to its program's, and only if the end of that path is the compiled one.
-my $root = PostgreSQL::Test::Utils::tempdir . '/root';
-my %own = map { my @p = split m{/}, $dir{$_}; $_ => join '/', $root, 'usr', @p[ $common .. $#p ] } keys %dir;
-for my $name (keys %dir)
-{
-	(my $parent = $own{$name}) =~ s{/[^/]+$}{};
-	make_path($parent);
-	system_or_bail('cp', $name eq 'bindir' ? '-rL' : '-rs', $dir{$name}, $parent);
-}
-my $extension = "$own{sharedir}/extension";
-(my $install_path = $own{bindir}) =~ s{/bin$}{};
-
+my ($install_path, $extension) = own_installation();
 my $node = PostgreSQL::Test::Cluster->new('main', install_path => $install_path);
 $node->init;
 $node->append_conf('postgresql.conf', "shared_preload_libraries = 'scylla'\nscylla.monitor = off\nlog_statement = none");
@@ -37,13 +19,6 @@ $node->start;
 
 my $version = sql($node, q(select default_version from pg_available_extensions where name = 'scylla'));
 my $installed = slurp_file("$extension/scylla--$version.sql");
-
-sub write_script
-{
-	my ($name, $text) = @_;
-	unlink "$extension/$name";
-	append_to_file("$extension/$name", $text);
-}
 
 # ---- what the catalogs say about the extension, one line per fact ---------------------------------------------------------
 
@@ -172,11 +147,11 @@ my @steps = (
 	'a type' => 'create type scylla.colour as enum ($$red$$, $$green$$);');
 my @names = @steps[ grep { $_ % 2 == 0 } 0 .. $#steps ];
 my %step = @steps;
-write_script("scylla--$next.sql", join "\n", $installed, map { $step{$_} } @names);
+write_script($extension, "scylla--$next.sql", join "\n", $installed, map { $step{$_} } @names);
 
 sub write_upgrade
 {
-	write_script("scylla--$version--$next.sql", join "\n", '\echo Use ALTER EXTENSION scylla UPDATE. \quit', map { $step{$_} } @_);
+	write_script($extension, "scylla--$version--$next.sql", join "\n", '\echo Use ALTER EXTENSION scylla UPDATE. \quit', map { $step{$_} } @_);
 }
 
 write_upgrade(@names);

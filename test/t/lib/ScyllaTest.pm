@@ -4,12 +4,13 @@ package ScyllaTest;
 use strict;
 use warnings;
 use Exporter 'import';
+use File::Path qw(make_path);
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
 our @EXPORT = qw(new_node sql result_of sqlstate fails_with eventually tasks tables sequences state_of checked fill
-  monitors wait_for_monitor);
+  monitors wait_for_monitor own_installation write_script);
 
 # A started node that preloads the library. The monitor is off unless the settings say otherwise: then the test decides
 # when time acts. allows_streaming is for init.
@@ -25,6 +26,34 @@ sub new_node
 	$node->append_conf('postgresql.conf', "log_statement = none\nmax_prepared_transactions = 10\n$settings");
 	$node->start;
 	return $node;
+}
+
+# A copy of this server, made of links where the server allows it, whose extension folder we may write to. Returns its path, for
+# PostgreSQL::Test::Cluster, and that folder.
+sub own_installation
+{
+	my %dir = map { chomp(my $value = `pg_config --$_`); $_ => $value } qw(bindir pkglibdir sharedir);
+	my @parts = map { [ split m{/}, $_ ] } values %dir;
+	my $common = 0;
+	$common++ while !grep { ($_->[$common] // '') ne ($parts[0][$common] // '') } @parts;
+	# The server finds its other folders relative to its program's, and only if the end of that path is the compiled one.
+	my $root = PostgreSQL::Test::Utils::tempdir . '/root';
+	my %own = map { my @p = split m{/}, $dir{$_}; $_ => join '/', $root, 'usr', @p[ $common .. $#p ] } keys %dir;
+	for my $name (keys %dir)
+	{
+		(my $parent = $own{$name}) =~ s{/[^/]+$}{};
+		make_path($parent);
+		system_or_bail('cp', $name eq 'bindir' ? '-rL' : '-rs', $dir{$name}, $parent);
+	}
+	(my $install_path = $own{bindir}) =~ s{/bin$}{};
+	return ($install_path, "$own{sharedir}/extension");
+}
+
+sub write_script
+{
+	my ($folder, $name, $text) = @_;
+	unlink "$folder/$name";
+	append_to_file("$folder/$name", $text);
 }
 
 # The output of statements that must succeed.

@@ -8,8 +8,8 @@ source "$here/../lib/tap.sh"
 examples=$here/../../client/examples
 begin_test newer
 sql 'create extension scylla'
-sql 'do $do$ begin execute $$create or replace view scylla.task as $$ || regexp_replace(rtrim(pg_get_viewdef($$scylla.task$$), $$;$$),
-       $$\.plan(\s+FROM)$$, $$.plan, 1 AS extra\1$$, $$g$$); end $do$'
+sql 'do $do$ begin execute $$create or replace view scylla.task as select t.*, 1 as extra from ($$ ||
+       rtrim(pg_get_viewdef($$scylla.task$$), $$;$$) || $$) as t$$; end $do$'
 
 run scylla submit q '{"text": "two words"}' --rn task
 is "$status $output" '0 task' 'submit'

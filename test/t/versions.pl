@@ -177,9 +177,7 @@ my $prepared = $node->background_psql('live', on_error_stop => 0);
 $prepared->query_safe(q(prepare named as select rn, status from scylla.get_task('ready');
 	prepare viewed as select rn, status from scylla.task where rn = 'ready'; execute named; execute viewed));
 
-write_script($extension, "scylla--$version.1--$version.2.sql",
-	'do $do$ begin execute $$create or replace view scylla.task as $$'
-	  . ' || regexp_replace(rtrim(pg_get_viewdef($$scylla.task$$), $$;$$), $$\.plan(\s+FROM)$$, $$.plan, 1 AS extra\1$$, $$g$$); end $do$;');
+write_script($extension, "scylla--$version.1--$version.2.sql", $append_column);
 sql($node, "alter extension scylla update to '$version.2'", 'live');
 is(sql($node, q(select extra from scylla.task where rn = 'completed'), 'live'), '1', 'the view has got a column');
 goes_on('... and workers go on');

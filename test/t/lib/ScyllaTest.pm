@@ -10,7 +10,8 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 our @EXPORT = qw(new_node sql result_of sqlstate fails_with eventually tasks tables sequences state_of checked fill
-  monitors wait_for_monitor own_installation write_script);
+  monitors wait_for_monitor own_installation write_script
+  $append_column);
 
 # A started node that preloads the library. The monitor is off unless the settings say otherwise: then the test decides
 # when time acts. allows_streaming is for init.
@@ -48,6 +49,10 @@ sub own_installation
 	(my $install_path = $own{bindir}) =~ s{/bin$}{};
 	return ($install_path, "$own{sharedir}/extension");
 }
+
+# Gives the view of tasks another column, at its end, where new ones come.
+our $append_column = 'do $do$ begin execute $$create or replace view scylla.task as select t.*, 1 as extra from ($$'
+  . ' || rtrim(pg_get_viewdef($$scylla.task$$), $$;$$) || $$) as t$$; end $do$;';
 
 sub write_script
 {

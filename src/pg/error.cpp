@@ -27,7 +27,7 @@ void not_installed() {
 }
 
 void other_version(const char *installed, bool older) {
-    ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+    ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
                     errmsg("extension \"scylla\" has version %s in this database, but the library that the server has loaded has "
                            "version %s",
                            installed, SCYLLA_VERSION),

@@ -8,7 +8,7 @@ namespace scylla::error {
 
 // 42704: there is no extension in this database.
 [[noreturn]] void not_installed();
-// 55000, constraint "version", table extension: the objects in this database are of a version that the library does not go with.
+// 0A000, constraint "version", table extension: the objects in this database are of a version that the library does not go with.
 [[noreturn]] void other_version(const char *installed, bool older);
 
 // P0002, constraint "exists".

@@ -37,8 +37,8 @@ sub all_refused
 {
 	my ($database, $name) = @_;
 	local $Test::Builder::Level = $Test::Builder::Level + 1;
-	my @others = grep { sqlstate($node, "select $_", $database) ne '55000' } @calls;
-	push @others, 'wait' if sqlstate($node, q(call scylla.wait('q', '1 ms')), $database) ne '55000';
+	my @others = grep { sqlstate($node, "select $_", $database) ne '0A000' } @calls;
+	push @others, 'wait' if sqlstate($node, q(call scylla.wait('q', '1 ms')), $database) ne '0A000';
 	is("@others", '', $name);
 }
 
@@ -59,7 +59,7 @@ my $tasks = tasks($node, 'older');
 pretend('older', $older);
 $node->restart;
 
-like(told('older'), qr/ERROR:  55000: extension "scylla" has version \Q$older\E in this database, but the library that the server has loaded has version \Q$version\E$/m,
+like(told('older'), qr/ERROR:  0A000: extension "scylla" has version \Q$older\E in this database, but the library that the server has loaded has version \Q$version\E$/m,
 	'objects that are too old: a call says so');
 like(told('older'), qr/^HINT:  Use ALTER EXTENSION scylla UPDATE\.$/m, '... and what to do');
 like(told('older'), qr/^SCHEMA NAME:  scylla\nTABLE NAME:  extension\nCONSTRAINT NAME:  version$/m, '... so that a client knows');

@@ -40,6 +40,7 @@ create table scylla.queue (
     max_running_per_key integer,
     max_depth integer,
     on_full text not null default 'error',
+    key_weights jsonb,
     owner name not null default current_user,
     submitters text[],
     workers text[],

@@ -27,6 +27,9 @@ queue_changes &queue_changes::max_running_per_key(std::optional<int> value) {
 queue_changes &queue_changes::max_depth(std::optional<int> value) {
     return set("max_depth", value ? std::to_string(*value) : "null");
 }
+queue_changes &queue_changes::key_weights(const std::optional<json> &value) {
+    return set("key_weights", value ? value->text() : "null");
+}
 queue_changes &queue_changes::retry(const std::optional<retry_policy> &value) {
     return set("retry", value ? detail::to_json(*value) : "null");
 }
@@ -39,7 +42,8 @@ void client::create_queue(const queue_name &queue, const queue_options &options)
                      text(options.retention_completed), text(options.retention_aborted), text(options.retention_cancelled),
                      options.paused ? "t" : "f", text(options.max_running),
                      options.events ? "t" : "f", options.notify ? "t" : "f", text(options.max_running_per_key),
-                     text(options.max_depth), options.shed ? "shed" : "error"});
+                     text(options.max_depth), options.shed ? "shed" : "error",
+                     text(options.key_weights, "key_weights")});
 }
 
 void client::alter_queue(const queue_name &queue, const queue_changes &changes) {
@@ -78,6 +82,8 @@ std::vector<queue_info> client::queues() {
         if (!row[15].is_null())
             q.max_depth = to_int(text_of(row[15]));
         q.shed = text_of(row[16]) == "shed";
+        if (!row[17].is_null())
+            q.key_weights = json{text_of(row[17])};
         queues.push_back(std::move(q));
     });
     return queues;

@@ -39,6 +39,7 @@ TEST_F(Calls, QueueSettings) {
     options.events = options.notify = true;
     options.max_depth = 7;
     options.shed = true;
+    options.key_weights = json{R"({"acme": 3})"};
     c.create_queue(queue, options);
     const auto settings = [&] {
         for (queue_info &info : c.queues())
@@ -57,6 +58,7 @@ TEST_F(Calls, QueueSettings) {
     EXPECT_TRUE(info.events && info.notify);
     EXPECT_EQ(info.max_depth, 7);
     EXPECT_TRUE(info.shed);
+    EXPECT_EQ(info.key_weights, options.key_weights);
     EXPECT_FALSE(info.default_timeout || info.retention);
     ASSERT_TRUE(info.retry);
     EXPECT_NE(info.retry->text().find("\"factor\": 3"), std::string::npos);
@@ -69,7 +71,7 @@ TEST_F(Calls, QueueSettings) {
     c.pause_queue(queue);
     EXPECT_TRUE(settings().paused);
     c.alter_queue(queue, queue_changes{}.default_timeout(7s).max_attempts(std::nullopt).retry(std::nullopt).aging(2).max_running(1)
-                             .max_running_per_key(2).events(false).notify(false).max_depth(3).shed(false));
+                             .max_running_per_key(2).events(false).notify(false).max_depth(3).shed(false).key_weights(std::nullopt));
     info = settings();
     EXPECT_EQ(info.default_timeout, 7s);
     EXPECT_EQ(info.aging, 2);
@@ -77,7 +79,7 @@ TEST_F(Calls, QueueSettings) {
     EXPECT_EQ(info.max_running_per_key, 2);
     EXPECT_FALSE(info.events || info.notify);
     EXPECT_EQ(info.max_depth, 3);
-    EXPECT_FALSE(info.shed);
+    EXPECT_FALSE(info.shed || info.key_weights);
     EXPECT_FALSE(info.max_attempts || info.retry);
     EXPECT_EQ(info.retention_completed, 1h);
     EXPECT_EQ(thrown<wrong_state>([&] { c.drop_queue(queue); }).sqlstate(), "2BP01");

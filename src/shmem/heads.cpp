@@ -21,6 +21,7 @@ struct Head {
     std::array<int64, k_priorities> told;                 // the highest id
     std::array<std::array<int64, k_priorities>, 2> fresh; // by generation, as in Stretch, for the range of the frontier
     model::Stretches<k_returned> returned;
+    Turn turn;
 };
 
 constexpr Step k_first_step{static_cast<int16>(k_priorities - 1), 0};
@@ -347,6 +348,63 @@ void advance(const HeadKey &key, const Step &next) noexcept {
     if (Head *head = find(key))
         head->step = next.priority < 0 ? k_first_step : next;
     LWLockRelease(lock);
+}
+
+namespace {
+
+// The turn of this backend where there is no shared memory: that of the queue that it leased from last.
+constinit HeadKey own_queue{};
+constinit Turn own_turn{};
+
+// Lets `use` act on the turn of a queue.
+template <typename Use> void with_turn(const HeadKey &queue, Use use) noexcept {
+    if (heads == nullptr) {
+        if (!(own_queue == queue))
+            own_turn = Turn{};
+        own_queue = queue;
+        use(own_turn);
+        return;
+    }
+    LWLock *lock = lock_of(queue);
+    LWLockAcquire(lock, LW_EXCLUSIVE);
+    Head *head = find_or_make(queue);
+    head->used = GetCurrentStatementStartTimestamp();
+    use(head->turn);
+    LWLockRelease(lock);
+}
+
+std::string_view key_of(const Turn &turn) noexcept { return {turn.key.data(), static_cast<std::size_t>(turn.length)}; }
+
+} // namespace
+
+int32 take_turn(const HeadKey &queue, int32 most, Turn *turn) {
+    int32 taken = 0;
+    with_turn(queue, [&](Turn &now) {
+        *turn = now;
+        taken = Min(most, now.left);
+        now.left -= taken;
+    });
+    return taken;
+}
+
+bool pass_turn(const HeadKey &queue, std::string_view from, std::string_view to, int32 left) noexcept {
+    bool passed = false;
+    with_turn(queue, [&](Turn &now) {
+        passed = now.left == 0 && key_of(now) == from;
+        if (!passed)
+            return;
+        now.left = left;
+        now.length = static_cast<int32>(Min(to.size(), now.key.size()));
+        std::copy_n(to.data(), now.length, now.key.data());
+    });
+    return passed;
+}
+
+void end_turn(const HeadKey &queue, std::string_view key) noexcept {
+    with_turn(queue, [&](Turn &now) {
+        if (key_of(now) == key)
+            now.left = 0;
+    });
 }
 
 bool next_head(int *at, HeadStatus *status) {

@@ -125,6 +125,20 @@ struct Step {
 std::optional<Step> claim_step(const HeadKey &key, TimestampTz now, int64 interval);
 void advance(const HeadKey &key, const Step &next) noexcept;
 
+// Whose turn it is in a queue that is shared between keys (verbs/leasable.h), and how many tasks are left of it. It lives with the
+// head of the queue and is a hint as well: where it is lost the turns begin anew. Without preloading each backend has its own.
+struct Turn {
+    int32 left;
+    int32 length; // of the key
+    std::array<char, static_cast<std::size_t>(model::k_max_name_chars) * MAX_MULTIBYTE_CHAR_LEN> key;
+};
+// The turn as it is, with up to `most` taken off it; returns how many.
+int32 take_turn(const HeadKey &queue, int32 most, Turn *turn);
+// The turn goes from one key, whose is over, to the next. False: it has gone on meanwhile.
+bool pass_turn(const HeadKey &queue, std::string_view from, std::string_view to, int32 left) noexcept;
+// The key has no more tasks: what is left of its turn is lost.
+void end_turn(const HeadKey &queue, std::string_view key) noexcept;
+
 // For scylla.stat_heads(): the heads of this database, one per call, from place `*at` on. False: no more.
 struct HeadStatus {
     HeadKey key;

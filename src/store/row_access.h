@@ -28,6 +28,7 @@ enum : int {
     max_running_per_key,
     max_depth,
     on_full,
+    key_weights,
     owner,
     submitters,
     workers,
@@ -100,6 +101,8 @@ inline Datum get(const Scan &scan, int column) {
         elog(ERROR, "unexpected null in column %d of relation %u", column, scan.slot->tts_tableOid);
     return value;
 }
+
+inline bool is_null(const Scan &scan, int column) { return slot_attisnull(scan.slot, column); }
 
 inline Interval *get_interval(const Scan &scan, int column) {
     bool null = false;

@@ -27,6 +27,7 @@ struct QueueRow {
     std::optional<int32> max_running_per_key;
     std::optional<int32> max_depth;
     OnFull on_full;
+    bool is_shared; // between keys, by their weights
     const char *owner;         // a role
     std::array<ArrayType *, model::k_privilege_names.size()> grantees; // roles (text[]) by model::Privilege; null: none
     ItemPointerData tid;
@@ -108,6 +109,7 @@ struct QueueSettings {
     std::optional<int32> max_running_per_key; // null: any number
     std::optional<int32> max_depth; // null: any number
     OnFull on_full;
+    Jsonb *key_weights;                       // null: tasks go in the order of the queue
 };
 
 struct SpecRow {
@@ -286,7 +288,8 @@ struct KeyedPlace {
 };
 Scan scan_keyed(Store &store, int32 queue);
 void restart_keyed_after(Scan &scan, int32 queue, const text *key);
-// Below a priority; or in it, behind an id.
+// From a key on; below a priority of a key; or in a priority, behind an id.
+void restart_keyed_from(Scan &scan, int32 queue, const text *key);
 void restart_keyed_below(Scan &scan, int32 queue, const text *key, int16 priority);
 void restart_keyed_behind(Scan &scan, int32 queue, const KeyedPlace &place);
 Found next_keyed(Scan &scan, KeyedPlace *place);

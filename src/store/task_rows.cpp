@@ -200,6 +200,10 @@ void restart_keyed_after(Scan &scan, int32 queue, const text *key) {
     restart(scan, keyed(queue, {2, PointerGetDatum(key), F_TEXT_PATTERN_GT, BTGreaterStrategyNumber}, any_priority(), any_id()));
 }
 
+void restart_keyed_from(Scan &scan, int32 queue, const text *key) {
+    restart(scan, keyed(queue, {2, PointerGetDatum(key), F_TEXT_PATTERN_GE, BTGreaterEqualStrategyNumber}, any_priority(), any_id()));
+}
+
 void restart_keyed_below(Scan &scan, int32 queue, const text *key, int16 priority) {
     restart(scan, keyed(queue, {2, PointerGetDatum(key), F_TEXTEQ},
                         {3, Int16GetDatum(priority), F_INT2LT, BTLessStrategyNumber}, any_id()));

@@ -44,10 +44,10 @@ void mark_inserted(std::span<const SpecRow> rows, std::span<bool> inserted) {
 } // namespace
 
 bool insert_queue(const text *name, const QueueSettings &settings) {
-    constexpr std::size_t k_parameters = 17;
+    constexpr std::size_t k_parameters = 18;
     std::array<Oid, k_parameters> types{TEXTOID, INTERVALOID, INTERVALOID, FLOAT8OID,   INT4OID,
                                         JSONBOID, INTERVALOID, INTERVALOID, INTERVALOID, BOOLOID, INT4OID, TEXTOID,
-                                        BOOLOID, BOOLOID, INT4OID, INT4OID, TEXTOID};
+                                        BOOLOID, BOOLOID, INT4OID, INT4OID, TEXTOID, JSONBOID};
     std::array<Datum, k_parameters> values{PointerGetDatum(name),
                                            PointerGetDatum(settings.default_timeout),
                                            PointerGetDatum(settings.retention),
@@ -64,7 +64,8 @@ bool insert_queue(const text *name, const QueueSettings &settings) {
                                            BoolGetDatum(settings.notify),
                                            Int32GetDatum(settings.max_running_per_key.value_or(0)),
                                            Int32GetDatum(settings.max_depth.value_or(0)),
-                                           CStringGetTextDatum(k_on_full_names[static_cast<std::size_t>(settings.on_full)])};
+                                           CStringGetTextDatum(k_on_full_names[static_cast<std::size_t>(settings.on_full)]),
+                                           PointerGetDatum(settings.key_weights)};
     char nulls[k_parameters];
     for (std::size_t i = 0; i < k_parameters; i++) {
         const bool scalar = types[i] == FLOAT8OID || types[i] == INT4OID || types[i] == BOOLOID;
@@ -78,8 +79,9 @@ bool insert_queue(const text *name, const QueueSettings &settings) {
     as_owner.begin();
     run(&insert_queue_plan,
         "insert into scylla.queue (name, default_timeout, retention, aging, max_attempts, retry, retention_completed, "
-        "retention_aborted, retention_cancelled, paused, max_running, owner, events, notify, max_running_per_key, max_depth, on_full) "
-        "values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12::pg_catalog.name, $13, $14, $15, $16, $17) "
+        "retention_aborted, retention_cancelled, paused, max_running, owner, events, notify, max_running_per_key, max_depth, on_full, "
+        "key_weights) "
+        "values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12::pg_catalog.name, $13, $14, $15, $16, $17, $18) "
         "on conflict (name) do nothing",
         types, values, nulls, SPI_OK_INSERT);
     const bool inserted = SPI_processed > 0;

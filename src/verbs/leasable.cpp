@@ -1,6 +1,10 @@
 #include "verbs/leasable.h"
 
 #include "model/aging.h"
+#include "pg/error.h"
+#include "pg/text.h"
+#include "verbs/args.h"
+#include "verbs/json.h"
 
 namespace scylla {
 
@@ -12,6 +16,7 @@ namespace {
 
 constexpr int64 k_first_share = 64; // so many tasks are passed over before keys are looked at
 constexpr int64 k_price_of_key = 4; // in tasks that are passed over
+constexpr std::string_view k_all_others = "*";
 
 // The next task of a key; with aging, of one priority of a key.
 struct Candidate {
@@ -23,6 +28,25 @@ struct Candidate {
 bool goes_after(const Candidate &a, const Candidate &b) {
     return a.effective != b.effective ? a.effective < b.effective : a.place.id > b.place.id;
 }
+
+// Of all keys, or of one.
+struct Candidates {
+    Candidate *at; // a heap
+    std::size_t count;
+    std::size_t capacity;
+    std::optional<Candidate> given; // its successor is to join
+};
+
+// A key that takes turns. The text is the key of the hash table.
+struct Sharer {
+    const text *key;
+    bool begun;
+    bool done; // it has no tasks, or no room, for this call
+    Candidates tasks;
+};
+
+constexpr int k_steps_to_next = 64; // so many keys are passed before all of them are collected
+constexpr int k_races = 16;         // so often may others be faster to pass the turn on
 
 } // namespace
 
@@ -42,28 +66,37 @@ struct LeasableScan {
     bool has_keys; // the scan has begun
     store::Scan keys;
     std::optional<KeyedPlace> within; // with aging: the key whose lower priorities are looked for
-    Candidate *candidate;             // a heap
-    std::size_t count;
-    std::size_t capacity;
-    std::optional<Candidate> given; // from the heap: its successor is to join
+    Candidates tasks;
+
+    // Where keys take turns.
+    bool takes_turns;
+    Jsonb *weights;
+    shmem::HeadKey head;
+    int32 most;     // so many tasks are still wanted
+    int32 granted;  // of the present turn
+    Sharer *sharer; // whose turn it is
+    HTAB *sharers;
+    int steps;         // from key to key
+    bool has_all;      // keys that were not done, in their order
+    const text **all;
+    std::size_t all_count;
 };
 
 namespace {
 
-void add_candidate(LeasableScan *scan, const KeyedPlace &place) {
-    if (scan->count == scan->capacity) {
-        scan->capacity = Max(scan->capacity * 2, std::size_t{64});
-        const std::size_t bytes = scan->capacity * sizeof(Candidate);
-        scan->candidate = static_cast<Candidate *>(scan->candidate == nullptr ? MemoryContextAlloc(scan->context, bytes)
-                                                                              : repalloc_huge(scan->candidate, bytes));
+void add_candidate(LeasableScan *scan, Candidates &to, const KeyedPlace &place) {
+    if (to.count == to.capacity) {
+        to.capacity = Max(to.capacity * 4, std::size_t{1});
+        const std::size_t bytes = to.capacity * sizeof(Candidate);
+        to.at = static_cast<Candidate *>(to.at == nullptr ? MemoryContextAlloc(scan->context, bytes) : repalloc_huge(to.at, bytes));
     }
     double effective = place.priority;
     if (scan->aging > 0) {
         const auto spec = find_spec(*scan->store, place.id, store::With::no_spec);
         effective = model::effective_priority(place.priority, spec ? scan->now - spec->created : 0, scan->aging);
     }
-    scan->candidate[scan->count++] = {place, effective};
-    std::push_heap(scan->candidate, scan->candidate + scan->count, goes_after);
+    to.at[to.count++] = {place, effective};
+    std::push_heap(to.at, to.at + to.count, goes_after);
 }
 
 // The next row that the snapshot sees where the scan of the keys is. Its key lives as long as the scan.
@@ -76,18 +109,22 @@ bool next_place(LeasableScan *scan, KeyedPlace *place) {
     return found == Found::row;
 }
 
+void begin_keys(LeasableScan *scan) {
+    if (scan->has_keys)
+        return;
+    MemoryContext caller = MemoryContextSwitchTo(scan->context);
+    scan->keys = scan_keyed(*scan->store, scan->queue);
+    MemoryContextSwitchTo(caller);
+    scan->has_keys = true;
+}
+
 // Collects the first tasks of so many keys. True: of all keys.
 bool collect(LeasableScan *scan, int64 keys) {
-    if (!scan->has_keys) {
-        MemoryContext caller = MemoryContextSwitchTo(scan->context);
-        scan->keys = scan_keyed(*scan->store, scan->queue);
-        MemoryContextSwitchTo(caller);
-        scan->has_keys = true;
-    }
+    begin_keys(scan);
     for (; keys > 0; keys--) {
         KeyedPlace place;
         if (next_place(scan, &place)) {
-            add_candidate(scan, place);
+            add_candidate(scan, scan->tasks, place);
             if (scan->aging > 0) {
                 scan->within = place;
                 restart_keyed_below(scan->keys, scan->queue, place.key, place.priority);
@@ -120,7 +157,7 @@ bool next_along(LeasableScan *scan, store::ReadyRow *row) {
     return false;
 }
 
-void add_successor(LeasableScan *scan, const KeyedPlace &of) {
+void add_successor(LeasableScan *scan, Candidates &tasks, const KeyedPlace &of) {
     KeyedPlace place;
     restart_keyed_behind(scan->keys, scan->queue, of);
     bool found = next_place(scan, &place);
@@ -129,17 +166,17 @@ void add_successor(LeasableScan *scan, const KeyedPlace &of) {
         found = next_place(scan, &place);
     }
     if (found)
-        add_candidate(scan, place);
+        add_candidate(scan, tasks, place);
 }
 
-// The best of the first tasks of all keys.
-bool next_of_keys(LeasableScan *scan, store::ReadyRow *row) {
-    if (scan->given)
-        add_successor(scan, scan->given->place);
-    scan->given.reset();
-    while (scan->count > 0) {
-        std::pop_heap(scan->candidate, scan->candidate + scan->count, goes_after);
-        const Candidate best = scan->candidate[--scan->count];
+// The best of them whose key has room.
+bool next_of(LeasableScan *scan, Candidates &tasks, store::ReadyRow *row) {
+    if (tasks.given)
+        add_successor(scan, tasks, tasks.given->place);
+    tasks.given.reset();
+    while (tasks.count > 0) {
+        std::pop_heap(tasks.at, tasks.at + tasks.count, goes_after);
+        const Candidate best = tasks.at[--tasks.count];
         scan->room = &room_of(scan->rooms, best.place.key);
         if (*scan->room < 1)
             continue; // nor have the others of this key
@@ -147,15 +184,155 @@ bool next_of_keys(LeasableScan *scan, store::ReadyRow *row) {
         if (!found)
             elog(ERROR, "ready task " INT64_FORMAT " has vanished from a snapshot", best.place.id);
         *row = *found;
-        scan->given = best;
+        tasks.given = best;
         return true;
     }
     return false;
 }
 
+// ---- turns -----------------------------------------------------------------------------------------------------------------
+
+Sharer *sharer_of(LeasableScan *scan, const text *key) {
+    if (auto *known = static_cast<Sharer *>(hash_search(scan->sharers, &key, HASH_FIND, nullptr)))
+        return known;
+    bool found = false;
+    auto *made = static_cast<Sharer *>(hash_search(scan->sharers, &key, HASH_ENTER, &found));
+    *made = Sharer{};
+    made->key = key;
+    return made;
+}
+
+int32 weight_of(const LeasableScan *scan, const text *key) {
+    for (const std::string_view name : {view(key), k_all_others}) {
+        JsonbValue value;
+        if (getKeyJsonValueFromContainer(&scan->weights->root, name.data(), static_cast<int>(name.size()), &value) != nullptr)
+            return json::to_int("key_weights", &value);
+    }
+    return 1;
+}
+
+// The key behind this one that has a ready task, around to the first; null: there is none.
+const text *step(LeasableScan *scan, const text *from) {
+    KeyedPlace place;
+    restart_keyed_after(scan->keys, scan->queue, from);
+    if (next_place(scan, &place))
+        return place.key;
+    restart_keyed_from(scan->keys, scan->queue, cstring_to_text(""));
+    return next_place(scan, &place) ? place.key : nullptr;
+}
+
+// All keys that have a ready task and are not done.
+void collect_all(LeasableScan *scan) {
+    std::size_t capacity = 0;
+    KeyedPlace place;
+    for (restart_keyed_from(scan->keys, scan->queue, cstring_to_text("")); next_place(scan, &place);
+         restart_keyed_after(scan->keys, scan->queue, place.key)) {
+        if (sharer_of(scan, place.key)->done)
+            continue;
+        if (scan->all_count == capacity) {
+            capacity = Max(capacity * 2, std::size_t{64});
+            const std::size_t bytes = capacity * sizeof(const text *);
+            scan->all = static_cast<const text **>(scan->all == nullptr ? MemoryContextAlloc(scan->context, bytes)
+                                                                        : repalloc_huge(scan->all, bytes));
+        }
+        scan->all[scan->all_count++] = place.key;
+    }
+    scan->has_all = true;
+}
+
+// The next one behind `from` and around that is not done; null: all are.
+Sharer *next_sharer(LeasableScan *scan, const text *from) {
+    for (const text *key = from; !scan->has_all;) {
+        if (++scan->steps > k_steps_to_next) {
+            collect_all(scan);
+            break;
+        }
+        key = step(scan, key);
+        if (key == nullptr)
+            return nullptr;
+        if (Sharer *sharer = sharer_of(scan, key); !sharer->done)
+            return sharer;
+    }
+    const auto **end = scan->all + scan->all_count;
+    const auto **next = std::upper_bound(scan->all, end, view(from), [](std::string_view a, const text *b) { return a < view(b); });
+    for (std::size_t i = 0; i < scan->all_count; i++, next++) {
+        if (next == end)
+            next = scan->all;
+        if (Sharer *sharer = sharer_of(scan, *next); !sharer->done)
+            return sharer;
+    }
+    return nullptr;
+}
+
+// It has no more tasks for this call, or no room.
+void end_sharer(LeasableScan *scan, Sharer *sharer) {
+    sharer->done = true;
+    shmem::end_turn(scan->head, view(sharer->key));
+    const auto **end = scan->all + scan->all_count;
+    if (const auto **known = std::find_if(scan->all, end, [&](const text *key) { return equal(key, sharer->key); }); known != end) {
+        std::copy(known + 1, end, known);
+        scan->all_count--;
+    }
+}
+
+// Whose turn it is. False: nobody has anything.
+bool begin_turn(LeasableScan *scan) {
+    for (int races = 0;; races++) {
+        shmem::Turn turn;
+        scan->granted = shmem::take_turn(scan->head, scan->most, &turn);
+        const text *whose = cstring_to_text_with_len(turn.key.data(), turn.length);
+        if (scan->granted > 0) {
+            scan->sharer = sharer_of(scan, whose);
+            if (!scan->sharer->done)
+                return true;
+            shmem::end_turn(scan->head, view(whose));
+        }
+        scan->sharer = next_sharer(scan, whose);
+        if (scan->sharer == nullptr) {
+            scan->granted = 0;
+            return false;
+        }
+        const int32 weight = weight_of(scan, scan->sharer->key);
+        scan->granted = Min(weight, scan->most);
+        if (shmem::pass_turn(scan->head, view(whose), view(scan->sharer->key), weight - scan->granted) || races == k_races)
+            return true;
+    }
+}
+
+bool next_by_turns(LeasableScan *scan, store::ReadyRow *row) {
+    MemoryContext caller = MemoryContextSwitchTo(scan->context);
+    bool found = false;
+    begin_keys(scan);
+    while (!found && (scan->granted > 0 || begin_turn(scan))) {
+        Sharer *sharer = scan->sharer;
+        if (!sharer->begun) {
+            // With aging its first task of each priority.
+            KeyedPlace place;
+            int16 below = model::k_max_priority + 1;
+            do {
+                restart_keyed_below(scan->keys, scan->queue, sharer->key, below);
+                if (!next_place(scan, &place))
+                    break;
+                add_candidate(scan, sharer->tasks, place);
+                below = place.priority;
+            } while (scan->aging > 0);
+            sharer->begun = true;
+        }
+        MemoryContextSwitchTo(caller);
+        found = next_of(scan, sharer->tasks, row);
+        MemoryContextSwitchTo(scan->context);
+        if (!found) {
+            end_sharer(scan, sharer);
+            scan->granted = 0;
+        }
+    }
+    MemoryContextSwitchTo(caller);
+    return found;
+}
+
 } // namespace
 
-LeasableScan *begin_leasable(Store &store, const store::QueueRow &queue, KeyRooms *rooms, TimestampTz now) {
+LeasableScan *begin_leasable(Store &store, const store::QueueRow &queue, KeyRooms *rooms, const Purpose &purpose, TimestampTz now) {
     auto *scan = static_cast<LeasableScan *>(palloc0(sizeof(LeasableScan)));
     scan->store = &store;
     scan->context = CurrentMemoryContext;
@@ -164,19 +341,32 @@ LeasableScan *begin_leasable(Store &store, const store::QueueRow &queue, KeyRoom
     scan->now = now;
     scan->rooms = rooms;
     scan->share = k_first_share;
-    scan->along = begin_ready(store, queue.id, queue.aging, now, Use::heads);
+    if (queue.is_shared && purpose.lease) {
+        refresh(store);
+        scan->takes_turns = true;
+        scan->weights = find_settings(store, queue.id)->key_weights;
+        scan->head = head_key(store, queue.id);
+        scan->most = static_cast<int32>(purpose.most);
+        scan->sharers = make_key_table("scylla keys that take turns", sizeof(Sharer), scan->context);
+    } else
+        scan->along = begin_ready(store, queue.id, queue.aging, now, Use::heads);
     return scan;
 }
 
 bool next_leasable(LeasableScan *scan, store::ReadyRow *row) {
+    if (scan->takes_turns)
+        return next_by_turns(scan, row);
     if (scan->along != nullptr && next_along(scan, row))
         return true;
-    return scan->along == nullptr && next_of_keys(scan, row);
+    return scan->along == nullptr && next_of(scan, scan->tasks, row);
 }
 
 void settle(LeasableScan *scan, Fate fate) {
-    if (fate == Fate::taken)
+    if (fate == Fate::taken) {
         use_room(scan);
+        scan->granted--;
+        scan->most--;
+    }
     if (scan->along != nullptr)
         settle(scan->along, fate);
 }
@@ -188,9 +378,21 @@ void end_leasable(LeasableScan *scan) {
         end_ready(scan->along);
     if (scan->has_keys)
         end(scan->keys);
-    if (scan->candidate != nullptr)
-        pfree(scan->candidate);
+    if (scan->sharers != nullptr)
+        hash_destroy(scan->sharers);
     pfree(scan);
+}
+
+void check_key_weights(Jsonb *weights) {
+    if (!json::is_object(weights))
+        error::bad_argument("key_weights", args::show(weights), "It must be an object.");
+    json::for_each_member(&weights->root, [&](const char *name, JsonbValue *value) {
+        if (*name != '\0')
+            args::name("key_weights", cstring_to_text(name));
+        const int32 weight = json::to_int("key_weights", value);
+        if (weight < 1 || weight > model::k_max_key_weight)
+            error::bad_argument("key_weights", psprintf("%d", weight), "It must be between 1 and 1000.");
+    });
 }
 
 } // namespace scylla

@@ -27,7 +27,7 @@ int64 default_timeout(const store::QueueRow &queue) {
 // Leases what the heads know. Returns how many.
 int32 lease_known(Store &store, const LeaseRequest &request, const store::QueueRow &queue, KeyRooms *rooms, Rows &rows) {
     const int64 timeout = request.timeout.value_or(default_timeout(queue));
-    LeasableScan *scan = begin_leasable(store, queue, rooms, GetCurrentTimestamp());
+    LeasableScan *scan = begin_leasable(store, queue, rooms, {true, request.max_tasks}, GetCurrentTimestamp());
     // Only now: the call may have waited for locks, and what it sees may have become ready meanwhile.
     const TimestampTz now = GetCurrentTimestamp();
     const bool many = request.max_tasks > 1;
@@ -129,7 +129,7 @@ int64 count_leasable(Store &store, int32 queue, int64 limit, TimestampTz now) {
     if (allowed < 1)
         return 0;
     KeyRooms *rooms = begin_rooms(store, *row, {});
-    LeasableScan *scan = begin_leasable(store, *row, rooms, now);
+    LeasableScan *scan = begin_leasable(store, *row, rooms, {false, 0}, now);
     const RowMemory memory = begin_row_memory();
     store::ReadyRow ready;
     int64 count = 0;

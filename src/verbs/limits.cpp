@@ -90,6 +90,30 @@ int64 free_permits(Store &store, const store::QueueRow &queue) {
 
 // ---- keys ------------------------------------------------------------------------------------------------------------------
 
+namespace {
+
+uint64 hash_of(const text *key) {
+    return hash_bytes_extended(reinterpret_cast<const unsigned char *>(view(key).data()), static_cast<int>(view(key).size()), 0);
+}
+
+extern "C" uint32 hash_key(const void *key, Size) { return static_cast<uint32>(hash_of(*static_cast<const text *const *>(key))); }
+
+extern "C" int match_keys(const void *a, const void *b, Size) {
+    return equal(*static_cast<const text *const *>(a), *static_cast<const text *const *>(b)) ? 0 : 1;
+}
+
+} // namespace
+
+HTAB *make_key_table(const char *name, std::size_t entry, MemoryContext context) {
+    HASHCTL control{};
+    control.keysize = sizeof(const text *);
+    control.entrysize = entry;
+    control.hash = hash_key;
+    control.match = match_keys;
+    control.hcxt = context;
+    return hash_create(name, 64, &control, HASH_ELEM | HASH_FUNCTION | HASH_COMPARE | HASH_CONTEXT);
+}
+
 struct KeyRooms {
     Store *store;
     MemoryContext context; // of what is below
@@ -110,26 +134,10 @@ struct KeyRoom {
     int64 room;
 };
 
-uint64 hash_of(const text *key) {
-    return hash_bytes_extended(reinterpret_cast<const unsigned char *>(view(key).data()), static_cast<int>(view(key).size()), 0);
-}
-
-extern "C" uint32 hash_key(const void *key, Size) { return static_cast<uint32>(hash_of(*static_cast<const text *const *>(key))); }
-
-extern "C" int match_keys(const void *a, const void *b, Size) {
-    return equal(*static_cast<const text *const *>(a), *static_cast<const text *const *>(b)) ? 0 : 1;
-}
-
 void forget(KeyRooms *rooms) {
     if (rooms->of_key != nullptr)
         hash_destroy(rooms->of_key);
-    HASHCTL control{};
-    control.keysize = sizeof(const text *);
-    control.entrysize = sizeof(KeyRoom);
-    control.hash = hash_key;
-    control.match = match_keys;
-    control.hcxt = rooms->context;
-    rooms->of_key = hash_create("scylla rooms of keys", 64, &control, HASH_ELEM | HASH_FUNCTION | HASH_COMPARE | HASH_CONTEXT);
+    rooms->of_key = make_key_table("scylla rooms of keys", sizeof(KeyRoom), rooms->context);
 }
 
 // From 1 on; the lock of the queue is 0.

@@ -24,7 +24,7 @@ namespace scylla {
 
 inline bool has_limits(const store::QueueRow &queue) { return queue.max_running || queue.max_running_per_key; }
 // Its ready tasks are found by their keys, too.
-inline bool goes_by_keys(const store::QueueRow &queue) { return queue.max_running_per_key.has_value(); }
+inline bool goes_by_keys(const store::QueueRow &queue) { return queue.max_running_per_key || queue.is_shared; }
 
 // What the lease of a task has; null in a queue without limits.
 text *permit_of(const store::QueueRow &queue, const store::SpecRow &spec);
@@ -57,5 +57,8 @@ bool wait_for_room(KeyRooms *rooms);
 // Waits for the lock of this key.
 int64 &wait_for_room(KeyRooms *rooms, const text *key);
 void end_rooms(KeyRooms *rooms);
+
+// A table by keys: an entry begins with a pointer to the text, which has to live as long.
+HTAB *make_key_table(const char *name, std::size_t entry, MemoryContext context);
 
 } // namespace scylla

@@ -8,7 +8,7 @@
 #include "verbs/events.h"
 #include "verbs/gates.h"
 #include "verbs/json.h"
-#include "verbs/limits.h"
+#include "verbs/leasable.h"
 #include "verbs/moves.h"
 #include "verbs/retry.h"
 #include "verbs/rights.h"
@@ -35,6 +35,8 @@ void check(const QueueSettings &settings) {
     args::bound("max_running", settings.max_running);
     args::bound("max_running_per_key", settings.max_running_per_key);
     args::bound("max_depth", settings.max_depth);
+    if (settings.key_weights != nullptr)
+        check_key_weights(settings.key_weights);
 }
 
 bool require_bool(const char *argument, std::optional<bool> value) {
@@ -81,6 +83,8 @@ void apply(Jsonb *changes, QueueSettings *settings) {
             settings->max_depth = reset ? std::nullopt : std::optional(json::to_int(name, value));
         else if (setting == "on_full")
             settings->on_full = reset ? store::OnFull::error : args::on_full(json::to_text(name, value));
+        else if (setting == "key_weights")
+            settings->key_weights = reset ? nullptr : json::to_jsonb(value);
         else
             error::bad_argument("settings", args::quote(cstring_to_text(name)), "There is no such setting of a queue.");
     });
@@ -102,6 +106,7 @@ template <typename Change> void change_settings(Store &store, const text *name, 
         store::QueueRow changed = queue;
         changed.max_running = settings.max_running;
         changed.max_running_per_key = settings.max_running_per_key;
+        changed.is_shared = settings.key_weights != nullptr;
         const bool first_limit = has_limits(changed) && !has_limits(queue);
         const bool begins_with_keys = goes_by_keys(changed) && !goes_by_keys(queue);
         const bool first_depth = settings.max_depth && !queue.max_depth; // who is just submitting has taken no room
@@ -201,7 +206,8 @@ SCYLLA_FUNCTION(scylla_create_queue) {
                                  require_bool("notify", args::get_bool(fcinfo, 12)),
                                  args::get_int(fcinfo, 13),
                                  args::get_int(fcinfo, 14),
-                                 args::on_full(args::get_text(fcinfo, 15))};
+                                 args::on_full(args::get_text(fcinfo, 15)),
+                                 args::get_jsonb(fcinfo, 16)};
     check(settings);
     Store store = open_for_settings("scylla.create_queue()");
     if (!store::insert_queue(name, settings))

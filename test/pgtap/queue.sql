@@ -10,7 +10,8 @@ select signature_is('create_queue',
     'retention_cancelled interval DEFAULT NULL::interval, paused boolean DEFAULT false, '
     'max_running integer DEFAULT NULL::integer, events boolean DEFAULT false, notify boolean DEFAULT false, '
     'max_running_per_key integer DEFAULT NULL::integer, '
-    'max_depth integer DEFAULT NULL::integer, on_full text DEFAULT ''error''::text', 'void');
+    'max_depth integer DEFAULT NULL::integer, on_full text DEFAULT ''error''::text, '
+    'key_weights jsonb DEFAULT NULL::jsonb', 'void');
 select signature_is('alter_queue', 'queue text, settings jsonb', 'void');
 select signature_is('pause_queue', 'queue text', 'void');
 select signature_is('resume_queue', 'queue text', 'void');
@@ -71,18 +72,19 @@ create function defaults() returns jsonb language sql as $$
     select '{"default_timeout": null, "retention": null, "aging": 0, "max_attempts": null, "retry": null,
              "retention_completed": null, "retention_aborted": null, "retention_cancelled": null,
              "paused": false, "max_running": null, "events": false, "notify": false,
-             "max_running_per_key": null, "max_depth": null, "on_full": "error"}'::jsonb;
+             "max_running_per_key": null, "max_depth": null, "on_full": "error", "key_weights": null}'::jsonb;
 $$;
 create function all_set() returns jsonb language sql as $$
     select '{"default_timeout": "00:01:00", "retention": "2 days", "aging": 0.5, "max_attempts": 3,
              "retry": {"max": "1 min", "factor": 3, "jitter": 0.5, "initial": "2 s"},
              "retention_completed": "00:00:00", "retention_aborted": "1 mon", "retention_cancelled": "1 day",
              "paused": true, "max_running": 7, "events": true, "notify": true,
-             "max_running_per_key": 5, "max_depth": 8, "on_full": "shed"}'::jsonb;
+             "max_running_per_key": 5, "max_depth": 8, "on_full": "shed", "key_weights": {"*": 2, "": 7, "acme": 1000}}'::jsonb;
 $$;
 do $$ begin
     perform scylla.create_queue('all set', '1 min', '2 days', 0.5, 3,
-        '{"initial": "2 s", "factor": 3, "max": "1 min", "jitter": 0.5}', '0', '1 mon', '1 day', true, 7, true, true, 5, 8, 'shed');
+        '{"initial": "2 s", "factor": 3, "max": "1 min", "jitter": 0.5}', '0', '1 mon', '1 day', true, 7, true, true, 5, 8, 'shed',
+        '{"*": 2, "": 7, "acme": 1000}');
 end $$;
 select is(settings_of('all set'), all_set(), 'create_queue sets everything');
 select is(settings_of('plain'), defaults(), 'without arguments everything is default');
@@ -131,6 +133,14 @@ insert into bad values
     ('max_running_per_key', '0', '0', '0', 'It must be at least 1.'),
     ('max_depth', '0', '0', '0', 'It must be at least 1.'),
     ('on_full', $$'drop'$$, '"drop"', '"drop"', 'It must be "error" or "shed".'),
+    ('key_weights', $$'5'$$, '5', '5', 'It must be an object.'),
+    ('key_weights', $$'["k"]'$$, '["k"]', '["k"]', 'It must be an object.'),
+    ('key_weights', $$'{"k": 0}'$$, '{"k": 0}', '0', 'It must be between 1 and 1000.'),
+    ('key_weights', $$'{"k": 1001}'$$, '{"k": 1001}', '1001', 'It must be between 1 and 1000.'),
+    ('key_weights', $$'{"k": 0.5}'$$, '{"k": 0.5}', '0.5', 'It must be a whole number.'),
+    ('key_weights', $$'{"k": null}'$$, '{"k": null}', 'null', 'It must be a whole number.'),
+    ('key_weights', format('%L', jsonb_build_object(repeat('x', 201), 1)), jsonb_build_object(repeat('x', 201), 1),
+     '"' || repeat('x', 60) || '..."', 'It must have 1 to 200 characters.'),
     ('retry', $$'5'$$, '5', '5', 'It must be an object.'),
     ('retry', $$'[]'$$, '[]', '[]', 'It must be an object.'),
     ('retry', $$'null'$$, null, 'null', 'It must be an object.'),

@@ -109,11 +109,13 @@ checked($node, 'check() finds nothing');
 
 # ---- keys ----------------------------------------------------------------------------------------------------------------
 
-# The same for the keys of a queue: few, so that sessions meet; some tasks have none, and no limit.
+# The same for the keys of two queues: few, so that sessions meet; some tasks have none, and no limit. The other queue has a limit
+# for all its tasks as well, and its keys take turns.
 sql($node, q(
 	select scylla.create_queue('keyed', max_running_per_key => 2, retry => '{"initial": "0"}');
-	select scylla.submit_many(jsonb_agg(jsonb_build_object('queue', 'keyed', 'spec', n, 'key', case when n % 7 > 0 then 'k' || n % 7 end)))
-	from generate_series(1, 20000) n;
+	select scylla.create_queue('both', max_running_per_key => 2, max_running => 9, key_weights => '{"k1": 3}');
+	select scylla.submit_many(jsonb_agg(jsonb_build_object('queue', q, 'spec', n, 'key', case when n % 7 > 0 then 'k' || n % 7 end)))
+	from unnest(array['keyed', 'both']) q, generate_series(1, 10000) n;
 
 	create function at_most_per_key(bound int) returns void language plpgsql as $$
 	declare
@@ -122,6 +124,10 @@ sql($node, q(
 	begin
 		if most > bound then
 			raise exception '% tasks of a key run', most;
+		end if;
+		most := (select count(*) from scylla.task_lease l join scylla.queue q on q.id = l.queue where q.name = 'both');
+		if most > 9 then
+			raise exception '% tasks run', most;
 		end if;
 	end $$;
 
@@ -168,7 +174,7 @@ sql($node, q(
 			perform scylla.yield(rn, worker) from unnest(held) rn order by rn;
 		end if;
 	end $$;));
-PostgreSQL::Test::Utils::append_to_file("$folder/keyed.sql", "\\set way random(1, 6)\ncall work_keyed('w' || :client_id, :way, 'keyed');\n");
+PostgreSQL::Test::Utils::append_to_file("$folder/keyed.sql", "\\set way random(1, 6)\n\\set q random(1, 2)\ncall work_keyed('w' || :client_id, :way, (array['keyed', 'both'])[:q]);\n");
 sql($node, 'drop table over');
 my $watcher = $node->background_psql('postgres');
 $watcher->query_until(qr/^begun$/m, q(
@@ -187,10 +193,22 @@ $node->command_ok(
 sql($node, 'create table over ()');
 like($watcher->query_until(qr/^ended \w{5}$/m, ''), qr/^ended 00000$/m, 'nor does somebody who looks all the time');
 $watcher->quit;
-is(sql($node, q(select count(*) from scylla.task where queue = 'keyed' and status = 'running')), '0', 'nobody holds a task any more');
+is(sql($node, q(select count(*) from scylla.task where queue in ('keyed', 'both') and status = 'running')), '0', 'nobody holds a task any more');
 is(sql($node, q(select string_agg(n::text, ' ' order by key) from (select key, count(*) as n from scylla.lease('keyed', 'w', 30, '1 h')
 	where key is not null group by key) t)), '2 2 2 2 2 2', 'no place of any key has been lost');
 is(sql($node, q(select count(*) from scylla.lease('keyed', 'w', 1, '1 h') where key is not null)), '0', '... or won');
+is(sql($node, q(select count(*) from scylla.lease('both', 'w', 30, '1 h'))), '9', '... of both limits');
+
+# Keys that take turns: nothing is lost, or given twice.
+sql($node, q(
+	select scylla.create_queue('turns', key_weights => '{"a": 2, "b": 5}');
+	select scylla.submit_many(jsonb_agg(jsonb_build_object('queue', 'turns', 'spec', n, 'key', chr(96 + n % 5)))) from generate_series(1, 3000) n;));
+PostgreSQL::Test::Utils::append_to_file("$folder/turns.sql", q(select count(scylla.complete(rn, 'w' || :client_id, attempt => attempt))
+	from scylla.lease('turns', 'w' || :client_id, 3, '1 h');
+));
+$node->command_ok([ 'pgbench', '-n', '-c', '16', '-j', '2', '-t', '80', '-f', "$folder/turns.sql", 'postgres' ], '16 sessions take turns');
+is(sql($node, q(select status || ' ' || attempt || ' ' || count(*) from scylla.task where queue = 'turns' group by status, attempt)),
+	'completed 1 3000', 'and all tasks were leased, each once');
 checked($node, 'check() finds nothing');
 
 # ---- a crash and prepared transactions ------------------------------------------------------------------------------------

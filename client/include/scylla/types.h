@@ -164,6 +164,7 @@ struct queue_options {
     std::optional<int> max_running_per_key;      ///< how many tasks of the same key may run at once; none: any number
     std::optional<int> max_depth;                ///< how many of its tasks may wait or be ready when one is submitted; none: any number
     bool shed = false;                           ///< one more is cancelled at once (true), or its submit fails
+    std::optional<json> key_weights;             ///< how many tasks the turn of each key has; none: in the order of the queue
 };
 
 /// Changes of a queue's settings; what is not named stays, and an empty optional is the default:
@@ -176,6 +177,7 @@ public:
     queue_changes &max_attempts(std::optional<int> value);
     queue_changes &max_running(std::optional<int> value);
     queue_changes &max_running_per_key(std::optional<int> value);
+    queue_changes &key_weights(const std::optional<json> &value);
     queue_changes &events(bool value) { return set("events", std::string{value ? "true" : "false"}); }
     queue_changes &max_depth(std::optional<int> value);
     queue_changes &shed(bool value) { return set("on_full", std::string{value ? "\"shed\"" : "\"error\""}); }
@@ -212,6 +214,7 @@ struct queue_info {
     std::optional<int> max_running_per_key;
     std::optional<int> max_depth;
     bool shed = false;
+    std::optional<json> key_weights;
 };
 
 /// A change of a task's status.

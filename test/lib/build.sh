@@ -19,6 +19,23 @@ make_private_server() {
     # An older system-wide installation of ours must not be seen, nor written through.
     find "$prefix$folder" -name 'scylla*' -type l -delete
   done
+  [[ -z ${SCYLLA_VALGRIND:-} ]] || put_under_valgrind
+}
+
+# Lets valgrind run the server, whoever starts it (test/asserts). Its processes write what they find to files of their own.
+put_under_valgrind() {
+  local logs=$work/valgrind
+  mkdir -p "$logs"
+  chown "$server_user" "$logs"
+  mv "$bin/postgres" "$bin/postgres.checked"
+  cat >"$bin/postgres" <<WRAPPER
+#!/bin/sh
+# initdb and a look at the version have nothing to do with us.
+case \${1-} in --boot | --single | --check | -V | --version | --describe-config) exec "$bin/postgres.checked" "\$@" ;; esac
+exec valgrind --quiet --leak-check=no --track-origins=yes --error-markers=VALGRIND-BEGIN,VALGRIND-END \\
+  --suppressions="$("$pg_config" --bindir)/../valgrind.supp" --log-file="$logs/%p" "$bin/postgres.checked" "\$@"
+WRAPPER
+  chmod 755 "$bin/postgres"
 }
 
 # CXX=clang++ in the environment chooses another compiler than the server's, and CMake's. Each has CMake folders of its own.

@@ -2,7 +2,7 @@
 # Private throw-away clusters: no TCP, a socket in a private folder, trust within it. Stopped through their own data folder.
 
 # Creates and starts a cluster, and points PGHOST, PGPORT, PGUSER and PGDATABASE at it. Extra arguments are lines for
-# postgresql.conf. The port only names the socket file.
+# postgresql.conf; those of the file TEMP_CONFIG, as in PostgreSQL's own tests, come last. The port only names the socket file.
 cluster_start() { # NAME [LINE...]
   local data=$work/cluster/$1/data log=$work/cluster/$1/log
   shift
@@ -12,7 +12,8 @@ cluster_start() { # NAME [LINE...]
     return 1
   }
   printf '%s\n' "listen_addresses = ''" "unix_socket_directories = '$socket_dir'" "port = $(next_port)" \
-    "log_line_prefix = '%m [%p] %q%a '" "$@" | as_server tee -a "$data/postgresql.conf" >/dev/null
+    "log_line_prefix = '%m [%p] %q%a '" "$@" | cat - ${TEMP_CONFIG:+"$TEMP_CONFIG"} |
+    as_server tee -a "$data/postgresql.conf" >/dev/null
   cluster_resume "$data" "$log"
 }
 

@@ -20,6 +20,22 @@ run_suite() { # NAME
   say "$1: $suite_passed passed, $suite_failed failed ($((SECONDS - start)) s)"
 }
 
+# What no server may write into its log, whatever a test does to it: a failed assertion, a crash, something that was not given
+# back at the end of a transaction, memory written beyond its end, a finding of valgrind.
+check_logs() {
+  local file bad='TRAP: |PANIC: | (reference|refcount|memory) leak: |resource was not closed|problem in (alloc|slab|Generation) |non-empty SPI stack'
+  bad+='|own a lock of type|was terminated by signal (4|6|7|8|11)([^0-9]|$)|VALGRIND-BEGIN'
+  mapfile -d '' -t files < <(grep -rlZE "$bad" "$work"/cluster/*/log "$work"/tap/tmp_check/log "$work/valgrind" 2>/dev/null)
+  ((${#files[@]})) || return 0
+  step "what servers have written into their logs"
+  suite_passed=0 suite_failed=0
+  for file in "${files[@]}"; do
+    say "--- $file"
+    grep -E -A 12 "$bad" "$file" | head -n 60 | sed 's/^/    /'
+    count 0 1
+  done
+}
+
 # A server for tests that never crash the machine: nothing is flushed. Everything a test may need is allowed.
 start_test_cluster() { # NAME [LINE...]
   local name=$1

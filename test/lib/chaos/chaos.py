@@ -22,7 +22,7 @@ from state import ask, connect, look
 from team import ROLES, Team, create_queues, finish
 
 LIMIT = 3
-PATIENCE = 120  # seconds after the last fault within which everything has ended
+PATIENCE = 60  # seconds after the last fault in which nothing ends, though not everything has
 
 
 class Figures:

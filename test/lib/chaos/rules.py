@@ -246,8 +246,7 @@ class Observer:
                 for other, other_part in self.ends.get(rn, []) + self.holds.get(rn, []):
                     if other.outcome != NO and other_part["do"] != "heartbeat" and other_part.get("attempt", task["attempt"]) == task["attempt"]:
                         until = min(until, other.begin)
-                row = self.state.tasks.get(rn)
-                for other, other_part in self.plan_ops[row["plan"]] if row and row["plan"] else ():
+                for other, other_part in self.plan_ops.get(self._submitted(rn).get("plan"), ()):
                     if other_part["do"] == "cancel_plan" and other.outcome != NO:
                         until = min(until, other.begin)
                 if until > op.end:

@@ -210,6 +210,9 @@ ok(under_way(task("b", status="ready", attempt=0, history=[], failures=0, owner=
    "under way: what comes after the snapshot need not be in it", under_way(lambda ops, state: None))
 ok(any(text.startswith("lost:") for text in under_way(without("a"))), "under way: what came before must be")
 ok(not any(text.startswith("stuck") for text in under_way(task("b", status="ready"))), "under way: nothing is stuck yet")
+ok(not any(text.startswith("max_running") for text in under_way(lambda ops, state: (
+    at("lease l", 22, 23)(ops, state), without("c")(ops, state), add("cancel plan", 21.5, 22.5, {"do": "cancel_plan", "plan": "p"})(ops, state)))),
+   "under way: a task that is not in the snapshot yet was cancelled with its plan, and holds nothing")
 
 
 # A failover that loses the end of the story, and one that loses something from its middle.

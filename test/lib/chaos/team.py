@@ -77,13 +77,16 @@ def create_queues(connection, prefix, limit):
 
 def finish(team, patience):
     """Ends what is prepared, opens what is building, and lets calm workers do the rest. Returns how long it took, or None if
-    something is stuck."""
-    began = time.monotonic()
+    something is stuck: nothing has ended for so many seconds."""
+    began = moved = time.monotonic()
+    least = None
     session = Session(Recorder(team.folder, "finish"), team.dsn)
     connection = connect(team.dsn)
     for _ in range(4):
         team.hire("calm")
-    while (left := unfinished(connection, team.prefix)) and time.monotonic() - began < patience:
+    while (left := unfinished(connection, team.prefix)) and time.monotonic() - moved < patience:
+        if least is None or left < least:
+            least, moved = left, time.monotonic()
         try:
             for [gid] in ask(connection, "select gid from pg_prepared_xacts where gid like %s", team.prefix + ".%"):
                 session.resolve(gid, commit=True)

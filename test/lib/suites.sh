@@ -117,11 +117,31 @@ suite_client() {
   export PGDATABASE=client
   "$bin/psql" -XqAt -c 'create extension scylla'
   export SCYLLA_TEST_RESTART="cd / && ${as_server[*]} $bin/pg_ctl -D $data -l ${data%/*}/log -m fast -w -s restart"
+  start_failover_pair
   client_tests plain . all
+  cluster_stop failover-standby
   client_tests thread 'client_(unit|worker|proxy)' client_unit client_worker client_proxy -- -DSCYLLA_SANITIZE=thread
   client_tests address 'client_(unit|worker|proxy)' client_unit client_worker client_proxy -- -DSCYLLA_SANITIZE=address,undefined
-  unset SCYLLA_TEST_RESTART
+  unset SCYLLA_TEST_RESTART SCYLLA_TEST_HOSTS SCYLLA_TEST_FAILOVER
   cluster_stop client
+}
+
+# A primary and a standby that replicates in step, for a test that kills the first and promotes the second. Leaves PGPORT alone.
+start_failover_pair() {
+  local PGPORT PGDATABASE=$PGDATABASE primary=$work/cluster/failover-primary/data standby=$work/cluster/failover-standby/data
+  start_test_cluster failover-primary
+  "$bin/psql" -XqAt -c 'create database client'
+  "$bin/psql" -XqAt -d client -c 'create extension scylla'
+  as_server mkdir "${standby%/*}"
+  as_server "$bin/pg_basebackup" -D "$standby" -R -c fast --no-sync
+  SCYLLA_TEST_HOSTS="host=$socket_dir,$socket_dir port=$PGPORT,$(next_port) dbname=client"
+  echo "port = $(next_port)" | as_server tee -a "$standby/postgresql.conf" >/dev/null
+  "$bin/psql" -XqAt -c "alter system set synchronous_standby_names = '*'" -c 'select pg_reload_conf()' >/dev/null
+  cluster_resume "$standby" "${standby%/*}/log"
+  # The file would name a process that is somebody else's by the time that everything is stopped.
+  SCYLLA_TEST_FAILOVER="kill -9 \$(head -n 1 $primary/postmaster.pid) && rm $primary/postmaster.pid && cd / && \
+    ${as_server[*]} $bin/pg_ctl -D $standby -t 60 -w -s promote"
+  export SCYLLA_TEST_HOSTS SCYLLA_TEST_FAILOVER
 }
 
 # The lock is not for the server that a test restarts.

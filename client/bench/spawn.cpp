@@ -1,0 +1,38 @@
+// What fork and exec alone allow: client_spawn THREADS COUNT PROGRAM starts a program so often, waits for each, and prints how many
+// per second.
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <iostream>
+#include <thread>
+#include <vector>
+
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+int main(int argc, char **argv) {
+    if (argc != 4)
+        return 2;
+    const int count = std::atoi(argv[2]);
+    std::atomic<int> started{0}, failures{0};
+    const auto start = std::chrono::steady_clock::now();
+    std::vector<std::thread> threads;
+    for (int i = 0; i < std::atoi(argv[1]); i++)
+        threads.emplace_back([&] {
+            while (started++ < count) {
+                char *const words[] = {argv[3], nullptr};
+                pid_t child = 0;
+                int status = 0;
+                if (posix_spawn(&child, argv[3], nullptr, nullptr, words, environ) != 0 || waitpid(child, &status, 0) != child ||
+                    status != 0)
+                    failures++;
+            }
+        });
+    for (std::thread &thread : threads)
+        thread.join();
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+    if (failures > 0)
+        return 1;
+    std::cout << static_cast<int>(count / took.count()) << '\n';
+}

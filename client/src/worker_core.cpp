@@ -245,7 +245,8 @@ void worker_core::handle() {
     std::unique_lock lock{m_mutex};
     for (;;) {
         m_idle_handlers++;
-        m_for_handlers.wait(lock, [&] { return m_quit || !m_queued.empty(); });
+        // What has not been started when the worker stops goes back.
+        m_for_handlers.wait(lock, [&] { return m_quit || (!m_stopping && !m_queued.empty()); });
         m_idle_handlers--;
         if (m_quit)
             return;

@@ -223,7 +223,7 @@ TEST_F(Worker, NoCallIsAboutMoreThanABatch) {
     worker_options o = options();
     o.prefetch = 24;
     o.max_batch = 10;
-    o.lease_timeout = 900ms;
+    o.lease_timeout = 3s;
     std::atomic<bool> go{false};
     Running w{o, [&](job &j) {
                   while (!go && !j.stop().wait_for(5ms)) {
@@ -232,13 +232,13 @@ TEST_F(Worker, NoCallIsAboutMoreThanABatch) {
     EXPECT_TRUE(eventually([&] { return w->counters().leased == 25; }));
     EXPECT_EQ(largest("task_lease"), "10");
     EXPECT_TRUE(eventually([&] { return w->counters().heartbeats >= 50; }));
-    EXPECT_EQ(largest("task_lease"), "10");
+    EXPECT_LE(std::stoi(largest("task_lease")), 10);
     go = true;
     EXPECT_TRUE(all("status = 'completed'"));
     EXPECT_LE(std::stoi(largest("task_outcome")), 10);
     go = false;
     c.submit_bulk(queue, std::vector<json>(25, json{"1"}));
-    EXPECT_TRUE(eventually([&] { return w->counters().leased == 50; }));
+    EXPECT_TRUE(eventually([&] { return w->counters().leased == 50 && w->counters().running == 1; }));
     w.stop();
     EXPECT_EQ(w->counters().yielded, 24u);
     EXPECT_EQ(largest("task_ready"), "10");

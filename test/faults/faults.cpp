@@ -106,7 +106,11 @@ const Entry k_entries[] = {
     HOOKED(SPI_prepare),
     HOOKED(SearchSysCache1),
     HOOKED(WaitLatch),
+#if PG_VERSION_NUM >= 160000
+    HOOKED(check_can_set_role),
+#else
     HOOKED(check_is_member_of_role),
+#endif
     HOOKED(construct_array),
     HOOKED(construct_md_array),
     HOOKED(cstring_to_text),

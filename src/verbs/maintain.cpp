@@ -130,6 +130,9 @@ void end_expired_leases(Store &store, TimestampTz now, Portion *portion, Timesta
             portion->more = true; // somebody is just changing it
         return true;
     });
+    // In the order of their ids: which failure a task names that depends on several is not to hang on places in the table.
+    std::sort(store.ended.rows, store.ended.rows + store.ended.count,
+              [](const store::Ended &a, const store::Ended &b) { return a.id < b.id; });
     settle_gates(store, now);
 }
 
@@ -169,7 +172,8 @@ void purge_old_tasks(Store &store, TimestampTz now, Portion *portion, int64 *aft
         if (!spec)
             return true; // being restored
         // A task of a plan goes with the plan, and one whose result may still be needed not yet.
-        const bool stays = row.finished + retention_of(retentions, row) > now ||
+        // What has ended in this round stays until the next, however short its time.
+        const bool stays = row.finished + retention_of(retentions, row) >= now ||
                            (spec->plan && find_plan(store, *spec->plan)) || has_live_dependants(store, row.id);
         if (stays) {
             portion->more = ++passed_over / k_passed_over_per_removed >= portion->limit;
@@ -186,7 +190,7 @@ namespace {
 
 // Whether every task of a finished plan has been there for its time; without tasks, the plan itself for the usual one.
 bool is_old(Store &store, const store::PlanRow &plan, const Retentions &retentions, TimestampTz now) {
-    if (*plan.finished + retentions.shortest > now)
+    if (*plan.finished + retentions.shortest >= now)
         return false;
     bool old = true, empty = true;
     store::Scan members = scan_dependants(store, plan.id);
@@ -195,7 +199,10 @@ bool is_old(Store &store, const store::PlanRow &plan, const Retentions &retentio
         empty = false;
         const int64 task = gate_row(members).task;
         const auto outcome = find_outcome(store, task);
-        old = outcome && outcome->finished + retention_of(retentions, {task, outcome->finished, outcome->queue, status_datum(store, outcome->status), {}}) <= now && !has_live_dependants(store, task);
+        old = outcome &&
+              outcome->finished + retention_of(retentions, {task, outcome->finished, outcome->queue,
+                                                            status_datum(store, outcome->status), {}}) < now &&
+              !has_live_dependants(store, task);
     }
     end(memory);
     end(members);

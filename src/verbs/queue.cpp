@@ -152,7 +152,7 @@ void give_up(Store &store, const store::SpecRow &task) {
     if (task.dedup_key != nullptr && find_dedup_key(store, task.queue, task.dedup_key) == task.id)
         remove_dedup_key(store, task);
     if (task.plan)
-        shmem::note_recheck(*task.plan); // it may have been the last live one
+        note_ended(store, {task.id, *task.plan}); // it may have been the last live one
 }
 
 // Whether a row of the table belongs to a task of the queue; all that do are removed if `remove_them` says so.
@@ -256,6 +256,7 @@ SCYLLA_FUNCTION(scylla_drop_queue) {
                 error::queue_not_empty(name);
         if (remove(store[TableId::queue], queue.tid, store.snapshot, true) != store::Taken::ok)
             continue; // its settings have just been changed
+        settle_gates(store, GetCurrentTimestamp());
         shmem::note_room(queue.id, PG_INT64_MAX); // whoever waits for it waits for a queue that does not exist yet
         break;
     }

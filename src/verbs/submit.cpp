@@ -7,6 +7,7 @@
 #include "shmem/pending.h"
 #include "store/plans.h"
 #include "store/upsert.h"
+#include "verbs/admission.h"
 #include "verbs/args.h"
 #include "verbs/depth.h"
 #include "verbs/gates.h"
@@ -143,6 +144,9 @@ std::optional<Task> try_submit(Store &store, const Submission &task, bool ignore
     const SpecRow spec = make_spec(task, queue, plan_id(task.plan), GetCurrentTimestamp());
     bool inserted = true;
     if (spec.dedup_key != nullptr) {
+        // Where both are taken it is the name that is said to be.
+        if (!ignore && task.rn != nullptr && find_spec(store, task.rn, store::With::no_spec))
+            error::duplicate_task(task.rn);
         store::insert_dedup_keys({&spec, 1}, {&inserted, 1});
         if (!inserted && !ignore)
             error::duplicate_key(spec.dedup_key, task.queue);
@@ -403,47 +407,10 @@ Dependencies resolve(Store &store, std::span<const Submission> tasks) {
     return all;
 }
 
-// Inserts the rows whose deduplication key and name are free. existing[i]: the name of the live task that has the key of
-// rows[i], if the role may see it; null where none has.
-void insert_rows(Store &store, std::span<const SpecRow> rows, std::span<bool> inserted, std::span<text *> existing) {
-    const auto part = allocate<SpecRow>(rows.size());
-    const auto place = allocate<std::size_t>(rows.size());
-    const auto done = allocate<bool>(rows.size());
-    // Selects rows, lets a statement insert them, and sees what it did.
-    const auto insert_part = [&](auto wanted, auto statement, auto see) {
-        std::size_t count = 0;
-        for (std::size_t i = 0; i < rows.size(); i++)
-            if (wanted(i)) {
-                part[count] = rows[i];
-                place[count++] = i;
-            }
-        if (count > 0)
-            statement(std::span<const SpecRow>(part.first(count)), done.first(count));
-        for (std::size_t n = 0; n < count; n++)
-            see(place[n], done[n]);
-    };
-    for (std::size_t i = 0; i < rows.size(); i++) {
-        inserted[i] = true;
-        existing[i] = nullptr;
-    }
-    insert_part([&](std::size_t i) { return rows[i].dedup_key != nullptr; }, store::insert_dedup_keys,
-                [&](std::size_t i, bool ok) { inserted[i] = ok; });
-    insert_part([&](std::size_t i) { return inserted[i]; }, store::insert_specs, [&](std::size_t i, bool ok) {
-        inserted[i] = ok;
-        if (!ok && rows[i].dedup_key != nullptr)
-            remove_dedup_key(store, rows[i]);
-    });
-    refresh(store);
-    for (std::size_t i = 0; i < rows.size(); i++)
-        if (!inserted[i] && rows[i].dedup_key != nullptr && rights::may(store, rows[i].queue, model::Privilege::view))
-            if (const auto id = find_dedup_key(store, rows[i].queue, rows[i].dedup_key))
-                if (const auto spec = find_spec(store, *id, store::With::no_spec))
-                    existing[i] = spec->rn;
-}
-
 // For which of the rows that were inserted there is room: the first of each queue. Every queue once, and in the order of their ids,
 // so that two calls cannot wait for each other in a circle.
-std::span<const bool> take_rooms(Store &store, std::span<const store::QueueRow *const> queues, std::span<const bool> inserted) {
+std::span<const bool> take_rooms(Store &store, std::span<const store::QueueRow *const> queues, std::span<const Admission> admissions) {
+    const auto inserted = [&](std::size_t i) { return admissions[i].fate == Fate::inserted; };
     const auto order = allocate<std::size_t>(queues.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return queues[a]->id < queues[b]->id; });
@@ -452,17 +419,19 @@ std::span<const bool> take_rooms(Store &store, std::span<const store::QueueRow *
         const store::QueueRow &queue = *queues[order[from]];
         int64 wanted = 0;
         for (to = from; to < order.size() && queues[order[to]]->id == queue.id; to++)
-            wanted += inserted[order[to]] ? 1 : 0;
+            wanted += inserted(order[to]) ? 1 : 0;
         int64 left = take_room(store, queue, wanted);
         for (std::size_t i = from; i < to; i++)
-            has_room[order[i]] = inserted[order[i]] && left-- > 0;
+            has_room[order[i]] = inserted(order[i]) && left-- > 0;
     }
     return has_room;
 }
 
 // Gates and beginnings of the rows that were inserted.
-void place_rows(Store &store, std::span<const Submission> tasks, std::span<const SpecRow> rows, std::span<const bool> inserted,
-                std::span<const bool> has_room, std::span<text *const> existing, const Dependencies &dependencies, TimestampTz now) {
+void place_rows(Store &store, std::span<const Submission> tasks, std::span<const SpecRow> rows,
+                std::span<const Admission> admissions, std::span<const bool> has_room, const Dependencies &dependencies,
+                TimestampTz now) {
+    const auto inserted = [&](std::size_t i) { return admissions[i].fate == Fate::inserted; };
     for (const store::TableId table : {store::TableId::gate, store::TableId::ready, store::TableId::waiting})
         begin_bulk(store[table]);
     const auto providers = allocate<int64>(dependencies.provider.size());
@@ -470,14 +439,17 @@ void place_rows(Store &store, std::span<const Submission> tasks, std::span<const
     const RowMemory memory = begin_row_memory();
     for (std::size_t i = 0; i < rows.size(); i++) {
         std::size_t count = 0;
-        for (std::size_t e = dependencies.first[i]; inserted[i] && e < dependencies.first[i + 1]; e++) {
+        for (std::size_t e = dependencies.first[i]; inserted(i) && e < dependencies.first[i + 1]; e++) {
             const std::size_t element = dependencies.element[e];
-            providers[count++] = element == k_none     ? dependencies.provider[e]
-                                 : inserted[element]   ? rows[element].id
-                                                       : provider_id(store, existing[element] != nullptr ? existing[element] : rows[element].rn,
-                                                                     static_cast<int64>(i + 1));
+            if (element == k_none)
+                providers[count++] = dependencies.provider[e];
+            else if (inserted(element))
+                providers[count++] = rows[element].id;
+            else
+                providers[count++] = provider_id(
+                    store, admissions[element].holder != nullptr ? admissions[element].holder : rows[element].rn, static_cast<int64>(i + 1));
         }
-        if (inserted[i])
+        if (inserted(i))
             insert_gates(store, rows[i], providers.first(count), tasks[i].on_failure);
         reset(memory);
     }
@@ -486,7 +458,7 @@ void place_rows(Store &store, std::span<const Submission> tasks, std::span<const
         CHECK_FOR_INTERRUPTS();
         if (has_room[i])
             place(store, dirty, rows[i]);
-        else if (inserted[i])
+        else if (inserted(i))
             shed(store, rows[i]);
         reset(memory);
     }
@@ -545,21 +517,20 @@ SCYLLA_FUNCTION(scylla_submit_many) {
     const auto rows = allocate<store::SpecRow>(submissions.size());
     for (std::size_t i = 0; i < rows.size(); i++)
         rows[i] = make_spec(submissions[i], *queues[i], plans[i], now);
-    const auto inserted = allocate<bool>(rows.size());
-    const auto existing = allocate<text *>(rows.size());
-    insert_rows(store, rows, inserted, existing);
+    const auto admissions = allocate<Admission>(rows.size());
+    insert_rows(store, rows, admissions);
     for (std::size_t i = 0; i < rows.size(); i++) {
-        if (!inserted[i] && !ignore) {
-            if (existing[i] != nullptr)
-                error::duplicate_key(rows[i].dedup_key, submissions[i].queue);
+        const auto &[fate, holder] = admissions[i];
+        if (!ignore && fate == Fate::key_taken)
+            error::duplicate_key(rows[i].dedup_key, submissions[i].queue);
+        if (!ignore && fate == Fate::name_taken)
             error::duplicate_task(rows[i].rn);
-        }
-        Datum values[] = {PointerGetDatum(existing[i] != nullptr ? existing[i] : rows[i].rn), BoolGetDatum(inserted[i])};
+        Datum values[] = {PointerGetDatum(holder != nullptr ? holder : rows[i].rn), BoolGetDatum(fate == Fate::inserted)};
         bool nulls[] = {false, false};
         tuplestore_putvalues(result.store, result.type, values, nulls);
     }
-    const auto has_room = take_rooms(store, queues, inserted);
-    place_rows(store, submissions, rows, inserted, has_room, existing, dependencies, now);
+    const auto has_room = take_rooms(store, queues, admissions);
+    place_rows(store, submissions, rows, admissions, has_room, dependencies, now);
     close(store);
     return 0;
 }

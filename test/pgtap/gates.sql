@@ -114,6 +114,14 @@ select scylla.lease_task('dies', 'w') \g /dev/null
 select expire('dies');
 select scylla.reset_expired() \g /dev/null
 select is(states('heir'), 'aborted', 'a lease that expires for the last time fails it, too');
+-- The older lease is that of the younger task, and lies before the other in its table.
+select scylla.submit('q', '1', rn => rn, max_attempts => 1) from unnest('{older,younger}'::text[]) rn \g /dev/null
+select scylla.submit('q', '1', rn => 'heir of two', depends_on => '{younger,older}') \g /dev/null
+select scylla.lease_task('younger', 'w') \g /dev/null
+select scylla.lease_task('older', 'w') \g /dev/null
+select expire(rn) from unnest('{older,younger}'::text[]) rn \g /dev/null
+select scylla.reset_expired() \g /dev/null
+select is(seen('heir of two') -> 'errors' -> 0 ->> 'args', '{"provider": "older"}', 'of several it names the oldest');
 
 -- ---- submit_many -----------------------------------------------------------------------------------------------------
 
@@ -239,6 +247,18 @@ select scylla.create_plan('never');
 select is(scylla.cancel_plan('never'), 0::bigint, 'a plan can be cancelled before it is opened');
 select refuses($$select scylla.open_plan('never')$$, '55000', 'live', 'plan "never" has already ended', 'It is cancelled.', table_ => 'plan');
 
+select scylla.create_queue('short', retention => '0'), scylla.create_plan('short'), scylla.create_plan('long ago') \g /dev/null
+select scylla.submit('short', '1', rn => 's', plan => 'short', max_attempts => 1), scylla.open_plan('short'), scylla.cancel_plan('long ago'),
+       scylla.lease_task('s', 'w') \g /dev/null
+select expire('s');
+update scylla.task_plan set finished = finished - interval '10 days' where name = 'long ago';
+select scylla.maintain();
+select is(states('s') || coalesce(plan_row('short'), ' is gone') || coalesce(plan_row('long ago'), ' is gone'),
+          'aborted(failed,0,0,0,0,1,0,1.00,t,t,) is gone', 'what ends in a round of the monitor stays until the next, however short its time');
+select scylla.maintain();
+select is(seen('s')::text || plan_row('short'), null, 'and goes with that');
+select scylla.drop_queue('short'); -- others look for the shortest retention, too
+
 select is(purged('pa', 'pb'), 'there there', 'the tasks of a plan stay');
 select is(purged('pc'), 'there', 'until the plan is old as well');
 update scylla.task_plan set finished = finished - interval '10 days' where name = 'p';
@@ -269,6 +289,16 @@ select results_eq($$select * from scylla.submit_many('[{"queue": "q", "spec": 1,
     'submit_many names the task that has the key');
 select refuses($$select scylla.submit_many('[{"queue": "q", "spec": 1, "dedup_key": "k"}]', 'error')$$, '23505', 'dedup',
                'a live task of queue "q" already has the deduplication key "k"');
+select refuses($$select scylla.submit('q', '1', rn => 'k5', dedup_key => 'k')$$, '23505', 'unique', 'task "k5" already exists');
+select refuses($$select scylla.submit_many('[{"queue": "q", "spec": 1, "rn": "k5", "dedup_key": "k"}]', 'error')$$, '23505', 'unique',
+               'task "k5" already exists');
+select results_eq($$select * from scylla.submit_many('[{"queue": "q", "spec": 1, "rn": "k5", "dedup_key": "k"},
+    {"queue": "q", "spec": 1, "rn": "k5", "dedup_key": "o"}, {"queue": "q", "spec": 1, "rn": "k20", "dedup_key": "o"},
+    {"queue": "q", "spec": 1, "rn": "k21", "dedup_key": "o"}, {"queue": "q", "spec": 1, "rn": "k22", "dedup_key": "k"},
+    {"queue": "q", "spec": 1, "rn": "k22", "dedup_key": "u"}, {"queue": "q", "spec": 1, "rn": "k23", "dedup_key": "u"},
+    {"queue": "q", "spec": 1, "rn": "k22"}]')$$,
+    $$values ('k5', false), ('k5', false), ('k20', true), ('k20', false), ('k1', false), ('k22', true), ('k22', false), ('k22', false)$$,
+    'a name that is taken comes before a key, and whoever is not submitted takes neither');
 select finish('k1', '1');
 select is(args('k7'), '[1]', 'and who depends on the element depends on that task');
 select is((select rn from scylla.submit('q', '2', rn => 'k8', dedup_key => 'k')), 'k8', 'when it has ended the key is free');
@@ -286,6 +316,12 @@ select refuses($$select scylla.drop_queue('dropped', true)$$, '55000', 'needed',
                'A live task of another queue depends on task "x2".', table_ => 'queue');
 select scylla.cancel('x3') \g /dev/null
 select lives_ok($$select scylla.drop_queue('dropped', true)$$, 'a queue goes with its gates and keys');
+select scylla.create_plan('left'), scylla.create_plan('alone') \g /dev/null
+select scylla.submit('dropped', '1', plan => plan), scylla.open_plan(plan) from unnest('{left,alone}'::text[]) plan \g /dev/null
+select scylla.submit('kept', '1', rn => 'stays', plan => 'left') \g /dev/null
+select scylla.drop_queue('dropped', true);
+select is(plan_row('left') || plan_row('alone'), '(running,0,1,0,0,0,0,0.00,t,f,)(completed,0,0,0,0,0,0,1.00,t,t,)',
+          'and finishes the plans that have no other live task');
 
 select scylla.maintain();
 select is_empty('select * from scylla.check()', 'the invariants hold');

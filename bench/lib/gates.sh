@@ -44,8 +44,10 @@ SQL
     fan_in joined "$in"
     empty_gates
     figure building "without edges" "$(build null "$plan" 0 false)"
-    empty_gates
-    figure building "2 dependencies each" "$(build "'built'" "$plan" 2 true)"
+    for number in 2 10; do
+      empty_gates
+      figure building "$number dependencies each" "$(build "'built'" "$plan" "$number" true)"
+    done
   done
   round=
   run_graph "chain of $chain" "$chain" 1 false 1

@@ -142,6 +142,9 @@ as $$
     select null, format('queue "%s" belongs to role "%s", which does not exist', q.name, q.owner)
     from scylla.queue q where q.owner not in (select rolname from pg_roles)
     union all
+    select null, format('plan "%s" belongs to role "%s", which does not exist', p.name, p.owner)
+    from scylla.task_plan p where p.owner not in (select rolname from pg_roles)
+    union all
     select null, format('queue "%s" is granted to role "%s", which does not exist', q.name, g.role)
     from scylla.queue q,
          lateral (select unnest(q.submitters) union select unnest(q.workers)

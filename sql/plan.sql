@@ -17,7 +17,8 @@ create view scylla.plan with (security_barrier) as
             where g.provider = p.id
               and not exists (select from scylla.task_gate d
                               join scylla.task_gate e on e.task = d.task and e.provider = p.id
-                              where d.provider = g.task)) as result
+                              where d.provider = g.task)) as result,
+           p.owner::text as owner
     from scylla.task_plan p
     cross join lateral (
         select count(*) as tasks, count(w.id) as waiting, count(l.id) as running,
@@ -49,3 +50,4 @@ comment on column scylla.plan.created is 'When it was created.';
 comment on column scylla.plan.opened is 'When its tasks were allowed to start.';
 comment on column scylla.plan.finished is 'When its last live task ended, or it was cancelled.';
 comment on column scylla.plan.result is 'Results of its completed final tasks, on which no other of its tasks depends, by rn; of the queues that the reader may view.';
+comment on column scylla.plan.owner is 'The role that it belongs to.';

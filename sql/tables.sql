@@ -204,7 +204,7 @@ create unique index task_plan_name on scylla.task_plan (name text_pattern_ops);
 comment on table scylla.task_plan is 'A set of tasks that is watched, cancelled and finished as one.';
 comment on column scylla.task_plan.opened is 'Since when its tasks may start; null: it is being built.';
 comment on column scylla.task_plan.finished is 'When its last live task ended, or it was cancelled.';
-comment on column scylla.task_plan.owner is 'The role that created it; for others it does not exist.';
+comment on column scylla.task_plan.owner is 'The role that created it, unless it has been given away; for others it does not exist.';
 comment on column scylla.task_plan.failed is 'It is finished, and a task of it was aborted.';
 
 create table scylla.task_dedup (

@@ -66,6 +66,11 @@ struct create_plan_options {
 int create_plan(const context &, const create_plan_options &);
 int open_plan(const context &, const std::string &plan);
 int cancel_plan(const context &, const std::string &plan);
+struct plan_owner_options {
+    std::string plan;
+    std::string role;
+};
+int set_plan_owner(const context &, const plan_owner_options &);
 int list_plans(const context &);
 int get_plan(const context &, const std::string &plan);
 

@@ -244,6 +244,11 @@ private:
         drawing(*plan, "mermaid", "Draw a plan as a flowchart for Mermaid.", draw_plan_as_mermaid);
         one_plan(*plan, "timeline", "Show who ran which task of a plan when.", show_plan_timeline);
         one_plan(*plan, "cancel", "Cancel a plan with every task of it that has not ended. Prints how many tasks.", cancel_plan);
+        {
+            auto [command, o] = add<plan_owner_options>(*plan, "owner", "Give a plan to another role.", set_plan_owner);
+            argument(command, "NAME", o->plan, "Its name.")->required();
+            argument(command, "ROLE", o->role, "The new owner.")->required();
+        }
     }
 
     void drawing(CLI::App &parent, const char *name, const char *description, command_function<draw_plan_options> function) {

@@ -32,6 +32,11 @@ int list_plans(const context &given) {
     return 0;
 }
 
+int set_plan_owner(const context &given, const plan_owner_options &options) {
+    session{given.connection}.query("select scylla.set_plan_owner($1, $2)", {options.plan, options.role});
+    return 0;
+}
+
 namespace {
 
 constexpr const char *k_one_plan = "select * from scylla.plan where name = $1";

@@ -19,6 +19,9 @@ std::int64_t client::cancel_plan(const plan_name &plan) {
 bool client::plan_completed(const plan_name &plan) {
     return text_of(m_executor->run(sql::plan_completed, {text(plan, "plan")})[0][0]) == "t";
 }
+void client::set_plan_owner(const plan_name &plan, const std::string &owner) {
+    m_executor->run(sql::set_plan_owner, {text(plan, "plan"), checked(owner, "owner")});
+}
 bool client::wait_plan(const plan_name &plan, duration timeout) {
     return text_of(m_executor->run(sql::wait_plan, {text(plan, "plan"), interval(timeout)})[0][0]) == "t";
 }
@@ -63,6 +66,7 @@ plan_info client::get_plan(const plan_name &plan) {
     p.opened = to_time(row[11]);
     p.finished = to_time(row[12]);
     p.result = optional_json(row[13]);
+    p.owner = text_of(row[14]);
     return p;
 }
 

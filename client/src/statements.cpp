@@ -39,11 +39,12 @@ const statement create_plan{"scylla_create_plan", "select scylla.create_plan($1,
 const statement open_plan{"scylla_open_plan", "select scylla.open_plan($1)", "building"};
 const statement cancel_plan{"scylla_cancel_plan", "select scylla.cancel_plan($1)", "live"};
 const statement plan_completed{"scylla_plan_completed", "select scylla.plan_completed($1)"};
+const statement set_plan_owner{"scylla_set_plan_owner", "select scylla.set_plan_owner($1, $2)"};
 const statement wait_plan{"scylla_wait_plan", "call scylla.wait_plan($1, $2::interval)"};
 const statement get_plan{"scylla_get_plan",
                          "select name, status, spec, waiting, ready, running, completed, aborted, cancelled, progress, "
-                         MICROSECONDS("created") ", " MICROSECONDS("opened") ", " MICROSECONDS("finished") ", result "
-                         "from scylla.plan where name = $1"};
+                         MICROSECONDS("created") ", " MICROSECONDS("opened") ", " MICROSECONDS("finished") ", result, "
+                         "owner from scylla.plan where name = $1"};
 
 const statement plan_dot{"scylla_plan_dot", "select scylla.plan_dot($1, $2::int)"};
 const statement plan_mermaid{"scylla_plan_mermaid", "select scylla.plan_mermaid($1, $2::int)"};
@@ -163,7 +164,7 @@ const statement complete_and_lease_jobs{
 std::vector<const statement *> all_statements() {
     using namespace sql;
     return {&create_plan,    &open_plan,       &cancel_plan,   &plan_completed, &wait_plan,         &get_plan,
-            &plan_dot,       &plan_mermaid,    &plan_timeline,
+            &set_plan_owner, &plan_dot,       &plan_mermaid,    &plan_timeline,
             &submit,         &submit_many,     &submit_bulk,   &lease,         &lease_task,         &heartbeat,
             &heartbeat_many, &complete,        &complete_many, &complete_and_lease, &abort,         &fail,
             &yield,          &register_worker, &wait,          &wait_any,      &cancel,             &get_task,

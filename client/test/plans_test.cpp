@@ -98,6 +98,10 @@ TEST_F(Calls, Plans) {
     c.open_plan(other);
     EXPECT_EQ(c.cancel_plan(other), 1);
     EXPECT_EQ(c.get_plan(other).status, plan_status::cancelled);
+    EXPECT_EQ(c.get_plan(other).owner, ask(connection, "select current_user"));
+    c.set_plan_owner(other, "pg_monitor");
+    EXPECT_EQ(c.get_plan(other).owner, "pg_monitor");
+    thrown<not_found>([&] { c.set_plan_owner(other, "no such role"); });
     thrown<not_found>([&] { c.get_plan("no such plan"); });
     thrown<not_found>([&] { c.plan_completed("no such plan"); });
 }

@@ -27,6 +27,13 @@ comment on function scylla.plan_completed is
 'Whether a plan is finished and neither failed nor cancelled. Looks afresh, whatever the isolation level.
 Errors: P0002 no such plan.';
 
+create function scylla.set_plan_owner(plan text, owner text) returns void
+    language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_set_plan_owner';
+comment on function scylla.set_plan_owner is
+'Gives a plan to another role. The caller must be a member of its owner and able to become the new one (SET ROLE), or a superuser.
+Errors: P0002 no such plan; 42704 no such role; 42501 no privilege; 22023 bad argument. Locks: waits for transactions that are
+just adding tasks.';
+
 create procedure scylla.wait_plan(plan text, timeout interval = '30 s', inout finished boolean = null)
     language c as 'MODULE_PATHNAME', 'scylla_wait_plan';
 comment on procedure scylla.wait_plan is

@@ -174,9 +174,9 @@ void not_owner(const text *queue) {
                     identify("queue", "owner")));
 }
 
-void no_such_role(const text *role) {
+void no_such_role(const text *role, const char *table) {
     ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT), errmsg("role \"%s\" does not exist", str(role)),
-                    identify("queue", "role")));
+                    identify(table, "role")));
 }
 
 } // namespace scylla::error

@@ -66,6 +66,6 @@ namespace scylla::error {
 // 42501, constraint "owner".
 [[noreturn]] void not_owner(const text *queue);
 // 42704, constraint "role".
-[[noreturn]] void no_such_role(const text *role);
+[[noreturn]] void no_such_role(const text *role, const char *table);
 
 } // namespace scylla::error

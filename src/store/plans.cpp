@@ -11,6 +11,7 @@ constinit SPIPlanPtr share_statement = nullptr;
 constinit SPIPlanPtr change_statement = nullptr;
 constinit SPIPlanPtr open_statement = nullptr;
 constinit SPIPlanPtr cancel_statement = nullptr;
+constinit SPIPlanPtr owner_statement = nullptr;
 constinit SPIPlanPtr finish_statement = nullptr;
 constinit SPIPlanPtr remove_statement = nullptr;
 
@@ -59,12 +60,15 @@ std::optional<PlanRow> hold_plan(const text *name, Hold how) {
     AsOwner as_owner;
     as_owner.begin();
     if (how == Hold::share)
-        run(&share_statement, "select id, opened, finished, cancelled, failed, owner, name from scylla.task_plan where name = $1 for share",
+        run(&share_statement,
+            "select id, opened, finished, cancelled, failed, owner, name from scylla.task_plan "
+            "where name operator(pg_catalog.=) $1 for share",
             types, values, nullptr, SPI_OK_SELECT);
     else
         run(&change_statement,
-            "select id, opened, finished, cancelled, failed, owner, name from scylla.task_plan where name = $1 for no key update", types,
-            values, nullptr, SPI_OK_SELECT);
+            "select id, opened, finished, cancelled, failed, owner, name from scylla.task_plan "
+            "where name operator(pg_catalog.=) $1 for no key update",
+            types, values, nullptr, SPI_OK_SELECT);
     std::optional<PlanRow> row;
     if (SPI_processed > 0) {
         bool null = false;
@@ -79,18 +83,30 @@ std::optional<PlanRow> hold_plan(const text *name, Hold how) {
 }
 
 void open_plan(int64 id, TimestampTz now) {
-    change(&open_statement, "update scylla.task_plan set opened = $2 where id = $1", id, now, false);
+    change(&open_statement, "update scylla.task_plan set opened = $2 where id operator(pg_catalog.=) $1", id, now, false);
 }
 
 void cancel_plan(int64 id, TimestampTz now) {
-    change(&cancel_statement, "update scylla.task_plan set cancelled = true, finished = $2 where id = $1", id, now, false);
+    change(&cancel_statement, "update scylla.task_plan set cancelled = true, finished = $2 where id operator(pg_catalog.=) $1", id,
+           now, false);
+}
+
+void set_plan_owner(int64 id, const text *owner) {
+    std::array<Oid, 2> types{INT8OID, TEXTOID};
+    std::array<Datum, 2> values{Int64GetDatum(id), PointerGetDatum(owner)};
+    AsOwner as_owner;
+    as_owner.begin();
+    run(&owner_statement, "update scylla.task_plan set owner = $2::pg_catalog.name where id operator(pg_catalog.=) $1", types, values,
+        nullptr, SPI_OK_UPDATE);
+    as_owner.end();
 }
 
 bool finish_plan(int64 id, bool failed, TimestampTz now) {
     return change(&finish_statement,
                   "update scylla.task_plan p set finished = $2, failed = $3 "
-                  "from (select id from scylla.task_plan where id = $1 and finished is null for no key update skip locked) held "
-                  "where p.id = held.id",
+                  "from (select id from scylla.task_plan where id operator(pg_catalog.=) $1 and finished is null "
+                  "for no key update skip locked) held "
+                  "where p.id operator(pg_catalog.=) held.id",
                   id, now, failed);
 }
 
@@ -100,8 +116,9 @@ bool remove_plan(int64 id) {
     AsOwner as_owner;
     as_owner.begin();
     run(&remove_statement,
-        "delete from scylla.task_plan p using (select id from scylla.task_plan where id = $1 for update skip locked) held "
-        "where p.id = held.id",
+        "delete from scylla.task_plan p using "
+        "(select id from scylla.task_plan where id operator(pg_catalog.=) $1 for update skip locked) held "
+        "where p.id operator(pg_catalog.=) held.id",
         types, values, nullptr, SPI_OK_DELETE);
     const bool removed = SPI_processed > 0;
     as_owner.end();

@@ -16,6 +16,7 @@ std::optional<PlanRow> hold_plan(const text *name, Hold how);
 // Of a plan that is held to be changed.
 void open_plan(int64 id, TimestampTz now);
 void cancel_plan(int64 id, TimestampTz now);
+void set_plan_owner(int64 id, const text *owner);
 
 // Stamps a plan as finished, without waiting. False: somebody is just changing it or adding to it.
 bool finish_plan(int64 id, bool failed, TimestampTz now);

@@ -1,5 +1,5 @@
-// create_plan, open_plan, cancel_plan, plan_completed. What a plan is to its tasks is in verbs/gates.h: a gate of each, which
-// opening the plan opens.
+// create_plan, open_plan, cancel_plan, plan_completed, set_plan_owner. What a plan is to its tasks is in verbs/gates.h: a gate of
+// each, which opening the plan opens.
 #include "pg/error.h"
 #include "pg/memory.h"
 #include "shmem/pending.h"
@@ -14,14 +14,20 @@ namespace scylla {
 
 namespace {
 
-// Holds a plan that has not ended to be changed. P0002, 55000.
-store::PlanRow hold_live_plan(const text *name) {
+// Holds a plan to be changed. P0002.
+store::PlanRow hold_own_plan(const text *name) {
     const auto plan = store::hold_plan(name, store::Hold::change);
     if (!plan || !rights::owns(plan->owner))
         error::no_such_plan(name);
-    if (plan->finished)
-        error::plan_ended(name, plan->cancelled ? "cancelled" : "finished");
     return *plan;
+}
+
+// The same for one that has not ended. 55000.
+store::PlanRow hold_live_plan(const text *name) {
+    const store::PlanRow plan = hold_own_plan(name);
+    if (plan.finished)
+        error::plan_ended(name, plan.cancelled ? "cancelled" : "finished");
+    return plan;
 }
 
 std::span<int64> members(store::Store &store, int64 plan) {
@@ -104,4 +110,16 @@ SCYLLA_FUNCTION(scylla_plan_completed) {
         error::no_such_plan(name);
     close(store);
     PG_RETURN_BOOL(plan->finished && !plan->cancelled && !plan->failed);
+}
+
+SCYLLA_FUNCTION(scylla_set_plan_owner) {
+    using namespace scylla;
+    text *name = args::name("plan", args::get_text(fcinfo, 0));
+    text *owner = args::name("owner", args::get_text(fcinfo, 1));
+    store::Store store = open_for_write("scylla.set_plan_owner()");
+    const store::PlanRow plan = hold_own_plan(name);
+    rights::require_new_owner(owner, "plan");
+    store::set_plan_owner(plan.id, owner);
+    close(store);
+    PG_RETURN_VOID();
 }

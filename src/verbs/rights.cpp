@@ -48,6 +48,13 @@ Privileges find_privileges(Oid user, const char *owner, std::span<ArrayType *con
     return privileges;
 }
 
+Oid require_role(const text *role, const char *table) {
+    const Oid oid = get_role_oid(text_to_cstring(role), true);
+    if (!OidIsValid(oid))
+        error::no_such_role(role, table);
+    return oid;
+}
+
 const char *current_user() { return GetUserNameFromId(GetUserId(), false); }
 
 } // namespace
@@ -68,6 +75,10 @@ bool may_watch(store::Store &store, int32 queue) {
 }
 
 bool owns(const char *owner) { return superuser() || is_member(GetUserId(), owner); }
+
+void require_new_owner(const text *owner, const char *table) {
+    compat::require_can_become(GetUserId(), require_role(owner, table));
+}
 
 void require(store::Store &store, const store::QueueRow &queue, Privilege privilege) {
     if (!may(store, queue.id, privilege))
@@ -104,11 +115,6 @@ model::Privilege get_privilege(FunctionCallInfo fcinfo, int n) {
     error::bad_argument("privilege", args::quote(value), "It must be \"submit\", \"work\", \"view\" or \"admin\".");
 }
 
-void require_role(const text *role) {
-    if (!OidIsValid(get_role_oid(text_to_cstring(role), true)))
-        error::no_such_role(role);
-}
-
 enum class Change : bool { grant, revoke };
 
 Datum change_grant(FunctionCallInfo fcinfo, Change change, const char *call) {
@@ -118,7 +124,7 @@ Datum change_grant(FunctionCallInfo fcinfo, Change change, const char *call) {
     store::Store store = open_for_settings(call);
     const store::QueueRow queue = rights::require_queue(store, name, model::Privilege::admin);
     if (change == Change::grant && view(role) != rights::k_public)
-        require_role(role);
+        (void)rights::require_role(role, "queue");
     if (change == Change::grant)
         store::add_grantee(queue.id, privilege, role);
     else
@@ -142,8 +148,7 @@ SCYLLA_FUNCTION(scylla_set_queue_owner) {
         error::no_such_queue(name);
     if (!superuser() && !rights::is_member(GetUserId(), queue->owner))
         error::not_owner(name);
-    require_role(owner);
-    compat::require_can_become(GetUserId(), get_role_oid(text_to_cstring(owner), false));
+    rights::require_new_owner(owner, "queue");
     store::set_queue_owner(queue->id, owner);
     close(store);
     PG_RETURN_VOID();

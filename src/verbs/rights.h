@@ -32,6 +32,9 @@ bool may_watch(store::Store &store, int32 queue);
 // Whether the current user is the owner of a plan, a member of it, or a superuser. For others the plan does not exist.
 bool owns(const char *owner);
 
+// Whoever is to own something: 42704 if there is no such role, 42501 if the current user cannot become it.
+void require_new_owner(const text *owner, const char *table);
+
 // 42501 if the current user may not.
 void require(store::Store &store, const store::QueueRow &queue, Privilege privilege);
 

@@ -51,6 +51,10 @@ run scylla plan list
 is "$(tail -n +2 <<<"$output" | tr -s ' ' | cut -d' ' -f2 | tr '\n' ' ')" 'cancelled completed ' 'plan list'
 run scylla plan list --json
 is "$(sql "select jsonb_array_length('$output')")" 2 'as JSON'
+run scylla plan owner "$first" pg_monitor
+is "$status$output $(sql "select owner from scylla.plan where name = '$first'")" '0 pg_monitor' 'plan owner'
+run scylla plan owner "$first" nobody
+is "$status $errors" '1 scylla: role "nobody" does not exist' 'plan owner: no such role'
 for command in get open cancel wait dot mermaid timeline; do
   run scylla plan $command nobody
   is "$status $errors" '1 scylla: plan "nobody" does not exist' "plan $command: no such plan"

@@ -43,7 +43,7 @@ select is_empty($$
         'submit', 'submit_many', 'submit_bulk', 'lease', 'lease_task', 'heartbeat', 'complete', 'abort', 'fail',
         'yield', 'heartbeat_many', 'complete_many',
         'complete_and_lease', 'cancel', 'get_task', 'list_tasks', 'register_worker', 'create_queue', 'wait', 'wait_any',
-        'create_plan', 'open_plan', 'cancel_plan', 'plan_completed', 'wait_plan', 'plan_dot', 'plan_mermaid', 'plan_timeline',
+        'create_plan', 'open_plan', 'cancel_plan', 'plan_completed', 'set_plan_owner', 'wait_plan', 'plan_dot', 'plan_mermaid', 'plan_timeline',
         'alter_queue', 'pause_queue', 'resume_queue', 'drop_queue', 'backoff', 'grant_queue', 'revoke_queue',
         'set_queue_owner', 'reset_expired', 'purge', 'maintain', 'check', 'count_tasks', 'quantile', 'stat_reset', 'metrics', 'read_events'])$$,
     'there is no function that the contract does not name');

@@ -106,6 +106,7 @@ insert into use_ (name, statement) values
     ('open_plan',          $$select scylla.open_plan('to open')$$),
     ('cancel_plan',        $$select scylla.cancel_plan('to cancel')$$),
     ('plan_completed',     $$select scylla.plan_completed('to open')$$),
+    ('set_plan_owner',     $$select scylla.set_plan_owner('to open', 'scylla_test_role')$$),
     ('backoff',            $$select scylla.backoff(1)$$),
     ('register_worker',    $$select scylla.register_worker()$$),
     ('grant_queue',        $$select scylla.grant_queue('p', 'public', 'view')$$),

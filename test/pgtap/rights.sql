@@ -155,6 +155,7 @@ insert into way values
 ('open_plan',          $$select scylla.open_plan('their plan')$$,                               '', null,     'yyypppppppp'),
 ('cancel_plan',        $$select scylla.cancel_plan('their plan')$$,                             '0', null,    'yyypppppppp'),
 ('plan_completed',     $$select scylla.plan_completed('their plan')$$,                      'false', null,    'yyypppppppp'),
+('set_plan_owner',     $$select scylla.set_plan_owner('their plan', current_user::text)$$,     '', null,     'yyypppppppp'),
 ('view plan',          $$select count(*) from scylla.plan where name = 'their plan'$$,          '1', '0',     'yyyeeeeeeee'),
 ('plan_dot',           $$select scylla.plan_dot('their plan') ~ 'digraph'$$,                 'true', null,    'yyypppppppp'),
 ('plan_mermaid',       $$select scylla.plan_mermaid('their plan') ~ 'flowchart'$$,           'true', null,    'yyypppppppp'),
@@ -395,6 +396,17 @@ select matches(as_role('scylla test owner', $$select scylla.get_task('r ready')$
 select lives_ok($$select scylla.set_queue_owner('g', 'scylla_test_stranger')$$, 'a superuser may');
 select is(grants('g'), 'owner scylla_test_stranger, submit scylla_test_worker, view scylla_test_worker', 'and it is done');
 
+-- A plan likewise, whatever has become of it.
+select is(as_role('scylla test owner', $$select scylla.set_plan_owner('their plan', 'scylla_test_stranger')$$)
+          ~ '^42501 must be (member of|able to SET ROLE) ', true, 'an owner cannot give a plan to just anybody');
+set local role scylla_test_member;
+select lives_ok($$select scylla.set_plan_owner('their plan', 'scylla_test_member')$$, 'but to himself');
+select is((select owner from scylla.plan where name = 'their plan'), 'scylla_test_member', 'and it is his');
+reset role;
+select matches(as_role('scylla test owner', $$select scylla.open_plan('their plan')$$), '^P0002', 'for the former owner it is gone');
+select is(as_role('scylla_test_member', $$select scylla.cancel_plan('their plan')$$), '0', 'the new one does with it what he likes');
+select lives_ok($$select scylla.cancel_plan('their plan'), scylla.set_plan_owner('their plan', 'scylla_test_stranger')$$, 'a superuser may');
+
 -- ---- errors --------------------------------------------------------------------------------------------------------
 
 select signature_is('grant_queue', 'queue text, role text, privilege text', 'void');
@@ -403,6 +415,12 @@ select signature_is('set_queue_owner', 'queue text, owner text', 'void');
 select * from checks_name('select scylla.grant_queue($1, ''public'', ''view'')', 'queue');
 select * from checks_name('select scylla.revoke_queue($1, ''public'', ''view'')', 'queue');
 select * from checks_name('select scylla.set_queue_owner($1, ''scylla_test_stranger'')', 'queue');
+select signature_is('set_plan_owner', 'plan text, owner text', 'void');
+select * from checks_name('select scylla.set_plan_owner($1, ''scylla_test_stranger'')', 'plan');
+select * from checks_name('select scylla.set_plan_owner(''their plan'', $1)', 'owner');
+select refuses($$select scylla.set_plan_owner('nothing', 'scylla_test_stranger')$$, 'P0002', 'exists', 'plan "nothing" does not exist',
+               table_ => 'plan');
+select refuses($$select scylla.set_plan_owner('their plan', 'nobody')$$, '42704', 'role', 'role "nobody" does not exist', table_ => 'plan');
 select * from checks_name('select scylla.grant_queue(''g'', $1, ''view'')', 'role');
 select * from checks_name('select scylla.revoke_queue(''g'', $1, ''view'')', 'role');
 select * from checks_name('select scylla.set_queue_owner(''g'', $1)', 'owner');
@@ -434,7 +452,8 @@ end $$;
 alter role scylla_test_crew rename to scylla_test_gang;
 alter role scylla_test_stranger rename to scylla_test_friend;
 select results_eq('select * from scylla.check() order by problem collate "C"',
-                  $$values (null::text, 'queue "g" belongs to role "scylla_test_stranger", which does not exist'),
+                  $$values (null::text, 'plan "their plan" belongs to role "scylla_test_stranger", which does not exist'),
+                           (null, 'queue "g" belongs to role "scylla_test_stranger", which does not exist'),
                            (null, 'queue "g" is granted to role "scylla_test_crew", which does not exist'),
                            (null, 'queue "made by use" belongs to role "scylla_test_stranger", which does not exist'),
                            (null, 'queue "made" belongs to role "scylla_test_stranger", which does not exist'),
@@ -448,6 +467,7 @@ do $$ begin
     perform scylla.revoke_queue('g', 'scylla_test_crew', privilege) from unnest(array['work', 'view']) privilege;
     perform scylla.set_queue_owner(queue, 'scylla_test_friend')
     from unnest(array['g', 'made', 'made by use', 'mine']) queue;
+    perform scylla.set_plan_owner('their plan', 'scylla_test_friend');
 end $$;
 select all_is_sound();
 select * from finish();

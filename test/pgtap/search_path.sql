@@ -101,6 +101,11 @@ begin
     perform scylla.grant_queue('sp', 'pg_monitor', 'work'), scylla.revoke_queue('sp', 'pg_monitor', 'work');
     perform scylla.revoke_queue('sp', 'public', 'view');
     perform scylla.set_queue_owner('sp', current_user::text);
+    perform scylla.create_plan('sp plan'), scylla.set_plan_owner('sp plan', current_user::text),
+            scylla.submit('sp', '1', plan => 'sp plan', rn => 'sp member'), scylla.open_plan('sp plan'),
+            scylla.submit('sp', '1', plan => 'sp plan', rn => 'sp dependant', depends_on => '{sp member}', dedup_key => 'sp'),
+            scylla.cancel('sp member'), scylla.create_plan('sp other'), scylla.cancel_plan('sp other');
+    log := array_append(log, scylla.plan_completed('sp plan')::text);
     select pg_catalog.string_agg(privilege, ',') into strict grants from scylla.queue_grants where queue operator(pg_catalog.=) 'sp';
     log := array_append(log, grants);
     perform from scylla.list_tasks('sp', 'ready');
@@ -126,11 +131,11 @@ create temp table sound on commit drop as select pg_catalog.count(*) as problems
 
 \ir include/helpers.psql
 select * from no_plan();
-select is(what, 'ready ready waiting sp1 0.5 ready 2 1 aborted cancelled 0 0 0 1 owner,view 4 4 0',
+select is(what, 'ready ready waiting sp1 0.5 ready 2 1 aborted cancelled 0 0 0 1 false owner,view 6 6 0',
           'a life of tasks among traps comes to what it always comes to') from came_to;
 select is(problems, 0::bigint, 'check() is not deceived') from sound;
 select results_eq($$select rn, status from scylla.task order by rn$$,
-                  $$values ('sp1', 'aborted'::scylla.task_status), ('sp2', 'cancelled'), ('sp3', 'completed'),
+                  $$values ('sp dependant', 'aborted'::scylla.task_status), ('sp member', 'cancelled'), ('sp1', 'aborted'), ('sp2', 'cancelled'), ('sp3', 'completed'),
                   ('sp4', 'completed')$$, 'and the tasks are where they belong');
 select is(pg_catalog.count(*), 0::bigint, 'nothing went into the traps')
 from (select from traps.queue union all select from traps.task_spec union all select from pg_temp.queue union all select

@@ -9,7 +9,7 @@
 \df scylla.(get_task|list_tasks)
 \df scylla.(create_queue|alter_queue|pause_queue|resume_queue|drop_queue|register_worker|backoff)
 \df scylla.(grant_queue|revoke_queue|set_queue_owner)
-\df scylla.(create_plan|open_plan|cancel_plan|plan_completed)
+\df scylla.(create_plan|open_plan|cancel_plan|plan_completed|set_plan_owner)
 \df scylla.(plan_dot|plan_mermaid|plan_timeline)
 \df scylla.(wait|wait_any|wait_plan)
 \df scylla.(cron_next|schedule|schedule_plan|unschedule|run_schedules|arm_schedules)

@@ -83,6 +83,8 @@ public:
     std::int64_t cancel_plan(const plan_name &plan);
     /// Whether it is finished, and neither failed nor cancelled. @throw not_found
     bool plan_completed(const plan_name &plan);
+    /// Gives it to another role. @throw not_found no such plan or role
+    void set_plan_owner(const plan_name &plan, const std::string &owner);
     /// Waits until it is finished, however it ends. Blocks; needs a connection or pool, as wait() does.
     /// @return false when the time is over @throw not_found
     bool wait_plan(const plan_name &plan, duration timeout = std::chrono::seconds{30});

@@ -279,6 +279,7 @@ struct plan_info {
     std::optional<time_point> opened;
     std::optional<time_point> finished;
     std::optional<json> result;          ///< object: results of its completed final tasks, by rn
+    std::string owner;                   ///< the role that it belongs to
 };
 
 /// A run of a task of a plan, for pictures of what happened when.

@@ -40,6 +40,9 @@ our @verbs = (
 	q(select count(*) from scylla.submit_many('[{"queue": "q", "spec": 1, "rn": "a", "depends_on": ["b"]},
 		{"queue": "watched", "spec": 2, "rn": "b", "dedup_key": "k"}, {"queue": "new", "spec": 3, "rn": "done"}]')),
 	q(select scylla.submit_bulk('limited', array['1', '2']::jsonb[])),
+	q(select scylla.submit('bounded', '{}', key => 'k')),
+	q(select scylla.submit('shed', '{}')),
+	q(select count(*) from scylla.lease('bounded', 'v', 2)),
 	q(select count(*) from scylla.lease('q', 'v')),
 	q(select count(*) from scylla.lease('limited', 'v', 3)),
 	q(select count(*) from scylla.lease('watched', 'v', 100)),
@@ -105,6 +108,9 @@ begin
     perform scylla.create_queue('q', retry => '{"initial": "1 min"}'), scylla.create_queue('limited', max_running => 4),
         scylla.create_queue('watched', events => true, notify => true), scylla.create_queue('empty'),
         scylla.create_queue('aged', aging => 0.1);
+    -- Room for one more: whatever a failure would keep of it shows at the next try.
+    perform scylla.create_queue('bounded', max_depth => 3, max_running_per_key => 1), scylla.create_queue('shed', max_depth => 1, on_full => 'shed');
+    perform scylla.submit('bounded', '{}', key => 'k'), scylla.submit('bounded', '{}', key => 'k'), scylla.submit('shed', '{}');
     perform scylla.submit(queue, '{"n": 1}', priority => n % 3, rn => queue || ' ready ' || n)
        from unnest('{q,limited,watched,aged}'::text[]) queue, generate_series(1, 4) n;
     perform scylla.submit('q', '{}', rn => 'waiting', not_before => now() + interval '1 day');
@@ -158,7 +164,7 @@ begin
                  from scylla.queue q left join scylla.task_ready r on r.queue = q.id where not q.paused group by q.id)
     select string_agg(format('%s: %s of %s', q.name, l.leased, q.ready), ', ') into problem
       from q, lateral (select count(*) as leased from scylla.lease(q.name, 'probe', 1000)) l
-     where l.leased < least(q.ready, q.max_running - (select count(*) from scylla.task_lease l where l.queue = q.id and l.owner <> 'probe'));
+     where q.name <> 'bounded' and l.leased < least(q.ready, q.max_running - (select count(*) from scylla.task_lease l where l.queue = q.id and l.owner <> 'probe'));
     raise sqlstate 'UNDO0' using message = coalesce(problem, '');
 exception when sqlstate 'UNDO0' then
     return sqlerrm;

@@ -102,13 +102,13 @@ end $$;
 select setseed(0.42);
 do $$ begin
     perform scylla.create_queue('few', key_weights => '{"*": 2, "k3": 5, "": 1}', max_running_per_key => 4);
-    perform scylla.submit('few', to_jsonb(n), key => 'k' || nullif(floor(random() * random() * 9), 8)) from generate_series(1, 250) n;
+    perform scylla.submit('few', to_jsonb(n), key => 'k' || nullif(floor(random() * random() * 9), 8)) from generate_series(1, 150) n;
     -- Most keys are full most of the time, and they are more than those that a lease passes one by one.
     perform scylla.create_queue('many', key_weights => '{"k7": 3}', max_running_per_key => 1);
-    perform scylla.submit('many', to_jsonb(n), key => 'k' || floor(random() * 100)) from generate_series(1, 400) n;
+    perform scylla.submit('many', to_jsonb(n), key => 'k' || floor(random() * 100)) from generate_series(1, 250) n;
 end $$;
-select is(strange_leases('few', 4, 300), 0, 'each lease gets the key whose turn it is, and none has more than may run');
-select is(strange_leases('many', 1, 250), 0, 'also where there are many, and most of them full');
+select is(strange_leases('few', 4, 150), 0, 'each lease gets the key whose turn it is, and none has more than may run');
+select is(strange_leases('many', 1, 150), 0, 'also where there are many, and most of them full');
 
 -- ---- one key with 100,000 tasks ------------------------------------------------------------------------------------------------
 

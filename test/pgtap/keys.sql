@@ -104,8 +104,8 @@ do $$ begin
     perform scylla.create_queue('both', max_running_per_key => 3, max_running => 20);
     call fill('both');
 end $$;
-select is(strange_leases('strict', 2, 1000000, 300), 0, 'each lease gets the best task whose key has room');
-select is(strange_leases('both', 3, 20, 300), 0, 'also where all keys together have a limit');
+select is(strange_leases('strict', 2, 1000000, 200), 0, 'each lease gets the best task whose key has room');
+select is(strange_leases('both', 3, 20, 150), 0, 'also where all keys together have a limit');
 select is((select max(n) from (select count(*) as n from scylla.task where status = 'running' and key is not null
                                group by queue, key) t), 3::bigint, 'and never more than may run');
 call complete_all('strict');

@@ -14,6 +14,11 @@ my $dump = PostgreSQL::Test::Utils::tempdir . '/dump';
 
 sql($node, 'create database source');
 fill($node, 'source');
+# Keys, and what runs of them.
+sql($node, q(
+	select scylla.create_queue('by key', max_running_per_key => 1, key_weights => '{"l": 2}');
+	select scylla.submit('by key', '1', rn => rn, key => nullif(left(rn, 1), '-')) from unnest(array['k1', 'k2', 'l1', 'l2', '-1']) rn;
+	select scylla.lease_task('k1', 'w', '10 h');), 'source');
 sql($node, q(
 	create role app;
 	grant usage on schema scylla to app;
@@ -55,6 +60,8 @@ sub compare
 	is(sql($node, q(select rn, attempt from scylla.lease('q', 'w')), $database), 'ready|1', "$how: lease works");
 	is(sql($node, q(select rn, progress from scylla.heartbeat('running', 'w2')), $database), 'running|0.25',
 		"$how: a lease is still held by its owner");
+	is(sql($node, q(select string_agg(rn, ' ' order by rn) from scylla.lease('by key', 'w', 9, '1 h')), $database), '-1 l1',
+		"$how: limits per key count what runs");
 	checked($node, "$how: check() finds nothing afterwards", $database);
 }
 

@@ -41,6 +41,7 @@ create table scylla.queue (
     max_depth integer,
     on_full text not null default 'error',
     key_weights jsonb,
+    rate jsonb,
     owner name not null default current_user,
     submitters text[],
     workers text[],
@@ -59,6 +60,20 @@ comment on column scylla.queue.submitters is 'Roles that have been granted the p
 comment on column scylla.queue.workers is 'Roles that have been granted the privilege "work".';
 comment on column scylla.queue.viewers is 'Roles that have been granted the privilege "view".';
 comment on column scylla.queue.admins is 'Roles that have been granted the privilege "admin".';
+
+-- Where there is shared memory it is kept there, and this is not looked at.
+create table scylla.queue_rate (
+    queue integer not null,
+    arrival bigint not null,
+    step bigint not null,
+    burst bigint not null,
+    constraint queue_rate_pkey primary key (queue)
+    -- Room for new versions on the same page.
+) using heap with (fillfactor = 50, vacuum_truncate = off);
+comment on table scylla.queue_rate is 'How much of its rate a queue has used, in a server that does not preload the library.';
+comment on column scylla.queue_rate.arrival is 'When its bucket of tokens will be full, in nanoseconds since 2000.';
+comment on column scylla.queue_rate.step is 'Nanoseconds in which it gets a token.';
+comment on column scylla.queue_rate.burst is 'How many tokens it holds.';
 
 create table scylla.task_spec (
     id bigint not null,

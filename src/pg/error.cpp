@@ -114,6 +114,11 @@ void limit_reached(const text *queue, const char *setting, int limit, const text
                     errdetail("The limit is %d.", limit), identify("queue", setting)));
 }
 
+void rate_reached(const text *queue) {
+    ereport(ERROR, (errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED), errmsg("queue \"%s\" has used up its rate", str(queue)),
+                    identify("queue", "rate")));
+}
+
 void no_place(const text *queue) {
     ereport(ERROR, (errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
                     errmsg("there is no place in shared memory to count the tasks of queue \"%s\"", str(queue)),

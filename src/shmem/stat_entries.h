@@ -2,6 +2,7 @@
 // (what transactions have done), stat_file.cpp (restarts). What they mean is told in stats.h.
 #pragma once
 
+#include "model/rate.h"
 #include "shmem/stats.h"
 
 extern "C" {
@@ -23,6 +24,12 @@ struct Depth {
     int64 count_time; // microseconds
 };
 
+// Of a queue with a rate (rates.h).
+struct Bucket {
+    model::Rate rate; // none: there has been none yet
+    int64 arrival;    // of model/rate.h, by steady_now()
+};
+
 struct StatEntry {
     StatKey key; // changes, like the chain, only under the exclusive lock
     int32 next;  // in the chain of its bucket
@@ -32,6 +39,7 @@ struct StatEntry {
     QueueStats stats;
     bool told;   // by NOTIFY, that there are tasks
     bool untold; // the monitor is to do so
+    Bucket bucket;
     Depth depth; // while something is in flight, the entry does not give way
     // Of queue 0 only.
     bool counted; // Places of the database's queues are true

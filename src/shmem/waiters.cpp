@@ -92,6 +92,20 @@ void rearm() noexcept {
     LWLockRelease(waiters->lock);
 }
 
+int64 ahead(int32 queue) noexcept {
+    int64 count = 0;
+    LWLockAcquire(waiters->lock, LW_SHARED);
+    for (uint32 i = 0; i < pg_atomic_read_u32(&waiters->count); i++) {
+        const int proc = waiters->order()[i];
+        if (proc == compat::my_proc_number())
+            break;
+        const Waiter &waiter = waiters->waiter()[proc];
+        count += !waiter.signalled && waiter.database == MyDatabaseId && waits_for(waiter, queue) ? 1 : 0;
+    }
+    LWLockRelease(waiters->lock);
+    return count;
+}
+
 void leave(std::optional<int32> used) noexcept {
     if (!on_the_list)
         return;

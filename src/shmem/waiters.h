@@ -30,6 +30,8 @@ std::optional<int32> signalled() noexcept;
 // Before a look: stays on the list and can be signalled again, for what the look does not see. The signal that led to the
 // look is kept until it is known what the look found.
 void rearm() noexcept;
+// How many unsignalled waiters of the queue are before this backend on the list.
+int64 ahead(int32 queue) noexcept;
 // Leaves the list, with a task of the queue `used` or with nothing. One signal for this queue is used up; others go to the
 // next waiters.
 void leave(std::optional<int32> used) noexcept;

@@ -27,6 +27,7 @@ QueueRow queue_row(const Scan &scan) {
             get_int(scan, max_depth),
             on_full_of(scan),
             !is_null(scan, key_weights),
+            get_jsonb(scan, rate),
             pstrdup(NameStr(*DatumGetName(get(scan, owner)))),
             {get_array(scan, submitters), get_array(scan, workers), get_array(scan, viewers), get_array(scan, admins)},
             scan.slot->tts_tid};
@@ -41,7 +42,8 @@ QueueSettings queue_settings(const Scan &scan) {
             DatumGetBool(get(scan, paused)),         get_int(scan, max_running),
             DatumGetBool(get(scan, events)),         DatumGetBool(get(scan, notify)),
             get_int(scan, max_running_per_key),      get_int(scan, max_depth),
-            on_full_of(scan),                        get_jsonb(scan, key_weights)};
+            on_full_of(scan),                        get_jsonb(scan, key_weights),
+            get_jsonb(scan, rate)};
 }
 
 namespace {
@@ -88,8 +90,8 @@ Scan scan_queues(Store &store) { return begin(store[TableId::queue], 0, store.sn
 Taken update_settings(Store &store, const QueueRow &queue, const QueueSettings &settings) {
     using namespace queue_col;
     Table &table = store[TableId::queue];
-    Values<24> values;
-    std::array<bool, 24> replace{};
+    Values<25> values;
+    std::array<bool, 25> replace{};
     for (int column = default_timeout; column < owner; column++)
         replace[static_cast<std::size_t>(column - 1)] = true;
     values.set_pointer(default_timeout, settings.default_timeout);
@@ -108,6 +110,7 @@ Taken update_settings(Store &store, const QueueRow &queue, const QueueSettings &
     values.set_int(max_depth, settings.max_depth);
     values.set(on_full, CStringGetTextDatum(k_on_full_names[static_cast<std::size_t>(settings.on_full)]));
     values.set_pointer(key_weights, settings.key_weights);
+    values.set_pointer(rate, settings.rate);
     TupleTableSlot *slot = MakeSingleTupleTableSlot(RelationGetDescr(table.rel), &TTSOpsBufferHeapTuple);
     if (!fetch(table, queue.tid, store.snapshot, slot))
         elog(ERROR, "queue %d has vanished", queue.id);

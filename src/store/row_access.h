@@ -29,6 +29,7 @@ enum : int {
     max_depth,
     on_full,
     key_weights,
+    rate,
     owner,
     submitters,
     workers,

@@ -28,6 +28,7 @@ struct QueueRow {
     std::optional<int32> max_depth;
     OnFull on_full;
     bool is_shared; // between keys, by their weights
+    Jsonb *rate; // null: none
     const char *owner;         // a role
     std::array<ArrayType *, model::k_privilege_names.size()> grantees; // roles (text[]) by model::Privilege; null: none
     ItemPointerData tid;
@@ -110,6 +111,7 @@ struct QueueSettings {
     std::optional<int32> max_depth; // null: any number
     OnFull on_full;
     Jsonb *key_weights;                       // null: tasks go in the order of the queue
+    Jsonb *rate; // null: none
 };
 
 struct SpecRow {

@@ -10,6 +10,7 @@
 #include "settings.h"
 #include "verbs/args.h"
 #include "verbs/leasable.h"
+#include "verbs/rate.h"
 #include "verbs/rights.h"
 
 namespace scylla {
@@ -25,7 +26,8 @@ int64 default_timeout(const store::QueueRow &queue) {
 }
 
 // Leases what the heads know. Returns how many.
-int32 lease_known(Store &store, const LeaseRequest &request, const store::QueueRow &queue, KeyRooms *rooms, Rows &rows) {
+int32 lease_known(Store &store, const LeaseRequest &request, const store::QueueRow &queue, KeyRooms *rooms,
+                  Tokens &tokens, Rows &rows) {
     const int64 timeout = request.timeout.value_or(default_timeout(queue));
     LeasableScan *scan = begin_leasable(store, queue, rooms, {true, request.max_tasks}, GetCurrentTimestamp());
     // Only now: the call may have waited for locks, and what it sees may have become ready meanwhile.
@@ -36,7 +38,7 @@ int32 lease_known(Store &store, const LeaseRequest &request, const store::QueueR
     const RowMemory memory = begin_row_memory();
     store::ReadyRow ready;
     int32 leased = 0;
-    for (; leased < request.max_tasks && next_leasable(scan, &ready); reset(memory)) {
+    for (; leased < request.max_tasks && take_token(tokens) && next_leasable(scan, &ready); reset(memory)) {
         // Who else is at it is a cheap question, and the answer is often yes where many lease at once.
         store::Taken standing = store::standing(store[TableId::ready], ready.tid);
         const auto spec = standing != store::Taken::ok ? std::nullopt
@@ -51,6 +53,7 @@ int32 lease_known(Store &store, const LeaseRequest &request, const store::QueueR
             put_task(rows, store, make_running(store, *spec, ready, request.worker, timeout, permit_of(queue, *spec), now),
                      Show::all);
             settle(scan, Fate::taken);
+            use_token(tokens);
             leased++;
             break;
         case store::Taken::busy:
@@ -79,19 +82,20 @@ LeaseRequest get_lease_request(FunctionCallInfo fcinfo, LeaseArguments where) {
 namespace {
 
 // These two say how many they have leased.
-int32 lease_some(Store &store, const LeaseRequest &request, const store::QueueRow &queue, const LimitsLock &lock, Rows &rows) {
+int32 lease_some(Store &store, const LeaseRequest &request, const store::QueueRow &queue, const LimitsLock &lock, Tokens &tokens,
+                 Rows &rows) {
     KeyRooms *rooms = begin_rooms(store, queue, lock);
-    int32 leased = lease_known(store, request, queue, rooms, rows);
+    int32 leased = lease_known(store, request, queue, rooms, tokens, rows);
     while (leased == 0 && wait_for_room(rooms))
-        leased = lease_known(store, request, queue, rooms, rows);
+        leased = lease_known(store, request, queue, rooms, tokens, rows);
     if (leased == 0 && find_overlooked(store, queue.id))
-        leased = lease_known(store, request, queue, rooms, rows);
+        leased = lease_known(store, request, queue, rooms, tokens, rows);
     end_rooms(rooms);
     return leased;
 }
 
 // The same where not everything may be leased.
-int32 lease_limited(Store &store, const LeaseRequest &request, const store::QueueRow &seen, Rows &rows) {
+int32 lease_limited(Store &store, const LeaseRequest &request, const store::QueueRow &seen, Tokens &tokens, Rows &rows) {
     LimitsLock lock;
     const auto queue = lock_limits_unless_full(store, seen, &lock);
     int32 leased = 0;
@@ -99,7 +103,7 @@ int32 lease_limited(Store &store, const LeaseRequest &request, const store::Queu
         LeaseRequest allowed = request;
         allowed.max_tasks = static_cast<int32>(std::min<int64>(request.max_tasks, free_permits(store, *queue)));
         if (allowed.max_tasks > 0)
-            leased = lease_some(store, allowed, *queue, lock, rows);
+            leased = lease_some(store, allowed, *queue, lock, tokens, rows);
     }
     unlock_limits(store, lock);
     return leased;
@@ -116,16 +120,30 @@ void lease_tasks(Store &store, const LeaseRequest &request, Rows &rows) {
         shmem::found_empty(stat_key(queue->id)); // its end is told of
         return;
     }
+    Tokens tokens = begin_tokens(store, *queue);
+    if (!take_token(tokens)) {
+        shmem::found_empty(stat_key(queue->id)); // what comes from now on is told of
+        return;
+    }
     const auto nothing = [&] {
-        return (has_limits(*queue) ? lease_limited(store, request, *queue, rows) : lease_some(store, request, *queue, {}, rows)) == 0;
+        return (has_limits(*queue) ? lease_limited(store, request, *queue, tokens, rows)
+                                   : lease_some(store, request, *queue, {}, tokens, rows)) == 0;
     };
     if (nothing() && queue->notify && shmem::found_empty(stat_key(queue->id)))
         nothing();
+    end_tokens(tokens);
 }
 
-int64 count_leasable(Store &store, int32 queue, int64 limit, TimestampTz now) {
+int64 count_leasable(Store &store, int32 queue, int64 limit, TimestampTz now, int64 *again) {
     const auto row = queue_of(store, queue).row; // a copy: the store is refreshed
-    const int64 allowed = row && !row->paused ? std::min(limit, free_permits(store, *row)) : 0;
+    if (!row || row->paused)
+        return 0;
+    if (const auto token = next_token(*row)) {
+        if (again != nullptr)
+            *again = Min(*again, *token);
+        return 0;
+    }
+    const int64 allowed = std::min(limit, free_permits(store, *row));
     if (allowed < 1)
         return 0;
     KeyRooms *rooms = begin_rooms(store, *row, {});
@@ -183,22 +201,31 @@ SCYLLA_FUNCTION(scylla_lease_task) {
             error::queue_paused(queue->name);
         if (take(store, TableId::ready, *spec, ready->tid, Wait::yes) != store::Taken::ok)
             continue;
+        Tokens tokens = queue ? begin_tokens(store, *queue) : Tokens{};
+        if (!take_token(tokens))
+            error::rate_reached(queue->name);
+        const auto refuse = [&](const char *setting, int32 limit, const text *key) {
+            end_tokens(tokens);
+            error::limit_reached(queue->name, setting, limit, key);
+        };
         // Only now: who waits for a row must not hold the lock.
         LimitsLock lock{};
         KeyRooms *rooms = nullptr;
         if (queue && has_limits(*queue)) {
             queue = lock_limits(store, *queue, &lock);
             if (queue && free_permits(store, *queue) < 1)
-                error::limit_reached(queue->name, "max_running", *queue->max_running);
+                refuse("max_running", *queue->max_running, nullptr);
             if (queue) {
                 rooms = begin_rooms(store, *queue, lock);
                 if (wait_for_room(rooms, spec->key) < 1)
-                    error::limit_reached(queue->name, "max_running_per_key", *queue->max_running_per_key, spec->key);
+                    refuse("max_running_per_key", *queue->max_running_per_key, spec->key);
             }
         }
         const int64 length = timeout ? *timeout : queue ? default_timeout(*queue) : 0;
         const Task task = make_running(store, *spec, *ready, worker, length, queue ? permit_of(*queue, *spec) : nullptr,
                                        GetCurrentTimestamp());
+        use_token(tokens);
+        end_tokens(tokens);
         if (rooms != nullptr)
             end_rooms(rooms);
         unlock_limits(store, lock);

@@ -10,6 +10,7 @@
 #include "verbs/json.h"
 #include "verbs/leasable.h"
 #include "verbs/moves.h"
+#include "verbs/rate.h"
 #include "verbs/retry.h"
 #include "verbs/rights.h"
 
@@ -37,6 +38,8 @@ void check(const QueueSettings &settings) {
     args::bound("max_depth", settings.max_depth);
     if (settings.key_weights != nullptr)
         check_key_weights(settings.key_weights);
+    if (settings.rate != nullptr)
+        read_rate(settings.rate);
 }
 
 bool require_bool(const char *argument, std::optional<bool> value) {
@@ -85,6 +88,8 @@ void apply(Jsonb *changes, QueueSettings *settings) {
             settings->on_full = reset ? store::OnFull::error : args::on_full(json::to_text(name, value));
         else if (setting == "key_weights")
             settings->key_weights = reset ? nullptr : json::to_jsonb(value);
+        else if (setting == "rate")
+            settings->rate = reset ? nullptr : json::to_jsonb(value);
         else
             error::bad_argument("settings", args::quote(cstring_to_text(name)), "There is no such setting of a queue.");
     });
@@ -131,6 +136,8 @@ template <typename Change> void change_settings(Store &store, const text *name, 
             });
         if (first_depth)
             begin_depth(queue.id);
+        if (settings.rate != nullptr || queue.rate != nullptr)
+            begin_rate(queue.id, settings.rate);
         shmem::note_room(queue.id, PG_INT64_MAX); // there may be something to lease now
         notify_ready(store, queue.id);
         return;
@@ -207,11 +214,16 @@ SCYLLA_FUNCTION(scylla_create_queue) {
                                  args::get_int(fcinfo, 13),
                                  args::get_int(fcinfo, 14),
                                  args::on_full(args::get_text(fcinfo, 15)),
-                                 args::get_jsonb(fcinfo, 16)};
+                                 args::get_jsonb(fcinfo, 16),
+                                 args::get_jsonb(fcinfo, 17)};
     check(settings);
     Store store = open_for_settings("scylla.create_queue()");
     if (!store::insert_queue(name, settings))
         error::duplicate_queue(name);
+    if (settings.rate != nullptr) {
+        refresh(store);
+        begin_rate(find_queue(store, name)->id, settings.rate);
+    }
     shmem::note_queue();
     close(store);
     PG_RETURN_VOID();
@@ -257,6 +269,7 @@ SCYLLA_FUNCTION(scylla_drop_queue) {
         if (remove(store[TableId::queue], queue.tid, store.snapshot, true) != store::Taken::ok)
             continue; // its settings have just been changed
         settle_gates(store, GetCurrentTimestamp());
+        begin_rate(queue.id, nullptr);
         shmem::note_room(queue.id, PG_INT64_MAX); // whoever waits for it waits for a queue that does not exist yet
         break;
     }

@@ -33,8 +33,8 @@ void find_queues(store::Store &store, std::span<text *const> names, std::span<in
 }
 
 // One look. The index of a queue that has a ready task, or nothing. The backend is on the list of waiters before the
-// snapshot of the look is taken.
-std::optional<std::size_t> look_once(std::span<text *const> names, std::span<int32> ids) {
+// snapshot of the look is taken. If rates allow no lease, *again is lowered to when they may (steady_now()).
+std::optional<std::size_t> look_once(std::span<text *const> names, std::span<int32> ids, int64 *again) {
     std::optional<std::size_t> found;
     store::Store store = store::open(AccessShareLock);
     find_queues(store, names, ids);
@@ -46,7 +46,7 @@ std::optional<std::size_t> look_once(std::span<text *const> names, std::span<int
     }
     const TimestampTz now = GetCurrentTimestamp();
     for (std::size_t i = 0; i < names.size() && !found; i++)
-        if (ids[i] != shmem::k_no_queue && count_leasable(store, ids[i], 1, now) > 0)
+        if (ids[i] != shmem::k_no_queue && count_leasable(store, ids[i], 1, now, again) > 0)
             found = i;
     close(store);
     return found;
@@ -71,18 +71,20 @@ void sleep_until(int64 end) {
     }
 }
 
-// Looks until there is something (look() puts the backend on the list of waiters first) or the time is over. True: there is.
+// Looks until there is something (look() puts the backend on the list of waiters first) or the time is over. True: there is. A look
+// may say when to look again without a signal, by lowering its argument.
 template <typename Look> bool look_until(int64 timeout, const char *call, Look look) {
     PreventCommandDuringRecovery(call); // nothing would happen here
     const int64 end = steady_now() + timeout;
     bool found = false;
     SPI_connect_ext(SPI_OPT_NONATOMIC);
     for (;;) {
-        found = look();
+        int64 again = end;
+        found = look(&again);
         if (found || steady_now() >= end)
             break;
         SPI_commit(); // gives up the snapshot; the transaction that begins has none until the next look
-        sleep_until(end);
+        sleep_until(again);
         if (!client_is_there())
             error::client_gone(); // ends the transaction, and so passes the signal on
         if (shmem::shared != nullptr)
@@ -96,8 +98,8 @@ template <typename Look> bool look_until(int64 timeout, const char *call, Look l
 std::optional<std::size_t> wait_for(std::span<text *const> names, int64 timeout, const char *call) {
     const auto ids = allocate<int32>(names.size());
     std::optional<std::size_t> found;
-    look_until(timeout, call, [&] {
-        found = look_once(names, ids);
+    look_until(timeout, call, [&](int64 *again) {
+        found = look_once(names, ids, again);
         return found.has_value();
     });
     if (shmem::shared != nullptr)
@@ -107,7 +109,7 @@ std::optional<std::size_t> wait_for(std::span<text *const> names, int64 timeout,
 
 // Whether the plan is finished when it is, or when the time is over.
 bool wait_for_plan(const text *name, int64 timeout, const char *call) {
-    const bool finished = look_until(timeout, call, [&] {
+    const bool finished = look_until(timeout, call, [&](int64 *) {
         if (shmem::shared != nullptr)
             shmem::enlist(std::array{shmem::k_plans});
         store::Store store = store::open(AccessShareLock);

@@ -36,7 +36,8 @@ create table twin.queue (
     max_running_per_key int,
     max_depth int,
     on_full text not null default 'error',
-    key_weights jsonb           -- null: tasks go in the order of the queue; anything else is not in the model
+    key_weights jsonb,          -- null: tasks go in the order of the queue; anything else is not in the model
+    rate jsonb
 );
 
 create table twin.task (
@@ -458,12 +459,12 @@ create function twin.create_queue(queue text, default_timeout interval default n
                                   max_running int default null, events boolean default false,
                                   notify boolean default false, max_running_per_key int default null,
                                   max_depth int default null, on_full text default 'error',
-                                  key_weights jsonb default null)
+                                  key_weights jsonb default null, rate jsonb default null)
     returns void language plpgsql as $$
 declare
     q twin.queue := (queue, default_timeout, retention, aging, max_attempts, retry, retention_completed,
                      retention_aborted, retention_cancelled, paused, max_running, events, notify, max_running_per_key,
-                     max_depth, on_full, key_weights);
+                     max_depth, on_full, key_weights, rate);
 begin
     perform twin.check_name('queue', queue);
     perform twin.check_settings(q);
@@ -526,7 +527,7 @@ declare
 begin
     perform twin.check_name('queue', queue);
     perform twin.check_argument('settings', jsonb_typeof(settings) = 'object', 'It must be an object.');
-    q := row('', null, null, 0, null, null, null, null, null, false, null, false, false, null, null, 'error', null);
+    q := row('', null, null, 0, null, null, null, null, null, false, null, false, false, null, null, 'error', null, null);
     perform twin.altered(q, settings);
     q := twin.altered(twin.known_queue(queue), settings);
     update twin.queue e

@@ -15,6 +15,8 @@ do $$ begin
     perform given('enough', 'running', 'full');
     perform given('too much', 'ready', 'full');
     perform scylla.create_queue('brimful', max_depth => 1);
+    perform scylla.create_queue('slow', rate => '{"tasks": 1, "per": "1 day"}');
+    perform given('too soon', 'ready', 'slow');
     perform given('the last drop', 'ready', 'brimful');
     perform scylla.pause_queue('closed');
     perform scylla.submit('q', '{}', dedup_key => 'once');
@@ -54,6 +56,7 @@ insert into kind values
              'queue "full" has reached its max_running', 'The limit is 1.'),
     ('53400', 'queue', 'max_running_per_key', $$select scylla.lease_task('second of key', 'w')$$,
              'key "acme" of queue "full of keys" has reached its max_running_per_key', 'The limit is 1.'),
+    ('53400', 'queue', 'rate', $$select scylla.lease_task('too soon', 'w')$$, 'queue "slow" has used up its rate', ''),
     ('53400', 'queue', 'max_depth', $$select scylla.submit('brimful', '{}')$$,
              'queue "brimful" has reached its max_depth', 'The limit is 1.'),
     ('2BP01', 'queue', 'empty',     $$select scylla.drop_queue('closed')$$,

@@ -1,0 +1,77 @@
+// Rates: how many tasks may start in a time, by the generic cell rate algorithm (ATM Forum, Traffic Management Specification,
+// 1996): a token bucket whose state is one number. A bucket holds `burst` tokens and gets one more each `interval`. The number is
+// the *theoretical arrival time*: when the bucket will be full again. Taking n tokens puts it off by n intervals; there are
+// tokens while it is less than burst intervals ahead.
+//
+// In any time t no more than burst + t / interval tokens are taken. The interval is rounded up, so this is never more than was
+// asked for.
+//
+// Times are nanoseconds since 2000, as microseconds are too coarse an interval for fast rates.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+
+#include "model/limits.h"
+
+namespace scylla::model {
+
+struct Rate {
+    std::int64_t interval; // nanoseconds between two tokens
+    std::int64_t burst;    // tokens
+
+    bool operator==(const Rate &) const = default;
+    constexpr std::int64_t span() const noexcept { return interval * burst; } // from empty to full
+};
+
+inline constexpr std::int64_t k_nanos = 1000;                       // in a microsecond
+inline constexpr std::int64_t k_max_rate_tasks = 1'000'000'000;     // and burst
+inline constexpr std::int64_t k_max_span = 3'650 * k_day * k_nanos; // ten years
+inline constexpr std::int64_t k_latest = INT64_MAX - k_max_span;    // in the year 2282
+
+// So many tasks per so many microseconds; nothing if that is out of range.
+constexpr std::optional<Rate> make_rate(std::int64_t tasks, std::int64_t per, std::int64_t burst) noexcept {
+    // More than a task a microsecond is no rate.
+    if (tasks < 1 || tasks > k_max_rate_tasks || per < tasks || per > k_max_timeout || burst < 1 || burst > k_max_rate_tasks)
+        return std::nullopt;
+    const std::int64_t interval = (per * k_nanos + tasks - 1) / tasks; // at most 3.2e16, no overflow
+    if (interval > k_max_span / burst)
+        return std::nullopt;
+    return Rate{interval, burst};
+}
+
+// The server's time as ours.
+constexpr std::int64_t to_nanos(std::int64_t micros) noexcept {
+    return micros < 0 ? 0 : micros > k_latest / k_nanos ? k_latest : micros * k_nanos;
+}
+
+// The bucket just used up: how it begins.
+constexpr std::int64_t used_up(const Rate &rate, std::int64_t now) noexcept { return now + rate.span(); }
+
+// How long until it is full. If the clock has been set back that would be too long: then it is as just used up.
+constexpr std::int64_t missing(const Rate &rate, std::int64_t arrival, std::int64_t now) noexcept {
+    return arrival <= now ? 0 : std::min(arrival - now, rate.span());
+}
+
+// How many tokens there are.
+constexpr std::int64_t tokens(const Rate &rate, std::int64_t arrival, std::int64_t now) noexcept {
+    return (rate.span() - missing(rate, arrival, now)) / rate.interval;
+}
+
+// The bucket after n of its tokens have been taken.
+constexpr std::int64_t take(const Rate &rate, std::int64_t arrival, std::int64_t now, std::int64_t n) noexcept {
+    return now + missing(rate, arrival, now) + n * rate.interval;
+}
+
+// The bucket after n tokens that were taken have been given back.
+constexpr std::int64_t give_back(const Rate &rate, std::int64_t arrival, std::int64_t n) noexcept {
+    return std::max<std::int64_t>(arrival - n * rate.interval, 0);
+}
+
+// When it will have n tokens, if nobody takes any; n up to burst.
+constexpr std::int64_t time_of(const Rate &rate, std::int64_t arrival, std::int64_t now, std::int64_t n) noexcept {
+    return std::max(now, now + missing(rate, arrival, now) - (rate.burst - n) * rate.interval);
+}
+
+} // namespace scylla::model

@@ -106,14 +106,15 @@ def leftovers(server, prefix):
     connection = connect(server.dsn)
     found = []
     deadline = time.monotonic() + 60
-    query = """select 'lock: ' || l.mode || ' on ' || coalesce(l.relation::regclass::text, l.locktype) || ' of ' || coalesce(a.application_name,
-            'process ' || l.pid, 'a prepared transaction')
+    query = """select 'lock: ' || l.mode || ' on ' || coalesce(l.relation::regclass::text, l.locktype) || ' of '
+            || coalesce(a.application_name, 'process ' || l.pid, 'a prepared transaction')
         from pg_locks l left join pg_stat_activity a using (pid)
         where l.pid is distinct from pg_backend_pid() and coalesce(a.backend_type, '') not in ('autovacuum worker', 'scylla monitor')
         union all select 'client: ' || application_name || ' is still connected' from pg_stat_activity where application_name like %s
         union all select 'monitor: ' || count(*) || ' monitors' from pg_stat_activity where backend_type = 'scylla monitor'
             and datname = current_database() having count(*) <> 1
-        union all select 'launcher: ' || count(*) || ' launchers' from pg_stat_activity where backend_type = 'scylla launcher' having count(*) <> 1"""
+        union all select 'launcher: ' || count(*) || ' launchers' from pg_stat_activity where backend_type = 'scylla launcher'
+            having count(*) <> 1"""
     while (found := [text for text, in ask(connection, query, prefix + "%")]) and time.monotonic() < deadline:
         time.sleep(0.1)  # what has ended is just leaving; a monitor is just coming
     for queue in ("open", "limit", "fair"):
@@ -126,7 +127,8 @@ def purged(server):
     """At the end of all rounds nothing of them is left, by the monitor's own doing."""
     connection = connect(server.dsn)
     deadline = time.monotonic() + 120
-    sql = "select (select count(*) from scylla.task_spec) + (select count(*) from scylla.task_gate) + (select count(*) from scylla.task_dedup)"
+    tables = ("task_spec", "task_gate", "task_dedup")
+    sql = "select " + " + ".join(f"(select count(*) from scylla.{table})" for table in tables)
     while (left := ask(connection, sql)[0][0]) and time.monotonic() < deadline:
         time.sleep(0.2)
     connection.close()

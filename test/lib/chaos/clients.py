@@ -150,7 +150,8 @@ class Submitter(Client):
         self.numbers += 1
         part = {"do": "submit", "rn": f"{self.prefix}.{self.name}.{self.numbers}", "queue": self.random.choice(self.queues),
                 "priority": self.random.choice((0, 0, 0, 1, 7, 127)), **more}
-        part["spec"] = {"n": self.numbers, "by": self.name, "pad": "x" * self.random.choice((0, 10, 300, 3000 if self.chance(5) else 10))}
+        padding = self.random.choice((0, 10, 300, 3000 if self.chance(5) else 10))
+        part["spec"] = {"n": self.numbers, "by": self.name, "pad": "x" * padding}
         if providers:
             part["depends_on"] = list(dict.fromkeys(providers))
             part["on_failure"] = self.random.choice(("cascade", "skip", "ignore", "ignore"))
@@ -161,7 +162,8 @@ class Submitter(Client):
         return part
 
     def submit_sql(self, part, on_duplicate="error"):
-        return ("select rn from scylla.submit(%s, %s, %s, %s, clock_timestamp() + %s * interval '1 ms', %s, %s, %s, %s, on_duplicate => %s)",
+        return ("select rn from scylla.submit(%s, %s, %s, %s, clock_timestamp() + %s * interval '1 ms', %s, %s, %s, %s, "
+                "on_duplicate => %s)",
                 part["queue"], Json(part["spec"]), part["priority"], part["rn"], part.get("delay"), part.get("depends_on"),
                 part.get("on_failure", "cascade"), part.get("plan"), part.get("max_attempts"), on_duplicate)
 
@@ -179,9 +181,9 @@ class Submitter(Client):
         self.known = (self.known + [part["rn"] for part in parts])[-200:]
 
     def elements(self, parts):
-        return Json([{"queue": part["queue"], "rn": part["rn"], "spec": part["spec"], "priority": part["priority"], "plan": part.get("plan"),
-                      "depends_on": part.get("depends_on"), "on_dependency_failure": part.get("on_failure"),
-                      "max_attempts": part.get("max_attempts")} for part in parts])
+        return Json([{"queue": part["queue"], "rn": part["rn"], "spec": part["spec"], "priority": part["priority"],
+                      "plan": part.get("plan"), "depends_on": part.get("depends_on"), "max_attempts": part.get("max_attempts"),
+                      "on_dependency_failure": part.get("on_failure")} for part in parts])
 
     def batch(self, size, **more):
         """Tasks that depend on each other, in some order."""
@@ -222,8 +224,8 @@ class Submitter(Client):
             for part in parts:
                 part.pop("delay", None)
                 part.pop("max_attempts", None)
-            self.session.call(parts, "select scylla.submit_bulk(%s, %s::jsonb[], %s, 3)", queue, [Json(part["spec"]) for part in parts],
-                              [part["rn"] for part in parts])
+            self.session.call(parts, "select scylla.submit_bulk(%s, %s::jsonb[], %s, 3)", queue,
+                              [Json(part["spec"]) for part in parts], [part["rn"] for part in parts])
             self.learn(parts)
         elif choice < 0.93:
             self.in_transaction()
@@ -307,7 +309,9 @@ class Worker(Client):
         return [dict(zip(("rn", "attempt", "deadline", "leased", "spec", "args"), row)) for row in rows]
 
     def completion(self, task):
-        return {"do": "complete", "rn": task[0], "worker": self.name, "attempt": task[1], "result": {"by": self.name, "attempt": task[1], "rn": task[0]}}
+        rn, attempt = task
+        return {"do": "complete", "rn": rn, "worker": self.name, "attempt": attempt,
+                "result": {"by": self.name, "attempt": attempt, "rn": rn}}
 
     def step(self):
         if self.held:
@@ -317,8 +321,9 @@ class Worker(Client):
             self.queue = self.random.choice(self.queues)
         count = self.random.choice((1, 1, 1, 3, 10))
         lease = {"do": "lease", "worker": self.name, "queue": self.queue, "tasks": []}
-        rows = self.session.call([lease], self.lease_sql + "scylla.lease(%s, %s, %s, %s)", self.queue, self.name, count,
-                                 self.random.choice(("700 ms", "1500 ms", "2500 ms")), answer=lambda rows: [{**lease, "tasks": self.leased(rows)}])
+        timeout = self.random.choice(("700 ms", "1500 ms", "2500 ms"))
+        rows = self.session.call([lease], self.lease_sql + "scylla.lease(%s, %s, %s, %s)", self.queue, self.name, count, timeout,
+                                 answer=lambda rows: [{**lease, "tasks": self.leased(rows)}])
         self.held = [row[:2] for row in rows]
         if rows:
             return
@@ -356,15 +361,16 @@ class Worker(Client):
         choice = self.random.random()
         if choice < 0.8:
             done = self.completion((rn, attempt))
-            self.again([done], "select status from scylla.complete(%s, %s, %s, attempt => %s)", rn, self.name, Json(done["result"]), attempt)
+            self.again([done], "select status from scylla.complete(%s, %s, %s, attempt => %s)", rn, self.name, Json(done["result"]),
+                       attempt)
         elif choice < 0.87:
-            self.session.call([{"do": "fail", **part}], "select status from scylla.fail(%s, %s, %s, %s * interval '1 ms', %s)", rn, self.name,
-                              Json({"code": "chaos"}), self.random.choice((0, 1, 300)), attempt)
+            self.session.call([{"do": "fail", **part}], "select status from scylla.fail(%s, %s, %s, %s * interval '1 ms', %s)",
+                              rn, self.name, Json({"code": "chaos"}), self.random.choice((0, 1, 300)), attempt)
         elif choice < 0.94:
             self.session.call([{"do": "yield", **part}], "select status from scylla.yield(%s, %s, %s)", rn, self.name, attempt)
         elif choice < 0.97:
-            self.session.call([{"do": "abort", **part}], "select status from scylla.abort(%s, %s, %s, %s)", rn, self.name, Json({"code": "chaos"}),
-                              attempt)
+            self.session.call([{"do": "abort", **part}], "select status from scylla.abort(%s, %s, %s, %s)", rn, self.name,
+                              Json({"code": "chaos"}), attempt)
         else:  # in a transaction that is rolled back: it is still held
             def complete():
                 self.session.query("select status from scylla.complete(%s, %s, attempt => %s)", rn, self.name, attempt)
@@ -387,8 +393,9 @@ class Worker(Client):
         def done(rows):
             return [part for part, (_, completed) in zip(parts, rows) if completed]
 
-        self.session.call(parts, "select rn, completed from scylla.complete_many(%s, %s, %s::jsonb[], %s)", [task[0] for task in tasks], self.name,
-                          [Json(part["result"]) for part in parts], [task[1] for task in tasks], answer=done)
+        self.session.call(parts, "select rn, completed from scylla.complete_many(%s, %s, %s::jsonb[], %s)",
+                          [task[0] for task in tasks], self.name, [Json(part["result"]) for part in parts],
+                          [task[1] for task in tasks], answer=done)
 
     def complete_and_lease(self):
         tasks, self.held = self.held, []
@@ -441,7 +448,8 @@ class Preparer(Worker, Submitter):
         [lease] = self.lease_some()
         parts = [self.completion((task["rn"], task["attempt"])) for task in lease["tasks"]]
         for part in parts:
-            self.session.query("select status from scylla.complete(%s, %s, %s, attempt => %s)", part["rn"], self.name, Json(part["result"]), part["attempt"])
+            self.session.query("select status from scylla.complete(%s, %s, %s, attempt => %s)", part["rn"], self.name,
+                               Json(part["result"]), part["attempt"])
         return [lease] + parts
 
 

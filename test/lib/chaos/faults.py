@@ -21,12 +21,12 @@ class Faults:
         self.threads = []     # commands that may take their time
         self.numbers = 0
         self.notes = []
-        light = (self.kill_client, self.freeze_client, self.kill_client, self.freeze_client, self.freeze_backend, self.terminate_backend,
-                 self.cancel_backend, self.cancel_backend, self.terminate_monitor, self.freeze_monitor, self.vacuum, self.vacuum_full,
-                 self.vacuum, self.reindex, self.hold_snapshot, self.reload, self.lock_table)
-        heavy = (self.kill_backend, self.kill_monitor, self.kill_launcher, self.kill_postmaster, self.kill_helper, self.stop_immediate,
-                 self.restart_fast, self.other_database)
-        self.light, self.heavy = light, heavy
+        self.light = (self.kill_client, self.freeze_client, self.kill_client, self.freeze_client, self.freeze_backend,
+                      self.terminate_backend, self.cancel_backend, self.cancel_backend, self.terminate_monitor,
+                      self.freeze_monitor, self.vacuum, self.vacuum_full, self.vacuum, self.reindex, self.hold_snapshot,
+                      self.reload, self.lock_table)
+        self.heavy = (self.kill_backend, self.kill_monitor, self.kill_launcher, self.kill_postmaster, self.kill_helper,
+                      self.stop_immediate, self.restart_fast, self.other_database)
 
     def run(self, seconds):
         """Returns what went wrong with the clients."""
@@ -203,18 +203,19 @@ class Faults:
         self.aside("reindex table " + self.random.choice(("", "concurrently ")) + self.a_table())
 
     def lock_table(self):
-        self.aside("begin", f"lock table {self.a_table()} in share row exclusive mode", f"select pg_sleep({self.random.uniform(0, 1)})", "rollback")
+        self.aside("begin", f"lock table {self.a_table()} in share row exclusive mode",
+                   f"select pg_sleep({self.random.uniform(0, 1)})", "rollback")
 
     def hold_snapshot(self):
-        self.aside("begin isolation level repeatable read", "select count(*) from scylla.task", f"select pg_sleep({self.random.uniform(1, 10)})",
-                   "commit")
+        self.aside("begin isolation level repeatable read", "select count(*) from scylla.task",
+                   f"select pg_sleep({self.random.uniform(1, 10)})", "commit")
 
     def other_database(self):
         """Another database comes, gets the extension, does a little, loses the extension, and goes."""
         self.numbers += 1
         name = f"other{self.numbers}_{int(time.time())}"
         self.aside(f"create database {name}")
-        self.after(1, lambda: self.aside("create extension scylla", "select scylla.submit('q', '1')", "select scylla.lease('q', 'w', timeout => '1 ms')",
-                                         database=name))
+        self.after(1, lambda: self.aside("create extension scylla", "select scylla.submit('q', '1')",
+                                         "select scylla.lease('q', 'w', timeout => '1 ms')", database=name))
         self.after(3, lambda: self.aside("drop extension scylla", "create extension scylla", database=name))
         self.after(5, lambda: self.aside(f"drop database {name} with (force)"))

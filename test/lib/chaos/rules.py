@@ -121,7 +121,8 @@ class Observer:
                     or self._provider_failed(rn, "skip")):
                 self.say("unfounded", f"task {rn} is cancelled, though nobody cancelled it")
         elif row["status"] == "aborted":
-            if not (any(part["do"] == "abort" and (part["worker"], part["attempt"]) == (row["owner"], row["attempt"]) for part in tried)
+            if not (any(part["do"] == "abort" and (part["worker"], part["attempt"]) == (row["owner"], row["attempt"])
+                        for part in tried)
                     or self._provider_failed(rn, "cascade") or row["failures"] == row["max_attempts"]):
                 self.say("unfounded", f"task {rn} is aborted, though nobody aborted it")
         if row["max_attempts"] is not None and (row["failures"] > row["max_attempts"] or
@@ -164,7 +165,8 @@ class Observer:
                 if lease.begin > op.end:
                     self.say("ran again", f"task {rn} was leased by {lease} after the {part['do']} of {op}")
                 elif "attempt" in part and task["attempt"] > part["attempt"]:
-                    self.say("ran again", f"task {rn}: attempt {task['attempt']} of {lease}, but attempt {part['attempt']} was its end by {op}")
+                    self.say("ran again", f"task {rn}: attempt {task['attempt']} of {lease}, but attempt {part['attempt']} was "
+                             f"its end by {op}")
         for op, part in self.holds.get(rn, []) + [end for end in self.ends.get(rn, []) if "attempt" in end[1]]:
             if op.outcome != OK:
                 continue
@@ -244,7 +246,8 @@ class Observer:
                     continue
                 until = op.begin + task["deadline"] - task["leased"]  # not later than the true end
                 for other, other_part in self.ends.get(rn, []) + self.holds.get(rn, []):
-                    if other.outcome != NO and other_part["do"] != "heartbeat" and other_part.get("attempt", task["attempt"]) == task["attempt"]:
+                    if other.outcome != NO and other_part["do"] != "heartbeat" and \
+                            other_part.get("attempt", task["attempt"]) == task["attempt"]:
                         until = min(until, other.begin)
                 for other, other_part in self.plan_ops.get(self._submitted(rn).get("plan"), ()):
                     if other_part["do"] == "cancel_plan" and other.outcome != NO:
@@ -257,7 +260,8 @@ class Observer:
                 heapq.heappop(held)
             heapq.heappush(held, (until, rn))
             if len(held) > limit:
-                self.say("max_running", f"queue {queue}: {len(held)} leases at {begin:.3f}: " + ", ".join(sorted(name for _, name in held)))
+                names = ", ".join(sorted(name for _, name in held))
+                self.say("max_running", f"queue {queue}: {len(held)} leases at {begin:.3f}: {names}")
         running = sum(row["queue"] == queue and row["status"] == "running" for row in self.state.tasks.values())
         if running > limit:
             self.say("max_running", f"queue {queue} has {running} running tasks, {limit} are allowed")

@@ -97,7 +97,8 @@ def story():
         row("l", "completed", 1, "w3", [("TaskAssignment", "w3", 1)], result="L", queue="limit"),
         row("d", "aborted", 1, "w1", [("TaskAssignment", "w1", 1)]),
         row("e", "aborted"), row("f", "cancelled"), row("g", "cancelled"), row("i", "cancelled"), row("j", "cancelled"),
-        row("m", "aborted", 2, "w1", [("TaskAssignment", "w1", 1), ("TaskRetry", "w1", 1), ("TaskAssignment", "w1", 2)], failures=2, max_attempts=2),
+        row("m", "aborted", 2, "w1", [("TaskAssignment", "w1", 1), ("TaskRetry", "w1", 1), ("TaskAssignment", "w1", 2)],
+            failures=2, max_attempts=2),
     ]
     return ops, State({task["rn"]: task for task in tasks}, {"p": {"status": "completed"}})
 
@@ -148,7 +149,8 @@ falsify("lost", "an acknowledged task is not there", without("g"))
 falsify("lost", "a task of an acknowledged two-phase commit is not there", without("j"))
 falsify("lost", "an acknowledged plan is not there", lambda ops, state: state.plans.clear())
 falsify("lost", "a prepared transaction that nobody ended is not there",
-        lambda ops, state: (ops.__setitem__("gone", op(1, None, submit("x"), outcome=UNKNOWN, gid="x")), setattr(ops["gone"], "prepared", True)))
+        lambda ops, state: (ops.__setitem__("gone", op(1, None, submit("x"), outcome=UNKNOWN, gid="x")),
+                            setattr(ops["gone"], "prepared", True)))
 falsify("ghost", "a task of nobody", lambda ops, state: state.tasks.update(x=row("x", "cancelled")))
 falsify("ghost", "a task whose submit failed", lambda ops, state: state.tasks.update(h=row("h", "cancelled")))
 falsify("ghost", "a task of a two-phase transaction that was rolled back", outcome("submit j", NO))
@@ -182,13 +184,15 @@ falsify("history", "a yield is not told", lambda ops, state: state.tasks["a"]["h
 falsify("history", "a failure is not counted", task("b", failures=0))
 falsify("history", "another worker's name", lambda ops, state: state.tasks["l"]["history"][0].update(worker="w9"))
 falsify("max_attempts", "alive with all failures spent", task("m", status="ready"))
-falsify("gate", "ready before its provider is completed", lambda ops, state: (task("a", status="running")(ops, state), task("b", status="ready")(ops, state)))
+falsify("gate", "ready before its provider is completed", lambda ops, state: (
+    task("a", status="running")(ops, state), task("b", status="ready")(ops, state)))
 falsify("gate", "leased before its provider was ended", at("lease b 1", 3, 4))
 falsify("gate", "completed though its provider failed", task("e", status="completed"))
 falsify("args", "results in a wrong order or of others", leased("lease b 1", args=["B"]))
 falsify("args", "no results", leased("lease b 1", args=None))
 falsify("max_running", "two at a time", at("lease l", 22, 23))
-falsify("max_running", "two in the snapshot", lambda ops, state: (task("c", status="running")(ops, state), task("l", status="running")(ops, state)))
+falsify("max_running", "two in the snapshot", lambda ops, state: (
+    task("c", status="running")(ops, state), task("l", status="running")(ops, state)))
 falsify("plan", "opened and building", lambda ops, state: state.plans["p"].update(status="building"))
 falsify("plan", "completed with a live task", task("c", status="running"))
 falsify("plan", "completed with an aborted task", task("c", status="aborted"))
@@ -211,7 +215,8 @@ ok(under_way(task("b", status="ready", attempt=0, history=[], failures=0, owner=
 ok(any(text.startswith("lost:") for text in under_way(without("a"))), "under way: what came before must be")
 ok(not any(text.startswith("stuck") for text in under_way(task("b", status="ready"))), "under way: nothing is stuck yet")
 ok(not any(text.startswith("max_running") for text in under_way(lambda ops, state: (
-    at("lease l", 22, 23)(ops, state), without("c")(ops, state), add("cancel plan", 21.5, 22.5, {"do": "cancel_plan", "plan": "p"})(ops, state)))),
+    at("lease l", 22, 23)(ops, state), without("c")(ops, state),
+    add("cancel plan", 21.5, 22.5, {"do": "cancel_plan", "plan": "p"})(ops, state)))),
    "under way: a task that is not in the snapshot yet was cancelled with its plan, and holds nothing")
 
 
@@ -253,7 +258,8 @@ with tempfile.TemporaryDirectory() as folder:
     recorder.ok(fourth)
     os.write(recorder.file, b'{"n": 9, "beg')  # killed while it wrote
     record.read()
-    ok([op.outcome for op in record.until(time.monotonic())] == [OK, OK, OK, NO], "the record: ends, and the end of a prepared transaction", record.ops)
+    ok([op.outcome for op in record.until(time.monotonic())] == [OK, OK, OK, NO],
+       "the record: ends, and the end of a prepared transaction", record.ops)
     ok([op.outcome for op in record.until(before)] == [OK, UNKNOWN], "the record as it was at an earlier moment")
 
 print(f"1..{tests}")

@@ -47,7 +47,8 @@ def look(connection, prefix, final):
 
 def unfinished(connection, prefix):
     """How much there is still to be done."""
-    [[count]] = ask(connection, """select (select count(*) from scylla.task where queue like %s and status in ('waiting', 'ready', 'running'))
+    [[count]] = ask(connection, """select
+        (select count(*) from scylla.task where queue like %s and status in ('waiting', 'ready', 'running'))
         + (select count(*) from scylla.plan where name like %s and status in ('building', 'running'))
         + (select count(*) from pg_prepared_xacts where gid like %s)""", prefix + "-%", prefix + ".%", prefix + ".%")
     return count

@@ -27,8 +27,9 @@ class Team:
         self.hired += 1
         name = f"{self.prefix}{role[0]}{self.hired}"
         program = os.path.join(os.path.dirname(os.path.abspath(__file__)), "clients.py")
-        process = subprocess.Popen([sys.executable, "-B", program, role, name, str(self.random.random()), self.folder, self.prefix, self.dsn],
-                                   stdin=subprocess.DEVNULL, stdout=self.output, stderr=self.output)
+        arguments = [role, name, str(self.random.random()), self.folder, self.prefix, self.dsn]
+        process = subprocess.Popen([sys.executable, "-B", program, *arguments], stdin=subprocess.DEVNULL, stdout=self.output,
+                                   stderr=self.output)
         self.members.append([process, role])
         return process
 

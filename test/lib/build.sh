@@ -70,6 +70,27 @@ build_faults() { # FOLDER
     gcc -O1 -g -fPIC -shared "${warnings[@]}" -o "$1/clock.so" "$checkout/test/faults/clock.c" -ldl
 }
 
+# A private server of the oldest version that is installed beside ours, with the extension, for pg_upgrade. Sets older_server to its
+# folder, or leaves it empty if there is none.
+make_older_server() { # FOLDER
+  local major
+  older_server=
+  for major in 15 16 17; do
+    ((major < pg_major)) && [[ -e /usr/lib/postgresql/$major/lib/pgxs/src/makefiles/pgxs.mk ]] || continue
+    # From a copy of the sources: objects of ours are not to be mixed with objects for another server.
+    mkdir -p "$1/source/.build"
+    cp -r "$checkout"/{src,sql,Makefile,scylla.control} "$1/source"
+    find "$1/source" -name '*.[od]' -delete
+    (
+      pg_config=/usr/lib/postgresql/$major/bin/pg_config work=$1 checkout=$1/source
+      make_private_server
+      build_extension "$1/build.log" WERROR=1
+    ) || return
+    older_server=$1/root/usr/lib/postgresql/$major
+    return
+  done
+}
+
 # Builds the command line alone, unoptimised, which takes half the time.
 build_command_line() { # LOG
   if ! run_group flock "$checkout/.build/lock.quickstart-cli" bash -euc '

@@ -268,12 +268,17 @@ suite_tap() {
     count 0 1
     return 0
   }
+  older_server=
+  [[ " ${files[*]} " != *"/pg_upgrade.pl "* ]] || make_older_server "$work/older" || {
+    count 0 1
+    return 0
+  }
   for file in "${files[@]}"; do copies+=("$work/tap/t/${file##*/}"); done
   chown -R "$server_user" "$work/tap"
   PATH=$bin:$PATH PG_REGRESS=$(regress_program pg_regress) TESTDIR=$work/tap TESTDATADIR=$work/tap/tmp_check \
     SCYLLA_FAULTS=$work/tap/faults/faults.so SCYLLA_NO_SPACE=$work/tap/faults/no_space.so SCYLLA_CLOCK=$work/tap/faults/clock.so \
-    TESTLOGDIR=$work/tap/tmp_check/log TMPDIR=$socket_dir HOME=$work/tap PG_TEST_TIMEOUT_DEFAULT=${PG_TEST_TIMEOUT_DEFAULT:-120} \
-    PERL5LIB=$("$pg_config" --pkglibdir)/pgxs/src/test/perl \
+    SCYLLA_OLDER_SERVER=$older_server TESTLOGDIR=$work/tap/tmp_check/log TMPDIR=$socket_dir HOME=$work/tap \
+    PG_TEST_TIMEOUT_DEFAULT=${PG_TEST_TIMEOUT_DEFAULT:-120} PERL5LIB=$("$pg_config" --pkglibdir)/pgxs/src/test/perl \
     harness tap "${as_server[@]}" perl -- "${copies[@]}"
   ((suite_failed == 0)) || show_regress_logs
 }

@@ -41,7 +41,7 @@ for my $crash (0, 1)
 		is( sql($node, "select substr(rn, length('$q') + 2), status from scylla.task where queue = '$q' order by rn"),
 			"cancelled|ready\ndone|running\nleased|ready",
 			"$end prepared $when: nothing is seen of it before");
-		is(sql($node, "select rn from scylla.lease('$q', 'w2', 10)"), '', '... and its tasks are passed over');
+		is(sql($node, "select rn from scylla.lease('$q', 'w2', 10, '1 h')"), '', '... and its tasks are passed over');
 		is(sql($node, 'select scylla.reset_expired()'), '0', '... without anybody waiting');
 		sql($node, "$end prepared '$q'");
 		is( sql($node, "select substr(rn, length('$q') + 2), status, owner, attempt from scylla.task where queue = '$q' order by rn"),
@@ -50,7 +50,7 @@ for my $crash (0, 1)
 			: "cancelled|ready||0\ndone|running|w|1\nleased|ready||0",
 			'... afterwards ' . ($committed ? 'all' : 'nothing') . ' of it has happened');
 		# Nothing has told the leases of what COMMIT PREPARED made ready: they find it when they look again on their own.
-		eventually($node, "select substr(rn, length('$q') + 2) from scylla.lease('$q', 'w2', 10)",
+		eventually($node, "select substr(rn, length('$q') + 2) from scylla.lease('$q', 'w2', 10, '1 h')",
 			$committed ? 'submitted' : "leased\ncancelled",
 			'... and what is ready can be leased');
 		checked($node, '... check() finds nothing');

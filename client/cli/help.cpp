@@ -188,40 +188,113 @@ void man_command(const CLI::App &app, string &text) {
 
 // ---- completion -----------------------------------------------------------------------------------------------------------
 
-// A case of the completion's function: the words that may follow a command, and the values of its options.
-void completion_cases(const CLI::App &app, const CLI::App &program, string &words, string &values) {
+// What may follow: the words after a command ("queue create"), and the values of an option ("list --status"), which are none
+// where anything may stand.
+struct completions {
+    struct rule {
+        string after;
+        string words;
+    };
+    std::vector<rule> commands;
+    std::vector<rule> options;
+};
+
+void collect(const CLI::App &app, const CLI::App &program, completions &all) {
     string path = full_name(app);
     path.erase(0, std::min(path.size(), program.get_name().size() + 1));
-    string all;
+    string words;
+    const auto add = [&](const string &word) { words += (words.empty() ? "" : " ") + word; };
     for (const CLI::App *command : commands_of(app))
-        all += " " + command->get_name();
+        add(command->get_name());
     const auto add_options = [&](const CLI::App &of) {
         for (const CLI::Option *option : options_of(of, false)) {
+            string values = value_of(*option);
             for (const string &name : option->get_lnames()) {
-                all += " --" + name;
-                const string choices = value_of(*option);
-                string list = choices;
-                std::replace(list.begin(), list.end(), '|', ' ');
-                if (choices.find('|') != string::npos)
-                    values += "    '" + path + " --" + name + "') words='" + list + "' ;;\n";
-                else if (!choices.empty())
-                    values += "    '" + path + " --" + name + "') return ;;\n";
+                add("--" + name);
+                if (values.empty()) // a flag
+                    continue;
+                const bool choice = values.find('|') != string::npos;
+                std::replace(values.begin(), values.end(), '|', ' ');
+                all.options.push_back({path + " --" + name, choice ? values : ""});
             }
         }
     };
     add_options(app);
     if (&app != &program)
         add_options(program);
-    words += "    '" + path + "') words='" + all.substr(std::min<std::size_t>(1, all.size())) + "' ;;\n";
+    all.commands.push_back({path, words});
     for (const CLI::App *command : commands_of(app))
-        completion_cases(*command, program, words, values);
+        collect(*command, program, all);
 }
 
-void command_paths(const CLI::App &app, const CLI::App &program, string &paths) {
-    for (const CLI::App *command : commands_of(app)) {
-        paths += "      '" + full_name(*command).substr(program.get_name().size() + 1) + "') path=$next ;;\n";
-        command_paths(*command, program, paths);
-    }
+// The words of bash and zsh that find out what may follow: `at` is the command so far, `choices` what it comes to.
+string find_choices(const completions &all, const string &typed, const string &previous) {
+    string text = "    next=${at:+$at }" + typed + "\n    case $next in\n";
+    for (const auto &[path, words] : all.commands)
+        if (!path.empty())
+            text += "    '" + path + "') at=$next ;;\n";
+    text += "    esac\n"
+            "  done\n"
+            "  case \"$at " + previous + "\" in\n";
+    for (const auto &[option, values] : all.options)
+        text += "  '" + option + "') " + (values.empty() ? "return" : "choices='" + values + "'") + " ;;\n";
+    text += "  esac\n"
+            "  [[ -n $choices ]] || case $at in\n";
+    for (const auto &[path, words] : all.commands)
+        text += "  '" + path + "') choices='" + words + "' ;;\n";
+    return text + "  esac\n";
+}
+
+string for_bash(const completions &all) {
+    return "# Completion of scylla for bash, made by `scylla completion bash`.\n"
+           "_scylla() {\n"
+           "  local at='' next choices='' i\n"
+           "  COMPREPLY=()\n"
+           "  for ((i = 1; i < COMP_CWORD; i++)); do\n" +
+           find_choices(all, "${COMP_WORDS[i]}", "${COMP_WORDS[COMP_CWORD - 1]}") +
+           "  mapfile -t COMPREPLY < <(compgen -W \"$choices\" -- \"${COMP_WORDS[COMP_CWORD]}\")\n"
+           "}\n"
+           "complete -o default -F _scylla scylla\n";
+}
+
+string for_zsh(const completions &all) {
+    return "#compdef scylla\n"
+           "# Completion of scylla for zsh, made by `scylla completion zsh`.\n"
+           "_scylla() {\n"
+           "  local at='' next choices='' i\n"
+           "  for ((i = 2; i < CURRENT; i++)); do\n" +
+           find_choices(all, "${words[i]}", "${words[CURRENT - 1]}") +
+           "  compadd -- ${=choices}\n"
+           "}\n"
+           "if [[ ${funcstack[1]-} == _scylla ]]; then _scylla; else compdef _scylla scylla; fi\n";
+}
+
+string for_fish(const completions &all) {
+    string text = "# Completion of scylla for fish, made by `scylla completion fish`.\n"
+                  "function __scylla_choices\n"
+                  "  set -l at ''\n"
+                  "  set -l typed (commandline -opc)\n"
+                  "  for word in $typed[2..]\n"
+                  "    set -l next (string trim -- \"$at $word\")\n"
+                  "    switch $next\n"
+                  "    case";
+    for (const auto &[path, words] : all.commands)
+        if (!path.empty())
+            text += " '" + path + "'";
+    text += "\n"
+            "      set at $next\n"
+            "    end\n"
+            "  end\n"
+            "  switch \"$at $typed[-1]\"\n";
+    for (const auto &[option, values] : all.options)
+        text += "  case '" + option + "'\n    " + (values.empty() ? "" : "string split ' ' -- '" + values + "'; ") + "return\n";
+    text += "  end\n"
+            "  switch $at\n";
+    for (const auto &[path, words] : all.commands)
+        text += "  case '" + path + "'\n    string split ' ' -- '" + words + "'\n";
+    return text + "  end\n"
+                  "end\n"
+                  "complete -c scylla -f -a '(__scylla_choices)'\n";
 }
 
 } // namespace
@@ -261,31 +334,10 @@ string to_man_page(const CLI::App &program) {
     return text;
 }
 
-string to_completion(const CLI::App &program) {
-    string words;
-    string values;
-    string paths;
-    completion_cases(program, program, words, values);
-    command_paths(program, program, paths);
-    return "# Completion of scylla for bash, made by `scylla completion`.\n"
-           "_scylla() {\n"
-           "  local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} path='' next words='' i\n"
-           "  for ((i = 1; i < COMP_CWORD; i++)); do\n"
-           "    next=${path:+$path }${COMP_WORDS[i]}\n"
-           "    case $next in\n" +
-           paths +
-           "    esac\n"
-           "  done\n"
-           "  COMPREPLY=()\n"
-           "  case $path\\ $previous in\n" +
-           values +
-           "  esac\n"
-           "  [[ -n $words ]] || case $path in\n" +
-           words +
-           "  esac\n"
-           "  mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$current\")\n"
-           "}\n"
-           "complete -o default -F _scylla scylla\n";
+string to_completion(const CLI::App &program, const string &shell) {
+    completions all;
+    collect(program, program, all);
+    return shell == "zsh" ? for_zsh(all) : shell == "fish" ? for_fish(all) : for_bash(all);
 }
 
 } // namespace scylla::cli

@@ -11,6 +11,6 @@ namespace scylla::cli {
 
 [[nodiscard]] std::string to_help(const CLI::App &command);
 [[nodiscard]] std::string to_man_page(const CLI::App &program);
-[[nodiscard]] std::string to_completion(const CLI::App &program);
+[[nodiscard]] std::string to_completion(const CLI::App &program, const std::string &shell); // bash, zsh or fish
 
 } // namespace scylla::cli

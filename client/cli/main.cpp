@@ -405,9 +405,11 @@ private:
 
     void add_completion() {
         CLI::App *completion = add(m_app, "completion",
-                                   "Write the completion for bash.\n\nFor example: source <(scylla completion)");
+                                   "Write the completion for a shell.\n\nFor example: source <(scylla completion bash), or for "
+                                   "fish: scylla completion fish | source");
+        argument(completion, "SHELL", m_shell, "bash, zsh or fish.")->required()->check(one_of("bash|zsh|fish"));
         m_actions[completion] = [this] {
-            std::cout << to_completion(m_app);
+            std::cout << to_completion(m_app, m_shell);
             return 0;
         };
         CLI::App *man = add(m_app, "man", "Write the man page.\n\nFor example: scylla man | man -l -");
@@ -418,6 +420,7 @@ private:
     }
 
     context m_given;
+    std::string m_shell;
     CLI::App m_app;
     std::map<const CLI::App *, action> m_actions;
 };
@@ -427,7 +430,9 @@ int run(int argc, char **argv) {
     try {
         const int status = command_line{}.run(argc, argv);
         std::cout.flush();
-        return std::cout ? status : k_refused;
+        if (!std::cout)
+            throw failure{"could not write to standard output"};
+        return status;
     } catch (const failure &error) {
         std::cerr << "scylla: " << error.what() << '\n';
         if (!error.detail().empty())

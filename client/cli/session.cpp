@@ -145,6 +145,9 @@ std::string session::conninfo() const {
     for (const PQconninfoOption *option = options; option != nullptr && option->keyword != nullptr; option++) {
         if (option->val == nullptr || *option->val == '\0' || std::strcmp(option->keyword, "replication") == 0)
             continue;
+        // That any host will do is libpq's default, which is shown although nobody has said it. The library has its own.
+        if (std::strcmp(option->keyword, "target_session_attrs") == 0 && std::strcmp(option->val, "any") == 0)
+            continue;
         text += std::string{text.empty() ? "" : " "} + option->keyword + "='";
         for (const char *c = option->val; *c != '\0'; c++) {
             if (*c == '\'' || *c == '\\')

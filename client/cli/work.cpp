@@ -207,7 +207,8 @@ int work(const context &given, const work_options &options) {
     scylla::worker_options settings;
     {
         session server{given.connection}; // a wrong one is an error now, not retried for ever
-        settings.conninfo = server.conninfo();
+        // Of several hosts the one that accepts writes: only there is something to do, and is it known when a queue is empty.
+        settings.conninfo = "target_session_attrs=read-write " + server.conninfo();
         // Who may not look would see no tasks, and stop. This call says so.
         if (options.until_empty)
             server.query("select scylla.count_tasks(queue) from unnest($1::text[]) as queue", {array_literal(options.queues)});

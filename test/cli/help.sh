@@ -50,17 +50,36 @@ is "$(grep '^### scylla' "$page" | sort)" "$(printf '### %s\n' "${all[@]}" | sor
 
 # ---- completion -----------------------------------------------------------------------------------------------------------
 
+# Each prints what the words may be completed to, of which the last is still being typed; sorted, on one line.
 # shellcheck source=/dev/null
-source <(scylla completion)
-complete_line() { # WORD... (the last is the one to be completed)
-  COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMPREPLY=()
+source <(scylla completion bash)
+in_bash() { # WORD...
+  COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
   _scylla
-  echo "${COMPREPLY[*]}"
+  printf '%s\n' "${COMPREPLY[@]}"
 }
-is "$(complete_line scylla ca)" cancel 'completion: commands'
-is "$(complete_line scylla queue cr)" create 'completion: commands of commands'
-is "$(complete_line scylla submit q --pr)" --priority 'completion: options'
-is "$(complete_line scylla submit q --js)" --json 'completion: general options'
-is "$(complete_line scylla list --status c)" 'completed cancelled' 'completion: values'
-is "$(complete_line scylla submit q --rn c)" '' 'completion: no values where anything may stand'
+# What zsh hands to its completion, and takes from it, without a terminal: all candidates, of which it then takes those that match.
+in_zsh() { # WORD...
+  zsh -f -c 'compdef() { }; compadd() { shift; print -l -- "$@" }; source <(scylla completion zsh)
+             words=("$@") CURRENT=$#; _scylla' zsh "$@" | grep -- "^${*: -1}"
+}
+in_fish() { fish --no-config -c 'scylla completion fish | source; complete -C "$argv"' -- "$@"; } # WORD...
+for shell in bash zsh fish; do
+  completes() { # WORDS EXPECTED NAME
+    local words
+    read -ra words <<<"$1"
+    is "$("in_$shell" "${words[@]}" | sort | xargs)" "$2" "completion in $shell: $3"
+  }
+  completes 'scylla ca' cancel commands
+  completes 'scylla queue cr' create 'commands of commands'
+  completes 'scylla submit q --pr' --priority options
+  completes 'scylla submit q --js' --json 'general options'
+  completes 'scylla list --status c' 'cancelled completed' values
+  completes 'scylla --json list --status c' 'cancelled completed' 'with general options in front'
+  completes 'scylla submit q --rn c' '' 'no values where anything may stand'
+done
+run bash -c 'scylla man >/dev/full'
+is "$status $errors" '1 scylla: could not write to standard output' 'what could not be written is told'
+run scylla completion tcsh
+is "$status" 2 'no completion for other shells'
 done_testing

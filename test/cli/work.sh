@@ -178,6 +178,14 @@ for arguments in 'q' '--exec true' 'q --exec true --jobs 0' 'q --exec true --tim
   run scylla work $arguments
   is "$status" 2 "usage: scylla work $arguments"
 done
+# Of two hosts, the first a standby or something like it, workers take the one that accepts writes.
+sql 'create database work_hosts' postgres
+PGPORT=$SCYLLA_UNLOADED_PORT sql 'create database work_hosts' postgres
+for port in "$PGPORT" "$SCYLLA_UNLOADED_PORT"; do PGPORT=$port sql 'create extension scylla' work_hosts; done
+PGPORT=$SCYLLA_UNLOADED_PORT sql 'alter database work_hosts set default_transaction_read_only = on' postgres
+scylla submit q 1 --rn hosts -d work_hosts >/dev/null
+run timeout 60 scylla work q -d "host=$PGHOST,$PGHOST port=$SCYLLA_UNLOADED_PORT,$PGPORT dbname=work_hosts" --until-empty --exec true
+is "$status $(scylla get hosts --field status -d work_hosts)" '0 completed' 'of several hosts, the one that accepts writes'
 run scylla work q --exec true -d no_such_database
 is "$status" 1 'a wrong connection is an error at once'
 is "$(sql 'select count(*) from scylla.check()')" 0 'all is well in the end'

@@ -2,6 +2,8 @@
 begin;
 \ir include/helpers.psql
 select * from no_plan();
+-- Whatever the statistics know of tables that this transaction fills: what the functions do is held against joins of all tasks.
+set local enable_nestloop = off;
 
 create function got(queue text, max_tasks int) returns text[] language sql as $$
     select coalesce(array_agg(l.rn order by n), '{}')

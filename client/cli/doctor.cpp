@@ -78,12 +78,18 @@ void check_monitor(session &server, findings &found) {
         found.push_back({"note", "this role cannot see whether a monitor runs", "Grant it pg_monitor."});
         return;
     }
-    add(found, holds(server, "select exists (select from pg_stat_activity where datname = current_database() and "
-                             "backend_type = 'scylla monitor')"),
-        "a monitor runs in this database",
-        "The server log tells why it does not. Are max_worker_processes and scylla.max_monitors large enough?");
-    if (found.back().level == "problem")
-        found.back().what = "no monitor runs in this database";
+    // Where there are more databases than monitors they take turns, some seconds each.
+    const bool here = holds(server, "select exists (select from pg_stat_activity where datname = current_database() and "
+                                    "backend_type = 'scylla monitor')");
+    const bool was_here = !here && holds(server, "select has_schema_privilege('scylla', 'usage') and "
+                                        "has_table_privilege('scylla.stat_monitor', 'select')") &&
+                          holds(server, "select exists (select from scylla.stat_monitor "
+                                        "where last_round > clock_timestamp() - interval '1 min')");
+    if (here || was_here)
+        add(found, true, here ? "a monitor runs in this database" : "a monitor comes to this database in turn with others");
+    else
+        add(found, false, "no monitor runs in this database",
+            "The server log tells why it does not. Are max_worker_processes and scylla.max_monitors large enough?");
 }
 
 void check_tasks(session &server, const doctor_options &options, findings &found) {

@@ -93,6 +93,23 @@ sql "update pg_extension set extversion = '0.0' where extname = 'scylla'"
 run scylla doctor
 problem 'the database has version 0.0 of the extension, the server version ' 'an old version'
 
+# ---- more databases than monitors -----------------------------------------------------------------------------------------
+
+monitors=$(sql 'show scylla.max_monitors')
+for ((n = 0; n <= monitors; n++)); do
+  sql "create database turn_$n" postgres
+  sql 'create extension scylla' "turn_$n"
+done
+visited() { for ((n = 0; n <= monitors; n++)); do [[ $(sql 'select last_round is not null from scylla.stat_monitor' "turn_$n") == t ]] || return 1; done; }
+is "$(wait_until visited && echo yes)" yes 'monitors come to all databases in turn'
+content=0
+for ((n = 0; n <= monitors; n++)); do
+  PGDATABASE=turn_$n run scylla doctor
+  ((status != 0)) || content=$((content + 1))
+done
+is "$content" $((monitors + 1)) 'which is good enough for doctor'
+for ((n = 0; n <= monitors; n++)); do sql "drop database turn_$n" postgres; done
+
 # ---- without preloading ---------------------------------------------------------------------------------------------------
 
 export PGPORT=$SCYLLA_UNLOADED_PORT

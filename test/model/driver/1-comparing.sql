@@ -1,0 +1,276 @@
+-- The driver of the model test: random calls to the extension (schema scylla) and to its twin (schema twin, folder twin),
+-- and a comparison of every result, every error and the complete state.
+--
+-- call driver.run(seed, steps) does everything; a difference is an error that names the seed, the step, the call and
+-- both results. The same seed makes the same calls, as long as the two agree. test/model/run drives the driver.
+--
+-- The files of this folder, in this order: comparing; calling; chance and arguments; the arguments of each verb; forced times,
+-- steps and the run.
+
+create schema driver;
+
+-- The verbs under test: how often, what a result looks like, and what must be seen of each in a whole test run (an
+-- SQLSTATE, "ok" or "empty"): what never happens is not tested.
+create table driver.verb (
+    name text primary key,
+    weight int not null,
+    gives text not null check (gives in ('tasks', 'rows', 'value', 'nothing')),
+    writes boolean not null,    -- the tasks that it gives back were written just now
+    outcomes text[] not null
+);
+
+insert into driver.verb values
+    ('create_queue', 2, 'nothing', false, '{ok,22023,42710}'),
+    ('alter_queue', 3, 'nothing', false, '{ok,22023,42704}'),
+    ('pause_queue', 1, 'nothing', false, '{ok,22023,42704}'),
+    ('resume_queue', 3, 'nothing', false, '{ok,22023,42704}'),
+    ('drop_queue', 2, 'nothing', false, '{ok,22023,42704,2BP01,55000}'),
+    ('backoff', 1, 'value', false, '{ok,22023}'),
+    ('submit', 24, 'tasks', true, '{ok,22023,23505,42704,P0002,55000}'),
+    ('submit_many', 10, 'rows', false, '{ok,empty,22023,23505,42704,P0002,55000}'),
+    ('submit_bulk', 4, 'value', false, '{ok,22023,23505,42704}'),
+    ('lease', 14, 'tasks', true, '{ok,empty,22023}'),
+    ('lease_task', 10, 'tasks', true, '{ok,22023,53400,55000,P0002}'),
+    ('heartbeat', 10, 'tasks', true, '{ok,22023,55000,P0002}'),
+    ('heartbeat_many', 5, 'rows', false, '{ok,empty,22023}'),
+    ('complete', 12, 'tasks', true, '{ok,22023,55000,P0002}'),
+    ('complete_many', 9, 'rows', false, '{ok,empty,22023}'),
+    ('complete_and_lease', 6, 'tasks', true, '{ok,empty,22023,55000,P0002}'),
+    ('abort', 6, 'tasks', true, '{ok,22023,55000,P0002}'),
+    ('fail', 12, 'tasks', true, '{ok,22023,55000,P0002}'),
+    ('yield', 8, 'tasks', true, '{ok,22023,55000,P0002}'),
+    ('cancel', 6, 'tasks', true, '{ok,22023,55000,P0002}'),
+    ('create_plan', 4, 'value', false, '{ok,22023,42710}'),
+    ('open_plan', 4, 'nothing', false, '{ok,22023,55000,P0002}'),
+    ('cancel_plan', 1, 'value', false, '{ok,22023,55000,P0002}'),
+    ('plan_completed', 2, 'value', false, '{ok,22023,P0002}'),
+    ('get_task', 5, 'tasks', false, '{ok,22023,P0002}'),
+    ('list_tasks', 6, 'tasks', false, '{ok,empty,22023}'),
+    ('statement', 6, 'tasks', true, '{ok,empty,55000}'),     -- several verbs in one statement
+    -- Not drawn like the others: time passes first.
+    ('reset_expired', 0, 'value', false, '{ok}'),
+    ('purge', 0, 'value', false, '{ok}'),
+    ('maintain', 0, 'nothing', false, '{ok}');
+
+-- What was seen.
+create table driver.tally (
+    verb text,
+    outcome text,
+    n bigint not null,
+    primary key (verb, outcome)
+);
+
+-- ---------------------------------------------------------------------------------------------------------------
+-- Comparing
+-- ---------------------------------------------------------------------------------------------------------------
+
+create function driver.differ(what text, theirs text, ours text) returns void language plpgsql as $$
+begin
+    raise exception using errcode = 'SD000',
+        message = format('seed %s, step %s: %s', current_setting('driver.seed'), current_setting('driver.step'), what),
+        detail = format(E'scylla: %s\n  twin: %s', coalesce(theirs, 'null'), coalesce(ours, 'null'));
+end $$;
+
+-- Everything of a task that must be the same on both sides. Times cannot be, but how they relate can. The descriptions
+-- of errors that are not a worker's are left to the implementation.
+create function driver.facts(task jsonb, just_written boolean) returns jsonb language plpgsql as $$
+begin
+    return (task - array['created', 'updated', 'deadline', 'not_before', 'history', 'errors'])
+        || jsonb_build_object(
+            'history', (select jsonb_agg(e - 'time' order by n)
+                        from jsonb_array_elements(task -> 'history') with ordinality _(e, n)),
+            'errors', (select jsonb_agg(case when e ->> 'code' in ('timeout', 'dependency-failed', 'elided')
+                                             then e || '{"description": "..."}' else e end order by n)
+                       from jsonb_array_elements(task -> 'errors') with ordinality _(e, n)),
+            'has deadline', task ->> 'deadline' is not null,
+            'has not_before', task ->> 'not_before' is not null,
+            'untouched', task ->> 'created' = task ->> 'updated')
+        || case when just_written then jsonb_build_object(
+            'lease', (task ->> 'deadline')::timestamptz - (task ->> 'updated')::timestamptz,
+            'retry', case when task ->> 'status' = 'waiting' and task ->> 'attempt' <> '0'
+                          then (task ->> 'not_before')::timestamptz - (task ->> 'updated')::timestamptz end)
+           else '{}' end;
+end $$;
+
+create function driver.times(task jsonb) returns timestamptz[] language plpgsql as $$
+begin
+    return array[task ->> 'created', task ->> 'updated', task ->> 'deadline', task ->> 'not_before']::timestamptz[]
+        || (select array_agg((e ->> 'time')::timestamptz order by n)
+            from jsonb_array_elements(task -> 'history') with ordinality _(e, n));
+end $$;
+
+-- Both sides read the clock within one step. So a time on one side is as near to its counterpart as the longest step,
+-- the present one included, lasted.
+create function driver.tolerance() returns interval language sql as $$
+    select greatest(current_setting('driver.longest')::interval,
+                    clock_timestamp() - current_setting('driver.began')::timestamptz);
+$$;
+
+create function driver.compare_times(what text, theirs timestamptz[], ours timestamptz[]) returns void language plpgsql as $$
+declare
+    tolerance interval := driver.tolerance();
+begin
+    if exists (select from unnest(theirs, ours) _(t, o) where t - o not between - tolerance and tolerance) then
+        perform driver.differ(format('%s: times differ by more than %s', what, tolerance), theirs::text, ours::text);
+    end if;
+end $$;
+
+create function driver.compare_task(what text, theirs jsonb, ours jsonb, just_written boolean)
+    returns void language plpgsql as $$
+declare
+    task text := format('%s: task "%s"', what, theirs ->> 'rn');
+    their_facts jsonb := driver.facts(theirs, just_written);
+    our_facts jsonb := driver.facts(ours, just_written);
+begin
+    if their_facts is distinct from our_facts then
+        select jsonb_object_agg(key, t.value), jsonb_object_agg(key, o.value) into theirs, ours
+        from jsonb_each(their_facts) t full join jsonb_each(our_facts) o using (key)
+        where t.value is distinct from o.value;
+        perform driver.differ(task, theirs::text, ours::text);
+    end if;
+    perform driver.compare_times(task, driver.times(theirs), driver.times(ours));
+    if exists (select from jsonb_array_elements(theirs -> 'history') e
+               where e ->> '_typ' <> 'HistoryElided'
+                 and e ->> 'time' !~ '^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}\+00:00$') then
+        perform driver.differ(task || ': form of a time in history', theirs ->> 'history', ours ->> 'history');
+    end if;
+end $$;
+
+create function driver.compare_outcome(call text, verb driver.verb, began timestamptz, theirs jsonb, ours jsonb)
+    returns void language plpgsql as $$
+declare
+    their_task jsonb;
+    our_task jsonb;
+begin
+    if theirs -> 'refused' is distinct from ours -> 'refused' then
+        perform driver.differ(call || ': outcome', theirs::text, ours::text);
+    end if;
+    if verb.gives <> 'tasks'
+       or jsonb_array_length(theirs -> 'rows') is distinct from jsonb_array_length(ours -> 'rows') then
+        if theirs -> 'rows' is distinct from ours -> 'rows' then
+            perform driver.differ(call || ': rows', theirs::text, ours::text);
+        end if;
+        return;
+    end if;
+    for their_task, our_task in
+        select t, o
+        from rows from (jsonb_array_elements(theirs -> 'rows'), jsonb_array_elements(ours -> 'rows')) _(t, o)
+    loop
+        perform driver.compare_task(call, their_task, our_task, verb.writes);
+        -- Not the clock of the transaction's or the statement's beginning.
+        if verb.writes and began > least((their_task ->> 'updated')::timestamptz,
+                                         (our_task ->> 'updated')::timestamptz) then
+            perform driver.differ(format('%s: updated before the call began at %s', call, began),
+                                  their_task ->> 'updated', our_task ->> 'updated');
+        end if;
+    end loop;
+end $$;
+
+-- A task as jsonb, where null and JSON null would be the same.
+create function driver.distinct_nulls(spec jsonb, result jsonb, metrics jsonb, args jsonb)
+    returns jsonb language sql as $$
+    select jsonb_build_object('nulls', array[spec is null, result is null, metrics is null, args is null]);
+$$;
+
+-- Everything of a plan that must be the same on both sides. The sum of several progresses may be rounded.
+create function driver.plan_facts(plan jsonb) returns jsonb language sql as $$
+    select (plan - array['created', 'opened', 'finished', 'progress', 'owner'])
+        || jsonb_build_object('opened', plan ->> 'opened' is not null, 'finished', plan ->> 'finished' is not null,
+                              'progress', round((plan ->> 'progress')::numeric, 4));
+$$;
+
+create function driver.compare_state() returns void language plpgsql as $$
+declare
+    theirs jsonb;
+    ours jsonb;
+    their_times timestamptz[];
+    our_times timestamptz[];
+begin
+    for theirs, ours in
+        select to_jsonb(s) || driver.distinct_nulls(s.spec, s.result, s.metrics, s.args),
+               to_jsonb(t) || driver.distinct_nulls(t.spec, t.result, t.metrics, t.args)
+        from scylla.task s full join twin.tasks t on t.rn = s.rn
+    loop
+        if theirs is null or ours is null then
+            perform driver.differ('a task that only one side has', theirs::text, ours::text);
+        end if;
+        perform driver.compare_task('state', theirs, ours, false);
+    end loop;
+
+    for theirs, ours in select to_jsonb(s), to_jsonb(t) from scylla.plan s full join twin.plans t using (name) loop
+        if driver.plan_facts(theirs) is distinct from driver.plan_facts(ours) then
+            perform driver.differ('plan', theirs::text, ours::text);
+        end if;
+        perform driver.compare_times('plan', array[theirs ->> 'created', theirs ->> 'opened', theirs ->> 'finished']::timestamptz[],
+                                     array[ours ->> 'created', ours ->> 'opened', ours ->> 'finished']::timestamptz[]);
+    end loop;
+    select jsonb_agg(array[t.plan, t.rn, t.queue, t.status::text, t.depends_on::text] order by t.rn collate "C")
+    into theirs from scylla.plan_task t;
+    select jsonb_agg(array[t.plan, t.rn, t.queue, t.status::text, t.depends_on::text] order by t.rn collate "C")
+    into ours from twin.plan_tasks t;
+    if theirs is distinct from ours then
+        perform driver.differ('tasks of plans', theirs::text, ours::text);
+    end if;
+
+    -- In which order a verb that changes many tasks does so is its own business.
+    select jsonb_agg(jsonb_build_array(e.queue_name, e.rn, e.status, e.attempt, e.failures, e.worker) order by e.rn collate "C", e.id),
+           array_agg(e.time order by e.rn collate "C", e.id) into theirs, their_times from scylla.event e;
+    select jsonb_agg(jsonb_build_array(e.queue, e.rn, e.status, e.attempt, e.failures, e.worker) order by e.rn collate "C", e.id),
+           array_agg(e.time order by e.rn collate "C", e.id) into ours, our_times from twin.event e;
+    if theirs is distinct from ours then
+        perform driver.differ('events', theirs::text, ours::text);
+    end if;
+    perform driver.compare_times('events', their_times, our_times);
+
+    -- Rights are no subject of the twin: everything is the superuser's.
+    select jsonb_agg(to_jsonb(q) - array['id', 'created', 'owner', 'submitters', 'workers', 'viewers', 'admins'] order by name)
+    into theirs from scylla.queue q;
+    select jsonb_agg(to_jsonb(q) order by name) into ours from twin.queue q;
+    if theirs is distinct from ours then
+        perform driver.differ('queues', theirs::text, ours::text);
+    end if;
+
+    select jsonb_agg(c) into theirs from scylla.check() c;
+    if theirs is not null then
+        perform driver.differ('check()', theirs::text, null);
+    end if;
+end $$;
+
+-- Names, types and defaults of arguments and results.
+create function driver.compare_signatures() returns void language plpgsql as $$
+declare
+    theirs text;
+    ours text;
+begin
+    for theirs, ours in
+        with signature as (
+            select n.nspname as schema, p.proname as name, p.proretset as returns_set,
+                   replace((select string_agg(a.name || ' ' || format_type(a.type, null), ', ' order by a.n)
+                            from unnest(coalesce(p.proallargtypes, p.proargtypes::oid[]), p.proargnames)
+                                with ordinality a (type, name, n))
+                           || ' default ' || coalesce(pg_get_expr(p.proargdefaults, 0), 'none'),
+                           n.nspname || '.', '') as arguments
+            from pg_proc p join pg_namespace n on n.oid = p.pronamespace
+            where n.nspname in ('scylla', 'twin'))
+        select to_json(s), to_json(t)
+        from driver.verb v
+        left join signature s on s.schema = 'scylla' and s.name = v.name
+        left join signature t on t.schema = 'twin' and t.name = v.name
+        where v.name <> 'statement' and (s.arguments, s.returns_set) is distinct from (t.arguments, t.returns_set)
+    loop
+        perform driver.differ('signature', theirs, ours);
+    end loop;
+
+    with col as (
+        select attrelid,
+               string_agg(attname || ' ' || replace(format_type(atttypid, atttypmod), 'twin.', 'scylla.'),
+                          ', ' order by attnum) as list
+        from pg_attribute
+        where attnum > 0 and not attisdropped and attrelid in ('scylla.task'::regclass, 'twin.task_row'::regclass)
+        group by attrelid)
+    select s.list, t.list into theirs, ours
+    from col s, col t where s.attrelid = 'scylla.task'::regclass and t.attrelid = 'twin.task_row'::regclass;
+    if theirs is distinct from ours then
+        perform driver.differ('columns of task', theirs, ours);
+    end if;
+end $$;

@@ -1,0 +1,125 @@
+-- Calling
+--
+-- A call is the text of something that can stand after FROM, with @ in place of the schema.
+
+create function driver.call_text(verb text, arguments jsonb) returns text language sql as $$
+    select case verb when 'statement' then arguments ->> 'text'
+           else format('@.%I(%s)', verb, (select string_agg(format('%I => %s', key, value), ', ')
+                                          from jsonb_each_text(arguments))) end;
+$$;
+
+-- {"rows": [...]} or {"refused": {...}, "message": ...}. What is refused is rolled back, whatever else the transaction
+-- does.
+create function driver.outcome(schema text, call text, gives text) returns jsonb language plpgsql as $$
+declare
+    result jsonb;
+    state text;
+    schema_is text;
+    table_is text;
+    rule text;
+    details text;
+begin
+    execute replace(case gives
+        when 'tasks' then
+            'select jsonb_agg(to_jsonb(r) || driver.distinct_nulls(r.spec, r.result, r.metrics, r.args)) from '
+        when 'nothing' then 'select to_jsonb(array[count(*)]) from '
+        else 'select jsonb_agg(r) from ' end || call || ' r', '@', schema) into result;
+    return jsonb_build_object('rows', coalesce(result, '[]'));
+exception when others then
+    get stacked diagnostics state = returned_sqlstate, schema_is = schema_name, table_is = table_name,
+        rule = constraint_name, details = pg_exception_detail;
+    return jsonb_build_object('message', sqlerrm, 'refused', jsonb_build_object(
+        'state', state, 'schema', schema_is, 'table', table_is, 'rule', rule,
+        -- Of several tasks of a queue that others depend on it may name any.
+        'detail', case when state = '55000' and rule <> 'needed' then details end));
+end $$;
+
+-- A name that the extension has made.
+create function driver.checked_name(name text) returns text language plpgsql as $$
+declare
+    made_at timestamptz;
+begin
+    if name !~ '^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$' then
+        perform driver.differ('not a UUID of version 7', name, null);
+    end if;
+    made_at := to_timestamp(('x' || left(replace(name, '-', ''), 12))::bit(48)::bigint / 1000.0);
+    if made_at not between current_setting('driver.began')::timestamptz - '1 ms'::interval and clock_timestamp() then
+        perform driver.differ('the time in a UUID', name || ' ' || made_at, null);
+    end if;
+    return name;
+end $$;
+
+-- The same arguments with the names that the extension has made, so that both sides have the same tasks.
+create function driver.with_made_names(verb text, arguments jsonb, theirs jsonb) returns jsonb language plpgsql as $$
+declare
+    names text[];
+    tasks jsonb;
+begin
+    case verb
+    when 'submit' then
+        names[1] := theirs -> 'rows' -> 0 ->> 'rn';
+        -- It may be that of a task that was there.
+        if coalesce(arguments ->> 'rn', 'NULL') like 'NULL%' and not exists (select from twin.task t where t.rn = names[1]) then
+            return arguments || driver.argument('rn', driver.literal(driver.checked_name(names[1])));
+        end if;
+    when 'create_plan' then
+        if coalesce(arguments ->> 'name', 'NULL') like 'NULL%' then
+            return arguments || driver.argument('name', driver.literal(driver.checked_name(theirs -> 'rows' ->> 0)));
+        end if;
+    when 'submit_many' then
+        execute 'select ' || (arguments ->> 'tasks') into tasks;
+        select jsonb_agg(case when e ->> 'rn' is null and (r -> 'inserted')::boolean
+                              then e || jsonb_build_object('rn', driver.checked_name(r ->> 'rn')) else e end order by n)
+        into tasks
+        from rows from (jsonb_array_elements(tasks), jsonb_array_elements(theirs -> 'rows')) with ordinality _(e, r, n);
+        if tasks is not null then
+            return arguments || driver.argument('tasks', driver.literal(tasks::text, 'jsonb'));
+        end if;
+    when 'submit_bulk' then
+        if coalesce(arguments ->> 'rns', 'NULL') like 'NULL%' then
+            select array_agg(driver.checked_name(rn) order by id) into names
+            from (select s.id, s.rn from scylla.task_spec s
+                  order by s.id desc limit (theirs -> 'rows' ->> 0)::bigint) s;
+            if names is not null then
+                return arguments || driver.argument('rns', driver.literal(names::text, 'text[]'));
+            end if;
+        end if;
+    else null;
+    end case;
+    return arguments;
+end $$;
+
+create function driver.count_outcome(verb text, outcome jsonb) returns void language sql as $$
+    insert into driver.tally
+    values (verb,
+            coalesce(outcome -> 'refused' ->> 'state', case when outcome -> 'rows' = '[]' then 'empty' else 'ok' end),
+            1)
+    on conflict on constraint tally_pkey do update set n = tally.n + 1;
+$$;
+
+-- Makes one call on both sides and compares. Gives back its rows.
+create function driver.make_call(verb_name text, arguments jsonb default '{}') returns jsonb language plpgsql as $$
+declare
+    verb driver.verb;
+    call text := driver.call_text(verb_name, arguments);
+    began timestamptz := clock_timestamp();
+    theirs jsonb;
+    ours jsonb;
+begin
+    raise debug 'step %: %', current_setting('driver.step'), call;
+    select * into strict verb from driver.verb where name = verb_name;
+    -- It may give back a task that was there before.
+    verb.writes := verb.writes and not arguments ? 'on_duplicate';
+    theirs := driver.outcome('scylla', call, verb.gives);
+    if theirs ? 'rows' then
+        arguments := driver.with_made_names(verb_name, arguments, theirs);
+    end if;
+    ours := driver.outcome('twin', driver.call_text(verb_name, arguments), verb.gives);
+    perform driver.compare_outcome(call, verb, began, theirs, ours);
+    -- An error that both sides raise and that is none of ours is a fault of this driver.
+    if coalesce(ours -> 'refused' ->> 'schema', 'scylla') <> 'scylla' then
+        perform driver.differ(call || ': unexpected error', theirs::text, ours::text);
+    end if;
+    perform driver.count_outcome(verb_name, ours);
+    return ours -> 'rows';
+end $$;

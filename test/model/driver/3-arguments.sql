@@ -1,0 +1,284 @@
+-- Chance
+--
+-- Every choice is drawn from random(), which setseed() makes repeatable.
+
+create function driver.chance(probability float8) returns boolean language sql as $$
+    select random() < probability;
+$$;
+
+create function driver.below(bound int) returns int language sql as $$
+    select floor(random() * bound)::int;
+$$;
+
+-- Any of the choices.
+create function driver.pick(variadic choices text[]) returns text language sql as $$
+    select choices[1 + driver.below(cardinality(choices))];
+$$;
+
+-- Mostly one of the good ones, rarely one of the others.
+create function driver.pick_mostly(good text[], rare text[]) returns text language plpgsql as $$
+begin
+    return driver.pick(variadic case when driver.chance(0.05) then rare else good end);
+end $$;
+
+-- ---------------------------------------------------------------------------------------------------------------
+-- Arguments: few queues, few workers and few names, so that calls meet each other all the time; good and bad values
+-- ---------------------------------------------------------------------------------------------------------------
+
+create function driver.literal(value text, type text default 'text') returns text language sql as $$
+    select format('%L::%s', value, type);
+$$;
+
+create function driver.argument(name text, literal text) returns jsonb language sql as $$
+    select jsonb_build_object(name, literal);
+$$;
+
+-- An argument that has a default: often left out.
+create function driver.optional(probability float8, name text, literal text) returns jsonb language sql as $$
+    select case when driver.chance(probability) then jsonb_build_object(name, literal) else '{}' end;
+$$;
+
+create function driver.some_queue() returns text language sql as $$
+    select case when driver.chance(0.05) then 'new ' || driver.below(100)
+           else driver.pick_mostly('{q1,q1,q2,q3}', array[repeat('ü', 200), '', repeat('q', 201), null]) end;
+$$;
+
+create function driver.some_worker() returns text language sql as $$
+    select driver.pick_mostly('{w1,w1,w2,w3}', array['w"\4', repeat('ü', 200), '', repeat('w', 201), null]);
+$$;
+
+create function driver.some_new_name() returns text language sql as $$
+    select driver.pick_mostly('{t1,t2,t3,t4,t5,t6,t7,t8,t9,t10,t11,t12,t13,t14,t15,t16}',
+                              array['n"\4', repeat('ü', 200), '', repeat('t', 201), null]);
+$$;
+
+-- A task that exists, if there is one in that state (null: in any).
+create function driver.some_existing_task(state text) returns text language sql as $$
+    with chosen as (select random() as which)
+    select coalesce((select rn
+                     from (select rn, row_number() over (order by id) - 1 as place, count(*) over () as n
+                           from twin.task t where t.status::text = coalesce(state, t.status::text)) t, chosen
+                     where place = floor(which * n)), driver.some_new_name());
+$$;
+
+-- A task that exists, mostly in that state; sometimes none.
+create function driver.some_task(state text) returns text language plpgsql as $$
+declare
+    how float8 := random();
+    name text := driver.some_new_name();
+begin
+    if how < 0.9 then
+        return driver.some_existing_task(case when how <= 0.7 then state end);
+    end if;
+    return case when how < 0.97 then name else driver.pick('', repeat('t', 201), null) end;
+end $$;
+
+-- What a task depends on: tasks in any state, mostly such as there are.
+create function driver.some_dependencies() returns text language plpgsql as $$
+declare
+    names text[] := '{}';
+begin
+    for i in 1 .. driver.below(4) loop
+        names := names || case when driver.chance(0.97)
+            then driver.some_existing_task(driver.pick('ready', 'running', 'waiting', 'completed', 'completed', null))
+            else driver.pick('t1', 't2', 'unknown', 'unknown', '', repeat('t', 201), null) end;
+    end loop;
+    return driver.literal(case when driver.chance(0.98) then names end::text, 'text[]');
+end $$;
+
+create function driver.some_failure_rule() returns text language sql as $$
+    select driver.literal(driver.pick_mostly('{cascade,skip,ignore}', '{"",Skip,NULL}'));
+$$;
+
+create function driver.some_dedup_key() returns text language sql as $$
+    select driver.literal(driver.pick_mostly('{d1,d2,d3,d4,NULL}', array['d"\4', repeat('ü', 200), '', repeat('d', 201)]));
+$$;
+
+-- A plan that exists, if there is one that has been opened, or has not; sometimes any other, sometimes none.
+create function driver.some_plan(is_open boolean default null) returns text language plpgsql as $$
+declare
+    how float8 := random();
+    which float8 := random();
+    name text := driver.pick('p1', 'p2', 'p3', 'p4', 'p5', 'p6');
+begin
+    if how < 0.85 then
+        return coalesce((select p.name
+                         from (select p.name, row_number() over (order by id) - 1 as place, count(*) over () as n
+                               from twin.plan p
+                               where (how > 0.7 or p.finished is null)
+                                 and (is_open is null or (p.opened is not null) = is_open)) p
+                         where place = floor(which * n)), name);
+    end if;
+    return case when how < 0.97 then name else driver.pick('', repeat('p', 201), null) end;
+end $$;
+
+create function driver.some_timeout() returns text language sql as $$
+    select driver.literal(driver.pick_mostly(
+        '{1 h,20 min,36:00,1 day,1 mon,12 mons 5 days,365 days,1 us,1.5 s,-1 day 25:00,NULL}',
+        '{0,-1 s,365 days 0.000001 s,13 mons,1 mon -30 days,1000 years,-100000000 years}'), 'interval');
+$$;
+
+create function driver.some_retention() returns text language sql as $$
+    select driver.literal(driver.pick_mostly('{1 day,2 mons,0,36500 days,NULL}', '{-1 s,-1 mon,36501 days}'), 'interval');
+$$;
+
+create function driver.some_delay() returns text language sql as $$
+    select driver.literal(driver.pick_mostly('{0,1 us,100 ms,1 s,1 h,1 mon,365 days}', '{-1 s,366 days,NULL}'), 'interval');
+$$;
+
+-- A retry policy, without jitter.
+create function driver.some_policy() returns jsonb language plpgsql as $$
+begin
+    if driver.chance(0.05) then
+        return driver.pick('5', '[]', 'null', '{"colour": 1}', '{"initial": 5}', '{"initial": "soon"}', '{"max": "-1 s"}',
+                           '{"max": null}', '{"factor": 0.5}', '{"factor": "2"}', '{"jitter": 2}', null);
+    end if;
+    return driver.pick('{}', '{"initial": "20 min"}', '{"initial": "30 min"}')::jsonb
+        || driver.pick('{}', '{"factor": 1}', '{"factor": 3}', '{"factor": 1.3}')::jsonb
+        || driver.pick('{}', '{"max": "2 h"}', '{"max": "1 mon"}')::jsonb || driver.pick('{}', '{"jitter": 0}')::jsonb;
+end $$;
+
+-- Changes of settings. Rarely a pause: nothing can be leased until its end.
+create function driver.some_settings() returns jsonb language plpgsql as $$
+declare
+    name text;
+    settings jsonb := '{}';
+begin
+    if driver.chance(0.05) then
+        return driver.pick('5', '[]', 'null', '{"colour": 1}', '{"queue": "q1"}', '{"retention": 5}', '{"aging": "1"}',
+                           '{"max_attempts": 1.5}', '{"max_attempts": 0}', '{"max_running": 0}', '{"max_running_per_key": 0}', '{"paused": "t"}', '{"aging": -1}',
+                           '{"retention": "soon"}', '{"default_timeout": "0"}', null);
+    end if;
+    for i in 1 .. driver.below(4) loop
+        name := driver.pick('default_timeout', 'retention', 'max_attempts', 'retry', 'retry', 'retention_completed',
+                            'retention_aborted', 'retention_cancelled', 'paused', 'max_running', 'max_running_per_key',
+                            'max_running_per_key', 'events', 'notify');
+        settings := settings || jsonb_build_object(name, case
+            when name = 'default_timeout' then to_jsonb(driver.pick('2 h', '1 day', null))
+            when name like 'retention%' then to_jsonb(driver.pick('1 day', '10 days', '36500 days', null))
+            when name in ('max_attempts', 'max_running', 'max_running_per_key') then to_jsonb(driver.pick('1', '2', '5', null)::int)
+            when name = 'retry' then driver.some_policy()
+            else to_jsonb(driver.chance(0.1)) end);
+    end loop;
+    return settings;
+end $$;
+
+create function driver.some_count() returns text language sql as $$
+    select driver.literal(driver.pick_mostly('{1,2,3,5,100000}', '{0,-1,100001,2147483647,NULL}'), 'int');
+$$;
+
+create function driver.some_priority() returns text language sql as $$
+    select driver.literal(driver.pick_mostly('{0,0,1,127}', '{-1,128,65536,-2147483648,NULL}'), 'int');
+$$;
+
+create function driver.some_max_attempts() returns text language sql as $$
+    select driver.literal(driver.pick_mostly('{1,2,3,NULL}', '{0,-1}'), 'int');
+$$;
+
+create function driver.some_json() returns text language sql as $$
+    select driver.literal(driver.pick_mostly(
+        array['{}', '[1, 2]', '"text"', '17', 'false', '{"a": {"b": [null, "ü\" \\ "]}}',
+              jsonb_build_object('wide', repeat('x', 5000))::text],
+        array['null', null]), 'jsonb');
+$$;
+
+-- JSON null is a result like any other.
+create function driver.some_result() returns text language sql as $$
+    select case when driver.chance(0.2) then driver.literal('null', 'jsonb') else driver.some_json() end;
+$$;
+
+create function driver.some_time() returns text language sql as $$
+    select driver.literal(driver.pick_mostly(
+        '{1999-12-31 23:59:59.999999+00,2020-02-29 12:00:00+02,2097-07-01 00:00:00+00,2098-01-01 00:00:00-11,NULL}',
+        '{infinity,-infinity}'), 'timestamptz');
+$$;
+
+create function driver.some_duplicate_rule() returns text language sql as $$
+    select driver.literal(driver.pick_mostly('{error,ignore}', '{"",Ignore,NULL}'));
+$$;
+
+create function driver.some_error() returns text language sql as $$
+    select driver.literal(driver.pick_mostly(
+        array['{"code": "E1"}', '{"code": "E2", "args": {"n": 1}}', '{"code": "E3", "description": "why", "more": [1]}',
+              '{"code": "timeout", "description": "mine"}', '{"code": "elided"}',
+              '{"code": "elided", "args": {"count": 7}}',
+              '{"code": "E4", "args": [null]}'],
+        array['{}', '{"code": ""}', '{"code": null}', '{"code": 4}', '{"code": "E5", "description": 5}', '[]',
+              '["code"]', '"code"', 'null', null]), 'jsonb');
+$$;
+
+create function driver.lease_arguments(worker text, max_tasks int) returns jsonb language sql as $$
+    select driver.argument('worker', driver.literal(worker))
+        || driver.argument('max_tasks', driver.literal(max_tasks::text, 'int'))
+        || driver.argument('timeout', driver.literal('1 h', 'interval'));
+$$;
+
+-- About one task, as its owner calls: mostly the right task, worker and attempt.
+create function driver.some_lease() returns jsonb language plpgsql as $$
+declare
+    name text := driver.some_task('running');
+    t twin.task;
+    worker text := driver.some_worker();
+    attempt int := driver.below(4);
+begin
+    select * into t from twin.task where rn = name;
+    if driver.chance(0.85) then
+        worker := coalesce(t.owner, worker);
+    end if;
+    if driver.chance(0.85) then
+        attempt := coalesce(t.attempt, attempt);
+    end if;
+    return driver.argument('rn', driver.literal(name))
+        || driver.argument('worker', driver.literal(worker))
+        || driver.optional(0.5, 'attempt', driver.literal(attempt::text, 'int'));
+end $$;
+
+-- About many tasks, as their owner calls; with their attempts, and results if the verb takes them.
+create function driver.some_leases(with_results boolean) returns jsonb language plpgsql as $$
+declare
+    worker text := driver.pick('w1', 'w1', 'w2', 'w3');
+    names text[] := '{}';
+    attempts int[] := '{}';
+    results text[] := '{}';
+    name text;
+    good boolean := driver.chance(0.6);     -- only what this worker holds
+    bad boolean := driver.chance(0.05);     -- something that refuses the whole batch
+begin
+    for i in 1 .. driver.below(6) loop
+        name := case case when good then 3 else driver.below(6) end
+            when 0 then driver.some_task('ready')
+            when 1 then driver.pick('t1', 't2', 'unknown')
+            when 2 then names[1]
+            else (select t.rn from twin.task t where t.owner = worker and t.status = 'running'
+                  order by t.id offset driver.below(6) limit 1) end;
+        if name is null then
+            continue;
+        end if;
+        names := names || name;
+        attempts := attempts || coalesce((select t.attempt from twin.task t where t.rn = name), 1)
+                                - case when good then 0 else driver.chance(0.3)::int end;
+        results := results || driver.some_result();
+    end loop;
+    if not good and names <> '{}' and driver.chance(0.6) then
+        -- A repetition that would succeed where the first one did not.
+        names := names[1] || names;
+        attempts := attempts[1] - 1 || attempts;
+        results := driver.some_result() || results;
+    end if;
+    if bad then
+        case driver.below(6)
+        when 0 then names := null;
+        when 1 then names[1] := driver.pick('', repeat('t', 201), null);
+        when 2 then worker := driver.pick('', repeat('w', 201), null);
+        when 3 then attempts := attempts || 1;
+        when 4 then attempts[1] := null;
+        else results := results || driver.some_result();
+        end case;
+    end if;
+    return driver.argument('rns', driver.literal(names::text, 'text[]'))
+        || driver.argument('worker', driver.literal(worker))
+        || driver.optional(0.6, 'attempts', driver.literal(attempts::text, 'int[]'))
+        || case when with_results
+                then driver.optional(0.5, 'results', format('array[%s]::jsonb[]', array_to_string(results, ', ')))
+                else '{}' end;
+end $$;

@@ -1,0 +1,366 @@
+-- Time, steps, and the run
+--
+-- Time passes by moving what is stored into the past, on both sides to the same moment.
+
+create function driver.move_deadline(name text, moment timestamptz) returns void language sql as $$
+    update scylla.task_lease set deadline = moment where id = (select id from scylla.task_spec where rn = name);
+    update twin.task set deadline = moment where rn = name and status = 'running';
+$$;
+
+create function driver.move_due(name text, moment timestamptz) returns void language sql as $$
+    update scylla.task_waiting set due = moment where id = (select id from scylla.task_spec where rn = name) and due is not null;
+    update twin.task set due = moment where rn = name and due is not null;
+$$;
+
+-- A task ends after it was submitted, and after all older ones were: the time of submission goes with it.
+create function driver.move_end(name text, moment timestamptz) returns void language sql as $$
+    update scylla.task_outcome set finished = moment where id = (select id from scylla.task_spec where rn = name);
+    update twin.task set updated = moment where rn = name and status in ('completed', 'aborted', 'cancelled');
+    update scylla.task_spec set created = moment
+    where id <= (select id from scylla.task_spec where rn = name) and created > moment;
+    update twin.task set created = moment
+    where id <= (select id from twin.task where rn = name) and created > moment;
+$$;
+
+-- A plan and all its tasks.
+create function driver.move_end_of_plan(plan text, moment timestamptz) returns void language sql as $$
+    update scylla.task_plan set finished = moment, opened = least(opened, moment), created = least(created, moment)
+    where name = move_end_of_plan.plan and finished is not null;
+    update twin.plan set finished = moment, opened = least(opened, moment), created = least(created, moment)
+    where name = move_end_of_plan.plan and finished is not null;
+    select driver.move_end(t.rn, moment) from twin.task t join twin.plan p on p.id = t.plan where p.name = move_end_of_plan.plan
+    order by t.id;
+$$;
+
+create function driver.move_events(moment timestamptz) returns void language sql as $$
+    update scylla.event set time = moment where time > moment;
+    update twin.event set time = moment where time > moment;
+$$;
+
+-- A task and all older ones have waited longer. The length is such that no two tasks come to the same effective
+-- priority: then the order would hang on microseconds.
+create function driver.move_submission(name text) returns void language sql as $$
+    update scylla.task_spec set created = created - interval '9036 s'
+    where id <= (select id from scylla.task_spec where rn = name);
+    update twin.task set created = created - interval '9036 s'
+    where id <= (select id from twin.task where rn = name);
+$$;
+
+-- Whatever lies so near that it could come between the two sides' looks at the clock has passed; and by chance some
+-- more.
+create function driver.let_time_pass() returns void language plpgsql as $$
+declare
+    t twin.task;
+    p twin.plan;
+    now timestamptz := clock_timestamp();
+    chosen boolean;
+begin
+    if driver.chance(0.2) then
+        perform driver.move_events(now - '400 days'::interval);
+    end if;
+    for p in select * from twin.plan where finished is not null order by id loop
+        if driver.chance(0.3) then
+            perform driver.move_end_of_plan(p.name, now - driver.pick('2 days', '30 days', '400 days')::interval);
+        end if;
+    end loop;
+    if driver.chance(0.5) then
+        perform driver.move_submission(driver.some_task('ready'));
+    end if;
+    for t in select * from twin.task order by id loop
+        chosen := driver.chance(0.4);
+        if t.status = 'running' and (chosen or t.deadline < now + '10 min'::interval) then
+            perform driver.move_deadline(t.rn, now - '1 min'::interval);
+        elsif t.status = 'waiting' and (chosen or t.due < now + '10 min'::interval) then
+            perform driver.move_due(t.rn, now - '2 min'::interval);
+        elsif t.status in ('completed', 'aborted', 'cancelled') and chosen then
+            perform driver.move_end(t.rn, now - driver.pick('2 days', '30 days', '400 days')::interval);
+        end if;
+    end loop;
+end $$;
+
+-- ---------------------------------------------------------------------------------------------------------------
+-- Steps
+-- ---------------------------------------------------------------------------------------------------------------
+
+create function driver.call_some_verb() returns void language plpgsql as $$
+declare
+    point float8 := random() * (select sum(weight) from driver.verb);
+    verb text := (select name
+                  from (select name, sum(weight) over (order by name collate "C") as upto from driver.verb) v
+                  where point < upto order by upto limit 1);
+begin
+    perform set_config('scylla.auto_create_queues', case when driver.chance(0.2) then 'off' else 'on' end, false);
+    perform driver.make_call(verb, driver.some_arguments(verb));
+end $$;
+
+create function driver.maintain_somehow() returns void language plpgsql as $$
+begin
+    perform driver.let_time_pass();
+    perform driver.make_call('reset_expired');
+end $$;
+
+-- Purging passes over tasks on which one was just made to depend, also by the same transaction: so it begins one.
+create function driver.purge_somehow() returns void language plpgsql as $$
+begin
+    perform driver.let_time_pass();
+    perform driver.make_call(driver.pick('purge', 'maintain'));
+end $$;
+
+-- A plan is built, opened and worked through.
+create function driver.run_graph() returns void language plpgsql as $$
+declare
+    graph text := 'graph ' || current_setting('driver.step');
+    n int := 4 + driver.below(10);
+    requests jsonb[] := '{}';
+    name text;
+    who jsonb;
+begin
+    perform set_config('scylla.auto_create_queues', 'on', false);
+    perform driver.make_call('create_plan', driver.argument('name', driver.literal(graph)));
+    for i in 1 .. n loop
+        requests[i] := jsonb_build_object(
+            'queue', driver.pick('graph', 'graph', 'q1'), 'spec', i, 'rn', format('%s, %s', graph, i),
+            'depends_on', (select coalesce(jsonb_agg(format('%s, %s', graph, 1 + driver.below(i - 1))), '[]')
+                           from generate_series(1, least(i - 1, driver.below(4)))),
+            'on_dependency_failure', driver.pick('cascade', 'cascade', 'skip', 'ignore'),
+            'max_attempts', driver.pick('1', '2', null)::int)
+            || case when driver.chance(0.9) then jsonb_build_object('plan', graph) else '{}' end
+            || case when driver.chance(0.1) then '{"not_before": "2099-01-01 00:00:00+01"}' else '{}'::jsonb end;
+    end loop;
+    perform driver.make_call('submit_many', driver.argument('tasks', driver.literal(to_jsonb(requests[: n / 2])::text, 'jsonb')));
+    if driver.chance(0.9) then
+        perform driver.make_call('open_plan', driver.argument('plan', driver.literal(graph)));
+    end if;
+    perform driver.make_call('submit_many', driver.argument('tasks', driver.literal(to_jsonb(requests[n / 2 + 1 :])::text, 'jsonb')));
+    for i in 1 .. 2 * n loop
+        select t.rn into name from twin.task t
+        where t.status = 'ready' and t.rn like graph || ', %' order by t.id offset driver.below(3) limit 1;
+        if name is null then
+            continue;
+        end if;
+        who := driver.argument('rn', driver.literal(name)) || driver.argument('worker', driver.literal('w1'));
+        perform driver.make_call('lease_task', who || driver.argument('timeout', driver.literal('1 h', 'interval')));
+        case driver.below(16)
+        when 0 then
+            perform driver.make_call('abort', who || driver.argument('error', driver.some_error()));
+        when 1 then
+            perform driver.make_call('fail', who || driver.argument('error', driver.some_error())
+                                                 || driver.argument('retry_after', driver.literal('0', 'interval')));
+        when 2 then
+            perform driver.make_call('cancel', driver.argument('rn', driver.literal(name)));
+        when 3 then
+            perform driver.move_deadline(name, clock_timestamp() - '1 min'::interval);
+        when 4 then
+            perform driver.make_call('reset_expired');
+        when 5 then
+            perform driver.make_call('heartbeat', who || driver.argument('progress', driver.literal('0.3', 'float8')));
+        when 6 then
+            perform driver.make_call('cancel_plan', driver.argument('plan', driver.literal(driver.some_plan())));
+        else
+            perform driver.make_call('complete', who || driver.argument('result', driver.some_result()));
+        end case;
+    end loop;
+    perform driver.make_call('plan_completed', driver.argument('plan', driver.literal(graph)));
+    if driver.chance(0.15) then
+        perform driver.make_call('drop_queue', driver.argument('queue', driver.literal('graph'))
+                                               || driver.argument('force', driver.literal('t', 'boolean')));
+    end if;
+    perform driver.compare_state();
+end $$;
+
+create function driver.take_step() returns void language plpgsql as $$
+declare
+    kind float8 := random();
+begin
+    if kind < 0.87 then
+        perform driver.call_some_verb();
+    elsif kind < 0.93 then
+        perform driver.maintain_somehow();
+    elsif kind < 0.945 then
+        perform driver.run_graph();
+    else
+        -- A part of the transaction that did not happen, on either side.
+        begin
+            for i in 0 .. driver.below(4) loop
+                perform driver.take_step();
+            end loop;
+            raise exception using errcode = 'SR000';
+        exception when sqlstate 'SR000' then
+            perform driver.compare_state();
+        end;
+    end if;
+end $$;
+
+-- A task that is run so often that its history and its errors cannot hold everything. The eleventh error, where a
+-- marker will be sought, looks like one.
+create function driver.run_once_more(name text) returns void language plpgsql as $$
+declare
+    who jsonb := driver.argument('rn', driver.literal(name))
+                 || driver.argument('worker', driver.literal(driver.pick('w1', 'w2')));
+    how float8 := random();
+    error text := driver.some_error();
+begin
+    if (select jsonb_array_length(errors) from twin.task where rn = name) = 10 then
+        error := driver.literal(format('{"code": "elided", "args": {"count": %s}}',
+                                       driver.pick('7', '1e300', '-3', '2.5', '"x"')), 'jsonb');
+    end if;
+    perform driver.make_call('lease_task', who || driver.argument('timeout', driver.literal('1 h', 'interval')));
+    if driver.chance(0.5) then
+        perform driver.make_call('heartbeat',
+                                 who || driver.argument('progress', driver.literal(random()::text, 'float8')));
+    end if;
+    if how < 0.3 then
+        perform driver.move_deadline(name, clock_timestamp() - '1 min'::interval);
+        perform driver.make_call('reset_expired');
+    elsif how < 0.9 then
+        perform driver.make_call('fail', who || driver.argument('error', error)
+                                         || driver.argument('retry_after', driver.literal('0', 'interval')));
+    end if;
+    if how > 0.85 then
+        perform driver.make_call('yield', who);
+    end if;
+    if driver.chance(0.1) then
+        perform driver.make_call('get_task', driver.argument('rn', driver.literal(name)));
+    end if;
+end $$;
+
+-- So many tasks that what a transaction has done cannot be remembered one by one: they come, are leased, come back by
+-- every way there is, are leased again, and go.
+create function driver.run_crowd(phase int) returns void language plpgsql as $$
+declare
+    here jsonb := driver.argument('queue', driver.literal('crowd'));
+    t twin.task;
+    n int;
+begin
+    case phase
+    when 0 then
+        perform driver.make_call('lease', here || driver.lease_arguments('w1', 1));
+        n := 100 + driver.below(100);
+        perform driver.make_call('submit_bulk', here
+            || driver.argument('specs', format('array_fill(%s, array[%s])', driver.literal('{}', 'jsonb'), n))
+            || driver.argument('rns', (select driver.literal(array_agg('crowd ' || i)::text, 'text[]')
+                                       from generate_series(1, n) i))
+            || driver.optional(0.5, 'priority', driver.literal('7', 'int')));
+    when 1 then
+        perform driver.make_call('lease', here || driver.lease_arguments('w1', 100000));
+    when 2, 3 then
+        perform driver.make_call('lease', here || driver.lease_arguments('w2', 1));
+        for t in select * from twin.task where queue = 'crowd' and status = 'running' order by id loop
+            if driver.chance(case phase when 2 then 0.1 else 0.95 end) then
+                perform driver.move_deadline(t.rn, clock_timestamp() - '1 min'::interval);
+            end if;
+        end loop;
+        perform driver.make_call('reset_expired');
+    when 4, 6 then
+        perform driver.make_call('lease', here || driver.lease_arguments('w2', 1 + driver.below(100)));
+    when 5 then
+        for t in select * from twin.task where queue = 'crowd' and status = 'running' order by id loop
+            case driver.below(4)
+            when 0 then
+                perform driver.make_call('yield', driver.argument('rn', driver.literal(t.rn))
+                                                  || driver.argument('worker', driver.literal(t.owner)));
+            when 1 then
+                perform driver.make_call('fail', driver.argument('rn', driver.literal(t.rn))
+                                                 || driver.argument('worker', driver.literal(t.owner))
+                                                 || driver.argument('error', driver.some_error())
+                                                 || driver.argument('retry_after', driver.literal('0', 'interval')));
+            when 2 then
+                perform driver.make_call('lease', here || driver.lease_arguments('w3', 1));
+            else null;
+            end case;
+        end loop;
+    when 7 then
+        perform driver.make_call('list_tasks', here
+                                               || driver.argument('status', quote_literal('ready'))
+                                               || driver.argument('max_tasks', driver.literal('1000', 'int')));
+    else
+        for t in select * from twin.task where queue = 'crowd' order by id loop
+            perform driver.make_call('cancel', driver.argument('rn', driver.literal(t.rn)));
+            perform driver.move_end(t.rn, clock_timestamp() - '400 days'::interval);
+        end loop;
+        perform driver.make_call('purge');
+    end case;
+end $$;
+
+-- ---------------------------------------------------------------------------------------------------------------
+-- The run
+-- ---------------------------------------------------------------------------------------------------------------
+
+-- What chance brings about too rarely.
+create function driver.refuse_rarely() returns void language plpgsql as $$
+declare
+    two text[] := '{two 1,two 2}';
+    name text;
+begin
+    perform driver.make_call('create_queue', '{"queue": "''two''", "max_running": "1"}');
+    foreach name in array two loop
+        perform driver.make_call('submit', driver.argument('queue', driver.literal('two')) || driver.argument('rn', driver.literal(name))
+                                           || driver.argument('spec', driver.literal('{}', 'jsonb')));
+        perform driver.make_call('lease_task', driver.argument('rn', driver.literal(name)) || driver.argument('worker', driver.literal('w1')));
+    end loop;
+    perform driver.make_call('create_plan', '{"name": "''two''"}');
+    foreach name in array array['two', 'two', ''] loop
+        perform driver.make_call('cancel_plan', driver.argument('plan', driver.literal(name)));
+    end loop;
+end $$;
+
+create procedure driver.run(seed int, steps int) language plpgsql as $$
+declare
+    runs_of_one_task int;
+    crowd_comes int;
+    commits float8;
+    began timestamptz;
+    longest interval := '1 ms';
+begin
+    perform set_config('driver.seed', seed::text, false), set_config('driver.step', '0', false),
+            setseed(seed / 2147483648.0);
+    -- Neither the time zone nor the styles may matter. Leases without a timeout do not expire by themselves.
+    perform set_config('timezone', driver.pick('Asia/Kathmandu', 'America/St_Johns', 'UTC'), false),
+            set_config('datestyle', driver.pick('SQL, DMY', 'German', 'ISO'), false),
+            set_config('intervalstyle', driver.pick('iso_8601', 'sql_standard', 'postgres'), false),
+            set_config('scylla.default_timeout', driver.pick('30min', '12h', '3600001ms'), false);
+    perform driver.compare_signatures();
+
+    runs_of_one_task := case when driver.chance(0.5) then 140 else driver.below(60) end;
+    crowd_comes := 200 + driver.below(200);
+    for n in 1 .. steps loop
+        began := clock_timestamp();
+        perform set_config('driver.step', n::text, false), set_config('driver.longest', longest::text, false),
+                set_config('driver.began', to_char(began, 'YYYY-MM-DD HH24:MI:SS.USTZH:TZM'), false);
+        if n = 1 then
+            perform driver.make_call('create_queue',
+                                     '{"queue": "''q3''", "default_timeout": "''2 h''", "retention": "''1 day''"}');
+            perform driver.make_call('create_queue', driver.argument('queue', driver.literal('q2'))
+                || driver.argument('aging', driver.literal(driver.pick('0.0002', '0.002'), 'float8')));
+            perform driver.make_call('create_queue', driver.argument('queue', driver.literal('crowd')));
+            perform driver.make_call('submit', '{"queue": "''only''", "spec": "''{}''", "rn": "''often''"}');
+            perform driver.refuse_rarely();
+        elsif n <= runs_of_one_task then
+            perform driver.run_once_more('often');
+        elsif n between crowd_comes and crowd_comes + 8 then
+            perform driver.run_crowd(n - crowd_comes);
+            -- The first ones that come back come back for everybody; the others perhaps only for this transaction.
+            if n <= crowd_comes + 2 then
+                commit;
+            end if;
+        else
+            perform driver.take_step();
+        end if;
+        if n % 20 = 0 or n = steps then
+            perform driver.compare_state();
+        end if;
+        longest := greatest(longest, clock_timestamp() - began);
+        -- Transactions of one or several steps; for a while rather short ones, for a while rather long ones.
+        if n % 30 = 1 or n = crowd_comes + 1 then
+            commits := driver.pick('1', '0.6', '0.3', '0.1');
+        end if;
+        if n % 15 = 0 then
+            commit;
+            perform driver.purge_somehow();
+        end if;
+        if driver.chance(commits) or n = crowd_comes + 7 then
+            commit;
+        end if;
+    end loop;
+    commit;
+end $$;

@@ -1,0 +1,198 @@
+-- Queues
+
+create function twin.check_retention(name text, value interval) returns void language sql as $$
+    select twin.check_argument(name, value is null or value between '0' and '36500 days', 'It must be 0 to 36500 days.');
+$$;
+
+-- A delay between two tries.
+create function twin.check_delay(name text, value interval) returns void language sql as $$
+    select twin.check_argument(name, value between '0' and '365 days', 'It must be 0 to 365 days.');
+$$;
+
+-- A value inside an object, as text.
+create function twin.member(value jsonb, name text, json_type text) returns text language plpgsql as $$
+begin
+    perform twin.check_argument(name, jsonb_typeof(value) = json_type, format('It must be a %s.', json_type));
+    return value #>> '{}';
+end $$;
+
+create function twin.member_interval(value jsonb, name text) returns interval language plpgsql as $$
+begin
+    return twin.member(value, name, 'string')::interval;
+exception when invalid_datetime_format or datetime_field_overflow or interval_field_overflow then
+    perform twin.refuse_argument(name, 'It must be an interval.');
+end $$;
+
+-- How to wait between tries: null or an object, all members of which are optional.
+create function twin.check_retry(retry jsonb) returns void language plpgsql as $$
+declare
+    name text;
+    value jsonb;
+begin
+    perform twin.check_argument('retry', retry is null or jsonb_typeof(retry) = 'object', 'It must be an object.');
+    for name, value in select * from jsonb_each(retry) loop
+        case when name in ('initial', 'max') then
+            perform twin.check_delay(name, twin.member_interval(value, name));
+        when name = 'factor' then
+            perform twin.check_argument(name, twin.member(value, name, 'number')::numeric between 1 and 1000,
+                                        'It must be 1 to 1000.');
+        when name = 'jitter' then
+            perform twin.check_argument(name, twin.member(value, name, 'number')::numeric between 0 and 1,
+                                        'It must be 0 to 1.');
+        else
+            perform twin.refuse_argument('retry', 'There is no such member.');
+        end case;
+    end loop;
+end $$;
+
+create function twin.check_settings(q twin.queue) returns void language plpgsql as $$
+begin
+    perform twin.check_timeout('default_timeout', q.default_timeout);
+    perform twin.check_retention('retention', q.retention);
+    perform twin.check_argument('aging', q.aging between 0 and 1000, 'It must be 0 to 1000 points per second.');
+    perform twin.check_argument('max_attempts', q.max_attempts is null or q.max_attempts >= 1, 'It must be at least 1.');
+    perform twin.check_retry(q.retry);
+    perform twin.check_retention('retention_completed', q.retention_completed);
+    perform twin.check_retention('retention_aborted', q.retention_aborted);
+    perform twin.check_retention('retention_cancelled', q.retention_cancelled);
+    perform twin.check_argument('paused', q.paused is not null, 'It must be true or false.');
+    perform twin.check_argument('max_running', q.max_running is null or q.max_running >= 1, 'It must be at least 1.');
+    perform twin.check_argument('max_running_per_key', q.max_running_per_key is null or q.max_running_per_key >= 1,
+                                'It must be at least 1.');
+    perform twin.check_argument('max_depth', q.max_depth is null or q.max_depth >= 1, 'It must be at least 1.');
+    perform twin.check_argument('on_full', q.on_full in ('error', 'shed'), 'It must be error or shed.');
+    perform twin.check_argument('events', q.events is not null, 'It must be true or false.');
+    perform twin.check_argument('notify', q.notify is not null, 'It must be true or false.');
+end $$;
+
+create function twin.create_queue(queue text, default_timeout interval default null, retention interval default null,
+                                  aging float8 default 0, max_attempts int default null, retry jsonb default null,
+                                  retention_completed interval default null, retention_aborted interval default null,
+                                  retention_cancelled interval default null, paused boolean default false,
+                                  max_running int default null, events boolean default false,
+                                  notify boolean default false, max_running_per_key int default null,
+                                  max_depth int default null, on_full text default 'error',
+                                  key_weights jsonb default null, rate jsonb default null)
+    returns void language plpgsql as $$
+declare
+    q twin.queue := (queue, default_timeout, retention, aging, max_attempts, retry, retention_completed,
+                     retention_aborted, retention_cancelled, paused, max_running, events, notify, max_running_per_key,
+                     max_depth, on_full, key_weights, rate);
+begin
+    perform twin.check_name('queue', queue);
+    perform twin.check_settings(q);
+    if exists (select from twin.queue e where e.name = queue) then
+        perform twin.refuse('42710', 'queue', 'unique', format('queue "%s" already exists', queue));
+    end if;
+    insert into twin.queue select q.*;
+end $$;
+
+create function twin.known_queue(name text) returns twin.queue language plpgsql as $$
+declare
+    q twin.queue;
+begin
+    perform twin.check_name('queue', name);
+    select * into q from twin.queue e where e.name = known_queue.name;
+    if q.name is null then
+        perform twin.refuse('42704', 'queue', 'exists', format('queue "%s" does not exist', name));
+    end if;
+    return q;
+end $$;
+
+-- A setting that is named has the new value, or with null its default; the others stay.
+create function twin.altered(q twin.queue, settings jsonb) returns twin.queue language plpgsql as $$
+declare
+    name text;
+    value jsonb;
+begin
+    for name, value in select * from jsonb_each(settings) loop
+        value := nullif(value, 'null');
+        case name
+        when 'default_timeout' then q.default_timeout := case when value is not null then twin.member_interval(value, name) end;
+        when 'retention' then q.retention := case when value is not null then twin.member_interval(value, name) end;
+        when 'aging' then q.aging := case when value is null then 0 else twin.member(value, name, 'number')::float8 end;
+        when 'max_attempts' then q.max_attempts := twin.element_int(settings, name);
+        when 'retry' then q.retry := value;
+        when 'retention_completed' then
+            q.retention_completed := case when value is not null then twin.member_interval(value, name) end;
+        when 'retention_aborted' then
+            q.retention_aborted := case when value is not null then twin.member_interval(value, name) end;
+        when 'retention_cancelled' then
+            q.retention_cancelled := case when value is not null then twin.member_interval(value, name) end;
+        when 'paused' then
+            q.paused := case when value is null then false else twin.member(value, name, 'boolean')::boolean end;
+        when 'max_running' then q.max_running := twin.element_int(settings, name);
+        when 'max_running_per_key' then q.max_running_per_key := twin.element_int(settings, name);
+        when 'max_depth' then q.max_depth := twin.element_int(settings, name);
+        when 'on_full' then q.on_full := case when value is null then 'error' else twin.member(value, name, 'string') end;
+        when 'events' then
+            q.events := case when value is null then false else twin.member(value, name, 'boolean')::boolean end;
+        when 'notify' then
+            q.notify := case when value is null then false else twin.member(value, name, 'boolean')::boolean end;
+        else
+            perform twin.refuse_argument('settings', 'There is no such setting.');
+        end case;
+    end loop;
+    perform twin.check_settings(q);
+    return q;
+end $$;
+
+create function twin.alter_queue(queue text, settings jsonb) returns void language plpgsql as $$
+declare
+    q twin.queue;
+begin
+    perform twin.check_name('queue', queue);
+    perform twin.check_argument('settings', jsonb_typeof(settings) = 'object', 'It must be an object.');
+    q := row('', null, null, 0, null, null, null, null, null, false, null, false, false, null, null, 'error', null, null);
+    perform twin.altered(q, settings);
+    q := twin.altered(twin.known_queue(queue), settings);
+    update twin.queue e
+    set default_timeout = q.default_timeout, retention = q.retention, aging = q.aging, max_attempts = q.max_attempts,
+        retry = q.retry, retention_completed = q.retention_completed, retention_aborted = q.retention_aborted,
+        retention_cancelled = q.retention_cancelled, paused = q.paused, max_running = q.max_running,
+        events = q.events, notify = q.notify, max_running_per_key = q.max_running_per_key,
+        max_depth = q.max_depth, on_full = q.on_full
+    where e.name = q.name;
+end $$;
+
+create function twin.pause_queue(queue text) returns void language sql as $$
+    update twin.queue e set paused = true where e.name = (twin.known_queue(queue)).name;
+$$;
+
+create function twin.resume_queue(queue text) returns void language sql as $$
+    update twin.queue e set paused = false where e.name = (twin.known_queue(queue)).name;
+$$;
+
+-- With its tasks, if that is what is wanted.
+create function twin.drop_queue(queue text, force boolean default false) returns void language plpgsql as $$
+declare
+    plans bigint[];
+begin
+    perform twin.check_name('queue', queue);
+    perform twin.check_argument('force', force is not null, 'It must be true or false.');
+    perform twin.known_queue(queue);
+    if not force and exists (select from twin.task t where t.queue = drop_queue.queue) then
+        perform twin.refuse('2BP01', 'queue', 'empty', format('queue "%s" has tasks', queue));
+    end if;
+    if exists (select from twin.task d join twin.task t on t.id = any (d.depends_on)
+               where t.queue = drop_queue.queue and d.queue <> drop_queue.queue and twin.is_live(d)) then
+        perform twin.refuse('55000', 'queue', 'needed', format('queue "%s" is still needed', queue));
+    end if;
+    select array_agg(t.plan order by t.id) into plans from twin.task t where t.queue = drop_queue.queue;
+    delete from twin.task t where t.queue = drop_queue.queue;
+    delete from twin.queue q where q.name = drop_queue.queue;
+    -- Their live tasks may have been the last ones.
+    perform twin.finish(p, clock_timestamp()) from unnest(plans) p;
+end $$;
+
+-- A queue comes into being with its first task, unless the setting forbids it.
+create function twin.need_queue(queue text) returns void language plpgsql as $$
+begin
+    if exists (select from twin.queue q where q.name = queue) then
+        return;
+    end if;
+    if not coalesce(nullif(current_setting('scylla.auto_create_queues', true), '')::boolean, true) then
+        perform twin.refuse('42704', 'queue', 'exists', format('queue "%s" does not exist', queue));
+    end if;
+    insert into twin.queue (name) values (queue);
+end $$;

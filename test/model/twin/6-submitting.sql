@@ -1,0 +1,259 @@
+-- Submitting
+
+-- What somebody wants to be done: what the three ways to submit have in common.
+create type twin.request as (queue text, spec jsonb, priority int, rn text, not_before timestamptz, depends_on text[],
+                             on_failure text, plan text, max_attempts int, retry jsonb, dedup_key text, key text);
+
+create function twin.check_request(r twin.request) returns void language plpgsql as $$
+begin
+    perform twin.check_name('queue', r.queue);
+    perform twin.check_argument('spec', r.spec <> 'null', 'It must not be null.');
+    perform twin.check_argument('priority', r.priority between 0 and 127, 'It must be 0 to 127.');
+    perform twin.check_argument('not_before', r.not_before is null or isfinite(r.not_before), 'It must be finite.');
+    perform twin.check_name('depends_on', rn) from unnest(r.depends_on) rn;
+    perform twin.check_failure_rule(r.on_failure);
+    perform twin.check_argument('max_attempts', r.max_attempts is null or r.max_attempts >= 1,
+                                'It must be at least 1.');
+    perform twin.check_retry(r.retry);
+    perform twin.check_name(k, v)
+    from (values ('rn', r.rn), ('plan', r.plan), ('dedup_key', r.dedup_key), ('key', r.key)) _ (k, v) where v is not null;
+end $$;
+
+-- A name that sorts by the time at which it was made: UUID version 7.
+create function twin.new_name() returns text language sql as $$
+    select encode(set_bit(set_bit(
+               overlay(uuid_send(gen_random_uuid())
+                       placing substring(int8send(floor(extract(epoch from clock_timestamp()) * 1000)::bigint) from 3)
+                       from 1 for 6),
+               52, 1), 53, 1), 'hex')::uuid::text;
+$$;
+
+-- The task on which another is to depend.
+create function twin.provider(rn text) returns bigint language plpgsql as $$
+declare
+    id bigint := (select t.id from twin.task t where t.rn = provider.rn);
+begin
+    if id is null then
+        perform twin.refuse('P0002', 'task', 'provider', format('task "%s" in "depends_on" does not exist', rn));
+    end if;
+    return id;
+end $$;
+
+create function twin.refuse_cycle() returns void language sql as $$
+    select twin.refuse('22023', 'task', 'cycle', 'tasks depend on each other in a cycle');
+$$;
+
+-- The live task of a queue with that deduplication key.
+create function twin.holder(queue text, dedup_key text) returns twin.task language sql as $$
+    select t from twin.task t where t.queue = holder.queue and t.dedup_key = holder.dedup_key and twin.is_live(t);
+$$;
+
+-- The one way in, once there is a queue. Gives back the task, and whether it is new: a name that is taken comes before a
+-- deduplication key that is. A new task has yet to be bound to what it depends on, and to be placed.
+create function twin.admit(r twin.request, on_duplicate text, moment timestamptz, out t twin.task, out inserted boolean)
+    language plpgsql as $$
+begin
+    inserted := false;
+    select * into t from twin.task where task.rn = r.rn;
+    if t.id is null then
+        t := twin.holder(r.queue, r.dedup_key);
+        if t.id is not null and on_duplicate = 'error' then
+            perform twin.refuse('23505', 'task', 'dedup', format('a live task of queue "%s" already has the deduplication key "%s"',
+                                                                r.queue, r.dedup_key));
+        end if;
+    elsif on_duplicate = 'error' then
+        perform twin.refuse('23505', 'task', 'unique', format('task "%s" already exists', r.rn));
+    end if;
+    if t.id is null then
+        inserted := true;
+        insert into twin.task (rn, queue, spec, priority, not_before, max_attempts, retry, depends_on, on_failure, plan, dedup_key, key,
+                               created, updated, status)
+        values (coalesce(r.rn, twin.new_name()), r.queue, r.spec, r.priority, r.not_before,
+                coalesce(r.max_attempts, (select q.max_attempts from twin.queue q where q.name = r.queue)), r.retry,
+                '{}', r.on_failure, case when r.plan is not null then (twin.live_plan(r.plan)).id end, r.dedup_key, r.key, moment,
+                moment, 'waiting')
+        returning * into t;
+    end if;
+end $$;
+
+create function twin.bound(t twin.task, providers bigint[]) returns twin.task language sql as $$
+    update twin.task u set depends_on = providers where u.id = t.id returning u;
+$$;
+
+create function twin.submit(queue text, spec jsonb, priority int default 0, rn text default null,
+                            not_before timestamptz default null, depends_on text[] default null,
+                            on_dependency_failure text default 'cascade', plan text default null,
+                            max_attempts int default null, retry jsonb default null, dedup_key text default null,
+                            key text default null, on_duplicate text default 'error')
+    returns twin.task_row language plpgsql as $$
+declare
+    request twin.request := (queue, spec, priority, rn, not_before, depends_on, on_dependency_failure, plan, max_attempts, retry,
+                             dedup_key, key);
+    moment timestamptz;
+    name text;
+    providers bigint[] := '{}';
+    t twin.task;
+begin
+    perform twin.check_duplicate_rule(on_duplicate);
+    perform twin.check_request(request);
+    -- What is there already needs nothing else.
+    if on_duplicate = 'ignore' then
+        select * into t from twin.task e where e.rn = submit.rn;
+        t := case when t.id is null then twin.holder(queue, dedup_key) else t end;
+        if t.id is not null then
+            return twin.shown(t);
+        end if;
+    end if;
+    foreach name in array coalesce(depends_on, '{}') loop
+        if name = rn then
+            perform twin.refuse_cycle();
+        end if;
+        providers := providers || twin.provider(name);
+    end loop;
+    perform twin.need_queue(queue);
+    if plan is not null then
+        perform twin.live_plan(plan);
+    end if;
+    moment := clock_timestamp();
+    t := (twin.admit(request, on_duplicate, moment)).t;
+    t := twin.placed(twin.bound(t, providers), moment);
+    perform twin.settle(moment);
+    return twin.shown(t);
+end $$;
+
+-- The value of a key of one element of submit_many's array, as text; null if it is absent or JSON null.
+create function twin.element_value(element jsonb, key text, json_type text) returns text language plpgsql as $$
+begin
+    perform twin.check_argument(key, coalesce(jsonb_typeof(element -> key), 'null') in (json_type, 'null'),
+                                format('It must be a %s.', json_type));
+    return element ->> key;
+end $$;
+
+-- JSON does not tell 5 from 5.0.
+create function twin.element_int(element jsonb, key text) returns int language plpgsql as $$
+declare
+    value numeric := twin.element_value(element, key, 'number');
+begin
+    perform twin.check_argument(key, value is null or value = trunc(value) and abs(value) < 2147483648,
+                                'It must be a whole number.');
+    return value;
+end $$;
+
+create function twin.element_time(element jsonb, key text) returns timestamptz language plpgsql as $$
+begin
+    return twin.element_value(element, key, 'string')::timestamptz;
+exception when invalid_datetime_format or datetime_field_overflow or invalid_parameter_value then
+    perform twin.refuse_argument(key, 'It must be a timestamp.');
+end $$;
+
+create function twin.element_names(element jsonb, key text) returns text[] language plpgsql as $$
+begin
+    perform twin.element_value(element, key, 'array');
+    perform twin.check_argument(key, jsonb_typeof(e) = 'string', 'Its elements must be texts.')
+    from jsonb_array_elements(nullif(element -> key, 'null')) e;
+    return array(select e #>> '{}' from jsonb_array_elements(nullif(element -> key, 'null')) with ordinality _(e, place) order by place);
+end $$;
+
+create function twin.request_in(element jsonb) returns twin.request language plpgsql as $$
+declare
+    unknown text;
+    request twin.request;
+begin
+    perform twin.check_argument('tasks', jsonb_typeof(element) = 'object', 'Its elements must be objects.');
+    select k into unknown from jsonb_object_keys(element) k
+    where k not in ('queue', 'spec', 'priority', 'rn', 'not_before', 'depends_on', 'on_dependency_failure', 'plan',
+                    'max_attempts', 'retry', 'dedup_key', 'key')
+    limit 1;
+    perform twin.check_argument(unknown, unknown is null, 'It is no argument of submit().');
+
+    request := (twin.element_value(element, 'queue', 'string'), element -> 'spec',
+                coalesce(twin.element_int(element, 'priority'), 0), twin.element_value(element, 'rn', 'string'),
+                twin.element_time(element, 'not_before'), twin.element_names(element, 'depends_on'),
+                coalesce(twin.element_value(element, 'on_dependency_failure', 'string'), 'cascade'),
+                twin.element_value(element, 'plan', 'string'), twin.element_int(element, 'max_attempts'),
+                nullif(element -> 'retry', 'null'), twin.element_value(element, 'dedup_key', 'string'),
+                twin.element_value(element, 'key', 'string'));
+    perform twin.check_request(request);
+    return request;
+end $$;
+
+-- Who depends on whom: an element, its place among those that an element names, its name, and the (first) element of that name,
+-- if there is one.
+create type twin.edge as (element bigint, place bigint, rn text, other bigint);
+
+create function twin.edges(requests twin.request[]) returns twin.edge[] language sql as $$
+    select array_agg((r.ordinality, d.place, d.rn, array_position(array(select n.rn from unnest(requests) n), d.rn))::twin.edge)
+    from unnest(requests) with ordinality r, unnest(r.depends_on) with ordinality d (rn, place);
+$$;
+
+-- The whole array is read, and has its queues, before the first task is written. Elements may depend on each other, in any order
+-- but a circle. Who depends on an element that was not inserted depends on the task that is there instead.
+create function twin.submit_many(tasks jsonb, on_duplicate text default 'ignore')
+    returns table (rn text, inserted boolean) language plpgsql as $$
+declare
+    requests twin.request[];
+    edges twin.edge[];
+    moment timestamptz := clock_timestamp();
+    admitted record;
+    ids bigint[];
+    new boolean[];
+begin
+    perform twin.check_duplicate_rule(on_duplicate);
+    perform twin.check_argument('tasks', jsonb_typeof(tasks) = 'array', 'It must be an array.');
+    select coalesce(array_agg(twin.request_in(e) order by n), '{}') into requests
+    from jsonb_array_elements(tasks) with ordinality _(e, n);
+
+    edges := twin.edges(requests);
+    perform twin.provider(e.rn) from unnest(edges) e where e.other is null;
+    perform twin.refuse_cycle()
+    where exists (with recursive reached as (
+                      select e.element, e.other from unnest(edges) e
+                      union select r.element, e.other from reached r join unnest(edges) e on e.element = r.other)
+                  select from reached r where r.element = r.other);
+    perform twin.need_queue(r.queue) from unnest(requests) r;
+    perform twin.live_plan(p.plan)
+    from (select r.plan from unnest(requests) r where r.plan is not null order by r.plan collate "C") p;
+
+    for n in 1 .. cardinality(requests) loop
+        admitted := twin.admit(requests[n], on_duplicate, moment);
+        ids[n] := (admitted.t).id;
+        new[n] := admitted.inserted;
+        rn := (admitted.t).rn;
+        inserted := admitted.inserted;
+        return next;
+    end loop;
+    perform twin.bound(t, array(select coalesce(ids[e.other], twin.provider(e.rn)) from unnest(edges) e
+                                where e.element = n order by e.place))
+    from generate_subscripts(ids, 1) n join twin.task t on t.id = ids[n] where new[n];
+    for n in 1 .. cardinality(requests) loop
+        if new[n] then
+            perform twin.placed(t, moment) from twin.task t where t.id = ids[n];
+        end if;
+    end loop;
+    perform twin.settle(moment);
+end $$;
+
+-- For speed there, for nothing but convenience here. Every rn must be new.
+create function twin.submit_bulk(queue text, specs jsonb[], rns text[] default null, priority int default 0)
+    returns bigint language plpgsql as $$
+declare
+    request twin.request;
+begin
+    perform twin.check_name('queue', queue);
+    perform twin.check_argument('specs', specs is not null, 'It must be an array.');
+    perform twin.check_argument('priority', priority between 0 and 127, 'It must be 0 to 127.');
+    perform twin.check_argument('rns', rns is null or cardinality(rns) = cardinality(specs),
+                                'It must have as many elements as specs.');
+    perform twin.check_name('rns', rn) from unnest(rns) rn;
+    perform twin.check_argument('specs', spec <> 'null', 'No element may be null.') from unnest(specs) spec;
+
+    for request in
+        select queue, spec, priority, rn, null::timestamptz, null::text[], 'cascade', null::text, null::int, null::jsonb, null::text,
+               null::text
+        from rows from (unnest(specs), unnest(rns)) with ordinality _(spec, rn, place) order by place
+    loop
+        perform twin.need_queue(queue);
+        perform twin.placed(a.t, (a.t).created) from twin.admit(request, 'error', clock_timestamp()) a;
+    end loop;
+    return cardinality(specs);
+end $$;

@@ -1,0 +1,278 @@
+-- Working: leasing, keeping a lease, finishing, giving back
+
+create function twin.is_paused(queue text) returns boolean language sql as $$
+    select q.paused from twin.queue q where q.name = queue;
+$$;
+
+-- How many more tasks may run.
+create function twin.room(queue text) returns bigint language sql as $$
+    select greatest(coalesce(q.max_running - (select count(*) from twin.task t where t.queue = q.name and t.status = 'running'),
+                             1000000), 0)
+    from twin.queue q where q.name = queue;
+$$;
+
+-- Whether as many tasks of its key run as may. Tasks without a key are not bounded.
+create function twin.is_full(t twin.task) returns boolean language sql as $$
+    select coalesce((select count(*) from twin.task r where r.queue = t.queue and r.status = 'running' and r.key = t.key)
+                    >= q.max_running_per_key, false)
+    from twin.queue q where q.name = t.queue and t.key is not null;
+$$;
+
+create function twin.default_timeout(queue text) returns interval language sql as $$
+    select coalesce((select q.default_timeout from twin.queue q where q.name = queue),
+                    twin.setting('scylla.default_timeout', '10 s'));
+$$;
+
+-- What a task counts for at a moment: its priority, and in a queue with aging what it has gained by waiting since it
+-- was submitted. Nothing counts for more than 255.
+create function twin.effective_priority(t twin.task, at timestamptz) returns float8 language plpgsql as $$
+declare
+    waited float8 := greatest(extract(epoch from at - t.created), 0);
+    aging float8 := (select q.aging from twin.queue q where q.name = t.queue);
+begin
+    return least(t.priority + aging * waited, 255);
+end $$;
+
+-- Highest priority first, then oldest first. What another worker is just taking is passed over, not waited for; and so are
+-- tasks whose key is full.
+create function twin.lease(queue text, worker text, max_tasks int default 1, timeout interval default null)
+    returns setof twin.task_row language plpgsql as $$
+declare
+    t twin.task;
+    moment timestamptz := clock_timestamp();
+    allowed bigint := least(max_tasks, twin.room(queue));
+begin
+    perform twin.check_name('queue', queue);
+    perform twin.check_name('worker', worker);
+    perform twin.check_count(max_tasks);
+    perform twin.check_timeout('timeout', timeout);
+    for t in select * from twin.task r
+             where r.queue = lease.queue and r.status = 'ready' and not twin.is_paused(r.queue)
+             order by twin.effective_priority(r, moment) desc, r.id
+             for update skip locked
+    loop
+        exit when allowed = 0;
+        continue when twin.is_full(t);
+        allowed := allowed - 1;
+        return next twin.shown(twin.assigned(t, worker, timeout));
+    end loop;
+end $$;
+
+create function twin.lease_task(rn text, worker text, timeout interval default null)
+    returns twin.task_row language plpgsql as $$
+declare
+    t twin.task;
+begin
+    perform twin.check_name('rn', rn);
+    perform twin.check_name('worker', worker);
+    perform twin.check_timeout('timeout', timeout);
+    t := twin.known(rn);
+    if t.status <> 'ready' then
+        perform twin.refuse_state(t, 'ready', format('task "%s" is not ready', rn));
+    end if;
+    if twin.is_paused(t.queue) then
+        perform twin.refuse('55000', 'queue', 'paused', format('queue "%s" is paused', t.queue));
+    end if;
+    if twin.room(t.queue) = 0 then
+        perform twin.refuse('53400', 'queue', 'max_running', format('queue "%s" has reached its max_running', t.queue));
+    end if;
+    if twin.is_full(t) then
+        perform twin.refuse('53400', 'queue', 'max_running_per_key',
+                            format('key "%s" of queue "%s" has reached its max_running_per_key', t.key, t.queue));
+    end if;
+    return twin.shown(twin.assigned(t, worker, timeout));
+end $$;
+
+-- ---------------------------------------------------------------------------------------------------------------
+-- Keeping a lease
+-- ---------------------------------------------------------------------------------------------------------------
+
+create function twin.heartbeat(rn text, worker text, progress float8 default null, timeout interval default null,
+                               attempt int default null)
+    returns twin.task_row language plpgsql as $$
+begin
+    perform twin.check_name('rn', rn);
+    perform twin.check_name('worker', worker);
+    perform twin.check_progress(progress);
+    perform twin.check_timeout('timeout', timeout);
+    return twin.shown_to_owner(twin.extended(twin.held(rn, worker, attempt), timeout, progress));
+end $$;
+
+-- For a worker that holds many tasks: one row per name in the order given, and a lost lease is an answer, not an error.
+create function twin.heartbeat_many(rns text[], worker text, timeout interval default null, attempts int[] default null)
+    returns table (rn text, held boolean, status twin.task_status) language plpgsql as $$
+declare
+    wanted record;
+    t twin.task;
+begin
+    perform twin.check_batch(rns, attempts);
+    perform twin.check_name('worker', worker);
+    perform twin.check_timeout('timeout', timeout);
+    for wanted in select * from twin.batch(rns, attempts) order by place
+    loop
+        select * into t from twin.task u where u.rn = wanted.rn;
+        held := wanted.first and twin.holds(t, worker, wanted.attempt);
+        if held then
+            t := twin.extended(t, timeout, null);
+        end if;
+        rn := wanted.rn;
+        status := t.status;
+        return next;
+    end loop;
+end $$;
+
+-- ---------------------------------------------------------------------------------------------------------------
+-- Finishing
+-- ---------------------------------------------------------------------------------------------------------------
+
+create function twin.complete(rn text, worker text, result jsonb default null, metrics jsonb default null,
+                              attempt int default null)
+    returns twin.task_row language plpgsql as $$
+declare
+    t twin.task;
+begin
+    perform twin.check_name('rn', rn);
+    perform twin.check_name('worker', worker);
+    t := twin.completed(twin.held(rn, worker, attempt), result, metrics);
+    perform twin.settle();
+    return twin.shown_to_owner(t);
+end $$;
+
+-- As heartbeat_many: an answer per name, and no error for a lost lease.
+create function twin.complete_many(rns text[], worker text, results jsonb[] default null, attempts int[] default null)
+    returns table (rn text, completed boolean, status twin.task_status) language plpgsql as $$
+declare
+    wanted record;
+    t twin.task;
+begin
+    perform twin.check_batch(rns, attempts, results);
+    perform twin.check_name('worker', worker);
+    for wanted in select * from twin.batch(rns, attempts, results) order by place
+    loop
+        select * into t from twin.task u where u.rn = wanted.rn;
+        completed := wanted.first and twin.holds(t, worker, wanted.attempt);
+        if completed then
+            t := twin.completed(t, wanted.result, null);
+        end if;
+        rn := wanted.rn;
+        status := t.status;
+        return next;
+    end loop;
+    perform twin.settle();
+end $$;
+
+-- A worker's loop in one call. Here a lost lease is an error, and then nothing is done. The names are taken in
+-- the order of their bytes, so that two calls never wait for each other.
+create function twin.complete_and_lease(rns text[], worker text, queue text, max_tasks int default 1,
+                                        timeout interval default null, results jsonb[] default null,
+                                        attempts int[] default null)
+    returns setof twin.task_row language plpgsql as $$
+begin
+    perform twin.check_batch(rns, attempts, results);
+    perform twin.check_name('queue', queue);
+    perform twin.check_name('worker', worker);
+    perform twin.check_count(max_tasks);
+    perform twin.check_timeout('timeout', timeout);
+    perform twin.completed(twin.held(w.rn, worker, w.attempt), w.result, null)
+    from (select * from twin.batch(rns, attempts, results) where first order by rn collate "C") w;
+    perform twin.settle();
+    return query select * from twin.lease(queue, worker, max_tasks, timeout);
+end $$;
+
+create function twin.abort(rn text, worker text, error jsonb, attempt int default null)
+    returns twin.task_row language plpgsql as $$
+declare
+    reported jsonb;
+    t twin.task;
+begin
+    perform twin.check_name('rn', rn);
+    perform twin.check_name('worker', worker);
+    reported := twin.checked_error(error);
+    t := twin.held(rn, worker, attempt);
+    t.errors := twin.errors_with(t, reported);
+    t := twin.ended(t, 'aborted');
+    perform twin.settle();
+    return twin.shown_to_owner(t);
+end $$;
+
+create function twin.cancel(rn text) returns twin.task_row language plpgsql as $$
+declare
+    t twin.task;
+begin
+    perform twin.check_name('rn', rn);
+    t := twin.known(rn);
+    if not twin.is_live(t) then
+        perform twin.refuse_state(t, 'live', format('task "%s" has already ended', rn));
+    end if;
+    t := twin.ended(t, 'cancelled');
+    perform twin.settle();
+    return twin.shown(t);
+end $$;
+
+-- ---------------------------------------------------------------------------------------------------------------
+-- Giving back
+-- ---------------------------------------------------------------------------------------------------------------
+
+-- Not a failure: the worker just stops.
+create function twin.yield(rn text, worker text, attempt int default null)
+    returns twin.task_row language plpgsql as $$
+begin
+    perform twin.check_name('rn', rn);
+    perform twin.check_name('worker', worker);
+    return twin.shown_to_owner(twin.given_back(twin.held(rn, worker, attempt), 'TaskYield'));
+end $$;
+
+-- initial, initial * factor, initial * factor * factor and so on, but not more than max: in whole microseconds. (Beyond
+-- the exponent at which any beginning has grown past any maximum, power() has an end.)
+create function twin.backoff(count int, initial interval default '100 ms', factor float8 default 1.5,
+                             max interval default '10 s')
+    returns interval language plpgsql as $$
+declare
+    first float8 := extract(epoch from twin.length(initial)) * 1000000;
+    highest int := case when factor > 1 then least(count, ceil(650 / ln(factor))) else count end;
+    grown float8;
+begin
+    perform twin.check_argument('count', count >= 0, 'It must be at least 0.');
+    perform twin.check_delay('initial', initial);
+    perform twin.check_argument('factor', factor between 1 and 1000, 'It must be 1 to 1000.');
+    perform twin.check_delay('max', max);
+    grown := first * power(factor, highest);
+    if grown < extract(epoch from twin.length(max)) * 1000000 then
+        return make_interval(secs => floor(grown) / 1000000);
+    end if;
+    return case when first = 0 then '0'::interval else twin.length(max) end;
+end $$;
+
+-- The delay before the next try of a task: by its policy, else by that of its queue at the time of the failure. (Jitter, which
+-- would shorten it by chance, is not in the model.)
+create function twin.retry_delay(t twin.task) returns interval language plpgsql as $$
+declare
+    policy jsonb := coalesce(t.retry, (select q.retry from twin.queue q where q.name = t.queue), '{}');
+begin
+    return twin.backoff(t.failures - 1, coalesce(policy ->> 'initial', '1 s')::interval,
+                        coalesce(policy ->> 'factor', '2')::float8, coalesce(policy ->> 'max', '1 h')::interval);
+end $$;
+
+-- An error that may pass: the task is tried again after a while, if it may.
+create function twin.fail(rn text, worker text, error jsonb, retry_after interval default null,
+                          attempt int default null)
+    returns twin.task_row language plpgsql as $$
+declare
+    reported jsonb;
+    t twin.task;
+begin
+    perform twin.check_name('rn', rn);
+    perform twin.check_name('worker', worker);
+    reported := twin.checked_error(error);
+    perform twin.check_argument('retry_after', retry_after is null or retry_after between '0' and '365 days',
+                                'It must be 0 to 365 days.');
+    t := twin.held(rn, worker, attempt);
+    t.failures := t.failures + 1;
+    t.errors := twin.errors_with(t, reported);
+    if twin.is_exhausted(t) then
+        t := twin.ended(t, 'aborted');
+        perform twin.settle();
+        return twin.shown_to_owner(t);
+    end if;
+    return twin.shown_to_owner(twin.given_back(t, 'TaskRetry', coalesce(retry_after, twin.retry_delay(t))));
+end $$;

@@ -27,8 +27,6 @@ faults=(
   "the policy of the task is ignored|s/coalesce(t.retry, (select q.retry from/coalesce(null, (select q.retry from/"
   "the bound of the queue is ignored|s/(select q.max_attempts from/(select null::int from/"
   "one more may run|s/coalesce(q.max_running - /coalesce(q.max_running + 1 - /"
-  "one more of a key may run|s/>= q.max_running_per_key/> q.max_running_per_key/"
-  "a full key holds up the others|s/continue when twin.is_full(t)/exit when twin.is_full(t)/"
   "tasks without a key are bounded together|s/r.key = t.key)/r.key is not distinct from t.key)/;s/ and t.key is not null;$/;/"
   "a pause changes nothing|s/select q.paused from/select false from/"
   "altering resets the rest|s/q := twin.altered(twin.known_queue(queue), settings);/q := twin.altered(row(queue, null, null, 0, null, null, null, null, null, false, null, false, false, null, null, 'error', null, null), settings);/"

@@ -48,6 +48,8 @@ is "$status" 1 'doctor: an overdue one'
 like "$output" "problem  schedule 'nightly' should have come at " 'is said'
 run scylla schedule run
 is "$status" 0 'schedule run catches up'
+visited() { holds 'select exists (select from scylla.stat_monitor where last_round is not null)'; }
+wait_until visited # it comes to the new database when it is its turn
 run scylla doctor
 is "$status" 0 'and doctor is content'
 run scylla schedule remove nightly

@@ -28,9 +28,10 @@ sql "select from scylla.submit_bulk('other', array_fill('1'::jsonb, array[100]))
 rate=0
 while read -r line <&"${watched[0]}" && [[ $rate == 0 || $rate == 0.0 ]]; do rate=$(sed -n 's/.*submitted.s=\([0-9.]*\).*/\1/p' <<<"$line"); done
 like "$rate" '^[1-9][0-9]' 'then what has happened since'
-# shellcheck disable=SC2154 # the pid of the coprocess
-kill -TERM "$watched_PID"
-wait "$watched_PID"
+# shellcheck disable=SC2154 # the pid of the coprocess, which bash forgets as soon as that has ended
+pid=$watched_PID
+kill -TERM "$pid"
+wait "$pid"
 is $? 0 'SIGTERM ends it'
 run scylla watch --interval soon
 is "$status" 2 'a time that is none'

@@ -1,14 +1,16 @@
 # shellcheck shell=bash
 # Private throw-away clusters: no TCP, a socket in a private folder, trust within it. Stopped through their own data folder.
 
+first_port=5432 # for the names of sockets
+
 # Creates and starts a cluster, and points PGHOST, PGPORT, PGUSER and PGDATABASE at it. Extra arguments are lines for
 # postgresql.conf; those of the file TEMP_CONFIG, as in PostgreSQL's own tests, come last. The port only names the socket file.
 cluster_start() { # NAME [LINE...]
   local data=$work/cluster/$1/data log=$work/cluster/$1/log
   shift
   as_server mkdir -p "${data%/*}"
-  as_server "$bin/initdb" -D "$data" -U postgres -A trust --no-sync -E UTF8 --locale=C.UTF-8 >"$work/initdb.log" 2>&1 || {
-    show_tail "$work/initdb.log"
+  as_server "$bin/initdb" -D "$data" -U postgres -A trust --no-sync -E UTF8 --locale=C.UTF-8 >"${data%/*}/initdb.log" 2>&1 || {
+    show_tail "${data%/*}/initdb.log"
     return 1
   }
   printf '%s\n' "listen_addresses = ''" "unix_socket_directories = '$socket_dir'" "port = $(next_port)" \
@@ -29,7 +31,7 @@ cluster_resume() { # DATA LOG
 }
 
 next_port() {
-  local port=5432
+  local port=$first_port
   while [[ -e $socket_dir/.s.PGSQL.$port ]]; do port=$((port + 1)); done
   echo "$port"
 }

@@ -85,8 +85,10 @@ as_root() {
   fi
 }
 
+# Two suites may want something at once, and apt waits for others only when it installs.
 apt_get() {
-  as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq -y -o Dpkg::Use-Pty=0 -o DPkg::Lock::Timeout=300 "$@" </dev/null
+  mkdir -p "$checkout/.build"
+  as_root flock "$checkout/.build/lock.apt" env DEBIAN_FRONTEND=noninteractive apt-get -qq -y -o Dpkg::Use-Pty=0 -o DPkg::Lock::Timeout=300 "$@" </dev/null
 }
 
 apt_install() { apt_get install --no-install-recommends "$@"; }

@@ -7,17 +7,72 @@ total_failed=0
 count() { # PASSED FAILED
   suite_passed=$((suite_passed + $1))
   suite_failed=$((suite_failed + $2))
-  total_passed=$((total_passed + $1))
-  total_failed=$((total_failed + $2))
 }
 
-run_suite() { # NAME
-  local start=$SECONDS
-  step "$1${only[$1]:+:${only[$1]}}"
+# Most suites wait most of the time, for servers that start and for what a server does by itself, others compute: several at a
+# time keep the processors busy. Each is a process of its own, so that settings (PGPORT, …) and what is to be ended are too.
+declare -A running_suites=() # process → suite
+run_suites() { # SUITES-AT-A-TIME SUITE...
+  local most=$1 suite status number=0
+  shift
+  # Nobody reads two suites that print at once.
+  (($# > 1)) || most=1
+  for suite; do
+    ((${#running_suites[@]} < most)) || finish_suite
+    mkdir -p "$work/$suite"
+    number=$((number + 1))
+    if ((most > 1)); then
+      say "-- $suite begins"
+      run_suite "$suite" "$number" >"$work/$suite.output" 2>&1 &
+    else
+      run_suite "$suite" "$number" &
+    fi
+    running_suites[$!]=$suite
+  done
+  while ((${#running_suites[@]})); do finish_suite; done
+}
+
+run_suite() { # NAME NUMBER
+  local start=$SECONDS name=$1
+  clean_up_with end_group
+  # So many ports for the clusters of each suite.
+  first_port=$((first_port + 20 * $2))
   suite_passed=0 suite_failed=0
-  mkdir -p "$work/$1"
-  "suite_$1"
-  say "$1: $suite_passed passed, $suite_failed failed ($((SECONDS - start)) s)"
+  step "$name${only[$name]:+:${only[$name]}}"
+  "suite_$name"
+  say "$name: $suite_passed passed, $suite_failed failed ($((SECONDS - start)) s)"
+  echo "$suite_passed $suite_failed" >"$work/$name.counts"
+}
+
+# Waits for a suite to end, shows what it has printed, and counts. One that did not come to its end has failed.
+finish_suite() {
+  local pid suite passed=0 failed=1
+  # `wait -n` of older shells overlooks who ended before it was called.
+  while :; do
+    for pid in "${!running_suites[@]}"; do
+      [[ $'\n'$(jobs -rp)$'\n' == *$'\n'"$pid"$'\n'* ]] || break 2
+    done
+    sleep 0.2
+  done
+  suite=${running_suites[$pid]}
+  unset "running_suites[$pid]"
+  [[ ! -e $work/$suite.output ]] || cat "$work/$suite.output"
+  if [[ -s $work/$suite.counts ]]; then
+    read -r passed failed <"$work/$suite.counts"
+  else
+    say "$suite: broke off"
+  fi
+  total_passed=$((total_passed + passed))
+  total_failed=$((total_failed + failed))
+}
+
+end_suites() {
+  local pid
+  for pid in "${!running_suites[@]}"; do kill -TERM "$pid" 2>/dev/null || true; done
+  for pid in "${!running_suites[@]}"; do
+    wait "$pid" 2>/dev/null || true
+    [[ ! -e $work/${running_suites[$pid]}.output ]] || cat "$work/${running_suites[$pid]}.output"
+  done
 }
 
 # What no server may write into its log, whatever a test does to it: a failed assertion, a crash, something that was not given
@@ -28,11 +83,10 @@ check_logs() {
   mapfile -d '' -t files < <(grep -rlZE "$bad" "$work"/cluster/*/log "$work"/tap/tmp_check/log "$work/valgrind" 2>/dev/null)
   ((${#files[@]})) || return 0
   step "what servers have written into their logs"
-  suite_passed=0 suite_failed=0
   for file in "${files[@]}"; do
     say "--- $file"
     grep -E -A 12 "$bad" "$file" | head -n 60 | sed 's/^/    /'
-    count 0 1
+    total_failed=$((total_failed + 1))
   done
 }
 
@@ -109,7 +163,7 @@ count_ctest() { # LOG
 }
 
 # What applications use: the library, against a server that its tests may restart. What runs threads is tested again with
-# sanitizers.
+# sanitizers, compiled as a few large files, which takes half the time.
 suite_client() {
   local data=$work/cluster/client/data
   start_test_cluster client
@@ -120,8 +174,9 @@ suite_client() {
   start_failover_pair
   client_tests plain . all
   cluster_stop failover-standby
-  client_tests thread 'client_(unit|worker|proxy)' client_unit client_worker client_proxy -- -DSCYLLA_SANITIZE=thread
-  client_tests address 'client_(unit|worker|proxy)' client_unit client_worker client_proxy -- -DSCYLLA_SANITIZE=address,undefined
+  client_tests thread 'client_(unit|worker|proxy)' client_unit client_worker client_proxy -- -DCMAKE_UNITY_BUILD=ON -DSCYLLA_SANITIZE=thread
+  client_tests address 'client_(unit|worker|proxy)' client_unit client_worker client_proxy -- -DCMAKE_UNITY_BUILD=ON \
+    -DSCYLLA_SANITIZE=address,undefined
   unset SCYLLA_TEST_RESTART SCYLLA_TEST_HOSTS SCYLLA_TEST_FAILOVER
   cluster_stop client
 }
@@ -279,7 +334,7 @@ suite_tap() {
     SCYLLA_FAULTS=$work/tap/faults/faults.so SCYLLA_NO_SPACE=$work/tap/faults/no_space.so SCYLLA_CLOCK=$work/tap/faults/clock.so \
     SCYLLA_OLDER_SERVER=$older_server TESTLOGDIR=$work/tap/tmp_check/log TMPDIR=$socket_dir HOME=$work/tap \
     PG_TEST_TIMEOUT_DEFAULT=${PG_TEST_TIMEOUT_DEFAULT:-120} PERL5LIB=$("$pg_config" --pkglibdir)/pgxs/src/test/perl \
-    harness tap "${as_server[@]}" perl -- "${copies[@]}"
+    TAP_JOBS=2 harness tap "${as_server[@]}" perl -- "${copies[@]}"
   ((suite_failed == 0)) || show_regress_logs
 }
 
@@ -296,11 +351,12 @@ suite_scripts() {
   HOME=$work/scripts SCRATCH=$work/scripts harness scripts bash -- "${files[@]}"
 }
 
-# Runs TAP files: harness SUITE COMMAND... -- FILE...
+# Runs TAP files, as many at once as TAP_JOBS says: harness SUITE COMMAND... -- FILE...
 harness() {
   local folder=$work/$1 passed=0 failed=1
   shift
-  run_group env -C "$folder" perl "$checkout/test/lib/harness.pl" --dump "$folder/output" --counts "$folder/counts" -- "$@" || true
+  run_group env -C "$folder" perl "$checkout/test/lib/harness.pl" --dump "$folder/output" --counts "$folder/counts" \
+    --jobs "${TAP_JOBS:-1}" -- "$@" || true
   [[ ! -s $folder/counts ]] || read -r passed failed <"$folder/counts"
   count "$passed" "$failed"
 }

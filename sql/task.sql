@@ -7,87 +7,59 @@
 -- cannot match are not read. That is why the many that are completed are a part of their own, beside the few that ended
 -- otherwise.
 --
--- All parts have exactly the same types, so that the planner flattens them and computes only what is asked for.
-create view scylla._ready with (security_barrier) as
-    select s.rn, q.name as queue, s.spec, s.priority::integer as priority,
-           0::real as progress, s.created, r.updated, null::text as owner, null::timestamptz as deadline,
-           coalesce(r.errors, '[]'::jsonb) as errors, coalesce(r.history, '[]'::jsonb) as history,
-           null::jsonb as result, null::jsonb as metrics,
+-- All parts have exactly the same types, so that the planner flattens them and computes only what is asked for. What they have in
+-- common is in _spec and _outcome: not barriers, so that they become one with the part that reads them, and for nobody else.
+create view scylla._spec as
+    select s.id, s.queue as queue_id, s.priority, s.rn, q.name as queue, s.spec, s.created,
            case when s.gates is null then '[]'::jsonb
                 else (select coalesce(jsonb_agg(p.result order by g.ord), '[]')
                       from scylla.task_gate g left join scylla.task_outcome p on p.id = g.provider
                       where g.task = s.id and g.kind = 't') end as args,
-           r.attempt, r.failures, s.max_attempts, s.not_before,
+           s.max_attempts, s.not_before,
            case when s.plan is not null then (select p.name from scylla.task_plan p where p.id = s.plan) end as plan, s.key
-    from scylla.task_ready r
-    join scylla.task_spec s on s.id = r.id and s.queue = r.queue and s.priority = r.priority
+    from scylla.task_spec s
     join scylla.queue q on q.id = s.queue and scylla._may_view(q.owner, q.viewers, q.admins);
 
+create view scylla._outcome as
+    select s.rn, s.queue, s.spec, o.status, s.priority::integer as priority,
+           o.progress, s.created, o.finished as updated, o.owner, null::timestamptz as deadline,
+           coalesce(o.errors, '[]'::jsonb) as errors,
+           scylla._history(o.history, o.owner, o.attempt, o.leased) as history,
+           o.result, o.metrics, s.args, o.attempt, o.failures, s.max_attempts, s.not_before, s.plan, s.key
+    from scylla.task_outcome o
+    join scylla._spec s on s.id = o.id;
+
+create view scylla._ready with (security_barrier) as
+    select s.rn, s.queue, s.spec, s.priority::integer as priority,
+           0::real as progress, s.created, r.updated, null::text as owner, null::timestamptz as deadline,
+           coalesce(r.errors, '[]'::jsonb) as errors, coalesce(r.history, '[]'::jsonb) as history,
+           null::jsonb as result, null::jsonb as metrics, s.args, r.attempt, r.failures, s.max_attempts, s.not_before, s.plan, s.key
+    from scylla.task_ready r
+    join scylla._spec s on s.id = r.id and s.queue_id = r.queue and s.priority = r.priority;
+
 create view scylla._running with (security_barrier) as
-    select s.rn, q.name as queue, s.spec, s.priority::integer as priority,
+    select s.rn, s.queue, s.spec, s.priority::integer as priority,
            l.progress, s.created, l.updated, l.owner, l.deadline,
            coalesce(l.errors, '[]'::jsonb) as errors,
            scylla._history(l.history, l.owner, l.attempt, l.leased) as history,
-           null::jsonb as result, null::jsonb as metrics,
-           case when s.gates is null then '[]'::jsonb
-                else (select coalesce(jsonb_agg(p.result order by g.ord), '[]')
-                      from scylla.task_gate g left join scylla.task_outcome p on p.id = g.provider
-                      where g.task = s.id and g.kind = 't') end as args,
-           l.attempt, l.failures, s.max_attempts, s.not_before,
-           case when s.plan is not null then (select p.name from scylla.task_plan p where p.id = s.plan) end as plan, s.key
+           null::jsonb as result, null::jsonb as metrics, s.args, l.attempt, l.failures, s.max_attempts, s.not_before, s.plan, s.key
     from scylla.task_lease l
-    join scylla.task_spec s on s.id = l.id
-    join scylla.queue q on q.id = s.queue and scylla._may_view(q.owner, q.viewers, q.admins);
+    join scylla._spec s on s.id = l.id;
 
 create view scylla._waiting with (security_barrier) as
-    select s.rn, q.name as queue, s.spec, s.priority::integer as priority,
+    select s.rn, s.queue, s.spec, s.priority::integer as priority,
            0::real as progress, s.created, w.updated, null::text as owner, null::timestamptz as deadline,
            coalesce(w.errors, '[]'::jsonb) as errors, coalesce(w.history, '[]'::jsonb) as history,
-           null::jsonb as result, null::jsonb as metrics,
-           case when s.gates is null then '[]'::jsonb
-                else (select coalesce(jsonb_agg(p.result order by g.ord), '[]')
-                      from scylla.task_gate g left join scylla.task_outcome p on p.id = g.provider
-                      where g.task = s.id and g.kind = 't') end as args,
-           w.attempt, w.failures, s.max_attempts, coalesce(w.due, s.not_before) as not_before,
-           case when s.plan is not null then (select p.name from scylla.task_plan p where p.id = s.plan) end as plan, s.key
+           null::jsonb as result, null::jsonb as metrics, s.args, w.attempt, w.failures, s.max_attempts,
+           coalesce(w.due, s.not_before) as not_before, s.plan, s.key
     from scylla.task_waiting w
-    join scylla.task_spec s on s.id = w.id
-    join scylla.queue q on q.id = s.queue and scylla._may_view(q.owner, q.viewers, q.admins);
+    join scylla._spec s on s.id = w.id;
 
-create view scylla._completed with (security_barrier) as
-    select s.rn, q.name as queue, s.spec, s.priority::integer as priority,
-           o.progress, s.created, o.finished as updated, o.owner, null::timestamptz as deadline,
-           coalesce(o.errors, '[]'::jsonb) as errors,
-           scylla._history(o.history, o.owner, o.attempt, o.leased) as history,
-           o.result, o.metrics,
-           case when s.gates is null then '[]'::jsonb
-                else (select coalesce(jsonb_agg(p.result order by g.ord), '[]')
-                      from scylla.task_gate g left join scylla.task_outcome p on p.id = g.provider
-                      where g.task = s.id and g.kind = 't') end as args,
-           o.attempt, o.failures, s.max_attempts, s.not_before,
-           case when s.plan is not null then (select p.name from scylla.task_plan p where p.id = s.plan) end as plan, s.key
-    from scylla.task_outcome o
-    join scylla.task_spec s on s.id = o.id
-    join scylla.queue q on q.id = s.queue and scylla._may_view(q.owner, q.viewers, q.admins)
-    where o.status = 'completed';
+create view scylla._completed with (security_barrier) as select * from scylla._outcome where status = 'completed';
+create view scylla._ended with (security_barrier) as select * from scylla._outcome where status <> 'completed';
 
-create view scylla._ended with (security_barrier) as
-    select s.rn, q.name as queue, s.spec, o.status, s.priority::integer as priority,
-           o.progress, s.created, o.finished as updated, o.owner, null::timestamptz as deadline,
-           coalesce(o.errors, '[]'::jsonb) as errors,
-           scylla._history(o.history, o.owner, o.attempt, o.leased) as history,
-           o.result, o.metrics,
-           case when s.gates is null then '[]'::jsonb
-                else (select coalesce(jsonb_agg(p.result order by g.ord), '[]')
-                      from scylla.task_gate g left join scylla.task_outcome p on p.id = g.provider
-                      where g.task = s.id and g.kind = 't') end as args,
-           o.attempt, o.failures, s.max_attempts, s.not_before,
-           case when s.plan is not null then (select p.name from scylla.task_plan p where p.id = s.plan) end as plan, s.key
-    from scylla.task_outcome o
-    join scylla.task_spec s on s.id = o.id
-    join scylla.queue q on q.id = s.queue and scylla._may_view(q.owner, q.viewers, q.admins)
-    where o.status <> 'completed';
-
+comment on view scylla._spec is 'What the parts of scylla.task show of what a task is.';
+comment on view scylla._outcome is 'The parts of scylla.task that have ended.';
 comment on view scylla._ready is 'A part of scylla.task.';
 comment on view scylla._running is 'A part of scylla.task.';
 comment on view scylla._waiting is 'A part of scylla.task.';

@@ -11,3 +11,6 @@ create function scylla._announce() returns void
 comment on function scylla._announce is
 'Tells the launcher, when this transaction commits, that this database has the extension. Called by the install script.';
 
+create function scylla._check_max_tasks(max_tasks integer) returns void
+    language c immutable parallel safe as 'MODULE_PATHNAME', 'scylla_check_max_tasks';
+comment on function scylla._check_max_tasks is 'Refuses a bad value of an argument of that name, for functions that are not in C.';

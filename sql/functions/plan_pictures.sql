@@ -26,11 +26,7 @@ declare
     i integer;
     t integer;
 begin
-    if max_tasks is null or max_tasks not between 1 and 100000 then
-        raise exception 'invalid value for argument "max_tasks": %', coalesce(max_tasks::text, 'null') using
-            errcode = '22023', detail = 'It must be between 1 and 100000.', schema = 'scylla', table = 'task',
-            constraint = 'argument';
-    end if;
+    perform scylla._check_max_tasks(max_tasks);
     perform scylla.plan_completed(plan); -- there is such a plan
 
     -- One statement, so one snapshot.

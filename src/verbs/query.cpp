@@ -183,3 +183,9 @@ SCYLLA_FUNCTION(scylla_list_tasks) {
     close(store);
     return 0;
 }
+
+SCYLLA_FUNCTION(scylla_check_max_tasks) {
+    using namespace scylla;
+    args::max_tasks(args::get_int(fcinfo, 0));
+    PG_RETURN_VOID();
+}

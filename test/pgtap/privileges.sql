@@ -25,7 +25,7 @@ select p.oid, p.proname::text as name,
        format('%s scylla.%I(%s)', case p.prokind when 'p' then 'call' else 'select' end, p.proname,
               (select string_agg(format('null::%s', t::regtype), ', ' order by n)
                from unnest(p.proargtypes) with ordinality _ (t, n))) as call
-from pg_proc p where p.pronamespace = 'scylla'::regnamespace and not p.proname = any('{_history,_may_view,_may_watch,_plan_picture}');
+from pg_proc p where p.pronamespace = 'scylla'::regnamespace and not p.proname = any('{_check_max_tasks,_history,_may_view,_may_watch,_plan_picture}');
 -- Every relation, and ways of touching it.
 create temp table touch as
 select c.relname::text as name, statement
@@ -225,12 +225,13 @@ select is_empty($$
     select 'routine', p.proname, a.privilege_type from pg_proc p,
     aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a
     where p.pronamespace = 'scylla'::regnamespace and a.grantee = 0
-          and p.oid <> all (array['scylla._history'::regproc, 'scylla._may_view', 'scylla._may_watch', 'scylla._plan_picture'])$$,
+          and p.oid <> all (array['scylla._check_max_tasks'::regproc, 'scylla._history', 'scylla._may_view', 'scylla._may_watch', 'scylla._plan_picture'])$$,
     'PUBLIC holds nothing in the schema');
 select results_eq($$select p.proname::text collate "default", a.privilege_type, p.proowner::regrole
                     from pg_proc p, aclexplode(p.proacl) a
                     where p.pronamespace = 'scylla'::regnamespace and a.grantee = 0 order by 1$$,
-                  $$values ('_history', 'EXECUTE', current_user::regrole),
+                  $$values ('_check_max_tasks', 'EXECUTE', current_user::regrole),
+                           ('_history', 'EXECUTE', current_user::regrole),
                            ('_may_view', 'EXECUTE', current_user::regrole),
                            ('_may_watch', 'EXECUTE', current_user::regrole),
                            ('_plan_picture', 'EXECUTE', current_user::regrole)$$,

@@ -71,14 +71,31 @@ join pg_rewrite r on r.ev_class = v.oid
 join pg_depend d on d.classid = 'pg_rewrite'::regclass and d.objid = r.oid and d.refclassid = 'pg_proc'::regclass
 join pg_proc p on p.oid = d.refobjid and p.pronamespace = 'scylla'::regnamespace;
 
-select is_empty($$select name from reads join view_ using (name)
-                  where not options && array['security_barrier=true', 'security_barrier=on', 'security_barrier']$$,
-                'a view that reads a table lets nobody see what it hides: it is a security barrier');
-select is_empty($$select name from reads join view_ using (name) where definition ~* '\m(union|intersect|except)\M'$$,
+-- A view that is no barrier becomes one with those that read it: what it reads and calls is theirs.
+create temp view barrier as
+select name from view_ where options && array['security_barrier=true', 'security_barrier=on', 'security_barrier'];
+create temp table reader as
+with recursive part (name, reader) as (
+    select name, name from view_
+    union
+    select p.name, u.name
+    from part p
+    join view_ v on v.name = p.reader and v.name not in (select name from barrier)
+    join pg_depend d on d.refclassid = 'pg_class'::regclass and d.refobjid = v.oid and d.classid = 'pg_rewrite'::regclass
+    join pg_rewrite r on r.oid = d.objid and r.ev_class <> v.oid
+    join view_ u on u.oid = r.ev_class)
+select * from part where name <> reader or name in (select name from barrier);
+select set_eq($$select name from reads where name not in (select name from barrier)$$, array['scylla._spec', 'scylla._outcome'],
+              'a view that reads a table lets nobody see what it hides: it is a security barrier, or what some have in common');
+select is_empty($$select name, reader from reader where name in (select name from reads) and reader <> 'scylla._outcome'
+                  and reader not in (select name from barrier)$$, 'which nobody else reads');
+select is_empty($$select r.reader from reads join reader r using (name) join view_ v on v.name = r.reader
+                  where v.definition ~* '\m(union|intersect|except)\M'$$,
                 'and no union, for which the planner would forget that');
-select is_empty($$select distinct name from reads where name not in (select c.name from calls c
-                      where c.function in ('scylla._may_view'::regproc, 'scylla._may_watch'::regproc))
-                  and name <> 'scylla.schedules'$$,
+select is_empty($$select distinct r.reader from reads join reader r using (name)
+                  where r.reader not in (select a.reader from calls c join reader a using (name)
+                                         where c.function in ('scylla._may_view'::regproc, 'scylla._may_watch'::regproc))
+                  and r.reader <> 'scylla.schedules'$$,
                 'and asks for the rights of who looks (schedules have an owner instead)');
 select is_empty($$select name from view_ where 'security_invoker=true' = any(options)$$,
                 'no reader of a view needs a privilege on a table');

@@ -28,6 +28,7 @@ struct Database {
     int64 last;       // when a monitor was last started there
     int64 announced;  // when we learnt that the extension has been created there
     int64 not_before; // after a failure
+    uint32 duty;      // with what the next monitor is to begin
 };
 
 struct Worker {
@@ -60,7 +61,7 @@ void add(Oid id) {
         state.databases = static_cast<Database *>(state.databases == nullptr ? MemoryContextAlloc(TopMemoryContext, bytes)
                                                                              : repalloc(state.databases, bytes));
     }
-    state.databases[state.count++] = {id, false, true, 0, 0, 0};
+    state.databases[state.count++] = {id, false, true, 0, 0, 0, 0};
 }
 
 // Databases that are not for us: templates (a connection there would stop every CREATE DATABASE), those that allow no
@@ -166,8 +167,11 @@ void reap(int64 now) {
         if (worker.handle == nullptr || GetBackgroundWorkerPid(worker.handle, &pid) != BGWH_STOPPED)
             continue;
         Database *database = find(pg_atomic_read_u32(&shared->slot[i].database));
-        if (database != nullptr && pg_atomic_read_u32(&shared->slot[i].stop) == 0)
+        if (database != nullptr && pg_atomic_read_u32(&shared->slot[i].stop) == 0) {
             database->not_before = now + k_after_failure;
+            // What fails time and again is not to keep the rest from being done.
+            database->duty = pg_atomic_read_u32(&shared->slot[i].duty) + 1;
+        }
         free_slot(i);
     }
 }
@@ -197,6 +201,7 @@ bool start(int i, Database *database, int64 now) {
     LWLockAcquire(shared->lock, LW_EXCLUSIVE);
     pg_atomic_write_u32(&slot.stop, 0);
     pg_atomic_write_u32(&slot.proc, 0);
+    pg_atomic_write_u32(&slot.duty, database->duty);
     for (pg_atomic_uint64 &wake : slot.wake)
         pg_atomic_write_u64(&wake, 0); // the monitor begins with a look at everything
     pg_atomic_write_u32(&slot.database, database->id);

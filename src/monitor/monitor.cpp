@@ -26,7 +26,7 @@ namespace {
 using shmem::Timer;
 
 constexpr int64 k_portion = 1000;            // rows per transaction
-constexpr int64 k_retry = 50 * 1000;         // microseconds until rows that were busy are tried again
+constexpr int64 k_retry = 50'000;            // microseconds until rows that were busy are tried again
 constexpr int64 k_first_doubt = 1000;        // microseconds until what is in doubt is looked at again; twice that after it, …
 constexpr int64 k_scan_share = 50;           // a look at all leases for safety takes at most 1/50 of the time
 constexpr int64 k_purge_portion = 250;       // tasks per transaction of the purge: a small bite out of what workers get
@@ -196,7 +196,7 @@ void signal_finished_plans(store::Store &store) {
     store::Scan scan = scan_plans(store, 0);
     while (next(scan))
         if (const store::PlanRow plan = plan_row(scan); plan.finished)
-            finished += static_cast<uint64>(plan.id) * 0x9E3779B97F4A7C15u + 1;
+            finished += static_cast<uint64>(plan.id) * 0x9E3779B97F4A7C15U + 1;
     end(scan);
     if (finished != seen)
         shmem::signal(MyDatabaseId, shmem::k_plans, PG_INT64_MAX);
@@ -343,9 +343,18 @@ void sleep_until(TimestampTz when, Agenda &agenda) {
     }
 }
 
+void run_due(Agenda &agenda) { run_timer(agenda, Timer::due, "opening due tasks", open_due_tasks); }
+void run_deadlines(Agenda &agenda) { run_timer(agenda, Timer::deadline, "ending expired leases", end_expired_leases); }
+
+// What it does in turn, each if it is time for it.
+using Duty = void (*)(Agenda &);
+constexpr std::array<Duty, 8> k_duties{run_due,    run_deadlines, run_doubts, run_gates,
+                                       run_notify, run_waiters,   run_purge,  run_events};
+
 // Until it is asked to stop.
 void run() {
     Agenda agenda{}; // everything is to be done at once
+    const uint32 first = pg_atomic_read_u32(&slot->duty);
     while (pg_atomic_read_u32(&slot->stop) == 0) {
         const TimestampTz now = GetCurrentTimestamp();
         if (now < agenda.now) { // the clock was set back: what was to come soon might be far away now
@@ -353,14 +362,12 @@ void run() {
             doubts.at = 0;
         }
         agenda.now = now;
-        run_timer(agenda, Timer::due, "opening due tasks", open_due_tasks);
-        run_timer(agenda, Timer::deadline, "ending expired leases", end_expired_leases);
-        run_doubts(agenda);
-        run_gates(agenda);
-        run_notify(agenda);
-        run_waiters(agenda);
-        run_purge(agenda);
-        run_events(agenda);
+        for (uint32 i = 0; i < k_duties.size(); i++) {
+            const uint32 duty = (first + i) % k_duties.size();
+            pg_atomic_write_u32(&slot->duty, duty); // an error ends us: the next one begins after it
+            k_duties[duty](agenda);
+        }
+        pg_atomic_write_u32(&slot->duty, k_duties.size() - 1);
         sleep_until(next_time(agenda), agenda);
     }
 }

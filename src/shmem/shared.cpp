@@ -50,6 +50,7 @@ extern "C" void startup() {
             pg_atomic_init_u32(&slot.database, 0);
             pg_atomic_init_u32(&slot.proc, 0);
             pg_atomic_init_u32(&slot.stop, 0);
+            pg_atomic_init_u32(&slot.duty, 0);
             for (pg_atomic_uint64 &wake : slot.wake)
                 pg_atomic_init_u64(&wake, 0);
         }

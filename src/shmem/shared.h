@@ -18,6 +18,7 @@ struct MonitorSlot {
     pg_atomic_uint32 database; // 0: the slot is free. Written under the lock.
     pg_atomic_uint32 proc;     // its process number + 1; 0: not running yet
     pg_atomic_uint32 stop;     // it is asked to exit
+    pg_atomic_uint32 duty;     // what it is doing, by its number; before it begins: with what it is to begin
     // The earliest time per timer at which the monitor means to act; commits lower it and wake the monitor.
     pg_atomic_uint64 wake[k_timers];
     // Tasks and plans that were in doubt when the transactions that tell it committed. Under the lock.

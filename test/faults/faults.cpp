@@ -4,14 +4,23 @@
 // dynamic linker fills; here the addresses of functions that may raise are replaced by ones that count, and then call the
 // real one. So every allocation, every row, index entry, lock, look into a catalog and statement of the library is a step at
 // which it can be made to fail, in commit callbacks too.
+//
+// In a session that is asked for by SQL. In a monitor nobody can ask, so where this library is preloaded after the one under test a
+// monitor looks at its first step into the file that SCYLLA_FAULT names. It holds the number of the step that is to fail, or "hold":
+// to wait until something else is in it. What comes of it is left there: "failed", or "passed" when the monitor goes to sleep for
+// the first time, and its pid. Time passes a thousand times as fast for the launcher then: it lets five seconds go by after a failure.
 #include "pg/prelude.h"
 
 extern "C" {
+#include "commands/async.h"
+
+#include <fcntl.h>
 #include <link.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 PG_MODULE_MAGIC;
+PGDLLEXPORT void _PG_init(void);
 }
 
 namespace {
@@ -23,11 +32,57 @@ constinit Mode mode = Mode::error;
 constinit int64 fails_at = 0; // 0: never
 constinit int64 passed = 0;
 
+constexpr int k_haste = 1000;
+constinit bool asked = false; // a background worker: it has looked what it is to do
+constinit bool hasty = false; // the launcher
+
+bool is_worker(const char *type) { return MyBgworkerEntry != nullptr && strcmp(MyBgworkerEntry->bgw_type, type) == 0; }
+
+// What the file says.
+std::string_view read_orders(std::span<char> room) {
+    const char *file = getenv("SCYLLA_FAULT");
+    const int fd = file != nullptr ? open(file, O_RDONLY | O_CLOEXEC) : -1;
+    if (fd < 0)
+        return "none";
+    const ssize_t length = read(fd, room.data(), room.size());
+    close(fd);
+    return {room.data(), static_cast<std::size_t>(Max(length, 0))};
+}
+
+void report(const char *outcome) {
+    char line[32];
+    const int length = snprintf(line, sizeof(line), "%s %d", outcome, MyProcPid);
+    const int fd = open(getenv("SCYLLA_FAULT"), O_WRONLY | O_TRUNC | O_CLOEXEC);
+    if (fd < 0 || write(fd, line, static_cast<std::size_t>(length)) != length)
+        elog(FATAL, "could not write to the file that SCYLLA_FAULT names: %m");
+    close(fd);
+}
+
+void ask() {
+    asked = true;
+    hasty = is_worker("scylla launcher");
+    if (!is_worker("scylla monitor"))
+        return;
+    std::array<char, 32> room{};
+    std::string_view orders = read_orders(std::span(room).first(room.size() - 1));
+    while (orders.empty() || orders.starts_with("hold")) { // empty: it is just being written
+        CHECK_FOR_INTERRUPTS();
+        pg_usleep(1000);
+        orders = read_orders(std::span(room).first(room.size() - 1));
+    }
+    fails_at = atoll(orders.data());
+    armed = fails_at > 0;
+}
+
 // A step of the library. The armed one fails at once, or leaves a cancel behind for the next look at interrupts.
 void step(const char *function) {
+    if (MyBgworkerEntry != nullptr && !asked)
+        ask();
     if (!armed || ++passed != fails_at)
         return;
     armed = false;
+    if (MyBgworkerEntry != nullptr)
+        report("failed");
     if (mode == Mode::cancel) {
         QueryCancelPending = true;
         InterruptPending = true;
@@ -54,6 +109,35 @@ struct Entry {
     void *call;
 };
 
+using WaitLatchHook = Hook<-1, decltype(WaitLatch)>;
+int wait_latch(Latch *latch, int events, long timeout, uint32 wait_event) {
+    step("WaitLatch");
+    if (armed && is_worker("scylla monitor")) {
+        armed = false;
+        report("passed");
+    }
+    return WaitLatchHook::real(latch, events, hasty ? (timeout + k_haste - 1) / k_haste : timeout, wait_event);
+}
+
+// Its declaration says that it does not throw, so it is no hook like the others.
+constinit const char *clock_name = nullptr;
+using Clock = int (*)(clockid_t, timespec *);
+constinit Clock real_clock = nullptr;
+int fast_clock(clockid_t clock, timespec *time) {
+    if (MyBgworkerEntry != nullptr && !asked)
+        ask();
+    const int result = real_clock(clock, time);
+    if (hasty && clock == CLOCK_MONOTONIC) {
+        static constinit int64 began = 0;
+        constexpr int64 k_second = 1'000'000'000;
+        int64 now = time->tv_sec * k_second + time->tv_nsec;
+        began = began != 0 ? began : now;
+        now += (now - began) * (k_haste - 1);
+        *time = {now / k_second, now % k_second};
+    }
+    return result;
+}
+
 #define HOOKED(function) hooked<__COUNTER__, decltype(function)>(#function)
 template <int N, typename F> Entry hooked(const char *name) {
     using H = Hook<N, F>;
@@ -64,25 +148,33 @@ template <int N, typename F> Entry hooked(const char *name) {
 // an error that is on its way.
 const Entry k_entries[] = {
     HOOKED(AllocSetContextCreateInternal),
+    HOOKED(Async_Notify),
     HOOKED(BlessTupleDesc),
     HOOKED(CommandCounterIncrement),
+    HOOKED(CommitTransactionCommand),
+    HOOKED(CreateExecutorState),
     HOOKED(DirectFunctionCall1Coll),
     HOOKED(DirectFunctionCall2Coll),
     HOOKED(DirectFunctionCall3Coll),
     HOOKED(ExecFetchSlotHeapTuple),
+    HOOKED(ExecInsertIndexTuples),
+    HOOKED(ExecOpenIndices),
     HOOKED(ExecStoreHeapTuple),
     HOOKED(GetCurrentCommandId),
     HOOKED(GetLatestSnapshot),
+    HOOKED(GetSysCacheOid),
     HOOKED(GetTopTransactionId),
     HOOKED(GetTransactionSnapshot),
     HOOKED(GetUserNameFromId),
     HOOKED(HeapTupleHeaderGetDatum),
     HOOKED(InitMaterializedSRF),
     HOOKED(JsonbIteratorInit),
+    HOOKED(JsonbIteratorNext),
     HOOKED(JsonbToCString),
     HOOKED(JsonbValueToJsonb),
     HOOKED(LockAcquire),
     HOOKED(LockBuffer),
+    HOOKED(LockDatabaseObject),
     HOOKED(LockRelationOid),
     HOOKED(LookupFuncName),
     HOOKED(MakeSingleTupleTableSlot),
@@ -105,7 +197,10 @@ const Entry k_entries[] = {
     HOOKED(SPI_keepplan),
     HOOKED(SPI_prepare),
     HOOKED(SearchSysCache1),
-    HOOKED(WaitLatch),
+    HOOKED(StartTransactionCommand),
+    HOOKED(TransactionIdIsInProgress),
+    {"WaitLatch", &WaitLatchHook::name, reinterpret_cast<void **>(&WaitLatchHook::real), reinterpret_cast<void *>(&wait_latch)},
+    {"clock_gettime", &clock_name, reinterpret_cast<void **>(&real_clock), reinterpret_cast<void *>(&fast_clock)},
 #if PG_VERSION_NUM >= 160000
     HOOKED(check_can_set_role),
 #else
@@ -118,10 +213,14 @@ const Entry k_entries[] = {
     HOOKED(datumCopy),
     HOOKED(deconstruct_array),
     HOOKED(fmgr_info),
+    HOOKED(getIthJsonbValueFromContainer),
     HOOKED(getKeyJsonValueFromContainer),
     HOOKED(getTypeOutputInfo),
     HOOKED(get_array_type),
     HOOKED(get_call_result_type),
+    HOOKED(get_database_oid),
+    HOOKED(get_extension_oid),
+    HOOKED(get_func_name),
     HOOKED(get_func_rettype),
     HOOKED(get_namespace_oid),
     HOOKED(get_relname_relid),
@@ -139,6 +238,7 @@ const Entry k_entries[] = {
     HOOKED(heap_page_prune_opt),
     HOOKED(heap_update),
     HOOKED(index_beginscan),
+    HOOKED(index_close),
     HOOKED(index_endscan),
     HOOKED(index_fetch_heap),
     HOOKED(index_getnext_tid),
@@ -153,6 +253,8 @@ const Entry k_entries[] = {
     HOOKED(lookup_rowtype_tupdesc),
     HOOKED(nextval_internal),
     HOOKED(nocache_index_getattr),
+    HOOKED(numeric_in),
+    HOOKED(numeric_trunc),
     HOOKED(palloc),
     HOOKED(palloc0),
     HOOKED(palloc_extended),
@@ -166,6 +268,9 @@ const Entry k_entries[] = {
     HOOKED(repalloc),
     HOOKED(repalloc_huge),
     HOOKED(slot_getsomeattrs_int),
+    HOOKED(systable_beginscan),
+    HOOKED(systable_endscan),
+    HOOKED(systable_getnext),
     HOOKED(table_beginscan_catalog),
     HOOKED(table_close),
     HOOKED(table_open),
@@ -261,6 +366,13 @@ extern "C" int hook_library(dl_phdr_info *info, size_t, void *count) {
 }
 
 } // namespace
+
+// Preloaded: in every process of the server.
+void _PG_init() {
+    int count = 0;
+    if (process_shared_preload_libraries_in_progress)
+        dl_iterate_phdr(hook_library, &count);
+}
 
 // Which functions the library calls by way of the hooks from now on: how many.
 SCYLLA_FUNCTION(install_faults) {

@@ -17,8 +17,9 @@ my $node;
 # A node on which calls can be made to fail.
 sub faulty_node
 {
+	my ($settings) = @_;
 	my $library = $ENV{SCYLLA_FAULTS} or die 'SCYLLA_FAULTS is not set: ./test/run makes the library';
-	$node = new_node('main', settings => "scylla.schedules = manual\nautovacuum = off\nfsync = off\nscylla.default_timeout = '1 h'");
+	$node = new_node('main', settings => "scylla.schedules = manual\nautovacuum = off\nfsync = off\nscylla.default_timeout = '1 h'\n" . ($settings // ''));
 	sql($node, <<"SQL");
 create extension scylla;
 create function install_faults() returns int language c as '$library';

@@ -87,7 +87,7 @@ std::size_t utf8_length(std::string_view text) {
 } // namespace
 
 std::string printable(std::string_view text) {
-    constexpr std::size_t longest = 64 * 1024;
+    constexpr std::size_t longest = std::size_t{64} * 1024;
     std::string result;
     while (!text.empty()) {
         const std::size_t length = utf8_length(text);

@@ -108,7 +108,7 @@ void worker_core::supervise() {
     std::unique_lock lock{m_mutex};
     while (!m_coordinator_done) {
         const auto now = steady::now();
-        if (m_stopping && now >= m_stop_at + m_options.stop_grace + 1s)
+        if (m_stopping && now >= m_stop_at + m_options.stop_grace + std::chrono::seconds{1})
             return;
 
         // Handlers to be told: those whose lease could not be extended in time, and all when the worker stops.

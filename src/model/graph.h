@@ -12,7 +12,7 @@ struct Graph {
     std::span<const std::size_t> first;
     std::span<const std::size_t> target;
 
-    std::size_t nodes() const noexcept { return first.empty() ? 0 : first.size() - 1; }
+    [[nodiscard]] std::size_t nodes() const noexcept { return first.empty() ? 0 : first.size() - 1; }
 };
 
 // What the search needs per node; its content does not matter.

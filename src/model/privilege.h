@@ -13,6 +13,7 @@ enum class Privilege : std::uint8_t { submit, work, view, admin };
 inline constexpr std::array<const char *, 4> k_privilege_names = {"submit", "work", "view", "admin"};
 
 constexpr const char *name(Privilege privilege) noexcept {
+    // cppcheck-suppress CastIntegerToAddressAtReturn // it takes an element of a std::array of pointers for a number
     return k_privilege_names[static_cast<std::size_t>(privilege)];
 }
 

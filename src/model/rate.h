@@ -22,7 +22,7 @@ struct Rate {
     std::int64_t burst;    // tokens
 
     bool operator==(const Rate &) const = default;
-    constexpr std::int64_t span() const noexcept { return interval * burst; } // from empty to full
+    [[nodiscard]] constexpr std::int64_t span() const noexcept { return interval * burst; } // from empty to full
 };
 
 inline constexpr std::int64_t k_nanos = 1000;                       // in a microsecond

@@ -18,6 +18,7 @@ enum class Status : std::int8_t { waiting, ready, running, completed, aborted, c
 inline constexpr std::array<const char *, 6> k_status_names = {"waiting",   "ready",   "running",
                                                                "completed", "aborted", "cancelled"};
 
+// cppcheck-suppress CastIntegerToAddressAtReturn // it takes an element of a std::array of pointers for a number
 constexpr const char *name(Status status) noexcept { return k_status_names[static_cast<std::size_t>(status)]; }
 
 // A task in a final state never changes again.

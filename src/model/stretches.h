@@ -51,15 +51,15 @@ template <std::size_t N> void add(Stretches<N> &set, Stretch added) noexcept {
     const auto first = std::partition_point(begin, end, [&](const Stretch &it) {
         return it.priority != added.priority ? it.priority > added.priority : it.high < added.low - 1;
     });
-    auto last = first;
-    for (; last != end && last->priority == added.priority && last->low - 1 <= added.high; ++last)
-        absorb(added, *last);
-    if (first == last)
+    auto rest = first;
+    for (; rest != end && rest->priority == added.priority && rest->low - 1 <= added.high; ++rest)
+        absorb(added, *rest);
+    if (first == rest)
         std::copy_backward(first, end, end + 1);
     else
-        std::copy(last, end, first + 1);
+        std::copy(rest, end, first + 1);
     *first = added;
-    set.count = set.count + 1 - static_cast<std::size_t>(last - first);
+    set.count = set.count + 1 - static_cast<std::size_t>(rest - first);
 }
 
 // The ids between stretch i and the next one; k_no_id if that is of another priority.

@@ -28,7 +28,7 @@ inline void end(const RowMemory &memory) {
 // amount of free memory at which it returns some to the system to twice the largest block that was ever freed. Else every call
 // would get its half megabyte anew, page by page (a tenth of the time of a lease of 50).
 inline void keep_freed_memory() {
-    constexpr Size k_block = 1024 * 1024;
+    constexpr Size k_block = Size{1024} * 1024;
     static bool done = false;
     if (!done)
         pfree(MemoryContextAlloc(TopMemoryContext, k_block));
@@ -37,6 +37,7 @@ inline void keep_freed_memory() {
 
 // An array of values to be written; it may be larger than 1 GB.
 template <Pod T> std::span<T> allocate(std::size_t count) {
+    // NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers is one of the arrays that are meant
     return {static_cast<T *>(MemoryContextAllocHuge(CurrentMemoryContext, count * sizeof(T) + 1)), count};
 }
 

@@ -15,7 +15,7 @@ template <std::size_t Size> class Hints {
     // key: the id of the row, or a hash of its name. file: of the table, so that a rewritten table has no old hints.
     void remember(Oid file, uint64 key, const ItemPointerData &tid) noexcept { hints_[key % hints_.size()] = {key, file, tid}; }
 
-    std::optional<ItemPointerData> recall(Oid file, uint64 key) const noexcept {
+    [[nodiscard]] std::optional<ItemPointerData> recall(Oid file, uint64 key) const noexcept {
         const Hint &hint = hints_[key % hints_.size()];
         return hint.file == file && hint.key == key ? std::optional(hint.tid) : std::nullopt;
     }

@@ -37,6 +37,7 @@ template <typename Has, typename Compare> std::span<std::size_t> make_groups(std
 
 // Many go in at once, sorted, so that two calls cannot wait for each other in a circle. Rows that want the same as an earlier one
 // have to wait until it is clear what becomes of that: they come in a later round, which mostly finds the name or key taken.
+// NOLINTNEXTLINE(readability-function-size): one algorithm, whose steps share all of its arrays
 void insert_rows(Store &store, std::span<const SpecRow> rows, std::span<Admission> admissions) {
     const auto name = make_groups(
         rows.size(), [](std::size_t) { return true; },

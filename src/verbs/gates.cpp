@@ -265,9 +265,8 @@ Task place_gated(Store &store, Dirty *dirty, const store::SpecRow &spec, Timesta
         }
         if (verdict == Verdict::failed && judgement.verdict != Verdict::failed)
             judgement = {verdict, gate};
-        else if (verdict == Verdict::closed && judgement.verdict != Verdict::failed)
-            judgement.verdict = verdict;
-        else if (verdict == Verdict::in_doubt && judgement.verdict == Verdict::open)
+        else if ((verdict == Verdict::closed && judgement.verdict != Verdict::failed) ||
+                 (verdict == Verdict::in_doubt && judgement.verdict == Verdict::open))
             judgement.verdict = verdict;
     }
     switch (judgement.verdict) {

@@ -13,7 +13,7 @@ using store::TableId;
 namespace {
 
 constexpr int64 k_step_interval = USECS_PER_SEC;     // between two steps of the derivation of a head
-constexpr int64 k_empty_step_interval = 10 * 1000; // where a scan has found nothing
+constexpr int64 k_empty_step_interval = 10'000; // where a scan has found nothing
 constexpr int64 k_step_entries = 4096;             // index entries that one step may look at: about a millisecond
 constexpr int64 k_probe_entries = 128;             // what it costs to look for the next priority, in entries
 // An index scan looks at the rest of the page that it comes to, and all but the first few entries are seldom wanted: so a range

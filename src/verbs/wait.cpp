@@ -13,7 +13,7 @@ namespace scylla {
 
 namespace {
 
-constexpr int64 k_poll = 250 * 1000; // microseconds, where there is no shared memory
+constexpr int64 k_poll = 250'000; // microseconds, where there is no shared memory
 
 void require_outside_transaction(FunctionCallInfo fcinfo, const char *call) {
     const bool outside = fcinfo->context != nullptr && IsA(fcinfo->context, CallContext) &&

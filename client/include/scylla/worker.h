@@ -44,7 +44,7 @@ public:
     /// The first reason stays, except that `stopping` gives way to one of the others.
     [[nodiscard]] stop_reason reason() const noexcept;
     /// Sleeps. @return true at once when a stop is requested, false when the time is over
-    bool wait_for(std::chrono::milliseconds time) const;
+    bool wait_for(std::chrono::milliseconds time) const; // NOLINT(modernize-use-nodiscard): a handler may just sleep
 
 private:
     friend class job;

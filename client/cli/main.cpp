@@ -214,8 +214,9 @@ private:
         flag(command, "-v,--verbose", o->verbose, "All messages.")->excludes(quiet);
         command->footer("A result that is JSON is stored as it is, other text as {\"output\": \"...\"}. SCYLLA_ARGS is left out when "
                         "it is longer than 100,000 bytes: use --input task.\n\n"
-                        "SIGTERM and SIGINT are handed on as SIGTERM to what runs. What ends with status 0 within the grace is "
-                        "completed; everything else is given back, for other workers to start anew. If this worker is killed, "
+                        "SIGTERM, SIGINT and SIGHUP (a terminal that is closed) are handed on as SIGTERM to what runs. What ends with "
+                        "status 0 within the grace is completed; everything else is given back, for other workers to start anew. "
+                        "Under nohup SIGHUP does nothing. If this worker is killed, "
                         "its commands are killed with it, and their leases expire. The commands of tasks that were cancelled, or "
                         "lost to another worker, get SIGTERM, too.");
     }

@@ -395,13 +395,11 @@ program_end run_program(const program_options &options, const stopper &stop) {
 }
 
 void reserve_descriptors() {
-    int fd = open("/dev/null", O_RDWR);
-    while (fd >= 0 && fd < k_progress_descriptor)
-        fd = open("/dev/null", O_RDWR);
-    if (fd == k_progress_descriptor)
-        fcntl(fd, F_SETFD, FD_CLOEXEC);
-    else if (fd > k_progress_descriptor)
-        close(fd);
+    // One that is closed stays as good as closed: to read from 0, or to write to 1 or 2, is an error.
+    for (int fd = 0; fd <= k_progress_descriptor; fd++)
+        if (fcntl(fd, F_GETFD) < 0)
+            open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);
+    fcntl(k_progress_descriptor, F_SETFD, FD_CLOEXEC);
     // What we were given beyond that is not for programs.
     close_range(k_progress_descriptor + 1, ~0U, CLOSE_RANGE_CLOEXEC);
 }

@@ -2,6 +2,7 @@
 
 #include <cstring>
 #include <iostream>
+#include <sstream>
 
 #include <termios.h>
 #include <unistd.h>
@@ -19,6 +20,23 @@ std::string without_newline(const char *text) {
     while (!line.empty() && line.back() == '\n')
         line.pop_back();
     return line;
+}
+
+// What libpq says of a connection, which may be about several hosts, and have advice in lines that begin with a tab, in one line
+// and a hint.
+failure connection_failure(const PGconn *connection, std::string sqlstate = {}) {
+    std::string message;
+    std::string hint;
+    std::istringstream lines{PQerrorMessage(connection)};
+    for (std::string line; std::getline(lines, line);) {
+        const bool advice = !line.empty() && line[0] == '\t';
+        std::string &text = advice ? hint : message;
+        if (advice)
+            line.erase(0, 1);
+        if (text.find(line) == std::string::npos)
+            text += (text.empty() ? "" : advice ? " " : "; ") + line;
+    }
+    return failure{message, {}, std::move(hint), std::move(sqlstate)};
 }
 
 // From the terminal, not from standard input, which may be a task's specification.
@@ -86,7 +104,7 @@ session::session(const connection_options &options) {
     if (m_connection == nullptr)
         throw std::bad_alloc{};
     if (PQstatus(m_connection.get()) != CONNECTION_OK)
-        throw failure{without_newline(PQerrorMessage(m_connection.get()))};
+        throw connection_failure(m_connection.get());
     PQsetNoticeProcessor(
         m_connection.get(), [](void *, const char *text) { std::cerr << text; }, nullptr);
 }
@@ -104,12 +122,11 @@ rows session::query(const std::string &sql, const std::vector<value> &parameters
         const auto field = [&](int code) { return without_newline(PQresultErrorField(result.get(), code)); };
         const std::string message = field(PG_DIAG_MESSAGE_PRIMARY);
         if (message.empty())
-            throw failure{without_newline(PQerrorMessage(m_connection.get())), {}, {}, "08006"};
+            throw connection_failure(m_connection.get(), "08006");
         const std::string sqlstate = field(PG_DIAG_SQLSTATE);
-        std::string hint = field(PG_DIAG_MESSAGE_HINT);
-        if (sqlstate == "3F000" && hint.empty()) // no schema "scylla"
-            hint = "Does this database have the extension? See \"scylla init\".";
-        throw failure{message, field(PG_DIAG_MESSAGE_DETAIL), hint, sqlstate};
+        if (sqlstate == "3F000" || sqlstate == "42P01" || sqlstate == "42883")
+            explain_missing(message, sqlstate);
+        throw failure{message, field(PG_DIAG_MESSAGE_DETAIL), field(PG_DIAG_MESSAGE_HINT), sqlstate};
     }
     rows answer;
     const int columns = PQnfields(result.get());
@@ -130,6 +147,17 @@ rows session::query(const std::string &sql, const std::vector<value> &parameters
         }
     }
     return answer;
+}
+
+// A schema, table or function does not exist: because the extension does not, or because it is older than this program.
+void session::explain_missing(const std::string &message, const std::string &sqlstate) {
+    const rows installed = query("select extversion from pg_catalog.pg_extension where extname = 'scylla'");
+    if (installed.cells.empty())
+        throw failure{"database \"" + database() + "\" does not have the extension", {}, "See \"scylla init\".", sqlstate};
+    const std::string version = installed.cells[0][0].value_or("");
+    if (version != SCYLLA_VERSION)
+        throw failure{message, "The extension has version " + version + " in this database, this program is of version " SCYLLA_VERSION ".",
+                      "See \"scylla doctor\".", sqlstate};
 }
 
 value session::ask(const std::string &sql, const std::vector<value> &parameters) {

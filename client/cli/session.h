@@ -63,6 +63,8 @@ public:
     [[nodiscard]] std::string database() const;
 
 private:
+    void explain_missing(const std::string &message, const std::string &sqlstate);
+
     struct finisher {
         void operator()(PGconn *connection) const noexcept { PQfinish(connection); }
     };

@@ -1,4 +1,5 @@
 // submit, get, list, cancel.
+#include <cstdio>
 #include <iostream>
 #include <iterator>
 
@@ -9,7 +10,17 @@ namespace scylla::cli {
 
 namespace {
 
-std::string read_input() { return {std::istreambuf_iterator<char>{std::cin}, std::istreambuf_iterator<char>{}}; }
+// Standard input may be closed, or a folder: that is not the same as empty.
+void require_read() {
+    if (std::ferror(stdin) != 0)
+        throw failure{"could not read standard input"};
+}
+
+std::string read_input() {
+    std::string text{std::istreambuf_iterator<char>{std::cin}, std::istreambuf_iterator<char>{}};
+    require_read();
+    return text;
+}
 
 // The options of submit as an object of submit_many, without the spec.
 std::string task_object(const submit_options &options) {
@@ -47,6 +58,7 @@ int submit_lines(const context &given, session &server, const submit_options &op
                           to_utf8(line.substr(0, 80))};
         specs.push_back(line);
     }
+    require_read();
     const std::string submitted =
         "select rn, inserted from scylla.submit_many((select coalesce(jsonb_agg($1::jsonb || jsonb_build_object('spec', "
         "spec::jsonb) order by i), '[]') from unnest($2::text[]) with ordinality as line(spec, i)), on_duplicate => $3)";

@@ -198,6 +198,25 @@ void write_log(const log_entry &entry) {
     std::cerr << line;
 }
 
+void run_worker(const scylla::worker_options &settings, const runner &runner, const work_options &options) {
+    scylla::worker worker{settings, [&](job &job) { return runner(job); }};
+    worker.stop_on_signals();
+    // A terminal that is closed ends the worker in the same way, unless nohup has said that it shall not.
+    if (std::signal(SIGHUP, [](int) { std::raise(SIGTERM); }) == SIG_IGN)
+        std::signal(SIGHUP, SIG_IGN);
+    {
+        std::optional<emptiness> until_empty;
+        if (options.until_empty)
+            until_empty.emplace(settings.conninfo, options.queues, worker);
+        worker.run();
+    }
+    if (options.quiet)
+        return;
+    const worker_counters counted = worker.counters();
+    std::cerr << "scylla: completed " << counted.completed << ", failed " << counted.failed << ", aborted " << counted.aborted
+              << ", gave back " << counted.yielded << ", lost " << counted.lost << '\n';
+}
+
 } // namespace
 
 int work(const context &given, const work_options &options) {
@@ -209,6 +228,7 @@ int work(const context &given, const work_options &options) {
         session server{given.connection}; // a wrong one is an error now, not retried for ever
         // Of several hosts the one that accepts writes: only there is something to do, and is it known when a queue is empty.
         settings.conninfo = "target_session_attrs=read-write " + server.conninfo();
+        server.query("select null::scylla.task_status"); // is the extension there?
         // Who may not look would see no tasks, and stop. This call says so.
         if (options.until_empty)
             server.query("select scylla.count_tasks(queue) from unnest($1::text[]) as queue", {array_literal(options.queues)});
@@ -228,18 +248,10 @@ int work(const context &given, const work_options &options) {
         if (entry.level >= least)
             write_log(entry);
     };
-    scylla::worker worker{settings, [&](job &job) { return runner(job); }};
-    worker.stop_on_signals();
-    {
-        std::optional<emptiness> until_empty;
-        if (options.until_empty)
-            until_empty.emplace(settings.conninfo, options.queues, worker);
-        worker.run();
-    }
-    if (!options.quiet) {
-        const worker_counters counted = worker.counters();
-        std::cerr << "scylla: completed " << counted.completed << ", failed " << counted.failed << ", aborted " << counted.aborted
-                  << ", gave back " << counted.yielded << ", lost " << counted.lost << '\n';
+    try {
+        run_worker(settings, runner, options);
+    } catch (const error &refused) {
+        throw failure{refused.message(), refused.detail(), refused.hint(), refused.sqlstate()};
     }
     return 0;
 }

@@ -8,16 +8,6 @@ here=$(dirname "$(readlink -f "$0")")
 source "$here/../lib/tap.sh"
 page=$here/../../docs/command-line.md
 
-# Every command, one per line: "scylla submit", "scylla queue create", ...
-commands() { # COMMAND
-  local words subcommand
-  read -ra words <<<"$1"
-  echo "$1"
-  "${words[@]}" --help | sed -n '/^Commands:/,/^$/s/^  \([a-z-]*\) .*/\1/p' | while read -r subcommand; do
-    commands "$1 $subcommand"
-  done
-}
-
 # The block after a heading of the page.
 shown() { awk -v heading="### $1" '$0 == heading { found = 1 } found && /^```$/ { exit } inside { print } found && /^```text/ { inside = 1 }' "$page"; }
 

@@ -120,9 +120,6 @@ done
 run scylla --version
 is "$status $output" "0 scylla $(sql "select extversion from pg_extension where extname = 'scylla'")" '--version'
 
-run scylla -d no_such_database list
-is "$status" 1 'no such database'
-like "$errors" '^scylla: .*"no_such_database" does not exist' 'says so'
 run env -u PGHOST -u PGPORT -u PGDATABASE -u PGUSER scylla -h "$PGHOST" -p "$PGPORT" -d tasks -U postgres get mail-1 --field queue
 is "$status $output" '0 mail' 'connection options of psql'
 run env -u PGHOST -u PGPORT -u PGDATABASE -u PGUSER scylla get mail-1 --field queue \
@@ -130,9 +127,9 @@ run env -u PGHOST -u PGPORT -u PGDATABASE -u PGUSER scylla get mail-1 --field qu
 is "$status $output" '0 mail' 'a URI, behind the command'
 run scylla -d "dbname=tasks application_name='it''s me'" -d 'dbname=tasks' get mail-1 --field queue
 is "$status" 2 'an option twice'
-sql 'create database without_it' postgres
-run scylla -d without_it list
-is "$status $(tail -n 1 <<<"$errors")" '1 HINT:  Does this database have the extension? See "scylla init".' 'no extension: a hint'
-run bash -c 'scylla list --json >/dev/full'
-is "$status" 1 'output that cannot be written is an error'
+run env PGTZ=Asia/Kathmandu scylla get mail-1 --field updated
+like "$status $output" '^0 .*\+05:45$' 'times are in the time zone of the session'
+printf '[here]\nhost=%s\nport=%s\ndbname=tasks\nuser=postgres\n' "$PGHOST" "$PGPORT" >"$scratch/services"
+run env -u PGHOST -u PGPORT -u PGDATABASE -u PGUSER PGSERVICEFILE="$scratch/services" PGSERVICE=here scylla get mail-1 --field queue
+is "$status $output" '0 mail' 'a service of the environment'
 done_testing

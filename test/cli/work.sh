@@ -87,10 +87,14 @@ is "$(ended large) $(ended unread)" 'completed|3000002|| completed|||' 'a large 
 # ---- progress, jobs, timeout --------------------------------------------------------------------------------------------
 
 scylla submit q 1 --rn progress >/dev/null
-timeout 60 scylla work q --until-empty --lease 1s --exec 'echo 10%; echo nonsense >&3; echo 0.5 >&3; until [ -e $scratch/go ]; do sleep 0.05; done' 2>/dev/null &
-progressed() { [[ $(scylla get progress --field progress) == 0.5 ]]; }
-wait_until progressed
+timeout 60 scylla work q --until-empty --lease 1s --exec 'echo 10%; echo nonsense >&3; echo 0.5 >&3; until [ -e $scratch/on ]; do sleep 0.05; done
+  echo 75% >&3; until [ -e $scratch/go ]; do sleep 0.05; done' 2>/dev/null &
+progressed() { [[ $(scylla get progress --field progress) == "$1" ]]; }
+wait_until progressed 0.5
 ok $? 'progress is seen while the program runs'
+touch "$scratch/on"
+wait_until progressed 0.75
+ok $? 'also as a percentage'
 touch "$scratch/go"
 wait $!
 is "$(ended progress)" 'completed|{"output": "10%\n"}||' 'and does not mix with the result'
@@ -150,6 +154,27 @@ kill -TERM "$worker"
 stops_in_time 'and the worker goes on, until it is ended'
 is "$(scylla get interrupted --field status)" cancelled 'the task stays cancelled'
 
+# A terminal that is closed: script(1) has one, which goes with it.
+scylla submit terminal 1 --rn hung-up >/dev/null
+script -qfc "exec scylla work terminal --exec 'touch $scratch/on-terminal; while :; do sleep 0.05; done'" /dev/null >"$scratch/terminal" 2>&1 </dev/null &
+terminal=$!
+wait_until exists on-terminal
+worker=$(pgrep -P "$terminal")
+disown "$terminal"
+kill -KILL "$terminal"
+wait_until dead "$worker"
+ok $? 'a terminal that is closed ends the worker'
+is "$(sql "select status, attempt, failures from scylla.get_task('hung-up')")" 'ready|1|0' 'which gives back what it holds'
+(trap '' HUP; exec scylla work terminal --exec true 2>"$scratch/worker") &
+worker=$!
+wait_until status_is hung-up completed
+kill -HUP "$worker"
+scylla submit terminal 2 --rn after-hup >/dev/null
+wait_until status_is after-hup completed
+ok $? 'nohup scylla work goes on without it'
+kill -TERM "$worker"
+stops_in_time 'until it is ended'
+
 scylla submit end 1 --rn orphan >/dev/null
 start_worker end --lease 1s --exec 'echo $$ >$scratch/pid.new; mv $scratch/pid.new $scratch/pid; while :; do sleep 0.05; done'
 wait_until exists pid
@@ -186,7 +211,5 @@ PGPORT=$SCYLLA_UNLOADED_PORT sql 'alter database work_hosts set default_transact
 scylla submit q 1 --rn hosts -d work_hosts >/dev/null
 run timeout 60 scylla work q -d "host=$PGHOST,$PGHOST port=$SCYLLA_UNLOADED_PORT,$PGPORT dbname=work_hosts" --until-empty --exec true
 is "$status $(scylla get hosts --field status -d work_hosts)" '0 completed' 'of several hosts, the one that accepts writes'
-run scylla work q --exec true -d no_such_database
-is "$status" 1 'a wrong connection is an error at once'
 is "$(sql 'select count(*) from scylla.check()')" 0 'all is well in the end'
 done_testing

@@ -51,6 +51,16 @@ holds() { [[ $(sql "$1") == t ]]; } # SQL
 
 done_testing() { echo "1..$tests"; }
 
+# Every command of the command line, one per line: "scylla", "scylla submit", "scylla queue", "scylla queue create", ...
+commands() { # COMMAND
+  local words subcommand
+  read -ra words <<<"$1"
+  echo "$1"
+  "${words[@]}" --help | sed -n '/^Commands:/,/^$/s/^  \([a-z-]*\) .*/\1/p' | while read -r subcommand; do
+    commands "$1 $subcommand"
+  done
+}
+
 # A database of the test's own, and a folder for its files.
 begin_test() { # NAME
   scratch=$(mktemp -d "${SCRATCH:-/tmp}/$1.XXXXXX")

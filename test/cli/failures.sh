@@ -1,0 +1,232 @@
+#!/bin/bash
+# Every command where it cannot do its work: without a server, a database, the extension or rights, with a library of another
+# version, with standard output or input closed. Each says why in one line, and ends with the documented status.
+set -uo pipefail
+# shellcheck source=test/lib/tap.sh
+source "$(dirname "$(readlink -f "$0")")/../lib/tap.sh"
+begin_test failures
+sql 'create extension scylla'
+sql 'alter database failures set scylla.schedules = manual'
+sql "select scylla.create_queue('q'); select scylla.create_plan('p'); select from scylla.submit('q', '1', rn => 't', plan => 'p');
+     select scylla.open_plan('p'); select from scylla.lease_task('t', 'w'); select from scylla.complete('t', 'w');
+     select scylla.create_plan('new-1'); select scylla.create_plan('new-2'); select scylla.create_plan('to-be-cancelled')"
+sql "select from scylla.submit('other', '1', rn => 'to-be-cancelled')"
+sql 'create role failures_guest login'
+
+# COMMAND | ARGUMENTS | whether it prints something | whether it asks the library, and not only views, or what needs no table. They can be done again,
+# but for two.
+table='
+submit          | q 1                                   | prints | library
+get             | t                                     | prints | library
+list            |                                       | prints | library
+cancel          | to-be-cancelled                       | prints | library
+work            | q --exec true --until-empty --quiet   | silent | library
+plan create     |                                       | prints | library
+plan open       | new-1                                 | silent | library
+plan list       |                                       | prints | views
+plan get        | p                                     | prints | library
+plan wait       | p --timeout 1s                        | prints | library
+plan dot        | p                                     | prints | library
+plan mermaid    | p                                     | prints | library
+plan timeline   | p                                     | prints | library
+plan cancel     | to-be-cancelled                       | prints | library
+plan owner      | p postgres                            | silent | library
+watch           | --count 1                             | prints | library
+queue create    | new                                   | silent | library
+queue set       | q aging=0.5                           | silent | library
+queue list      |                                       | prints | views
+queue get       | q                                     | prints | views
+queue pause     | other                                 | silent | library
+queue resume    | other                                 | silent | library
+queue drop      | new                                   | silent | library
+queue grant     | q failures_guest view                 | silent | library
+queue revoke    | q failures_guest view                 | silent | library
+queue grants    |                                       | prints | views
+queue owner     | q postgres                            | silent | library
+schedule set    | s @daily q 1                          | prints | library
+schedule plan   | sp @daily [{"queue":"q","spec":1}]    | prints | library
+schedule list   |                                       | prints | views
+schedule get    | s                                     | prints | views
+schedule remove | sp                                    | silent | library
+schedule next   | @daily                                | prints | views
+schedule arm    |                                       | prints | library
+schedule run    |                                       | prints | library
+init            |                                       | prints | doctor
+doctor          | --no-check                            | prints | doctor
+completion      | bash                                  | prints | none
+man             |                                       | prints | none
+'
+names=() lines=() prints=() asks=()
+while IFS='|' read -r name words output needs; do
+  [[ -n $name ]] || continue
+  read -r name <<<"$name"
+  names+=("$name") lines+=("$name $words")
+  prints+=("${output// /}") asks+=("${needs// /}")
+done <<<"$table"
+
+leaves() { commands scylla | awk '{ all[NR] = $0 } END { for (i = 1; i <= NR; i++) if (index(all[i + 1], all[i] " ") != 1) print substr(all[i], 8) }'; }
+is "$(printf '%s\n' "${names[@]}" | sort)" "$(leaves | sort)" 'the table has every command'
+
+scylla_with() { # ARGUMENT...: the command of the table's row i, with further arguments
+  local words
+  read -ra words <<<"${lines[i]}"
+  run timeout 60 scylla "${words[@]}" "$@" </dev/null
+}
+# One line that says what is wrong, and nothing but the detail and the hint.
+refused() { # MESSAGE HINT NAME: regular expressions
+  local message rest
+  message=$(head -n 1 <<<"$errors")
+  rest=$(tail -n +2 <<<"$errors")
+  tests=$((tests + 1))
+  if [[ $status == 1 && -z $output && $message =~ ^scylla:\ $1$ && $rest =~ ^(DETAIL:\ \ [^$'\n']+$'\n'?)?(HINT:\ \ $2)?$ ]]; then
+    echo "ok $tests - $3: ${names[i]}"
+  else
+    echo "not ok $tests - $3: ${names[i]}"
+    printf '%s\n' "status: $status" "output: $output" "errors: $errors" | sed 's/^/# /'
+  fi
+}
+all() { i=; for i in "${!names[@]}"; do [[ " $2 " != *" ${asks[i]} "* ]] || "$1"; done; } # FUNCTION KINDS
+
+# ---- in order ---------------------------------------------------------------------------------------------------------------
+
+# So that what follows fails for no other reason.
+succeeds() {
+  scylla_with
+  is "$status $([[ -n $output ]] && echo prints || echo silent)$errors" "0 ${prints[i]}" "as it should be: ${names[i]}"
+}
+monitored() { holds "select exists (select from pg_stat_activity where backend_type = 'scylla monitor' and datname = 'failures')"; }
+wait_until monitored
+all succeeds 'library views doctor none'
+sql "select scylla.create_plan('to-be-cancelled-2')"
+lines=("${lines[@]/#plan cancel*/plan cancel to-be-cancelled-2}")
+lines=("${lines[@]/#plan open*/plan open new-2}")
+sql "select from scylla.submit('other', '1', rn => 'to-be-cancelled-2')"
+lines=("${lines[@]/#cancel*/cancel to-be-cancelled-2}")
+
+# ---- no server, no database ---------------------------------------------------------------------------------------------------
+
+no_server() {
+  scylla_with -h "$scratch" -p 1
+  refused "connection to server on socket \"$scratch/.s.PGSQL.1\" failed: No such file or directory" \
+    'Is the server running locally and accepting connections on that socket\?' 'no server'
+}
+all no_server 'library views doctor'
+no_database() {
+  scylla_with -d no_such_database
+  refused 'connection to server on socket "[^"]*" failed: FATAL:  database "no_such_database" does not exist' '' 'no database'
+}
+all no_database 'library views doctor'
+works_without() {
+  scylla_with -h "$scratch" -p 1
+  is "$status $errors" '0 ' "needs no server: ${names[i]}"
+}
+all works_without none
+i=0
+run scylla list -h "$scratch,$scratch" -p 1,2
+refused "connection to server on socket \"$scratch/.s.PGSQL.1\" failed: [^;]*; connection to server on socket \"$scratch/.s.PGSQL.2\" failed: [^;]*" \
+  'Is the server running locally and accepting connections on that socket\?' 'two servers that are not there'
+
+# ---- no extension, or one of another version ------------------------------------------------------------------------------------
+
+sql 'create database failures_without' postgres
+no_extension() {
+  scylla_with -d failures_without
+  refused 'database "failures_without" does not have the extension' 'See "scylla init"\.' 'no extension'
+}
+all no_extension 'library views'
+run scylla doctor --no-check -d failures_without
+is "$status $(sed -n 's/^problem *//p' <<<"$output")$errors" '1 database "failures_without" does not have the extension' 'no extension: doctor'
+
+version=$(scylla --version)
+version=${version##* }
+has_version() { sql "update pg_extension set extversion = '$1' where extname = 'scylla'"; }
+older() {
+  scylla_with
+  refused "extension \"scylla\" has version 0\\.0 in this database, but the library that the server has loaded has version $version" \
+    'Use ALTER EXTENSION scylla UPDATE\.' 'an extension that is older than the library'
+}
+has_version 0.0
+all older library
+newer() {
+  scylla_with
+  refused "extension \"scylla\" has version 99\\.0 in this database, but the library that the server has loaded has version $version" \
+    'Install the library of version 99\.0 and restart the server\.' 'an extension that is newer than the library'
+}
+has_version 99.0
+all newer library
+looks() {
+  scylla_with
+  is "$status$errors" 0 "nor does it hide what is there: ${names[i]}"
+}
+all looks views
+run scylla doctor --no-check
+is "$status $(grep -c '^problem' <<<"$output")$errors" '1 1' 'an extension of another version: doctor'
+has_version "$version"
+
+# A program that is newer than the extension: what it asks for is not there.
+sql 'create database failures_older' postgres
+sql "create extension scylla; alter extension scylla drop function scylla.cron_next; drop function scylla.cron_next;
+     alter extension scylla drop view scylla.queue_grants; drop view scylla.queue_grants;
+     update pg_extension set extversion = '0.0' where extname = 'scylla'" failures_older
+for i in "${!names[@]}"; do
+  [[ ${names[i]} == 'schedule next' || ${names[i]} == 'queue grants' ]] || continue
+  scylla_with -d failures_older
+  refused '(function|relation) "?scylla\.(cron_next|queue_grants).* does not exist' 'See "scylla doctor"\.' 'a function that an older extension lacks'
+  like "$errors" "DETAIL:  The extension has version 0\.0 in this database, this program is of version $version\." 'with both versions'
+done
+
+# ---- no rights ------------------------------------------------------------------------------------------------------------------
+
+no_rights() {
+  scylla_with -U failures_guest
+  refused 'permission denied for schema scylla' '' 'no rights'
+}
+all no_rights 'library views'
+run scylla doctor -U failures_guest
+is "$status$errors" 0 'no rights: doctor says what it cannot see'
+sql 'grant usage on schema scylla to failures_guest'
+no_call() {
+  scylla_with -U failures_guest
+  refused 'permission denied for (function|procedure|view) [a-z_]+' '.*' 'a schema, but no function'
+}
+all no_call 'library views'
+sql 'grant execute on all routines in schema scylla to failures_guest; grant select on all tables in schema scylla to failures_guest'
+for i in "${!names[@]}"; do
+  [[ ${names[i]} == @(submit|work|'queue set'|'queue pause'|'queue resume'|'queue grant'|'queue revoke'|'queue owner') ]] || continue
+  scylla_with -U failures_guest
+  refused '(permission denied for|must be owner of) queue "(q|other)"' '.*' 'no right to a queue'
+done
+
+# ---- output and input that are closed ---------------------------------------------------------------------------------------------
+
+# Runs the row's command with another standard output; sets status and errors.
+to() { # REDIRECTION NAME
+  local words
+  read -ra words <<<"${lines[i]}"
+  status=0 output=
+  bash -c "exec timeout 60 scylla \"\$@\" $1" scylla "${words[@]}" </dev/null 2>"$scratch/errors" || status=$?
+  errors=$(<"$scratch/errors")
+  refused 'could not write to standard output' '' "$2"
+}
+full() { [[ ${prints[i]} != prints || ${names[i]} == *cancel ]] || to '>/dev/full' 'a full disk'; }
+closed() { [[ ${prints[i]} != prints || ${names[i]} == *cancel ]] || to '>&-' 'a closed standard output'; }
+all full 'library views doctor none'
+all closed 'library views doctor none'
+
+i=0
+for input in '<&-' '</'; do
+  for words in 'submit q' 'submit q - --rn x' 'submit q --lines'; do
+    # shellcheck disable=SC2086 # words
+    run bash -c "exec scylla $words $input"
+    refused 'could not read standard input' '' "standard input that cannot be read, $input: $words"
+  done
+done
+is "$(sql "select count(*) from scylla.task where rn = 'x'")" 0 'and submits nothing'
+
+# ---- passwords ------------------------------------------------------------------------------------------------------------------
+
+run setsid -w scylla list -W </dev/null
+refused 'no terminal to ask for the password' 'Use a password file \(~/\.pgpass\) or PGPASSWORD\.' 'a password is wanted'
+run script -qec 'scylla -W list --json' /dev/null <<<'secret'
+like "$status $output" '^0 (secret.*)?Password: .*\[' '... and asked for on a terminal'
+done_testing

@@ -100,7 +100,8 @@ as $$
     select s.rn, 'has the key ' || coalesce('"' || s.key || '"', 'null') || ' but task_ready says '
                  || coalesce('"' || r.key || '"', 'null')
     from scylla.task_ready r join scylla.task_spec s using (id) join scylla.queue q on q.id = r.queue
-    where coalesce(r.key, '') <> coalesce(s.key, '') or (r.key is null and (q.max_running_per_key is not null or q.key_weights is not null))
+    where coalesce(r.key, '') <> coalesce(s.key, '')
+       or (r.key is null and (q.max_running_per_key is not null or q.key_weights is not null or q.rate_per_key is not null))
     union all
     select s.rn, 'is leased for ever' from scylla.task_lease l join scylla.task_spec s using (id)
     where not isfinite(l.deadline)

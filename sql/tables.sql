@@ -42,6 +42,7 @@ create table scylla.queue (
     on_full text not null default 'error',
     key_weights jsonb,
     rate jsonb,
+    rate_per_key jsonb,
     owner name not null default current_user,
     submitters text[],
     workers text[],
@@ -64,13 +65,17 @@ comment on column scylla.queue.admins is 'Roles that have been granted the privi
 -- Where there is shared memory it is kept there, and this is not looked at.
 create table scylla.queue_rate (
     queue integer not null,
+    per_key boolean not null,
     arrival bigint not null,
     step bigint not null,
     burst bigint not null,
-    constraint queue_rate_pkey primary key (queue)
+    key text collate "C" not null,
+    constraint queue_rate_pkey primary key (queue, per_key, key)
     -- Room for new versions on the same page.
 ) using heap with (fillfactor = 50, vacuum_truncate = off);
-comment on table scylla.queue_rate is 'How much of its rate a queue has used, in a server that does not preload the library.';
+comment on table scylla.queue_rate is 'How much of its rate a queue has used, and each key in it, in a server that does not preload the library.';
+comment on column scylla.queue_rate.per_key is 'Whether it is of a key; else of the queue.';
+comment on column scylla.queue_rate.key is 'The key; the empty text: all keys of the queue that have no row.';
 comment on column scylla.queue_rate.arrival is 'When its bucket of tokens will be full, in nanoseconds since 2000.';
 comment on column scylla.queue_rate.step is 'Nanoseconds in which it gets a token.';
 comment on column scylla.queue_rate.burst is 'How many tokens it holds.';

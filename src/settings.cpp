@@ -12,6 +12,7 @@ constinit int event_retention = 86'400;
 constinit int retention = 7 * 86'400;
 constinit bool auto_create_queues = true;
 constinit int max_queues = 1024;
+constinit int max_rate_keys = 16'384;
 constinit int max_monitors = 4;
 constinit int schedules = static_cast<int>(Schedules::pg_cron);
 
@@ -47,6 +48,9 @@ void define() {
     DefineCustomIntVariable("scylla.max_queues", "How many queues have a place in shared memory.",
                             "Further queues work, only slower under long transactions.", &max_queues, 1024, 16, 1'000'000,
                             fixed, 0, nullptr, nullptr, nullptr);
+    DefineCustomIntVariable("scylla.max_rate_keys", "How many keys that have used their rate have a place in shared memory.",
+                            "With more keys than that, some get less than their rate, and none gets more.", &max_rate_keys, 16'384,
+                            16, 10'000'000, fixed, 0, nullptr, nullptr, nullptr);
     DefineCustomIntVariable("scylla.max_monitors", "How many databases are monitored at the same time.",
                             "With more databases the monitors visit them in turn. Each takes one of max_worker_processes, "
                             "and so does the launcher.",

@@ -12,6 +12,7 @@ extern int event_retention;     // scylla.event_retention, seconds
 extern int retention;           // scylla.retention, seconds
 extern bool auto_create_queues; // scylla.auto_create_queues
 extern int max_queues;          // scylla.max_queues; fixed at server start
+extern int max_rate_keys;       // scylla.max_rate_keys; fixed at server start
 extern int max_monitors;        // scylla.max_monitors; fixed at server start
 
 enum class Schedules : int { pg_cron, manual, off };

@@ -31,6 +31,9 @@ queue_changes &queue_changes::key_weights(const std::optional<json> &value) {
     return set("key_weights", value ? value->text() : "null");
 }
 queue_changes &queue_changes::rate(const std::optional<json> &value) { return set("rate", value ? value->text() : "null"); }
+queue_changes &queue_changes::rate_per_key(const std::optional<json> &value) {
+    return set("rate_per_key", value ? value->text() : "null");
+}
 queue_changes &queue_changes::retry(const std::optional<retry_policy> &value) {
     return set("retry", value ? detail::to_json(*value) : "null");
 }
@@ -44,7 +47,8 @@ void client::create_queue(const queue_name &queue, const queue_options &options)
                      options.paused ? "t" : "f", text(options.max_running),
                      options.events ? "t" : "f", options.notify ? "t" : "f", text(options.max_running_per_key),
                      text(options.max_depth), options.shed ? "shed" : "error",
-                     text(options.key_weights, "key_weights"), options.rate ? param{options.rate->text()} : std::nullopt});
+                     text(options.key_weights, "key_weights"), options.rate ? param{options.rate->text()} : std::nullopt,
+                     options.rate_per_key ? param{options.rate_per_key->text()} : std::nullopt});
 }
 
 void client::alter_queue(const queue_name &queue, const queue_changes &changes) {
@@ -87,6 +91,8 @@ std::vector<queue_info> client::queues() {
             q.key_weights = json{text_of(row[17])};
         if (!row[18].is_null())
             q.rate = json{text_of(row[18])};
+        if (!row[19].is_null())
+            q.rate_per_key = json{text_of(row[19])};
         queues.push_back(std::move(q));
     });
     return queues;

@@ -81,7 +81,7 @@ const statement create_queue{
     "retention_completed => $7::interval, retention_aborted => $8::interval, retention_cancelled => $9::interval, "
     "paused => $10::boolean, max_running => $11::int, events => $12::boolean, notify => $13::boolean, "
     "max_running_per_key => $14::int, max_depth => $15::int, on_full => $16, "
-    "key_weights => $17::jsonb, rate => $18::jsonb)"};
+    "key_weights => $17::jsonb, rate => $18::jsonb, rate_per_key => $19::jsonb)"};
 const statement alter_queue{"scylla_alter_queue", "select scylla.alter_queue($1, $2::jsonb)"};
 const statement pause_queue{"scylla_pause_queue", "select scylla.pause_queue($1)"};
 const statement resume_queue{"scylla_resume_queue", "select scylla.resume_queue($1)"};
@@ -91,7 +91,7 @@ const statement queue_settings{
     "select queue, " MICROSECONDS("created") ", " MICROSECONDS("default_timeout") ", " MICROSECONDS("retention") ", aging, "
     "max_attempts, retry, " MICROSECONDS("retention_completed") ", " MICROSECONDS("retention_aborted") ", "
     MICROSECONDS("retention_cancelled") ", paused, max_running, events, notify, max_running_per_key, max_depth, on_full, "
-    "key_weights, rate "
+    "key_weights, rate, rate_per_key "
     "from scylla.queue_settings order by queue"};
 const statement grant_queue{"scylla_grant_queue", "select scylla.grant_queue($1, $2, $3)"};
 const statement revoke_queue{"scylla_revoke_queue", "select scylla.revoke_queue($1, $2, $3)"};

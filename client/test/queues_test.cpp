@@ -41,6 +41,7 @@ TEST_F(Calls, QueueSettings) {
     options.shed = true;
     options.key_weights = json{R"({"acme": 3})"};
     options.rate = json{R"({"tasks": 10, "per": "2 s", "burst": 3})"};
+    options.rate_per_key = json{R"({"tasks": 20})"};
     c.create_queue(queue, options);
     const auto settings = [&] {
         for (queue_info &info : c.queues())
@@ -62,10 +63,12 @@ TEST_F(Calls, QueueSettings) {
     EXPECT_EQ(info.key_weights, options.key_weights);
     ASSERT_TRUE(info.rate);
     EXPECT_NE(info.rate->text().find("\"burst\": 3"), std::string::npos);
-    c.alter_queue(queue, queue_changes{}.rate(json{R"({"tasks": 1})"}));
+    EXPECT_EQ(info.rate_per_key, options.rate_per_key);
+    c.alter_queue(queue, queue_changes{}.rate(json{R"({"tasks": 1})"}).rate_per_key(json{R"({"tasks": 30})"}));
     EXPECT_NE(settings().rate->text().find("\"tasks\": 1"), std::string::npos);
-    c.alter_queue(queue, queue_changes{}.rate(std::nullopt));
-    EXPECT_FALSE(settings().rate);
+    EXPECT_NE(settings().rate_per_key->text().find("\"tasks\": 30"), std::string::npos);
+    c.alter_queue(queue, queue_changes{}.rate(std::nullopt).rate_per_key(std::nullopt));
+    EXPECT_FALSE(settings().rate || settings().rate_per_key);
     EXPECT_FALSE(info.default_timeout || info.retention);
     ASSERT_TRUE(info.retry);
     EXPECT_NE(info.retry->text().find("\"factor\": 3"), std::string::npos);

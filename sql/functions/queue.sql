@@ -6,7 +6,7 @@ create function scylla.create_queue(
     retention_aborted interval = null, retention_cancelled interval = null, paused boolean = false,
     max_running integer = null, events boolean = false, notify boolean = false, max_running_per_key integer = null,
     max_depth integer = null, on_full text = 'error', key_weights jsonb = null,
-    rate jsonb = null)
+    rate jsonb = null, rate_per_key jsonb = null)
     returns void
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_create_queue';
 comment on function scylla.create_queue is
@@ -30,6 +30,7 @@ comment on function scylla.create_queue is
                    tasks without a key. Within a key the order is as ever; null: tasks go in the order of the queue
   rate             how many leases may start in a time: {"tasks": 100, "per": "1 s", "burst": 1}, the last two optional; null: any
                    number. At once as many as burst, and never more than burst and what the rate gives for the time
+  rate_per_key     the same for the tasks of each key; of tasks without a key any number may start
 Errors: 42710 it exists; 22023 bad argument.';
 
 create function scylla.alter_queue(queue text, settings jsonb) returns void
@@ -64,7 +65,7 @@ comment on function scylla.register_worker is 'A worker name that nobody else ha
 create view scylla.queue_settings with (security_barrier) as
     select name as queue, created, default_timeout, retention, aging, max_attempts, retry, retention_completed,
            retention_aborted, retention_cancelled, paused, max_running, events, notify, max_running_per_key,
-           max_depth, on_full, key_weights, rate
+           max_depth, on_full, key_weights, rate, rate_per_key
     from scylla.queue
     where scylla._may_view(owner, viewers, admins);
 comment on view scylla.queue_settings is 'Every queue whose tasks the current user may see, and its settings, by the names of create_queue''s arguments.';
@@ -89,6 +90,7 @@ comment on column scylla.queue_settings.max_running_per_key is 'How many tasks o
 comment on column scylla.queue_settings.max_depth is
     'How many tasks may be waiting or ready when one is submitted; null: any number.';
 comment on column scylla.queue_settings.rate is 'How many leases may start in a time; null: any number.';
+comment on column scylla.queue_settings.rate_per_key is 'How many leases of tasks of the same key may start in a time; null: any number.';
 comment on column scylla.queue_settings.on_full is 'What becomes of a submit that would be more: error, or shed: it is cancelled at once.';
 comment on column scylla.queue_settings.key_weights is 'How many tasks the turn of each key has; null: tasks go in the order of the queue.';
 

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <span>
 
 #include "model/limits.h"
 
@@ -23,6 +24,12 @@ struct Rate {
 
     bool operator==(const Rate &) const = default;
     [[nodiscard]] constexpr std::int64_t span() const noexcept { return interval * burst; } // from empty to full
+};
+
+// A bucket as it is kept.
+struct Bucket {
+    Rate rate;
+    std::int64_t arrival; // the theoretical arrival time
 };
 
 inline constexpr std::int64_t k_nanos = 1000;                       // in a microsecond
@@ -72,6 +79,31 @@ constexpr std::int64_t give_back(const Rate &rate, std::int64_t arrival, std::in
 // When it will have n tokens, if nobody takes any; n up to burst.
 constexpr std::int64_t time_of(const Rate &rate, std::int64_t arrival, std::int64_t now, std::int64_t n) noexcept {
     return std::max(now, now + missing(rate, arrival, now) - (rate.burst - n) * rate.interval);
+}
+
+// ---- many buckets of one rate -----------------------------------------------------------------------------------------
+//
+// There may be any number of them, so one is kept only while it is not full. `others` is the arrival of all that are not kept.
+
+// The arrival of a bucket that is kept, or of one that is not. One that was kept for another rate, and is not full by it, is used up:
+// nobody knows when that rate ended.
+constexpr std::int64_t arrival_of(const std::optional<Bucket> &kept, const Rate &rate, std::int64_t others, std::int64_t now) noexcept {
+    if (!kept || kept->arrival <= now)
+        return others;
+    return std::max(others, kept->rate == rate ? kept->arrival : used_up(rate, now));
+}
+
+// When the n-th token of all of them comes, if nobody takes any: each has its first at one of `firsts`, and then one in each `step`.
+// n from 0 on; there is at least one bucket. Changes firsts.
+constexpr std::int64_t time_of_any(std::span<std::int64_t> firsts, std::int64_t step, std::int64_t n) noexcept {
+    const auto is_later = [](std::int64_t a, std::int64_t b) { return a > b; }; // for a heap with the earliest on top
+    std::make_heap(firsts.begin(), firsts.end(), is_later);
+    for (; n > 0; n--) {
+        std::pop_heap(firsts.begin(), firsts.end(), is_later);
+        firsts.back() += step;
+        std::push_heap(firsts.begin(), firsts.end(), is_later);
+    }
+    return firsts.front();
 }
 
 } // namespace scylla::model

@@ -114,7 +114,11 @@ void limit_reached(const text *queue, const char *setting, int limit, const text
                     errdetail("The limit is %d.", limit), identify("queue", setting)));
 }
 
-void rate_reached(const text *queue) {
+void rate_reached(const text *queue, const text *key) {
+    if (key != nullptr)
+        ereport(ERROR, (errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
+                        errmsg("key \"%s\" of queue \"%s\" has used up its rate", str(key), str(queue)),
+                        identify("queue", "rate_per_key")));
     ereport(ERROR, (errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED), errmsg("queue \"%s\" has used up its rate", str(queue)),
                     identify("queue", "rate")));
 }

@@ -38,8 +38,8 @@ namespace scylla::error {
 [[noreturn]] void queue_paused(const text *queue);
 // 53400, constraint as the setting, table queue.
 [[noreturn]] void limit_reached(const text *queue, const char *setting, int limit, const text *key = nullptr);
-// 53400, constraint "rate", table queue: lease_task().
-[[noreturn]] void rate_reached(const text *queue);
+// 53400, constraint "rate", or "rate_per_key" with a key, table queue: lease_task().
+[[noreturn]] void rate_reached(const text *queue, const text *key = nullptr);
 // 53400, constraint "max_queues", table queue.
 [[noreturn]] void no_place(const text *queue);
 // 2BP01, constraint "empty", table queue: drop_queue() without force.

@@ -1,14 +1,18 @@
 #include "shmem/rates.h"
 
 #include "pg/clock.h"
+#include "settings.h"
 #include "shmem/stat_entries.h"
 
 namespace scylla::shmem {
 
 namespace {
 
-// Lets `use(bucket, now)` act on the bucket under its mutex: no more than arithmetic. False: there is no place for one.
-template <typename Use> bool with_bucket(const StatKey &key, const model::Rate &rate, Use use) noexcept {
+using model::Bucket;
+using model::Rate;
+
+// Lets `use(bucket, now)` act on a bucket of the queue's entry under its mutex: no more than arithmetic. False: there is no place for one.
+template <typename Use> bool with_bucket(const StatKey &key, Bucket StatEntry::*which, const Rate &rate, Use use) noexcept {
     const int64 now = model::to_nanos(steady_now());
     const TimestampTz used = GetCurrentTimestamp();
     LWLockAcquire(stats->lock, LW_SHARED);
@@ -21,7 +25,7 @@ template <typename Use> bool with_bucket(const StatKey &key, const model::Rate &
     if (entry != nullptr) {
         SpinLockAcquire(&entry->mutex);
         entry->used = used;
-        Bucket &bucket = entry->bucket;
+        Bucket &bucket = entry->*which;
         if (bucket.rate != rate)
             bucket = {rate, model::used_up(rate, now)};
         use(bucket, now);
@@ -31,11 +35,24 @@ template <typename Use> bool with_bucket(const StatKey &key, const model::Rate &
     return entry != nullptr;
 }
 
+// The same if it is there, whatever its rate.
+template <typename Use> void with_present_bucket(const StatKey &key, Bucket StatEntry::*which, Use use) noexcept {
+    LWLockAcquire(stats->lock, LW_SHARED);
+    if (StatEntry *entry = find_entry(key)) {
+        SpinLockAcquire(&entry->mutex);
+        use(entry->*which);
+        SpinLockRelease(&entry->mutex);
+    }
+    LWLockRelease(stats->lock);
+}
+
+constexpr int64 to_micros(int64 nanos) noexcept { return (nanos + model::k_nanos - 1) / model::k_nanos; }
+
 } // namespace
 
-bool take_token(const StatKey &key, const model::Rate &rate) noexcept {
+bool take_token(const StatKey &key, const Rate &rate) noexcept {
     bool taken = false;
-    with_bucket(key, rate, [&](Bucket &bucket, int64 now) {
+    with_bucket(key, &StatEntry::bucket, rate, [&](Bucket &bucket, int64 now) {
         taken = model::tokens(rate, bucket.arrival, now) > 0;
         if (taken)
             bucket.arrival = model::take(rate, bucket.arrival, now, 1);
@@ -43,20 +60,151 @@ bool take_token(const StatKey &key, const model::Rate &rate) noexcept {
     return taken;
 }
 
-void return_token(const StatKey &key, const model::Rate &rate) noexcept {
-    with_bucket(key, rate, [&](Bucket &bucket, int64) { bucket.arrival = model::give_back(rate, bucket.arrival, 1); });
+void return_token(const StatKey &key, const Rate &rate) noexcept {
+    with_bucket(key, &StatEntry::bucket, rate,
+                [&](Bucket &bucket, int64) { bucket.arrival = model::give_back(rate, bucket.arrival, 1); });
 }
 
-std::optional<int64> next_token(const StatKey &key, const model::Rate &rate, int64 ahead) noexcept {
+std::optional<int64> next_token(const StatKey &key, const Rate &rate, int64 ahead) noexcept {
     constexpr int64 k_no_place = USECS_PER_SEC; // until somebody looks for one again
     std::optional<int64> time;
-    const bool found = with_bucket(key, rate, [&](const Bucket &bucket, int64 now) {
+    const bool found = with_bucket(key, &StatEntry::bucket, rate, [&](const Bucket &bucket, int64 now) {
         if (model::tokens(rate, bucket.arrival, now) > 0)
             return;
         const int64 wanted = 1 + Min(ahead, model::k_max_span / rate.interval);
-        time = (model::time_of(rate, bucket.arrival, now, wanted) + model::k_nanos - 1) / model::k_nanos;
+        time = to_micros(model::time_of(rate, bucket.arrival, now, wanted));
     });
     return found ? time : std::optional(steady_now() + k_no_place);
+}
+
+// ---- keys ------------------------------------------------------------------------------------------------------------
+
+namespace {
+
+constexpr uint32 k_ways = 16; // places that a key can have
+
+using KeyHash = std::array<uint64, 2>;
+
+struct KeyPlace {
+    StatKey queue; // queue 0: the place is free
+    KeyHash key;
+    Bucket bucket;
+};
+
+} // namespace
+
+struct KeyPlaces {
+    LWLockPadded *locks; // row i has lock i % k_key_place_locks
+    uint32 rows;
+
+    std::span<KeyPlace> row(uint32 i) noexcept { return {reinterpret_cast<KeyPlace *>(this + 1) + Size{i} * k_ways, k_ways}; }
+    LWLock *lock(uint32 i) noexcept { return &locks[i % k_key_place_locks].lock; }
+};
+
+namespace {
+
+constinit KeyPlaces *key_places = nullptr;
+
+uint32 key_rows() { return (static_cast<uint32>(settings::max_rate_keys) + k_ways - 1) / k_ways; }
+
+KeyHash hash_key(std::string_view key) noexcept {
+    const auto *bytes = reinterpret_cast<const unsigned char *>(key.data());
+    const auto hash = [&](uint64 seed) { return hash_bytes_extended(bytes, static_cast<int>(key.size()), seed); };
+    return {hash(1), hash(2)};
+}
+
+uint32 row_of(const StatKey &queue, const KeyHash &key) noexcept {
+    const uint64 hash = hash_bytes_extended(reinterpret_cast<const unsigned char *>(&queue), sizeof(StatKey), key[0]);
+    return static_cast<uint32>(hash % key_places->rows);
+}
+
+KeyPlace *find_place(std::span<KeyPlace> row, const StatKey &queue, const KeyHash &key) noexcept {
+    const auto found = std::find_if(row.begin(), row.end(), [&](const KeyPlace &p) { return p.queue == queue && p.key == key; });
+    return found == row.end() ? nullptr : &*found;
+}
+
+// A place that is free, or full, or that gives way. With the lock of the row held exclusively.
+KeyPlace &make_place(std::span<KeyPlace> row, int64 now) noexcept {
+    const auto arrival = [](const KeyPlace &place) { return place.queue.queue == 0 ? 0 : place.bucket.arrival; };
+    KeyPlace &place = *std::min_element(row.begin(), row.end(), [&](const auto &a, const auto &b) { return arrival(a) < arrival(b); });
+    if (arrival(place) > now)
+        with_present_bucket(place.queue, &StatEntry::other_keys, [&](Bucket &others) {
+            if (others.rate == place.bucket.rate) // else the bucket has ended with its rate
+                others.arrival = Max(others.arrival, place.bucket.arrival);
+        });
+    return place;
+}
+
+// Lets `use(arrival, now)` act on the bucket of a key. If the mode is exclusive what it changes is kept, but for what is given back to
+// a bucket that has lost its place.
+template <typename Use> void with_key(const StatKey &queue, std::string_view key, const Rate &rate, LWLockMode mode, Use use) noexcept {
+    const KeyHash hash = hash_key(key);
+    const uint32 i = row_of(queue, hash);
+    const auto row = key_places->row(i);
+    LWLockAcquire(key_places->lock(i), mode);
+    const int64 now = model::to_nanos(steady_now());
+    int64 others = model::used_up(rate, now); // there is no place for the queue: it is known of none that has a token
+    with_bucket(queue, &StatEntry::other_keys, rate, [&](const Bucket &bucket, int64) { others = bucket.arrival; });
+    KeyPlace *place = find_place(row, queue, hash);
+    int64 arrival = model::arrival_of(place != nullptr ? std::optional(place->bucket) : std::nullopt, rate, others, now);
+    const int64 before = arrival;
+    use(arrival, now);
+    if (place == nullptr && arrival > before)
+        place = &make_place(row, now);
+    if (place != nullptr && mode == LW_EXCLUSIVE)
+        *place = {queue, hash, {rate, arrival}};
+    LWLockRelease(key_places->lock(i));
+}
+
+} // namespace
+
+bool take_token(const StatKey &queue, std::string_view key, const Rate &rate) noexcept {
+    bool taken = false;
+    with_key(queue, key, rate, LW_EXCLUSIVE, [&](int64 &arrival, int64 now) {
+        taken = model::tokens(rate, arrival, now) > 0;
+        if (taken)
+            arrival = model::take(rate, arrival, now, 1);
+    });
+    return taken;
+}
+
+void return_token(const StatKey &queue, std::string_view key, const Rate &rate) noexcept {
+    with_key(queue, key, rate, LW_EXCLUSIVE, [&](int64 &arrival, int64) { arrival = model::give_back(rate, arrival, 1); });
+}
+
+int64 tokens(const StatKey &queue, std::string_view key, const Rate &rate, int64 *next) noexcept {
+    int64 count = 0;
+    with_key(queue, key, rate, LW_SHARED, [&](int64 arrival, int64 now) {
+        count = model::tokens(rate, arrival, now);
+        *next = to_micros(model::time_of(rate, arrival, now, 1));
+    });
+    return count;
+}
+
+void forget_keys(const StatKey &queue) noexcept {
+    if (key_places == nullptr)
+        return;
+    with_present_bucket(queue, &StatEntry::other_keys, [](Bucket &others) { others = {}; });
+    // Only now: who has looked at the others before holds the lock of its row still, and what it leaves is forgotten.
+    for (uint32 lock = 0; lock < k_key_place_locks; lock++) {
+        LWLockAcquire(key_places->lock(lock), LW_EXCLUSIVE);
+        for (uint32 i = lock; i < key_places->rows; i += k_key_place_locks)
+            for (KeyPlace &place : key_places->row(i))
+                if (place.queue == queue)
+                    place = {};
+        LWLockRelease(key_places->lock(lock));
+    }
+}
+
+Size key_places_size() { return sizeof(KeyPlaces) + Size{key_rows()} * k_ways * sizeof(KeyPlace); }
+
+void make_key_places(KeyPlaces *made, LWLockPadded *locks, bool found) {
+    key_places = made;
+    if (found)
+        return;
+    memset(static_cast<void *>(made), 0, key_places_size());
+    made->locks = locks;
+    made->rows = key_rows();
 }
 
 } // namespace scylla::shmem

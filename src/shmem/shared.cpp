@@ -2,6 +2,7 @@
 
 #include "settings.h"
 #include "shmem/heads.h"
+#include "shmem/rates.h"
 #include "shmem/stats.h"
 #include "shmem/waiters.h"
 
@@ -15,7 +16,8 @@ namespace {
 constexpr int k_shared_lock = 0;
 constexpr int k_waiters_lock = 1;
 constexpr int k_stats_lock = 2;
-constexpr int k_first_heads_lock = 3;
+constexpr int k_first_key_places_lock = 3;
+constexpr int k_first_heads_lock = k_first_key_places_lock + k_key_place_locks;
 
 constinit shmem_request_hook_type previous_request = nullptr;
 constinit shmem_startup_hook_type previous_startup = nullptr;
@@ -26,6 +28,7 @@ extern "C" void request() {
     RequestAddinShmemSpace(MAXALIGN(sizeof(Shared)));
     RequestAddinShmemSpace(MAXALIGN(waiters_size()));
     RequestAddinShmemSpace(MAXALIGN(stats_size()));
+    RequestAddinShmemSpace(MAXALIGN(key_places_size()));
     RequestAddinShmemSpace(MAXALIGN(heads_size()));
     RequestNamedLWLockTranche("scylla", k_first_heads_lock + heads_locks());
 }
@@ -60,6 +63,8 @@ extern "C" void startup() {
     make_waiters(waiters, &locks[k_waiters_lock].lock, found);
     auto *stats = static_cast<Stats *>(ShmemInitStruct("scylla statistics", stats_size(), &found));
     make_stats(stats, &locks[k_stats_lock].lock, found);
+    auto *key_places = static_cast<KeyPlaces *>(ShmemInitStruct("scylla keys with a rate", key_places_size(), &found));
+    make_key_places(key_places, &locks[k_first_key_places_lock], found);
     auto *heads = static_cast<Heads *>(ShmemInitStruct("scylla heads", heads_size(), &found));
     make_heads(heads, &locks[k_first_heads_lock], found);
     LWLockRelease(AddinShmemInitLock);

@@ -24,12 +24,6 @@ struct Depth {
     int64 count_time; // microseconds
 };
 
-// Of a queue with a rate (rates.h).
-struct Bucket {
-    model::Rate rate; // none: there has been none yet
-    int64 arrival;    // of model/rate.h, by steady_now()
-};
-
 struct StatEntry {
     StatKey key; // changes, like the chain, only under the exclusive lock
     int32 next;  // in the chain of its bucket
@@ -39,7 +33,9 @@ struct StatEntry {
     QueueStats stats;
     bool told;   // by NOTIFY, that there are tasks
     bool untold; // the monitor is to do so
-    Bucket bucket;
+    // Of a queue with a rate, and of keys that have no bucket of their own (rates.h). No rate: there has been none yet.
+    model::Bucket bucket;
+    model::Bucket other_keys;
     Depth depth; // while something is in flight, the entry does not give way
     // Of queue 0 only.
     bool counted; // Places of the database's queues are true

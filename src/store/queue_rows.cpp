@@ -28,6 +28,7 @@ QueueRow queue_row(const Scan &scan) {
             on_full_of(scan),
             !is_null(scan, key_weights),
             get_jsonb(scan, rate),
+            get_jsonb(scan, rate_per_key),
             pstrdup(NameStr(*DatumGetName(get(scan, owner)))),
             {get_array(scan, submitters), get_array(scan, workers), get_array(scan, viewers), get_array(scan, admins)},
             scan.slot->tts_tid};
@@ -43,7 +44,7 @@ QueueSettings queue_settings(const Scan &scan) {
             DatumGetBool(get(scan, events)),         DatumGetBool(get(scan, notify)),
             get_int(scan, max_running_per_key),      get_int(scan, max_depth),
             on_full_of(scan),                        get_jsonb(scan, key_weights),
-            get_jsonb(scan, rate)};
+            get_jsonb(scan, rate),                   get_jsonb(scan, rate_per_key)};
 }
 
 namespace {
@@ -90,8 +91,8 @@ Scan scan_queues(Store &store) { return begin(store[TableId::queue], 0, store.sn
 Taken update_settings(Store &store, const QueueRow &queue, const QueueSettings &settings) {
     using namespace queue_col;
     Table &table = store[TableId::queue];
-    Values<25> values;
-    std::array<bool, 25> replace{};
+    Values<26> values;
+    std::array<bool, 26> replace{};
     for (int column = default_timeout; column < owner; column++)
         replace[static_cast<std::size_t>(column - 1)] = true;
     values.set_pointer(default_timeout, settings.default_timeout);
@@ -111,6 +112,7 @@ Taken update_settings(Store &store, const QueueRow &queue, const QueueSettings &
     values.set(on_full, CStringGetTextDatum(k_on_full_names[static_cast<std::size_t>(settings.on_full)]));
     values.set_pointer(key_weights, settings.key_weights);
     values.set_pointer(rate, settings.rate);
+    values.set_pointer(rate_per_key, settings.rate_per_key);
     TupleTableSlot *slot = MakeSingleTupleTableSlot(RelationGetDescr(table.rel), &TTSOpsBufferHeapTuple);
     if (!fetch(table, queue.tid, store.snapshot, slot))
         elog(ERROR, "queue %d has vanished", queue.id);

@@ -30,6 +30,7 @@ enum : int {
     on_full,
     key_weights,
     rate,
+    rate_per_key,
     owner,
     submitters,
     workers,

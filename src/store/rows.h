@@ -29,6 +29,7 @@ struct QueueRow {
     OnFull on_full;
     bool is_shared; // between keys, by their weights
     Jsonb *rate; // null: none
+    Jsonb *rate_per_key; // likewise
     const char *owner;         // a role
     std::array<ArrayType *, model::k_privilege_names.size()> grantees; // roles (text[]) by model::Privilege; null: none
     ItemPointerData tid;
@@ -112,6 +113,7 @@ struct QueueSettings {
     OnFull on_full;
     Jsonb *key_weights;                       // null: tasks go in the order of the queue
     Jsonb *rate; // null: none
+    Jsonb *rate_per_key; // likewise
 };
 
 struct SpecRow {

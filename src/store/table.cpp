@@ -14,7 +14,7 @@ namespace scylla::store {
 namespace {
 
 constexpr std::array<TableDef, k_tables> k_definitions = {{
-    {"queue", 25, {{{"queue_pkey", {1}, 1, true, 0}, {"queue_name_key", {2}, 1, true, 0}}}, 2},
+    {"queue", 26, {{{"queue_pkey", {1}, 1, true, 0}, {"queue_name_key", {2}, 1, true, 0}}}, 2},
     {"task_spec", 13, {{{"task_spec_pkey", {1}, 1, true, 0}, {"task_spec_rn", {5}, 1, true, 0}}}, 2},
     {"task_ready", 9, {{{"task_ready_order", {3, 6, 1}, 3, true, 0}, {"task_ready_key", {3, 9, 6, 1}, 4, false, 9}}}, 2},
     {"task_lease", 13, {{{"task_lease_pkey", {1}, 1, true, 0}, {"task_lease_permit", {6, 13}, 2, false, 13}}}, 2},

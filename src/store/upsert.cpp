@@ -20,10 +20,11 @@ Datum make_array(std::span<Datum> values, bool *null, Oid type) {
 constinit SPIPlanPtr insert_queue_plan = nullptr;
 constinit SPIPlanPtr insert_specs_plan = nullptr;
 constinit SPIPlanPtr insert_dedup_keys_plan = nullptr;
-constinit SPIPlanPtr lock_rate_plan = nullptr;
-constinit SPIPlanPtr find_rate_plan = nullptr;
-constinit SPIPlanPtr put_rate_plan = nullptr;
-constinit SPIPlanPtr remove_rate_plan = nullptr;
+constinit SPIPlanPtr lock_bucket_plan = nullptr;
+constinit SPIPlanPtr find_bucket_plan = nullptr;
+constinit SPIPlanPtr put_bucket_plan = nullptr;
+constinit SPIPlanPtr remove_buckets_plan = nullptr;
+constinit SPIPlanPtr remove_full_buckets_plan = nullptr;
 
 // Which of the rows a statement has inserted, by the ids that it returned. They count up with the index in rows, so the place
 // of an id is found by bisection.
@@ -48,10 +49,10 @@ void mark_inserted(std::span<const SpecRow> rows, std::span<bool> inserted) {
 } // namespace
 
 bool insert_queue(const text *name, const QueueSettings &settings) {
-    constexpr std::size_t k_parameters = 19;
+    constexpr std::size_t k_parameters = 20;
     std::array<Oid, k_parameters> types{TEXTOID, INTERVALOID, INTERVALOID, FLOAT8OID,   INT4OID,
                                         JSONBOID, INTERVALOID, INTERVALOID, INTERVALOID, BOOLOID, INT4OID, TEXTOID,
-                                        BOOLOID, BOOLOID, INT4OID, INT4OID, TEXTOID, JSONBOID, JSONBOID};
+                                        BOOLOID, BOOLOID, INT4OID, INT4OID, TEXTOID, JSONBOID, JSONBOID, JSONBOID};
     std::array<Datum, k_parameters> values{PointerGetDatum(name),
                                            PointerGetDatum(settings.default_timeout),
                                            PointerGetDatum(settings.retention),
@@ -70,7 +71,8 @@ bool insert_queue(const text *name, const QueueSettings &settings) {
                                            Int32GetDatum(settings.max_depth.value_or(0)),
                                            CStringGetTextDatum(k_on_full_names[static_cast<std::size_t>(settings.on_full)]),
                                            PointerGetDatum(settings.key_weights),
-                                           PointerGetDatum(settings.rate)};
+                                           PointerGetDatum(settings.rate),
+                                           PointerGetDatum(settings.rate_per_key)};
     char nulls[k_parameters];
     for (std::size_t i = 0; i < k_parameters; i++) {
         const bool scalar = types[i] == FLOAT8OID || types[i] == INT4OID || types[i] == BOOLOID;
@@ -85,8 +87,8 @@ bool insert_queue(const text *name, const QueueSettings &settings) {
     run(&insert_queue_plan,
         "insert into scylla.queue (name, default_timeout, retention, aging, max_attempts, retry, retention_completed, "
         "retention_aborted, retention_cancelled, paused, max_running, owner, events, notify, max_running_per_key, max_depth, on_full, "
-        "key_weights, rate) "
-        "values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12::pg_catalog.name, $13, $14, $15, $16, $17, $18, $19) "
+        "key_weights, rate, rate_per_key) "
+        "values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12::pg_catalog.name, $13, $14, $15, $16, $17, $18, $19, $20) "
         "on conflict (name) do nothing",
         types, values, nulls, SPI_OK_INSERT);
     const bool inserted = SPI_processed > 0;
@@ -219,20 +221,23 @@ void set_queue_owner(int32 queue, const text *owner) {
 
 namespace {
 
-std::optional<RateRow> run_for_rate(SPIPlanPtr *plan, const char *sql, int32 queue, const RateRow &row, int expected) {
-    std::array<Oid, 4> types{INT4OID, INT8OID, INT8OID, INT8OID};
-    std::array<Datum, 4> values{Int32GetDatum(queue), Int64GetDatum(row.arrival), Int64GetDatum(row.rate.interval),
-                                Int64GetDatum(row.rate.burst)};
+std::optional<model::Bucket> run_for_bucket(SPIPlanPtr *plan, const char *sql, const BucketOf &whose, const model::Bucket &bucket,
+                                            int expected) {
+    std::array<Oid, 6> types{INT4OID, BOOLOID, TEXTOID, INT8OID, INT8OID, INT8OID};
+    const text *key = whose.key != nullptr ? whose.key : cstring_to_text("");
+    std::array<Datum, 6> values{Int32GetDatum(whose.queue),   BoolGetDatum(whose.key != nullptr),
+                                PointerGetDatum(key),         Int64GetDatum(bucket.arrival),
+                                Int64GetDatum(bucket.rate.interval), Int64GetDatum(bucket.rate.burst)};
     AsOwner as_owner;
     as_owner.begin();
     run(plan, sql, types, values, nullptr, expected);
-    std::optional<RateRow> result;
+    std::optional<model::Bucket> result;
     if (SPI_tuptable != nullptr && SPI_processed > 0) {
         const auto number = [](int column) {
             bool null = false;
             return DatumGetInt64(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, column, &null));
         };
-        result = RateRow{{number(2), number(3)}, number(1)};
+        result = model::Bucket{{number(2), number(3)}, number(1)};
     }
     as_owner.end();
     return result;
@@ -240,30 +245,39 @@ std::optional<RateRow> run_for_rate(SPIPlanPtr *plan, const char *sql, int32 que
 
 } // namespace
 
-RateRow lock_rate(int32 queue, const RateRow &otherwise) {
-    return *run_for_rate(&lock_rate_plan,
-                         "insert into scylla.queue_rate as r (queue, arrival, step, burst) values ($1, $2, $3, $4) "
-                         "on conflict (queue) do update set arrival = r.arrival returning arrival, step, burst",
-                         queue, otherwise, SPI_OK_INSERT_RETURNING);
+model::Bucket lock_bucket(const BucketOf &whose, const model::Bucket &otherwise) {
+    return *run_for_bucket(&lock_bucket_plan,
+                           "insert into scylla.queue_rate as r (queue, per_key, key, arrival, step, burst) values ($1, $2, $3, $4, $5, $6) "
+                           "on conflict (queue, per_key, key) do update set arrival = r.arrival returning arrival, step, burst",
+                           whose, otherwise, SPI_OK_INSERT_RETURNING);
 }
 
-std::optional<RateRow> find_rate(int32 queue) {
-    return run_for_rate(&find_rate_plan,
-                        "select arrival, step, burst from scylla.queue_rate where queue operator(pg_catalog.=) $1",
-                        queue, {}, SPI_OK_SELECT);
+std::optional<model::Bucket> find_bucket(const BucketOf &whose) {
+    return run_for_bucket(&find_bucket_plan,
+                          "select arrival, step, burst from scylla.queue_rate where queue operator(pg_catalog.=) $1 "
+                          "and per_key operator(pg_catalog.=) $2 and key operator(pg_catalog.=) $3",
+                          whose, {}, SPI_OK_SELECT);
 }
 
-void put_rate(int32 queue, const RateRow &row) {
-    run_for_rate(&put_rate_plan,
-                 "insert into scylla.queue_rate (queue, arrival, step, burst) values ($1, $2, $3, $4) "
-                 "on conflict (queue) do update set arrival = excluded.arrival, step = excluded.step, burst = excluded.burst",
-                 queue, row, SPI_OK_INSERT);
+void put_bucket(const BucketOf &whose, const model::Bucket &bucket) {
+    run_for_bucket(&put_bucket_plan,
+                   "insert into scylla.queue_rate (queue, per_key, key, arrival, step, burst) values ($1, $2, $3, $4, $5, $6) "
+                   "on conflict (queue, per_key, key) do update "
+                   "set arrival = excluded.arrival, step = excluded.step, burst = excluded.burst",
+                   whose, bucket, SPI_OK_INSERT);
 }
 
-void remove_rate(int32 queue) {
-    run_for_rate(&remove_rate_plan,
-                 "delete from scylla.queue_rate where queue operator(pg_catalog.=) $1",
-                 queue, {}, SPI_OK_DELETE);
+void remove_buckets(const BucketOf &whose) {
+    run_for_bucket(&remove_buckets_plan,
+                   "delete from scylla.queue_rate where queue operator(pg_catalog.=) $1 and per_key operator(pg_catalog.=) $2",
+                   whose, {}, SPI_OK_DELETE);
+}
+
+void remove_full_buckets(int32 queue, int64 now) {
+    run_for_bucket(&remove_full_buckets_plan,
+                   "delete from scylla.queue_rate where queue operator(pg_catalog.=) $1 and per_key "
+                   "and key operator(pg_catalog.<>) '' and arrival operator(pg_catalog.<=) $4",
+                   {queue, nullptr}, {{}, now}, SPI_OK_DELETE);
 }
 
 } // namespace scylla::store

@@ -20,15 +20,20 @@ void insert_dedup_keys(std::span<const SpecRow> rows, std::span<bool> inserted);
 void add_grantee(int32 queue, model::Privilege privilege, const text *role);
 void remove_grantee(int32 queue, model::Privilege privilege, const text *role);
 void set_queue_owner(int32 queue, const text *owner);
-// The bucket of a queue with a rate, where there is no shared memory for it (verbs/rate.h).
-struct RateRow {
-    model::Rate rate;
-    int64 arrival; // of model/rate.h, by the server's clock
+
+// Buckets of queues with a rate, and of keys in queues with a rate per key, where there is no shared memory for them (verbs/rate.h). By the
+// server's clock.
+struct BucketOf {
+    int32 queue;
+    const text *key; // null: of the queue; the empty text: of the keys that have none
 };
 // Locks it to the end of the transaction; makes it as given if there is none.
-RateRow lock_rate(int32 queue, const RateRow &otherwise);
-std::optional<RateRow> find_rate(int32 queue);
-void put_rate(int32 queue, const RateRow &row);
-void remove_rate(int32 queue);
+model::Bucket lock_bucket(const BucketOf &whose, const model::Bucket &otherwise);
+std::optional<model::Bucket> find_bucket(const BucketOf &whose);
+void put_bucket(const BucketOf &whose, const model::Bucket &bucket);
+// That of the queue; or with a key those of all its keys, and that of the others.
+void remove_buckets(const BucketOf &whose);
+// Those of keys that are full.
+void remove_full_buckets(int32 queue, int64 now);
 
 } // namespace scylla::store

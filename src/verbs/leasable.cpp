@@ -373,6 +373,8 @@ void settle(LeasableScan *scan, Fate fate) {
 
 void use_room(LeasableScan *scan) { --*scan->room; }
 
+void close_key(LeasableScan *scan) { *scan->room = 0; }
+
 void end_leasable(LeasableScan *scan) {
     if (scan->along != nullptr)
         end_ready(scan->along);

@@ -1,4 +1,5 @@
-// The tasks of a queue that may be leased, in the order in which they are to be: ready, and of a key that has room.
+// The tasks of a queue that may be leased, in the order in which they are to be: ready, and of a key that has room, by how many of it
+// run and by its rate.
 //
 // In the order of the queue. Keys that have no room may have any number of tasks in front of the others. The scan goes along the
 // queue and passes over them; at the same time, and at the same price, it collects the first task of each key (store::scan_keyed).
@@ -29,6 +30,8 @@ LeasableScan *begin_leasable(store::Store &store, const store::QueueRow &queue, 
 // As next_ready() and settle(): a row that the snapshot sees, and what became of it. One that is taken takes room of its key.
 bool next_leasable(LeasableScan *scan, store::ReadyRow *row);
 void settle(LeasableScan *scan, Fate fate);
+// The key of the row turns out to have no room: somebody else has just taken its last token. The row is left.
+void close_key(LeasableScan *scan);
 // For a count: the row is left, but what follows goes as if it were taken.
 void use_room(LeasableScan *scan);
 void end_leasable(LeasableScan *scan);

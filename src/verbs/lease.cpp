@@ -8,6 +8,7 @@
 #include "pg/error.h"
 #include "pg/memory.h"
 #include "settings.h"
+#include "shmem/waiters.h"
 #include "verbs/args.h"
 #include "verbs/leasable.h"
 #include "verbs/rate.h"
@@ -46,8 +47,14 @@ int32 lease_known(Store &store, const LeaseRequest &request, const store::QueueR
                                                        : find_spec(store, ready.id, store::With::spec);
         if (standing == store::Taken::ok && !spec)
             continue; // a restore is under way and has not brought it yet
+        if (spec && !take_token(tokens, ready.key)) {
+            close_key(scan);
+            continue;
+        }
         if (spec)
             standing = take(store, TableId::ready, *spec, ready.tid, Wait::no);
+        if (spec && standing != store::Taken::ok)
+            return_token(tokens, ready.key);
         switch (standing) {
         case store::Taken::ok:
             put_task(rows, store, make_running(store, *spec, ready, request.worker, timeout, permit_of(queue, *spec), now),
@@ -84,7 +91,7 @@ namespace {
 // These two say how many they have leased.
 int32 lease_some(Store &store, const LeaseRequest &request, const store::QueueRow &queue, const LimitsLock &lock, Tokens &tokens,
                  Rows &rows) {
-    KeyRooms *rooms = begin_rooms(store, queue, lock);
+    KeyRooms *rooms = begin_rooms(store, queue, lock, &tokens);
     int32 leased = lease_known(store, request, queue, rooms, tokens, rows);
     while (leased == 0 && wait_for_room(rooms))
         leased = lease_known(store, request, queue, rooms, tokens, rows);
@@ -146,7 +153,8 @@ int64 count_leasable(Store &store, int32 queue, int64 limit, TimestampTz now, in
     const int64 allowed = std::min(limit, free_permits(store, *row));
     if (allowed < 1)
         return 0;
-    KeyRooms *rooms = begin_rooms(store, *row, {});
+    Tokens tokens = look_at_tokens(*row);
+    KeyRooms *rooms = begin_rooms(store, *row, {}, &tokens);
     LeasableScan *scan = begin_leasable(store, *row, rooms, {false, 0}, now);
     const RowMemory memory = begin_row_memory();
     store::ReadyRow ready;
@@ -164,8 +172,11 @@ int64 count_leasable(Store &store, int32 queue, int64 limit, TimestampTz now, in
             break;
         }
     end(memory);
+    if (count == 0 && again != nullptr && tokens.key_rate && shmem::shared != nullptr)
+        *again = std::min(*again, next_token(rooms, shmem::ahead(row->id)));
     end_leasable(scan);
     end_rooms(rooms);
+    end_tokens(tokens);
     return count;
 }
 
@@ -204,7 +215,12 @@ SCYLLA_FUNCTION(scylla_lease_task) {
         Tokens tokens = queue ? begin_tokens(store, *queue) : Tokens{};
         if (!take_token(tokens))
             error::rate_reached(queue->name);
+        if (!take_token(tokens, spec->key)) {
+            end_tokens(tokens);
+            error::rate_reached(queue->name, spec->key);
+        }
         const auto refuse = [&](const char *setting, int32 limit, const text *key) {
+            return_token(tokens, spec->key);
             end_tokens(tokens);
             error::limit_reached(queue->name, setting, limit, key);
         };
@@ -216,7 +232,7 @@ SCYLLA_FUNCTION(scylla_lease_task) {
             if (queue && free_permits(store, *queue) < 1)
                 refuse("max_running", *queue->max_running, nullptr);
             if (queue) {
-                rooms = begin_rooms(store, *queue, lock);
+                rooms = begin_rooms(store, *queue, lock, nullptr);
                 if (wait_for_room(rooms, spec->key) < 1)
                     refuse("max_running_per_key", *queue->max_running_per_key, spec->key);
             }

@@ -21,7 +21,7 @@ LeaseRequest get_lease_request(FunctionCallInfo fcinfo, LeaseArguments where);
 void lease_tasks(store::Store &store, const LeaseRequest &request, Rows &rows);
 
 // How many tasks of the queue could be leased now, counted up to `limit`. A hint: nobody is kept from leasing meanwhile. If there are
-// none because of the queue's rate, *again is lowered to when there may be (steady_now()).
+// none because of a rate, *again is lowered to when there may be (steady_now()).
 int64 count_leasable(store::Store &store, int32 queue, int64 limit, TimestampTz now, int64 *again = nullptr);
 
 } // namespace scylla

@@ -1,6 +1,8 @@
 #include "verbs/limits.h"
 
+#include "pg/memory.h"
 #include "pg/text.h"
+#include "verbs/rate.h"
 
 namespace scylla {
 
@@ -120,6 +122,7 @@ struct KeyRooms {
     HTAB *of_key;
     int32 queue;
     std::optional<int32> bound;
+    Tokens *tokens; // null: any number may start in a time
     bool lock_keys;
     std::array<bool, k_key_locks> locked;
     text *busy; // a key with room that somebody else has locked; null: none
@@ -132,6 +135,7 @@ namespace {
 struct KeyRoom {
     const text *key;
     int64 room;
+    int64 next; // when there is room by its rate; 0: there was
 };
 
 void forget(KeyRooms *rooms) {
@@ -160,8 +164,10 @@ void unlock_keys(KeyRooms *rooms) {
         }
 }
 
-// The room of a key that is counted for the first time.
-int64 count_room(KeyRooms *rooms, text *key) {
+// By how many run.
+int64 count_running_room(KeyRooms *rooms, text *key) {
+    if (!rooms->bound)
+        return PG_INT64_MAX;
     bool locked_here = false;
     bool busy = false;
     const std::size_t place = lock_place(key);
@@ -181,23 +187,33 @@ int64 count_room(KeyRooms *rooms, text *key) {
     return 0;
 }
 
+// The room of a key that is counted for the first time.
+KeyRoom count_room(KeyRooms *rooms, text *key) {
+    int64 next = 0;
+    const int64 starting = rooms->tokens != nullptr ? tokens_of(*rooms->tokens, key, &next) : PG_INT64_MAX;
+    if (starting < 1)
+        return {key, 0, next};
+    return {key, std::min(starting, count_running_room(rooms, key)), 0};
+}
+
 } // namespace
 
-KeyRooms *begin_rooms(Store &store, const store::QueueRow &queue, const LimitsLock &lock) {
+KeyRooms *begin_rooms(Store &store, const store::QueueRow &queue, const LimitsLock &lock, Tokens *tokens) {
     auto *rooms = static_cast<KeyRooms *>(palloc0(sizeof(KeyRooms)));
     rooms->store = &store;
     rooms->context = CurrentMemoryContext;
     rooms->queue = queue.id;
     rooms->bound = queue.max_running_per_key;
+    rooms->tokens = tokens != nullptr && tokens->key_rate ? tokens : nullptr;
     rooms->lock_keys = lock.mode == ShareLock;
     rooms->without_key = PG_INT64_MAX;
-    if (rooms->bound)
+    if (rooms->bound || rooms->tokens != nullptr)
         forget(rooms);
     return rooms;
 }
 
 int64 &room_of(KeyRooms *rooms, const text *key) {
-    if (!rooms->bound || key == nullptr || view(key).empty())
+    if (rooms->of_key == nullptr || key == nullptr || view(key).empty())
         return rooms->without_key;
     bool found = false;
     if (auto *seen = static_cast<KeyRoom *>(hash_search(rooms->of_key, &key, HASH_FIND, nullptr)))
@@ -205,9 +221,9 @@ int64 &room_of(KeyRooms *rooms, const text *key) {
     MemoryContext caller = MemoryContextSwitchTo(rooms->context);
     text *copy = cstring_to_text_with_len(view(key).data(), static_cast<int>(view(key).size()));
     MemoryContextSwitchTo(caller);
-    const int64 room = count_room(rooms, copy);
+    const KeyRoom counted = count_room(rooms, copy);
     auto *entered = static_cast<KeyRoom *>(hash_search(rooms->of_key, &copy, HASH_ENTER, &found));
-    entered->room = room;
+    *entered = counted;
     return entered->room;
 }
 
@@ -227,6 +243,23 @@ bool wait_for_room(KeyRooms *rooms) {
         return false;
     wait_for_room(rooms, busy);
     return true;
+}
+
+int64 next_token(KeyRooms *rooms, int64 ahead) {
+    if (rooms->tokens == nullptr)
+        return PG_INT64_MAX;
+    const auto firsts = allocate<int64>(static_cast<std::size_t>(hash_get_num_entries(rooms->of_key)));
+    std::size_t count = 0;
+    HASH_SEQ_STATUS at;
+    hash_seq_init(&at, rooms->of_key);
+    while (const auto *known = static_cast<const KeyRoom *>(hash_seq_search(&at))) {
+        if (known->next != 0)
+            firsts[count++] = known->next;
+    }
+    const int64 step = (rooms->tokens->key_rate->interval + model::k_nanos - 1) / model::k_nanos;
+    const int64 time = count > 0 ? model::time_of_any(firsts.first(count), step, ahead) : PG_INT64_MAX;
+    pfree(firsts.data());
+    return time;
 }
 
 void end_rooms(KeyRooms *rooms) {

@@ -1,4 +1,4 @@
-// Limits of a queue: how many of its tasks may run at once, and how many of each key.
+// Limits of a queue: how many of its tasks may run at once, and how many of each key. (How many may start in a time: verbs/rate.h.)
 //
 // What counts are the leases: those that are committed, and those of transactions in progress, which may commit. So there is no
 // counter that a crash, a rollback or a prepared transaction could leave wrong: a lease in a queue with a limit has a *permit*, its
@@ -24,7 +24,9 @@ namespace scylla {
 
 inline bool has_limits(const store::QueueRow &queue) { return queue.max_running || queue.max_running_per_key; }
 // Its ready tasks are found by their keys, too.
-inline bool goes_by_keys(const store::QueueRow &queue) { return queue.max_running_per_key || queue.is_shared; }
+inline bool goes_by_keys(const store::QueueRow &queue) {
+    return queue.max_running_per_key || queue.is_shared || queue.rate_per_key != nullptr;
+}
 
 // What the lease of a task has; null in a queue without limits.
 text *permit_of(const store::QueueRow &queue, const store::SpecRow &spec);
@@ -45,10 +47,12 @@ void unlock_limits(store::Store &store, const LimitsLock &lock);
 // How many more tasks may run now by max_running. Exact with the lock held, else a hint.
 int64 free_permits(store::Store &store, const store::QueueRow &queue);
 
-// How many more tasks of each key may run, as far as somebody has asked: each key is counted once, and what the call leases is
-// taken off. `lock`: what the call has locked; with NoLock the numbers are hints.
+// How many more tasks of each key may run, and may start by its rate, as far as somebody has asked: each key is counted once, and what
+// the call leases is taken off. `lock`: what the call has locked; with NoLock the numbers are hints. `tokens`: of the call; null: rates
+// do not matter. By rate the numbers are hints in any case.
+struct Tokens;
 struct KeyRooms;
-KeyRooms *begin_rooms(store::Store &store, const store::QueueRow &queue, const LimitsLock &lock);
+KeyRooms *begin_rooms(store::Store &store, const store::QueueRow &queue, const LimitsLock &lock, Tokens *tokens);
 // The room of a key; null or the empty text: no key. It stays where it is until end_rooms() or wait_for_room().
 int64 &room_of(KeyRooms *rooms, const text *key);
 // Where nothing was leased: if a key seemed to have room but somebody else was just leasing from it, waits for that, so that it can
@@ -56,6 +60,9 @@ int64 &room_of(KeyRooms *rooms, const text *key);
 bool wait_for_room(KeyRooms *rooms);
 // Waits for the lock of this key.
 int64 &wait_for_room(KeyRooms *rooms, const text *key);
+// When a key that has no room by its rate gets a token for somebody before whom `ahead` others want one (steady_now()); PG_INT64_MAX: there
+// is no such key.
+int64 next_token(KeyRooms *rooms, int64 ahead);
 void end_rooms(KeyRooms *rooms);
 
 // A table by keys: an entry begins with a pointer to the text, which has to live as long.

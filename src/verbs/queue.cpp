@@ -39,7 +39,9 @@ void check(const QueueSettings &settings) {
     if (settings.key_weights != nullptr)
         check_key_weights(settings.key_weights);
     if (settings.rate != nullptr)
-        read_rate(settings.rate);
+        read_rate("rate", settings.rate);
+    if (settings.rate_per_key != nullptr)
+        read_rate("rate_per_key", settings.rate_per_key);
 }
 
 bool require_bool(const char *argument, std::optional<bool> value) {
@@ -90,6 +92,8 @@ void apply(Jsonb *changes, QueueSettings *settings) {
             settings->key_weights = reset ? nullptr : json::to_jsonb(value);
         else if (setting == "rate")
             settings->rate = reset ? nullptr : json::to_jsonb(value);
+        else if (setting == "rate_per_key")
+            settings->rate_per_key = reset ? nullptr : json::to_jsonb(value);
         else
             error::bad_argument("settings", args::quote(cstring_to_text(name)), "There is no such setting of a queue.");
     });
@@ -112,6 +116,7 @@ template <typename Change> void change_settings(Store &store, const text *name, 
         changed.max_running = settings.max_running;
         changed.max_running_per_key = settings.max_running_per_key;
         changed.is_shared = settings.key_weights != nullptr;
+        changed.rate_per_key = settings.rate_per_key;
         const bool first_limit = has_limits(changed) && !has_limits(queue);
         const bool begins_with_keys = goes_by_keys(changed) && !goes_by_keys(queue);
         const bool first_depth = settings.max_depth && !queue.max_depth; // who is just submitting has taken no room
@@ -136,8 +141,8 @@ template <typename Change> void change_settings(Store &store, const text *name, 
             });
         if (first_depth)
             begin_depth(queue.id);
-        if (settings.rate != nullptr || queue.rate != nullptr)
-            begin_rate(queue.id, settings.rate);
+        if (settings.rate != nullptr || queue.rate != nullptr || settings.rate_per_key != nullptr || queue.rate_per_key != nullptr)
+            begin_rates(queue.id, settings.rate, settings.rate_per_key);
         shmem::note_room(queue.id, PG_INT64_MAX); // there may be something to lease now
         notify_ready(store, queue.id);
         return;
@@ -215,14 +220,15 @@ SCYLLA_FUNCTION(scylla_create_queue) {
                                  args::get_int(fcinfo, 14),
                                  args::on_full(args::get_text(fcinfo, 15)),
                                  args::get_jsonb(fcinfo, 16),
-                                 args::get_jsonb(fcinfo, 17)};
+                                 args::get_jsonb(fcinfo, 17),
+                                 args::get_jsonb(fcinfo, 18)};
     check(settings);
     Store store = open_for_settings("scylla.create_queue()");
     if (!store::insert_queue(name, settings))
         error::duplicate_queue(name);
-    if (settings.rate != nullptr) {
+    if (settings.rate != nullptr || settings.rate_per_key != nullptr) {
         refresh(store);
-        begin_rate(find_queue(store, name)->id, settings.rate);
+        begin_rates(find_queue(store, name)->id, settings.rate, settings.rate_per_key);
     }
     shmem::note_queue();
     close(store);
@@ -269,7 +275,7 @@ SCYLLA_FUNCTION(scylla_drop_queue) {
         if (remove(store[TableId::queue], queue.tid, store.snapshot, true) != store::Taken::ok)
             continue; // its settings have just been changed
         settle_gates(store, GetCurrentTimestamp());
-        begin_rate(queue.id, nullptr);
+        begin_rates(queue.id, nullptr, nullptr);
         shmem::note_room(queue.id, PG_INT64_MAX); // whoever waits for it waits for a queue that does not exist yet
         break;
     }

@@ -94,7 +94,7 @@ select is_empty($$select tgrelid::regclass, tgname from pg_trigger t join pg_cla
 do $$ begin perform scylla.register_worker(); end $$; -- loads the library, where it is not preloaded
 select results_eq(
     $$select name, vartype, boot_val, unit, context, min_val, max_val from pg_settings
-      where name like 'scylla.%' and name not in ('scylla.max_queues', 'scylla.max_monitors') order by name$$,
+      where name like 'scylla.%' and name !~ '^scylla.max_' order by name$$,
     $$values ('scylla.auto_create_queues', 'bool',    'on',     null, 'superuser',   null, null),
              ('scylla.default_timeout',    'integer', '10000',  'ms', 'user',   '1',  '2147483647'),
              ('scylla.event_retention',    'integer', '86400',  's',  'sighup', '0',  '2147483647'),

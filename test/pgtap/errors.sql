@@ -16,6 +16,8 @@ do $$ begin
     perform given('too much', 'ready', 'full');
     perform scylla.create_queue('brimful', max_depth => 1);
     perform scylla.create_queue('slow', rate => '{"tasks": 1, "per": "1 day"}');
+    perform scylla.create_queue('slow for each', rate_per_key => '{"tasks": 1, "per": "1 day"}');
+    perform scylla.submit('slow for each', '{}', rn => 'too soon for key', key => 'acme');
     perform given('too soon', 'ready', 'slow');
     perform given('the last drop', 'ready', 'brimful');
     perform scylla.pause_queue('closed');
@@ -57,6 +59,8 @@ insert into kind values
     ('53400', 'queue', 'max_running_per_key', $$select scylla.lease_task('second of key', 'w')$$,
              'key "acme" of queue "full of keys" has reached its max_running_per_key', 'The limit is 1.'),
     ('53400', 'queue', 'rate', $$select scylla.lease_task('too soon', 'w')$$, 'queue "slow" has used up its rate', ''),
+    ('53400', 'queue', 'rate_per_key', $$select scylla.lease_task('too soon for key', 'w')$$,
+             'key "acme" of queue "slow for each" has used up its rate', ''),
     ('53400', 'queue', 'max_depth', $$select scylla.submit('brimful', '{}')$$,
              'queue "brimful" has reached its max_depth', 'The limit is 1.'),
     ('2BP01', 'queue', 'empty',     $$select scylla.drop_queue('closed')$$,

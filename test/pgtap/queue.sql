@@ -11,7 +11,8 @@ select signature_is('create_queue',
     'max_running integer DEFAULT NULL::integer, events boolean DEFAULT false, notify boolean DEFAULT false, '
     'max_running_per_key integer DEFAULT NULL::integer, '
     'max_depth integer DEFAULT NULL::integer, on_full text DEFAULT ''error''::text, '
-    'key_weights jsonb DEFAULT NULL::jsonb, rate jsonb DEFAULT NULL::jsonb', 'void');
+    'key_weights jsonb DEFAULT NULL::jsonb, rate jsonb DEFAULT NULL::jsonb, '
+    'rate_per_key jsonb DEFAULT NULL::jsonb', 'void');
 select signature_is('alter_queue', 'queue text, settings jsonb', 'void');
 select signature_is('pause_queue', 'queue text', 'void');
 select signature_is('resume_queue', 'queue text', 'void');
@@ -72,7 +73,8 @@ create function defaults() returns jsonb language sql as $$
     select '{"default_timeout": null, "retention": null, "aging": 0, "max_attempts": null, "retry": null,
              "retention_completed": null, "retention_aborted": null, "retention_cancelled": null,
              "paused": false, "max_running": null, "events": false, "notify": false,
-             "max_running_per_key": null, "max_depth": null, "on_full": "error", "key_weights": null, "rate": null}'::jsonb;
+             "max_running_per_key": null, "max_depth": null, "on_full": "error", "key_weights": null, "rate": null,
+             "rate_per_key": null}'::jsonb;
 $$;
 create function all_set() returns jsonb language sql as $$
     select '{"default_timeout": "00:01:00", "retention": "2 days", "aging": 0.5, "max_attempts": 3,
@@ -80,12 +82,12 @@ create function all_set() returns jsonb language sql as $$
              "retention_completed": "00:00:00", "retention_aborted": "1 mon", "retention_cancelled": "1 day",
              "paused": true, "max_running": 7, "events": true, "notify": true,
              "max_running_per_key": 5, "max_depth": 8, "on_full": "shed", "key_weights": {"*": 2, "": 7, "acme": 1000},
-             "rate": {"per": "2 s", "burst": 3, "tasks": 10}}'::jsonb;
+             "rate": {"per": "2 s", "burst": 3, "tasks": 10}, "rate_per_key": {"per": "1 min", "tasks": 5}}'::jsonb;
 $$;
 do $$ begin
     perform scylla.create_queue('all set', '1 min', '2 days', 0.5, 3,
         '{"initial": "2 s", "factor": 3, "max": "1 min", "jitter": 0.5}', '0', '1 mon', '1 day', true, 7, true, true, 5, 8, 'shed',
-        '{"*": 2, "": 7, "acme": 1000}', '{"tasks": 10, "per": "2 s", "burst": 3}');
+        '{"*": 2, "": 7, "acme": 1000}', '{"tasks": 10, "per": "2 s", "burst": 3}', '{"tasks": 5, "per": "1 min"}');
 end $$;
 select is(settings_of('all set'), all_set(), 'create_queue sets everything');
 select is(settings_of('plain'), defaults(), 'without arguments everything is default');
@@ -141,6 +143,13 @@ insert into bad values
     ('rate', $$'{"per": "1 day", "burst": 4000, "tasks": 1}'$$, '{"per": "1 day", "burst": 4000, "tasks": 1}',
      '{"per": "1 day", "burst": 4000, "tasks": 1}',
      'It must be at most a million tasks per second, and slow enough for its burst to come in ten years.'),
+    ('rate_per_key', $$'5'$$, '5', '5', 'It must be an object.'),
+    ('rate_per_key', $$'[]'$$, '[]', '[]', 'It must be an object.'),
+    ('rate_per_key', $$'null'$$, null, 'null', 'It must be an object.'),
+    ('rate_per_key', $$'{}'$$, '{}', '{}', 'It must have "tasks".'),
+    ('rate_per_key', $$'{"tasks": 1, "acme": 1}'$$, '{"tasks": 1, "acme": 1}', '"acme"', 'It may have "tasks", "per" and "burst".'),
+    ('rate_per_key', $$'{"tasks": 1000001}'$$, '{"tasks": 1000001}', '{"tasks": 1000001}',
+     'It must be at most a million tasks per second, and slow enough for its burst to come in ten years.'),
     ('on_full', $$'drop'$$, '"drop"', '"drop"', 'It must be "error" or "shed".'),
     ('key_weights', $$'5'$$, '5', '5', 'It must be an object.'),
     ('key_weights', $$'["k"]'$$, '["k"]', '["k"]', 'It must be an object.'),
@@ -192,6 +201,8 @@ from (values ('5', 'settings', '5', 'It must be an object.'), ('[]', 'settings',
              ('{"rate": {"tasks": 1, "burst": 0}}', 'burst', '0', 'It must be at least 1.'),
              ('{"rate": {"tasks": 1, "per": "0 s"}}', 'per', '00:00:00', 'It must be more than 0 and at most 365 days.'),
              ('{"rate": {"tasks": "1"}}', 'tasks', '"1"', 'It must be a whole number.'),
+             ('{"rate_per_key": {"tasks": -1}}', 'tasks', '-1', 'It must be at least 1.'),
+             ('{"rate_per_key": {"tasks": 1, "per": 5}}', 'per', '5', 'It must be a text.'),
              ('{"on_full": 1}', 'on_full', '1', 'It must be a text.'),
              ('{"paused": 1}', 'paused', '1', 'It must be true or false.'),
              ('{"aging": 5, "paused": "no"}', 'paused', '"no"', 'It must be true or false.'))

@@ -142,4 +142,76 @@ TEST(Rate, TokensComeInTime) {
     }
 }
 
+TEST(Rate, ABucketThatIsNotKeptIsAsTheOthers) {
+    const Rate rate = *make_rate(10, k_second, 3);
+    const Rate slow = *make_rate(1, 3600 * k_second, 1);
+    const std::int64_t others = k_start + rate.interval;
+    const std::int64_t later = k_start + 2 * rate.interval;
+    EXPECT_EQ(arrival_of(std::nullopt, rate, others, k_start), others);
+    EXPECT_EQ(arrival_of(Bucket{rate, later}, rate, others, k_start), later);
+    EXPECT_EQ(arrival_of(Bucket{rate, k_start + 1}, rate, others, k_start), others) << "they were used up since";
+    EXPECT_EQ(arrival_of(Bucket{rate, later}, rate, others, later), others) << "it is full";
+    EXPECT_EQ(arrival_of(Bucket{slow, used_up(slow, k_start)}, rate, others, k_start), used_up(rate, k_start)) << "of another rate";
+    EXPECT_EQ(arrival_of(Bucket{slow, k_start}, rate, others, k_start), others) << "of another rate, and full";
+}
+
+TEST(Rate, TokensOfAnyCome) {
+    const std::vector<std::int64_t> firsts{50, 10, 32};
+    const std::vector<std::int64_t> all{10, 30, 32, 50, 50, 52, 70, 70, 72, 90};
+    for (std::size_t n = 0; n < all.size(); n++) {
+        std::vector<std::int64_t> changed = firsts;
+        EXPECT_EQ(time_of_any(changed, 20, static_cast<std::int64_t>(n)), all[n]) << n;
+    }
+    std::vector<std::int64_t> one{7};
+    EXPECT_EQ(time_of_any(one, 1, 1000), 1007);
+}
+
+// Many buckets and few places, as shmem/rates.h tells: whichever gives way, no bucket ever has more than it would have with a place of its
+// own for ever; and with a place for each, it has the same.
+TEST(Rate, BucketsThatGiveWayNeverHaveMore) {
+    std::mt19937_64 random{42};
+    const auto below = [&random](std::int64_t bound) { return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(bound)); };
+    constexpr std::size_t k_buckets = 20;
+    struct Place {
+        std::size_t whose;
+        Bucket bucket;
+    };
+    for (int round = 0; round < 200; round++) {
+        const Rate rate = *make_rate(1 + below(50), k_second, 1 + below(5));
+        const std::size_t places = round % 2 == 0 ? k_buckets : 1 + static_cast<std::size_t>(below(6));
+        std::int64_t now = k_start;
+        std::int64_t others = used_up(rate, now);
+        std::vector<std::int64_t> exact(k_buckets, others);
+        std::vector<Place> kept;
+        int taken = 0;
+        for (int i = 0; i < 2000; i++) {
+            now += below(rate.interval / 4);
+            const auto whose = static_cast<std::size_t>(below(k_buckets));
+            auto place = std::find_if(kept.begin(), kept.end(), [&](const Place &p) { return p.whose == whose; });
+            const std::int64_t arrival =
+                arrival_of(place != kept.end() ? std::optional(place->bucket) : std::nullopt, rate, others, now);
+            const std::int64_t there = tokens(rate, arrival, now);
+            ASSERT_LE(there, tokens(rate, exact[whose], now));
+            if (places == k_buckets) {
+                ASSERT_EQ(there, tokens(rate, exact[whose], now));
+            }
+            if (there == 0)
+                continue;
+            taken++;
+            exact[whose] = take(rate, exact[whose], now, 1);
+            const Place changed{whose, {rate, take(rate, arrival, now, 1)}};
+            if (place == kept.end() && kept.size() == places) {
+                place = std::min_element(kept.begin(), kept.end(),
+                                         [](const Place &a, const Place &b) { return a.bucket.arrival < b.bucket.arrival; });
+                others = std::max(others, place->bucket.arrival);
+            }
+            if (place == kept.end())
+                kept.push_back(changed);
+            else
+                *place = changed;
+        }
+        ASSERT_GT(taken, 0);
+    }
+}
+
 } // namespace

@@ -38,7 +38,8 @@ create table twin.queue (
     max_depth int,              -- what these two do is not in the model either
     on_full text not null default 'error',
     key_weights jsonb,          -- null: tasks go in the order of the queue; anything else is not in the model
-    rate jsonb                  -- null: leases start as fast as they can; likewise
+    rate jsonb,                 -- null: leases start as fast as they can; likewise
+    rate_per_key jsonb
 );
 
 -- A set of tasks that is opened, cancelled and finished as one.

@@ -72,12 +72,13 @@ create function twin.create_queue(queue text, default_timeout interval default n
                                   max_running int default null, events boolean default false,
                                   notify boolean default false, max_running_per_key int default null,
                                   max_depth int default null, on_full text default 'error',
-                                  key_weights jsonb default null, rate jsonb default null)
+                                  key_weights jsonb default null, rate jsonb default null,
+                                  rate_per_key jsonb default null)
     returns void language plpgsql as $$
 declare
     q twin.queue := (queue, default_timeout, retention, aging, max_attempts, retry, retention_completed,
                      retention_aborted, retention_cancelled, paused, max_running, events, notify, max_running_per_key,
-                     max_depth, on_full, key_weights, rate);
+                     max_depth, on_full, key_weights, rate, rate_per_key);
 begin
     perform twin.check_name('queue', queue);
     perform twin.check_settings(q);

@@ -8,16 +8,17 @@ as $$
         (2, 'scylla_oldest_ready_seconds', 'gauge', 'seconds', 'How long the tasks that would be leased next have been ready: the longest time.'),
         (3, 'scylla_queue_workers', 'gauge', null, 'Workers that hold leases.'),
         (4, 'scylla_tasks_submitted', 'counter', null, 'Tasks submitted.'),
-        (5, 'scylla_leases', 'counter', null, 'Leases given.'),
-        (6, 'scylla_leases_lost', 'counter', null, 'Leases that ended without ending the task, by reason.'),
-        (7, 'scylla_tasks_ended', 'counter', null, 'Tasks that ended, by status.'),
-        (8, 'scylla_tasks_purged', 'counter', null, 'Tasks removed after their retention.'),
-        (9, 'scylla_wait_seconds', 'histogram', 'seconds', 'Time from becoming ready to being leased.'),
-        (10, 'scylla_run_seconds', 'histogram', 'seconds', 'Time of leases that ended by complete, abort or fail.'),
-        (11, 'scylla_monitor_running', 'gauge', null, 'Whether a monitor is at work in this database.'),
-        (12, 'scylla_monitor_rounds', 'counter', null, 'Transactions of the monitor.'),
-        (13, 'scylla_monitor_busy_seconds', 'counter', 'seconds', 'How long they took.'),
-        (14, 'scylla_monitor_errors', 'counter', null, 'Errors that have ended a monitor.')
+        (5, 'scylla_tasks_turned_away', 'counter', null, 'Tasks that max_depth did not let in, by what became of them.'),
+        (6, 'scylla_leases', 'counter', null, 'Leases given.'),
+        (7, 'scylla_leases_lost', 'counter', null, 'Leases that ended without ending the task, by reason.'),
+        (8, 'scylla_tasks_ended', 'counter', null, 'Tasks that ended, by status.'),
+        (9, 'scylla_tasks_purged', 'counter', null, 'Tasks removed after their retention.'),
+        (10, 'scylla_wait_seconds', 'histogram', 'seconds', 'Time from becoming ready to being leased.'),
+        (11, 'scylla_run_seconds', 'histogram', 'seconds', 'Time of leases that ended by complete, abort or fail.'),
+        (12, 'scylla_monitor_running', 'gauge', null, 'Whether a monitor is at work in this database.'),
+        (13, 'scylla_monitor_rounds', 'counter', null, 'Transactions of the monitor.'),
+        (14, 'scylla_monitor_busy_seconds', 'counter', 'seconds', 'How long they took.'),
+        (15, 'scylla_monitor_errors', 'counter', null, 'Errors that have ended a monitor.')
     ), stat as materialized (
         select *, replace(replace(replace(queue, E'\\', E'\\\\'), '"', E'\\"'), E'\n', E'\\n') as label from scylla.stat_queue
     ), sample (name, queue, n, suffix, labels, value) as (
@@ -30,6 +31,8 @@ as $$
             ('scylla_oldest_ready_seconds', '', '', coalesce(extract(epoch from oldest_ready), 0)::float8),
             ('scylla_queue_workers', '', '', (select count(*) from scylla.stat_worker w where w.queue = stat.queue)),
             ('scylla_tasks_submitted', '_total', '', submitted),
+            ('scylla_tasks_turned_away', '_total', ',how="refused"', refused),
+            ('scylla_tasks_turned_away', '_total', ',how="shed"', shed),
             ('scylla_leases', '_total', '', leased),
             ('scylla_leases_lost', '_total', ',reason="failed"', failed),
             ('scylla_leases_lost', '_total', ',reason="expired"', expired),

@@ -64,6 +64,7 @@ def check_values(got, rows):
         pairs = [("scylla_tasks", {"state": state}, state) for state in ("waiting", "ready", "running", "terminal")]
         pairs += [("scylla_tasks_ended_total", {"status": status}, status) for status in ("completed", "aborted", "cancelled")]
         pairs += [("scylla_leases_lost_total", {"reason": reason}, reason) for reason in ("failed", "expired", "yielded")]
+        pairs += [("scylla_tasks_turned_away_total", {"how": how}, how) for how in ("refused", "shed")]
         pairs += [("scylla_tasks_submitted_total", {}, "submitted"), ("scylla_tasks_purged_total", {}, "purged"),
                   ("scylla_leases_total", {}, "leased")]
         equal({(name, column): value(name, queue, **labels) for name, labels, column in pairs},
@@ -92,15 +93,17 @@ def main(metrics_path, stat_path, exported_path, dashboard_path):
         print(f"1..{tests}")
         return
     else:
-        ok(len(families) == 14, "metrics() is OpenMetrics, with 14 families", len(families))
+        ok(len(families) == 15, "metrics() is OpenMetrics, with 15 families", len(families))
     ok(text.endswith("# EOF\n"), "it ends as it has to")
     got = series(families)
     rows = read_stat_queue(stat_path)
-    equal(len(rows), 8, "there are queues to look at")
+    equal(len(rows), 10, "there are queues to look at")
     mail = rows["mail"]
     equal([int(mail[c]) for c in ("waiting", "completed", "failed", "yielded", "aborted", "cancelled")], [1, 5, 1, 1, 4, 1],
           "something has happened in them")
     ok(int(mail["expired"]) > 0 and int(mail["submitted"]) == 21, "and more", mail)
+    equal([(int(rows[queue]["refused"]), int(rows[queue]["shed"])) for queue in ("refuses", "sheds")], [(2, 0), (0, 3)],
+          "and full queues have turned tasks away")
     check_values(got, rows)
 
     with open(exported_path) as file:

@@ -12,5 +12,12 @@ select scylla.abort('mail-8', 'worker 0', '{"code": "x"}');
 select scylla.cancel('mail-9');
 select scylla.submit(q, '1') from unnest(array['with "quotes"', E'with\nnewline', E'with\ttab', 'with \ backslash', 'ärgerlich, {a="b"} ü', '#']) q;
 select scylla.create_queue('empty');
+select scylla.create_queue('sheds', max_depth => 1, on_full => 'shed');
+select scylla.submit_bulk('sheds', array_fill('1'::jsonb, array[4]));
+select scylla.create_queue('refuses', max_depth => 1);
+do $$ begin
+    perform scylla.submit_bulk('refuses', array_fill('1'::jsonb, array[2]));
+exception when configuration_limit_exceeded then null;
+end $$;
 update scylla.task_lease set deadline = now() - interval '1 s' where owner = 'worker 0';
 select scylla.maintain();

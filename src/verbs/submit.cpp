@@ -120,6 +120,12 @@ Task place(Store &store, store::Dirty *dirty, const SpecRow &spec) {
     return make_ready(store, spec, {}, spec.created, true);
 }
 
+// The same where it is known that a gate is closed, and that no provider has failed.
+Task place_closed(Store &store, const SpecRow &spec) {
+    shmem::count(stat_key(spec.queue), shmem::Count::submitted);
+    return make_waiting(store, spec, {}, std::nullopt, spec.created);
+}
+
 // Where a task ends at once for which there is no room (verbs/depth.h). Gates are to be settled, as others may wait for it.
 Task shed(Store &store, const SpecRow &spec) {
     const shmem::StatKey key = stat_key(spec.queue);
@@ -427,7 +433,8 @@ std::span<const bool> take_rooms(Store &store, std::span<const store::QueueRow *
     return has_room;
 }
 
-// Gates and beginnings of the rows that were inserted.
+// Gates and beginnings of the rows that were inserted. What a row depends on is mostly other rows, whose ends nobody else can bring
+// about: whether they are open need not be looked up.
 void place_rows(Store &store, std::span<const Submission> tasks, std::span<const SpecRow> rows,
                 std::span<const Admission> admissions, std::span<const bool> has_room, const Dependencies &dependencies,
                 TimestampTz now) {
@@ -435,6 +442,8 @@ void place_rows(Store &store, std::span<const Submission> tasks, std::span<const
     for (const store::TableId table : {store::TableId::gate, store::TableId::ready, store::TableId::waiting})
         begin_bulk(store[table]);
     const auto providers = allocate<int64>(dependencies.provider.size());
+    const auto ended = allocate<bool>(rows.size());
+    std::fill(ended.begin(), ended.end(), false);
     store::Dirty *dirty = store::begin_dirty(store);
     const RowMemory memory = begin_row_memory();
     for (std::size_t i = 0; i < rows.size(); i++) {
@@ -454,12 +463,18 @@ void place_rows(Store &store, std::span<const Submission> tasks, std::span<const
         reset(memory);
     }
     end_bulk(store[store::TableId::gate]); // all of them, before anybody looks whether they are open
+    const auto waits_for_rows = [&](std::size_t i) {
+        const auto providers_of = dependencies.element.subspan(dependencies.first[i], dependencies.first[i + 1] - dependencies.first[i]);
+        return !providers_of.empty() && std::all_of(providers_of.begin(), providers_of.end(), [&](std::size_t element) {
+            return element != k_none && inserted(element) && !ended[element];
+        });
+    };
     for (std::size_t i = 0; i < rows.size(); i++) {
         CHECK_FOR_INTERRUPTS();
         if (has_room[i])
-            place(store, dirty, rows[i]);
+            ended[i] = model::is_final((waits_for_rows(i) ? place_closed(store, rows[i]) : place(store, dirty, rows[i])).status);
         else if (inserted(i))
-            shed(store, rows[i]);
+            ended[i] = model::is_final(shed(store, rows[i]).status);
         reset(memory);
     }
     end(memory);

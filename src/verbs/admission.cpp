@@ -105,7 +105,7 @@ void insert_rows(Store &store, std::span<const SpecRow> rows, std::span<Admissio
             if (of_name.taken)
                 decide(i, Fate::name_taken);
             else if (name_is_free && of_key != nullptr && of_key->taken)
-                decide(i, Fate::key_taken);
+                decide(i, find_spec(store, rows[i].rn, store::With::no_spec) ? Fate::name_taken : Fate::key_taken);
             else {
                 if (name_is_free && (of_key == nullptr || of_key->met != round))
                     candidate[count++] = i;

@@ -367,6 +367,23 @@ constexpr std::size_t k_none = SIZE_MAX;
     error::dependency_cycle(path.data);
 }
 
+void refuse_cycle(std::span<const Submission> tasks, const Dependencies &all) {
+    const auto first = allocate<std::size_t>(tasks.size() + 1);
+    const auto target = allocate<std::size_t>(all.element.size());
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < tasks.size(); i++) {
+        first[i] = count;
+        for (std::size_t e = all.first[i]; e < all.first[i + 1]; e++)
+            if (all.element[e] != k_none)
+                target[count++] = all.element[e];
+    }
+    first[tasks.size()] = count;
+    const auto cycle = model::find_cycle({first, target.first(count)}, allocate<model::CycleWork>(tasks.size()),
+                                         allocate<std::size_t>(tasks.size()));
+    if (!cycle.empty())
+        report_cycle(tasks, cycle);
+}
+
 // P0002 for a task that does not exist, 22023 for a cycle.
 Dependencies resolve(Store &store, std::span<const Submission> tasks) {
     std::size_t edges = 0;
@@ -393,23 +410,8 @@ Dependencies resolve(Store &store, std::span<const Submission> tasks) {
         }
     }
     all.first[tasks.size()] = edge;
-    if (edge == 0)
-        return all;
-
-    const auto first = allocate<std::size_t>(tasks.size() + 1);
-    const auto target = allocate<std::size_t>(edges);
-    std::size_t count = 0;
-    for (std::size_t i = 0; i < tasks.size(); i++) {
-        first[i] = count;
-        for (std::size_t e = all.first[i]; e < all.first[i + 1]; e++)
-            if (all.element[e] != k_none)
-                target[count++] = all.element[e];
-    }
-    first[tasks.size()] = count;
-    const auto cycle = model::find_cycle({first, target.first(count)}, allocate<model::CycleWork>(tasks.size()),
-                                         allocate<std::size_t>(tasks.size()));
-    if (!cycle.empty())
-        report_cycle(tasks, cycle);
+    if (edge > 0)
+        refuse_cycle(tasks, all);
     return all;
 }
 
@@ -433,6 +435,32 @@ std::span<const bool> take_rooms(Store &store, std::span<const store::QueueRow *
     return has_room;
 }
 
+// The providers that are elements become tasks: where an element was not inserted it is the task that is there instead. That may be
+// another element, with the same deduplication key: 22023 if a cycle comes of it.
+void settle_elements(Store &store, std::span<const Submission> tasks, std::span<const SpecRow> rows,
+                     std::span<const Admission> admissions, const Dependencies &all) {
+    bool moved = false;
+    for (std::size_t i = 0; i < rows.size(); i++)
+        for (std::size_t e = all.first[i]; admissions[i].fate == Fate::inserted && e < all.first[i + 1]; e++) {
+            std::size_t &element = all.element[e];
+            if (element == k_none)
+                continue;
+            if (admissions[element].fate != Fate::inserted) {
+                all.provider[e] = provider_id(
+                    store, admissions[element].holder != nullptr ? admissions[element].holder : rows[element].rn, static_cast<int64>(i + 1));
+                // Their ids rise, and are those of new tasks only.
+                const auto *row = std::lower_bound(rows.data(), rows.data() + rows.size(), all.provider[e],
+                                                   [](const SpecRow &of, int64 id) { return of.id < id; });
+                const bool is_element = row != rows.data() + rows.size() && row->id == all.provider[e];
+                element = is_element ? static_cast<std::size_t>(row - rows.data()) : k_none;
+                moved = moved || is_element;
+            } else
+                all.provider[e] = rows[element].id;
+        }
+    if (moved)
+        refuse_cycle(tasks, all);
+}
+
 // Gates and beginnings of the rows that were inserted. What a row depends on is mostly other rows, whose ends nobody else can bring
 // about: whether they are open need not be looked up.
 void place_rows(Store &store, std::span<const Submission> tasks, std::span<const SpecRow> rows,
@@ -441,33 +469,21 @@ void place_rows(Store &store, std::span<const Submission> tasks, std::span<const
     const auto inserted = [&](std::size_t i) { return admissions[i].fate == Fate::inserted; };
     for (const store::TableId table : {store::TableId::gate, store::TableId::ready, store::TableId::waiting})
         begin_bulk(store[table]);
-    const auto providers = allocate<int64>(dependencies.provider.size());
     const auto ended = allocate<bool>(rows.size());
     std::fill(ended.begin(), ended.end(), false);
     store::Dirty *dirty = store::begin_dirty(store);
     const RowMemory memory = begin_row_memory();
+    const auto edges_of = [&](std::size_t i, auto of) { return of.subspan(dependencies.first[i], dependencies.first[i + 1] - dependencies.first[i]); };
     for (std::size_t i = 0; i < rows.size(); i++) {
-        std::size_t count = 0;
-        for (std::size_t e = dependencies.first[i]; inserted(i) && e < dependencies.first[i + 1]; e++) {
-            const std::size_t element = dependencies.element[e];
-            if (element == k_none)
-                providers[count++] = dependencies.provider[e];
-            else if (inserted(element))
-                providers[count++] = rows[element].id;
-            else
-                providers[count++] = provider_id(
-                    store, admissions[element].holder != nullptr ? admissions[element].holder : rows[element].rn, static_cast<int64>(i + 1));
-        }
         if (inserted(i))
-            insert_gates(store, rows[i], providers.first(count), tasks[i].on_failure);
+            insert_gates(store, rows[i], edges_of(i, dependencies.provider), tasks[i].on_failure);
         reset(memory);
     }
     end_bulk(store[store::TableId::gate]); // all of them, before anybody looks whether they are open
     const auto waits_for_rows = [&](std::size_t i) {
-        const auto providers_of = dependencies.element.subspan(dependencies.first[i], dependencies.first[i + 1] - dependencies.first[i]);
-        return !providers_of.empty() && std::all_of(providers_of.begin(), providers_of.end(), [&](std::size_t element) {
-            return element != k_none && inserted(element) && !ended[element];
-        });
+        const auto elements = edges_of(i, dependencies.element);
+        return !elements.empty() && std::all_of(elements.begin(), elements.end(),
+                                                [&](std::size_t element) { return element != k_none && !ended[element]; });
     };
     for (std::size_t i = 0; i < rows.size(); i++) {
         CHECK_FOR_INTERRUPTS();
@@ -545,6 +561,7 @@ SCYLLA_FUNCTION(scylla_submit_many) {
         tuplestore_putvalues(result.store, result.type, values, nulls);
     }
     const auto has_room = take_rooms(store, queues, admissions);
+    settle_elements(store, submissions, rows, admissions, dependencies);
     place_rows(store, submissions, rows, admissions, has_room, dependencies, now);
     close(store);
     return 0;

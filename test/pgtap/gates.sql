@@ -299,6 +299,12 @@ select results_eq($$select * from scylla.submit_many('[{"queue": "q", "spec": 1,
     {"queue": "q", "spec": 1, "rn": "k22"}]')$$,
     $$values ('k5', false), ('k5', false), ('k20', true), ('k20', false), ('k1', false), ('k22', true), ('k22', false), ('k22', false)$$,
     'a name that is taken comes before a key, and whoever is not submitted takes neither');
+select results_eq($$select * from scylla.submit_many('[{"queue": "q", "spec": 1, "rn": "k30", "dedup_key": "v", "depends_on": ["k5"]},
+    {"queue": "q", "spec": 1, "rn": "k5", "dedup_key": "v"}]')$$,
+    $$values ('k30', true), ('k5', false)$$, 'also where an earlier element has just taken the key');
+select refuses($$select scylla.submit_many('[{"queue": "q", "spec": 1, "rn": "k31", "dedup_key": "w", "depends_on": ["k32"]},
+    {"queue": "q", "spec": 1, "rn": "k32", "depends_on": ["k33"]}, {"queue": "q", "spec": 1, "rn": "k33", "dedup_key": "w"}]')$$, '22023', 'cycle',
+    'tasks depend on each other in a cycle', '"k31" -> "k32" -> "k31"', 'a task that would stand for one of those that it waits for');
 select finish('k1', '1');
 select is(args('k7'), '[1]', 'and who depends on the element depends on that task');
 select is((select rn from scylla.submit('q', '2', rn => 'k8', dedup_key => 'k')), 'k8', 'when it has ended the key is free');

@@ -154,7 +154,7 @@ sub busy_until
 {
 	my ($rounds) = @_;
 	my $enough = rounds() + $rounds;
-	for (1 .. 600)
+	for (1 .. 5 * $rounds)
 	{
 		last if rounds() >= $enough;
 		sql($node, q(select scylla.submit('busy', '{}', not_before => clock_timestamp() + interval '5 ms'); select scylla.submit('busy', '{}');

@@ -32,7 +32,7 @@ int main(int argc, char **argv) {
     scylla::worker_options options;
     options.queues = {"bench"};
     options.max_batch = static_cast<std::size_t>(std::atoi(argv[2]));
-    options.prefetch = options.max_batch - 1;
+    options.prefetch = 2 * options.max_batch - 1; // one batch is worked on while the other travels
     worker_list workers;
     std::vector<std::thread> threads;
     for (int i = 0; i < std::atoi(argv[1]); i++)

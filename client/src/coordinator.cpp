@@ -216,8 +216,7 @@ void worker_core::lease_pass(report_list &batch, std::size_t want) {
                     m_control.call_raw([&](executor &on) {
                         jobs = complete_and_lease_jobs(on, completions_of(completions), me, queue, ask, m_options.lease_timeout);
                     });
-                    for (report *r : completions)
-                        settle(*r, outcome::kind::complete);
+                    settle(completions, outcome::kind::complete);
                     asked = true;
                 } catch (const connection_lost &) {
                     throw;
@@ -241,7 +240,6 @@ void worker_core::lease_pass(report_list &batch, std::size_t want) {
         throw;
     }
     const std::lock_guard lock{m_mutex};
-    m_counters.calls++;
     m_fruitless = leased > 0 ? 0 : m_fruitless + 1;
     m_looking = m_looking || !exhausted;
 }

@@ -38,12 +38,14 @@ void worker_core::complete_together(const std::vector<report *> &reports) {
         return;
     try {
         const auto states = m_control.call([&](client &c) { return c.complete_many(completions_of(reports), *m_name); });
-        for (std::size_t i = 0; i < reports.size() && i < states.size(); i++) {
+        std::vector<report *> completed;
+        for (std::size_t i = 0; i < reports.size() && i < states.size(); i++)
             if (states[i].completed)
-                settle(*reports[i], outcome::kind::complete);
-            else
+                completed.push_back(reports[i]);
+        settle(completed, outcome::kind::complete);
+        for (std::size_t i = 0; i < reports.size() && i < states.size(); i++)
+            if (!states[i].completed)
                 settle_refused(*reports[i], states[i].status);
-        }
     } catch (const connection_lost &) {
         throw;
     } catch (const read_only &) {
@@ -62,8 +64,7 @@ void worker_core::yield_together(const std::vector<report *> &reports) {
         tasks.push_back({r->job->task.rn, r->job->task.attempt});
     try {
         m_control.call_raw([&](executor &on) { yield_each(on, tasks, *m_name); });
-        for (report *r : reports)
-            settle(*r, outcome::kind::yield);
+        settle(reports, outcome::kind::yield);
     } catch (const connection_lost &) {
         throw;
     } catch (const read_only &) {
@@ -95,7 +96,7 @@ void worker_core::finish_alone(report &r) {
                 break;
             }
         });
-        settle(r, o.what());
+        settle({&r}, o.what());
     } catch (const connection_lost &) {
         throw;
     } catch (const read_only &) {
@@ -124,40 +125,44 @@ std::optional<task_status> worker_core::status_of(const resource_name &rn) {
     }
 }
 
-// The server knows. The handler, if it still runs, works for nobody.
-void worker_core::settle(report &r, outcome::kind how) {
-    r.settled = true;
+// The server knows. The handlers, if they still run, work for nobody.
+void worker_core::settle(const std::vector<report *> &reports, outcome::kind how) {
     std::string_view event = "completed";
     {
         const std::lock_guard lock{m_mutex};
-        m_held.erase(r.job);
+        for (report *r : reports) {
+            r->settled = true;
+            m_held.erase(r->job);
+        }
         switch (how) {
         case outcome::kind::complete:
-            m_counters.completed++;
+            m_counters.completed += reports.size();
             break;
         case outcome::kind::fail:
-            m_counters.failed++;
+            m_counters.failed += reports.size();
             event = "failed";
             break;
         case outcome::kind::abort:
-            m_counters.aborted++;
+            m_counters.aborted += reports.size();
             event = "aborted";
             break;
         case outcome::kind::yield:
-            m_counters.yielded++;
+            m_counters.yielded += reports.size();
             event = "yielded";
             break;
         }
     }
-    if (m_options.log)
-        log(how == outcome::kind::complete || how == outcome::kind::yield ? log_level::debug : log_level::info, event,
-            r.result.error().code, r.job.get());
+    if (!m_options.log)
+        return;
+    const log_level level = how == outcome::kind::complete || how == outcome::kind::yield ? log_level::debug : log_level::info;
+    for (const report *r : reports)
+        log(level, event, r->result.error().code, r->job.get());
 }
 
 // The task is not ours any more. If a connection broke while we told the server, it may have been ourselves.
 void worker_core::settle_refused(report &r, std::optional<task_status> status) {
     if (r.in_doubt && was_ours(r)) {
-        settle(r, r.result.what());
+        settle({&r}, r.result.what());
         return;
     }
     r.settled = true;
@@ -203,13 +208,15 @@ void worker_core::lost(const job_state &job, std::optional<task_status> status) 
 
 // What is not settled is to be sent again.
 void worker_core::put_back(report_list &batch, bool in_doubt) {
-    const std::lock_guard lock{m_mutex};
-    for (report &r : batch)
-        if (!r.settled) {
-            r.in_doubt = r.in_doubt || in_doubt;
-            m_finished.push_back(std::move(r));
-        }
-    batch.clear();
+    {
+        const std::lock_guard lock{m_mutex};
+        for (report &r : batch)
+            if (!r.settled) {
+                r.in_doubt = r.in_doubt || in_doubt;
+                m_finished.push_back(std::move(r));
+            }
+    }
+    batch.clear(); // the tasks, too: handlers need not wait for that
 }
 
 } // namespace scylla::detail

@@ -3,6 +3,7 @@
 #define SCYLLA_SRC_LINK_H
 
 #include <atomic>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -37,6 +38,7 @@ public:
     // @throw error anything else that the function throws
     template <class F> auto call(F function) -> decltype(function(std::declval<client &>())) {
         ensure();
+        m_calls.fetch_add(1, std::memory_order_relaxed);
         const busy mark{*this};
         try {
             if constexpr (std::is_void_v<decltype(function(*m_client))>) {
@@ -61,6 +63,9 @@ public:
             function(executor);
         });
     }
+
+    // From any thread: how many calls there were.
+    [[nodiscard]] std::uint64_t calls() const noexcept { return m_calls.load(std::memory_order_relaxed); }
 
     // From any thread: breaks the connection if a call has been running on it since before that time.
     void cut_if_older(steady::time_point time) noexcept;
@@ -89,6 +94,7 @@ private:
     surroundings m_around;
     std::vector<std::string> m_setup;
     std::size_t m_failures = 0;
+    std::atomic<std::uint64_t> m_calls{0};
     std::atomic<bool> m_closed{false};
     std::atomic<steady::rep> m_started{0}; // of the call that is running; 0: none
     std::mutex m_mutex;                    // guards the pointer against cut()

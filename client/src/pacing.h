@@ -11,6 +11,8 @@ namespace scylla::detail {
 using steady = std::chrono::steady_clock;
 using nanoseconds = std::chrono::nanoseconds;
 
+constexpr std::chrono::seconds k_wait{10}; // an idle worker sleeps on the server for so long at a time
+
 // The pause after so many failures in a row: first, doubled each time, up to last.
 inline nanoseconds backoff(std::size_t failures, nanoseconds first, nanoseconds last) {
     nanoseconds pause = first;

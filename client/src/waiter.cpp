@@ -5,7 +5,6 @@ namespace scylla::detail {
 
 namespace {
 
-constexpr std::chrono::seconds k_wait{10};       // for so long at a time
 constexpr std::chrono::milliseconds k_quick{5};  // a wait that returned sooner did not really wait
 constexpr std::chrono::seconds k_try_again{60};  // after the server has refused to let us wait
 

@@ -135,7 +135,7 @@ void worker_core::supervise() {
         }
         m_control.cut_if_older(now - m_options.call_timeout);
         m_heart.cut_if_older(now - shortest / 3);
-        m_waiter.cut_if_older(now - m_options.call_timeout * 2);
+        m_waiter.cut_if_older(now - k_wait - m_options.call_timeout);
 
         lock.lock();
         if (!m_coordinator_done && (told || !m_stopping))
@@ -236,6 +236,7 @@ worker_counters worker_core::counters() {
     const std::lock_guard lock{m_mutex};
     worker_counters counters = m_counters;
     counters.held = m_held.size();
+    counters.calls = m_control.calls();
     return counters;
 }
 

@@ -87,7 +87,7 @@ private:
     void complete_together(const std::vector<report *> &reports);
     void yield_together(const std::vector<report *> &reports);
     void finish_alone(report &r);
-    void settle(report &r, outcome::kind how);
+    void settle(const std::vector<report *> &reports, outcome::kind how);
     void settle_refused(report &r, std::optional<task_status> status);
     bool was_ours(const report &r);
     std::optional<task_status> status_of(const resource_name &rn);

@@ -20,9 +20,16 @@ PKG_CONFIG_PATH=$pkgconfig "$compiler" -std=c++20 "$here/install/main.cpp" -o "$
   $(PKG_CONFIG_PATH=$pkgconfig pkg-config --cflags --libs scylla-client)
 [[ $(LD_LIBRARY_PATH=${pkgconfig%/*} "$folder/by_pkgconfig") == ready ]]
 
-# The example of the documentation is a whole program.
-awk '/^```/ { if (inside && text ~ /int main/) printf "%s", text; inside = $0 == "```cpp"; text = ""; next } { text = text $0 "\n" }' \
-  "$here/../../docs/client.md" >"$folder/example.cpp"
+# The examples of the documentation: one is a whole program, the others become functions beside it.
+awk '/^```/ { inside = $0 == "```cpp"; blocks += inside; next }
+     inside && /^#include/ { includes = includes $0 "\n"; next }
+     inside { text[blocks] = text[blocks] $0 "\n" }
+     END {
+       printf "%s", includes
+       for (i = 1; i <= blocks; i++)
+         printf "%s", text[i] ~ /int main/ ? text[i] : "void example_" i "(pqxx::connection &connection) {\n" text[i] "}\n"
+     }' "$here/../../docs/client.md" >"$folder/example.cpp"
+[[ $(grep -c '^void example\|^int main' "$folder/example.cpp") == 2 ]]
 # shellcheck disable=SC2046 # a list of words
 PKG_CONFIG_PATH=$pkgconfig "$compiler" -std=c++20 -Wall -Wextra -Werror "$folder/example.cpp" -o "$folder/example" \
   $(PKG_CONFIG_PATH=$pkgconfig pkg-config --cflags --libs scylla-client)

@@ -253,6 +253,36 @@ TEST_P(SilentServer, StopIsBounded) {
     EXPECT_LT(std::chrono::steady_clock::now() - start, 20s) << "the destructor waits for the server";
 }
 
+// By the worker's own clock the lease ends, and the handler is told, although the server never says so.
+TEST(Proxy, HandlersLearnThatNobodyExtendsTheirLease) {
+    Folder folder;
+    const queue_name queue{unique("overdue")};
+    pqxx::connection connection{""};
+    client c{connection};
+    Proxy proxy{folder.file(""), 0, Proxy::cut_mode::before};
+    c.submit(queue, "1");
+    worker_options options;
+    options.conninfo = "host=" + folder.file("") + " port=1 dbname=" + ask(connection, "select current_database()") + " connect_timeout=2";
+    options.queues = {queue};
+    options.lease_timeout = 2s;
+    options.stop_grace = 0ms;
+    std::atomic<int> overdue{0};
+    options.log = [&](const log_entry &entry) { overdue += entry.event == "overdue"; };
+    std::atomic<stop_reason> reason{stop_reason::none};
+    worker w{options, [&](job &j) {
+                 EXPECT_TRUE(j.stop().wait_for(30s));
+                 reason = j.stop().reason();
+             }};
+    std::thread thread{[&] { w.run(); }};
+    EXPECT_TRUE(eventually([&] { return w.counters().running == 1; }));
+    proxy.hold();
+    EXPECT_TRUE(eventually([&] { return w.counters().running == 0; }));
+    EXPECT_EQ(reason, stop_reason::lease_lost);
+    EXPECT_EQ(overdue, 1);
+    w.stop();
+    thread.join();
+}
+
 INSTANTIATE_TEST_SUITE_P(Proxy, SilentServer, ::testing::Values("connecting", "waiting", "finishing"),
                          [](const auto &given) { return given.param; });
 

@@ -1,6 +1,7 @@
 // The worker runtime against a server.
 #include <scylla/scylla.h>
 
+#include <fstream>
 #include <map>
 #include <mutex>
 #include <thread>
@@ -12,6 +13,28 @@ using namespace scylla_test;
 using namespace std::chrono_literals;
 
 namespace {
+
+// The table of events in docs/client.md: their names, and the levels that they may have.
+const std::map<std::string, std::string> &documented_events() {
+    static const std::map<std::string, std::string> events = [] {
+        std::map<std::string, std::string> table;
+        std::ifstream page{CLIENT_PAGE};
+        std::string line;
+        while (std::getline(page, line) && line.rfind("| event |", 0) != 0) {
+        }
+        while (std::getline(page, line) && !line.empty()) {
+            const std::size_t second = line.find('|', 1);
+            const std::string names = line.substr(0, second);
+            for (std::size_t begin = names.find('`'); begin != std::string::npos;) {
+                const std::size_t end = names.find('`', begin + 1);
+                table[names.substr(begin + 1, end - begin - 1)] = line.substr(second, line.find('|', second + 1) - second);
+                begin = names.find('`', end + 1);
+            }
+        }
+        return table;
+    }();
+    return events;
+}
 
 // Runs a worker in a thread, and keeps what it logs.
 class Running {
@@ -50,6 +73,10 @@ public:
 private:
     worker_options with_log(worker_options options) {
         options.log = [this](const log_entry &entry) {
+            const auto documented = documented_events().find(std::string{entry.event});
+            EXPECT_TRUE(documented != documented_events().end() &&
+                        documented->second.find(to_string(entry.level)) != std::string::npos)
+                << to_string(entry.level) << ' ' << entry.event;
             const std::lock_guard lock{m_mutex};
             m_events[std::string{entry.event}]++;
             m_lines.push_back(std::string{to_string(entry.level)} + ' ' + std::string{entry.event} + ": " + entry.message + ' ' +
@@ -303,6 +330,7 @@ TEST_F(Worker, KeepsLeasesAliveAndTellsProgress) {
     go = true;
     EXPECT_TRUE(all("status = 'completed' and attempt = 1"));
     EXPECT_EQ(w->counters().lost, 0u);
+    EXPECT_TRUE(eventually([&] { return w->counters().connections == 3; })); // to lease and finish, for heartbeats, to wait
 }
 
 TEST_F(Worker, HandlersLearnOfCancellation) {
@@ -326,6 +354,73 @@ TEST_F(Worker, HandlersLearnOfCancellation) {
     const resource_name next = c.submit(queue, "2").rn;
     EXPECT_TRUE(eventually([&] { return c.get(next).status == task_status::running; }));
     c.cancel(next);
+}
+
+TEST_F(Worker, HandlersLearnThatTheirLeaseIsLost) {
+    const resource_name rn = c.submit(queue, "1").rn;
+    worker_options o = options();
+    o.lease_timeout = 300ms;
+    std::atomic<stop_reason> reason{stop_reason::none};
+    Running w{o, [&](job &j) {
+                  EXPECT_TRUE(j.stop().wait_for(30s));
+                  reason = j.stop().reason();
+                  return json{"\"too late\""};
+              }};
+    EXPECT_TRUE(eventually([&] { return w->counters().running == 1; }));
+    {
+        pqxx::work tx{connection}; // at once: no heartbeat comes between
+        client{tx}.yield(rn, *w->name());
+        EXPECT_EQ(client{tx}.lease_task(rn, "other", 1min).attempt, 2);
+        tx.commit();
+    }
+    EXPECT_TRUE(eventually([&] { return w->counters().running == 0 && w->counters().held == 0; }));
+    EXPECT_EQ(reason, stop_reason::lease_lost);
+    EXPECT_EQ(w->counters().lost, 1u);
+    EXPECT_EQ(w->counters().completed, 0u);
+    EXPECT_EQ(c.complete(rn, "other", std::nullopt, std::nullopt, 2).status, task_status::completed);
+}
+
+// What one call of the worker did has one transaction: the first task was completed by that which leased the second.
+TEST_F(Worker, CompletionsAndLeasesTravelTogether) {
+    c.submit_bulk(queue, {"1", "2"});
+    std::atomic<bool> go{false};
+    Running w{options(), [&](job &j) {
+                  while (j.spec() == json{"2"} && !go && !j.stop().wait_for(5ms)) {
+                  }
+              }};
+    const auto together = [&] {
+        return ask(connection, "select count(*) from scylla.task_outcome o join scylla.task_lease l on l.xmin::text = o.xmin::text "
+                               "join scylla.task_spec s on s.id = l.id join scylla.queue q on q.id = s.queue where q.name = '" + queue.str() + "'");
+    };
+    EXPECT_TRUE(eventually([&] { return w->counters().completed == 1 && w->counters().running == 1; }));
+    EXPECT_EQ(together(), "1");
+    go = true;
+    EXPECT_TRUE(all("status = 'completed'"));
+}
+
+// The server answers, but not in time: somebody has the task locked. The connection is given up, and the question asked again.
+TEST_F(Worker, ACallThatTakesTooLongIsABrokenConnection) {
+    const resource_name rn = c.submit(queue, "1").rn;
+    worker_options o = options();
+    o.call_timeout = 300ms;
+    o.reconnect_min = 10ms;
+    std::atomic<bool> go{false};
+    Running w{o, [&](job &j) {
+                  while (!go && !j.stop().wait_for(5ms)) {
+                  }
+              }};
+    EXPECT_TRUE(eventually([&] { return w->counters().running == 1; }));
+    pqxx::connection other{""};
+    {
+        pqxx::work tx{other};
+        client{tx}.cancel(rn);
+        go = true;
+        EXPECT_TRUE(eventually([&] { return w.logged("connection-lost") >= 1; }));
+        tx.abort();
+    }
+    EXPECT_TRUE(all("status = 'completed' and attempt = 1"));
+    EXPECT_TRUE(eventually([&] { return w->counters().completed == 1 && w->counters().held == 0; }));
+    EXPECT_EQ(w->counters().lost, 0u);
 }
 
 // Somebody is just cancelling one task, in a transaction that he leaves open: the other leases stay alive.

@@ -163,7 +163,8 @@ count_ctest() { # LOG
 }
 
 # What applications use: the library, against a server that its tests may restart. What runs threads is tested again with
-# sanitizers, compiled as a few large files, which takes half the time.
+# sanitizers, compiled as a few large files, which takes half the time. SCYLLA_SANITIZE=thread, or address,undefined, tests
+# everything with these alone.
 suite_client() {
   local data=$work/cluster/client/data
   start_test_cluster client
@@ -172,13 +173,42 @@ suite_client() {
   "$bin/psql" -XqAt -c 'create extension scylla'
   export SCYLLA_TEST_RESTART="cd / && ${as_server[*]} $bin/pg_ctl -D $data -l ${data%/*}/log -m fast -w -s restart"
   start_failover_pair
-  client_tests plain . all
+  if [[ -n ${SCYLLA_SANITIZE:-} ]]; then
+    log_sanitizers
+    client_tests "${SCYLLA_SANITIZE%%,*}" 'client_(unit|calls|worker|proxy|chaos|failover)' all -- -DCMAKE_UNITY_BUILD=ON \
+      "-DSCYLLA_SANITIZE=$SCYLLA_SANITIZE"
+    show_sanitizers
+  else
+    client_tests plain . all
+  fi
   cluster_stop failover-standby
+  [[ -n ${SCYLLA_SANITIZE:-} ]] || client_tests_with_sanitizers
+  unset SCYLLA_TEST_RESTART SCYLLA_TEST_HOSTS SCYLLA_TEST_FAILOVER
+  cluster_stop client
+}
+
+# Those that take little time.
+client_tests_with_sanitizers() {
   client_tests thread 'client_(unit|worker|proxy)' client_unit client_worker client_proxy -- -DCMAKE_UNITY_BUILD=ON -DSCYLLA_SANITIZE=thread
   client_tests address 'client_(unit|worker|proxy)' client_unit client_worker client_proxy -- -DCMAKE_UNITY_BUILD=ON \
     -DSCYLLA_SANITIZE=address,undefined
-  unset SCYLLA_TEST_RESTART SCYLLA_TEST_HOSTS SCYLLA_TEST_FAILOVER
-  cluster_stop client
+}
+
+# What sanitizers find goes into files, also where a test does not look at how a process ended; each is a test that failed.
+log_sanitizers() {
+  local to=log_path=$work/sanitizers/found
+  mkdir -p "$work/sanitizers"
+  export ASAN_OPTIONS=$to UBSAN_OPTIONS=$to:print_stacktrace=1 TSAN_OPTIONS=$to
+  export LSAN_OPTIONS=suppressions=$checkout/client/test/lsan.supp:print_suppressions=0
+}
+show_sanitizers() {
+  local file
+  unset ASAN_OPTIONS UBSAN_OPTIONS TSAN_OPTIONS LSAN_OPTIONS
+  for file in "$work"/sanitizers/*; do
+    [[ -e $file ]] || continue
+    show_tail "$file" 60
+    count 0 1
+  done
 }
 
 # A primary and a standby that replicates in step, for a test that kills the first and promotes the second. Leaves PGPORT alone.
@@ -219,13 +249,13 @@ client_tests() { # NAME REGULAR-EXPRESSION TARGET... [-- CMAKE-ARGUMENT...]
 # The command line, as somebody types it, against a server with the library preloaded and one without.
 suite_cli() {
   local build unloaded
-  build=$(build_folder cli)
+  build=$(build_folder "cli${SCYLLA_SANITIZE:+-${SCYLLA_SANITIZE%%,*}}")
   find_tests cli sh || return 0
   install_node_driver
   if ! run_group flock "$checkout/.build/lock.cli" bash -euc '
-      cmake -S "$1/client" -B "$2" -DCMAKE_BUILD_TYPE=Debug -DSCYLLA_WERROR=ON -DSCYLLA_EXAMPLES=ON
+      cmake -S "$1/client" -B "$2" -DCMAKE_BUILD_TYPE=Debug -DSCYLLA_WERROR=ON -DSCYLLA_EXAMPLES=ON "-DSCYLLA_SANITIZE=$3"
       cmake --build "$2" -j2
-    ' cli "$checkout" "$build" >"$work/cli/log" 2>&1; then
+    ' cli "$checkout" "$build" "${SCYLLA_SANITIZE:-}" >"$work/cli/log" 2>&1; then
     show_tail "$work/cli/log" 60
     count 0 1
     return
@@ -233,7 +263,9 @@ suite_cli() {
   start_test_cluster cli-unloaded "shared_preload_libraries = ''"
   unloaded=$PGPORT
   start_test_cluster cli
+  [[ -z ${SCYLLA_SANITIZE:-} ]] || log_sanitizers
   SCYLLA_UNLOADED_PORT=$unloaded SCYLLA_EXAMPLES=$build/examples SCRATCH=$work/cli PATH=$build/cli:$bin:$PATH harness cli bash -- "${files[@]}"
+  [[ -z ${SCYLLA_SANITIZE:-} ]] || show_sanitizers
   cluster_stop cli
   cluster_stop cli-unloaded
 }

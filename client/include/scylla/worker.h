@@ -187,7 +187,7 @@ struct worker_counters {
     std::uint64_t lost = 0;       ///< leases that were no longer ours
     std::uint64_t cancelled = 0;  ///< tasks that were cancelled while we held them
     std::uint64_t heartbeats = 0; ///< leases extended
-    std::uint64_t calls = 0;      ///< round trips to lease and to finish
+    std::uint64_t calls = 0;      ///< on the connection that leases and finishes
     std::uint64_t waits = 0;      ///< times it went to sleep by scylla.wait
     std::uint64_t polls = 0;      ///< times it slept without
     std::uint64_t connections = 0; ///< made, the first ones among them
@@ -222,7 +222,7 @@ struct worker_options {
     std::function<std::size_t(std::size_t room)> capacity;
     std::chrono::milliseconds capacity_interval{1000};
     /// Whether an idle worker sleeps by CALL scylla.wait_any, on a connection of its own. Without it, or while it does not
-    /// work (a pooler in transaction mode), the worker polls, at first every poll_min, then ever more rarely up to poll_max.
+    /// work (the right to call it is missing), the worker polls, at first every poll_min, then ever more rarely up to poll_max.
     bool use_wait = true;
     std::chrono::milliseconds poll_min{50};
     std::chrono::milliseconds poll_max{1000};

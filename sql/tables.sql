@@ -143,8 +143,8 @@ create table scylla.task_lease (
     -- Room for new versions on the same page: a heartbeat changes no indexed column, so it stays there (HOT).
 ) using heap with (fillfactor = 60, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000,
                    autovacuum_vacuum_cost_delay = 0, vacuum_truncate = off);
--- The leases of queues with a limit, for counting them. Those of other queues are not in it and pay nothing.
-create index task_lease_permit on scylla.task_lease (queue, permit text_pattern_ops) where permit is not null;
+-- The leases of queues with a limit, for counting them: of each key in the order of ids (src/shmem/gaps.h). Those of other queues are not in it and pay nothing.
+create index task_lease_permit on scylla.task_lease (queue, permit text_pattern_ops, id) where permit is not null;
 comment on table scylla.task_lease is 'Tasks that a worker runs: its time-bounded right to do so.';
 comment on column scylla.task_lease.timeout is 'Microseconds by which a heartbeat extends the lease.';
 

@@ -126,7 +126,7 @@ void rate_reached(const text *queue, const text *key) {
 void no_place(const text *queue) {
     ereport(ERROR, (errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
                     errmsg("there is no place in shared memory to count the tasks of queue \"%s\"", str(queue)),
-                    errdetail("Transactions in progress have submitted to as many queues as there are places."),
+                    errdetail("Transactions in progress use as many queues with bounds as there are places."),
                     errhint("Increase scylla.max_queues."), identify("queue", "max_queues")));
 }
 

@@ -1,6 +1,7 @@
 #include "shmem/depth.h"
 
 #include "shmem/stat_entries.h"
+#include "shmem/waiters.h"
 
 namespace scylla::shmem {
 
@@ -8,8 +9,9 @@ namespace {
 
 constexpr int64 k_count_share = 1000; // how much longer than a count takes is the time until the next one
 
-int64 depth_of(const StatEntry &entry) noexcept {
-    return entry.depth.base + unleased(entry.stats.place) + entry.depth.in_flight + entry.depth.prepared;
+int64 total(const StatEntry &entry, Bounded which) noexcept {
+    const Depth &depth = entry.depth[static_cast<std::size_t>(which)];
+    return depth.base + number_of(which, entry.stats.place) + depth.in_flight + depth.prepared;
 }
 
 // True for one who asks, who is to count then; the others go by the present number.
@@ -20,13 +22,11 @@ bool claim_count(Depth &depth, TimestampTz now) noexcept {
     return true;
 }
 
-} // namespace
-
-Room take_room(const StatKey &key, int64 bound, int64 wanted, bool all, bool has_counted, int64 *taken) {
+// Lets `use(depth, room)` act under the entry's mutex where the room is known: no more than arithmetic.
+template <typename Use>
+Room with_room(const StatKey &key, Bounded which, int64 bound, int64 wanted, bool has_counted, Use use) noexcept {
     const TimestampTz now = GetCurrentTimestamp();
-    int64 &noted = noted_room(key); // what may raise comes first
-    const int64 own = noted_excess(key);
-    *taken = 0;
+    const int64 own = noted_excess(key, which);
     LWLockAcquire(stats->lock, LW_SHARED);
     StatEntry *entry = find_entry(key);
     if (entry == nullptr) {
@@ -40,16 +40,44 @@ Room take_room(const StatKey &key, int64 bound, int64 wanted, bool all, bool has
     }
     SpinLockAcquire(&entry->mutex);
     entry->used = now;
-    const bool known = entry->depth.known && (has_counted || !claim_count(entry->depth, now));
-    if (known) {
-        const int64 room = Max(bound - depth_of(*entry) - own, 0);
-        *taken = wanted <= room ? wanted : all ? 0 : room;
-        entry->depth.in_flight += *taken;
-        noted += *taken;
-    }
+    Depth &depth = depth_of(*entry, which);
+    const int64 room = Max(bound - total(*entry, which) - own, 0);
+    const bool in_doubt = which == Bounded::running && depth.doubtful && room < wanted;
+    const bool known = depth.known && (has_counted || (!in_doubt && !claim_count(depth, now)));
+    if (known)
+        use(depth, room);
     SpinLockRelease(&entry->mutex);
     LWLockRelease(stats->lock);
-    return known ? Room::taken : Room::unknown;
+    return known ? Room::known : Room::unknown;
+}
+
+} // namespace
+
+Room take_room(const StatKey &key, Bounded which, int64 bound, int64 wanted, bool all, bool has_counted, int64 *taken) {
+    int64 &noted = noted_room(key, which); // what may raise comes first
+    *taken = 0;
+    return with_room(key, which, bound, wanted, has_counted, [&](Depth &depth, int64 room) {
+        *taken = wanted <= room ? wanted : all ? 0 : room;
+        depth.in_flight += *taken;
+        noted += *taken;
+    });
+}
+
+Room see_room(const StatKey &key, Bounded which, int64 bound, bool has_counted, int64 *room) {
+    return with_room(key, which, bound, 1, has_counted, [room](Depth &, int64 there) { *room = there; });
+}
+
+void return_room(const StatKey &key, Bounded which, int64 room) {
+    int64 &noted = noted_room(key, which);
+    LWLockAcquire(stats->lock, LW_SHARED);
+    StatEntry *entry = find_entry(key); // it is there as long as it has something in flight
+    SpinLockAcquire(&entry->mutex);
+    depth_of(*entry, which).in_flight -= room;
+    noted -= room;
+    SpinLockRelease(&entry->mutex);
+    LWLockRelease(stats->lock);
+    if (which == Bounded::running)
+        signal(key.database, key.queue, room); // others may have found none meanwhile
 }
 
 void count_refused(const StatKey &key, int64 tasks) noexcept {
@@ -59,48 +87,49 @@ void count_refused(const StatKey &key, int64 tasks) noexcept {
         });
 }
 
-void begin_depth(const StatKey &key) {
+void begin_depth(const StatKey &key, Bounded which) {
     if (stats == nullptr)
         return;
     LWLockAcquire(stats->lock, LW_EXCLUSIVE);
     if (StatEntry *entry = find_or_make_entry(key, GetCurrentTimestamp())) {
-        entry->depth.known = false;
-        entry->depth.version = ++stats->depth_version;
-        take_noted_room(*entry);
+        depth_of(*entry, which).known = false;
+        depth_of(*entry, which).version = ++stats->depth_version;
+        take_noted_room(*entry, which);
     }
     LWLockRelease(stats->lock);
 }
 
-int64 prepared_depth(const StatKey &key) noexcept {
-    int64 prepared = 0;
+PreparedDepth prepared_depth(const StatKey &key, Bounded which) noexcept {
+    PreparedDepth prepared{0, 0};
     LWLockAcquire(stats->lock, LW_SHARED);
     if (StatEntry *entry = find_entry(key)) {
         SpinLockAcquire(&entry->mutex);
-        prepared = entry->depth.prepared;
+        prepared = {depth_of(*entry, which).prepared, depth_of(*entry, which).doubts};
         SpinLockRelease(&entry->mutex);
     }
     LWLockRelease(stats->lock);
     return prepared;
 }
 
-std::optional<DepthView> look_at_depth(const StatKey &key, Snapshot snapshot, uint64 changes) noexcept {
+std::optional<DepthView> look_at_depth(const StatKey &key, Bounded which, Snapshot snapshot, uint64 changes) noexcept {
     std::optional<DepthView> view;
     LWLockAcquire(stats->lock, LW_EXCLUSIVE); // nothing is added meanwhile
     if (is_moment_of(snapshot, changes))
-        if (const StatEntry *entry = find_entry(key))
-            view = {key, entry->depth.version, unleased(entry->stats.place), noted_depth(key)};
+        if (StatEntry *entry = find_entry(key))
+            view = {key, which, depth_of(*entry, which).version, number_of(which, entry->stats.place), noted_depth(key, which)};
     LWLockRelease(stats->lock);
     return view;
 }
 
-void set_depth(const DepthView &view, int64 counted, int64 prepared, int64 time) noexcept {
+void set_depth(const DepthView &view, int64 counted, const PreparedDepth &prepared, bool any_prepared, int64 time) noexcept {
     LWLockAcquire(stats->lock, LW_EXCLUSIVE);
     StatEntry *entry = find_entry(view.key);
-    if (entry != nullptr && entry->depth.version == view.version) {
-        Depth &depth = entry->depth;
+    if (entry != nullptr && depth_of(*entry, view.which).version == view.version) {
+        Depth &depth = depth_of(*entry, view.which);
         depth.known = true;
         depth.base = counted - view.own - view.sum;
-        depth.prepared -= prepared;
+        depth.prepared -= prepared.tasks;
+        depth.doubtful = any_prepared || depth.doubts != prepared.doubts;
         depth.version = ++stats->depth_version;
         depth.counted_at = GetCurrentTimestamp();
         depth.count_time = time;

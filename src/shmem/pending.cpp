@@ -1,5 +1,6 @@
 #include "shmem/pending.h"
 
+#include "shmem/key_notes.h"
 #include "shmem/timers.h"
 #include "shmem/waiters.h"
 
@@ -181,8 +182,10 @@ Progress progress_of(const Note &note) noexcept {
     return note.rolled_back == pending.rolled_back ? note.progress : Progress{};
 }
 
-// The heads first: a waiter that is woken goes by them.
+// The heads and gaps first: a waiter that is woken goes by them.
 void tell_tasks(bool committed) noexcept {
+    if (committed)
+        tell_key_notes();
     for (const Note &note : notes()) {
         const HeadKey key{MyDatabaseId, note.file, note.queue};
         if (committed && note.taken > 0)
@@ -223,6 +226,7 @@ extern "C" void at_end_of_transaction(XactEvent event, void *) {
     }
     if (pending.databases)
         give_back_databases();
+    drop_key_notes();
     pending.any = false;
     pending.extension = false;
     pending.databases = false;

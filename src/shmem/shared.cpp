@@ -1,6 +1,7 @@
 #include "shmem/shared.h"
 
 #include "settings.h"
+#include "shmem/gaps.h"
 #include "shmem/heads.h"
 #include "shmem/rates.h"
 #include "shmem/stats.h"
@@ -17,7 +18,8 @@ constexpr int k_shared_lock = 0;
 constexpr int k_waiters_lock = 1;
 constexpr int k_stats_lock = 2;
 constexpr int k_first_key_places_lock = 3;
-constexpr int k_first_heads_lock = k_first_key_places_lock + k_key_place_locks;
+constexpr int k_first_gaps_lock = k_first_key_places_lock + k_key_place_locks;
+constexpr int k_first_heads_lock = k_first_gaps_lock + k_gap_locks;
 
 constinit shmem_request_hook_type previous_request = nullptr;
 constinit shmem_startup_hook_type previous_startup = nullptr;
@@ -30,6 +32,7 @@ extern "C" void request() {
     RequestAddinShmemSpace(MAXALIGN(stats_size()));
     RequestAddinShmemSpace(MAXALIGN(key_places_size()));
     RequestAddinShmemSpace(MAXALIGN(heads_size()));
+    RequestAddinShmemSpace(MAXALIGN(gaps_size()));
     RequestNamedLWLockTranche("scylla", k_first_heads_lock + heads_locks());
 }
 
@@ -67,6 +70,8 @@ extern "C" void startup() {
     make_key_places(key_places, &locks[k_first_key_places_lock], found);
     auto *heads = static_cast<Heads *>(ShmemInitStruct("scylla heads", heads_size(), &found));
     make_heads(heads, &locks[k_first_heads_lock], found);
+    auto *gaps = static_cast<GapTable *>(ShmemInitStruct("scylla gaps", gaps_size(), &found));
+    make_gaps(gaps, &locks[k_first_gaps_lock], found);
     LWLockRelease(AddinShmemInitLock);
     shared = made;
 }

@@ -13,12 +13,14 @@ namespace scylla::shmem {
 
 inline constexpr int32 k_none = -1;
 
-// How many tasks of a queue are waiting or ready, for max_depth (depth.h).
+// How many tasks of a queue are waiting or ready, for max_depth, or running, for max_running (depth.h).
 struct Depth {
     bool known;      // `base` is true
-    int64 base;      // with Place::waiting and Place::ready of the entry: what has been committed
-    int64 in_flight; // submitted by transactions in progress
+    int64 base;      // with the places of the entry that count: what has been committed
+    int64 in_flight; // brought by transactions in progress
     int64 prepared;  // of transactions that were prepared: nobody tells how they end
+    uint64 doubts;   // transactions that were prepared
+    bool doubtful;   // one may have ended since the last count
     uint64 version;  // another one since a count began: it is void
     TimestampTz counted_at;
     int64 count_time; // microseconds
@@ -36,7 +38,7 @@ struct StatEntry {
     // Of a queue with a rate, and of keys that have no bucket of their own (rates.h). No rate: there has been none yet.
     model::Bucket bucket;
     model::Bucket other_keys;
-    Depth depth; // while something is in flight, the entry does not give way
+    std::array<Depth, k_bounded> depth; // while something is in flight, the entry does not give way
     // Of queue 0 only.
     bool counted; // Places of the database's queues are true
     TimestampTz counted_at;
@@ -107,13 +109,15 @@ template <typename Change> void change_entry(const StatKey &key, TimestampTz now
 // exclusively.
 bool is_moment_of(Snapshot snapshot, uint64 changes) noexcept;
 
-// Of this transaction's notes of the queue: the room that it has taken, to be changed; how its waiting and ready tasks have
+inline Depth &depth_of(StatEntry &entry, Bounded which) noexcept { return entry.depth[static_cast<std::size_t>(which)]; }
+
+// Of this transaction's notes of the queue: the room that it has taken, to be changed; how the number of its tasks has
 // changed; and how much more that is than all the room that it has taken.
-int64 &noted_room(const StatKey &key);
-int64 noted_depth(const StatKey &key) noexcept;
-int64 noted_excess(const StatKey &key) noexcept;
+int64 &noted_room(const StatKey &key, Bounded which);
+int64 noted_depth(const StatKey &key, Bounded which) noexcept;
+int64 noted_excess(const StatKey &key, Bounded which) noexcept;
 // Takes room for all that has come to the queue without any. With the lock held exclusively.
-void take_noted_room(StatEntry &entry) noexcept;
+void take_noted_room(StatEntry &entry, Bounded which) noexcept;
 
 // In the postmaster: takes over what the last clean shutdown has saved, and saves at the next one.
 void restore_stats();

@@ -1,5 +1,6 @@
 // What transactions have done: noted in the memory of the backend, by savepoint, and added to the counters when they commit.
 #include "shmem/stat_entries.h"
+#include "shmem/waiters.h"
 
 namespace scylla::shmem {
 
@@ -22,8 +23,8 @@ struct Note {
     Note *next;
     StatKey key;
     QueueStats done;
-    int64 arrived; // of waiting and ready tasks: those that came
-    int64 room;    // Depth::in_flight that is this transaction's
+    std::array<int64, k_bounded> arrived; // tasks that came
+    std::array<int64, k_bounded> room;    // Depth::in_flight that is this transaction's
     bool notify_ready; // NOTIFY is to tell if this commits
     bool notify_taken; // and if this rolls back
 };
@@ -83,14 +84,18 @@ void announce_taken(const Level &where) noexcept {
 // What has taken room for tasks that will not come gives it back.
 void give_back_room(const Level &where) noexcept {
     for (const Note *note = where.first; note != nullptr; note = note->next) {
-        if (note->room == 0)
+        const int64 running = note->room[static_cast<std::size_t>(Bounded::running)];
+        if (running == 0 && note->room[static_cast<std::size_t>(Bounded::unleased)] == 0)
             continue;
         LWLockAcquire(stats->lock, LW_SHARED);
         StatEntry *entry = find_entry(note->key); // it is there as long as it has something in flight
         SpinLockAcquire(&entry->mutex);
-        entry->depth.in_flight -= note->room;
+        for (std::size_t b = 0; b < k_bounded; b++)
+            entry->depth[b].in_flight -= note->room[b];
         SpinLockRelease(&entry->mutex);
         LWLockRelease(stats->lock);
+        if (running > 0)
+            signal(note->key.database, note->key.queue, running); // again (pending.h): there was no room until now
     }
 }
 
@@ -100,8 +105,12 @@ void keep_prepared(const Level &where) noexcept {
         LWLockAcquire(stats->lock, LW_SHARED);
         if (StatEntry *entry = find_entry(note->key)) {
             SpinLockAcquire(&entry->mutex);
-            entry->depth.in_flight -= note->room;
-            entry->depth.prepared += note->arrived;
+            for (std::size_t b = 0; b < k_bounded; b++) {
+                entry->depth[b].in_flight -= note->room[b];
+                entry->depth[b].prepared += note->arrived[b];
+                entry->depth[b].doubts++;
+                entry->depth[b].doubtful = true;
+            }
             SpinLockRelease(&entry->mutex);
         }
         LWLockRelease(stats->lock);
@@ -133,8 +142,10 @@ void merge_level() {
         Note *next = note->next;
         if (Note *same = find_note(*outer, note->key)) {
             add(same->done, note->done);
-            same->arrived += note->arrived;
-            same->room += note->room;
+            for (std::size_t b = 0; b < k_bounded; b++) {
+                same->arrived[b] += note->arrived[b];
+                same->room[b] += note->room[b];
+            }
             same->notify_ready = same->notify_ready || note->notify_ready;
             same->notify_taken = same->notify_taken || note->notify_taken;
             pfree(note);
@@ -164,10 +175,17 @@ void add_notes() noexcept {
     const TimestampTz now = GetCurrentTransactionStopTimestamp();
     for (const Level *at = level; at != nullptr; at = at->outer)
         for (const Note *note = at->first; note != nullptr; note = note->next) {
-            change_entry(note->key, now, [note](StatEntry &entry) {
+            const auto running = static_cast<std::size_t>(Bounded::running);
+            const int64 fewer = note->room[running] - number_of(Bounded::running, note->done.place);
+            bool has_bound = false;
+            change_entry(note->key, now, [&](StatEntry &entry) {
                 add(entry.stats, note->done);
-                entry.depth.in_flight -= note->room;
+                for (std::size_t b = 0; b < k_bounded; b++)
+                    entry.depth[b].in_flight -= note->room[b];
+                has_bound = depth_of(entry, Bounded::running).known;
             });
+            if (fewer > 0 && has_bound)
+                signal(note->key.database, note->key.queue, fewer);
             if (note->notify_ready)
                 announce(note->key, now);
         }
@@ -232,7 +250,8 @@ void count_arrival(const StatKey &key, Place place) {
         return;
     Note &note = note_of(key);
     note.done.place[static_cast<std::size_t>(place)]++;
-    note.arrived += place == Place::waiting || place == Place::ready ? 1 : 0;
+    for (std::size_t b = 0; b < k_bounded; b++)
+        note.arrived[b] += is_in(static_cast<Bounded>(b), place) ? 1 : 0;
 }
 
 void count_departure(const StatKey &key, Place place) {
@@ -292,7 +311,7 @@ std::size_t take_untold(const StatKey &monitor, bool again, std::span<int32> que
 
 bool has_own_stats() noexcept { return level != nullptr; }
 
-int64 &noted_room(const StatKey &key) { return note_of(key).room; }
+int64 &noted_room(const StatKey &key, Bounded which) { return note_of(key).room[static_cast<std::size_t>(which)]; }
 
 namespace {
 
@@ -305,24 +324,28 @@ template <typename Use> void for_each_note(const StatKey &key, Use use) noexcept
 
 } // namespace
 
-int64 noted_depth(const StatKey &key) noexcept {
+int64 noted_depth(const StatKey &key, Bounded which) noexcept {
     int64 depth = 0;
-    for_each_note(key, [&depth](const Note &note) { depth += unleased(note.done.place); });
+    for_each_note(key, [&](const Note &note) { depth += number_of(which, note.done.place); });
     return depth;
 }
 
-int64 noted_excess(const StatKey &key) noexcept {
+int64 noted_excess(const StatKey &key, Bounded which) noexcept {
     int64 excess = 0;
-    for_each_note(key, [&excess](const Note &note) { excess += unleased(note.done.place) - note.room; });
+    for_each_note(key, [&](const Note &note) {
+        excess += number_of(which, note.done.place) - note.room[static_cast<std::size_t>(which)];
+    });
     return excess;
 }
 
-void take_noted_room(StatEntry &entry) noexcept {
-    for_each_note(entry.key, [&entry](Note &note) {
-        entry.depth.in_flight += Max(note.arrived - note.room, 0);
-        note.room = Max(note.room, note.arrived);
+void take_noted_room(StatEntry &entry, Bounded which) noexcept {
+    const auto b = static_cast<std::size_t>(which);
+    for_each_note(entry.key, [&](Note &note) {
+        entry.depth[b].in_flight += Max(note.arrived[b] - note.room[b], 0);
+        note.room[b] = Max(note.room[b], note.arrived[b]);
     });
 }
+
 
 void install_stat_callbacks() {
     RegisterXactCallback(settle_notes, nullptr);

@@ -32,6 +32,10 @@ void forget_counts(const StatKey &key) noexcept {
         database->counted = false;
 }
 
+bool is_in_flight(const StatEntry &entry) noexcept {
+    return std::any_of(entry.depth.begin(), entry.depth.end(), [](const Depth &depth) { return depth.in_flight != 0; });
+}
+
 // Makes room: of the entries at the hand the one that has not changed for longest. k_none if none may go.
 int32 evict() noexcept {
     int32 oldest = k_none;
@@ -39,7 +43,7 @@ int32 evict() noexcept {
         for (int i = 0; i < k_eviction_choice && i < stats->size; i++) {
             const int32 other = (stats->hand + i) % stats->size;
             const StatEntry &entry = stats->entry(other);
-            if (entry.depth.in_flight == 0 && (oldest == k_none || entry.used < stats->entry(oldest).used))
+            if (!is_in_flight(entry) && (oldest == k_none || entry.used < stats->entry(oldest).used))
                 oldest = other;
         }
         stats->hand = (stats->hand + k_eviction_choice) % stats->size;
@@ -73,7 +77,8 @@ StatEntry *find_or_make_entry(const StatKey &key, TimestampTz now) noexcept {
     entry.key = key;
     entry.used = now;
     entry.reset = now;
-    entry.depth.version = ++stats->depth_version;
+    for (Depth &depth : entry.depth)
+        depth.version = ++stats->depth_version;
     SpinLockInit(&entry.mutex);
     int32 *link = stats->bucket(hash_of(key));
     entry.next = *link;
@@ -189,11 +194,12 @@ void anchor(const StatView &view, std::span<const Counted> counted, int64 time) 
         StatEntry *entry = find_or_make_entry({view.database, view.extension, queue}, now);
         if (entry == nullptr)
             return;
-        const int64 before = unleased(entry->stats.place);
         for (std::size_t i = 0; i < k_places; i++)
             entry->stats.place[i] += sign * places[i];
-        entry->depth.base -= unleased(entry->stats.place) - before;
-        entry->depth.version = ++stats->depth_version;
+        for (const Bounded which : {Bounded::unleased, Bounded::running}) {
+            depth_of(*entry, which).base -= sign * number_of(which, places);
+            depth_of(*entry, which).version = ++stats->depth_version;
+        }
     };
     StatEntry *database = find_or_make_entry({view.database, view.extension, 0}, now);
     if (database == nullptr) {

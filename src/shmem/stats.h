@@ -42,8 +42,22 @@ inline constexpr std::size_t k_times = 2;
 
 using Places = std::array<int64, k_places>;
 
-inline int64 unleased(const Places &places) noexcept {
-    return places[static_cast<std::size_t>(Place::waiting)] + places[static_cast<std::size_t>(Place::ready)];
+// The tasks whose number can be bounded (depth.h).
+enum class Bounded : std::uint8_t {
+    unleased, // waiting or ready: max_depth
+    running,  // max_running
+};
+inline constexpr std::size_t k_bounded = 2;
+
+constexpr bool is_in(Bounded which, Place place) noexcept {
+    return which == Bounded::running ? place == Place::running : place == Place::waiting || place == Place::ready;
+}
+
+inline int64 number_of(Bounded which, const Places &places) noexcept {
+    int64 number = 0;
+    for (std::size_t p = 0; p < k_places; p++)
+        number += is_in(which, static_cast<Place>(p)) ? places[p] : 0;
+    return number;
 }
 
 struct QueueStats {

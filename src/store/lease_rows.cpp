@@ -3,6 +3,10 @@
 #include "store/hints.h"
 #include "store/row_access.h"
 
+extern "C" {
+#include "access/twophase.h"
+}
+
 namespace scylla::store {
 
 LeaseRow lease_row(const Scan &scan) {
@@ -73,54 +77,100 @@ Taken update_lease(Store &store, const LeaseRow &row) {
 
 namespace {
 
-// Ids, each once.
-struct Ids {
-    int64 *value;
-    std::size_t count;
-    std::size_t room;
-};
-
-void add(Ids &ids, int64 id) {
-    if (ids.count == ids.room) {
-        ids.room = Max(ids.room * 2, std::size_t{64});
-        const std::size_t bytes = ids.room * sizeof(int64);
-        ids.value = static_cast<int64 *>(ids.value == nullptr ? palloc(bytes) : repalloc_huge(ids.value, bytes));
-    }
-    ids.value[ids.count++] = id;
+Scan scan_permits(Store &store, int32 queue, Snapshot snapshot) {
+    const Key key[] = {{1, Int32GetDatum(queue), F_INT4EQ}};
+    return begin(store[TableId::lease], 1, snapshot, key);
 }
 
-Scan scan_permits(Store &store, int32 queue, const text *permit, Snapshot snapshot) {
-    const Key key[] = {{1, Int32GetDatum(queue), F_INT4EQ}, {2, PointerGetDatum(permit), F_TEXTEQ}};
-    return begin(store[TableId::lease], 1, snapshot, std::span(key).first(permit == nullptr ? 1 : 2));
+std::array<Key, 4> permits_between(int32 queue, const text *permit, const model::IdRange &range) {
+    return {{{1, Int32GetDatum(queue), F_INT4EQ},
+             {2, PointerGetDatum(permit), F_TEXTEQ},
+             {3, Int64GetDatum(range.low), F_INT8GE, BTGreaterEqualStrategyNumber},
+             {3, Int64GetDatum(range.high), F_INT8LE, BTLessEqualStrategyNumber}}};
 }
 
-} // namespace
+int64 id_of(const Scan &scan) { return DatumGetInt64(get(scan, lease_col::id)); }
 
-// Why this counts every lease that is held, or may be once its transaction commits, whoever heartbeats or ends leases meanwhile:
-// nobody adds a lease while we count, so all of them are in the index.
+// Why this finds every lease that is held, or may be once its transaction commits, whoever heartbeats or ends leases meanwhile:
+// nobody adds a lease while we look, so all of them are in the index.
 //   * The first scan finds the leases of transactions that are in progress while it runs: that their inserter is in progress is
 //     true of the row from the first look to the last, whatever else happens to it.
 //   * The snapshot is taken after that. Of a lease whose inserter it sees as committed the second scan finds exactly one version
 //     unless the lease has ended by then, as of any row. Whoever is in progress for the snapshot was in progress in the first scan.
 // A single scan with a dirty snapshot would not do: a heartbeat that commits meanwhile may move a row from where the scan has not
 // been to where it has.
-int64 count_permits(Store &store, int32 queue, const text *permit) {
+template <typename Walk> Ids find_held(Walk walk) {
     Ids ids{};
     SnapshotData dirty;
     InitDirtySnapshot(dirty);
-    Scan scan = scan_permits(store, queue, permit, &dirty);
-    while (next(scan))
+    walk(&dirty, [&](const Scan &scan) {
         if (TransactionIdIsValid(dirty.xmin))
-            add(ids, DatumGetInt64(get(scan, lease_col::id)));
-    end(scan);
+            add(ids, id_of(scan));
+    });
     Snapshot snapshot = RegisterSnapshot(GetLatestSnapshot());
-    scan = scan_permits(store, queue, permit, snapshot);
-    while (next(scan))
-        add(ids, DatumGetInt64(get(scan, lease_col::id)));
-    end(scan);
+    walk(snapshot, [&](const Scan &scan) { add(ids, id_of(scan)); });
     UnregisterSnapshot(snapshot);
-    std::sort(ids.value, ids.value + ids.count);
-    return std::unique(ids.value, ids.value + ids.count) - ids.value;
+    sort_once(ids);
+    return ids;
+}
+
+} // namespace
+
+int64 count_permits(Store &store, int32 queue) {
+    const Ids ids = find_held([&](Snapshot snapshot, auto see) {
+        Scan scan = scan_permits(store, queue, snapshot);
+        while (next(scan))
+            see(scan);
+        end(scan);
+    });
+    return static_cast<int64>(ids.count);
+}
+
+PermitCount find_permits(Store &store, int32 queue, const text *permit, std::span<const model::IdRange> ranges) {
+    int64 dead = 0;
+    const Ids ids = find_held([&](Snapshot snapshot, auto see) {
+        Scan scan = begin(store[TableId::lease], 1, snapshot, permits_between(queue, permit, ranges.front()));
+        for (std::size_t i = 0; i < ranges.size(); i++) {
+            if (i > 0)
+                restart(scan, permits_between(queue, permit, ranges[i]));
+            while (next(scan))
+                see(scan);
+        }
+        dead = scan.dead;
+        end(scan);
+    });
+    return {{ids.value, ids.count}, dead};
+}
+
+PreparedTasks find_prepared_permits(Store &store, int32 queue) {
+    if (max_prepared_xacts == 0)
+        return {};
+    Ids ids{};
+    bool any = false;
+    SnapshotData dirty;
+    InitDirtySnapshot(dirty);
+    Scan scan = scan_permits(store, queue, &dirty);
+    while (next(scan)) {
+        const bool brought = TransactionIdIsValid(dirty.xmin) && is_prepared(dirty.xmin);
+        if (brought)
+            add(ids, id_of(scan));
+        any = any || brought || (TransactionIdIsValid(dirty.xmax) && is_prepared(dirty.xmax));
+    }
+    end(scan);
+    sort_once(ids);
+    return {{ids.value, ids.count}, any};
+}
+
+int64 count_permits(Store &store, int32 queue, std::span<const int64> prepared) {
+    Ids ids{};
+    for (const int64 id : prepared)
+        add(ids, id);
+    Scan scan = scan_permits(store, queue, store.snapshot);
+    while (next(scan))
+        add(ids, id_of(scan));
+    end(scan);
+    sort_once(ids);
+    return static_cast<int64>(ids.count);
 }
 
 void give_permits(Store &store, int32 queue) {

@@ -5,6 +5,10 @@
 #include "pg/text.h"
 #include "store/rows.h"
 
+extern "C" {
+#include "access/subtrans.h"
+}
+
 namespace scylla::store {
 
 // Columns in the order of sql/tables.sql, 1-based as the server counts.
@@ -172,6 +176,34 @@ auto look_up(Store &store, TableId table, std::size_t index, std::span<const Key
         row = read(lookup.scan);
     release_row(lookup.scan);
     return row;
+}
+
+// ---- collecting ids --------------------------------------------------------------------------------------------------
+
+struct Ids {
+    int64 *value;
+    std::size_t count;
+    std::size_t room;
+};
+
+inline void add(Ids &ids, int64 id) {
+    if (ids.count == ids.room) {
+        ids.room = Max(ids.room * 2, std::size_t{64});
+        const std::size_t bytes = ids.room * sizeof(int64);
+        ids.value = static_cast<int64 *>(ids.value == nullptr ? palloc(bytes) : repalloc_huge(ids.value, bytes));
+    }
+    ids.value[ids.count++] = id;
+}
+
+// In their order, each once.
+inline void sort_once(Ids &ids) {
+    std::sort(ids.value, ids.value + ids.count);
+    ids.count = static_cast<std::size_t>(std::unique(ids.value, ids.value + ids.count) - ids.value);
+}
+
+// Whether a transaction that is in progress is a prepared one. Once it is, it stays so until it ends.
+inline bool is_prepared(TransactionId xid) {
+    return BackendXidGetPid(SubTransGetTopmostTransaction(xid)) == 0 && TransactionIdIsInProgress(xid);
 }
 
 // ---- filling a row ---------------------------------------------------------------------------------------------------

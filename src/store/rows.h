@@ -3,6 +3,7 @@
 // Values by reference (names, jsonb) are plain copies in the current memory context.
 #pragma once
 
+#include "model/gaps.h"
 #include "model/privilege.h"
 #include "model/status.h"
 #include "store/table.h"
@@ -284,7 +285,7 @@ struct ReadyKey {
 Found next_ready_key(Scan &scan, ReadyKey *key);
 
 // The ready tasks of a queue in the order of keys, and of each key in the order of leasing: by keys of the index only, for
-// next_keyed(). Begins with the first key; restart_keyed() goes on behind a key, or within one, from a place in its order on.
+// next_keyed(). Begins with the first key; restart_keyed_…() go on behind a key, or within one.
 struct KeyedPlace {
     text *key;
     int16 priority;
@@ -296,7 +297,10 @@ void restart_keyed_after(Scan &scan, int32 queue, const text *key);
 void restart_keyed_from(Scan &scan, int32 queue, const text *key);
 void restart_keyed_below(Scan &scan, int32 queue, const text *key, int16 priority);
 void restart_keyed_behind(Scan &scan, int32 queue, const KeyedPlace &place);
-Found next_keyed(Scan &scan, KeyedPlace *place);
+Found next_keyed(Scan &scan, KeyedPlace *place); // without the key if the entry is dead
+// The key of the entry that it has come to; whether it is this one.
+text *copy_key(const Scan &scan);
+bool has_key(const Scan &scan, const text *key);
 TimestampTz lease_deadline(const Scan &scan);
 struct OutcomeKey {
     int64 id;
@@ -322,9 +326,15 @@ void insert(Store &store, const EventRow &row);
 // Writes deadline, updated and progress of a lease that is just found. ok or gone.
 Taken update_lease(Store &store, const LeaseRow &row);
 
-// How many leases with this permit the queue has (null: with any): all that are committed and all of transactions that are in
-// progress. Nobody may add any meanwhile.
-int64 count_permits(Store &store, int32 queue, const text *permit);
+// How many leases with permits the queue has: all that are committed and all of transactions that are in progress. Nobody may add
+// any meanwhile.
+int64 count_permits(Store &store, int32 queue);
+// The same for those with this permit, as far as their ids are in one of the ranges.
+struct PermitCount {
+    std::span<const int64> ids; // sorted
+    int64 dead;                 // index entries that led to none
+};
+PermitCount find_permits(Store &store, int32 queue, const text *permit, std::span<const model::IdRange> ranges);
 // Gives permits to the leases of the queue that have none. Nobody may change leases meanwhile.
 void give_permits(Store &store, int32 queue);
 // Gives keys to the ready tasks of the queue that have none: the empty text. Nobody may change tasks meanwhile. `tell` gets each.
@@ -332,10 +342,17 @@ void give_keys(Store &store, int32 queue, void (*tell)(Store &store, const Ready
 
 // How many tasks of the queue are waiting or ready, up to `limit`.
 int64 count_unleased(Store &store, int32 queue, int64 limit);
-// The waiting and ready tasks that prepared transactions have brought to the queue: their ids, sorted.
-std::span<const int64> find_prepared(Store &store, int32 queue);
+// The waiting and ready tasks that prepared transactions have brought to the queue.
+struct PreparedTasks {
+    std::span<const int64> ids; // sorted
+    bool any;                   // such transactions have brought any, or are known to have taken some
+};
+PreparedTasks find_prepared(Store &store, int32 queue);
 // How many tasks are waiting or ready, or among these.
 int64 count_unleased(Store &store, int32 queue, std::span<const int64> prepared);
+// The same for leases with permits.
+PreparedTasks find_prepared_permits(Store &store, int32 queue);
+int64 count_permits(Store &store, int32 queue, std::span<const int64> prepared);
 
 // Writes the settings of a queue, waiting for a concurrent change. gone: look again.
 Taken update_settings(Store &store, const QueueRow &queue, const QueueSettings &settings);

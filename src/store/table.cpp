@@ -17,7 +17,7 @@ constexpr std::array<TableDef, k_tables> k_definitions = {{
     {"queue", 26, {{{"queue_pkey", {1}, 1, true, 0}, {"queue_name_key", {2}, 1, true, 0}}}, 2},
     {"task_spec", 13, {{{"task_spec_pkey", {1}, 1, true, 0}, {"task_spec_rn", {5}, 1, true, 0}}}, 2},
     {"task_ready", 9, {{{"task_ready_order", {3, 6, 1}, 3, true, 0}, {"task_ready_key", {3, 9, 6, 1}, 4, false, 9}}}, 2},
-    {"task_lease", 13, {{{"task_lease_pkey", {1}, 1, true, 0}, {"task_lease_permit", {6, 13}, 2, false, 13}}}, 2},
+    {"task_lease", 13, {{{"task_lease_pkey", {1}, 1, true, 0}, {"task_lease_permit", {6, 13, 1}, 3, false, 13}}}, 2},
     {"task_waiting", 8, {{{"task_waiting_pkey", {1}, 1, true, 0}, {"task_waiting_due", {2}, 1, false, 0}}}, 2},
     {"task_outcome", 13, {{{"task_outcome_pkey", {1}, 1, true, 0}, {}}}, 1},
     {"task_gate", 5, {{{"task_gate_pkey", {1, 3}, 2, true, 0}, {"task_gate_provider", {2, 1}, 2, false, 0}}}, 2},

@@ -216,9 +216,22 @@ void restart_keyed_behind(Scan &scan, int32 queue, const KeyedPlace &place) {
 
 Found next_keyed(Scan &scan, KeyedPlace *place) {
     const Found found = next_key(scan);
+    if (found != Found::end)
+        *place = {nullptr, DatumGetInt16(key_column(scan, 3)), DatumGetInt64(key_column(scan, 4))};
     if (found == Found::row)
-        *place = {DatumGetTextPCopy(key_column(scan, 2)), DatumGetInt16(key_column(scan, 3)), DatumGetInt64(key_column(scan, 4))};
+        place->key = copy_key(scan);
     return found;
+}
+
+text *copy_key(const Scan &scan) { return DatumGetTextPCopy(key_column(scan, 2)); }
+
+bool has_key(const Scan &scan, const text *key) {
+    const Datum datum = key_column(scan, 2);
+    const text *here = DatumGetTextPP(datum);
+    const bool same = equal(here, key);
+    if (PointerGetDatum(here) != datum)
+        pfree(const_cast<text *>(here)); // it was compressed
+    return same;
 }
 
 void give_keys(Store &store, int32 queue, void (*tell)(Store &store, const ReadyRow &row)) {

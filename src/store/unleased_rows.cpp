@@ -2,7 +2,6 @@
 #include "store/row_access.h"
 
 extern "C" {
-#include "access/subtrans.h"
 #include "access/twophase.h"
 }
 
@@ -26,11 +25,6 @@ template <typename See> void for_each_unleased(Store &store, int32 queue, Snapsh
     end(scan);
 }
 
-// Of a transaction that is in progress. Once it is, it stays so until it ends.
-bool is_prepared(TransactionId xid) {
-    return BackendXidGetPid(SubTransGetTopmostTransaction(xid)) == 0 && TransactionIdIsInProgress(xid);
-}
-
 } // namespace
 
 int64 count_unleased(Store &store, int32 queue, int64 limit) {
@@ -39,26 +33,19 @@ int64 count_unleased(Store &store, int32 queue, int64 limit) {
     return count;
 }
 
-std::span<const int64> find_prepared(Store &store, int32 queue) {
+PreparedTasks find_prepared(Store &store, int32 queue) {
     if (max_prepared_xacts == 0)
         return {};
-    std::size_t room = 64;
-    std::size_t count = 0;
-    auto *ids = static_cast<int64 *>(palloc(room * sizeof(int64)));
+    Ids ids{};
     SnapshotData dirty;
     InitDirtySnapshot(dirty);
     for_each_unleased(store, queue, &dirty, [&](int64 id) {
-        if (!TransactionIdIsValid(dirty.xmin) || !is_prepared(dirty.xmin))
-            return true;
-        if (count == room) {
-            room *= 2;
-            ids = static_cast<int64 *>(repalloc_huge(ids, room * sizeof(int64)));
-        }
-        ids[count++] = id;
+        if (TransactionIdIsValid(dirty.xmin) && is_prepared(dirty.xmin))
+            add(ids, id);
         return true;
     });
-    std::sort(ids, ids + count);
-    return {ids, count};
+    sort_once(ids);
+    return {{ids.value, ids.count}, ids.count > 0};
 }
 
 int64 count_unleased(Store &store, int32 queue, std::span<const int64> prepared) {

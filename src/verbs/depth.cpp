@@ -10,13 +10,17 @@ using store::TableId;
 
 namespace {
 
+using shmem::Bounded;
+using shmem::Room;
+
 // Counts what is committed, and what prepared transactions may commit (shmem/depth.h).
-void count_depth(Store &store, int32 queue) {
+void count_tasks(Store &store, int32 queue, Bounded which) {
     const shmem::StatKey key = stat_key(queue);
     const TimestampTz begin = GetCurrentTimestamp();
     CommandCounterIncrement(); // what this transaction has noted is in the tables, and is to be seen
-    const int64 prepared = shmem::prepared_depth(key);
-    const auto ids = store::find_prepared(store, queue);
+    const shmem::PreparedDepth prepared = shmem::prepared_depth(key, which);
+    const bool running = which == Bounded::running;
+    const store::PreparedTasks tasks = running ? find_prepared_permits(store, queue) : find_prepared(store, queue);
     constexpr int k_attempts = 100; // a moment comes soon, unless somebody is kept from telling its commit
     std::optional<shmem::DepthView> view;
     for (int attempt = 1; !view; attempt++) {
@@ -25,25 +29,33 @@ void count_depth(Store &store, int32 queue) {
             pg_usleep(1000);
         const uint64 changes = shmem::stat_changes();
         refresh(store);
-        view = shmem::look_at_depth(key, store.snapshot, changes);
+        view = shmem::look_at_depth(key, which, store.snapshot, changes);
     }
-    const int64 counted = count_unleased(store, queue, ids);
-    shmem::set_depth(*view, counted, prepared, GetCurrentTimestamp() - begin);
+    const int64 counted = running ? count_permits(store, queue, tasks.ids) : count_unleased(store, queue, tasks.ids);
+    shmem::set_depth(*view, counted, prepared, tasks.any, GetCurrentTimestamp() - begin);
+}
+
+// Asks until it is known: ask(has_counted).
+template <typename Ask> void with_count(Store &store, const store::QueueRow &queue, Bounded which, Ask ask) {
+    for (bool has_counted = false;; has_counted = true)
+        switch (ask(has_counted)) {
+        case Room::known:
+            return;
+        case Room::unknown:
+            count_tasks(store, queue.id, which);
+            break;
+        case Room::no_place:
+            error::no_place(queue.name);
+        }
 }
 
 int64 take_known_room(Store &store, const store::QueueRow &queue, int64 wanted) {
     const bool all = queue.on_full == store::OnFull::error;
     int64 taken = 0;
-    for (bool has_counted = false;; has_counted = true)
-        switch (shmem::take_room(stat_key(queue.id), *queue.max_depth, wanted, all, has_counted, &taken)) {
-        case shmem::Room::taken:
-            return taken;
-        case shmem::Room::unknown:
-            count_depth(store, queue.id);
-            break;
-        case shmem::Room::no_place:
-            error::no_place(queue.name);
-        }
+    with_count(store, queue, Bounded::unleased, [&](bool has_counted) {
+        return shmem::take_room(stat_key(queue.id), Bounded::unleased, *queue.max_depth, wanted, all, has_counted, &taken);
+    });
+    return taken;
 }
 
 int64 take_locked_room(Store &store, const store::QueueRow &queue, int64 wanted) {
@@ -70,6 +82,29 @@ int64 take_room(Store &store, const store::QueueRow &queue, int64 wanted) {
     return taken;
 }
 
-void begin_depth(int32 queue) { shmem::begin_depth(stat_key(queue)); }
+void begin_depth(int32 queue, Bounded which) { shmem::begin_depth(stat_key(queue), which); }
+
+int64 see_running_room(Store &store, const store::QueueRow &queue) {
+    int64 room = 0;
+    with_count(store, queue, Bounded::running, [&](bool has_counted) {
+        return shmem::see_room(stat_key(queue.id), Bounded::running, *queue.max_running, has_counted, &room);
+    });
+    return room;
+}
+
+Grant take_running_room(const store::QueueRow &queue) {
+    int64 taken = 0;
+    switch (shmem::take_room(stat_key(queue.id), Bounded::running, *queue.max_running, 1, true, true, &taken)) {
+    case Room::known:
+        return taken > 0 ? Grant::granted : Grant::none;
+    case Room::unknown:
+        return Grant::unknown; // the place has been given away meanwhile
+    case Room::no_place:
+        break;
+    }
+    error::no_place(queue.name);
+}
+
+void return_running_room(int32 queue) { shmem::return_room(stat_key(queue), Bounded::running, 1); }
 
 } // namespace scylla

@@ -3,6 +3,8 @@
 #include "model/aging.h"
 #include "pg/error.h"
 #include "pg/text.h"
+#include "shmem/gaps.h"
+#include "shmem/key_notes.h"
 #include "verbs/args.h"
 #include "verbs/json.h"
 
@@ -45,6 +47,18 @@ struct Sharer {
     Candidates tasks;
 };
 
+// What the scan of the keys goes through.
+enum class Scope : std::uint8_t { priority, key, queue };
+
+// The dead entries that it has just walked over, or jumped: of one key and priority.
+struct Run {
+    int64 walked; // 0: none
+    text *key;
+    int16 priority;
+    int64 first;
+    int64 last;
+};
+
 constexpr int k_steps_to_next = 64; // so many keys are passed before all of them are collected
 constexpr int k_races = 16;         // so often may others be faster to pass the turn on
 
@@ -65,6 +79,12 @@ struct LeasableScan {
 
     bool has_keys; // the scan has begun
     store::Scan keys;
+    uint64 clock; // of the gaps, before the snapshot
+    Scope scope;  // what is to be gone through
+    Scope at;     // the part of it that the scan is in, having jumped over a gap
+    text *jumped; // of this key; the scan goes by it
+    int16 jumped_priority;
+    Run run;
     std::optional<KeyedPlace> within; // with aging: the key whose lower priorities are looked for
     Candidates tasks;
 
@@ -99,12 +119,92 @@ void add_candidate(LeasableScan *scan, Candidates &to, const KeyedPlace &place) 
     std::push_heap(to.at, to.at + to.count, goes_after);
 }
 
+shmem::GapKey gap_key(const LeasableScan *scan, const text *key) { return {head_key(*scan->store, scan->queue), view(key)}; }
+
+// The dead entries end here. What it cost to walk over them, others need not pay again.
+void end_run(LeasableScan *scan) {
+    const Run &run = scan->run;
+    if (run.walked >= shmem::k_worth_a_gap && run.first <= run.last) {
+        const shmem::GapKey key = gap_key(scan, run.key);
+        if (!shmem::has_taken(key.queue.file, scan->queue, shmem::gap_hash(key.key)))
+            shmem::add_gap(key, {run.first, run.last, run.priority}, run.walked, scan->clock, scan->now);
+    }
+    if (run.walked > 0)
+        pfree(run.key);
+    scan->run.walked = 0;
+}
+
+// Goes through a scope anew: restart(scan->keys, …).
+template <typename Restart, typename... Where> void go(LeasableScan *scan, Scope scope, Restart restart, Where... where) {
+    end_run(scan);
+    scan->scope = scan->at = scope;
+    restart(scan->keys, scan->queue, where...);
+}
+
+void go_after(LeasableScan *scan, const text *key) { go(scan, Scope::queue, store::restart_keyed_after, key); }
+void go_from(LeasableScan *scan, const text *key) { go(scan, Scope::queue, store::restart_keyed_from, key); }
+void go_below(LeasableScan *scan, const text *key, int16 priority) {
+    go(scan, Scope::key, store::restart_keyed_below, key, priority);
+}
+void go_behind(LeasableScan *scan, const KeyedPlace &place) { go(scan, Scope::priority, store::restart_keyed_behind, place); }
+
+// Jumps over the gap that a dead entry is in, if others have left word of one.
+void jump(LeasableScan *scan, int64 id) {
+    Run &run = scan->run;
+    const shmem::GapKey key = gap_key(scan, run.key);
+    const auto gap = shmem::find_gap(key, run.priority, id, scan->now);
+    if (!gap || gap->high <= id)
+        return;
+    const shmem::OwnIds own = shmem::own_ready(key.queue.file, scan->queue, shmem::gap_hash(key.key), run.priority);
+    if (own.low <= gap->high && own.high > id)
+        return;
+    if (scan->jumped == nullptr || !equal(scan->jumped, run.key))
+        scan->jumped = cstring_to_text_with_len(view(run.key).data(), static_cast<int>(view(run.key).size()));
+    scan->jumped_priority = run.priority;
+    scan->at = Scope::priority;
+    run.last = gap->high;
+    restart_keyed_behind(scan->keys, scan->queue, {scan->jumped, run.priority, gap->high});
+}
+
+void pass_dead(LeasableScan *scan, const KeyedPlace &entry) {
+    constexpr int64 k_between_looks = 16;
+    constexpr int64 k_first_look = 4;
+    Run &run = scan->run;
+    if (run.walked > 0 && (run.priority != entry.priority || !has_key(scan->keys, run.key)))
+        end_run(scan);
+    if (run.walked == 0)
+        run = {0, copy_key(scan->keys), entry.priority, entry.id, entry.id};
+    run.last = entry.id;
+    if (++run.walked % k_between_looks == k_first_look)
+        jump(scan, entry.id);
+}
+
+// Behind the end of the part that a jump has led to. False: all of the scope has been gone through.
+bool widen(LeasableScan *scan) {
+    if (scan->at == scan->scope)
+        return false;
+    if (scan->at == Scope::priority) {
+        scan->at = Scope::key;
+        restart_keyed_below(scan->keys, scan->queue, scan->jumped, scan->jumped_priority);
+    } else {
+        scan->at = Scope::queue;
+        restart_keyed_after(scan->keys, scan->queue, scan->jumped);
+    }
+    return true;
+}
+
 // The next row that the snapshot sees where the scan of the keys is. Its key lives as long as the scan.
 bool next_place(LeasableScan *scan, KeyedPlace *place) {
     MemoryContext caller = MemoryContextSwitchTo(scan->context);
-    Found found = Found::dead;
-    while (found == Found::dead)
-        found = next_keyed(scan->keys, place);
+    Found found = Found::end;
+    do {
+        while ((found = next_keyed(scan->keys, place)) == Found::dead)
+            pass_dead(scan, *place);
+        // Those before it may be earlier versions of the row itself.
+        if (found == Found::row && scan->run.walked > 0 && scan->run.priority == place->priority && equal(scan->run.key, place->key))
+            scan->run.last = Min(scan->run.last, place->id - 1);
+        end_run(scan);
+    } while (found == Found::end && widen(scan));
     MemoryContextSwitchTo(caller);
     return found == Found::row;
 }
@@ -114,6 +214,7 @@ void begin_keys(LeasableScan *scan) {
         return;
     MemoryContext caller = MemoryContextSwitchTo(scan->context);
     scan->keys = scan_keyed(*scan->store, scan->queue);
+    scan->scope = scan->at = Scope::queue;
     MemoryContextSwitchTo(caller);
     scan->has_keys = true;
 }
@@ -127,11 +228,11 @@ bool collect(LeasableScan *scan, int64 keys) {
             add_candidate(scan, scan->tasks, place);
             if (scan->aging > 0) {
                 scan->within = place;
-                restart_keyed_below(scan->keys, scan->queue, place.key, place.priority);
+                go_below(scan, place.key, place.priority);
             } else
-                restart_keyed_after(scan->keys, scan->queue, place.key);
+                go_after(scan, place.key);
         } else if (scan->within) {
-            restart_keyed_after(scan->keys, scan->queue, scan->within->key);
+            go_after(scan, scan->within->key);
             scan->within.reset();
         } else
             return true;
@@ -159,10 +260,10 @@ bool next_along(LeasableScan *scan, store::ReadyRow *row) {
 
 void add_successor(LeasableScan *scan, Candidates &tasks, const KeyedPlace &of) {
     KeyedPlace place;
-    restart_keyed_behind(scan->keys, scan->queue, of);
+    go_behind(scan, of);
     bool found = next_place(scan, &place);
     if (!found && scan->aging <= 0) {
-        restart_keyed_below(scan->keys, scan->queue, of.key, of.priority);
+        go_below(scan, of.key, of.priority);
         found = next_place(scan, &place);
     }
     if (found)
@@ -214,10 +315,10 @@ int32 weight_of(const LeasableScan *scan, const text *key) {
 // The key behind this one that has a ready task, around to the first; null: there is none.
 const text *step(LeasableScan *scan, const text *from) {
     KeyedPlace place;
-    restart_keyed_after(scan->keys, scan->queue, from);
+    go_after(scan, from);
     if (next_place(scan, &place))
         return place.key;
-    restart_keyed_from(scan->keys, scan->queue, cstring_to_text(""));
+    go_from(scan, cstring_to_text(""));
     return next_place(scan, &place) ? place.key : nullptr;
 }
 
@@ -225,8 +326,8 @@ const text *step(LeasableScan *scan, const text *from) {
 void collect_all(LeasableScan *scan) {
     std::size_t capacity = 0;
     KeyedPlace place;
-    for (restart_keyed_from(scan->keys, scan->queue, cstring_to_text("")); next_place(scan, &place);
-         restart_keyed_after(scan->keys, scan->queue, place.key)) {
+    for (go_from(scan, cstring_to_text("")); next_place(scan, &place);
+         go_after(scan, place.key)) {
         if (sharer_of(scan, place.key)->done)
             continue;
         if (scan->all_count == capacity) {
@@ -310,7 +411,7 @@ bool next_by_turns(LeasableScan *scan, store::ReadyRow *row) {
             KeyedPlace place;
             int16 below = model::k_max_priority + 1;
             do {
-                restart_keyed_below(scan->keys, scan->queue, sharer->key, below);
+                go_below(scan, sharer->key, below);
                 if (!next_place(scan, &place))
                     break;
                 add_candidate(scan, sharer->tasks, place);
@@ -341,6 +442,7 @@ LeasableScan *begin_leasable(Store &store, const store::QueueRow &queue, KeyRoom
     scan->now = now;
     scan->rooms = rooms;
     scan->share = k_first_share;
+    scan->clock = shmem::gap_clock(); // before the snapshot
     if (queue.is_shared && purpose.lease) {
         refresh(store);
         scan->takes_turns = true;

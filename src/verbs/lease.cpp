@@ -28,7 +28,7 @@ int64 default_timeout(const store::QueueRow &queue) {
 
 // Leases what the heads know. Returns how many.
 int32 lease_known(Store &store, const LeaseRequest &request, const store::QueueRow &queue, KeyRooms *rooms,
-                  Tokens &tokens, Rows &rows) {
+                  Tokens &tokens, Permits &permits, Rows &rows) {
     const int64 timeout = request.timeout.value_or(default_timeout(queue));
     LeasableScan *scan = begin_leasable(store, queue, rooms, {true, request.max_tasks}, GetCurrentTimestamp());
     // Only now: the call may have waited for locks, and what it sees may have become ready meanwhile.
@@ -47,6 +47,8 @@ int32 lease_known(Store &store, const LeaseRequest &request, const store::QueueR
                                                        : find_spec(store, ready.id, store::With::spec);
         if (standing == store::Taken::ok && !spec)
             continue; // a restore is under way and has not brought it yet
+        if (spec && !take_permit(permits, queue))
+            break;
         if (spec && !take_token(tokens, ready.key)) {
             close_key(scan);
             continue;
@@ -61,6 +63,7 @@ int32 lease_known(Store &store, const LeaseRequest &request, const store::QueueR
                      Show::all);
             settle(scan, Fate::taken);
             use_token(tokens);
+            use_permit(permits);
             leased++;
             break;
         case store::Taken::busy:
@@ -90,13 +93,13 @@ namespace {
 
 // These two say how many they have leased.
 int32 lease_some(Store &store, const LeaseRequest &request, const store::QueueRow &queue, const LimitsLock &lock, Tokens &tokens,
-                 Rows &rows) {
+                 Permits &permits, Rows &rows) {
     KeyRooms *rooms = begin_rooms(store, queue, lock, &tokens);
-    int32 leased = lease_known(store, request, queue, rooms, tokens, rows);
+    int32 leased = lease_known(store, request, queue, rooms, tokens, permits, rows);
     while (leased == 0 && wait_for_room(rooms))
-        leased = lease_known(store, request, queue, rooms, tokens, rows);
+        leased = lease_known(store, request, queue, rooms, tokens, permits, rows);
     if (leased == 0 && find_overlooked(store, queue.id))
-        leased = lease_known(store, request, queue, rooms, tokens, rows);
+        leased = lease_known(store, request, queue, rooms, tokens, permits, rows);
     end_rooms(rooms);
     return leased;
 }
@@ -107,10 +110,15 @@ int32 lease_limited(Store &store, const LeaseRequest &request, const store::Queu
     const auto queue = lock_limits_unless_full(store, seen, &lock);
     int32 leased = 0;
     if (lock.mode != NoLock && queue && !queue->paused) {
-        LeaseRequest allowed = request;
-        allowed.max_tasks = static_cast<int32>(std::min<int64>(request.max_tasks, free_permits(store, *queue)));
-        if (allowed.max_tasks > 0)
-            leased = lease_some(store, allowed, *queue, lock, tokens, rows);
+        Permits permits = begin_permits(*queue);
+        do {
+            LeaseRequest allowed = request;
+            allowed.max_tasks = static_cast<int32>(std::min<int64>(request.max_tasks, free_permits(store, *queue)));
+            if (allowed.max_tasks < 1)
+                break;
+            leased = lease_some(store, allowed, *queue, lock, tokens, permits, rows);
+        } while (leased == 0 && permits.unknown);
+        end_permits(permits, *queue);
     }
     unlock_limits(store, lock);
     return leased;
@@ -133,8 +141,9 @@ void lease_tasks(Store &store, const LeaseRequest &request, Rows &rows) {
         return;
     }
     const auto nothing = [&] {
+        Permits none{};
         return (has_limits(*queue) ? lease_limited(store, request, *queue, tokens, rows)
-                                   : lease_some(store, request, *queue, {}, tokens, rows)) == 0;
+                                   : lease_some(store, request, *queue, {}, tokens, none, rows)) == 0;
     };
     if (nothing() && queue->notify && shmem::found_empty(stat_key(queue->id)))
         nothing();
@@ -229,9 +238,14 @@ SCYLLA_FUNCTION(scylla_lease_task) {
         KeyRooms *rooms = nullptr;
         if (queue && has_limits(*queue)) {
             queue = lock_limits(store, *queue, &lock);
-            if (queue && free_permits(store, *queue) < 1)
-                refuse("max_running", *queue->max_running, nullptr);
             if (queue) {
+                Permits permits = begin_permits(*queue);
+                do {
+                    if (free_permits(store, *queue) < 1)
+                        refuse("max_running", *queue->max_running, nullptr);
+                } while (!take_permit(permits, *queue) && permits.unknown);
+                if (permits.counted && !permits.held)
+                    refuse("max_running", *queue->max_running, nullptr);
                 rooms = begin_rooms(store, *queue, lock, nullptr);
                 if (wait_for_room(rooms, spec->key) < 1)
                     refuse("max_running_per_key", *queue->max_running_per_key, spec->key);

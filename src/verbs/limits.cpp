@@ -2,6 +2,9 @@
 
 #include "pg/memory.h"
 #include "pg/text.h"
+#include "shmem/gaps.h"
+#include "shmem/key_notes.h"
+#include "verbs/depth.h"
 #include "verbs/rate.h"
 
 namespace scylla {
@@ -41,8 +44,9 @@ void look_again(Store &store) {
     refresh(store);
 }
 
-// Where only keys are counted, their own locks do the rest.
-LOCKMODE mode_for(const store::QueueRow &queue) { return queue.max_running ? ExclusiveLock : ShareLock; }
+LOCKMODE mode_for(const store::QueueRow &queue) {
+    return queue.max_running && shmem::shared == nullptr ? ExclusiveLock : ShareLock;
+}
 
 enum class IfFull : bool { wait, give_up };
 
@@ -87,7 +91,26 @@ void unlock_limits(Store &store, const LimitsLock &lock) {
 }
 
 int64 free_permits(Store &store, const store::QueueRow &queue) {
-    return queue.max_running ? *queue.max_running - count_permits(store, queue.id, nullptr) : PG_INT64_MAX;
+    if (!queue.max_running)
+        return PG_INT64_MAX;
+    return shmem::shared != nullptr ? see_running_room(store, queue) : *queue.max_running - count_permits(store, queue.id);
+}
+
+Permits begin_permits(const store::QueueRow &queue) { return {queue.max_running && shmem::shared != nullptr, false, false}; }
+
+bool take_permit(Permits &permits, const store::QueueRow &queue) {
+    if (!permits.counted || permits.held)
+        return true;
+    const Grant grant = take_running_room(queue);
+    permits.held = grant == Grant::granted;
+    permits.unknown = grant == Grant::unknown;
+    return permits.held;
+}
+
+void end_permits(Permits &permits, const store::QueueRow &queue) {
+    if (permits.held)
+        return_running_room(queue.id);
+    permits.held = false;
 }
 
 // ---- keys ------------------------------------------------------------------------------------------------------------------
@@ -164,6 +187,29 @@ void unlock_keys(KeyRooms *rooms) {
         }
 }
 
+// Whether what the count finds may be left behind for the next one: only with the lock of the key.
+enum class Learn : bool { no, yes };
+
+// The leases of a key, without walking over the dead entries in its gaps (shmem/gaps.h).
+int64 count_permits(KeyRooms *rooms, const text *key, Learn learn) {
+    const shmem::GapKey place{{MyDatabaseId, compat::file_number((*rooms->store)[TableId::lease].rel), rooms->queue}, view(key)};
+    const TimestampTz now = GetCurrentTimestamp();
+    const shmem::KeyGaps known = shmem::gaps_of(place, now);
+    std::array<model::IdRange, shmem::k_gaps + 1> ranges{};
+    const std::size_t count = outside(known, k_permits, ranges);
+    const store::PermitCount found = find_permits(*rooms->store, rooms->queue, key, std::span(ranges).first(count));
+    if (learn == Learn::yes && found.dead >= shmem::k_worth_a_gap) {
+        shmem::KeyGaps gaps{1, {{{0, PG_INT64_MAX, k_permits}}}};
+        for (const int64 id : found.ids)
+            take_out(gaps, k_permits, id, id);
+        // They are held again if this transaction rolls back.
+        if (const shmem::OwnIds ended = shmem::own_ended(rooms->queue); ended.low <= ended.high)
+            take_out(gaps, k_permits, ended.low, ended.high);
+        shmem::replace_gaps(place, gaps, found.dead, now);
+    }
+    return static_cast<int64>(found.ids.size());
+}
+
 // By how many run.
 int64 count_running_room(KeyRooms *rooms, text *key) {
     if (!rooms->bound)
@@ -176,7 +222,7 @@ int64 count_running_room(KeyRooms *rooms, text *key) {
         busy = LockAcquire(&tag, ExclusiveLock, false, true) == LOCKACQUIRE_NOT_AVAIL;
         rooms->locked[place] = locked_here = !busy;
     }
-    const int64 room = *rooms->bound - count_permits(*rooms->store, rooms->queue, key);
+    const int64 room = *rooms->bound - count_permits(rooms, key, rooms->locked[place] ? Learn::yes : Learn::no);
     if (room < 1 && locked_here) {
         (void)LockRelease(&tag, ExclusiveLock, false);
         rooms->locked[place] = false;

@@ -1,5 +1,8 @@
 #include "verbs/moves.h"
 
+#include "pg/text.h"
+#include "shmem/gaps.h"
+#include "shmem/key_notes.h"
 #include "shmem/pending.h"
 #include "verbs/events.h"
 #include "verbs/limits.h"
@@ -68,12 +71,23 @@ Store open_for_settings(const char *call) {
 
 namespace {
 
+bool queue_goes_by_keys(Store &store, int32 queue) {
+    const auto &row = queue_of(store, queue).row;
+    return row && goes_by_keys(*row);
+}
+
 // What a ready task is found by where the queue goes by keys: all its tasks have to be in that index.
 text *ready_key(Store &store, const store::SpecRow &spec) {
     if (spec.key != nullptr)
         return spec.key;
-    const auto &queue = queue_of(store, spec.queue).row;
-    return queue && goes_by_keys(*queue) ? cstring_to_text("") : nullptr;
+    return queue_goes_by_keys(store, spec.queue) ? cstring_to_text("") : nullptr;
+}
+
+// To the gaps of keys.
+void note_key_ready(Store &store, const store::ReadyRow &row) {
+    if (row.key != nullptr && queue_goes_by_keys(store, row.queue))
+        shmem::note_key_ready(compat::file_number(store[TableId::ready].rel), row.queue, shmem::gap_hash(view(row.key)),
+                              row.priority, row.id);
 }
 
 } // namespace
@@ -82,6 +96,7 @@ Task make_ready(Store &store, const store::SpecRow &spec, const store::Carry &ca
     const store::ReadyRow row{spec.id, now, spec.queue, spec.priority, carry, ready_key(store, spec), {}};
     insert(store, row);
     shmem::note_ready(compat::file_number(store[TableId::ready].rel), spec.queue, spec.priority, spec.id, is_new);
+    note_key_ready(store, row);
     shmem::count_arrival(stat_key(spec.queue), shmem::Place::ready);
     record_event(store, spec, model::Status::ready, carry, nullptr, now);
     notify_ready(store, spec.queue);
@@ -103,6 +118,10 @@ Task make_running(Store &store, const store::SpecRow &spec, const store::ReadyRo
                   text *permit, TimestampTz now) {
     store::LeaseRow row{spec.id, now + timeout, now, now, timeout, spec.queue, 0, worker, ready.carry, permit, {}};
     row.carry.attempt++;
+    if (permit != nullptr) { // before it is there
+        const shmem::HeadKey queue{MyDatabaseId, compat::file_number(store[TableId::lease].rel), spec.queue};
+        shmem::tell_gaps(queue, shmem::gap_hash(view(permit)), k_permits, spec.id, spec.id);
+    }
     insert(store, row);
     shmem::note_time(shmem::Timer::deadline, row.deadline);
     const shmem::StatKey key = stat_key(spec.queue);
@@ -134,9 +153,13 @@ store::Taken take(Store &store, TableId table, const store::SpecRow &spec, const
     if (taken != store::Taken::ok)
         return taken;
     if (table == TableId::ready) {
-        shmem::note_taken(compat::file_number(store[table].rel), spec.queue, spec.priority);
-        if (const auto &queue = queue_of(store, spec.queue).row; queue && queue->notify)
+        const Oid file = compat::file_number(store[table].rel);
+        shmem::note_taken(file, spec.queue, spec.priority);
+        const auto &queue = queue_of(store, spec.queue).row;
+        if (queue && queue->notify)
             shmem::note_notify_taken(stat_key(spec.queue));
+        if (queue && goes_by_keys(*queue))
+            shmem::note_key_taken(file, spec.queue, shmem::gap_hash(spec.key != nullptr ? view(spec.key) : ""));
     }
     if (table != TableId::spec)
         shmem::count_departure(stat_key(spec.queue), place_of(table));
@@ -147,6 +170,7 @@ store::Taken take_lease(Store &store, const store::SpecRow &spec, const ItemPoin
     const store::Taken taken = take(store, TableId::lease, spec, tid, wait);
     if (taken == store::Taken::ok && limited) {
         shmem::note_room(spec.queue, 1);
+        shmem::note_lease_ended(spec.queue, spec.id);
         notify_ready(store, spec.queue);
     }
     return taken;

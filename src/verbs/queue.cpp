@@ -1,6 +1,8 @@
 // create_queue, alter_queue, pause_queue, resume_queue, drop_queue, register_worker.
 #include "pg/error.h"
 #include "pg/memory.h"
+#include "shmem/gaps.h"
+#include "shmem/key_notes.h"
 #include "shmem/pending.h"
 #include "store/upsert.h"
 #include "verbs/args.h"
@@ -119,8 +121,9 @@ template <typename Change> void change_settings(Store &store, const text *name, 
         changed.rate_per_key = settings.rate_per_key;
         const bool first_limit = has_limits(changed) && !has_limits(queue);
         const bool begins_with_keys = goes_by_keys(changed) && !goes_by_keys(queue);
-        const bool first_depth = settings.max_depth && !queue.max_depth; // who is just submitting has taken no room
-        if ((first_limit || begins_with_keys || first_depth) && !tasks_locked) {
+        const bool first_depth = settings.max_depth && !queue.max_depth; // who is just submitting has taken no room,
+        const bool first_running = changed.max_running && !queue.max_running; // nor has who is just leasing
+        if ((first_limit || begins_with_keys || first_depth || first_running) && !tasks_locked) {
             store::lock_table(TableId::spec, ShareRowExclusiveLock); // before it is opened, and before the limits
             tasks_locked = true;
             continue;
@@ -132,18 +135,25 @@ template <typename Change> void change_settings(Store &store, const text *name, 
         }
         if (update_settings(store, queue, settings) != store::Taken::ok)
             continue; // somebody else has just changed it
-        if (first_limit)
+        if (first_limit) {
             give_permits(store, queue.id);
+            // It may have had limits before, and what was known of its permits then is not true any more.
+            shmem::forget_gaps({MyDatabaseId, compat::file_number(store[TableId::lease].rel), queue.id});
+        }
         if (begins_with_keys)
             give_keys(store, queue.id, [](Store &of, const store::ReadyRow &row) {
                 // To the heads it is as if it had come back: some scan may have seen the old version go.
                 shmem::note_ready(compat::file_number(of[TableId::ready].rel), row.queue, row.priority, row.id, false);
             });
         if (first_depth)
-            begin_depth(queue.id);
+            begin_depth(queue.id, shmem::Bounded::unleased);
+        if (first_running)
+            begin_depth(queue.id, shmem::Bounded::running);
         if (settings.rate != nullptr || queue.rate != nullptr || settings.rate_per_key != nullptr || queue.rate_per_key != nullptr)
             begin_rates(queue.id, settings.rate, settings.rate_per_key);
         shmem::note_room(queue.id, PG_INT64_MAX); // there may be something to lease now
+        if (begins_with_keys)
+            shmem::note_all_keys_ready();
         notify_ready(store, queue.id);
         return;
     }

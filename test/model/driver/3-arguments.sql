@@ -52,13 +52,19 @@ create function driver.some_new_name() returns text language sql as $$
                               array['n"\4', repeat('ü', 200), '', repeat('t', 201), null]);
 $$;
 
--- A task that exists, if there is one in that state (null: in any).
-create function driver.some_existing_task(state text) returns text language sql as $$
+-- Any task in that state (null: in any state), of that queue (likewise); null: there is none.
+create function driver.any_task(state text, queue text default null) returns text language sql as $$
     with chosen as (select random() as which)
-    select coalesce((select rn
-                     from (select rn, row_number() over (order by id) - 1 as place, count(*) over () as n
-                           from twin.task t where t.status::text = coalesce(state, t.status::text)) t, chosen
-                     where place = floor(which * n)), driver.some_new_name());
+    select rn
+    from (select rn, row_number() over (order by id) - 1 as place, count(*) over () as n
+          from twin.task t
+          where t.status::text = coalesce(state, t.status::text) and t.queue = coalesce(any_task.queue, t.queue)) t, chosen
+    where place = floor(which * n);
+$$;
+
+-- A task that exists, if there is one in that state.
+create function driver.some_existing_task(state text) returns text language sql as $$
+    select coalesce(driver.any_task(state), driver.some_new_name());
 $$;
 
 -- A task that exists, mostly in that state; sometimes none.
@@ -138,6 +144,23 @@ begin
         || driver.pick('{}', '{"max": "2 h"}', '{"max": "1 mon"}')::jsonb || driver.pick('{}', '{"jitter": 0}')::jsonb;
 end $$;
 
+-- Or null: a queue that is not shared between keys.
+create function driver.some_weights() returns jsonb language sql as $$
+    select driver.pick('{}', '{"k": 2}', '{"": 3, "*": 2}', '{"k": 1000, "l": 2}', null, null)::jsonb;
+$$;
+
+-- Mostly null. None but such as give nothing as long as this test lasts: how much others give is up to the clock.
+create function driver.some_rate() returns jsonb language sql as $$
+    select driver.pick_mostly(
+        array['{"tasks": 1, "per": "365 days"}', '{"tasks": 2, "per": "12 mons", "burst": 3}', null, null, null, null],
+        array['5', '{}', '{"tasks": 0}', '{"tasks": 1.5}', '{"tasks": null}', '{"tasks": 2000000}', '{"per": "1 s"}',
+              '{"tasks": 1, "per": "0"}', '{"tasks": 1, "per": "1 day", "burst": 4000}', '{"colour": 1}'])::jsonb;
+$$;
+
+create function driver.some_key() returns text language sql as $$
+    select driver.pick('k', 'k', 'l', 'm', 'ü', null);
+$$;
+
 -- Changes of settings. Rarely a pause: nothing can be leased until its end.
 create function driver.some_settings() returns jsonb language plpgsql as $$
 declare
@@ -146,18 +169,25 @@ declare
 begin
     if driver.chance(0.05) then
         return driver.pick('5', '[]', 'null', '{"colour": 1}', '{"queue": "q1"}', '{"retention": 5}', '{"aging": "1"}',
-                           '{"max_attempts": 1.5}', '{"max_attempts": 0}', '{"max_running": 0}', '{"max_running_per_key": 0}', '{"paused": "t"}', '{"aging": -1}',
+                           '{"max_attempts": 1.5}', '{"max_attempts": 0}', '{"max_running": 0}', '{"max_running_per_key": 0}',
+                           '{"max_depth": 0}', '{"on_full": "drop"}', '{"on_full": 5}', '{"key_weights": []}',
+                           '{"key_weights": {"k": 0}}', '{"key_weights": {"k": 1.5}}', '{"key_weights": {"*": 1001}}',
+                           '{"key_weights": {"k": null}}', '{"paused": "t"}', '{"aging": -1}',
                            '{"retention": "soon"}', '{"default_timeout": "0"}', null);
     end if;
     for i in 1 .. driver.below(4) loop
         name := driver.pick('default_timeout', 'retention', 'max_attempts', 'retry', 'retry', 'retention_completed',
                             'retention_aborted', 'retention_cancelled', 'paused', 'max_running', 'max_running_per_key',
-                            'max_running_per_key', 'events', 'notify');
+                            'max_depth', 'on_full', 'key_weights', 'rate', 'events', 'notify');
         settings := settings || jsonb_build_object(name, case
             when name = 'default_timeout' then to_jsonb(driver.pick('2 h', '1 day', null))
             when name like 'retention%' then to_jsonb(driver.pick('1 day', '10 days', '36500 days', null))
             when name in ('max_attempts', 'max_running', 'max_running_per_key') then to_jsonb(driver.pick('1', '2', '5', null)::int)
             when name = 'retry' then driver.some_policy()
+            when name = 'max_depth' then to_jsonb(driver.pick('3', '12', null, null)::int)
+            when name = 'on_full' then to_jsonb(driver.pick('error', 'shed', null))
+            when name = 'key_weights' then driver.some_weights()
+            when name = 'rate' then driver.some_rate()
             else to_jsonb(driver.chance(0.1)) end);
     end loop;
     return settings;

@@ -22,8 +22,8 @@ begin
     if driver.chance(0.2) then
         element := element || jsonb_build_object('retry', driver.some_policy());
     end if;
-    if driver.chance(0.2) then
-        element := element || jsonb_build_object('key', driver.pick('k', 'l', null));
+    if driver.chance(0.3) then
+        element := element || jsonb_build_object('key', driver.some_key());
     end if;
     if driver.chance(0.15) then
         element := element || jsonb_build_object('dedup_key', driver.pick('d1', 'd2', 'd3', null));
@@ -150,6 +150,10 @@ begin
         || driver.optional(0.1, 'notify', driver.literal(driver.pick('f', 't', null), 'boolean'))
         || driver.optional(0.2, 'max_running_per_key', driver.literal(driver.pick_mostly('{1,2,NULL}', '{0,-1}'), 'int'))
         || driver.optional(0.2, 'max_running', driver.literal(driver.pick_mostly('{1,2,4,NULL}', '{0,-1}'), 'int'))
+        || driver.optional(0.2, 'max_depth', driver.literal(driver.pick_mostly('{2,9,NULL}', '{0,-1}'), 'int'))
+        || driver.optional(0.2, 'on_full', driver.literal(driver.pick_mostly('{error,shed}', '{"",Shed,NULL}')))
+        || driver.optional(0.2, 'key_weights', driver.literal(driver.some_weights()::text, 'jsonb'))
+        || driver.optional(0.2, 'rate', driver.literal(driver.some_rate()::text, 'jsonb'))
     when 'alter_queue' then
         driver.argument('queue', driver.literal(driver.some_queue()))
         || driver.argument('settings', driver.literal(driver.some_settings()::text, 'jsonb'))
@@ -173,7 +177,7 @@ begin
         || driver.optional(0.4, 'max_attempts', driver.some_max_attempts())
         || driver.optional(0.4, 'on_duplicate', driver.some_duplicate_rule())
         || driver.optional(0.2, 'retry', driver.literal(driver.some_policy()::text, 'jsonb'))
-        || driver.optional(0.2, 'key', driver.literal(driver.pick_mostly('{k,l,NULL}', '{""}')))
+        || driver.optional(0.3, 'key', driver.literal(case when driver.chance(0.02) then '' else driver.some_key() end))
         || driver.optional(0.35, 'depends_on', driver.some_dependencies())
         || driver.optional(0.3, 'on_dependency_failure', driver.some_failure_rule())
         || driver.optional(0.2, 'plan', driver.literal(driver.some_plan()))

@@ -116,6 +116,7 @@ declare
     who jsonb;
 begin
     perform set_config('scylla.auto_create_queues', 'on', false);
+    perform driver.make_call('create_queue', '{"queue": "''graph''", "events": "true"}');
     perform driver.make_call('create_plan', driver.argument('name', driver.literal(graph)));
     for i in 1 .. n loop
         requests[i] := jsonb_build_object(
@@ -168,6 +169,72 @@ begin
     perform driver.compare_state();
 end $$;
 
+-- Some of what bounds and shares a queue of several keys.
+create function driver.some_limits() returns jsonb language sql as $$
+    select driver.argument('settings', driver.literal(
+        coalesce(jsonb_object_agg(name, value) filter (where driver.chance(0.6)), '{}')::text, 'jsonb'))
+    from (values ('max_running', to_jsonb(driver.pick('3', '6', null, null)::int)),
+                 ('max_running_per_key', to_jsonb(driver.pick('1', '2', null)::int)),
+                 ('max_depth', to_jsonb(driver.pick('4', '9', null, null)::int)),
+                 ('on_full', to_jsonb(driver.pick('error', 'shed'))),
+                 ('key_weights', driver.some_weights())) _ (name, value);
+$$;
+
+-- A queue of several keys is bounded, shared, filled and worked through.
+create function driver.run_keys() returns void language plpgsql as $$
+declare
+    queue text := driver.pick('keys', 'more keys');
+    here jsonb := driver.argument('queue', driver.literal(queue));
+    worker jsonb := driver.argument('worker', driver.literal('w1'));
+    prefix text := format('%s %s, ', queue, current_setting('driver.step'));
+    -- Rarely so many of one key that a lease goes by keys rather than along the queue.
+    crowd int := case when driver.chance(0.15) then 80 else 0 end;
+    n int := crowd + 4 + driver.below(10);
+    mostly text := driver.some_key();
+    m int;
+    name text;
+    verb text;
+begin
+    perform set_config('scylla.auto_create_queues', 'on', false);
+    perform driver.make_call('create_queue', here || driver.optional(0.2, 'aging', driver.literal('0.0002', 'float8')));
+    perform driver.make_call('alter_queue', here || driver.some_limits());
+    perform driver.make_call('submit_many', driver.argument('tasks', driver.literal((
+        select jsonb_agg(jsonb_build_object(
+            'queue', queue, 'spec', i, 'rn', prefix || i, 'key', case when i <= crowd then mostly else driver.some_key() end,
+            'priority', case when i <= crowd then 1 else driver.below(2) end))
+        from generate_series(1, n) i)::text, 'jsonb')));
+    for i in 1 .. 25 loop
+        case driver.below(16)
+        when 0 then
+            perform driver.make_call('alter_queue', here || driver.some_limits());
+        when 1, 2 then
+            perform driver.make_call('submit', here || driver.argument('rn', driver.literal(format('%smore %s', prefix, i)))
+                                               || driver.argument('spec', driver.literal('{}', 'jsonb'))
+                                               || driver.argument('key', driver.literal(driver.some_key())));
+        when 3 then
+            m := 1 + driver.below(5);
+            perform driver.make_call('submit_bulk', here
+                || driver.argument('specs', format('array_fill(%s, array[%s])', driver.literal('{}', 'jsonb'), m))
+                || driver.argument('rns', (select driver.literal(array_agg(format('%sbulk %s.%s', prefix, i, j))::text, 'text[]')
+                                           from generate_series(m, 1, -1) j)));
+        when 4, 5, 6, 7, 8 then
+            perform driver.make_call('lease', here || driver.lease_arguments('w1', driver.pick('1', '1', '2', '4')::int));
+        else
+            verb := driver.pick('complete', 'complete', 'complete', 'yield', 'lease_task', 'cancel');
+            name := driver.any_task(case when verb in ('complete', 'yield') then 'running' else 'ready' end, queue);
+            if name is not null then
+                perform driver.make_call(verb, driver.argument('rn', driver.literal(name))
+                    || case when verb <> 'cancel' then worker else '{}' end
+                    || case when verb = 'lease_task' then driver.argument('timeout', driver.literal('1 h', 'interval')) else '{}' end);
+            end if;
+        end case;
+    end loop;
+    perform driver.compare_state();
+    if driver.chance(0.7) then
+        perform driver.make_call('drop_queue', here || driver.argument('force', driver.literal('t', 'boolean')));
+    end if;
+end $$;
+
 create function driver.take_step() returns void language plpgsql as $$
 declare
     kind float8 := random();
@@ -178,6 +245,8 @@ begin
         perform driver.maintain_somehow();
     elsif kind < 0.945 then
         perform driver.run_graph();
+    elsif kind < 0.955 then
+        perform driver.run_keys();
     else
         -- A part of the transaction that did not happen, on either side.
         begin
@@ -302,6 +371,21 @@ begin
     foreach name in array array['two', 'two', ''] loop
         perform driver.make_call('cancel_plan', driver.argument('plan', driver.literal(name)));
     end loop;
+    perform driver.make_call('cancel', driver.argument('rn', driver.literal('')));
+    perform driver.make_call('plan_completed', driver.argument('plan', driver.literal('')));
+    perform driver.make_call('pause_queue', driver.argument('queue', driver.literal('')));
+    perform driver.make_call('resume_queue', driver.argument('queue', driver.literal('')));
+    perform driver.make_call('create_queue', '{"queue": "''once''", "max_attempts": "1", "rate": "''{\"tasks\": 1, \"per\": \"365 days\"}''"}');
+    perform driver.make_call('submit', '{"queue": "''once''", "spec": "''1''", "rn": "''once''"}');
+    perform driver.make_call('lease', '{"queue": "''once''", "worker": "''w1''"}');
+    perform driver.make_call('lease_task', '{"rn": "''once''", "worker": "''w1''"}');
+    perform driver.make_call('alter_queue', '{"queue": "''once''", "settings": "''{\"rate\": null}''"}');
+    perform driver.make_call('lease', '{"queue": "''once''", "worker": "''w1''"}');
+    perform driver.make_call('fail', '{"rn": "''once''", "worker": "''w1''", "error": "''{\"code\": \"E\"}''"}');
+    perform driver.make_call('drop_queue', '{"queue": "''once''", "force": "true"}');
+    perform set_config('scylla.auto_create_queues', 'off', false);
+    perform driver.make_call('submit_bulk', '{"queue": "''none''", "specs": "array[''1'']::jsonb[]"}');
+    perform driver.make_call('submit_many', driver.argument('tasks', driver.literal('[{"queue": "none", "spec": 1}]', 'jsonb')));
 end $$;
 
 create procedure driver.run(seed int, steps int) language plpgsql as $$
@@ -335,6 +419,9 @@ begin
             perform driver.make_call('create_queue', driver.argument('queue', driver.literal('crowd')));
             perform driver.make_call('submit', '{"queue": "''only''", "spec": "''{}''", "rn": "''often''"}');
             perform driver.refuse_rarely();
+        elsif n <= 9 then
+            -- What sees most comes first: a fault is found soon.
+            case n % 2 when 0 then perform driver.run_graph(); else perform driver.run_keys(); end case;
         elsif n <= runs_of_one_task then
             perform driver.run_once_more('often');
         elsif n between crowd_comes and crowd_comes + 8 then
@@ -346,7 +433,7 @@ begin
         else
             perform driver.take_step();
         end if;
-        if n % 20 = 0 or n = steps then
+        if n % 50 = 0 or n = steps then
             perform driver.compare_state();
         end if;
         longest := greatest(longest, clock_timestamp() - began);

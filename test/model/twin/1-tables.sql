@@ -35,11 +35,12 @@ create table twin.queue (
     events boolean not null default false,      -- true: what happens to its tasks is recorded
     notify boolean not null default false,      -- what this switches on is not in the model
     max_running_per_key int,    -- so many tasks of one key may run at once; null: any number
-    max_depth int,              -- what these two do is not in the model either
-    on_full text not null default 'error',
-    key_weights jsonb,          -- null: tasks go in the order of the queue; anything else is not in the model
-    rate jsonb,                 -- null: leases start as fast as they can; likewise
-    rate_per_key jsonb
+    max_depth int,              -- so many tasks may wait or be ready when one is submitted; null: any number
+    on_full text not null default 'error',      -- what becomes of one more: error, or shed: it is cancelled at once
+    key_weights jsonb,          -- how many tasks the turn of each key has; null: tasks go in the order of the queue
+    rate jsonb,                 -- how fast leases may start; null: as fast as they can. The driver sets none but some so slow that
+                                -- no lease ever starts
+    rate_per_key jsonb          -- null: leases of a key start as fast as they can; anything else is not in the model
 );
 
 -- A set of tasks that is opened, cancelled and finished as one.

@@ -45,6 +45,51 @@ begin
     end loop;
 end $$;
 
+-- How many tasks the turn of each key has: an object. The empty key is that of tasks without a key, * stands for all others.
+create function twin.check_key_weights(weights jsonb) returns void language plpgsql as $$
+declare
+    key text;
+    value jsonb;
+    weight numeric;
+begin
+    perform twin.check_argument('key_weights', weights is null or jsonb_typeof(weights) = 'object', 'It must be an object.');
+    for key, value in select * from jsonb_each(weights) loop
+        if key <> '' then
+            perform twin.check_name('key_weights', key);
+        end if;
+        weight := twin.member(value, 'key_weights', 'number');
+        perform twin.check_argument('key_weights', weight = trunc(weight) and weight between 1 and 1000, 'It must be 1 to 1000.');
+    end loop;
+end $$;
+
+-- So many tasks in so much time, and how many of them at once: an object.
+create function twin.check_rate(rate jsonb) returns void language plpgsql as $$
+declare
+    name text;
+    value jsonb;
+    tasks numeric;
+    burst numeric := 1;
+    per interval := '1 s';
+begin
+    perform twin.check_argument('rate', rate is null or jsonb_typeof(rate) = 'object', 'It must be an object.');
+    for name, value in select * from jsonb_each(rate) loop
+        case name
+        when 'tasks' then tasks := twin.member(value, name, 'number');
+        when 'burst' then burst := twin.member(value, name, 'number');
+        when 'per' then
+            per := twin.member_interval(value, name);
+            perform twin.check_timeout(name, per);
+        else
+            perform twin.refuse_argument('rate', 'There is no such member.');
+        end case;
+    end loop;
+    perform twin.check_argument('rate', rate is null or tasks = trunc(tasks) and tasks >= 1 and burst = trunc(burst) and burst >= 1,
+                                'Its tasks and burst must be at least 1.');
+    perform twin.check_argument('rate', rate is null or extract(epoch from twin.length(per)) between tasks / 1000000
+                                                                                             and tasks / burst * 315360000,
+                                'It must be at most a million tasks per second, and its burst must come in ten years.');
+end $$;
+
 create function twin.check_settings(q twin.queue) returns void language plpgsql as $$
 begin
     perform twin.check_timeout('default_timeout', q.default_timeout);
@@ -61,8 +106,36 @@ begin
                                 'It must be at least 1.');
     perform twin.check_argument('max_depth', q.max_depth is null or q.max_depth >= 1, 'It must be at least 1.');
     perform twin.check_argument('on_full', q.on_full in ('error', 'shed'), 'It must be error or shed.');
+    perform twin.check_key_weights(q.key_weights);
+    perform twin.check_rate(q.rate);
     perform twin.check_argument('events', q.events is not null, 'It must be true or false.');
     perform twin.check_argument('notify', q.notify is not null, 'It must be true or false.');
+end $$;
+
+-- Whose turn it is in a queue that is shared between keys is not undone by a rollback, nor is a sequence: of its number the last
+-- ten bits say how many tasks are left of the turn, and the others are the bytes of the key, of which there may be six.
+create function twin.place_of_turn(queue text) returns text language sql as $$
+    select format('twin.%I', 'turn ' || md5(queue));
+$$;
+
+create function twin.turn(queue text, out key text, out remaining int) language plpgsql as $$
+declare
+    number bigint;
+begin
+    execute 'select last_value from ' || twin.place_of_turn(queue) into number;
+    key := convert_from(rtrim(substring(int8send(number >> 10) from 3), '\x00'::bytea), 'UTF8');
+    remaining := number & 1023;
+end $$;
+
+create function twin.set_turn(queue text, key text, remaining int) returns void language sql as $$
+    select setval(twin.place_of_turn(queue)::regclass,
+                  (('x' || rpad(encode(convert_to(key, 'UTF8'), 'hex'), 12, '0'))::bit(48)::bigint << 10) | remaining);
+$$;
+
+create function twin.made_queue(q twin.queue) returns void language plpgsql as $$
+begin
+    insert into twin.queue select q.*;
+    execute 'create sequence ' || twin.place_of_turn(q.name) || ' minvalue 0 start 0';
 end $$;
 
 create function twin.create_queue(queue text, default_timeout interval default null, retention interval default null,
@@ -85,7 +158,7 @@ begin
     if exists (select from twin.queue e where e.name = queue) then
         perform twin.refuse('42710', 'queue', 'unique', format('queue "%s" already exists', queue));
     end if;
-    insert into twin.queue select q.*;
+    perform twin.made_queue(q);
 end $$;
 
 create function twin.known_queue(name text) returns twin.queue language plpgsql as $$
@@ -99,6 +172,11 @@ begin
     end if;
     return q;
 end $$;
+
+-- With all settings as they are unless somebody says otherwise.
+create function twin.new_queue(name text) returns twin.queue language sql as $$
+    select row(name, null, null, 0, null, null, null, null, null, false, null, false, false, null, null, 'error', null, null, null)::twin.queue;
+$$;
 
 -- A setting that is named has the new value, or with null its default; the others stay.
 create function twin.altered(q twin.queue, settings jsonb) returns twin.queue language plpgsql as $$
@@ -126,6 +204,8 @@ begin
         when 'max_running_per_key' then q.max_running_per_key := twin.element_int(settings, name);
         when 'max_depth' then q.max_depth := twin.element_int(settings, name);
         when 'on_full' then q.on_full := case when value is null then 'error' else twin.member(value, name, 'string') end;
+        when 'key_weights' then q.key_weights := value;
+        when 'rate' then q.rate := value;
         when 'events' then
             q.events := case when value is null then false else twin.member(value, name, 'boolean')::boolean end;
         when 'notify' then
@@ -144,15 +224,14 @@ declare
 begin
     perform twin.check_name('queue', queue);
     perform twin.check_argument('settings', jsonb_typeof(settings) = 'object', 'It must be an object.');
-    q := row('', null, null, 0, null, null, null, null, null, false, null, false, false, null, null, 'error', null, null);
-    perform twin.altered(q, settings);
+    perform twin.altered(twin.new_queue(''), settings);
     q := twin.altered(twin.known_queue(queue), settings);
     update twin.queue e
     set default_timeout = q.default_timeout, retention = q.retention, aging = q.aging, max_attempts = q.max_attempts,
         retry = q.retry, retention_completed = q.retention_completed, retention_aborted = q.retention_aborted,
         retention_cancelled = q.retention_cancelled, paused = q.paused, max_running = q.max_running,
         events = q.events, notify = q.notify, max_running_per_key = q.max_running_per_key,
-        max_depth = q.max_depth, on_full = q.on_full
+        max_depth = q.max_depth, on_full = q.on_full, key_weights = q.key_weights, rate = q.rate
     where e.name = q.name;
 end $$;
 
@@ -182,6 +261,7 @@ begin
     select array_agg(t.plan order by t.id) into plans from twin.task t where t.queue = drop_queue.queue;
     delete from twin.task t where t.queue = drop_queue.queue;
     delete from twin.queue q where q.name = drop_queue.queue;
+    execute 'drop sequence ' || twin.place_of_turn(queue);
     -- Their live tasks may have been the last ones.
     perform twin.finish(p, clock_timestamp()) from unnest(plans) p;
 end $$;
@@ -195,5 +275,5 @@ begin
     if not coalesce(nullif(current_setting('scylla.auto_create_queues', true), '')::boolean, true) then
         perform twin.refuse('42704', 'queue', 'exists', format('queue "%s" does not exist', queue));
     end if;
-    insert into twin.queue (name) values (queue);
+    perform twin.made_queue(twin.new_queue(queue));
 end $$;

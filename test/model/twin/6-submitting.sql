@@ -76,6 +76,32 @@ begin
     end if;
 end $$;
 
+-- How many of so many new tasks a queue takes: all, or an error; in one that sheds, as many as there is room for. `new`: their ids,
+-- if they are there already.
+create function twin.taken(queue text, wanted int, new bigint[] default '{}') returns int language plpgsql as $$
+declare
+    q twin.queue;
+    room int;
+begin
+    select * into q from twin.queue e where e.name = taken.queue;
+    if q.max_depth is null then
+        return wanted;
+    end if;
+    room := greatest(q.max_depth - (select count(*) from twin.task t
+                                    where t.queue = q.name and t.status in ('waiting', 'ready') and t.id <> all (new)), 0);
+    if room < wanted and q.on_full = 'error' then
+        perform twin.refuse('53400', 'queue', 'max_depth', format('queue "%s" has reached its max_depth', queue));
+    end if;
+    return least(wanted, room);
+end $$;
+
+-- The end of a task for which there is no room. Others may depend on it.
+create function twin.shed(t twin.task, moment timestamptz) returns twin.task language plpgsql as $$
+begin
+    t.errors := twin.errors_with(t, '{"code": "queue-full", "args": {}, "description": "the queue has reached its max_depth"}');
+    return twin.ended(t, 'cancelled', moment);
+end $$;
+
 create function twin.bound(t twin.task, providers bigint[]) returns twin.task language sql as $$
     update twin.task u set depends_on = providers where u.id = t.id returning u;
 $$;
@@ -92,6 +118,7 @@ declare
     moment timestamptz;
     name text;
     providers bigint[] := '{}';
+    has_room boolean;
     t twin.task;
 begin
     perform twin.check_duplicate_rule(on_duplicate);
@@ -111,12 +138,14 @@ begin
         providers := providers || twin.provider(name);
     end loop;
     perform twin.need_queue(queue);
+    has_room := twin.taken(queue, 1) = 1;
     if plan is not null then
         perform twin.live_plan(plan);
     end if;
     moment := clock_timestamp();
     t := (twin.admit(request, on_duplicate, moment)).t;
-    t := twin.placed(twin.bound(t, providers), moment);
+    t := twin.bound(t, providers);
+    t := case when has_room then twin.placed(t, moment) else twin.shed(t, moment) end;
     perform twin.settle(moment);
     return twin.shown(t);
 end $$;
@@ -187,7 +216,8 @@ create function twin.edges(requests twin.request[]) returns twin.edge[] language
 $$;
 
 -- The whole array is read, and has its queues, before the first task is written. Elements may depend on each other, in any order
--- but a circle. Who depends on an element that was not inserted depends on the task that is there instead.
+-- but a circle. Who depends on an element that was not inserted depends on the task that is there instead. Where a queue that sheds
+-- has not room for all of its elements, it is the last ones that are shed.
 create function twin.submit_many(tasks jsonb, on_duplicate text default 'ignore')
     returns table (rn text, inserted boolean) language plpgsql as $$
 declare
@@ -196,7 +226,11 @@ declare
     moment timestamptz := clock_timestamp();
     admitted record;
     ids bigint[];
-    new boolean[];
+    new bigint[] := '{}';       -- those of them that are inserted
+    shed bigint[] := '{}';
+    name text;
+    of_queue bigint[];
+    one bigint;
 begin
     perform twin.check_duplicate_rule(on_duplicate);
     perform twin.check_argument('tasks', jsonb_typeof(tasks) = 'array', 'It must be an array.');
@@ -217,18 +251,30 @@ begin
     for n in 1 .. cardinality(requests) loop
         admitted := twin.admit(requests[n], on_duplicate, moment);
         ids[n] := (admitted.t).id;
-        new[n] := admitted.inserted;
+        if admitted.inserted then
+            new := new || ids[n];
+        end if;
         rn := (admitted.t).rn;
         inserted := admitted.inserted;
         return next;
     end loop;
     perform twin.bound(t, array(select coalesce(ids[e.other], twin.provider(e.rn)) from unnest(edges) e
-                                where e.element = n order by e.place))
-    from generate_subscripts(ids, 1) n join twin.task t on t.id = ids[n] where new[n];
-    for n in 1 .. cardinality(requests) loop
-        if new[n] then
-            perform twin.placed(t, moment) from twin.task t where t.id = ids[n];
-        end if;
+                                where e.element = array_position(ids, t.id) order by e.place))
+    from twin.task t where t.id = any (new);
+    perform twin.refuse_cycle()
+    where exists (with recursive reached as (
+                      select t.id, other from twin.task t, unnest(t.depends_on) other where t.id = any (new)
+                      union select r.id, next from reached r join twin.task t on t.id = r.other, unnest(t.depends_on) next
+                            where t.id = any (new))
+                  select from reached r where r.id = r.other);
+    for name, of_queue in
+        select t.queue, array_agg(t.id order by t.id) from twin.task t where t.id = any (new) group by t.queue
+    loop
+        shed := shed || of_queue[twin.taken(name, cardinality(of_queue), new) + 1 :];
+    end loop;
+    foreach one in array new loop
+        perform case when one = any (shed) then twin.shed(t, moment) else twin.placed(t, moment) end
+        from twin.task t where t.id = one;
     end loop;
     perform twin.settle(moment);
 end $$;
@@ -238,6 +284,8 @@ create function twin.submit_bulk(queue text, specs jsonb[], rns text[] default n
     returns bigint language plpgsql as $$
 declare
     request twin.request;
+    t twin.task;
+    room int;
 begin
     perform twin.check_name('queue', queue);
     perform twin.check_argument('specs', specs is not null, 'It must be an array.');
@@ -252,8 +300,14 @@ begin
                null::text
         from rows from (unnest(specs), unnest(rns)) with ordinality _(spec, rn, place) order by place
     loop
-        perform twin.need_queue(queue);
-        perform twin.placed(a.t, (a.t).created) from twin.admit(request, 'error', clock_timestamp()) a;
+        if room is null then
+            perform twin.need_queue(queue);
+            room := twin.taken(queue, cardinality(specs));
+        end if;
+        t := (twin.admit(request, 'error', clock_timestamp())).t;
+        perform case when room > 0 then twin.placed(t, t.created) else twin.shed(t, t.created) end;
+        room := room - 1;
     end loop;
+    perform twin.settle();
     return cardinality(specs);
 end $$;

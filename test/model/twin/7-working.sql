@@ -4,6 +4,10 @@ create function twin.is_paused(queue text) returns boolean language sql as $$
     select q.paused from twin.queue q where q.name = queue;
 $$;
 
+create function twin.has_token(queue text) returns boolean language sql as $$
+    select q.rate is null from twin.queue q where q.name = queue;
+$$;
+
 -- How many more tasks may run.
 create function twin.room(queue text) returns bigint language sql as $$
     select greatest(coalesce(q.max_running - (select count(*) from twin.task t where t.queue = q.name and t.status = 'running'),
@@ -12,11 +16,13 @@ create function twin.room(queue text) returns bigint language sql as $$
 $$;
 
 -- Whether as many tasks of its key run as may. Tasks without a key are not bounded.
-create function twin.is_full(t twin.task) returns boolean language sql as $$
-    select coalesce((select count(*) from twin.task r where r.queue = t.queue and r.status = 'running' and r.key = t.key)
-                    >= q.max_running_per_key, false)
-    from twin.queue q where q.name = t.queue and t.key is not null;
-$$;
+create function twin.is_full(t twin.task) returns boolean language plpgsql as $$
+declare
+    bound int := (select q.max_running_per_key from twin.queue q where q.name = t.queue and t.key is not null);
+begin
+    return bound is not null
+           and (select count(*) from twin.task r where r.queue = t.queue and r.status = 'running' and r.key = t.key) >= bound;
+end $$;
 
 create function twin.default_timeout(queue text) returns interval language sql as $$
     select coalesce((select q.default_timeout from twin.queue q where q.name = queue),
@@ -33,12 +39,35 @@ begin
     return least(t.priority + aging * waited, 255);
 end $$;
 
--- Highest priority first, then oldest first. What another worker is just taking is passed over, not waited for; and so are
--- tasks whose key is full.
+-- Whose task a queue that is shared between keys gives next: those that have ready tasks, and room, take turns in the order of their
+-- bytes, and a turn has as many tasks as the weight of its key. Whoever has nothing more loses what is left of it. Tasks without a
+-- key share like one, with the empty key.
+create function twin.key_on_turn(q twin.queue) returns text language plpgsql as $$
+declare
+    turn record := twin.turn(q.name);
+    keys text[] := array(select distinct coalesce(t.key, '') from twin.task t
+                         where t.queue = q.name and t.status = 'ready' and not twin.is_full(t));
+    follows text := (select key from unnest(keys) key order by key collate "C" <= turn.key, key collate "C" limit 1);
+begin
+    if turn.remaining > 0 and turn.key = any (keys) then
+        perform twin.set_turn(q.name, turn.key, turn.remaining - 1);
+        return turn.key;
+    elsif follows is null then
+        perform twin.set_turn(q.name, turn.key, 0);
+        return null;
+    end if;
+    perform twin.set_turn(q.name, follows, coalesce(q.key_weights -> follows, q.key_weights -> '*', '1')::int - 1);
+    return follows;
+end $$;
+
+-- Highest priority first, then oldest first; in a queue that is shared, this holds for each key. What another worker is just taking
+-- is passed over, not waited for; and so are tasks whose key is full.
 create function twin.lease(queue text, worker text, max_tasks int default 1, timeout interval default null)
     returns setof twin.task_row language plpgsql as $$
 declare
+    q twin.queue;
     t twin.task;
+    whose text;
     moment timestamptz := clock_timestamp();
     allowed bigint := least(max_tasks, twin.room(queue));
 begin
@@ -46,8 +75,20 @@ begin
     perform twin.check_name('worker', worker);
     perform twin.check_count(max_tasks);
     perform twin.check_timeout('timeout', timeout);
+    select * into q from twin.queue e
+    where e.name = lease.queue and not twin.is_paused(e.name) and twin.has_token(e.name);
+    while allowed > 0 and q.key_weights is not null loop
+        whose := twin.key_on_turn(q);
+        exit when whose is null;
+        select * into t from twin.task r
+        where r.queue = q.name and r.status = 'ready' and coalesce(r.key, '') = whose
+        order by twin.effective_priority(r, moment) desc, r.id
+        limit 1;
+        allowed := allowed - 1;
+        return next twin.shown(twin.assigned(t, worker, timeout));
+    end loop;
     for t in select * from twin.task r
-             where r.queue = lease.queue and r.status = 'ready' and not twin.is_paused(r.queue)
+             where r.queue = q.name and r.status = 'ready'
              order by twin.effective_priority(r, moment) desc, r.id
              for update skip locked
     loop
@@ -72,6 +113,9 @@ begin
     end if;
     if twin.is_paused(t.queue) then
         perform twin.refuse('55000', 'queue', 'paused', format('queue "%s" is paused', t.queue));
+    end if;
+    if not twin.has_token(t.queue) then
+        perform twin.refuse('53400', 'queue', 'rate', format('queue "%s" has used up its rate', t.queue));
     end if;
     if twin.room(t.queue) = 0 then
         perform twin.refuse('53400', 'queue', 'max_running', format('queue "%s" has reached its max_running', t.queue));

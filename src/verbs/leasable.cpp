@@ -270,25 +270,32 @@ void add_successor(LeasableScan *scan, Candidates &tasks, const KeyedPlace &of) 
         add_candidate(scan, tasks, place);
 }
 
-// The best of them whose key has room.
-bool next_of(LeasableScan *scan, Candidates &tasks, store::ReadyRow *row) {
+// Whether there is one whose key has room: the best of these is on top then.
+bool has_next(LeasableScan *scan, Candidates &tasks) {
     if (tasks.given)
         add_successor(scan, tasks, tasks.given->place);
     tasks.given.reset();
-    while (tasks.count > 0) {
-        std::pop_heap(tasks.at, tasks.at + tasks.count, goes_after);
-        const Candidate best = tasks.at[--tasks.count];
-        scan->room = &room_of(scan->rooms, best.place.key);
-        if (*scan->room < 1)
-            continue; // nor have the others of this key
-        const auto found = find_ready(*scan->store, scan->queue, best.place.priority, best.place.id);
-        if (!found)
-            elog(ERROR, "ready task " INT64_FORMAT " has vanished from a snapshot", best.place.id);
-        *row = *found;
-        tasks.given = best;
-        return true;
+    for (; tasks.count > 0; tasks.count--) {
+        scan->room = &room_of(scan->rooms, tasks.at->place.key);
+        if (*scan->room > 0)
+            return true;
+        std::pop_heap(tasks.at, tasks.at + tasks.count, goes_after); // nor have the others of this key
     }
     return false;
+}
+
+// The best of them whose key has room.
+bool next_of(LeasableScan *scan, Candidates &tasks, store::ReadyRow *row) {
+    if (!has_next(scan, tasks))
+        return false;
+    std::pop_heap(tasks.at, tasks.at + tasks.count, goes_after);
+    const Candidate best = tasks.at[--tasks.count];
+    const auto found = find_ready(*scan->store, scan->queue, best.place.priority, best.place.id);
+    if (!found)
+        elog(ERROR, "ready task " INT64_FORMAT " has vanished from a snapshot", best.place.id);
+    *row = *found;
+    tasks.given = best;
+    return true;
 }
 
 // ---- turns -----------------------------------------------------------------------------------------------------------------
@@ -366,14 +373,30 @@ Sharer *next_sharer(LeasableScan *scan, const text *from) {
 }
 
 // It has no more tasks for this call, or no room.
-void end_sharer(LeasableScan *scan, Sharer *sharer) {
+void set_done(LeasableScan *scan, Sharer *sharer) {
     sharer->done = true;
-    shmem::end_turn(scan->head, view(sharer->key));
     const auto **end = scan->all + scan->all_count;
     if (const auto **known = std::find_if(scan->all, end, [&](const text *key) { return equal(key, sharer->key); }); known != end) {
         std::copy(known + 1, end, known);
         scan->all_count--;
     }
+}
+
+bool has_task(LeasableScan *scan, Sharer *sharer) {
+    if (!sharer->begun) {
+        // With aging its first task of each priority.
+        KeyedPlace place;
+        int16 below = model::k_max_priority + 1;
+        do {
+            go_below(scan, sharer->key, below);
+            if (!next_place(scan, &place))
+                break;
+            add_candidate(scan, sharer->tasks, place);
+            below = place.priority;
+        } while (scan->aging > 0);
+        sharer->begun = true;
+    }
+    return has_next(scan, sharer->tasks);
 }
 
 // Whose turn it is. False: nobody has anything.
@@ -388,7 +411,12 @@ bool begin_turn(LeasableScan *scan) {
                 return true;
             shmem::end_turn(scan->head, view(whose));
         }
+        // The turn passes only to a key that has a task: the snapshot still shows those that this call has taken.
         scan->sharer = next_sharer(scan, whose);
+        while (scan->sharer != nullptr && !has_task(scan, scan->sharer)) {
+            set_done(scan, scan->sharer);
+            scan->sharer = next_sharer(scan, scan->sharer->key);
+        }
         if (scan->sharer == nullptr) {
             scan->granted = 0;
             return false;
@@ -405,25 +433,14 @@ bool next_by_turns(LeasableScan *scan, store::ReadyRow *row) {
     bool found = false;
     begin_keys(scan);
     while (!found && (scan->granted > 0 || begin_turn(scan))) {
-        Sharer *sharer = scan->sharer;
-        if (!sharer->begun) {
-            // With aging its first task of each priority.
-            KeyedPlace place;
-            int16 below = model::k_max_priority + 1;
-            do {
-                go_below(scan, sharer->key, below);
-                if (!next_place(scan, &place))
-                    break;
-                add_candidate(scan, sharer->tasks, place);
-                below = place.priority;
-            } while (scan->aging > 0);
-            sharer->begun = true;
-        }
-        MemoryContextSwitchTo(caller);
-        found = next_of(scan, sharer->tasks, row);
-        MemoryContextSwitchTo(scan->context);
-        if (!found) {
-            end_sharer(scan, sharer);
+        found = has_task(scan, scan->sharer);
+        if (found) {
+            MemoryContextSwitchTo(caller);
+            found = next_of(scan, scan->sharer->tasks, row);
+            MemoryContextSwitchTo(scan->context);
+        } else {
+            set_done(scan, scan->sharer);
+            shmem::end_turn(scan->head, view(scan->sharer->key));
             scan->granted = 0;
         }
     }

@@ -36,6 +36,14 @@ do $$ begin perform scylla.cancel(rn) from scylla.task where queue = 'turns' and
 select is(got('turns', 1, 6), '- - a - - a', 'keys without tasks have no turn');
 do $$ begin call fill('turns', '{b,aa}', 5); end $$;
 select is(got('turns', 12), 'aa b b b - - a aa b b - -', 'new keys get theirs, and a turn ends where there are no more tasks');
+-- What a lease has taken itself its snapshot still shows.
+do $$ begin
+    perform scylla.create_queue('more', key_weights => '{"b": 2}');
+    call fill('more', '{a,b}', 1);
+end $$;
+select is(got('more', 10), 'a b', 'a lease of more tasks than there are');
+do $$ begin call fill('more', '{a,b}', 1); end $$;
+select is(got('more', 1), 'a', '... has given the turn to nobody in vain');
 
 -- Within a key the order is that of the queue.
 do $$ begin

@@ -97,7 +97,10 @@ struct KeyPlaces {
     LWLockPadded *locks; // row i has lock i % k_key_place_locks
     uint32 rows;
 
-    std::span<KeyPlace> row(uint32 i) noexcept { return {reinterpret_cast<KeyPlace *>(this + 1) + Size{i} * k_ways, k_ways}; }
+    std::span<KeyPlace> row(uint32 i) noexcept {
+        KeyPlace *first = reinterpret_cast<KeyPlace *>(this + 1) + Size{i} * k_ways;
+        return {first, k_ways};
+    }
     LWLock *lock(uint32 i) noexcept { return &locks[i % k_key_place_locks].lock; }
 };
 

@@ -22,10 +22,10 @@ select cmp_ok((select count(*) from view_), '>', 8::bigint, 'and views');
 select is_empty($$select name, language from routine where language not in ('c', 'sql', 'plpgsql')$$,
                 'no function is in a language that could be more than the database');
 select is_empty($$select name from routine where language <> 'c' and not atomic
-                  and proconfig is distinct from array['search_path=pg_catalog, pg_temp']$$,
+                  and 'search_path=pg_catalog, pg_temp' <> all (coalesce(proconfig, '{}'))$$,
                 'every function whose text is parsed when it runs has its own search_path, with pg_temp last');
 select is_empty($$select name from routine where prosecdef
-                  and proconfig is distinct from array['search_path=pg_catalog, pg_temp']$$,
+                  and 'search_path=pg_catalog, pg_temp' <> all (coalesce(proconfig, '{}'))$$,
                 'above all one that runs as its owner');
 select is_empty($$select name from routine where prosecdef and (language = 'c' or name !~ '"check"')$$,
                 'which only check() does');

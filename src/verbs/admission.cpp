@@ -93,8 +93,10 @@ void insert_rows(Store &store, std::span<const SpecRow> rows, std::span<Admissio
         for (std::size_t n = 0; n < size; n++)
             see(place[n], done[n]);
     };
-    for (std::size_t round = 1; undecided > 0; round++) {
+    std::size_t round = 0;
+    while (undecided > 0) {
         CHECK_FOR_INTERRUPTS();
+        round++;
         count = 0;
         for (std::size_t i = 0; i < rows.size(); i++) {
             if (admissions[i].fate != Fate::undecided)

@@ -77,7 +77,7 @@ inline std::optional<std::string> sqlstate_of(const std::exception &exception) {
 #endif
     if (failure != nullptr && !failure->sqlstate().empty())
         return std::string{failure->sqlstate()};
-#if PQXX_VERSION_MAJOR < 7 // these come without
+#if PQXX_VERSION_MAJOR < 8 // some come without: in 7 the first of these
     if (dynamic_cast<const pqxx::insufficient_privilege *>(&exception) != nullptr)
         return "42501";
     if (dynamic_cast<const pqxx::serialization_failure *>(&exception) != nullptr)

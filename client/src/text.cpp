@@ -198,6 +198,9 @@ error_info parse_error(std::string_view text, std::string_view sqlstate) {
             field->clear();
             line.remove_prefix(label);
         } else if (first) {
+            // libpqxx from 7 on begins with the prepared statement's name.
+            if (const std::size_t quote = line.find("': "); starts_with(line, "Failure during '") && quote != std::string_view::npos)
+                line.remove_prefix(quote + 3);
             // "ERROR:  " or its translation, and the SQLSTATE
             const std::size_t severity = line.substr(0, 20).find(":  ");
             if (severity != std::string_view::npos)

@@ -101,6 +101,14 @@ TEST(ParseError, Verbose) {
     EXPECT_EQ(info.sqlstate, "55000");
 }
 
+TEST(Errors, FailureOfAPreparedStatement) {
+    const error_info info = parse_error("Failure during 'scylla_lease_jobs': ERROR:  42501: permission denied for queue \"q\"\n"
+                                        "DETAIL:  Role \"r\" does not have the privilege \"work\".\n",
+                                        "42501");
+    EXPECT_EQ(info.message, "permission denied for queue \"q\"");
+    EXPECT_EQ(info.detail, "Role \"r\" does not have the privilege \"work\".");
+}
+
 TEST(ParseError, Default) {
     const error_info info = parse_error("ERROR:  column \"x\" does not exist\nLINE 1: select x\n               ^\n", "42703");
     EXPECT_EQ(info.message, "column \"x\" does not exist");

@@ -101,7 +101,7 @@ TEST(ParseError, Verbose) {
     EXPECT_EQ(info.sqlstate, "55000");
 }
 
-TEST(Errors, FailureOfAPreparedStatement) {
+TEST(ParseError, PreparedStatement) {
     const error_info info = parse_error("Failure during 'scylla_lease_jobs': ERROR:  42501: permission denied for queue \"q\"\n"
                                         "DETAIL:  Role \"r\" does not have the privilege \"work\".\n",
                                         "42501");

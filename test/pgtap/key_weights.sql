@@ -130,16 +130,6 @@ do $$ begin
     from generate_series(1, 10);
     call fill('crowd', '{a,z}', 5);
 end $$;
-create function blocks_of(statement text) returns bigint language plpgsql as $$
-declare
-    before bigint;
-begin
-    select sum(pg_stat_get_xact_blocks_fetched(c)) into before
-    from unnest(array['scylla.task_ready', 'scylla.task_ready_order', 'scylla.task_ready_key']::regclass[]) c;
-    execute statement;
-    return (select sum(pg_stat_get_xact_blocks_fetched(c)) - before
-            from unnest(array['scylla.task_ready', 'scylla.task_ready_order', 'scylla.task_ready_key']::regclass[]) c);
-end $$;
 select is(got('crowd', 1, 3), 'a k z', 'each has its turn');
 select cmp_ok(blocks_of($$select got('crowd', 1)$$), '<', 60::bigint, 'a lease steps from key to key, not from task to task');
 select is(got('crowd', 1, 2), 'k z', 'and all go on having it');

@@ -152,16 +152,6 @@ do $$ begin
     perform scylla.submit('front', '1', rn => key || n, key => key) from unnest(array['x', 'y', 'z']) key, generate_series(1, 5) n;
     perform got('front', 4);
 end $$;
-create function blocks_of(statement text) returns bigint language plpgsql as $$
-declare
-    before bigint;
-begin
-    select sum(pg_stat_get_xact_blocks_fetched(c)) into before
-    from unnest(array['scylla.task_ready', 'scylla.task_ready_order', 'scylla.task_ready_key']::regclass[]) c;
-    execute statement;
-    return (select sum(pg_stat_get_xact_blocks_fetched(c)) - before
-            from unnest(array['scylla.task_ready', 'scylla.task_ready_order', 'scylla.task_ready_key']::regclass[]) c);
-end $$;
 -- 64 tasks that are passed over, on a page or two, and 5 keys: some 150 looks at pages.
 select cmp_ok(blocks_of($$select scylla.complete('x1', 'w'); select got('front', 1)$$), '<', 400::bigint,
               '100,000 tasks of a key without room do not stand in the way of another');

@@ -97,16 +97,6 @@ do $$ begin
                                 from generate_series(1, 10000)));
     call fill('front', '{x,y,z}', 500);
 end $$;
-create function blocks_of(statement text) returns bigint language plpgsql as $$
-declare
-    before bigint;
-begin
-    select sum(pg_stat_get_xact_blocks_fetched(c)) into before
-    from unnest(array['scylla.task_ready', 'scylla.task_ready_order', 'scylla.task_ready_key']::regclass[]) c;
-    execute statement;
-    return (select sum(pg_stat_get_xact_blocks_fetched(c)) - before
-            from unnest(array['scylla.task_ready', 'scylla.task_ready_order', 'scylla.task_ready_key']::regclass[]) c);
-end $$;
 -- Calls until one got a task of each key, and what that one has looked at. Each looks for more, which are all of keys without a token.
 create function cost_of_each() returns bigint language plpgsql as $$
 declare

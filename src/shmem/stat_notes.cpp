@@ -346,7 +346,6 @@ void take_noted_room(StatEntry &entry, Bounded which) noexcept {
     });
 }
 
-
 void install_stat_callbacks() {
     RegisterXactCallback(settle_notes, nullptr);
     RegisterSubXactCallback(settle_savepoint, nullptr);

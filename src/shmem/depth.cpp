@@ -100,11 +100,12 @@ void begin_depth(const StatKey &key, Bounded which) {
 }
 
 PreparedDepth prepared_depth(const StatKey &key, Bounded which) noexcept {
-    PreparedDepth prepared{0, 0};
+    PreparedDepth prepared{0, 0, 0};
     LWLockAcquire(stats->lock, LW_SHARED);
     if (StatEntry *entry = find_entry(key)) {
         SpinLockAcquire(&entry->mutex);
-        prepared = {depth_of(*entry, which).prepared, depth_of(*entry, which).doubts};
+        const Depth &depth = depth_of(*entry, which);
+        prepared = {depth.prepared, depth.doubts, depth.version};
         SpinLockRelease(&entry->mutex);
     }
     LWLockRelease(stats->lock);
@@ -116,7 +117,7 @@ std::optional<DepthView> look_at_depth(const StatKey &key, Bounded which, Snapsh
     LWLockAcquire(stats->lock, LW_EXCLUSIVE); // nothing is added meanwhile
     if (is_moment_of(snapshot, changes))
         if (StatEntry *entry = find_entry(key))
-            view = {key, which, depth_of(*entry, which).version, number_of(which, entry->stats.place), noted_depth(key, which)};
+            view = {key, which, number_of(which, entry->stats.place), noted_depth(key, which)};
     LWLockRelease(stats->lock);
     return view;
 }
@@ -124,7 +125,7 @@ std::optional<DepthView> look_at_depth(const StatKey &key, Bounded which, Snapsh
 void set_depth(const DepthView &view, int64 counted, const PreparedDepth &prepared, bool any_prepared, int64 time) noexcept {
     LWLockAcquire(stats->lock, LW_EXCLUSIVE);
     StatEntry *entry = find_entry(view.key);
-    if (entry != nullptr && depth_of(*entry, view.which).version == view.version) {
+    if (entry != nullptr && depth_of(*entry, view.which).version == prepared.version) {
         Depth &depth = depth_of(*entry, view.which);
         depth.known = true;
         depth.base = counted - view.own - view.sum;

@@ -70,18 +70,18 @@ void begin_depth(const StatKey &key, Bounded which);
 struct PreparedDepth {
     int64 tasks;
     uint64 doubts;
+    uint64 version; // of the entry: whoever else sets the depth after that has taken these tasks over
 };
 PreparedDepth prepared_depth(const StatKey &key, Bounded which) noexcept;
 struct DepthView {
     StatKey key;
     Bounded which;
-    uint64 version;
     int64 sum; // committed
     int64 own; // this transaction's change of it, which the snapshot sees and the sum does not have
 };
 std::optional<DepthView> look_at_depth(const StatKey &key, Bounded which, Snapshot snapshot, uint64 changes) noexcept;
 // prepared: of step 1. any_prepared: step 2 has found rows that prepared transactions have brought or taken. `time`: how long the
-// count took. Comes to nothing if somebody else has done it since.
+// count took. Comes to nothing if somebody else has done it since step 1.
 void set_depth(const DepthView &view, int64 counted, const PreparedDepth &prepared, bool any_prepared, int64 time) noexcept;
 
 } // namespace scylla::shmem

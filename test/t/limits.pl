@@ -211,6 +211,44 @@ is(sql($node, q(select status || ' ' || attempt || ' ' || count(*) from scylla.t
 	'completed 1 3000', 'and all tasks were leased, each once');
 checked($node, 'check() finds nothing');
 
+# ---- transactions that are prepared ---------------------------------------------------------------------------------------
+
+# Nobody is told how they end, so many sessions count at once what runs, while more are being prepared.
+sql($node, q(
+	select scylla.create_queue('doubtful', max_running => 3);
+	select scylla.submit_bulk('doubtful', array_agg(to_jsonb(n))) from generate_series(1, 20000) n;
+	create procedure work_doubtful(worker text) language plpgsql as $$
+	declare
+		held text[] := array(select rn from scylla.lease('doubtful', worker, 2, '1 h'));
+		most int := 0;
+	begin
+		for i in 1 .. 2 loop
+			most := greatest(most, (select count(*) from scylla.task_lease l join scylla.queue q on q.id = l.queue where q.name = 'doubtful'));
+			commit;
+		end loop;
+		if most > 3 then
+			raise exception '% tasks run', most;
+		end if;
+		perform scylla.complete_many(held, worker);
+	end $$;));
+PostgreSQL::Test::Utils::append_to_file("$folder/doubtful.sql", "call work_doubtful('w' || :client_id);\n");
+PostgreSQL::Test::Utils::append_to_file("$folder/prepare.sql", q(\set commit random(0, 1)
+begin;
+select scylla.lease('doubtful', 'w' || :client_id, 2, '1 h');
+prepare transaction 'p:client_id';
+\if :commit
+commit prepared 'p:client_id';
+\else
+rollback prepared 'p:client_id';
+\endif
+select scylla.complete(rn, 'w' || :client_id) from scylla.list_tasks('doubtful', 'running', 'w' || :client_id);
+));
+$node->command_ok(
+	[ 'pgbench', '-n', '-c', '10', '-j', '2', '-t', '300', '-f', "$folder/doubtful.sql\@3", '-f', "$folder/prepare.sql", 'postgres' ],
+	'10 sessions lease, some of them prepare that, and none ever sees more than the limit');
+is(sql($node, q(select count(*) from scylla.lease('doubtful', 'w', 10, '1 h'))), '3', 'no place has been lost');
+is(sql($node, q(select count(*) from scylla.lease('doubtful', 'w', 10, '1 h'))), '0', '... or won');
+
 # ---- a crash and prepared transactions ------------------------------------------------------------------------------------
 
 my $open = $node->background_psql('postgres');

@@ -10,7 +10,7 @@
 
 namespace scylla::cli {
 
-using text = std::optional<std::string>;
+using maybe_text = std::optional<std::string>;
 
 // What every command gets.
 struct context {
@@ -24,33 +24,33 @@ struct context {
 
 struct submit_options {
     std::string queue;
-    text spec;
+    maybe_text spec;
     bool lines = false;
-    text rn;
-    text priority;
-    text not_before;
-    text delay;
-    text max_attempts;
-    text retry;
+    maybe_text rn;
+    maybe_text priority;
+    maybe_text not_before;
+    maybe_text delay;
+    maybe_text max_attempts;
+    maybe_text retry;
     std::vector<std::string> depends_on;
-    text on_dependency_failure;
-    text plan;
-    text dedup_key;
-    text key;
-    text on_duplicate;
+    maybe_text on_dependency_failure;
+    maybe_text plan;
+    maybe_text dedup_key;
+    maybe_text key;
+    maybe_text on_duplicate;
 };
 int submit_task(const context &, const submit_options &);
 
 struct get_options {
     std::string rn;
-    text field;
+    maybe_text field;
 };
 int get_task(const context &, const get_options &);
 
 struct list_options {
-    text queue;
-    text status;
-    text worker;
+    maybe_text queue;
+    maybe_text status;
+    maybe_text worker;
     std::string limit = "100";
 };
 int list_tasks(const context &, const list_options &);
@@ -60,8 +60,8 @@ int cancel_tasks(const context &, const std::vector<std::string> &rns);
 // ---- plans ----------------------------------------------------------------------------------------------------------------
 
 struct create_plan_options {
-    text name;
-    text spec;
+    maybe_text name;
+    maybe_text spec;
 };
 int create_plan(const context &, const create_plan_options &);
 int open_plan(const context &, const std::string &plan);
@@ -76,13 +76,13 @@ int get_plan(const context &, const std::string &plan);
 
 struct wait_plan_options {
     std::string plan;
-    text timeout;
+    maybe_text timeout;
 };
 int wait_for_plan(const context &, const wait_plan_options &);
 
 struct draw_plan_options {
     std::string plan;
-    text max_tasks;
+    maybe_text max_tasks;
 };
 int draw_plan_as_dot(const context &, const draw_plan_options &);
 int draw_plan_as_mermaid(const context &, const draw_plan_options &);
@@ -114,7 +114,7 @@ struct grant_options {
 };
 int grant_queue(const context &, const grant_options &);
 int revoke_queue(const context &, const grant_options &);
-int list_grants(const context &, const text &queue);
+int list_grants(const context &, const maybe_text &queue);
 int set_queue_owner(const context &, const grant_options &);
 
 struct watch_options {
@@ -148,7 +148,7 @@ int remove_schedule(const context &, const std::string &name);
 
 struct next_options {
     std::string cron;
-    text timezone;
+    maybe_text timezone;
     unsigned count = 5;
 };
 int show_next(const context &, const next_options &);
@@ -172,9 +172,9 @@ struct work_options {
     std::string command;
     unsigned jobs = 1;
     unsigned prefetch = 0;
-    text timeout;
-    text lease;
-    text worker;
+    maybe_text timeout;
+    maybe_text lease;
+    maybe_text worker;
     std::string grace = "5s";
     std::string input = "spec";
     std::size_t max_output = 1 << 20;

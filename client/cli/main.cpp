@@ -111,7 +111,7 @@ private:
 
     void add_connection() {
         connection_options &c = m_given.connection;
-        const auto add = [&](const char *names, text &into, const char *type, const char *description) {
+        const auto add = [&](const char *names, maybe_text &into, const char *type, const char *description) {
             m_app.add_option(names, into, description)->type_name(type)->group("Connection options");
         };
         add("-d,--dbname", c.dbname, "NAME", "Database, connection string or URI.");
@@ -319,7 +319,7 @@ private:
             privilege(command, o->privilege);
         }
         {
-            auto [command, queue_name] = add<text>(queue, "grants", "Show who may do what.", list_grants);
+            auto [command, queue_name] = add<maybe_text>(queue, "grants", "Show who may do what.", list_grants);
             argument(command, "QUEUE", *queue_name, "Only with this queue.");
         }
         {

@@ -123,9 +123,9 @@ std::optional<double> parse_progress(std::string_view line) {
 }
 
 // One run, from the start of the program to its end.
-class run {
+class program_run {
 public:
-    run(const program_options &options, const stopper &stop) : m_options{options}, m_stop{stop.descriptor()} {}
+    program_run(const program_options &options, const stopper &stop) : m_options{options}, m_stop{stop.descriptor()} {}
 
     program_end operator()() {
         if (!begin())
@@ -388,7 +388,7 @@ void stopper::reset() noexcept {
 }
 
 program_end run_program(const program_options &options, const stopper &stop) {
-    program_end end = run{options, stop}();
+    program_end end = program_run{options, stop}();
     if (end.error_tail.size() > options.max_error_tail)
         end.error_tail.erase(0, end.error_tail.size() - options.max_error_tail);
     return end;

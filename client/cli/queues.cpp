@@ -72,7 +72,7 @@ int revoke_queue(const context &given, const grant_options &options) {
     return 0;
 }
 
-int list_grants(const context &given, const text &queue) {
+int list_grants(const context &given, const maybe_text &queue) {
     session server{given.connection};
     show(server, "select * from scylla.queue_grants where $1::text is null or queue = $1 order by queue, role, privilege", {queue},
          given.rows());

@@ -25,7 +25,7 @@ std::string read_input() {
 // The options of submit as an object of submit_many, without the spec.
 std::string task_object(const submit_options &options) {
     std::string object = "{\"queue\": " + quote(options.queue);
-    const auto add = [&](const char *name, const text &given, bool number = false) {
+    const auto add = [&](const char *name, const maybe_text &given, bool number = false) {
         if (given)
             object += ", \"" + std::string{name} + "\": " + (number && is_jsonb(*given) ? *given : quote(*given));
     };

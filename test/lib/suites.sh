@@ -253,9 +253,10 @@ suite_cli() {
   find_tests cli sh || return 0
   install_node_driver
   if ! run_group flock "$checkout/.build/lock.cli" bash -euc '
-      cmake -S "$1/client" -B "$2" -DCMAKE_BUILD_TYPE=Debug -DSCYLLA_WERROR=ON -DSCYLLA_EXAMPLES=ON "-DSCYLLA_SANITIZE=$3"
-      cmake --build "$2" -j2
-    ' cli "$checkout" "$build" "${SCYLLA_SANITIZE:-}" >"$work/cli/log" 2>&1; then
+      source=$1 build=$2; shift 2
+      cmake -S "$source/client" -B "$build" -DCMAKE_BUILD_TYPE=Debug -DSCYLLA_WERROR=ON -DSCYLLA_EXAMPLES=ON "$@"
+      cmake --build "$build" -j2
+    ' cli "$checkout" "$build" ${SCYLLA_SANITIZE:+"-DSCYLLA_SANITIZE=$SCYLLA_SANITIZE" -DCMAKE_UNITY_BUILD=ON} >"$work/cli/log" 2>&1; then
     show_tail "$work/cli/log" 60
     count 0 1
     return

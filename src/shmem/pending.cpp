@@ -348,6 +348,8 @@ void note_databases() {
     pending.any = true;
 }
 
+bool has_own_tasks() noexcept { return pending.count > 0; }
+
 std::optional<Own> own_tasks(Oid file, int32 queue, int16 priority) {
     const Note *note = pending.count > 0 ? find_note(file, queue, priority) : nullptr;
     if (note == nullptr)

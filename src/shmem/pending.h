@@ -38,6 +38,8 @@ struct Own {
     const model::Stretches<k_own_stretches> *back; // may be null
     Progress progress;
 };
+// Whether the transaction has made or taken any ready tasks.
+bool has_own_tasks() noexcept;
 // Nothing if it has neither made nor taken any there.
 std::optional<Own> own_tasks(Oid file, int32 queue, int16 priority);
 // Keeps the progress of its scans where the transaction has own tasks.

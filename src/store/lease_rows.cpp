@@ -11,6 +11,7 @@ namespace scylla::store {
 
 LeaseRow lease_row(const Scan &scan) {
     using namespace lease_col;
+    slot_getallattrs(scan.slot);
     return {DatumGetInt64(get(scan, id)),
             DatumGetTimestampTz(get(scan, deadline)),
             DatumGetTimestampTz(get(scan, leased)),
@@ -64,12 +65,11 @@ Taken update_lease(Store &store, const LeaseRow &row) {
     values.set(progress, Float4GetDatum(row.progress));
     for (const int column : {deadline, updated, progress})
         replace[static_cast<std::size_t>(column - 1)] = true;
-    TupleTableSlot *slot = MakeSingleTupleTableSlot(RelationGetDescr(table.rel), &TTSOpsBufferHeapTuple);
+    TupleTableSlot *slot = slot_of(store, TableId::lease);
     if (!fetch(table, row.tid, store.snapshot, slot))
         elog(ERROR, "lease " INT64_FORMAT " has vanished", row.id);
     ItemPointerData tid = row.tid;
     const Taken taken = update(table, slot, values.value, values.null, replace, &tid);
-    ExecDropSingleTupleTableSlot(slot);
     if (taken == Taken::ok)
         lease_hints.remember(compat::file_number(table.rel), static_cast<uint64>(row.id), tid);
     return taken;

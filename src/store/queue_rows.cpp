@@ -14,6 +14,7 @@ OnFull on_full_of(const Scan &scan) {
 
 QueueRow queue_row(const Scan &scan) {
     using namespace queue_col;
+    slot_getallattrs(scan.slot);
     return {DatumGetInt32(get(scan, id)),
             get_name(scan, name),
             get_interval(scan, default_timeout),
@@ -36,6 +37,7 @@ QueueRow queue_row(const Scan &scan) {
 
 QueueSettings queue_settings(const Scan &scan) {
     using namespace queue_col;
+    slot_getallattrs(scan.slot);
     return {get_interval(scan, default_timeout),     get_interval(scan, retention),
             DatumGetFloat8(get(scan, aging)),        get_int(scan, max_attempts),
             get_jsonb(scan, retry),                  get_interval(scan, retention_completed),
@@ -113,13 +115,11 @@ Taken update_settings(Store &store, const QueueRow &queue, const QueueSettings &
     values.set_pointer(key_weights, settings.key_weights);
     values.set_pointer(rate, settings.rate);
     values.set_pointer(rate_per_key, settings.rate_per_key);
-    TupleTableSlot *slot = MakeSingleTupleTableSlot(RelationGetDescr(table.rel), &TTSOpsBufferHeapTuple);
+    TupleTableSlot *slot = slot_of(store, TableId::queue);
     if (!fetch(table, queue.tid, store.snapshot, slot))
         elog(ERROR, "queue %d has vanished", queue.id);
     ItemPointerData tid = queue.tid;
-    const Taken taken = update(table, slot, values.value, values.null, replace, &tid);
-    ExecDropSingleTupleTableSlot(slot);
-    return taken;
+    return update(table, slot, values.value, values.null, replace, &tid);
 }
 
 } // namespace scylla::store

@@ -73,6 +73,7 @@ struct Store {
     int64 last_plan; // whose name was asked for last; 0: none
     text *last_plan_name;
     std::array<Oid, model::k_status_names.size()> status; // values of scylla.task_status, as far as known
+    std::array<TupleTableSlot *, k_tables> slots; // of slot_of(); null: not made yet
     EndedList ended;
 
     Table &operator[](TableId id);
@@ -84,6 +85,9 @@ Store open(LOCKMODE mode, TableId first); // opens this table before the snapsho
 void refresh(Store &store);
 // Makes what was done visible to what comes next in this transaction, and closes the tables.
 void close(Store &store);
+
+// A slot for a row of the table, one for all who need it for a moment.
+TupleTableSlot *slot_of(Store &store, TableId table);
 
 void note_ended(Store &store, const Ended &ended);
 
@@ -142,6 +146,7 @@ struct ReadyRow {
     Carry carry;
     text *key; // may be null
     ItemPointerData tid;
+    bool untouched; // nobody had begun to take it when it was read
 };
 
 struct LeaseRow {
@@ -237,6 +242,8 @@ std::optional<SpecRow> find_spec(Store &store, int64 id, With with);
 std::optional<SpecRow> find_next_spec(Store &store, int64 id, With with);
 std::optional<ReadyRow> find_ready(Store &store, int32 queue, int16 priority, int64 id);
 std::optional<LeaseRow> find_lease(Store &store, int64 id);
+// Whether the ready task can be taken, as far as can be told without trying.
+Taken standing(Store &store, const ReadyRow &row);
 std::optional<WaitingRow> find_waiting(Store &store, int64 id);
 std::optional<OutcomeRow> find_outcome(Store &store, int64 id);
 std::optional<PlanRow> find_plan(Store &store, const text *name);

@@ -70,8 +70,21 @@ void refresh(Store &store) {
     store.last_queue = {};
 }
 
+TupleTableSlot *slot_of(Store &store, TableId table) {
+    TupleTableSlot *&slot = store.slots[static_cast<std::size_t>(table)];
+    if (slot == nullptr) {
+        MemoryContext caller = MemoryContextSwitchTo(store.context);
+        slot = MakeSingleTupleTableSlot(RelationGetDescr(store[table].rel), &TTSOpsBufferHeapTuple);
+        MemoryContextSwitchTo(caller);
+    }
+    return slot;
+}
+
 void close(Store &store) {
     end_lookups(store);
+    for (TupleTableSlot *slot : store.slots)
+        if (slot != nullptr)
+            ExecDropSingleTupleTableSlot(slot);
     for (Table &table : store.tables)
         close(table);
     UnregisterSnapshot(store.snapshot);

@@ -137,10 +137,9 @@ Relation index_of(Table &table, std::size_t i) {
 }
 
 bool has_own_indexes_only(const Table &table) {
-    List *indexes = RelationGetIndexList(table.rel);
-    const int count = list_length(indexes);
-    list_free(indexes);
-    return count == definition(table.id).index_count;
+    if (!table.rel->rd_indexvalid)
+        list_free(RelationGetIndexList(table.rel)); // the relation keeps a list of its own
+    return list_length(table.rel->rd_indexlist) == definition(table.id).index_count;
 }
 
 // Entries in whatever indexes the table has: expressions, predicates and all.
@@ -190,7 +189,7 @@ void insert_index_entries(Table &table, HeapTuple tuple, std::span<Datum> values
 Scan make_scan(Table &table, std::size_t index, Snapshot snapshot, std::size_t keys, ScanDirection direction) {
     return {compat::index_beginscan(table.rel, index_of(table, index), snapshot, static_cast<int>(keys)), nullptr,
             MakeSingleTupleTableSlot(RelationGetDescr(table.rel), &TTSOpsBufferHeapTuple), direction, CurrentMemoryContext,
-            table.id != TableId::lease, 0};
+            table.id == TableId::queue || table.id == TableId::plan, 0};
 }
 
 void tell_place(const Table &table, Datum first_column, const ItemPointerData &tid) {
@@ -352,7 +351,9 @@ bool fetch_unpruned(Scan &scan) {
     IndexScanDesc index = scan.by_index;
     auto *slot = reinterpret_cast<BufferHeapTupleTableSlot *>(scan.slot);
     ItemPointerData tid = index->xs_heaptid;
-    Buffer buffer = ReadBuffer(index->heapRelation, ItemPointerGetBlockNumber(&tid));
+    const BlockNumber block = ItemPointerGetBlockNumber(&tid);
+    const bool same = BufferIsValid(slot->buffer) && BufferGetBlockNumber(slot->buffer) == block; // as the row before
+    Buffer buffer = same ? slot->buffer : ReadBuffer(index->heapRelation, block);
     LockBuffer(buffer, BUFFER_LOCK_SHARE);
     bool all_dead = false;
     const bool found =
@@ -362,7 +363,8 @@ bool fetch_unpruned(Scan &scan) {
         pgstat_count_heap_fetch(index->indexRelation);
         ExecStoreBufferHeapTuple(&slot->base.tupdata, scan.slot, buffer);
     }
-    ReleaseBuffer(buffer);
+    if (!same)
+        ReleaseBuffer(buffer);
     if (!index->xactStartedInRecovery)
         index->kill_prior_tuple = all_dead;
     return found;

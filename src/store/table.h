@@ -78,7 +78,9 @@ struct Scan {
     TupleTableSlot *slot;
     ScanDirection direction;
     MemoryContext context; // in which it began; a btree scan allocates as it goes along
-    bool prunes;           // clears the pages that it comes to, if the server finds it time; update() does so for leases
+    // Clears the pages that it comes to, if the server finds it time. Only where rows get new versions: the room that a row leaves
+    // when it is removed is used by nobody until vacuum tells of it, so it is vacuum's work. For leases update() does it.
+    bool prunes;
     int64 dead;            // index entries that led to no row of this snapshot
 };
 

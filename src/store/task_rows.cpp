@@ -6,6 +6,7 @@
 namespace scylla::store {
 
 SpecRow spec_row(const Scan &scan, With with) {
+    slot_getallattrs(scan.slot);
     return {DatumGetInt64(get(scan, spec_col::id)),
             DatumGetTimestampTz(get(scan, spec_col::created)),
             DatumGetInt32(get(scan, spec_col::queue)),
@@ -22,15 +23,28 @@ SpecRow spec_row(const Scan &scan, With with) {
             scan.slot->tts_tid};
 }
 
+namespace {
+
+// Whoever deletes a row begins with this flag. It is read without a lock: what it says may be over at any moment anyway.
+bool is_untouched(const Scan &scan) {
+    const auto *slot = reinterpret_cast<const HeapTupleTableSlot *>(scan.slot);
+    return (slot->tuple->t_data->t_infomask & HEAP_XMAX_INVALID) != 0;
+}
+
+} // namespace
+
 ReadyRow ready_row(const Scan &scan) {
     using namespace ready_col;
+    slot_getallattrs(scan.slot);
     return {DatumGetInt64(get(scan, id)),       DatumGetTimestampTz(get(scan, updated)),
             DatumGetInt32(get(scan, queue)),    DatumGetInt16(get(scan, priority)),
-            get_carry(scan, attempt, failures, history, errors), get_name(scan, ready_col::key), scan.slot->tts_tid};
+            get_carry(scan, attempt, failures, history, errors), get_name(scan, ready_col::key), scan.slot->tts_tid,
+            is_untouched(scan)};
 }
 
 WaitingRow waiting_row(const Scan &scan) {
     using namespace waiting_col;
+    slot_getallattrs(scan.slot);
     return {DatumGetInt64(get(scan, id)),
             get_time(scan, due),
             DatumGetTimestampTz(get(scan, updated)),
@@ -41,6 +55,7 @@ WaitingRow waiting_row(const Scan &scan) {
 
 OutcomeRow outcome_row(const Scan &scan) {
     using namespace outcome_col;
+    slot_getallattrs(scan.slot);
     return {DatumGetInt64(get(scan, id)),
             DatumGetTimestampTz(get(scan, finished)),
             get_time(scan, leased),
@@ -116,6 +131,10 @@ std::optional<SpecRow> find_next_spec(Store &store, int64 id, With with) {
 std::optional<ReadyRow> find_ready(Store &store, int32 queue, int16 priority, int64 id) {
     const Key key[] = {{1, Int32GetDatum(queue), F_INT4EQ}, {2, Int16GetDatum(priority), F_INT2EQ}, {3, Int64GetDatum(id), F_INT8EQ}};
     return look_up(store, TableId::ready, 0, key, ready_row);
+}
+
+Taken standing(Store &store, const ReadyRow &row) {
+    return row.untouched ? Taken::ok : standing(store[TableId::ready], row.tid);
 }
 
 std::optional<WaitingRow> find_waiting(Store &store, int64 id) {

@@ -41,7 +41,7 @@ int32 lease_known(Store &store, const LeaseRequest &request, const store::QueueR
     int32 leased = 0;
     for (; leased < request.max_tasks && take_token(tokens) && next_leasable(scan, &ready); reset(memory)) {
         // Who else is at it is a cheap question, and the answer is often yes where many lease at once.
-        store::Taken standing = store::standing(store[TableId::ready], ready.tid);
+        store::Taken standing = store::standing(store, ready);
         const auto spec = standing != store::Taken::ok ? std::nullopt
                           : many                       ? find_next_spec(store, ready.id, store::With::spec)
                                                        : find_spec(store, ready.id, store::With::spec);
@@ -169,7 +169,7 @@ int64 count_leasable(Store &store, int32 queue, int64 limit, TimestampTz now, in
     store::ReadyRow ready;
     int64 count = 0;
     for (; count < allowed && next_leasable(scan, &ready); reset(memory))
-        switch (store::standing(store[TableId::ready], ready.tid)) {
+        switch (store::standing(store, ready)) {
         case store::Taken::ok:
             count++;
             use_room(scan);

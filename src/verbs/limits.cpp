@@ -179,6 +179,8 @@ void lock_key(KeyRooms *rooms, std::size_t place) {
 }
 
 void unlock_keys(KeyRooms *rooms) {
+    if (!rooms->lock_keys)
+        return;
     for (std::size_t place = 0; place < k_key_locks; place++)
         if (rooms->locked[place]) {
             const LOCKTAG tag = tag_of_key(rooms, place);

@@ -93,7 +93,7 @@ void note_key_ready(Store &store, const store::ReadyRow &row) {
 } // namespace
 
 Task make_ready(Store &store, const store::SpecRow &spec, const store::Carry &carry, TimestampTz now, bool is_new) {
-    const store::ReadyRow row{spec.id, now, spec.queue, spec.priority, carry, ready_key(store, spec), {}};
+    const store::ReadyRow row{spec.id, now, spec.queue, spec.priority, carry, ready_key(store, spec), {}, true};
     insert(store, row);
     shmem::note_ready(compat::file_number(store[TableId::ready].rel), spec.queue, spec.priority, spec.id, is_new);
     note_key_ready(store, row);

@@ -5,6 +5,8 @@
 #include "settings.h"
 #include "shmem/pending.h"
 
+#include <bit>
+
 namespace scylla {
 
 using store::Store;
@@ -181,9 +183,22 @@ std::size_t ranges_for_all(const ReadyScan *scan, int16 priority, Range *ranges)
     return count;
 }
 
+// The next priority to look at, below the one before; negative: there is none. A transaction that has own tasks has to look at all.
+int next_priority(const ReadyScan *scan) {
+    int priority = scan->next_priority - 1;
+    if (shmem::has_own_tasks())
+        return priority;
+    for (; priority >= 0; priority -= priority % 64 + 1) {
+        const auto p = static_cast<std::size_t>(priority);
+        if (const uint64 marked_or_below = scan->view.nonempty[p / 64] << (63 - p % 64); marked_or_below != 0)
+            return priority - std::countl_zero(marked_or_below);
+    }
+    return priority;
+}
+
 // A cursor for the next priority that may have ready tasks. False: there is none.
 bool begin_cursor(ReadyScan *scan, Cursor *cursor) {
-    while (--scan->next_priority >= 0) {
+    while ((scan->next_priority = next_priority(scan)) >= 0) {
         const auto priority = static_cast<int16>(scan->next_priority);
         const auto own = scan->view.valid ? shmem::own_tasks(scan->key.file, scan->key.queue, priority) : std::nullopt;
         const bool made = own && (own->new_low != 0 || own->back != nullptr);

@@ -104,13 +104,19 @@ Task require_task(Store &store, const store::SpecRow &spec_row) {
     return *task;
 }
 
-HeapTuple form_task(Store &store, const Task &task, Show show, TupleDesc row_type) {
+namespace {
+
+struct TaskColumns {
+    Datum *value;
+    bool *null;
+};
+
+TaskColumns task_columns(Store &store, const Task &task, Show show, TupleDesc row_type) {
     // A view of another version has more columns, or less: they are only ever appended.
     const auto columns = Max(static_cast<std::size_t>(row_type->natts), static_cast<std::size_t>(known_columns));
     auto *value = static_cast<Datum *>(palloc0(columns * sizeof(Datum)));
     auto *null = static_cast<bool *>(palloc(columns * sizeof(bool)));
-    for (std::size_t i = 0; i < columns; i++)
-        null[i] = true;
+    std::fill_n(null, columns, true);
     const auto set = [&](Column column, Datum datum) {
         value[column] = datum;
         null[column] = false;
@@ -154,26 +160,30 @@ HeapTuple form_task(Store &store, const Task &task, Show show, TupleDesc row_typ
         set(not_before, TimestampTzGetDatum(*opens));
     if (task.spec.plan)
         set_pointer(plan, store::plan_name(store, *task.spec.plan));
-    return heap_form_tuple(row_type, value, null);
+    return {value, null};
 }
+
+} // namespace
 
 Datum return_task(FunctionCallInfo fcinfo, Store &store, const Task &task, Show show) {
     const Oid type = get_func_rettype(fcinfo->flinfo->fn_oid);
     TupleDesc row_type = lookup_rowtype_tupdesc(type, -1);
-    const HeapTuple tuple = form_task(store, task, show, row_type);
+    const TaskColumns columns = task_columns(store, task, show, row_type);
+    const HeapTuple tuple = heap_form_tuple(row_type, columns.value, columns.null);
     ReleaseTupleDesc(row_type);
     close(store);
     return HeapTupleGetDatum(tuple);
 }
 
 Rows begin_rows(FunctionCallInfo fcinfo) {
-    InitMaterializedSRF(fcinfo, 0);
+    InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC); // it knows what it wants: the type need not be looked up
     const auto *info = reinterpret_cast<ReturnSetInfo *>(fcinfo->resultinfo);
     return {info->setResult, info->setDesc};
 }
 
 void put_task(Rows &rows, Store &store, const Task &task, Show show) {
-    tuplestore_puttuple(rows.store, form_task(store, task, show, rows.type));
+    const TaskColumns columns = task_columns(store, task, show, rows.type);
+    tuplestore_putvalues(rows.store, rows.type, columns.value, columns.null);
 }
 
 } // namespace scylla

@@ -35,8 +35,6 @@ Task require_task(store::Store &store, const store::SpecRow &spec);
 // no_spec: spec and args are null, for workers who have them. no_content: so is all that users put in, for those who may not see.
 enum class Show : std::uint8_t { all, no_spec, no_content };
 
-HeapTuple form_task(store::Store &store, const Task &task, Show show, TupleDesc row_type);
-
 // The result of a function that returns one scylla.task. Closes the store.
 Datum return_task(FunctionCallInfo fcinfo, store::Store &store, const Task &task, Show show);
 

@@ -351,9 +351,10 @@ bool fetch_unpruned(Scan &scan) {
     IndexScanDesc index = scan.by_index;
     auto *slot = reinterpret_cast<BufferHeapTupleTableSlot *>(scan.slot);
     ItemPointerData tid = index->xs_heaptid;
-    const BlockNumber block = ItemPointerGetBlockNumber(&tid);
-    const bool same = BufferIsValid(slot->buffer) && BufferGetBlockNumber(slot->buffer) == block; // as the row before
-    Buffer buffer = same ? slot->buffer : ReadBuffer(index->heapRelation, block);
+    // Row after row is on the same page: it stays pinned, as there.
+    auto *heap = reinterpret_cast<IndexFetchHeapData *>(index->xs_heapfetch);
+    heap->xs_cbuf = ReleaseAndReadBuffer(heap->xs_cbuf, index->heapRelation, ItemPointerGetBlockNumber(&tid));
+    Buffer buffer = heap->xs_cbuf;
     LockBuffer(buffer, BUFFER_LOCK_SHARE);
     bool all_dead = false;
     const bool found =
@@ -363,8 +364,6 @@ bool fetch_unpruned(Scan &scan) {
         pgstat_count_heap_fetch(index->indexRelation);
         ExecStoreBufferHeapTuple(&slot->base.tupdata, scan.slot, buffer);
     }
-    if (!same)
-        ReleaseBuffer(buffer);
     if (!index->xactStartedInRecovery)
         index->kill_prior_tuple = all_dead;
     return found;

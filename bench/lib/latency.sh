@@ -20,7 +20,7 @@ pick_up() {
   fi
   sql scylla -c "drop table if exists submitted, held; create unlogged table submitted (rn text, at timestamptz);
     create unlogged table held (rn text, woken timestamptz, at timestamptz)"
-  setsid "$bin/pgbench" -n -M simple -c 8 -j 1 -T "$((seconds + 3))" -f "$here/lib/waiter.sql" scylla \
+  setsid "$bin/pgbench" -n -M prepared -c 8 -j 1 -T "$((seconds + 3))" -f "$here/lib/waiter.sql" scylla \
     </dev/null >"$work/logs/waiters" 2>&1 &
   waiters=$!
   helpers+=("$waiters")

@@ -66,7 +66,8 @@ install_missing() { # PACKAGE...
   ((${#missing[@]})) || return 0
   step "installing ${missing[*]}"
   apt_update
-  if [[ " ${missing[*]} " == *" postgresql-$pg_major "* ]]; then
+  # No server has been chosen where none is wanted.
+  if [[ " ${missing[*]} " == *" postgresql-${pg_major-none} "* ]]; then
     apt_install postgresql-common # brings the settings that without_system_cluster changes
     without_system_cluster without_services apt_install "${missing[@]}"
   else

@@ -229,6 +229,9 @@ bool settle_gates(Store &store, TimestampTz now) {
         return false;
     }
     bool changed = false;
+    // The task that was last seen to wait for something else, after all outcomes so far; 0: none. Often the next has the same
+    // dependant. It need not be looked at again: whoever ends what it waits for comes later, and sees all that has ended here.
+    int64 waits_on = 0;
     Dirty *dirty = begin_dirty(store);
     const RowMemory memory = begin_row_memory();
     // What ends here on account of others joins the list.
@@ -236,9 +239,17 @@ bool settle_gates(Store &store, TimestampTz now) {
         const store::Ended ended = store.ended.rows[i];
         GateRow gate;
         walk_dependants(dirty, ended.id, 0, PG_INT64_MAX);
-        for (Sight sight; (sight = next_dependant(dirty, &gate)) != Sight::absent; reset(memory))
-            if (sight == Sight::in_doubt || consider(store, dirty, gate.task, &gate, now, &changed) == Sight::in_doubt)
+        for (Sight sight; (sight = next_dependant(dirty, &gate)) != Sight::absent; reset(memory)) {
+            if (sight == Sight::present && gate.task == waits_on && judge_provider(dirty, gate) == Verdict::open)
+                continue;
+            bool moved = false;
+            if (sight == Sight::present)
+                sight = consider(store, dirty, gate.task, &gate, now, &moved);
+            waits_on = sight == Sight::present && !moved ? gate.task : 0;
+            changed = changed || moved;
+            if (sight == Sight::in_doubt)
                 shmem::note_recheck(gate.task);
+        }
         // A plan is looked at once for a row of its tasks.
         const bool last = i + 1 == store.ended.count || store.ended.rows[i + 1].plan != ended.plan;
         if (ended.plan != 0 && last && consider_plan(store, dirty, ended.plan, ended.id, now, &changed) == Sight::in_doubt)

@@ -58,6 +58,21 @@ where g.phase = 'beside gates' and w.phase = 'without gates' and verb <> 'comple
 select cmp_ok(g.pages - w.pages, '<=', 2, 'complete looks once into an index more') from least g join least w using (verb)
 where g.phase = 'beside gates' and w.phase = 'without gates' and verb = 'complete';
 
+-- 100 tasks that another depends on, and 100 that none does, half of them done in one call: for each of the first it looks into the
+-- gates and at its outcome, but not each time at the dependant and what else that waits for.
+do $$ begin
+    perform scylla.submit_bulk('joined', array_agg(to_jsonb(n)), array_agg('joined ' || n)) from generate_series(1, 100) n;
+    perform scylla.submit_bulk('single', array_agg(to_jsonb(n)), array_agg('single ' || n)) from generate_series(1, 100) n;
+    perform scylla.submit('join', '1', depends_on => array(select 'joined ' || n from generate_series(1, 100) n));
+    perform scylla.lease(q, 'w', 100) from unnest('{joined, single}'::text[]) q;
+    perform measure(q, 'complete_many', format('select from scylla.complete_many(array(select %L || n from generate_series(1, 50) n), ''w'')',
+                                               q || ' ')) from unnest('{joined, single}'::text[]) q;
+end $$;
+select diag(format('complete_many of 50: %s pages joined, %s single', j.pages, s.pages)) from cost j, cost s
+where j.phase = 'joined' and s.phase = 'single';
+select cmp_ok((j.pages - s.pages) / 50.0, '<=', 8.0, 'a dependant of many that are done at once is not looked at for each of them')
+from cost j, cost s where j.phase = 'joined' and s.phase = 'single';
+
 select all_is_sound();
 select * from finish();
 rollback;

@@ -85,7 +85,7 @@ void read_databases() {
     TableScanDesc scan = table_beginscan_catalog(rel, 0, nullptr);
     for (HeapTuple tuple = heap_getnext(scan, ForwardScanDirection); tuple != nullptr;
          tuple = heap_getnext(scan, ForwardScanDirection)) {
-        const auto row = reinterpret_cast<Form_pg_database>(GETSTRUCT(tuple));
+        auto *const row = reinterpret_cast<Form_pg_database>(GETSTRUCT(tuple));
         if (!can_have_monitor(row))
             continue;
         if (Database *known = find(row->oid))

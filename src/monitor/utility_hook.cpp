@@ -15,7 +15,7 @@ constinit ProcessUtility_hook_type previous_hook = nullptr;
 const char *option(List *options, const char *name) {
     ListCell *cell = nullptr;
     foreach (cell, options) {
-        DefElem *element = static_cast<DefElem *>(lfirst(cell));
+        auto *element = static_cast<DefElem *>(lfirst(cell));
         if (strcmp(element->defname, name) == 0 && element->arg != nullptr)
             return defGetString(element);
     }

@@ -10,6 +10,7 @@ namespace scylla::model {
 struct Release {
     int major;
     int minor;
+    // NOLINTNEXTLINE(modernize-use-nullptr): what the compiler makes of it compares with 0
     friend constexpr auto operator<=>(const Release &, const Release &) = default;
 };
 

@@ -13,7 +13,7 @@ class AsOwner {
         SetUserIdAndSecContext(tables_owner(), context_ | SECURITY_LOCAL_USERID_CHANGE);
         SPI_connect();
     }
-    void end() {
+    void end() const {
         SPI_finish();
         SetUserIdAndSecContext(user_, context_);
     }

@@ -116,11 +116,11 @@ bool find_oids() {
 bool lock_present(TableId id, LOCKMODE mode) {
     const auto t = static_cast<std::size_t>(id);
     while (find_oids()) {
-        const Oid locked = oids.table[t];
-        LockRelationOid(locked, mode);
-        if (find_oids() && oids.table[t] == locked)
+        const Oid known = oids.table[t];
+        LockRelationOid(known, mode);
+        if (find_oids() && oids.table[t] == known)
             return true;
-        UnlockRelationOid(locked, mode);
+        UnlockRelationOid(known, mode);
     }
     return false;
 }
@@ -236,10 +236,10 @@ bool is_duplicate(const Table &table) {
     const ErrorData *error = CopyErrorData();
     if (error->sqlerrcode != ERRCODE_UNIQUE_VIOLATION || error->constraint_name == nullptr)
         return false;
-    for (const IndexDef &index : std::span(definition(table.id).indexes).subspan(1))
-        if (index.name != nullptr && std::string_view(index.name) == error->constraint_name)
-            return true;
-    return false;
+    const auto indexes = std::span(definition(table.id).indexes).subspan(1);
+    return std::any_of(indexes.begin(), indexes.end(), [error](const IndexDef &index) {
+        return index.name != nullptr && std::string_view(index.name) == error->constraint_name;
+    });
 }
 
 } // namespace

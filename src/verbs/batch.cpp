@@ -44,6 +44,7 @@ Batch get_batch(FunctionCallInfo fcinfo, BatchArguments where) {
                           element, &batch.items[i], false, std::nullopt};
         batch.sorted[i] = &batch.items[i];
     }
+    // NOLINTNEXTLINE(bugprone-sizeof-expression): pointers are what is sorted
     qsort(batch.sorted.data(), size, sizeof(BatchItem *), compare_items);
     std::size_t unique = 0;
     for (std::size_t i = 0; i < size; i++) {

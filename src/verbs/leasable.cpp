@@ -64,6 +64,7 @@ constexpr int k_races = 16;         // so often may others be faster to pass the
 
 } // namespace
 
+// NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): one in a call; what belongs together stands together
 struct LeasableScan {
     Store *store;
     MemoryContext context; // in which it began

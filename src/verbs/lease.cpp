@@ -124,6 +124,23 @@ int32 lease_limited(Store &store, const LeaseRequest &request, const store::Queu
     return leased;
 }
 
+// Takes the room that the lease of one task needs, or calls refuse(setting, limit, key), which raises. What it returns is to be ended
+// when the lease is written.
+template <typename Refuse>
+KeyRooms *require_room(Store &store, const store::QueueRow &queue, const LimitsLock &lock, const text *key, Refuse refuse) {
+    Permits permits = begin_permits(queue);
+    do {
+        if (free_permits(store, queue) < 1)
+            refuse("max_running", *queue.max_running, nullptr);
+    } while (!take_permit(permits, queue) && permits.unknown);
+    if (permits.counted && !permits.held)
+        refuse("max_running", *queue.max_running, nullptr);
+    KeyRooms *rooms = begin_rooms(store, queue, lock, nullptr);
+    if (wait_for_room(rooms, key) < 1)
+        refuse("max_running_per_key", *queue.max_running_per_key, key);
+    return rooms;
+}
+
 } // namespace
 
 void lease_tasks(Store &store, const LeaseRequest &request, Rows &rows) {
@@ -238,18 +255,8 @@ SCYLLA_FUNCTION(scylla_lease_task) {
         KeyRooms *rooms = nullptr;
         if (queue && has_limits(*queue)) {
             queue = lock_limits(store, *queue, &lock);
-            if (queue) {
-                Permits permits = begin_permits(*queue);
-                do {
-                    if (free_permits(store, *queue) < 1)
-                        refuse("max_running", *queue->max_running, nullptr);
-                } while (!take_permit(permits, *queue) && permits.unknown);
-                if (permits.counted && !permits.held)
-                    refuse("max_running", *queue->max_running, nullptr);
-                rooms = begin_rooms(store, *queue, lock, nullptr);
-                if (wait_for_room(rooms, spec->key) < 1)
-                    refuse("max_running_per_key", *queue->max_running_per_key, spec->key);
-            }
+            if (queue)
+                rooms = require_room(store, *queue, lock, spec->key, refuse);
         }
         const int64 length = timeout ? *timeout : queue ? default_timeout(*queue) : 0;
         const Task task = make_running(store, *spec, *ready, worker, length, queue ? permit_of(*queue, *spec) : nullptr,

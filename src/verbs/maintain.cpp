@@ -192,7 +192,8 @@ namespace {
 bool is_old(Store &store, const store::PlanRow &plan, const Retentions &retentions, TimestampTz now) {
     if (*plan.finished + retentions.shortest >= now)
         return false;
-    bool old = true, empty = true;
+    bool old = true;
+    bool empty = true;
     store::Scan members = scan_dependants(store, plan.id);
     const RowMemory memory = begin_row_memory();
     for (; old && next(members); reset(memory)) {

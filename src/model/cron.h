@@ -291,6 +291,7 @@ constexpr CronFault parse_cron(std::string_view text, Cron &cron) noexcept {
         return CronFault::fields;
     if (text.front() == '@')
         return parse_shorthand(text, cron);
+    // NOLINTNEXTLINE(readability-qualified-auto): an iterator
     const auto past = std::find_if_not(text.begin(), text.end(), [](char c) { return is_digit(c) || is_blank(c); });
     if (is_digit(text.front()) && past != text.end() && lower(*past) == 's')
         return parse_seconds(text, cron);

@@ -233,14 +233,14 @@ SCYLLA_FUNCTION(scylla_cron_due) {
             after = (floor_div(until, cron.seconds) - max_times) * cron.seconds;
     }
     // A ring, as it is not known how many will come.
-    const auto ring = static_cast<Datum *>(palloc(sizeof(Datum) * static_cast<Size>(max_times)));
+    auto *const ring = static_cast<Datum *>(palloc(sizeof(Datum) * static_cast<Size>(max_times)));
     int64 found = 0;
     for (auto time = come_next(cron, after, zone); time && *time <= until; time = come_next(cron, *time, zone)) {
         CHECK_FOR_INTERRUPTS();
         ring[found++ % max_times] = TimestampTzGetDatum(to_timestamp(*time));
     }
     const int64 kept = Min(found, max_times);
-    const auto times = static_cast<Datum *>(palloc(sizeof(Datum) * static_cast<Size>(kept + 1)));
+    auto *const times = static_cast<Datum *>(palloc(sizeof(Datum) * static_cast<Size>(kept + 1)));
     for (int64 i = 0; i < kept; i++)
         times[i] = ring[(found - kept + i) % max_times];
 

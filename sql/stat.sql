@@ -12,7 +12,7 @@ create function scylla._stat_queues(
         out total_run_time double precision, out run_histogram bigint[], out stats_reset timestamptz,
         out refused bigint, out shed bigint)
     returns setof record
-    language c volatile parallel restricted rows 100 as 'MODULE_PATHNAME', 'scylla_stat_queues';
+    language c volatile parallel unsafe rows 100 as 'MODULE_PATHNAME', 'scylla_stat_queues';
 comment on function scylla._stat_queues is
 'What scylla.stat_queue shows. may_count false: the tables are not counted again if they have been since the server started.';
 

@@ -112,6 +112,14 @@ select throws_ok('select * from scylla.task', '42501', null, 'but not at tasks')
 select throws_ok('select scylla.stat_reset()', '42501', null, 'nor may it reset');
 set local role none;
 
+-- ---- in a parallel query ---------------------------------------------------------------------------------------------
+
+set local force_parallel_mode = on;
+select lives_ok(s, 'in a parallel query: ' || s) from unnest(array['select * from scylla.stat_queue', 'select * from scylla.stat_worker',
+    'select * from scylla.stat_monitor', 'select * from scylla.stat_heads', 'select scylla.count_tasks()', 'select scylla.metrics()',
+    'select scylla.quantile(wait_histogram, 0.5) from scylla.stat_queue', 'select count(*) from pg_class, scylla.stat_queue']) s;
+reset force_parallel_mode;
+
 select all_is_sound();
 select * from finish();
 rollback;

@@ -14,11 +14,14 @@
 int main(int argc, char **argv) {
     if (argc != 4)
         return 2;
+    const int width = std::atoi(argv[1]);
     const int count = std::atoi(argv[2]);
-    std::atomic<int> started{0}, failures{0};
+    std::atomic<int> started{0};
+    std::atomic<int> failures{0};
     const auto start = std::chrono::steady_clock::now();
     std::vector<std::thread> threads;
-    for (int i = 0; i < std::atoi(argv[1]); i++)
+    threads.reserve(static_cast<std::size_t>(width));
+    for (int i = 0; i < width; i++)
         threads.emplace_back([&] {
             while (started++ < count) {
                 char *const words[] = {argv[3], nullptr};

@@ -67,7 +67,7 @@ public:
 private:
     template <class Options> using command_function = int (*)(const context &, const Options &);
 
-    CLI::App *add(CLI::App &parent, const char *name, const char *description) {
+    static CLI::App *add(CLI::App &parent, const char *name, const char *description) {
         CLI::App *command = parent.add_subcommand(name, description);
         command->fallthrough(); // general options may stand behind the command
         command->set_help_flag("--help", "")->group("");

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <iostream>
 #include <mutex>
+#include <system_error>
 #include <thread>
 
 #include <unistd.h>
@@ -63,15 +64,15 @@ public:
     }
 
 private:
-    [[nodiscard]] outcome outcome_of(const program_end &end) const {
+    [[nodiscard]] static outcome outcome_of(const program_end &end) {
         const auto error = [&](std::string code, std::string args = "{}") {
             const std::size_t last = end.error_tail.find_last_not_of(" \t\r\n");
             return task_error{std::move(code), to_utf8(end.error_tail.substr(0, last + 1)), json{std::move(args)}};
         };
         if (end.start_error == E2BIG)
-            return outcome::abort({"cannot-run", std::strerror(end.start_error), json{"{}"}});
+            return outcome::abort({"cannot-run", std::generic_category().message(end.start_error), json{"{}"}});
         if (end.start_error != 0)
-            return outcome::fail({"cannot-run", std::strerror(end.start_error), json{"{}"}});
+            return outcome::fail({"cannot-run", std::generic_category().message(end.start_error), json{"{}"}});
         if (end.exit == 0 && !end.timed_out) {
             if (end.output_cut)
                 return outcome::abort(error("result-too-large"));

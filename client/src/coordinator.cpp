@@ -6,6 +6,7 @@
 
 namespace scylla::detail {
 
+// NOLINTNEXTLINE(readability-function-size): what each kind of error means to all of the worker
 void worker_core::coordinate() {
     try {
         name_oneself();
@@ -131,6 +132,7 @@ worker_core::report_list worker_core::take_due(steady::time_point now) {
 }
 
 // Returns when something is due, the worker stops, or it may be worth to look for tasks.
+// NOLINTNEXTLINE(readability-function-size): everything that may end the wait
 void worker_core::wait_for_work(std::unique_lock<std::mutex> &lock) {
     for (;;) {
         const auto now = steady::now();
@@ -183,6 +185,7 @@ void worker_core::wait_for_work(std::unique_lock<std::mutex> &lock) {
 
 // Asks the queues in turn, until there is no more room or all have been asked. The completions of the batch travel with the
 // first question, if they can.
+// NOLINTNEXTLINE(readability-function-size): one pass, whose first question may fail because of what travels with it
 void worker_core::lease_pass(report_list &batch, std::size_t want) {
     worker_name me;
     {
@@ -314,6 +317,7 @@ void worker_core::adopt() {
 }
 
 // After stop(): no more leases; what has not been started goes back at once, what runs when its grace is over.
+// NOLINTNEXTLINE(readability-function-size): one loop until nothing is left to say
 void worker_core::shut_down() {
     log(log_level::info, "stopping", "stopping");
     const auto end = m_stop_at + m_options.stop_grace;

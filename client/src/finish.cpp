@@ -16,7 +16,9 @@ std::vector<completion> worker_core::completions_of(const std::vector<report *> 
 
 // Sends what has not been settled yet. What could not be sent now is left unsettled.
 void worker_core::finish(report_list &batch) {
-    std::vector<report *> completions, yields, others;
+    std::vector<report *> completions;
+    std::vector<report *> yields;
+    std::vector<report *> others;
     for (report &r : batch) {
         if (r.settled)
             continue;
@@ -60,6 +62,7 @@ void worker_core::yield_together(const std::vector<report *> &reports) {
     if (reports.empty())
         return;
     std::vector<held_task> tasks;
+    tasks.reserve(reports.size());
     for (const report *r : reports)
         tasks.push_back({r->job->task.rn, r->job->task.attempt});
     try {

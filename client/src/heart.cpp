@@ -20,48 +20,10 @@ template <class T, class F> void worker_core::in_batches(const std::vector<T> &a
 void worker_core::beat() {
     auto last_progress = steady::now();
     try {
-        for (;;) {
-            std::vector<job_pointer> due;
-            std::vector<told_progress> progress;
-            {
-                std::unique_lock lock{m_mutex};
-                for (;;) {
-                    if (m_quit)
-                        return;
-                    const auto now = steady::now();
-                    m_beat_at = steady::time_point::max();
-                    for (const job_pointer &job : m_held)
-                        if (!job->gone)
-                            m_beat_at = std::min(m_beat_at, job->renew_at());
-                    if (m_beat_at <= now)
-                        break;
-                    const bool may_progress = m_counters.running > 0;
-                    if (may_progress && now >= last_progress + k_progress_interval) {
-                        last_progress = now;
-                        break;
-                    }
-                    const auto until = may_progress ? std::min(m_beat_at, last_progress + k_progress_interval) : m_beat_at;
-                    if (until == steady::time_point::max())
-                        m_for_heart.wait(lock);
-                    else
-                        m_for_heart.wait_until(lock, until);
-                }
-                // If one is due, those that will soon be are taken along.
-                const auto now = steady::now();
-                for (const job_pointer &job : m_held) {
-                    if (job->gone)
-                        continue;
-                    const double said = job->progress;
-                    if (said >= 0 && said != job->sent_progress && job->phase == job_state::phase::running) {
-                        progress.push_back({job, said});
-                    } else if (m_beat_at <= now && job->renewed + job->lasts / 6 <= now) {
-                        due.push_back(job);
-                    }
-                }
-            }
+        for (beat_contents next; wait_for_beat(last_progress, next); next = {}) {
             try {
-                in_batches(progress, [&](const std::vector<told_progress> &batch) { send_progress(batch, due); });
-                in_batches(due, [&](const std::vector<job_pointer> &batch) { extend(batch); });
+                in_batches(next.progress, [&](const std::vector<told_progress> &batch) { send_progress(batch, next.due); });
+                in_batches(next.due, [&](const std::vector<job_pointer> &batch) { extend(batch); });
             } catch (const connection_lost &) { // logged; the next call connects again
             } catch (const read_only &) {
             } catch (const error &e) {
@@ -72,6 +34,44 @@ void worker_core::beat() {
         }
     } catch (const quitting &) {
     }
+}
+
+// Waits until there is something to tell, and collects it. False: no more.
+bool worker_core::wait_for_beat(steady::time_point &last_progress, beat_contents &next) {
+    std::unique_lock lock{m_mutex};
+    for (;;) {
+        if (m_quit)
+            return false;
+        const auto now = steady::now();
+        m_beat_at = steady::time_point::max();
+        for (const job_pointer &job : m_held)
+            if (!job->gone)
+                m_beat_at = std::min(m_beat_at, job->renew_at());
+        if (m_beat_at <= now)
+            break;
+        const bool may_progress = m_counters.running > 0;
+        if (may_progress && now >= last_progress + k_progress_interval) {
+            last_progress = now;
+            break;
+        }
+        const auto until = may_progress ? std::min(m_beat_at, last_progress + k_progress_interval) : m_beat_at;
+        if (until == steady::time_point::max())
+            m_for_heart.wait(lock);
+        else
+            m_for_heart.wait_until(lock, until);
+    }
+    // If one is due, those that will soon be are taken along.
+    const auto now = steady::now();
+    for (const job_pointer &job : m_held) {
+        if (job->gone)
+            continue;
+        const double said = job->progress;
+        if (said >= 0 && said != job->sent_progress && job->phase == job_state::phase::running)
+            next.progress.push_back({job, said});
+        else if (m_beat_at <= now && job->renewed + job->lasts / 6 <= now)
+            next.due.push_back(job);
+    }
+    return true;
 }
 
 // One statement for all that have progress to tell. If one of them is lost, it fails: then all are extended without.
@@ -127,19 +127,18 @@ void worker_core::extended(const std::vector<job_pointer> &jobs, const std::vect
         const std::lock_guard lock{m_mutex};
         for (std::size_t i = 0; i < jobs.size() && i < states.size(); i++) {
             const job_pointer &job = jobs[i];
-            if (states[i].held) {
-                job->renewed = sent;
-                m_counters.heartbeats++;
-            } else if (job->phase == job_state::phase::queued || job->phase == job_state::phase::running) {
-                job->gone = true;
-                if (job->phase == job_state::phase::queued) {
-                    m_queued.erase(std::find(m_queued.begin(), m_queued.end(), job));
-                    m_held.erase(job);
-                    m_for_coordinator.notify_one(); // there is room again
-                }
-                gone.emplace_back(job, states[i].status);
-            } else {
-                job->renewed = sent; // it has just been finished, or the coordinator will find out
+            const bool queued = job->phase == job_state::phase::queued;
+            if (states[i].held || !(queued || job->phase == job_state::phase::running)) {
+                job->renewed = sent; // or it has just been finished, or the coordinator will find out
+                m_counters.heartbeats += states[i].held ? 1 : 0;
+                continue;
+            }
+            job->gone = true;
+            gone.emplace_back(job, states[i].status);
+            if (queued) {
+                m_queued.erase(std::find(m_queued.begin(), m_queued.end(), job));
+                m_held.erase(job);
+                m_for_coordinator.notify_one(); // there is room again
             }
         }
     }

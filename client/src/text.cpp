@@ -135,7 +135,7 @@ std::string from_double(double value) {
     if (std::isinf(value))
         return value < 0 ? "-Infinity" : "Infinity";
     std::array<char, 64> text{};
-    const auto end = std::to_chars(text.data(), text.data() + text.size(), value).ptr;
+    auto *const end = std::to_chars(text.data(), text.data() + text.size(), value).ptr;
     return {text.data(), end};
 }
 

@@ -73,6 +73,7 @@ params task_arrays(const std::vector<new_task> &tasks);
 
 // The numbers of rows and columns have other types in each libpqxx.
 template <class F> void for_each_row(const pqxx::result &rows, F function) {
+    // NOLINTNEXTLINE(modernize-loop-convert): what an iterator gives has other types, too
     for (decltype(rows.size()) i = 0; i < rows.size(); i++)
         function(rows[i]);
 }

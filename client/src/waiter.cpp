@@ -10,6 +10,7 @@ constexpr std::chrono::seconds k_try_again{60};  // after the server has refused
 
 } // namespace
 
+// NOLINTNEXTLINE(readability-function-size): one call in a loop, and each way in which it may end
 void worker_core::wait() {
     std::size_t quick = 0; // times in a row that a wait returned at once, and nothing could be leased
     std::uint64_t leased = 0;

@@ -147,7 +147,7 @@ void worker_core::supervise() {
 void worker_core::give_back_queued(const job_pointer &job) {
     m_queued.erase(std::find(m_queued.begin(), m_queued.end(), job));
     job->phase = job_state::phase::finished;
-    m_finished.push_back(report{job, outcome::yield()});
+    m_finished.emplace_back(job, outcome::yield());
     m_for_coordinator.notify_one();
 }
 
@@ -269,7 +269,7 @@ void worker_core::handle() {
             m_for_coordinator.notify_one(); // there is room again
         } else {
             job->phase = job_state::phase::finished;
-            m_finished.push_back(report{job, std::move(result)});
+            m_finished.emplace_back(job, std::move(result));
             if (m_finished.size() >= m_notify_at || m_stopping)
                 m_for_coordinator.notify_one();
         }

@@ -56,6 +56,10 @@ private:
         job_pointer job;
         double progress;
     };
+    struct beat_contents {
+        std::vector<told_progress> progress;
+        std::vector<job_pointer> due;
+    };
 
     // worker_core.cpp: life
     void supervise();
@@ -96,6 +100,7 @@ private:
 
     // heart.cpp: keeping leases
     void beat();
+    bool wait_for_beat(steady::time_point &last_progress, beat_contents &next);
     template <class T, class F> void in_batches(const std::vector<T> &all, F function) const;
     void send_progress(const std::vector<told_progress> &told, std::vector<job_pointer> &due);
     void extend(const std::vector<job_pointer> &jobs);

@@ -169,7 +169,7 @@ Datum return_task(FunctionCallInfo fcinfo, Store &store, const Task &task, Show 
     const Oid type = get_func_rettype(fcinfo->flinfo->fn_oid);
     TupleDesc row_type = lookup_rowtype_tupdesc(type, -1);
     const TaskColumns columns = task_columns(store, task, show, row_type);
-    const HeapTuple tuple = heap_form_tuple(row_type, columns.value, columns.null);
+    HeapTuple tuple = heap_form_tuple(row_type, columns.value, columns.null);
     ReleaseTupleDesc(row_type);
     close(store);
     return HeapTupleGetDatum(tuple);

@@ -16,7 +16,8 @@ void yield_each(executor &on, const std::vector<held_task> &tasks, const worker_
 
 void heartbeat_each(executor &on, const std::vector<progress_report> &reports, const worker_name &worker,
                     std::optional<duration> timeout) {
-    array_literal rns, progress;
+    array_literal rns;
+    array_literal progress;
     attempt_array attempts;
     for (const progress_report &report : reports) {
         rns.add(text(report.task.rn, "rn"));

@@ -169,6 +169,7 @@ task client::submit(const queue_name &queue, const json &spec, const submit_opti
 namespace detail {
 
 params task_arrays(const std::vector<new_task> &tasks) {
+    // NOLINTNEXTLINE(readability-isolate-declaration): one for each column
     array_literal queues, specs, priorities, rns, times, max_attempts, providers, policies, plans, dedup_keys, retries, keys;
     for (const new_task &task : tasks) {
         const submit_options &options = task.options;
@@ -210,7 +211,8 @@ std::vector<submitted> client::submit_many(const std::vector<new_task> &tasks, o
 
 std::int64_t client::submit_bulk(const queue_name &queue, const std::vector<json> &specs,
                                  const std::vector<resource_name> &rns, int priority) {
-    array_literal spec_array, rn_array;
+    array_literal spec_array;
+    array_literal rn_array;
     for (const json &spec : specs)
         spec_array.add(checked(spec.text(), "specs"));
     for (const resource_name &rn : rns)

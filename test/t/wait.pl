@@ -140,33 +140,41 @@ is(sql($node, q(call scylla.wait('there', '1 h'))), 't', 'true at once when ther
 # ---- what does not wake -------------------------------------------------------------------------------------------------
 
 sql($node, q(
-	select scylla.submit('first', n::text::jsonb, rn => 'first' || n) from generate_series(1, 5) n;
-	select scylla.lease('first', 'w', 5, '1 h');
-	select scylla.submit('first', '6', rn => 'later', not_before => now() + interval '1 h');));
+	select scylla.submit('first', '1', rn => what || try)
+	from unnest('{to cancel, to complete, to abort, to extend}'::text[]) what, generate_series(1, 3) try;
+	select scylla.lease('first', 'w', 12, '1 h');
+	select scylla.submit('first', '1', rn => 'later' || try, not_before => now() + interval '1 h') from generate_series(1, 3) try;));
 sql($node, 'create database other');
 sql($node, q(create extension scylla; select scylla.create_queue('first')), 'other');
 is(sql($node, q(select id from scylla.queue where name = 'first'), 'other'), sql($node, q(select id from scylla.queue where name = 'first')),
 	'the same queue with the same number in another database');
 my $other = new_waiter($node, 'other');
 begin_wait($waiter, "call scylla.wait('first', '1 h')");
-my $naps = naps($waiter);
+# The server may wake a process for its own purposes, to catch up with news of the catalogs, say. What wakes it wakes it every time.
 for (
-	[ 'a cancel of a running task', q(select scylla.cancel('first1')) ],
-	[ 'a cancel of a waiting task', q(select scylla.cancel('later')) ],
-	[ 'a complete', q(select scylla.complete('first2', 'w')) ],
-	[ 'an abort', q(select scylla.abort('first3', 'w', '{"code": "x"}')) ],
-	[ 'a heartbeat', q(select scylla.heartbeat('first4', 'w', timeout => '2 h')) ],
-	[ 'a yield that is rolled back', q(begin; select scylla.yield('first4', 'w'); rollback) ],
+	[ 'a cancel of a running task', q(select scylla.cancel('to cancel%d')) ],
+	[ 'a cancel of a waiting task', q(select scylla.cancel('later%d')) ],
+	[ 'a complete', q(select scylla.complete('to complete%d', 'w')) ],
+	[ 'an abort', q(select scylla.abort('to abort%d', 'w', '{"code": "x"}')) ],
+	[ 'a heartbeat', q(select scylla.heartbeat('to extend%d', 'w', timeout => '2 h')) ],
+	[ 'a yield that is rolled back', q(begin; select scylla.yield('to extend%d', 'w'); rollback) ],
 	[ 'a submit that is rolled back', q(begin; select scylla.submit('first', '1'); rollback) ],
 	[ 'a delayed task', q(select scylla.submit('first', '7', not_before => now() + interval '1 h')) ],
-	[ 'a new queue', q(select scylla.create_queue('new')) ],
+	[ 'a new queue', q(select scylla.create_queue('new%d')) ],
 	[ 'a task of another queue', q(select scylla.submit('second', '1')) ],
 	[ 'a task in another database', q(select scylla.submit('first', '1')), 'other' ])
 {
 	my ($what, $sql, $database) = @$_;
-	sql($node, $sql, $database);
-	pass_fence();
-	is(naps($waiter), $naps, "$what does not wake");
+	my @woken;
+	for my $try (1 .. 3)
+	{
+		my $naps = naps($waiter);
+		sql($node, $sql =~ s/%d/$try/r, $database);
+		pass_fence();
+		push @woken, naps($waiter) - $naps;
+		last unless $woken[-1];
+	}
+	is($woken[-1], 0, "$what does not wake: @woken");
 }
 is(sql($node, q(call scylla.wait('first', '1 h')), 'other'), 't', '... in that other database there is one');
 begin_wait($fence, q(call scylla.wait('new queue', '1 h')));
@@ -192,7 +200,7 @@ sql($node, q(create table dead as select n from generate_series(1, 1000) n; dele
 sql($node, 'vacuum dead');
 is(sql($node, q(select pg_relation_size('dead'))), '0', '... and does not hold back vacuum');
 
-$naps = naps(@waiters[ 3 .. 7 ]);
+my $naps = naps(@waiters[ 3 .. 7 ]);
 sql($node, q(begin; select scylla.submit('eight', '1'); select scylla.submit_bulk('eight', array['2', '3']::jsonb[]); commit));
 is(join(' ', map { ended($_) } @waiters[ 0 .. 2 ]), 't t t', 'three tasks in one transaction wake those three who came first');
 pass_fence();
@@ -409,9 +417,15 @@ sub rounds
 }
 # When it first sees that somebody waits for a queue that does not exist, it does not know whether it has come to exist.
 rounds(3, '... the monitor has seen them');
-my ($naps_before, $cpu_before) = (naps(@pids), cpu(@pids));
-rounds(50, '... it makes fifty rounds');
-is(naps(@pids) . ' ' . cpu(@pids), "$naps_before $cpu_before", '... nobody has moved, nor used the processor');
+my @moved; # by tries, as above
+for (1 .. 3)
+{
+	my ($naps_before, $cpu_before) = (naps(@pids), cpu(@pids));
+	rounds(50, '... it makes fifty rounds');
+	push @moved, naps(@pids) - $naps_before + cpu(@pids) - $cpu_before;
+	last unless $moved[-1];
+}
+is($moved[-1], 0, "... nobody has moved, nor used the processor: @moved");
 sql($node, q(select scylla.submit_bulk('idle', array_fill('1'::jsonb, array[200]))));
 $bench->finish;
 like($bench_out, qr/actually processed: 200\/200/, '... and two hundred tasks wake them all') or diag $bench_err;

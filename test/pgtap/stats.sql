@@ -114,11 +114,13 @@ set local role none;
 
 -- ---- in a parallel query ---------------------------------------------------------------------------------------------
 
-set local force_parallel_mode = on;
+-- It has another name since 16.
+select name as parallel from pg_settings where name in ('force_parallel_mode', 'debug_parallel_query') \gset
+set local :parallel = on;
 select lives_ok(s, 'in a parallel query: ' || s) from unnest(array['select * from scylla.stat_queue', 'select * from scylla.stat_worker',
     'select * from scylla.stat_monitor', 'select * from scylla.stat_heads', 'select scylla.count_tasks()', 'select scylla.metrics()',
     'select scylla.quantile(wait_histogram, 0.5) from scylla.stat_queue', 'select count(*) from pg_class, scylla.stat_queue']) s;
-reset force_parallel_mode;
+reset :parallel;
 
 select all_is_sound();
 select * from finish();

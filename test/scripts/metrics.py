@@ -36,7 +36,8 @@ def address(pid, log):
             print(found[1])
             return
         time.sleep(0.05)
-    sys.exit("the exporter does not listen")
+    with open(log) as lines:
+        sys.exit("the exporter does not listen:\n" + lines.read())
 
 
 def series(families):

@@ -48,11 +48,13 @@ get_exporter() {
   exporter=$work/exporter/usr/bin/prometheus-postgres-exporter
 }
 
+# Its own collectors are off, whichever there are: their names differ between releases.
 scrape_exporter() {
-  local address
+  local address collectors
+  mapfile -t collectors < <("$exporter" --help 2>&1 | sed -nE 's/^ *--(\[no-\])?(collector\.[a-z_]+)( .*)?$/--no-\2/p')
   DATA_SOURCE_NAME="host=$PGHOST port=$PGPORT user=monitoring dbname=$PGDATABASE sslmode=disable" \
     "$exporter" --extend.query-path="$examples/postgres_exporter.yaml" --disable-default-metrics --disable-settings-metrics \
-    --no-collector.database --no-collector.bgwriter --web.listen-address=127.0.0.1:0 2>"$work/exporter.log" >&2 &
+    "${collectors[@]}" --web.listen-address=127.0.0.1:0 2>"$work/exporter.log" >&2 &
   exporter_pid=$!
   address=$("$python" "$here/metrics.py" --address "$exporter_pid" "$work/exporter.log")
   "$python" -c 'import sys, urllib.request; sys.stdout.write(urllib.request.urlopen(sys.argv[1], timeout=60).read().decode())' \

@@ -114,8 +114,11 @@ my @modes = ('extended', $prepares ? 'prepared' : ());
 for my $mode (@modes)
 {
 	my ($out, $err);
-	ok(IPC::Run::run([ 'pgbench', '-n', '-M', $mode, '-c', 20, '-j', 20, '-t', 30, '-f', $script, $behind ], '>', \$out, '2>', \$err),
-		"20 clients work, protocol $mode") or diag $err;
+	my $worked = eval {
+		IPC::Run::run([ 'pgbench', '-n', '-M', $mode, '-c', 20, '-j', 20, '-t', 30, '-f', $script, $behind ], '>', \$out, '2>', \$err,
+			IPC::Run::timeout($PostgreSQL::Test::Utils::timeout_default));
+	};
+	ok($worked, "20 clients work, protocol $mode") or diag $@ || $err;
 }
 my $tasks = 600 * @modes;
 is(sql($node, q(select count(*), count(distinct rn) from done)), "$tasks|$tasks", 'each task was done once');

@@ -38,9 +38,10 @@ bool change(SPIPlanPtr *plan, const char *sql, int64 id, TimestampTz now, bool f
 } // namespace
 
 std::optional<int64> insert_plan(const text *name, Jsonb *spec) {
+    NameData owner{}; // all of a name's bytes are stored, also those behind its end
+    namestrcpy(&owner, GetUserNameFromId(GetUserId(), false));
     std::array<Oid, 3> types{TEXTOID, JSONBOID, NAMEOID};
-    std::array<Datum, 3> values{PointerGetDatum(name), PointerGetDatum(spec),
-                                CStringGetDatum(GetUserNameFromId(GetUserId(), false))};
+    std::array<Datum, 3> values{PointerGetDatum(name), PointerGetDatum(spec), NameGetDatum(&owner)};
     const char nulls[] = {' ', spec == nullptr ? 'n' : ' ', ' '};
     AsOwner as_owner;
     as_owner.begin();

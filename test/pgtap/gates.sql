@@ -195,6 +195,8 @@ create function plan_row(name text) returns text language sql as $$
 $$;
 select is(scylla.create_plan('p', '{"for": "us"}'), 'p', 'a plan is created by name');
 select matches(scylla.create_plan(), '^[0-9a-f]{8}-[0-9a-f]{4}-7', 'or gets one');
+select is_empty($$select name from scylla.task_plan where not record_image_eq(row(owner), row(owner::text::name))$$,
+                'its owner is stored as a name is, with nothing but zeros behind it');
 select is((select row(status, plan)::text from scylla.submit('q', '1', rn => 'pa', plan => 'p')), '(waiting,p)',
           'its tasks wait');
 select scylla.submit('q', '1', rn => 'pb', plan => 'p', depends_on => '{pa,a}') \g /dev/null

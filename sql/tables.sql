@@ -4,7 +4,8 @@
 -- and task_outcome (scylla.check() proves it).
 --
 -- These tables are internal: the functions write them directly, so triggers, row security and foreign keys that somebody
--- adds to them do not take effect (additional indexes do). Read the view scylla.task instead.
+-- adds to them do not take effect (additional indexes do), and sessions keep what they know of queues until a function changes
+-- one. Read the view scylla.task instead.
 
 create type scylla.task_status as enum ('waiting', 'ready', 'running', 'completed', 'aborted', 'cancelled');
 comment on type scylla.task_status is

@@ -4,6 +4,5 @@ namespace scylla::store {
 
 constinit Hints<4096> lease_hints;
 constinit Hints<4096> spec_hints;
-constinit Hints<256> queue_hints;
 
 } // namespace scylla::store

@@ -1,5 +1,5 @@
 // Where this backend has last seen rows: a worker comes back to the tasks that it has leased, and mostly by the same
-// connection; and everybody comes back to his queue. A hint spares the descent of an index, the memory of a scan (28 kB) and,
+// connection; A hint spares the descent of an index, the memory of a scan (28 kB) and,
 // where a snapshot holds back vacuum, the walk over all dead versions of a row that heartbeats have left behind.
 //
 // A hint may be wrong: the row may have moved, gone, or given its place to another. So whoever follows it looks whether a row
@@ -31,6 +31,5 @@ template <std::size_t Size> class Hints {
 
 extern Hints<4096> lease_hints; // by id
 extern Hints<4096> spec_hints;  // by the hash of the name
-extern Hints<256> queue_hints;  // by the hash of the name, and by the id
 
 } // namespace scylla::store

@@ -1,4 +1,3 @@
-#include "store/hints.h"
 #include "store/row_access.h"
 
 namespace scylla::store {
@@ -49,18 +48,72 @@ QueueSettings queue_settings(const Scan &scan) {
             get_jsonb(scan, rate),                   get_jsonb(scan, rate_per_key)};
 }
 
+// ---- looking up a queue ----------------------------------------------------------------------------------------------
+//
+// Every call needs its queue, and queues seldom change. So a process keeps the rows that it has read, as long as it hears of no
+// change (table_changes()); that spares the table, and with it a lock.
+//
+// It hears of a change a moment after the changing transaction has woken those who wait. So a queue that holds back tasks, for
+// whose change somebody may wait, is read each time: he would find it as it was, and go back to sleep. The other way round the
+// moment does no harm: who leases from a queue that has just been paused was a moment earlier. What must not overlap with the
+// use of the old settings is kept off by locks (alter_queue(), drop_queue()), which are given up later.
+
 namespace {
 
-// A queue by its hint, else by the index. It becomes the last queue.
+bool holds_back(const QueueRow &row) {
+    return row.paused || row.max_running || row.max_running_per_key || row.rate != nullptr || row.rate_per_key != nullptr;
+}
+
+struct Known {
+    uint64 changes;        // table_changes() when it was read; 0: never
+    MemoryContext context; // in which the row is; null: none has been here yet
+    QueueRow row;
+};
+// By the hash of the name, and by the id.
+constinit std::array<Known, 256> known_queues{};
+
+Known &place_of(uint64 hint) noexcept { return known_queues[hint % known_queues.size()]; }
+
+template <typename T> T *copy(const T *value, int size) {
+    return value == nullptr ? nullptr : reinterpret_cast<T *>(DatumGetPointer(datumCopy(PointerGetDatum(value), false, size)));
+}
+
+QueueRow copy(const QueueRow &row) {
+    QueueRow own = row;
+    own.name = copy(row.name, -1);
+    own.default_timeout = copy(row.default_timeout, sizeof(Interval));
+    own.rate = copy(row.rate, -1);
+    own.rate_per_key = copy(row.rate_per_key, -1);
+    own.owner = pstrdup(row.owner);
+    for (ArrayType *&roles : own.grantees)
+        roles = copy(roles, -1);
+    return own;
+}
+
+// Nothing can have changed since before the snapshot with which it was read, or a change is still to be heard of.
+void keep(const Store &store, uint64 hint, const QueueRow &row) {
+    if (holds_back(row) || store.changes != table_changes())
+        return;
+    Known &place = place_of(hint);
+    place.changes = 0;
+    if (place.context == nullptr)
+        place.context = AllocSetContextCreate(TopMemoryContext, "scylla queue", ALLOCSET_SMALL_SIZES);
+    MemoryContextReset(place.context);
+    MemoryContext caller = MemoryContextSwitchTo(place.context);
+    place.row = copy(row);
+    MemoryContextSwitchTo(caller);
+    place.changes = store.changes;
+}
+
+// A queue as this process knows it, else by the index. It becomes the last queue.
 template <typename Is> std::optional<QueueRow> find_queue(Store &store, uint64 hint, Is is_it, std::size_t index, const Key &key) {
     MemoryContext caller = MemoryContextSwitchTo(store.context);
-    const Oid file = compat::file_number(store[TableId::queue].rel);
-    auto row = look_at(store, TableId::queue, queue_hints.recall(file, hint), is_it, queue_row);
-    if (!row) {
-        row = look_up(store, TableId::queue, index, {&key, 1}, queue_row);
-        if (row)
-            queue_hints.remember(file, hint, row->tid);
-    }
+    const Known &known = place_of(hint);
+    std::optional<QueueRow> row;
+    if (known.changes != 0 && known.changes == table_changes() && !store.reads_queues && is_it(known.row))
+        row = copy(known.row);
+    else if ((row = look_up(store, TableId::queue, index, {&key, 1}, queue_row)))
+        keep(store, hint, *row);
     if (row)
         store.last_queue = {row->id, row, {}};
     MemoryContextSwitchTo(caller);
@@ -70,7 +123,7 @@ template <typename Is> std::optional<QueueRow> find_queue(Store &store, uint64 h
 } // namespace
 
 std::optional<QueueRow> find_queue(Store &store, const text *name) {
-    const auto is_it = [name](const Scan &scan) { return equal(DatumGetTextPP(get(scan, queue_col::name)), name); };
+    const auto is_it = [name](const QueueRow &row) { return equal(row.name, name); };
     return find_queue(store, hash_name(name), is_it, 1, {1, PointerGetDatum(name), F_TEXTEQ});
 }
 
@@ -81,7 +134,7 @@ std::optional<QueueSettings> find_settings(Store &store, int32 queue) {
 
 LastQueue &queue_of(Store &store, int32 id) {
     if (store.last_queue.id != id) {
-        const auto is_it = [id](const Scan &scan) { return DatumGetInt32(get(scan, queue_col::id)) == id; };
+        const auto is_it = [id](const QueueRow &row) { return row.id == id; };
         if (!find_queue(store, static_cast<uint64>(id), is_it, 0, {1, Int32GetDatum(id), F_INT4EQ}))
             store.last_queue = {id, {}, {}};
     }
@@ -118,8 +171,14 @@ Taken update_settings(Store &store, const QueueRow &queue, const QueueSettings &
     TupleTableSlot *slot = slot_of(store, TableId::queue);
     if (!fetch(table, queue.tid, store.snapshot, slot))
         elog(ERROR, "queue %d has vanished", queue.id);
+    tell_changed(TableId::queue);
     ItemPointerData tid = queue.tid;
     return update(table, slot, values.value, values.null, replace, &tid);
+}
+
+Taken remove_queue(Store &store, const QueueRow &queue) {
+    tell_changed(TableId::queue);
+    return remove(store[TableId::queue], queue.tid, store.snapshot, true);
 }
 
 } // namespace scylla::store

@@ -33,7 +33,7 @@ struct QueueRow {
     Jsonb *rate_per_key; // likewise
     const char *owner;         // a role
     std::array<ArrayType *, model::k_privilege_names.size()> grantees; // roles (text[]) by model::Privilege; null: none
-    ItemPointerData tid;
+    ItemPointerData tid; // where it was when it was read: only for a Store that reads_queues
 };
 
 // The queue that was asked for last: one call comes back to the same one again and again.
@@ -69,6 +69,8 @@ struct Store {
     std::array<std::array<Lookup, 2>, k_tables> lookups; // with this snapshot
     Lookup specs;     // of find_next_spec()
     int64 spec_shown; // the id of the row that it shows; 0: none
+    uint64 changes;   // table_changes() before the snapshot
+    bool reads_queues; // each time from their table, whether this process knows them or not: for who is to change them
     LastQueue last_queue;
     int64 last_plan; // whose name was asked for last; 0: none
     text *last_plan_name;
@@ -81,7 +83,7 @@ struct Store {
 
 Store open(LOCKMODE mode);
 Store open(LOCKMODE mode, TableId first); // opens this table before the snapshot is taken
-// Takes a fresh snapshot: everything committed by now, and everything this transaction did.
+// Takes a fresh snapshot, and hears of what has changed: everything committed by now, and everything this transaction did.
 void refresh(Store &store);
 // Makes what was done visible to what comes next in this transaction, and closes the tables.
 void close(Store &store);
@@ -363,6 +365,7 @@ int64 count_permits(Store &store, int32 queue, std::span<const int64> prepared);
 
 // Writes the settings of a queue, waiting for a concurrent change. gone: look again.
 Taken update_settings(Store &store, const QueueRow &queue, const QueueSettings &settings);
+Taken remove_queue(Store &store, const QueueRow &queue); // the same
 
 // Scans of every row of a table: those that belong to a queue.
 Scan scan_all(Store &store, TableId table);

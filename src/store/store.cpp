@@ -66,6 +66,8 @@ void refresh(Store &store) {
     end_lookups(store);
     if (store.snapshot != nullptr)
         UnregisterSnapshot(store.snapshot);
+    AcceptInvalidationMessages();
+    store.changes = table_changes();
     store.snapshot = RegisterSnapshot(GetLatestSnapshot());
     store.last_queue = {};
 }

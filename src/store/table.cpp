@@ -33,7 +33,8 @@ struct Oids {
     std::array<std::array<Oid, 2>, k_tables> index;
 };
 constinit Oids oids{};
-constinit uint64 invalidations = 0;
+constinit uint64 invalidations = 0; // of whatever table
+constinit uint64 changes = 0; // of ours
 constinit bool callbacks_registered = false;
 
 bool is_ours(Oid relation) noexcept {
@@ -43,15 +44,20 @@ bool is_ours(Oid relation) noexcept {
     return false;
 }
 
+void forget_oids() noexcept {
+    changes++;
+    oids.valid = false;
+}
+
 extern "C" void forget_relation(Datum, Oid relation) {
     invalidations++;
     if (relation == InvalidOid || is_ours(relation))
-        oids.valid = false;
+        forget_oids();
 }
 
 extern "C" void forget_schema(Datum, int, uint32) {
     invalidations++;
-    oids.valid = false;
+    forget_oids();
 }
 
 // The version of the extension's objects in this database; null if there are none.
@@ -107,6 +113,7 @@ bool find_oids() {
     }
     found.valid = seen == invalidations; // else good for now, but to be looked up again
     oids = found;
+    changes++; // what was told of them before was not known to be theirs
     return true;
 }
 
@@ -258,6 +265,13 @@ bool hold_installed() {
 Oid identity() {
     require_oids();
     return oids.table[static_cast<std::size_t>(TableId::spec)];
+}
+
+uint64 table_changes() noexcept { return changes; }
+
+void tell_changed(TableId id) {
+    require_oids();
+    CacheInvalidateRelcacheByRelid(oids.table[static_cast<std::size_t>(id)]);
 }
 
 Oid tables_owner() {

@@ -41,6 +41,13 @@ bool hold_installed();
 // as the extension is there.
 Oid identity();
 
+// Counts what the server has told this process of changes of our tables: as long as it stays the same, so do their definitions, and
+// the rows of those tables whose writers call tell_changed(). A change is told before its transaction gives up its locks and before
+// its client hears of it, but a moment after others can see it; and it is heard of by refresh() and wherever a table is locked.
+uint64 table_changes() noexcept;
+// Has every process told, at the end of the transaction, and this one at the end of the command. To be called before the change.
+void tell_changed(TableId id);
+
 // The role that owns the tables.
 Oid tables_owner();
 

@@ -82,6 +82,9 @@ bool insert_queue(const text *name, const QueueSettings &settings) {
     nulls[10] = settings.max_running ? ' ' : 'n';
     nulls[14] = settings.max_running_per_key ? ' ' : 'n';
     nulls[15] = settings.max_depth ? ' ' : 'n';
+    // Nobody else knows it yet; but when this is rolled back this process must not, either. Before the insert: what is told after it is
+    // lost if an error ends the command.
+    tell_changed(TableId::queue);
     AsOwner as_owner;
     as_owner.begin();
     run(&insert_queue_plan,
@@ -171,6 +174,7 @@ namespace {
 void change_queue(int32 queue, const text *role, const char *sql) {
     std::array<Oid, 2> types{INT4OID, TEXTOID};
     std::array<Datum, 2> values{Int32GetDatum(queue), PointerGetDatum(role)};
+    tell_changed(TableId::queue);
     AsOwner as_owner;
     as_owner.begin();
     SPIPlanPtr plan = SPI_prepare(sql, static_cast<int>(types.size()), types.data());

@@ -66,7 +66,9 @@ Store open_for_write(const char *call) {
 
 Store open_for_settings(const char *call) {
     require_writable(call);
-    return store::open(RowExclusiveLock);
+    Store store = store::open(RowExclusiveLock);
+    store.reads_queues = true;
+    return store;
 }
 
 namespace {

@@ -282,7 +282,7 @@ SCYLLA_FUNCTION(scylla_drop_queue) {
         for (const TableId table : {TableId::ready, TableId::lease, TableId::waiting, TableId::outcome, TableId::spec})
             if (has_rows(store, table, queue.id, force) && !force)
                 error::queue_not_empty(name);
-        if (remove(store[TableId::queue], queue.tid, store.snapshot, true) != store::Taken::ok)
+        if (remove_queue(store, queue) != store::Taken::ok)
             continue; // its settings have just been changed
         settle_gates(store, GetCurrentTimestamp());
         begin_rates(queue.id, nullptr, nullptr);

@@ -70,6 +70,22 @@ from unnest(array['heartbeat(%L, ''w'', 0.5)', 'get_task(%L)', 'complete(%L, ''w
                   'abort(%L, ''w'', ''{"code": "x"}'')', 'cancel(%L)', 'submit(''many'', ''{}'')',
                   'list_tasks(''many'', ''ready'', max_tasks => 1)']) call;
 
+-- The settings of a queue are read when the session uses it for the first time, or when they have changed.
+create function reads_of_queues(call text) returns bigint language plpgsql as $$
+declare
+    before bigint := pg_stat_get_xact_numscans('scylla.queue_pkey'::regclass) + pg_stat_get_xact_numscans('scylla.queue_name_key'::regclass);
+begin
+    execute 'select from scylla.' || call;
+    return pg_stat_get_xact_numscans('scylla.queue_pkey'::regclass) + pg_stat_get_xact_numscans('scylla.queue_name_key'::regclass) - before;
+end $$;
+create temp table leased as select rn from scylla.lease('many', 'reader');
+select is(reads_of_queues(format(call, rn)), 0::bigint, 'the settings are known: ' || call)
+from leased, unnest(array['submit(''many'', ''{}'')', 'lease(''many'', ''reader'')', 'heartbeat(%L, ''reader'')',
+                          'complete(%L, ''reader'')']) call;
+do $$ begin perform scylla.alter_queue('many', '{"max_attempts": 3}'); end $$;
+select cmp_ok(reads_of_queues('submit(''many'', ''{}'')'), '>', 0::bigint, 'after a change they are read');
+select is(reads_of_queues('submit(''many'', ''{}'')'), 0::bigint, 'once');
+
 select all_is_sound();
 select * from finish();
 rollback;

@@ -46,6 +46,27 @@ for my $status (qw(waiting ready running completed aborted cancelled))
 is(sql($standby, 'select count(*) from scylla.list_tasks()'), sql($primary, 'select count(*) from scylla.list_tasks()'),
 	'... and without a status');
 checked($standby, 'check() works on the standby');
+# A session that knows the queue's settings from before hears of a change on the primary.
+sql($primary, q(
+	create role watcher;
+	grant usage on schema scylla to watcher;
+	grant execute on function scylla.list_tasks to watcher;
+	select scylla.grant_queue('q', 'watcher', 'view');));
+$primary->wait_for_catchup($standby, 'replay');
+my $revoke = 'psql -XqAt -v ON_ERROR_STOP=1 -c "select from scylla.revoke_queue(\'q\', \'watcher\', \'view\')" "'
+  . $primary->connstr('postgres') . '"';
+is( sql($standby, qq(
+		set statement_timeout = '60 s';
+		set role watcher;
+		select count(*) > 0 from scylla.list_tasks();
+		\\! $revoke
+		reset role;
+		do \$\$ begin
+			while exists (select from scylla.queue_grants where role = 'watcher') loop perform pg_sleep(0.01); end loop;
+		end \$\$;
+		set role watcher;
+		select count(*) from scylla.list_tasks();)),
+	"t\n0", 'a right that is revoked on the primary does not count on the standby either');
 
 my @writes = (
 	q(submit('q', '1')), q(submit('q', '1', rn => 'ready', on_duplicate => 'ignore')), q(submit_many('[{"queue": "q", "spec": 1}]')),

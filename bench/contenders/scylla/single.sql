@@ -1,2 +1,2 @@
 select rn, spec, attempt from scylla.lease('bench', 'worker-' || :client_id) \gset
-select from scylla.complete(:rn, 'worker-' || :client_id, null, null, :attempt);
+select (scylla.complete(:rn, 'worker-' || :client_id, null, null, :attempt)).status;

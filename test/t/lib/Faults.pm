@@ -140,7 +140,7 @@ begin
     perform scylla.create_plan('open'), scylla.submit('q', '{}', rn => 'last', plan => 'open'), scylla.open_plan('open');
     perform scylla.lease_task('last', 'w');
     perform scylla.schedule('s', '* * * * *', 'q', '{}'), scylla.schedule_plan('p', '* * * * *', '[{"queue": "q", "spec": 1, "rn": "a"}]');
-    update scylla.schedule set handled = now() - interval '1 min', next_run = now() - interval '30 s';
+    update scylla.schedule set handled = date_trunc('minute', now()) - interval '1 min', next_run = date_trunc('minute', now());
     perform from scylla.stat_queue;
 end $$;
 

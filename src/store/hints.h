@@ -1,6 +1,6 @@
 // Where this backend has last seen rows: a worker comes back to the tasks that it has leased, and mostly by the same
-// connection; A hint spares the descent of an index, the memory of a scan (28 kB) and,
-// where a snapshot holds back vacuum, the walk over all dead versions of a row that heartbeats have left behind.
+// connection. A hint spares the descent of an index, the memory of a scan (28 kB) and, where a snapshot holds back vacuum, the
+// walk over all dead versions of a row that heartbeats have left behind.
 //
 // A hint may be wrong: the row may have moved, gone, or given its place to another. So whoever follows it looks whether a row
 // that the snapshot sees is there and is the one in question, and otherwise goes by the index.

@@ -70,7 +70,7 @@ struct Store {
     Lookup specs;     // of find_next_spec()
     int64 spec_shown; // the id of the row that it shows; 0: none
     uint64 changes;   // table_changes() before the snapshot
-    bool reads_queues; // each time from their table, whether this process knows them or not: for who is to change them
+    bool reads_queues; // each time from their table, whether this process knows them or not: for who changes them, or waits
     LastQueue last_queue;
     int64 last_plan; // whose name was asked for last; 0: none
     text *last_plan_name;

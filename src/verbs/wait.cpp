@@ -37,6 +37,7 @@ void find_queues(store::Store &store, std::span<text *const> names, std::span<in
 std::optional<std::size_t> look_once(std::span<text *const> names, std::span<int32> ids, int64 *again) {
     std::optional<std::size_t> found;
     store::Store store = store::open(AccessShareLock);
+    store.reads_queues = true; // it would sleep by what it finds, and who drops a queue tells of it only after waking the waiters
     find_queues(store, names, ids);
     if (shmem::shared != nullptr) {
         shmem::enlist(ids);

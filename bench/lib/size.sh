@@ -88,22 +88,40 @@ take_turns() { # MEASURE
   round=
 }
 
-# The same while the finished tasks of another queue are removed: by the monitor, or by one call where none runs.
+# The same while the finished tasks of another queue are removed, turn by turn with the same while they are kept: by the monitor, or
+# in one turn by one call where none runs.
 purge_meanwhile() { # DATABASE TASKS
-  local left longest seconds=$(((steady_seconds + 5) / 6))
+  local left longest seconds=$(((steady_seconds + 11) / 12)) turns=$rounds
   step "purge of $2 tasks meanwhile"
-  put_back "$1" top_up 0 "$ready"
-  sql "$1" -c checkpoint
-  bench purge without "$1" "$here/contenders/scylla/single.sql" 8 -T "$seconds"
-  record purge without
-  put_back "$1" top_up 0 "$ready"
-  sql "$1" -c "update scylla.queue set retention = '0' where name = 'done'"
-  has_monitor || helper "$bin/psql" -Xq -d "$1" -c "select scylla.purge()"
+  has_monitor || turns=1
   helper "$bin/psql" -XqAt -d "$1" -o "$work/logs/purge.longest" -f "$here/lib/longest.sql"
-  bench purge meanwhile "$1" "$here/contenders/scylla/single.sql" 8 -T "$seconds"
+  for ((round = 1; round <= turns; round++)); do
+    put_back "$1" top_up 0 "$ready"
+    sql "$1" -c checkpoint
+    bench purge without "$1" "$here/contenders/scylla/single.sql" 8 -T "$seconds"
+    record purge without
+    put_back "$1" top_up 0 "$ready"
+    begin_purge "$1"
+    bench purge meanwhile "$1" "$here/contenders/scylla/single.sql" 8 -T "$seconds"
+    record purge meanwhile
+    sql "$1" -c "update scylla.queue set retention = null where name = 'done'"
+  done
+  round=
   end_helpers
-  record purge meanwhile
   left=$(sql "$1" -c "select count(*) from scylla.task_outcome where queue = (select id from scylla.queue where name = 'done')")
   longest=$(sort -g "$work/logs/purge.longest" | tail -n 1)
-  note "While leases went on for $seconds s, $(($2 - left)) of $2 finished tasks were removed; the longest transaction seen took ${longest:-?} s."
+  note "While leases went on for $((turns * seconds)) s, $(($2 - left)) of $2 finished tasks were removed; the longest transaction seen took ${longest:-?} s."
+}
+
+# Finished tasks are too old from now on. Returns when the first is gone.
+begin_purge() { # DATABASE
+  local first deadline=$((SECONDS + 30)) look="
+    select min(id) from scylla.task_outcome where queue = (select id from scylla.queue where name = 'done')"
+  first=$(sql "$1" -c "$look")
+  sql "$1" -c "update scylla.queue set retention = '0' where name = 'done'"
+  has_monitor || helper "$bin/psql" -Xq -d "$1" -c "select scylla.purge()"
+  until [[ $(sql "$1" -c "$look") != "$first" ]]; do
+    ((SECONDS < deadline)) || die "no finished task is removed"
+    sleep 0.05
+  done
 }

@@ -63,8 +63,8 @@ Room take_room(const StatKey &key, Bounded which, int64 bound, int64 wanted, boo
     });
 }
 
-Room see_room(const StatKey &key, Bounded which, int64 bound, bool has_counted, int64 *room) {
-    return with_room(key, which, bound, 1, has_counted, [room](Depth &, int64 there) { *room = there; });
+Room see_room(const StatKey &key, Bounded which, int64 bound, int64 wanted, bool has_counted, int64 *room) {
+    return with_room(key, which, bound, wanted, has_counted, [room](Depth &, int64 there) { *room = there; });
 }
 
 void return_room(const StatKey &key, Bounded which, int64 room) {

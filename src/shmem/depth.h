@@ -31,7 +31,7 @@
 // and what has left does not leave. A count that is done anew puts that right; it finds what is still prepared by looking at
 // rows whose inserter is in progress and no backend's. Rows that come past the verbs (a restore, a subscription, changes by hand)
 // are not in depth until then. It is done when the last one was a thousand times as long ago as it took; of running tasks
-// also whenever there seems to be no room and a transaction that was prepared may have ended since.
+// also whenever there seems to be less room than is wanted and a transaction that was prepared may have ended since.
 #pragma once
 
 #include "shmem/stats.h"
@@ -48,8 +48,8 @@ enum class Room : std::uint8_t {
 // There is room while depth is less than `bound`. What is not used is free again at the end of the (sub)transaction.
 // has_counted: this call need not count again.
 Room take_room(const StatKey &key, Bounded which, int64 bound, int64 wanted, bool all, bool has_counted, int64 *taken);
-// How much there is, without taking any.
-Room see_room(const StatKey &key, Bounded which, int64 bound, bool has_counted, int64 *room);
+// How much there is, without taking any. `wanted`: whether there is more does not matter.
+Room see_room(const StatKey &key, Bounded which, int64 bound, int64 wanted, bool has_counted, int64 *room);
 // Gives back what was taken by this (sub)transaction and not used.
 void return_room(const StatKey &key, Bounded which, int64 room);
 // Tasks were refused because there was no room. Counted at once: their transaction will be rolled back.

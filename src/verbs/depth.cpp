@@ -84,10 +84,10 @@ int64 take_room(Store &store, const store::QueueRow &queue, int64 wanted) {
 
 void begin_depth(int32 queue, Bounded which) { shmem::begin_depth(stat_key(queue), which); }
 
-int64 see_running_room(Store &store, const store::QueueRow &queue) {
+int64 see_running_room(Store &store, const store::QueueRow &queue, int64 wanted) {
     int64 room = 0;
     with_count(store, queue, Bounded::running, [&](bool has_counted) {
-        return shmem::see_room(stat_key(queue.id), Bounded::running, *queue.max_running, has_counted, &room);
+        return shmem::see_room(stat_key(queue.id), Bounded::running, *queue.max_running, wanted, has_counted, &room);
     });
     return room;
 }

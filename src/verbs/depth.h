@@ -16,9 +16,9 @@ int64 take_room(store::Store &store, const store::QueueRow &queue, int64 wanted)
 // The queue gets its first max_depth, or max_running. Nobody else may be submitting, or leasing.
 void begin_depth(int32 queue, shmem::Bounded which);
 
-// For max_running where there is shared memory; verbs/limits.h does it where there is none. How many more tasks may run: a hint. May
-// refresh the store.
-int64 see_running_room(store::Store &store, const store::QueueRow &queue);
+// For max_running where there is shared memory; verbs/limits.h does it where there is none. How many more tasks may run: a hint; whether
+// that is more than `wanted` does not matter. May refresh the store.
+int64 see_running_room(store::Store &store, const store::QueueRow &queue, int64 wanted);
 // Takes the room of one task that is to be leased in this transaction, and says whether there was any; if it does not know,
 // see_running_room() is to be called again. It is for the middle of a scan: nothing is counted.
 enum class Grant : std::uint8_t { granted, none, unknown };

@@ -113,7 +113,7 @@ int32 lease_limited(Store &store, const LeaseRequest &request, const store::Queu
         Permits permits = begin_permits(*queue);
         do {
             LeaseRequest allowed = request;
-            allowed.max_tasks = static_cast<int32>(std::min<int64>(request.max_tasks, free_permits(store, *queue)));
+            allowed.max_tasks = static_cast<int32>(std::min<int64>(request.max_tasks, free_permits(store, *queue, request.max_tasks)));
             if (allowed.max_tasks < 1)
                 break;
             leased = lease_some(store, allowed, *queue, lock, tokens, permits, rows);
@@ -130,7 +130,7 @@ template <typename Refuse>
 KeyRooms *require_room(Store &store, const store::QueueRow &queue, const LimitsLock &lock, const text *key, Refuse refuse) {
     Permits permits = begin_permits(queue);
     do {
-        if (free_permits(store, queue) < 1)
+        if (free_permits(store, queue, 1) < 1)
             refuse("max_running", *queue.max_running, nullptr);
     } while (!take_permit(permits, queue) && permits.unknown);
     if (permits.counted && !permits.held)
@@ -176,7 +176,7 @@ int64 count_leasable(Store &store, int32 queue, int64 limit, TimestampTz now, in
             *again = Min(*again, *token);
         return 0;
     }
-    const int64 allowed = std::min(limit, free_permits(store, *row));
+    const int64 allowed = std::min(limit, free_permits(store, *row, limit));
     if (allowed < 1)
         return 0;
     Tokens tokens = look_at_tokens(*row);

@@ -54,7 +54,7 @@ std::optional<store::QueueRow> lock_as_is(Store &store, store::QueueRow seen, Li
     for (;;) {
         *lock = {seen.id, mode_for(seen)};
         if (!acquire(store, *lock, false)) {
-            if (if_full == IfFull::give_up && free_permits(store, seen) < 1) {
+            if (if_full == IfFull::give_up && free_permits(store, seen, 1) < 1) {
                 lock->mode = NoLock;
                 return seen;
             }
@@ -90,10 +90,10 @@ void unlock_limits(Store &store, const LimitsLock &lock) {
         (void)LockRelease(&tag, lock.mode, false);
 }
 
-int64 free_permits(Store &store, const store::QueueRow &queue) {
+int64 free_permits(Store &store, const store::QueueRow &queue, int64 wanted) {
     if (!queue.max_running)
         return PG_INT64_MAX;
-    return shmem::shared != nullptr ? see_running_room(store, queue) : *queue.max_running - count_permits(store, queue.id);
+    return shmem::shared != nullptr ? see_running_room(store, queue, wanted) : *queue.max_running - count_permits(store, queue.id);
 }
 
 Permits begin_permits(const store::QueueRow &queue) { return {queue.max_running && shmem::shared != nullptr, false, false}; }

@@ -45,9 +45,9 @@ std::optional<store::QueueRow> lock_limits_unless_full(store::Store &store, cons
 void lock_limits_of_all(store::Store &store, int32 queue);
 void unlock_limits(store::Store &store, const LimitsLock &lock);
 
-// How many more tasks may run now by max_running. Exact only with the lock held and without shared memory, else a hint: then each
-// lease has to get its permit. May refresh the store.
-int64 free_permits(store::Store &store, const store::QueueRow &queue);
+// How many more tasks may run now by max_running; whether that is more than `wanted` does not matter. Exact only with the lock held and
+// without shared memory, else a hint: then each lease has to get its permit. May refresh the store.
+int64 free_permits(store::Store &store, const store::QueueRow &queue, int64 wanted);
 
 // The permits by max_running of one call that leases, one after the other.
 struct Permits {

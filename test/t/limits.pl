@@ -249,6 +249,20 @@ $node->command_ok(
 is(sql($node, q(select count(*) from scylla.lease('doubtful', 'w', 10, '1 h'))), '3', 'no place has been lost');
 is(sql($node, q(select count(*) from scylla.lease('doubtful', 'w', 10, '1 h'))), '0', '... or won');
 
+# Who asks for more than there seems to be is told what has become free meanwhile, too; also when others have just counted.
+is(sql($node, q(
+	select scylla.create_queue('unsure', max_running => 3) \g /dev/null
+	select scylla.submit_bulk('unsure', array_agg(to_jsonb(n))) from generate_series(1, 10) n \g /dev/null
+	begin;
+	select scylla.lease('unsure', 'p', 2, '1 h') \g /dev/null
+	prepare transaction 'unsure';
+	select count(*) from scylla.lease('unsure', 'w', 10, '1 h');
+	select count(*) from scylla.lease('unsure', 'w', 10, '1 h');
+	select count(scylla.complete(rn, 'w')) from scylla.list_tasks('unsure', 'running', 'w');
+	rollback prepared 'unsure';
+	select count(*) from scylla.lease('unsure', 'w', 10, '1 h');)),
+	"1\n0\n1\n3", 'what is prepared takes its places until it is rolled back, and then they are free, all at once');
+
 # ---- a crash and prepared transactions ------------------------------------------------------------------------------------
 
 my $open = $node->background_psql('postgres');

@@ -214,11 +214,12 @@ TEST_F(Worker, TurnsOutcomesIntoCalls) {
                       return json{"{"};
                   return outcome::complete();
               }};
-    for (const auto &[spec, condition] : expected)
-        EXPECT_TRUE(eventually([&] {
-            return ask(connection, "select " + condition + " from scylla.task where queue = '" + queue.str() + "' and spec = '" +
-                                       spec + "'") == "t";
-        })) << spec << '\n' << ask(connection, "select to_jsonb(t) from scylla.task t where queue = '" + queue.str() + "' and spec = '" + spec + "'");
+    for (const auto &[spec, condition] : expected) {
+        const std::string from = " from scylla.task t where queue = '" + queue.str() + "' and spec = '" + spec + "'";
+        const std::string question = "select " + condition + from;
+        EXPECT_TRUE(eventually([&] { return ask(connection, question) == "t"; })) << spec << '\n'
+                                                                                  << ask(connection, "select to_jsonb(t)" + from);
+    }
 }
 
 TEST_F(Worker, LeasesNoMoreThanThereIsRoomFor) {
@@ -350,7 +351,6 @@ TEST_F(Worker, HandlersLearnOfCancellation) {
     EXPECT_EQ(w->counters().cancelled, 1u);
     EXPECT_EQ(c.get(rn).status, task_status::cancelled);
     // and the worker goes on
-    std::atomic<bool> done{false};
     const resource_name next = c.submit(queue, "2").rn;
     EXPECT_TRUE(eventually([&] { return c.get(next).status == task_status::running; }));
     c.cancel(next);

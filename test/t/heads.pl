@@ -82,6 +82,13 @@ sub run
 	return $session->query_safe($sql);
 }
 
+# The query has a row in any case: background_psql of PostgreSQL 16.8 tells of none by its own mark.
+sub lost
+{
+	my $where = shift // '';
+	return "select coalesce(string_agg(lost::text, ' '), 'none') from lost $where";
+}
+
 sub leases
 {
 	my ($expected, $queue, $count, $name) = @_;
@@ -154,7 +161,7 @@ run(q(select scylla.fail((held('old', 'c'))[1], 'c', '{"code": "x"}', '1 h');
 	select scylla.maintain();));
 leases('5 3 4 6', 'old', 4, 'a retry and a delayed task that fall due, a lease that expires and a yield: oldest first');
 cmp_ok(cost('old'), '<=', $cheap, '... and the others cheaply');
-is(run('select * from lost'), '', '... the head knows every ready task');
+is(run(lost()), 'none', '... the head knows every ready task');
 
 # Each of them costs little, too. The least of a few: once a second a lease takes a step of the derivation.
 run(q(select leased('old', 'a'); call work('old', 50);));
@@ -178,7 +185,7 @@ for my $many (500, 5000)
 		foreach rn in array held('many$many', 'w') loop perform scylla.yield(rn, 'w'); commit; end loop;
 	end \$\$));
 	leases(numbers(1 .. 300), "many$many", 300, '... and in a transaction each');
-	is(run('select * from lost'), '', '... the head knows every ready task');
+	is(run(lost()), 'none', '... the head knows every ready task');
 }
 $holder->query_safe('commit');
 
@@ -230,7 +237,7 @@ for my $how (sort keys %undo)
 		eval { $other->quit };
 	}
 }
-is(run('select * from lost'), '', 'the heads know every ready task');
+is(run(lost()), 'none', 'the heads know every ready task');
 
 # ---- transactions that commit late --------------------------------------------------------------------------------------
 
@@ -469,7 +476,7 @@ for my $seed (1 .. 3)
 	my ($out, $err) = run_command([ 'pgbench', '-n', '-c', '8', '-j', '2', '-t', '800', "--random-seed=$seed", '-d', $node->connstr('postgres'),
 		(map { ('-f', $_) } "$scripts[0]\@3", "$scripts[1]\@2", "$scripts[2]\@4", "$scripts[3]\@3", "$scripts[4]\@2", "$scripts[5]\@1") ]);
 	like($out, qr/number of transactions actually processed: 6400\/6400/, "$name: eight sessions at once, and none fails") or diag $err;
-	is(run(q(select * from lost where queue like 'race%')), '', '... the heads know every ready task');
+	is(run(lost(q(where queue like 'race%'))), 'none', '... the heads know every ready task');
 	cmp_ok(run('select count(*) from done'), '>=', 500, '... a good part is done');
 	# The rest. What a session's last transaction has leased, and retries that wait, come back first.
 	run(q(update scylla.task_lease set deadline = now() - interval '1 s'; update scylla.task_waiting set due = now() - interval '1 s';
@@ -547,7 +554,7 @@ $session = session($node);
 leases('1 2 3 101', 'server', 4, 'after a crash leases go on where they were');
 leases('102', 'server', 1, '... one after the other');
 is(run(q(select array_length(string_to_array(leased('server', 'w', 1000), ' '), 1))), '398', '... and nothing is lost');
-is(run(q(select * from lost where queue = 'server')), '', '... the heads know every ready task');
+is(run(lost(q(where queue = 'server'))), 'none', '... the heads know every ready task');
 $session->quit;
 
 # ---- more queues than places --------------------------------------------------------------------------------------------

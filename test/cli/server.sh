@@ -40,18 +40,24 @@ problem() { # TEXT NAME
   like "$after" '^         [A-Z]' 'with advice'
 }
 
+# For a moment others have a transaction open, too: the monitor, autovacuum, whoever is just ending.
+nobody_else() {
+  run scylla doctor --long-transaction 0s
+  (($(grep -c '^problem' <<<"$output") == 1))
+}
+
 # A session that holds a snapshot until its standard input ends.
 coproc holder { exec psql -XqAt; }
 printf '%s\n' 'begin isolation level repeatable read;' 'select pg_backend_pid();' >&"${holder[1]}"
 read -r pid <&"${holder[0]}"
 run scylla doctor
 is "$status" 0 'a transaction that is not old'
-run scylla doctor --long-transaction 0s
+wait_until nobody_else
 problem "session $pid of postgres has had a transaction open for " 'a transaction that is'
 printf '%s\n' 'commit;' >&"${holder[1]}"
 
 sql "begin; create table t (); prepare transaction 'forgotten'"
-run scylla doctor --long-transaction 0s
+wait_until nobody_else
 problem "prepared transaction 'forgotten' is " 'a forgotten prepared transaction'
 sql "rollback prepared 'forgotten'"
 

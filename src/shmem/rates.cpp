@@ -46,9 +46,18 @@ template <typename Use> void with_present_bucket(const StatKey &key, Bucket Stat
     LWLockRelease(stats->lock);
 }
 
+void begin(const StatKey &key, Bucket StatEntry::*which, const Rate &rate) noexcept {
+    with_bucket(key, which, rate, [&](Bucket &bucket, int64 now) { bucket.arrival = model::used_up(rate, now); });
+}
+
 constexpr int64 to_micros(int64 nanos) noexcept { return (nanos + model::k_nanos - 1) / model::k_nanos; }
 
 } // namespace
+
+void begin_rate(const StatKey &key, const Rate &rate) noexcept {
+    if (stats != nullptr)
+        begin(key, &StatEntry::bucket, rate);
+}
 
 bool take_token(const StatKey &key, const Rate &rate) noexcept {
     bool taken = false;
@@ -184,10 +193,13 @@ int64 tokens(const StatKey &queue, std::string_view key, const Rate &rate, int64
     return count;
 }
 
-void forget_keys(const StatKey &queue) noexcept {
+void begin_keys(const StatKey &queue, const std::optional<Rate> &rate) noexcept {
     if (key_places == nullptr)
         return;
-    with_present_bucket(queue, &StatEntry::other_keys, [](Bucket &others) { others = {}; });
+    if (rate)
+        begin(queue, &StatEntry::other_keys, *rate);
+    else
+        with_present_bucket(queue, &StatEntry::other_keys, [](Bucket &others) { others = {}; });
     // Only now: who has looked at the others before holds the lock of its row still, and what it leaves is forgotten.
     for (uint32 lock = 0; lock < k_key_place_locks; lock++) {
         LWLockAcquire(key_places->lock(lock), LW_EXCLUSIVE);

@@ -1,9 +1,9 @@
 // The token buckets (model/rate.h) of queues with a rate, and of keys in queues with a rate per key. The clock is one that nobody sets
 // (pg/clock.h). Tokens are taken at once and not given back by a rollback: the leases may have been used.
 //
-// The bucket of a queue is one number in its entry of the statistics (stat_entries.h). It begins used up: after a start or a crash,
-// when the rate is changed, and when the entry has given way to another queue meanwhile. So whatever happens, no more is taken than
-// burst + rate × time.
+// The bucket of a queue is one number in its entry of the statistics (stat_entries.h). It begins used up: when the rate is set or
+// changed; and when somebody looks at it for the first time after a start or a crash, after a change that others have made or undone
+// meanwhile, and after the entry has given way to another queue. So whatever happens, no more is taken than burst + rate × time.
 //
 // Keys are too many for that. A bucket that is full again needs no place, so there are scylla.max_rate_keys places for those that are
 // not. All keys of a queue that have none share one bucket, in the entry of the queue, from which nobody takes: it begins used up as
@@ -29,6 +29,8 @@
 
 namespace scylla::shmem {
 
+// The rate is set or changed.
+void begin_rate(const StatKey &key, const model::Rate &rate) noexcept;
 // False: there is none.
 bool take_token(const StatKey &key, const model::Rate &rate) noexcept;
 // One that was taken and not used.
@@ -41,8 +43,8 @@ bool take_token(const StatKey &queue, std::string_view key, const model::Rate &r
 void return_token(const StatKey &queue, std::string_view key, const model::Rate &rate) noexcept;
 // How many tokens there are; if none, *next is when the first comes, of steady_now().
 int64 tokens(const StatKey &queue, std::string_view key, const model::Rate &rate, int64 *next) noexcept;
-// All keys of the queue begin used up when they are looked at next.
-void forget_keys(const StatKey &queue) noexcept;
+// The rate of the keys is set, changed, or gone.
+void begin_keys(const StatKey &queue, const std::optional<model::Rate> &rate) noexcept;
 
 // What keys need of shared memory (shared.cpp makes it).
 struct KeyPlaces;

@@ -77,9 +77,12 @@ model::Rate read_rate(const char *setting, Jsonb *rate) {
 }
 
 void begin_rates(int32 queue, Jsonb *rate, Jsonb *rate_per_key) {
-    begin_rate(whole(queue), rate_of("rate", rate));
-    if (begin_rate(others(queue), rate_of("rate_per_key", rate_per_key)))
-        shmem::forget_keys(stat_key(queue));
+    const auto of_queue = rate_of("rate", rate);
+    const auto of_keys = rate_of("rate_per_key", rate_per_key);
+    if (begin_rate(whole(queue), of_queue) && of_queue)
+        shmem::begin_rate(stat_key(queue), *of_queue);
+    if (begin_rate(others(queue), of_keys))
+        shmem::begin_keys(stat_key(queue), of_keys);
 }
 
 // ---- of the queue ------------------------------------------------------------------------------------------------------

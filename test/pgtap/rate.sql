@@ -28,6 +28,15 @@ select refuses($$select scylla.lease_task('n1', 'w')$$, '53400', 'rate', 'queue 
 select is(seen('n1') ->> 'status', 'ready', 'the task that was refused is where it was');
 select is((select count(*) from scylla.lease('free', 'w', 10, '1 h')), 5::bigint, 'other queues have their own');
 select ok(leases('soon', 5), 'tokens come in time');
+do $$ begin
+    perform scylla.create_queue('made', rate => '{"tasks": 50}');
+    perform scylla.create_queue('set', retention => '1 day');
+    perform scylla.alter_queue('set', '{"rate": {"tasks": 50}}');
+    perform scylla.submit(which, '1') from unnest(array['made', 'set']) which;
+    perform pg_sleep(0.1);
+end $$;
+select is((select count(*) from unnest(array['made', 'set']) which, lateral scylla.lease(which, 'w', 1, '1 h')), 2::bigint,
+          '... from when the rate was set, not only when somebody asks');
 
 -- A task that is leased by its name takes a token, too.
 do $$

@@ -45,6 +45,16 @@ select is(seen('never a1') ->> 'status', 'ready', 'the task that was refused is 
 do $$ begin perform scylla.submit('never', '1', rn => 'without'); end $$;
 select is((scylla.lease_task('without', 'w', '1 h')).status::text, 'running', 'lease_task, too, does not limit tasks without a key');
 
+do $$ begin
+    perform scylla.create_queue('made', rate_per_key => '{"tasks": 50}');
+    perform scylla.create_queue('set', retention => '1 day');
+    perform scylla.alter_queue('set', '{"rate_per_key": {"tasks": 50}}');
+    perform scylla.submit(which, '1', key => 'k') from unnest(array['made', 'set']) which;
+    perform pg_sleep(0.1);
+end $$;
+select is((select count(*) from unnest(array['made', 'set']) which, lateral scylla.lease(which, 'w', 1, '1 h')), 2::bigint,
+          'tokens come from when the rate was set, not only when somebody asks');
+
 -- ---- bursts --------------------------------------------------------------------------------------------------------------
 
 do $$ begin

@@ -121,12 +121,11 @@ sql($node, 'drop index scylla.ready_sql, scylla.ready_plpgsql, scylla.outcome_sq
 
 sql($node, q(
 	select scylla.submit('idle', '1', rn => 'held');
-	select scylla.submit('idle', '1', rn => 'other');
-	select scylla.lease_task('held', 'w', timeout => '300 ms');));
+	select scylla.submit('idle', '1', rn => 'other');));
 my $idle = $node->background_psql('postgres');
-$idle->query_safe(q(begin));
-$idle->query_safe(q(select scylla.complete('held', 'w')));
-sql($node, q(select scylla.lease_task('other', 'w', timeout => '300 ms')));
+# It is locked before its lease is over, and the other lease is over later.
+$idle->query_safe(q(select scylla.lease_task('held', 'w', timeout => '1 s'); begin; select scylla.complete('held', 'w')));
+sql($node, q(select scylla.lease_task('other', 'w', timeout => '1 s')));
 eventually($node, q(select status from scylla.task where rn = 'other'), 'ready', 'an application idle after begin; complete does not stop other expiries');
 is(state_of($node, 'held'), 'running|w|1|0', '... its own task stays');
 is(sql($node, q(select count(*) from pg_locks l join pg_stat_activity a using (pid) where backend_type = 'scylla monitor' and not granted)), '0',

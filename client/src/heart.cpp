@@ -22,8 +22,7 @@ void worker_core::beat() {
     try {
         for (beat_contents next; wait_for_beat(last_progress, next); next = {}) {
             try {
-                in_batches(next.progress, [&](const std::vector<told_progress> &batch) { send_progress(batch, next.due); });
-                in_batches(next.due, [&](const std::vector<job_pointer> &batch) { extend(batch); });
+                tell(next);
             } catch (const connection_lost &) { // logged; the next call connects again
             } catch (const read_only &) {
             } catch (const error &e) {
@@ -34,6 +33,11 @@ void worker_core::beat() {
         }
     } catch (const quitting &) {
     }
+}
+
+void worker_core::tell(beat_contents &contents) {
+    in_batches(contents.progress, [&](const std::vector<told_progress> &batch) { send_progress(batch, contents.due); });
+    in_batches(contents.due, [&](const std::vector<job_pointer> &batch) { extend(batch); });
 }
 
 // Waits until there is something to tell, and collects it. False: no more.

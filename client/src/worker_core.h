@@ -101,6 +101,7 @@ private:
     // heart.cpp: keeping leases
     void beat();
     bool wait_for_beat(steady::time_point &last_progress, beat_contents &next);
+    void tell(beat_contents &contents);
     template <class T, class F> void in_batches(const std::vector<T> &all, F function) const;
     void send_progress(const std::vector<told_progress> &told, std::vector<job_pointer> &due);
     void extend(const std::vector<job_pointer> &jobs);

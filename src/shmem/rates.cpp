@@ -110,7 +110,7 @@ struct KeyPlaces {
         KeyPlace *first = reinterpret_cast<KeyPlace *>(this + 1) + Size{i} * k_ways;
         return {first, k_ways};
     }
-    LWLock *lock(uint32 i) const noexcept { return &locks[i % k_key_place_locks].lock; }
+    [[nodiscard]] LWLock *lock(uint32 i) const noexcept { return &locks[i % k_key_place_locks].lock; }
 };
 
 namespace {

@@ -27,34 +27,38 @@ void define() {
     DefineCustomBoolVariable("scylla.monitor", "Runs a monitor in every database that has the extension.",
                              "The monitor ends expired leases, opens tasks that have become due and removes old ones.",
                              &monitor, true, PGC_SIGHUP, 0, nullptr, nullptr, nullptr);
-    DefineCustomIntVariable("scylla.monitor_interval", "The longest time that a monitor sleeps between two rounds.", nullptr,
-                            &monitor_interval, 1000, 10, 3'600'000, PGC_SIGHUP, GUC_UNIT_MS, nullptr, nullptr, nullptr);
+    DefineCustomIntVariable("scylla.monitor_interval", "The longest time that a monitor sleeps between two rounds.",
+                            nullptr, &monitor_interval, 1000, 10, 3'600'000, PGC_SIGHUP, GUC_UNIT_MS, nullptr, nullptr,
+                            nullptr);
     DefineCustomIntVariable("scylla.default_timeout",
                             "How long a lease lasts when neither the worker nor the queue says.", nullptr,
                             &default_timeout, 10'000, 1, INT_MAX, PGC_USERSET, GUC_UNIT_MS, nullptr, nullptr, nullptr);
     DefineCustomIntVariable("scylla.retention", "How long tasks stay after they have ended, unless their queue says.",
                             nullptr, &retention, 7 * 86'400, 0, INT_MAX, PGC_SIGHUP, GUC_UNIT_S, nullptr, nullptr,
                             nullptr);
-    DefineCustomIntVariable("scylla.event_retention", "How long events stay.", nullptr, &event_retention, 86'400, 0, INT_MAX,
-                            PGC_SIGHUP, GUC_UNIT_S, nullptr, nullptr, nullptr);
-    DefineCustomBoolVariable("scylla.auto_create_queues", "Creates a queue when the first task is submitted to it.", nullptr,
-                             &auto_create_queues, true, PGC_SUSET, 0, nullptr, nullptr, nullptr);
+    DefineCustomIntVariable("scylla.event_retention", "How long events stay.", nullptr, &event_retention, 86'400, 0,
+                            INT_MAX, PGC_SIGHUP, GUC_UNIT_S, nullptr, nullptr, nullptr);
+    DefineCustomBoolVariable("scylla.auto_create_queues", "Creates a queue when the first task is submitted to it.",
+                             nullptr, &auto_create_queues, true, PGC_SUSET, 0, nullptr, nullptr, nullptr);
     DefineCustomEnumVariable("scylla.schedules", "What runs the schedules of recurring tasks.",
                              "pg_cron, whatever else calls scylla.run_schedules(), or nothing.", &schedules,
-                             static_cast<int>(Schedules::pg_cron), k_schedules, PGC_SUSET, 0, nullptr, nullptr, nullptr);
-    // The sizes of shared memory are chosen while it is being made. Without preloading they mean nothing, but may stand in
-    // the configuration file.
+                             static_cast<int>(Schedules::pg_cron), k_schedules, PGC_SUSET, 0, nullptr, nullptr,
+                             nullptr);
+    // The sizes of shared memory are chosen while it is being made. Without preloading they mean nothing, but may stand
+    // in the configuration file.
     const GucContext fixed = process_shared_preload_libraries_in_progress ? PGC_POSTMASTER : PGC_SIGHUP;
     DefineCustomIntVariable("scylla.max_queues", "How many queues have a place in shared memory.",
-                            "Further queues work, only slower under long transactions.", &max_queues, 1024, 16, 1'000'000,
-                            fixed, 0, nullptr, nullptr, nullptr);
-    DefineCustomIntVariable("scylla.max_rate_keys", "How many keys that have used their rate have a place in shared memory.",
-                            "With more keys than that, some get less than their rate, and none gets more.", &max_rate_keys, 16'384,
-                            16, 10'000'000, fixed, 0, nullptr, nullptr, nullptr);
-    DefineCustomIntVariable("scylla.max_monitors", "How many databases are monitored at the same time.",
-                            "With more databases the monitors visit them in turn. Each takes one of max_worker_processes, "
-                            "and so does the launcher.",
-                            &max_monitors, 4, 1, shmem::k_max_monitors, fixed, 0, nullptr, nullptr, nullptr);
+                            "Further queues work, only slower under long transactions.", &max_queues, 1024, 16,
+                            1'000'000, fixed, 0, nullptr, nullptr, nullptr);
+    DefineCustomIntVariable("scylla.max_rate_keys",
+                            "How many keys that have used their rate have a place in shared memory.",
+                            "With more keys than that, some get less than their rate, and none gets more.",
+                            &max_rate_keys, 16'384, 16, 10'000'000, fixed, 0, nullptr, nullptr, nullptr);
+    DefineCustomIntVariable(
+        "scylla.max_monitors", "How many databases are monitored at the same time.",
+        "With more databases the monitors visit them in turn. Each takes one of max_worker_processes, "
+        "and so does the launcher.",
+        &max_monitors, 4, 1, shmem::k_max_monitors, fixed, 0, nullptr, nullptr, nullptr);
     MarkGUCPrefixReserved("scylla");
 }
 

@@ -1,6 +1,6 @@
-// How fast the worker runtime goes through tasks that take no time: client_rate WORKERS BATCH SECONDS, on a queue "bench" that
-// has enough of them. Each worker has one handler thread; no call is about more than BATCH tasks. Prints tasks per second, and
-// how many one call leased on average.
+// How fast the worker runtime goes through tasks that take no time: client_rate WORKERS BATCH SECONDS, on a queue
+// "bench" that has enough of them. Each worker has one handler thread; no call is about more than BATCH tasks. Prints
+// tasks per second, and how many one call leased on average.
 #include <scylla/scylla.h>
 
 #include <cstdlib>
@@ -50,7 +50,8 @@ int main(int argc, char **argv) {
         worker->stop();
     for (std::thread &thread : threads)
         thread.join();
-    std::cout << std::fixed << std::setprecision(0) << static_cast<double>(after.completed - before.completed) / took.count()
-              << std::setprecision(1) << ' '
-              << static_cast<double>(after.leased - before.leased) / static_cast<double>(after.calls - before.calls) << '\n';
+    std::cout << std::fixed << std::setprecision(0)
+              << static_cast<double>(after.completed - before.completed) / took.count() << std::setprecision(1) << ' '
+              << static_cast<double>(after.leased - before.leased) / static_cast<double>(after.calls - before.calls)
+              << '\n';
 }

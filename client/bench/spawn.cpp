@@ -1,5 +1,5 @@
-// What fork and exec alone allow: client_spawn THREADS COUNT PROGRAM starts a program so often, waits for each, and prints how many
-// per second.
+// What fork and exec alone allow: client_spawn THREADS COUNT PROGRAM starts a program so often, waits for each, and
+// prints how many per second.
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
@@ -27,8 +27,8 @@ int main(int argc, char **argv) {
                 char *const words[] = {argv[3], nullptr};
                 pid_t child = 0;
                 int status = 0;
-                if (posix_spawn(&child, argv[3], nullptr, nullptr, words, environ) != 0 || waitpid(child, &status, 0) != child ||
-                    status != 0)
+                if (posix_spawn(&child, argv[3], nullptr, nullptr, words, environ) != 0 ||
+                    waitpid(child, &status, 0) != child || status != 0)
                     failures++;
             }
         });

@@ -20,7 +20,7 @@ struct context {
     [[nodiscard]] form record() const { return json ? form::json_one : form::record; }
 };
 
-// ---- tasks ----------------------------------------------------------------------------------------------------------------
+// ---- tasks ---------------------------------------------------------------------------------------------------------
 
 struct submit_options {
     std::string queue;
@@ -57,7 +57,7 @@ int list_tasks(const context &, const list_options &);
 
 int cancel_tasks(const context &, const std::vector<std::string> &rns);
 
-// ---- plans ----------------------------------------------------------------------------------------------------------------
+// ---- plans ---------------------------------------------------------------------------------------------------------
 
 struct create_plan_options {
     maybe_text name;
@@ -88,7 +88,7 @@ int draw_plan_as_dot(const context &, const draw_plan_options &);
 int draw_plan_as_mermaid(const context &, const draw_plan_options &);
 int show_plan_timeline(const context &, const std::string &plan);
 
-// ---- queues ---------------------------------------------------------------------------------------------------------------
+// ---- queues --------------------------------------------------------------------------------------------------------
 
 struct queue_options {
     std::string queue;
@@ -124,7 +124,7 @@ struct watch_options {
 };
 int watch(const context &, const watch_options &);
 
-// ---- schedules --------------------------------------------------------------------------------------------------------------
+// ---- schedules -----------------------------------------------------------------------------------------------------
 
 struct schedule_options {
     std::string name;
@@ -155,7 +155,7 @@ int show_next(const context &, const next_options &);
 int arm_schedules(const context &);
 int run_schedules(const context &);
 
-// ---- the server -----------------------------------------------------------------------------------------------------------
+// ---- the server ----------------------------------------------------------------------------------------------------
 
 int init_database(const context &);
 
@@ -165,7 +165,7 @@ struct doctor_options {
 };
 int examine_server(const context &, const doctor_options &);
 
-// ---- working --------------------------------------------------------------------------------------------------------------
+// ---- working -------------------------------------------------------------------------------------------------------
 
 struct work_options {
     std::vector<std::string> queues;

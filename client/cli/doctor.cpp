@@ -31,8 +31,8 @@ bool is_preloaded(session &server) {
     return holds(server, "select exists (select from pg_settings where name = 'scylla.max_queues')");
 }
 
-constexpr const char *k_preload_advice =
-    "Add scylla to shared_preload_libraries in postgresql.conf, after others separated by commas, and restart the server.";
+constexpr const char *k_preload_advice = "Add scylla to shared_preload_libraries in postgresql.conf, after others "
+                                         "separated by commas, and restart the server.";
 
 void check_server(session &server, findings &found) {
     add(found, holds(server, "select current_setting('server_version_num')::int between 150000 and 189999"),
@@ -79,14 +79,17 @@ void check_monitor(session &server, findings &found) {
         return;
     }
     // Where there are more databases than monitors they take turns, some seconds each.
-    const bool here = holds(server, "select exists (select from pg_stat_activity where datname = current_database() and "
-                                    "backend_type = 'scylla monitor')");
-    const bool was_here = !here && holds(server, "select has_schema_privilege('scylla', 'usage') and "
+    const bool here =
+        holds(server, "select exists (select from pg_stat_activity where datname = current_database() and "
+                      "backend_type = 'scylla monitor')");
+    const bool was_here = !here &&
+                          holds(server, "select has_schema_privilege('scylla', 'usage') and "
                                         "has_table_privilege('scylla.stat_monitor', 'select')") &&
                           holds(server, "select exists (select from scylla.stat_monitor "
                                         "where last_round > clock_timestamp() - interval '1 min')");
     if (here || was_here)
-        add(found, true, here ? "a monitor runs in this database" : "a monitor comes to this database in turn with others");
+        add(found, true,
+            here ? "a monitor runs in this database" : "a monitor comes to this database in turn with others");
     else
         add(found, false, "no monitor runs in this database",
             "The server log tells why it does not. Are max_worker_processes and scylla.max_monitors large enough?");
@@ -97,10 +100,12 @@ void check_tasks(session &server, const doctor_options &options, findings &found
         found.push_back({"note", "this role may not use the schema scylla", ""});
         return;
     }
-    if (holds(server, "select has_function_privilege('scylla.list_tasks(text, scylla.task_status, text, int)', 'execute')")) {
+    if (holds(server,
+              "select has_function_privilege('scylla.list_tasks(text, scylla.task_status, text, int)', 'execute')")) {
         // Unlike the view this reads only what runs.
-        const std::string overdue = *server.ask("select count(*) from scylla.list_tasks(status => 'running', max_tasks => 100000) "
-                                                "where deadline < clock_timestamp() - interval '30 s'");
+        const std::string overdue =
+            *server.ask("select count(*) from scylla.list_tasks(status => 'running', max_tasks => 100000) "
+                        "where deadline < clock_timestamp() - interval '30 s'");
         if (overdue == "0")
             add(found, true, "no expired lease is left over");
         else
@@ -122,11 +127,13 @@ void check_tasks(session &server, const doctor_options &options, findings &found
 }
 
 void check_schedules(session &server, findings &found) {
-    if (!holds(server, "select has_schema_privilege('scylla', 'usage') and has_table_privilege('scylla.schedules', 'select')"))
+    if (!holds(server,
+               "select has_schema_privilege('scylla', 'usage') and has_table_privilege('scylla.schedules', 'select')"))
         return;
     const rows schedules = server.query(
         "select case when not armed then 'schedule ' || quote_literal(name) || ' does not run in this database' "
-        "            when last_error is not null then 'schedule ' || quote_literal(name) || ' could not submit a task: ' || last_error "
+        "            when last_error is not null then 'schedule ' || quote_literal(name) || ' could not submit a task: "
+        "' || last_error "
         "            else 'schedule ' || quote_literal(name) || ' should have come at ' || next_run end, "
         "       case when not armed then 'After a restore: scylla schedule arm.' "
         "            when last_error is not null then 'It is tried again with the next tick.' "
@@ -154,13 +161,16 @@ void check_vacuum(session &server, const doctor_options &options, findings &foun
     // What keeps dead rows alive, whoever does it.
     const std::size_t before = found.size();
     const rows holders = server.query(
-        "select 'session ' || pid || ' of ' || coalesce(usename, backend_type) || ' has had a transaction open for ' || "
+        "select 'session ' || pid || ' of ' || coalesce(usename, backend_type) || ' has had a transaction open for ' "
+        "|| "
         "       date_trunc('second', clock_timestamp() - xact_start), "
         "       'End it, or ask its application: SELECT pg_terminate_backend(' || pid || ').' "
-        "  from pg_stat_activity where (backend_xmin is not null or backend_xid is not null) and pid <> pg_backend_pid() "
+        "  from pg_stat_activity where (backend_xmin is not null or backend_xid is not null) and pid <> "
+        "pg_backend_pid() "
         "   and clock_timestamp() - xact_start > $1::interval "
         "union all "
-        "select 'prepared transaction ' || quote_literal(gid) || ' is ' || date_trunc('second', clock_timestamp() - prepared) || "
+        "select 'prepared transaction ' || quote_literal(gid) || ' is ' || date_trunc('second', clock_timestamp() - "
+        "prepared) || "
         "       ' old', 'COMMIT PREPARED or ROLLBACK PREPARED.' "
         "  from pg_prepared_xacts where clock_timestamp() - prepared > $1::interval "
         "union all "
@@ -175,7 +185,8 @@ void check_vacuum(session &server, const doctor_options &options, findings &foun
     for (const auto &holder : holders.cells)
         add(found, false, holder[0].value_or("a transaction has been open for long"), holder[1].value_or(""));
     if (!may_see_sessions(server))
-        found.push_back({"note", "this role cannot see how long other sessions' transactions have been open", "Grant it pg_monitor."});
+        found.push_back({"note", "this role cannot see how long other sessions' transactions have been open",
+                         "Grant it pg_monitor."});
     else if (found.size() == before)
         add(found, true, "nothing holds back vacuum");
 }
@@ -186,8 +197,9 @@ int report(const context &given, const findings &found) {
     for (const finding &f : found) {
         good = good && f.level != "problem";
         if (given.json) {
-            json += (json.empty() ? "[" : ", \n ") + std::string{"{\"level\": "} + quote(f.level) + ", \"what\": " +
-                    quote(f.what) + ", \"advice\": " + (f.advice.empty() ? "null" : quote(f.advice)) + "}";
+            json += (json.empty() ? "[" : ", \n ") + std::string{"{\"level\": "} + quote(f.level) +
+                    ", \"what\": " + quote(f.what) + ", \"advice\": " + (f.advice.empty() ? "null" : quote(f.advice)) +
+                    "}";
             continue;
         }
         std::cout << f.level << std::string(9 - f.level.size(), ' ') << f.what << '\n';
@@ -212,7 +224,8 @@ int init_database(const context &given) {
             "In Scylla's source on the server's machine: make && sudo make install.");
         return report(given, found);
     } else if (!holds(server, "select rolsuper from pg_roles where rolname = current_user")) {
-        add(found, false, "role \"" + server.ask("select current_user").value_or("") + "\" may not create the extension",
+        add(found, false,
+            "role \"" + server.ask("select current_user").value_or("") + "\" may not create the extension",
             "Only a superuser can: its functions are C code.");
         return report(given, found);
     } else {

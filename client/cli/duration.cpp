@@ -19,8 +19,9 @@ std::chrono::milliseconds to_duration(const std::string &option, const std::stri
                                                         : 0;
     const double milliseconds = number * factor;
     if (error != std::errc{} || !(milliseconds >= 1) || milliseconds > 20 * 86400e3)
-        throw usage_failure{"invalid value for " + option + ": \"" + given + "\"", {},
-                      "Write a time as a number and ms, s, min, h or d, from 1ms to 20d."};
+        throw usage_failure{"invalid value for " + option + ": \"" + given + "\"",
+                            {},
+                            "Write a time as a number and ms, s, min, h or d, from 1ms to 20d."};
     return std::chrono::milliseconds{static_cast<std::int64_t>(milliseconds)};
 }
 

@@ -31,7 +31,9 @@ string full_name(const CLI::App &app) {
     return app.get_parent() == nullptr ? app.get_name() : full_name(*app.get_parent()) + " " + app.get_name();
 }
 
-string value_of(const CLI::Option &option) { return option.get_items_expected_max() == 0 ? "" : option.get_type_name(); }
+string value_of(const CLI::Option &option) {
+    return option.get_items_expected_max() == 0 ? "" : option.get_type_name();
+}
 
 // "-d, --dbname NAME"
 string option_name(const CLI::Option &option) {
@@ -121,8 +123,8 @@ string section(const string &title, const std::vector<entry> &entries) {
 std::vector<std::pair<string, std::vector<entry>>> option_groups(const CLI::App &app) {
     std::vector<std::pair<string, std::vector<entry>>> groups;
     for (const CLI::Option *option : options_of(app, false)) {
-        const auto group = std::find_if(groups.begin(), groups.end(),
-                                        [&](const auto &g) { return g.first == option->get_group(); });
+        const auto group =
+            std::find_if(groups.begin(), groups.end(), [&](const auto &g) { return g.first == option->get_group(); });
         auto &entries = group == groups.end() ? groups.emplace_back(option->get_group(), std::vector<entry>{}).second
                                               : group->second;
         entries.push_back({option_name(*option), description_of(*option)});
@@ -137,7 +139,7 @@ std::vector<entry> arguments(const CLI::App &app) {
     return entries;
 }
 
-// ---- man ------------------------------------------------------------------------------------------------------------------
+// ---- man -----------------------------------------------------------------------------------------------------------
 
 string roff(const string &text) {
     string result;
@@ -173,9 +175,10 @@ string man_entries(const std::vector<entry> &entries) {
 void man_command(const CLI::App &app, string &text) {
     const auto commands = commands_of(app);
     if (commands.empty()) {
-        text += ".SS " + roff(usage(app).substr(full_name(*app.get_parent()).find(' ') == string::npos
-                                                    ? app.get_parent()->get_name().size() + 1
-                                                    : full_name(app).find(' ') + 1)) +
+        text += ".SS " +
+                roff(usage(app).substr(full_name(*app.get_parent()).find(' ') == string::npos
+                                           ? app.get_parent()->get_name().size() + 1
+                                           : full_name(app).find(' ') + 1)) +
                 "\n" + paragraphs(app.get_description()) + "\n" + man_entries(arguments(app));
         for (const auto &[group, entries] : option_groups(app))
             text += man_entries(entries);
@@ -186,10 +189,10 @@ void man_command(const CLI::App &app, string &text) {
         man_command(*command, text);
 }
 
-// ---- completion -----------------------------------------------------------------------------------------------------------
+// ---- completion ----------------------------------------------------------------------------------------------------
 
-// What may follow: the words after a command ("queue create"), and the values of an option ("list --status"), which are none
-// where anything may stand.
+// What may follow: the words after a command ("queue create"), and the values of an option ("list --status"), which are
+// none where anything may stand.
 struct completions {
     struct rule {
         string after;
@@ -235,7 +238,8 @@ string find_choices(const completions &all, const string &typed, const string &p
             text += "    '" + path + "') at=$next ;;\n";
     text += "    esac\n"
             "  done\n"
-            "  case \"$at " + previous + "\" in\n";
+            "  case \"$at " +
+            previous + "\" in\n";
     for (const auto &[option, values] : all.options)
         text += "  '" + option + "') " + (values.empty() ? "return" : "choices='" + values + "'") + " ;;\n";
     text += "  esac\n"
@@ -287,7 +291,8 @@ string for_fish(const completions &all) {
             "  end\n"
             "  switch \"$at $typed[-1]\"\n";
     for (const auto &[option, values] : all.options)
-        text += "  case '" + option + "'\n    " + (values.empty() ? "" : "string split ' ' -- '" + values + "'; ") + "return\n";
+        text += "  case '" + option + "'\n    " + (values.empty() ? "" : "string split ' ' -- '" + values + "'; ") +
+                "return\n";
     text += "  end\n"
             "  switch $at\n";
     for (const auto &[path, words] : all.commands)
@@ -319,8 +324,8 @@ string to_man_page(const CLI::App &program) {
     string text = ".\\\" Made by scylla itself from the description of its command line: do not edit.\n"
                   ".TH SCYLLA 1 \"\" \"scylla " SCYLLA_VERSION "\" \"Scylla\"\n"
                   ".SH NAME\nscylla \\- command line of the task scheduler in PostgreSQL\n.SH SYNOPSIS\n.B " +
-                  roff(usage(program)) + "\n.SH DESCRIPTION\n" + paragraphs(program.get_description()) + "\n.SH OPTIONS\n" +
-                  "They may stand before or after the command.\n";
+                  roff(usage(program)) + "\n.SH DESCRIPTION\n" + paragraphs(program.get_description()) +
+                  "\n.SH OPTIONS\n" + "They may stand before or after the command.\n";
     for (const auto &[group, entries] : option_groups(program))
         text += man_entries(entries);
     text += ".SH COMMANDS\n";

@@ -47,13 +47,20 @@ private:
         if (depth > k_max_depth || m_rest.empty())
             return false;
         switch (m_rest.front()) {
-        case '{': return list(depth, '}', true);
-        case '[': return list(depth, ']', false);
-        case '"': return string();
-        case 't': return word("true");
-        case 'f': return word("false");
-        case 'n': return word("null");
-        default: return number();
+        case '{':
+            return list(depth, '}', true);
+        case '[':
+            return list(depth, ']', false);
+        case '"':
+            return string();
+        case 't':
+            return word("true");
+        case 'f':
+            return word("false");
+        case 'n':
+            return word("null");
+        default:
+            return number();
         }
     }
 

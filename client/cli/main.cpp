@@ -28,13 +28,16 @@ using action = std::function<int()>;
 // The commands as CLI11 knows them, and what each does.
 class command_line {
 public:
-    command_line() : m_app{"Submits, shows and cancels tasks, works on them by running programs, and looks after plans, queues, schedules and the server.\n\n"
-                           "scylla talks to a database that has the extension, as psql does.",
-                           "scylla"} {
+    command_line()
+        : m_app{"Submits, shows and cancels tasks, works on them by running programs, and looks after plans, queues, "
+                "schedules and the server.\n\n"
+                "scylla talks to a database that has the extension, as psql does.",
+                "scylla"} {
         m_app.formatter(std::make_shared<help_formatter>());
         m_app.require_subcommand(1);
         m_app.set_help_flag("--help", "Show this help, or that of the command.")->group("General options");
-        m_app.set_version_flag("--version", "scylla " SCYLLA_VERSION)->group("General options")
+        m_app.set_version_flag("--version", "scylla " SCYLLA_VERSION)
+            ->group("General options")
             ->description("Show the version.");
         m_app.add_flag("--json", m_given.json, "Write JSON, in the order of the columns.")->group("General options");
         add_connection();
@@ -91,14 +94,16 @@ private:
     }
 
     template <class Value>
-    static CLI::Option *option(CLI::App *command, const char *names, Value &into, const char *type, const char *description) {
+    static CLI::Option *option(CLI::App *command, const char *names, Value &into, const char *type,
+                               const char *description) {
         return command->add_option(names, into, description)->type_name(type)->group("Options");
     }
     static CLI::Option *flag(CLI::App *command, const char *names, bool &into, const char *description) {
         return command->add_flag(names, into, description)->group("Options");
     }
     template <class Value>
-    static CLI::Option *choice(CLI::App *command, const char *names, Value &into, const char *choices, const char *description) {
+    static CLI::Option *choice(CLI::App *command, const char *names, Value &into, const char *choices,
+                               const char *description) {
         return option(command, names, into, choices, description)->check(one_of(choices));
     }
     static CLI::Validator one_of(const char *choices) {
@@ -125,7 +130,8 @@ private:
     void add_tasks() {
         {
             auto [command, o] = add<submit_options>(
-                m_app, "submit", "Submit a task, or many.\n\nPrints the rn of the task, with --lines how many were submitted.",
+                m_app, "submit",
+                "Submit a task, or many.\n\nPrints the rn of the task, with --lines how many were submitted.",
                 submit_task);
             argument(command, "QUEUE", o->queue, "The queue.")->required();
             argument(command, "SPEC", o->spec, "What is to be done, as JSON. \"-\" or nothing: from standard input.");
@@ -133,18 +139,20 @@ private:
                                       "Standard input has a JSON value per line, each a task of its own. All or none.");
             option(command, "--rn", o->rn, "NAME", "Its name; otherwise the server makes one.")->excludes(lines);
             option(command, "--priority", o->priority, "N", "0 to 127; 127 is leased first.");
-            CLI::Option *not_before =
-                option(command, "--not-before", o->not_before, "TIME", "It waits until then, as PostgreSQL reads times.");
+            CLI::Option *not_before = option(command, "--not-before", o->not_before, "TIME",
+                                             "It waits until then, as PostgreSQL reads times.");
             option(command, "--delay", o->delay, "INTERVAL", "It waits for so long.")->excludes(not_before);
             option(command, "--max-attempts", o->max_attempts, "N", "So many failures abort it.");
             option(command, "--retry", o->retry, "JSON",
                    "How long to wait before the next try: {\"initial\": \"10 s\", \"factor\": 2, \"max\": \"1 h\"}.");
-            option(command, "--depends-on", o->depends_on, "RN", "It starts when that task is completed. More than once: all of them.")
+            option(command, "--depends-on", o->depends_on, "RN",
+                   "It starts when that task is completed. More than once: all of them.")
                 ->allow_extra_args(false);
             choice(command, "--on-dependency-failure", o->on_dependency_failure, "cascade|skip|ignore",
                    "If one of these fails: abort the task, too; cancel it; or start it all the same.");
             option(command, "--plan", o->plan, "NAME", "The plan that it belongs to.");
-            option(command, "--dedup-key", o->dedup_key, "KEY", "Unique among the live tasks of the queue.")->excludes(lines);
+            option(command, "--dedup-key", o->dedup_key, "KEY", "Unique among the live tasks of the queue.")
+                ->excludes(lines);
             option(command, "--key", o->key, "KEY", "Whose work it is, for limits per key.");
             choice(command, "--on-duplicate", o->on_duplicate, "error|ignore",
                    "If the rn or the deduplication key is taken: an error, or the existing task stays as it is.");
@@ -156,10 +164,11 @@ private:
         }
         {
             auto [command, o] = add<list_options>(
-                m_app, "list",
-                "Show tasks: the newest, with \"--status ready\" those that are leased next.", list_tasks);
+                m_app, "list", "Show tasks: the newest, with \"--status ready\" those that are leased next.",
+                list_tasks);
             option(command, "--queue", o->queue, "QUEUE", "Only of that queue.");
-            choice(command, "--status", o->status, "waiting|ready|running|completed|aborted|cancelled", "Only in that status.");
+            choice(command, "--status", o->status, "waiting|ready|running|completed|aborted|cancelled",
+                   "Only in that status.");
             option(command, "--worker", o->worker, "NAME", "Only of that worker.");
             option(command, "--limit", o->limit, "N", "At most so many, up to 100,000.")->default_str("100");
         }
@@ -177,10 +186,14 @@ private:
         auto [command, o] = add<work_options>(
             m_app, "work",
             "Work on the tasks of queues: run a command for each.\n\n"
-            "The command gets the specification of its task on standard input, and SCYLLA_RN, SCYLLA_QUEUE, SCYLLA_WORKER, "
-            "SCYLLA_ATTEMPT, SCYLLA_FAILURES, SCYLLA_PRIORITY, SCYLLA_PLAN, SCYLLA_KEY and SCYLLA_ARGS in its environment. Its exit status "
-            "decides: 0 completes the task, and what it wrote to standard output is the result; 75 (EX_TEMPFAIL), 126 and 127 "
-            "fail it, so that it is tried again; any other status, or a signal, aborts it. The end of standard error becomes the "
+            "The command gets the specification of its task on standard input, and SCYLLA_RN, SCYLLA_QUEUE, "
+            "SCYLLA_WORKER, "
+            "SCYLLA_ATTEMPT, SCYLLA_FAILURES, SCYLLA_PRIORITY, SCYLLA_PLAN, SCYLLA_KEY and SCYLLA_ARGS in its "
+            "environment. Its exit status "
+            "decides: 0 completes the task, and what it wrote to standard output is the result; 75 (EX_TEMPFAIL), 126 "
+            "and 127 "
+            "fail it, so that it is tried again; any other status, or a signal, aborts it. The end of standard error "
+            "becomes the "
             "description of the error. Lines like 0.25 or 25% on descriptor 3 (SCYLLA_PROGRESS_FD) are its progress.",
             work);
         argument(command, "QUEUE", o->queues, "The queues, up to 64. They take turns.")->required();
@@ -191,43 +204,54 @@ private:
             ->default_str("1")
             ->check(CLI::Range(1U, 1000U).description(""));
         option(command, "--timeout", o->timeout, "TIME",
-               "How long a command may run, for example 500ms, 30s, 5min or 2h. Then it gets SIGTERM, and the task fails.");
-        option(command, "--grace", o->grace, "TIME", "How long a command may go on after SIGTERM. Then it gets SIGKILL.")
+               "How long a command may run, for example 500ms, 30s, 5min or 2h. Then it gets SIGTERM, and the task "
+               "fails.");
+        option(command, "--grace", o->grace, "TIME",
+               "How long a command may go on after SIGTERM. Then it gets SIGKILL.")
             ->default_str("5s");
         option(command, "--lease", o->lease, "TIME",
-               "How long leases last without a heartbeat, and so how soon others take over when this worker dies; otherwise as the "
+               "How long leases last without a heartbeat, and so how soon others take over when this worker dies; "
+               "otherwise as the "
                "queue says.");
         option(command, "--prefetch", o->prefetch, "N",
-               "How many more tasks to hold than run: quicker for very short commands, unfair to other workers for long ones.")
+               "How many more tasks to hold than run: quicker for very short commands, unfair to other workers for "
+               "long ones.")
             ->default_str("0")
             ->check(CLI::Range(0U, 10000U).description(""));
-        option(command, "--worker", o->worker, "NAME", "The worker's name, used by no other; otherwise the server gives one.");
+        option(command, "--worker", o->worker, "NAME",
+               "The worker's name, used by no other; otherwise the server gives one.");
         choice(command, "--input", o->input, "spec|task",
-               "What standard input has: the specification, or an object with rn, queue, spec, args, priority, attempt, failures, "
+               "What standard input has: the specification, or an object with rn, queue, spec, args, priority, "
+               "attempt, failures, "
                "errors, plan and key.")
             ->default_str("spec");
         option(command, "--max-output", o->max_output, "BYTES", "More on standard output aborts the task.")
             ->default_str("1048576");
-        flag(command, "--until-empty", o->until_empty, "Stop when the queues have no task left that waits, is ready or runs.");
+        flag(command, "--until-empty", o->until_empty,
+             "Stop when the queues have no task left that waits, is ready or runs.");
         CLI::Option *quiet =
             flag(command, "-q,--quiet", o->quiet, "Neither messages nor the standard error of commands; only errors.");
         flag(command, "-v,--verbose", o->verbose, "All messages.")->excludes(quiet);
-        command->footer("A result that is JSON is stored as it is, other text as {\"output\": \"...\"}. SCYLLA_ARGS is left out when "
-                        "it is longer than 100,000 bytes: use --input task.\n\n"
-                        "SIGTERM, SIGINT and SIGHUP (a terminal that is closed) are handed on as SIGTERM to what runs. What ends with "
-                        "status 0 within the grace is completed; everything else is given back, for other workers to start anew. "
-                        "Under nohup SIGHUP does nothing. If this worker is killed, "
-                        "its commands are killed with it, and their leases expire. The commands of tasks that were cancelled, or "
-                        "lost to another worker, get SIGTERM, too.");
+        command->footer(
+            "A result that is JSON is stored as it is, other text as {\"output\": \"...\"}. SCYLLA_ARGS is left out "
+            "when "
+            "it is longer than 100,000 bytes: use --input task.\n\n"
+            "SIGTERM, SIGINT and SIGHUP (a terminal that is closed) are handed on as SIGTERM to what runs. What ends "
+            "with "
+            "status 0 within the grace is completed; everything else is given back, for other workers to start anew. "
+            "Under nohup SIGHUP does nothing. If this worker is killed, "
+            "its commands are killed with it, and their leases expire. The commands of tasks that were cancelled, or "
+            "lost to another worker, get SIGTERM, too.");
     }
 
     void add_plans() {
         CLI::App *plan = add(m_app, "plan", "Plans: sets of tasks that are watched, cancelled and finished as one.");
         plan->require_subcommand(1);
         {
-            auto [command, o] = add<create_plan_options>(
-                *plan, "create",
-                "Create a plan.\n\nPrints its name. Submit tasks with --plan, then open it: none of them starts before.", create_plan);
+            auto [command, o] = add<create_plan_options>(*plan, "create",
+                                                         "Create a plan.\n\nPrints its name. Submit tasks with --plan, "
+                                                         "then open it: none of them starts before.",
+                                                         create_plan);
             argument(command, "NAME", o->name, "Its name; otherwise the server makes one.");
             option(command, "--spec", o->spec, "JSON", "Whatever it is to be remembered by.");
         }
@@ -235,16 +259,19 @@ private:
         add(*plan, "list", "Show plans, the newest first.", list_plans);
         one_plan(*plan, "get", "Show a plan: its status, progress, tasks by state, and results.", get_plan);
         {
-            auto [command, o] = add<wait_plan_options>(
-                *plan, "wait", "Wait until a plan is finished, and show how.", wait_for_plan);
+            auto [command, o] =
+                add<wait_plan_options>(*plan, "wait", "Wait until a plan is finished, and show how.", wait_for_plan);
             argument(command, "NAME", o->plan, "Its name.")->required();
             option(command, "--timeout", o->timeout, "INTERVAL", "At most for so long; otherwise without end.");
-            command->footer("The exit status is 0 if it is completed, 1 if it has failed, was cancelled, or is not finished in time.");
+            command->footer("The exit status is 0 if it is completed, 1 if it has failed, was cancelled, or is not "
+                            "finished in time.");
         }
-        drawing(*plan, "dot", "Draw a plan for Graphviz.\n\nFor example: scylla plan dot nightly | dot -Tsvg", draw_plan_as_dot);
+        drawing(*plan, "dot", "Draw a plan for Graphviz.\n\nFor example: scylla plan dot nightly | dot -Tsvg",
+                draw_plan_as_dot);
         drawing(*plan, "mermaid", "Draw a plan as a flowchart for Mermaid.", draw_plan_as_mermaid);
         one_plan(*plan, "timeline", "Show who ran which task of a plan when.", show_plan_timeline);
-        one_plan(*plan, "cancel", "Cancel a plan with every task of it that has not ended. Prints how many tasks.", cancel_plan);
+        one_plan(*plan, "cancel", "Cancel a plan with every task of it that has not ended. Prints how many tasks.",
+                 cancel_plan);
         {
             auto [command, o] = add<plan_owner_options>(*plan, "owner", "Give a plan to another role.", set_plan_owner);
             argument(command, "NAME", o->plan, "Its name.")->required();
@@ -252,10 +279,12 @@ private:
         }
     }
 
-    void drawing(CLI::App &parent, const char *name, const char *description, command_function<draw_plan_options> function) {
+    void drawing(CLI::App &parent, const char *name, const char *description,
+                 command_function<draw_plan_options> function) {
         auto [command, o] = add(parent, name, description, function);
         argument(command, "NAME", o->plan, "Its name.")->required();
-        option(command, "--max-tasks", o->max_tasks, "N", "Of more tasks those of a kind become one node; otherwise 200.");
+        option(command, "--max-tasks", o->max_tasks, "N",
+               "Of more tasks those of a kind become one node; otherwise 200.");
     }
 
     void one_plan(CLI::App &parent, const char *name, const char *description, command_function<std::string> function) {
@@ -267,35 +296,43 @@ private:
         {
             auto [command, o] = add<watch_options>(
                 m_app, "watch",
-                "Watch queues, rates and workers.\n\nOn a terminal a screen that is refreshed until Ctrl-C; elsewhere a line per "
+                "Watch queues, rates and workers.\n\nOn a terminal a screen that is refreshed until Ctrl-C; elsewhere "
+                "a line per "
                 "queue and round, or with --json an object per round, with the columns of scylla.stat_queue and "
                 "scylla.stat_worker.",
                 watch);
             argument(command, "QUEUE", o->queues, "Only these queues.");
-            option(command, "--interval", o->interval, "TIME", "From one round to the next: 500ms, 2s, 1min.")->default_str("2s");
-            option(command, "--count", o->count, "N", "End after so many rounds.")->check(CLI::PositiveNumber.description(""));
-            command->footer("Rates are those since the round before. They need the library to be preloaded, as all counters do.");
+            option(command, "--interval", o->interval, "TIME", "From one round to the next: 500ms, 2s, 1min.")
+                ->default_str("2s");
+            option(command, "--count", o->count, "N", "End after so many rounds.")
+                ->check(CLI::PositiveNumber.description(""));
+            command->footer(
+                "Rates are those since the round before. They need the library to be preloaded, as all counters do.");
         }
         CLI::App *queue = add(m_app, "queue", "Make queues, change their settings, and grant rights on them.");
         queue->require_subcommand(1);
         {
             auto [command, o] = add<queue_options>(
                 *queue, "create",
-                "Make a queue.\n\nA queue that nobody makes is made by its first task, with default settings.", create_queue);
+                "Make a queue.\n\nA queue that nobody makes is made by its first task, with default settings.",
+                create_queue);
             argument(command, "QUEUE", o->queue, "Its name.")->required();
-            argument(command, "SETTING", o->settings,
-                     "name=value: the arguments of scylla.create_queue(), for example default_timeout=5min retention=1d.");
+            argument(
+                command, "SETTING", o->settings,
+                "name=value: the arguments of scylla.create_queue(), for example default_timeout=5min retention=1d.");
         }
         {
             auto [command, o] = add<queue_options>(*queue, "set", "Change settings of a queue.", set_queue);
             argument(command, "QUEUE", o->queue, "Its name.")->required();
-            argument(command, "SETTING", o->settings, "name=value, as for \"create\"; name= for the default.")->required();
+            argument(command, "SETTING", o->settings, "name=value, as for \"create\"; name= for the default.")
+                ->required();
         }
         add(*queue, "list", "Show the queues and their settings.", list_queues);
         one_queue(*queue, "get", "Show the settings of a queue.", get_queue);
-        one_queue(*queue, "pause",
-                  "Pause a queue: no task of it can be leased any more.\n\nWhat runs goes on, and tasks can be submitted.",
-                  pause_queue);
+        one_queue(
+            *queue, "pause",
+            "Pause a queue: no task of it can be leased any more.\n\nWhat runs goes on, and tasks can be submitted.",
+            pause_queue);
         one_queue(*queue, "resume", "End the pause of a queue.", resume_queue);
         {
             auto [command, o] = add<drop_queue_options>(*queue, "drop", "Remove a queue.", drop_queue);
@@ -335,7 +372,8 @@ private:
             ->check(one_of("submit|work|view|admin"));
     }
 
-    void one_queue(CLI::App &parent, const char *name, const char *description, command_function<std::string> function) {
+    void one_queue(CLI::App &parent, const char *name, const char *description,
+                   command_function<std::string> function) {
         auto [command, queue] = add(parent, name, description, function);
         argument(command, "QUEUE", *queue, "Its name.")->required();
     }
@@ -347,16 +385,19 @@ private:
             auto [command, o] = add<schedule_options>(
                 *schedule, "set", "Make or change a schedule.\n\nPrints when it comes first.", set_schedule);
             argument(command, "NAME", o->name, "Its name.")->required();
-            argument(command, "CRON", o->cron, "When it comes: \"30 2 * * mon-fri\", \"@daily\", \"30 seconds\".")->required();
+            argument(command, "CRON", o->cron, "When it comes: \"30 2 * * mon-fri\", \"@daily\", \"30 seconds\".")
+                ->required();
             argument(command, "QUEUE", o->queue, "The queue of its tasks.")->required();
             argument(command, "SPEC", o->spec, "What they are about, as JSON.")->required();
-            argument(command, "SETTING", o->settings,
-                     "name=value: the other arguments of scylla.schedule(), for example timezone=Europe/Berlin overlap=skip "
-                     "options='{\"priority\": 5}'.");
+            argument(
+                command, "SETTING", o->settings,
+                "name=value: the other arguments of scylla.schedule(), for example timezone=Europe/Berlin overlap=skip "
+                "options='{\"priority\": 5}'.");
         }
         {
             auto [command, o] = add<plan_schedule_options>(
-                *schedule, "plan", "Make or change a schedule of a plan.\n\nPrints when it comes first.", set_plan_schedule);
+                *schedule, "plan", "Make or change a schedule of a plan.\n\nPrints when it comes first.",
+                set_plan_schedule);
             argument(command, "NAME", o->name, "Its name.")->required();
             argument(command, "CRON", o->cron, "As for \"set\".")->required();
             argument(command, "TASKS", o->tasks,
@@ -375,11 +416,13 @@ private:
                 ->default_str("5")
                 ->check(CLI::Range(1U, 1000U).description(""));
         }
-        add(*schedule, "arm", "Let schedules run in a database that was restored. Prints how many did not.", arm_schedules);
+        add(*schedule, "arm", "Let schedules run in a database that was restored. Prints how many did not.",
+            arm_schedules);
         add(*schedule, "run", "Submit what is due, as pg_cron's job does. Prints how many tasks.", run_schedules);
     }
 
-    void one_schedule(CLI::App &parent, const char *name, const char *description, command_function<std::string> function) {
+    void one_schedule(CLI::App &parent, const char *name, const char *description,
+                      command_function<std::string> function) {
         auto [command, schedule] = add(parent, name, description, function);
         argument(command, "NAME", *schedule, "Its name.")->required();
     }
@@ -405,9 +448,10 @@ private:
     }
 
     void add_completion() {
-        CLI::App *completion = add(m_app, "completion",
-                                   "Write the completion for a shell.\n\nFor example: source <(scylla completion bash), or for "
-                                   "fish: scylla completion fish | source");
+        CLI::App *completion =
+            add(m_app, "completion",
+                "Write the completion for a shell.\n\nFor example: source <(scylla completion bash), or for "
+                "fish: scylla completion fish | source");
         argument(completion, "SHELL", m_shell, "bash, zsh or fish.")->required()->check(one_of("bash|zsh|fish"));
         m_actions[completion] = [this] {
             std::cout << to_completion(m_app, m_shell);

@@ -66,10 +66,15 @@ std::string to_record(const rows &answer) {
 
 void show(session &server, const std::string &sql, const std::vector<value> &parameters, form as) {
     switch (as) {
-    case form::table: std::cout << to_table(server.query(sql, parameters)); break;
-    case form::record: std::cout << to_record(server.query(sql, parameters)); break;
+    case form::table:
+        std::cout << to_table(server.query(sql, parameters));
+        break;
+    case form::record:
+        std::cout << to_record(server.query(sql, parameters));
+        break;
     case form::json:
-        std::cout << *server.ask("select coalesce(pg_catalog.json_agg(t), '[]') from (" + sql + ") as t", parameters) << '\n';
+        std::cout << *server.ask("select coalesce(pg_catalog.json_agg(t), '[]') from (" + sql + ") as t", parameters)
+                  << '\n';
         break;
     case form::json_one:
         std::cout << *server.ask("select pg_catalog.row_to_json(t) from (" + sql + ") as t", parameters) << '\n';

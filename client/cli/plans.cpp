@@ -26,8 +26,10 @@ int list_plans(const context &given) {
     session server{given.connection};
     show(server,
          given.json ? "select * from scylla.plan order by created desc"
-                    : "select name, status, round(100 * progress::numeric) || ' %' as progress, waiting, ready, running, completed, "
-                      "aborted, cancelled, date_trunc('second', created) as created from scylla.plan as p order by p.created desc",
+                    : "select name, status, round(100 * progress::numeric) || ' %' as progress, waiting, ready, "
+                      "running, completed, "
+                      "aborted, cancelled, date_trunc('second', created) as created from scylla.plan as p order by "
+                      "p.created desc",
          {}, given.rows());
     return 0;
 }
@@ -42,7 +44,9 @@ namespace {
 constexpr const char *k_one_plan = "select * from scylla.plan where name = $1";
 
 // The call raises the error if there is none.
-void require_plan(session &server, const std::string &plan) { server.query("select scylla.plan_completed($1)", {plan}); }
+void require_plan(session &server, const std::string &plan) {
+    server.query("select scylla.plan_completed($1)", {plan});
+}
 
 } // namespace
 
@@ -56,13 +60,11 @@ int get_plan(const context &given, const std::string &plan) {
 int wait_for_plan(const context &given, const wait_plan_options &options) {
     session server{given.connection};
     const bool finished =
-        options.timeout
-            ? server.ask("call scylla.wait_plan($1, $2)", {options.plan, options.timeout}) == "t"
-            : [&] {
-                  while (server.ask("call scylla.wait_plan($1, '1 min')", {options.plan}) != "t")
-                      ;
-                  return true;
-              }();
+        options.timeout ? server.ask("call scylla.wait_plan($1, $2)", {options.plan, options.timeout}) == "t" : [&] {
+            while (server.ask("call scylla.wait_plan($1, '1 min')", {options.plan}) != "t")
+                ;
+            return true;
+        }();
     show(server, given.json ? k_one_plan : "select name, status, progress, result from scylla.plan where name = $1",
          {options.plan}, given.record());
     return finished && server.ask("select scylla.plan_completed($1)", {options.plan}) == "t" ? 0 : 1;
@@ -75,7 +77,8 @@ int draw_plan_as_dot(const context &given, const draw_plan_options &options) {
 }
 
 int draw_plan_as_mermaid(const context &given, const draw_plan_options &options) {
-    const call draw = call{"scylla.plan_mermaid"}.argument("plan", options.plan).argument("max_tasks", options.max_tasks);
+    const call draw =
+        call{"scylla.plan_mermaid"}.argument("plan", options.plan).argument("max_tasks", options.max_tasks);
     std::cout << *session{given.connection}.ask("select " + draw.sql(), draw.values()) << '\n';
     return 0;
 }

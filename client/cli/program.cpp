@@ -74,10 +74,11 @@ std::vector<char *> pointers(const std::vector<std::string> &texts) {
     return result;
 }
 
-// Between vfork() and execve() the child borrows our memory: only system calls, and nothing that another thread could see.
-// NOLINTBEGIN(clang-analyzer-security.insecureAPI.vfork,clang-analyzer-unix.Vfork): posix_spawn() knows no PR_SET_PDEATHSIG
-[[gnu::noinline]] pid_t start(const char *path, char *const *words, char *const *environment, const std::array<int, 4> &ends,
-                              int *start_error) {
+// Between vfork() and execve() the child borrows our memory: only system calls, and nothing that another thread could
+// see. NOLINTBEGIN(clang-analyzer-security.insecureAPI.vfork,clang-analyzer-unix.Vfork): posix_spawn() knows no
+// PR_SET_PDEATHSIG
+[[gnu::noinline]] pid_t start(const char *path, char *const *words, char *const *environment,
+                              const std::array<int, 4> &ends, int *start_error) {
     sigset_t all;
     sigset_t before;
     sigfillset(&all);
@@ -137,7 +138,8 @@ public:
             m_deadline = clock::now() + *m_options.timeout;
         while (!m_dead)
             step();
-        // What it wrote before it ended is in the pipes. What it left running may hold them open: nobody waits for that.
+        // What it wrote before it ended is in the pipes. What it left running may hold them open: nobody waits for
+        // that.
         read_output();
         read_errors();
         read_progress();
@@ -151,9 +153,10 @@ private:
         pipe_ends output = make_pipe(true);
         pipe_ends errors = make_pipe(true);
         pipe_ends progress = make_pipe(true);
-        m_child = start(m_options.words[0].c_str(), pointers(m_options.words).data(), pointers(m_options.environment).data(),
-                        {input.reading.get(), output.writing.get(), errors.writing.get(), progress.writing.get()},
-                        &m_end.start_error);
+        m_child =
+            start(m_options.words[0].c_str(), pointers(m_options.words).data(), pointers(m_options.environment).data(),
+                  {input.reading.get(), output.writing.get(), errors.writing.get(), progress.writing.get()},
+                  &m_end.start_error);
         if (m_child < 0)
             return false;
         if (m_end.start_error != 0) {
@@ -285,8 +288,8 @@ private:
 
     void read_errors() {
         drain(m_errors, [&](std::string_view text) {
-            if (m_options.pass_errors)
-                [[maybe_unused]] const auto written = write(STDERR_FILENO, text.data(), text.size());
+            if (m_options.pass_errors) [[maybe_unused]]
+                const auto written = write(STDERR_FILENO, text.data(), text.size());
             std::string &tail = m_end.error_tail;
             tail += text;
             if (tail.size() > 2 * m_options.max_error_tail)

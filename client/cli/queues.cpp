@@ -16,9 +16,10 @@ int create_queue(const context &given, const queue_options &options) {
 int list_queues(const context &given) {
     session server{given.connection};
     show(server,
-         given.json ? "select * from scylla.queue_settings order by queue"
-                    : "select queue, paused, nullif(jsonb_strip_nulls(to_jsonb(q) - '{queue,created,paused}'::text[]), '{}') "
-                      "as settings from scylla.queue_settings as q order by queue",
+         given.json
+             ? "select * from scylla.queue_settings order by queue"
+             : "select queue, paused, nullif(jsonb_strip_nulls(to_jsonb(q) - '{queue,created,paused}'::text[]), '{}') "
+               "as settings from scylla.queue_settings as q order by queue",
          {}, given.rows());
     return 0;
 }
@@ -37,12 +38,15 @@ int set_queue(const context &given, const queue_options &options) {
         const setting wanted = parse_setting(word);
         const bool is_list = !wanted.text.empty() && (wanted.text[0] == '{' || wanted.text[0] == '[');
         settings += (settings.empty() ? "{" : ", ") + quote(wanted.name) + ": " +
-                    (wanted.text.empty() ? "null" : is_list && is_jsonb(wanted.text) ? wanted.text : quote(wanted.text));
+                    (wanted.text.empty()                ? "null"
+                     : is_list && is_jsonb(wanted.text) ? wanted.text
+                                                        : quote(wanted.text));
     }
     // The view knows the types: "5" is five seconds for one setting, a number for another.
     session{given.connection}.query(
         "select scylla.alter_queue($1, (select jsonb_object_agg(name, to_jsonb(typed) -> name) from "
-        "jsonb_object_keys($2::jsonb) as name, jsonb_populate_record(null::scylla.queue_settings, $2::jsonb) as typed))",
+        "jsonb_object_keys($2::jsonb) as name, jsonb_populate_record(null::scylla.queue_settings, $2::jsonb) as "
+        "typed))",
         {options.queue, settings + "}"});
     return 0;
 }
@@ -58,24 +62,28 @@ int resume_queue(const context &given, const std::string &queue) {
 }
 
 int drop_queue(const context &given, const drop_queue_options &options) {
-    session{given.connection}.query("select scylla.drop_queue($1, force => $2)", {options.queue, options.force ? "t" : "f"});
+    session{given.connection}.query("select scylla.drop_queue($1, force => $2)",
+                                    {options.queue, options.force ? "t" : "f"});
     return 0;
 }
 
 int grant_queue(const context &given, const grant_options &options) {
-    session{given.connection}.query("select scylla.grant_queue($1, $2, $3)", {options.queue, options.role, options.privilege});
+    session{given.connection}.query("select scylla.grant_queue($1, $2, $3)",
+                                    {options.queue, options.role, options.privilege});
     return 0;
 }
 
 int revoke_queue(const context &given, const grant_options &options) {
-    session{given.connection}.query("select scylla.revoke_queue($1, $2, $3)", {options.queue, options.role, options.privilege});
+    session{given.connection}.query("select scylla.revoke_queue($1, $2, $3)",
+                                    {options.queue, options.role, options.privilege});
     return 0;
 }
 
 int list_grants(const context &given, const maybe_text &queue) {
     session server{given.connection};
-    show(server, "select * from scylla.queue_grants where $1::text is null or queue = $1 order by queue, role, privilege", {queue},
-         given.rows());
+    show(server,
+         "select * from scylla.queue_grants where $1::text is null or queue = $1 order by queue, role, privilege",
+         {queue}, given.rows());
     return 0;
 }
 

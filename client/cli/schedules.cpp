@@ -30,9 +30,10 @@ int set_plan_schedule(const context &given, const plan_schedule_options &options
 int list_schedules(const context &given) {
     session server{given.connection};
     show(server,
-         given.json ? "select * from scylla.schedules order by name"
-                    : "select name, cron, timezone, queue, armed, next_run, last_run, runs, skipped, missed, last_error "
-                      "from scylla.schedules order by name",
+         given.json
+             ? "select * from scylla.schedules order by name"
+             : "select name, cron, timezone, queue, armed, next_run, last_run, runs, skipped, missed, last_error "
+               "from scylla.schedules order by name",
          {}, given.rows());
     return 0;
 }
@@ -55,7 +56,8 @@ int show_next(const context &given, const next_options &options) {
     show(server,
          "with recursive times(i, planned) as ("
          "  select 1, scylla.cron_next($1, timezone => coalesce($2, 'UTC')) "
-         "  union all select i + 1, scylla.cron_next($1, planned, coalesce($2, 'UTC')) from times where i < $3 and planned is not null"
+         "  union all select i + 1, scylla.cron_next($1, planned, coalesce($2, 'UTC')) from times where i < $3 and "
+         "planned is not null"
          ") select planned from times where planned is not null order by i",
          {options.cron, options.timezone, std::to_string(options.count)}, given.rows());
     return 0;

@@ -11,7 +11,8 @@
 namespace scylla::cli {
 
 failure::failure(const std::string &message, std::string detail, std::string hint, std::string sqlstate)
-    : std::runtime_error{message}, m_detail{std::move(detail)}, m_hint{std::move(hint)}, m_sqlstate{std::move(sqlstate)} {}
+    : std::runtime_error{message}, m_detail{std::move(detail)}, m_hint{std::move(hint)}, m_sqlstate{
+                                                                                             std::move(sqlstate)} {}
 
 namespace {
 
@@ -22,8 +23,8 @@ std::string without_newline(const char *text) {
     return line;
 }
 
-// What libpq says of a connection, which may be about several hosts, and have advice in lines that begin with a tab, in one line
-// and a hint.
+// What libpq says of a connection, which may be about several hosts, and have advice in lines that begin with a tab, in
+// one line and a hint.
 failure connection_failure(const PGconn *connection, std::string sqlstate = {}) {
     std::string message;
     std::string hint;
@@ -114,9 +115,8 @@ rows session::query(const std::string &sql, const std::vector<value> &parameters
     texts.reserve(parameters.size());
     for (const value &parameter : parameters)
         texts.push_back(parameter ? parameter->c_str() : nullptr);
-    const std::unique_ptr<PGresult, clearer> result{PQexecParams(m_connection.get(), sql.c_str(),
-                                                                 static_cast<int>(texts.size()), nullptr, texts.data(), nullptr,
-                                                                 nullptr, 0)};
+    const std::unique_ptr<PGresult, clearer> result{PQexecParams(
+        m_connection.get(), sql.c_str(), static_cast<int>(texts.size()), nullptr, texts.data(), nullptr, nullptr, 0)};
     const ExecStatusType status = PQresultStatus(result.get());
     if (status != PGRES_TUPLES_OK && status != PGRES_COMMAND_OK) {
         const auto field = [&](int code) { return without_newline(PQresultErrorField(result.get(), code)); };
@@ -134,7 +134,8 @@ rows session::query(const std::string &sql, const std::vector<value> &parameters
         answer.columns.emplace_back(PQfname(result.get(), column));
         const Oid type = PQftype(result.get(), column);
         // int8, int2, int4, float4, float8, numeric
-        answer.numeric.push_back((type >= 20 && type <= 23 && type != 22) || type == 700 || type == 701 || type == 1700);
+        answer.numeric.push_back((type >= 20 && type <= 23 && type != 22) || type == 700 || type == 701 ||
+                                 type == 1700);
     }
     for (int row = 0; row < PQntuples(result.get()); row++) {
         auto &cells = answer.cells.emplace_back();
@@ -153,10 +154,13 @@ rows session::query(const std::string &sql, const std::vector<value> &parameters
 void session::explain_missing(const std::string &message, const std::string &sqlstate) {
     const rows installed = query("select extversion from pg_catalog.pg_extension where extname = 'scylla'");
     if (installed.cells.empty())
-        throw failure{"database \"" + database() + "\" does not have the extension", {}, "See \"scylla init\".", sqlstate};
+        throw failure{
+            "database \"" + database() + "\" does not have the extension", {}, "See \"scylla init\".", sqlstate};
     const std::string version = installed.cells[0][0].value_or("");
     if (version != SCYLLA_VERSION)
-        throw failure{message, "The extension has version " + version + " in this database, this program is of version " SCYLLA_VERSION ".",
+        throw failure{message,
+                      "The extension has version " + version +
+                          " in this database, this program is of version " SCYLLA_VERSION ".",
                       "See \"scylla doctor\".", sqlstate};
 }
 
@@ -173,7 +177,8 @@ std::string session::conninfo() const {
     for (const PQconninfoOption *option = options; option != nullptr && option->keyword != nullptr; option++) {
         if (option->val == nullptr || *option->val == '\0' || std::strcmp(option->keyword, "replication") == 0)
             continue;
-        // That any host will do is libpq's default, which is shown although nobody has said it. The library has its own.
+        // That any host will do is libpq's default, which is shown although nobody has said it. The library has its
+        // own.
         if (std::strcmp(option->keyword, "target_session_attrs") == 0 && std::strcmp(option->val, "any") == 0)
             continue;
         text += std::string{text.empty() ? "" : " "} + option->keyword + "='";

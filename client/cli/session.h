@@ -1,5 +1,5 @@
-// A connection to the server, by libpq: the commands are SQL calls whose rows are shown as they come, so that this tool also
-// shows what a newer server adds.
+// A connection to the server, by libpq: the commands are SQL calls whose rows are shown as they come, so that this tool
+// also shows what a newer server adds.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,8 @@ struct connection_options {
 // An error as the user is to see it: exit status 1.
 class failure : public std::runtime_error {
 public:
-    explicit failure(const std::string &message, std::string detail = {}, std::string hint = {}, std::string sqlstate = {});
+    explicit failure(const std::string &message, std::string detail = {}, std::string hint = {},
+                     std::string sqlstate = {});
     [[nodiscard]] const std::string &detail() const noexcept { return m_detail; }
     [[nodiscard]] const std::string &hint() const noexcept { return m_hint; }
     [[nodiscard]] const std::string &sqlstate() const noexcept { return m_sqlstate; }
@@ -78,7 +79,8 @@ public:
     explicit call(std::string function) : m_function{std::move(function)} {}
     call &argument(const char *name, value given) {
         if (given) {
-            m_arguments += (m_values.empty() ? "" : ", ") + std::string{name} + " => $" + std::to_string(m_values.size() + 1);
+            m_arguments +=
+                (m_values.empty() ? "" : ", ") + std::string{name} + " => $" + std::to_string(m_values.size() + 1);
             m_values.push_back(std::move(given));
         }
         return *this;

@@ -9,7 +9,8 @@ setting parse_setting(const std::string &word) {
     const std::string name = word.substr(0, equals);
     if (equals == std::string::npos || name.empty() ||
         !std::all_of(name.begin(), name.end(), [](char c) { return (c >= 'a' && c <= 'z') || c == '_'; }))
-        throw usage_failure{"\"" + word + "\" is no setting", {}, "Write a setting as name=value, for example default_timeout=5min."};
+        throw usage_failure{
+            "\"" + word + "\" is no setting", {}, "Write a setting as name=value, for example default_timeout=5min."};
     return {name, word.substr(equals + 1)};
 }
 

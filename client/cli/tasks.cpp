@@ -54,14 +54,15 @@ int submit_lines(const context &given, session &server, const submit_options &op
         if (line.find_first_not_of(" \t\r") == std::string::npos)
             continue;
         if (!is_jsonb(line))
-            throw failure{"line " + std::to_string(specs.size() + 1) + " of standard input is not JSON: " +
-                          to_utf8(line.substr(0, 80))};
+            throw failure{"line " + std::to_string(specs.size() + 1) +
+                          " of standard input is not JSON: " + to_utf8(line.substr(0, 80))};
         specs.push_back(line);
     }
     require_read();
-    const std::string submitted =
-        "select rn, inserted from scylla.submit_many((select coalesce(jsonb_agg($1::jsonb || jsonb_build_object('spec', "
-        "spec::jsonb) order by i), '[]') from unnest($2::text[]) with ordinality as line(spec, i)), on_duplicate => $3)";
+    const std::string submitted = "select rn, inserted from scylla.submit_many((select coalesce(jsonb_agg($1::jsonb || "
+                                  "jsonb_build_object('spec', "
+                                  "spec::jsonb) order by i), '[]') from unnest($2::text[]) with ordinality as "
+                                  "line(spec, i)), on_duplicate => $3)";
     const std::vector<value> values{task_object(options), array_literal(specs), options.on_duplicate.value_or("error")};
     if (given.json)
         show(server, submitted, values, form::json);
@@ -122,10 +123,10 @@ int list_tasks(const context &given, const list_options &options) {
                           .argument("status", options.status)
                           .argument("worker", options.worker)
                           .argument("max_tasks", options.limit);
-    const std::string columns =
-        given.json ? "*"
-                   : "rn, queue, status, priority, round(100 * progress::numeric) || ' %' as progress, attempt, failures, owner, "
-                     "date_trunc('second', updated) as updated";
+    const std::string columns = given.json ? "*"
+                                           : "rn, queue, status, priority, round(100 * progress::numeric) || ' %' as "
+                                             "progress, attempt, failures, owner, "
+                                             "date_trunc('second', updated) as updated";
     show(server, "select " + columns + " from " + list.sql(), list.values(), given.rows());
     return 0;
 }
@@ -135,8 +136,8 @@ int cancel_tasks(const context &given, const std::vector<std::string> &rns) {
     int status = 0;
     for (const std::string &rn : rns) {
         try {
-            show(server, given.json ? "select * from scylla.cancel($1)" : "select rn, status from scylla.cancel($1)", {rn},
-                 given.json ? form::json_one : form::record);
+            show(server, given.json ? "select * from scylla.cancel($1)" : "select rn, status from scylla.cancel($1)",
+                 {rn}, given.json ? form::json_one : form::record);
         } catch (const failure &error) {
             if (error.sqlstate() != "P0002" && error.sqlstate() != "55000")
                 throw;

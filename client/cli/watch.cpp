@@ -23,8 +23,8 @@ constexpr char k_end_screen[] = "\033[?25h\033[?1049l";
 
 // Ends at once, also while the server does not answer. Each round has been written out as a whole.
 void end(int) {
-    if (isatty(STDOUT_FILENO) != 0)
-        [[maybe_unused]] const auto written = write(STDOUT_FILENO, k_end_screen, sizeof k_end_screen - 1);
+    if (isatty(STDOUT_FILENO) != 0) [[maybe_unused]]
+        const auto written = write(STDOUT_FILENO, k_end_screen, sizeof k_end_screen - 1);
     _exit(0);
 }
 
@@ -43,7 +43,8 @@ public:
         m_counters.clear();
     }
     // Submitted, completed and failed per second; without a round before, or without statistics, none.
-    std::vector<value> of(const std::string &queue, const value &submitted, const value &completed, const value &failed) {
+    std::vector<value> of(const std::string &queue, const value &submitted, const value &completed,
+                          const value &failed) {
         if (!submitted)
             return {{}, {}, {}};
         const counters now{std::atof(submitted->c_str()), std::atof(completed->c_str()), std::atof(failed->c_str())};
@@ -52,7 +53,8 @@ public:
         if (m_last == 0 || m_now <= m_last)
             return {{}, {}, {}};
         const counters since = before == m_before.end() ? counters{} : before->second;
-        return {rate(now.submitted - since.submitted), rate(now.completed - since.completed), rate(now.failed - since.failed)};
+        return {rate(now.submitted - since.submitted), rate(now.completed - since.completed),
+                rate(now.failed - since.failed)};
     }
 
 private:
@@ -79,18 +81,19 @@ public:
 
     // What happened since the last round, a row per queue.
     rows queues() {
-        const rows answer = m_server.query(
-            "select extract(epoch from clock_timestamp()), queue, waiting, ready, running, "
-            "       round(extract(epoch from oldest_ready)::numeric, 1) || ' s', submitted, completed, "
-            "       failed + expired + aborted "
-            "  from scylla.stat_queue where $1::text[] is null or queue = any ($1) order by queue",
-            {m_queues});
+        const rows answer =
+            m_server.query("select extract(epoch from clock_timestamp()), queue, waiting, ready, running, "
+                           "       round(extract(epoch from oldest_ready)::numeric, 1) || ' s', submitted, completed, "
+                           "       failed + expired + aborted "
+                           "  from scylla.stat_queue where $1::text[] is null or queue = any ($1) order by queue",
+                           {m_queues});
         m_rates.begin_round(answer.cells.empty() ? 0 : std::atof(answer.cells[0][0]->c_str()));
         rows shown;
         shown.columns = {"queue", "waiting", "ready", "running", "oldest", "submitted/s", "completed/s", "failed/s"};
         shown.numeric = {false, true, true, true, true, true, true, true};
         for (const auto &row : answer.cells) {
-            auto &cells = shown.cells.emplace_back(std::vector<value>{row[1], row[2], row[3], row[4], row[5].value_or("-")});
+            auto &cells =
+                shown.cells.emplace_back(std::vector<value>{row[1], row[2], row[3], row[4], row[5].value_or("-")});
             for (value &rate : m_rates.of(*row[1], row[6], row[7], row[8]))
                 cells.emplace_back(rate.value_or("-"));
         }
@@ -100,8 +103,10 @@ public:
     rows workers() {
         return m_server.query(
             "select worker, queue, leases, "
-            "       round(extract(epoch from clock_timestamp() - last_heartbeat)::numeric, 1) || ' s' as \"last heartbeat\", "
-            "       round(extract(epoch from next_deadline - clock_timestamp())::numeric, 1) || ' s' as \"deadline in\", "
+            "       round(extract(epoch from clock_timestamp() - last_heartbeat)::numeric, 1) || ' s' as \"last "
+            "heartbeat\", "
+            "       round(extract(epoch from next_deadline - clock_timestamp())::numeric, 1) || ' s' as \"deadline "
+            "in\", "
             "       round(100 * progress::numeric) || ' %' as progress "
             "  from scylla.stat_worker where $1::text[] is null or queue = any ($1) order by worker, queue",
             {m_queues});
@@ -193,7 +198,8 @@ int watch(const context &given, const watch_options &options) {
             const std::string now = view.now();
             const rows queues = view.queues();
             if (terminal)
-                screen::show(server.database() + "  " + now + "\n\n" + to_table(queues) + "\n" + to_table(view.workers()));
+                screen::show(server.database() + "  " + now + "\n\n" + to_table(queues) + "\n" +
+                             to_table(view.workers()));
             else
                 std::cout << to_lines(now, queues) << std::flush;
         }

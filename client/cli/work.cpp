@@ -39,8 +39,8 @@ std::vector<std::string> inherited_environment() {
 class runner {
 public:
     runner(const work_options &options)
-        : m_options{options}, m_words{command_words(options.command)}, m_environment{inherited_environment()},
-          m_grace{to_duration("--grace", options.grace)} {
+        : m_options{options}, m_words{command_words(options.command)},
+          m_environment{inherited_environment()}, m_grace{to_duration("--grace", options.grace)} {
         if (options.timeout)
             m_timeout = to_duration("--timeout", *options.timeout);
     }
@@ -83,8 +83,8 @@ private:
         if (end.timed_out)
             return outcome::fail(error("timeout"));
         if (!end.exit)
-            return outcome::abort(error("signal-" + std::to_string(end.signal),
-                                        "{\"signal\": " + std::to_string(end.signal) + "}"));
+            return outcome::abort(
+                error("signal-" + std::to_string(end.signal), "{\"signal\": " + std::to_string(end.signal) + "}"));
         const std::string args = "{\"exit\": " + std::to_string(*end.exit) + "}";
         if (*end.exit == k_try_again)
             return outcome::fail(error("temporary-failure", args));
@@ -105,7 +105,9 @@ private:
     [[nodiscard]] std::vector<std::string> environment_of(const job &job) const {
         const task &task = job.task();
         std::vector<std::string> variables = m_environment;
-        const auto add = [&](const char *name, const std::string &text) { variables.push_back("SCYLLA_" + (name + ("=" + text))); };
+        const auto add = [&](const char *name, const std::string &text) {
+            variables.push_back("SCYLLA_" + (name + ("=" + text)));
+        };
         add("RN", task.rn.str());
         add("QUEUE", task.queue.str());
         add("WORKER", job.worker().str());
@@ -125,7 +127,8 @@ private:
     static std::string task_as_json(const task &task) {
         std::string text = "{\"rn\": " + quote(task.rn.str()) + ", \"queue\": " + quote(task.queue.str()) +
                            ", \"spec\": " + task.spec->text() + ", \"args\": " + task.args.text() +
-                           ", \"priority\": " + std::to_string(task.priority) + ", \"attempt\": " + std::to_string(task.attempt) +
+                           ", \"priority\": " + std::to_string(task.priority) +
+                           ", \"attempt\": " + std::to_string(task.attempt) +
                            ", \"failures\": " + std::to_string(task.failures) + ", \"errors\": " + task.errors.text();
         if (task.plan)
             text += ", \"plan\": " + quote(task.plan->str());
@@ -176,9 +179,10 @@ private:
     bool is_empty() {
         if (!m_server)
             m_server.emplace(m_connection);
-        return m_server->ask("select not exists (select from unnest($1::text[]) as queue, unnest('{running,ready,waiting}'::"
-                            "scylla.task_status[]) as status, scylla.list_tasks(queue, status, max_tasks => 1))",
-                            {m_queues}) == "t";
+        return m_server->ask(
+                   "select not exists (select from unnest($1::text[]) as queue, unnest('{running,ready,waiting}'::"
+                   "scylla.task_status[]) as status, scylla.list_tasks(queue, status, max_tasks => 1))",
+                   {m_queues}) == "t";
     }
 
     connection_options m_connection;
@@ -214,8 +218,8 @@ void run_worker(const scylla::worker_options &settings, const runner &runner, co
     if (options.quiet)
         return;
     const worker_counters counted = worker.counters();
-    std::cerr << "scylla: completed " << counted.completed << ", failed " << counted.failed << ", aborted " << counted.aborted
-              << ", gave back " << counted.yielded << ", lost " << counted.lost << '\n';
+    std::cerr << "scylla: completed " << counted.completed << ", failed " << counted.failed << ", aborted "
+              << counted.aborted << ", gave back " << counted.yielded << ", lost " << counted.lost << '\n';
 }
 
 } // namespace
@@ -227,12 +231,14 @@ int work(const context &given, const work_options &options) {
     scylla::worker_options settings;
     {
         session server{given.connection}; // a wrong one is an error now, not retried for ever
-        // Of several hosts the one that accepts writes: only there is something to do, and is it known when a queue is empty.
+        // Of several hosts the one that accepts writes: only there is something to do, and is it known when a queue is
+        // empty.
         settings.conninfo = "target_session_attrs=read-write " + server.conninfo();
         server.query("select null::scylla.task_status"); // is the extension there?
         // Who may not look would see no tasks, and stop. This call says so.
         if (options.until_empty)
-            server.query("select scylla.count_tasks(queue) from unnest($1::text[]) as queue", {array_literal(options.queues)});
+            server.query("select scylla.count_tasks(queue) from unnest($1::text[]) as queue",
+                         {array_literal(options.queues)});
     }
     for (const std::string &queue : options.queues)
         settings.queues.emplace_back(queue);

@@ -63,12 +63,14 @@ std::vector<leased_job> to_jobs(const pqxx::result &rows, const worker_name &wor
 
 std::vector<leased_job> lease_jobs(executor &on, const queue_name &queue, const worker_name &worker, int max_tasks,
                                    std::optional<duration> timeout) {
-    return to_jobs(on.run(sql::lease_jobs, {text(queue, "queue"), text(worker, "worker"), std::to_string(max_tasks), text(timeout)}),
+    return to_jobs(on.run(sql::lease_jobs,
+                          {text(queue, "queue"), text(worker, "worker"), std::to_string(max_tasks), text(timeout)}),
                    worker);
 }
 
-std::vector<leased_job> complete_and_lease_jobs(executor &on, const std::vector<completion> &tasks, const worker_name &worker,
-                                                const queue_name &queue, int max_tasks, std::optional<duration> timeout) {
+std::vector<leased_job> complete_and_lease_jobs(executor &on, const std::vector<completion> &tasks,
+                                                const worker_name &worker, const queue_name &queue, int max_tasks,
+                                                std::optional<duration> timeout) {
     const completion_params arrays = to_params(tasks);
     return to_jobs(on.run(sql::complete_and_lease_jobs,
                           {arrays.rns.str(), text(worker, "worker"), text(queue, "queue"), std::to_string(max_tasks),

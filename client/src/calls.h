@@ -31,8 +31,9 @@ struct leased_job {
 std::vector<leased_job> lease_jobs(executor &on, const queue_name &queue, const worker_name &worker, int max_tasks,
                                    std::optional<duration> timeout);
 // @throw lease_lost one of the tasks is not held any more; then nothing was done
-std::vector<leased_job> complete_and_lease_jobs(executor &on, const std::vector<completion> &tasks, const worker_name &worker,
-                                                const queue_name &queue, int max_tasks, std::optional<duration> timeout);
+std::vector<leased_job> complete_and_lease_jobs(executor &on, const std::vector<completion> &tasks,
+                                                const worker_name &worker, const queue_name &queue, int max_tasks,
+                                                std::optional<duration> timeout);
 
 } // namespace scylla::detail
 

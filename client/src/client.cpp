@@ -52,8 +52,27 @@ std::string text(on_duplicate existing) { return existing == on_duplicate::error
 
 // Columns of the select list TASK in statements.cpp.
 enum column {
-    c_rn, c_queue, c_spec, c_status, c_priority, c_progress, c_created, c_updated, c_owner, c_deadline, c_errors, c_history,
-    c_result, c_metrics, c_args, c_attempt, c_failures, c_max_attempts, c_not_before, c_plan, c_key
+    c_rn,
+    c_queue,
+    c_spec,
+    c_status,
+    c_priority,
+    c_progress,
+    c_created,
+    c_updated,
+    c_owner,
+    c_deadline,
+    c_errors,
+    c_history,
+    c_result,
+    c_metrics,
+    c_args,
+    c_attempt,
+    c_failures,
+    c_max_attempts,
+    c_not_before,
+    c_plan,
+    c_key
 };
 
 template <class Row> task to_task(const Row &row) {
@@ -159,18 +178,20 @@ std::string_view to_string(dependency_failure policy) noexcept {
 
 task client::submit(const queue_name &queue, const json &spec, const submit_options &options, on_duplicate existing) {
     return to_one_task(m_executor->run(
-        sql::submit, {text(queue, "queue"), checked(spec.text(), "spec"), std::to_string(options.priority),
-                      text(options.rn, "rn"), text(options.not_before), text(options.max_attempts), text(existing),
-                      text_array(options.depends_on, "depends_on"), std::string{to_string(options.on_dependency_failure)},
-                      text(options.plan, "plan"), text(options.dedup_key, "dedup_key"),
-                      options.retry ? param{to_json(*options.retry)} : std::nullopt, text(options.key, "key")}));
+        sql::submit,
+        {text(queue, "queue"), checked(spec.text(), "spec"), std::to_string(options.priority), text(options.rn, "rn"),
+         text(options.not_before), text(options.max_attempts), text(existing),
+         text_array(options.depends_on, "depends_on"), std::string{to_string(options.on_dependency_failure)},
+         text(options.plan, "plan"), text(options.dedup_key, "dedup_key"),
+         options.retry ? param{to_json(*options.retry)} : std::nullopt, text(options.key, "key")}));
 }
 
 namespace detail {
 
 params task_arrays(const std::vector<new_task> &tasks) {
     // NOLINTNEXTLINE(readability-isolate-declaration): one for each column
-    array_literal queues, specs, priorities, rns, times, max_attempts, providers, policies, plans, dedup_keys, retries, keys;
+    array_literal queues, specs, priorities, rns, times, max_attempts, providers, policies, plans, dedup_keys, retries,
+        keys;
     for (const new_task &task : tasks) {
         const submit_options &options = task.options;
         queues.add(text(task.queue, "queue"));
@@ -189,7 +210,7 @@ params task_arrays(const std::vector<new_task> &tasks) {
         add(retries, options.retry ? param{to_json(*options.retry)} : std::nullopt);
         add(keys, text(options.key, "key"));
     }
-    return {queues.str(), specs.str(),     priorities.str(), rns.str(),   times.str(),      max_attempts.str(),
+    return {queues.str(),    specs.str(),    priorities.str(), rns.str(),        times.str(),   max_attempts.str(),
             providers.str(), policies.str(), plans.str(),      dedup_keys.str(), retries.str(), keys.str()};
 }
 
@@ -265,8 +286,8 @@ std::vector<completion_status> client::complete_many(const std::vector<completio
     const completion_params arrays = to_params(tasks);
     std::vector<completion_status> states;
     states.reserve(tasks.size());
-    const pqxx::result rows = m_executor->run(sql::complete_many, {arrays.rns.str(), text(worker, "worker"),
-                                                                   arrays.results.str(), arrays.attempts.value()});
+    const pqxx::result rows = m_executor->run(
+        sql::complete_many, {arrays.rns.str(), text(worker, "worker"), arrays.results.str(), arrays.attempts.value()});
     for_each_row(rows, [&](const auto &row) {
         states.push_back({resource_name{text_of(row[0])}, text_of(row[1]) == "t", to_status(text_of(row[2]))});
     });
@@ -276,12 +297,14 @@ std::vector<completion_status> client::complete_many(const std::vector<completio
 std::vector<task> client::complete_and_lease(const std::vector<completion> &tasks, const worker_name &worker,
                                              const queue_name &queue, int max_tasks, std::optional<duration> timeout) {
     const completion_params arrays = to_params(tasks);
-    return to_tasks(m_executor->run(sql::complete_and_lease,
-                                    {arrays.rns.str(), text(worker, "worker"), text(queue, "queue"),
-                                     std::to_string(max_tasks), text(timeout), arrays.results.str(), arrays.attempts.value()}));
+    return to_tasks(
+        m_executor->run(sql::complete_and_lease,
+                        {arrays.rns.str(), text(worker, "worker"), text(queue, "queue"), std::to_string(max_tasks),
+                         text(timeout), arrays.results.str(), arrays.attempts.value()}));
 }
 
-task client::abort(const resource_name &rn, const worker_name &worker, const task_error &error, std::optional<int> attempt) {
+task client::abort(const resource_name &rn, const worker_name &worker, const task_error &error,
+                   std::optional<int> attempt) {
     const error_params e = to_params(error);
     return to_one_task(m_executor->run(
         sql::abort, {text(rn, "rn"), text(worker, "worker"), e.code, e.description, e.args, text(attempt)}));
@@ -290,8 +313,8 @@ task client::abort(const resource_name &rn, const worker_name &worker, const tas
 task client::fail(const resource_name &rn, const worker_name &worker, const task_error &error,
                   std::optional<duration> retry_after, std::optional<int> attempt) {
     const error_params e = to_params(error);
-    return to_one_task(m_executor->run(sql::fail, {text(rn, "rn"), text(worker, "worker"), e.code, e.description, e.args,
-                                                   text(retry_after), text(attempt)}));
+    return to_one_task(m_executor->run(sql::fail, {text(rn, "rn"), text(worker, "worker"), e.code, e.description,
+                                                   e.args, text(retry_after), text(attempt)}));
 }
 
 task client::yield(const resource_name &rn, const worker_name &worker, std::optional<int> attempt) {
@@ -317,10 +340,10 @@ task client::cancel(const resource_name &rn) { return to_one_task(m_executor->ru
 task client::get(const resource_name &rn) { return to_one_task(m_executor->run(sql::get_task, {text(rn, "rn")})); }
 
 std::vector<task> client::list(const list_filter &filter) {
-    return to_tasks(m_executor->run(
-        sql::list_tasks, {text(filter.queue, "queue"),
-                          filter.status ? param{std::string{to_string(*filter.status)}} : std::nullopt,
-                          text(filter.worker, "worker"), std::to_string(filter.max_tasks)}));
+    return to_tasks(
+        m_executor->run(sql::list_tasks, {text(filter.queue, "queue"),
+                                          filter.status ? param{std::string{to_string(*filter.status)}} : std::nullopt,
+                                          text(filter.worker, "worker"), std::to_string(filter.max_tasks)}));
 }
 
 } // namespace scylla

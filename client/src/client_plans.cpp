@@ -74,7 +74,8 @@ std::string client::plan_dot(const plan_name &plan, int max_tasks) {
     return std::string{text_of(m_executor->run(sql::plan_dot, {text(plan, "plan"), std::to_string(max_tasks)})[0][0])};
 }
 std::string client::plan_mermaid(const plan_name &plan, int max_tasks) {
-    return std::string{text_of(m_executor->run(sql::plan_mermaid, {text(plan, "plan"), std::to_string(max_tasks)})[0][0])};
+    return std::string{
+        text_of(m_executor->run(sql::plan_mermaid, {text(plan, "plan"), std::to_string(max_tasks)})[0][0])};
 }
 
 std::vector<plan_run> client::plan_timeline(const plan_name &plan) {

@@ -30,7 +30,9 @@ queue_changes &queue_changes::max_depth(std::optional<int> value) {
 queue_changes &queue_changes::key_weights(const std::optional<json> &value) {
     return set("key_weights", value ? value->text() : "null");
 }
-queue_changes &queue_changes::rate(const std::optional<json> &value) { return set("rate", value ? value->text() : "null"); }
+queue_changes &queue_changes::rate(const std::optional<json> &value) {
+    return set("rate", value ? value->text() : "null");
+}
 queue_changes &queue_changes::rate_per_key(const std::optional<json> &value) {
     return set("rate_per_key", value ? value->text() : "null");
 }
@@ -40,15 +42,15 @@ queue_changes &queue_changes::retry(const std::optional<retry_policy> &value) {
 json queue_changes::to_json() const { return m_text.empty() ? "{}" : m_text + '}'; }
 
 void client::create_queue(const queue_name &queue, const queue_options &options) {
-    m_executor->run(sql::create_queue,
-                    {text(queue, "queue"), text(options.default_timeout), text(options.retention), from_double(options.aging),
-                     text(options.max_attempts), options.retry ? param{to_json(*options.retry)} : std::nullopt,
-                     text(options.retention_completed), text(options.retention_aborted), text(options.retention_cancelled),
-                     options.paused ? "t" : "f", text(options.max_running),
-                     options.events ? "t" : "f", options.notify ? "t" : "f", text(options.max_running_per_key),
-                     text(options.max_depth), options.shed ? "shed" : "error",
-                     text(options.key_weights, "key_weights"), options.rate ? param{options.rate->text()} : std::nullopt,
-                     options.rate_per_key ? param{options.rate_per_key->text()} : std::nullopt});
+    m_executor->run(
+        sql::create_queue,
+        {text(queue, "queue"), text(options.default_timeout), text(options.retention), from_double(options.aging),
+         text(options.max_attempts), options.retry ? param{to_json(*options.retry)} : std::nullopt,
+         text(options.retention_completed), text(options.retention_aborted), text(options.retention_cancelled),
+         options.paused ? "t" : "f", text(options.max_running), options.events ? "t" : "f", options.notify ? "t" : "f",
+         text(options.max_running_per_key), text(options.max_depth), options.shed ? "shed" : "error",
+         text(options.key_weights, "key_weights"), options.rate ? param{options.rate->text()} : std::nullopt,
+         options.rate_per_key ? param{options.rate_per_key->text()} : std::nullopt});
 }
 
 void client::alter_queue(const queue_name &queue, const queue_changes &changes) {
@@ -116,7 +118,8 @@ void client::grant_queue(const queue_name &queue, const std::string &role, queue
     m_executor->run(sql::grant_queue, {text(queue, "queue"), checked(role, "role"), std::string{to_string(privilege)}});
 }
 void client::revoke_queue(const queue_name &queue, const std::string &role, queue_privilege privilege) {
-    m_executor->run(sql::revoke_queue, {text(queue, "queue"), checked(role, "role"), std::string{to_string(privilege)}});
+    m_executor->run(sql::revoke_queue,
+                    {text(queue, "queue"), checked(role, "role"), std::string{to_string(privilege)}});
 }
 void client::set_queue_owner(const queue_name &queue, const std::string &owner) {
     m_executor->run(sql::set_queue_owner, {text(queue, "queue"), checked(owner, "owner")});

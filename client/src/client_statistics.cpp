@@ -36,8 +36,8 @@ std::vector<queue_statistics> client::statistics() {
         for (auto *value : {&s.waiting, &s.ready, &s.running, &s.terminal})
             *value = count();
         s.oldest_ready = to_duration(row[column++]);
-        for (auto *value : {&s.submitted, &s.leased, &s.completed, &s.aborted, &s.cancelled, &s.failed, &s.expired, &s.yielded,
-                            &s.purged})
+        for (auto *value : {&s.submitted, &s.leased, &s.completed, &s.aborted, &s.cancelled, &s.failed, &s.expired,
+                            &s.yielded, &s.purged})
             *value = count();
         s.wait_histogram = to_numbers(text_of(row[column++]));
         s.run_histogram = to_numbers(text_of(row[column++]));

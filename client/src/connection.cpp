@@ -50,7 +50,8 @@ std::string complete_conninfo(const std::string &conninfo, const std::vector<set
     }
     for (const setting &setting : defaults)
         if (said.count(setting.keyword) == 0 &&
-            // NOLINTNEXTLINE(concurrency-mt-unsafe): an application that changes its environment does so before it has threads
+            // NOLINTNEXTLINE(concurrency-mt-unsafe): an application that changes its environment does so before it has
+            // threads
             (setting.environment == nullptr || std::getenv(setting.environment) == nullptr))
             text += (text.empty() ? "" : " ") + std::string{setting.keyword} + '=' + quote_value(setting.value);
     return text;

@@ -150,10 +150,12 @@ void worker_core::wait_for_work(std::unique_lock<std::mutex> &lock) {
         if (due > 0) {
             // A short wait lets more of them share the round trip, if the rest is about to be done.
             const std::size_t outstanding = m_queued.size() + m_counters.running;
-            const nanoseconds time = linger(outstanding, m_options.concurrency, m_handler_time.value(), m_round_trip.value());
+            const nanoseconds time =
+                linger(outstanding, m_options.concurrency, m_handler_time.value(), m_round_trip.value());
             if (due < m_options.max_batch && time.count() > 0) {
                 m_notify_at = m_finished.size() + std::min(outstanding, m_options.max_batch - due);
-                m_for_coordinator.wait_for(lock, time, [&] { return m_quit || m_stopping || m_finished.size() >= m_notify_at; });
+                m_for_coordinator.wait_for(lock, time,
+                                           [&] { return m_quit || m_stopping || m_finished.size() >= m_notify_at; });
                 m_notify_at = 1;
             }
             return;
@@ -183,9 +185,9 @@ void worker_core::wait_for_work(std::unique_lock<std::mutex> &lock) {
     }
 }
 
-// Asks the queues in turn, until there is no more room or all have been asked. The completions of the batch travel with the
-// first question, if they can.
-// NOLINTNEXTLINE(readability-function-size): one pass, whose first question may fail because of what travels with it
+// Asks the queues in turn, until there is no more room or all have been asked. The completions of the batch travel with
+// the first question, if they can. NOLINTNEXTLINE(readability-function-size): one pass, whose first question may fail
+// because of what travels with it
 void worker_core::lease_pass(report_list &batch, std::size_t want) {
     worker_name me;
     {
@@ -217,7 +219,8 @@ void worker_core::lease_pass(report_list &batch, std::size_t want) {
             if (!completions.empty()) {
                 try {
                     m_control.call_raw([&](executor &on) {
-                        jobs = complete_and_lease_jobs(on, completions_of(completions), me, queue, ask, m_options.lease_timeout);
+                        jobs = complete_and_lease_jobs(on, completions_of(completions), me, queue, ask,
+                                                       m_options.lease_timeout);
                     });
                     settle(completions, outcome::kind::complete);
                     asked = true;
@@ -225,12 +228,14 @@ void worker_core::lease_pass(report_list &batch, std::size_t want) {
                     throw;
                 } catch (const read_only &) {
                     throw;
-                } catch (const error &) { // one of them is lost, or the server does not like it: finish() finds out which
+                } catch (
+                    const error &) { // one of them is lost, or the server does not like it: finish() finds out which
                 }
                 completions.clear();
             }
             if (!asked)
-                m_control.call_raw([&](executor &on) { jobs = lease_jobs(on, queue, me, ask, m_options.lease_timeout); });
+                m_control.call_raw(
+                    [&](executor &on) { jobs = lease_jobs(on, queue, me, ask, m_options.lease_timeout); });
             const std::size_t got = accept(std::move(jobs), sent, false);
             leased += got;
             want -= std::min(want, got);
@@ -258,12 +263,14 @@ std::size_t worker_core::accept(std::vector<leased_job> leased, steady::time_poi
         const worker_name owner = *l.what.owner;
         auto job = std::make_shared<job_state>(std::move(l.what), owner);
         job->lasts = l.lasts;
-        job->renewed = adopted ? sent - job->lasts / 3 : sent; // of one that we find, the time may be nearly over: extend it at once
+        job->renewed = adopted ? sent - job->lasts / 3
+                               : sent; // of one that we find, the time may be nearly over: extend it at once
         jobs.push_back(std::move(job));
     }
     if (m_options.log)
         for (const job_pointer &job : jobs)
-            log(log_level::debug, adopted ? "adopted" : "leased", "attempt " + std::to_string(job->task.attempt), job.get());
+            log(log_level::debug, adopted ? "adopted" : "leased", "attempt " + std::to_string(job->task.attempt),
+                job.get());
     std::size_t wake = 0;
     bool sooner = false;
     {

@@ -22,8 +22,8 @@ public:
     virtual pqxx::result run(const statement &call, const params &values) = 0;
 };
 
-// Runs a function and turns what libpqxx throws into what we throw. Where the texts of errors are not verbose, the rule is the
-// one that the statement is known to break.
+// Runs a function and turns what libpqxx throws into what we throw. Where the texts of errors are not verbose, the rule
+// is the one that the statement is known to break.
 [[noreturn]] void rethrow(const char *rule_of_55000, bool verbose);
 
 template <class F> auto translated(const statement &call, bool verbose, F function) -> decltype(function()) {

@@ -39,7 +39,8 @@ void worker_core::complete_together(const std::vector<report *> &reports) {
     if (reports.empty())
         return;
     try {
-        const auto states = m_control.call([&](client &c) { return c.complete_many(completions_of(reports), *m_name); });
+        const auto states =
+            m_control.call([&](client &c) { return c.complete_many(completions_of(reports), *m_name); });
         std::vector<report *> completed;
         for (std::size_t i = 0; i < reports.size() && i < states.size(); i++)
             if (states[i].completed)
@@ -157,7 +158,8 @@ void worker_core::settle(const std::vector<report *> &reports, outcome::kind how
     }
     if (!m_options.log)
         return;
-    const log_level level = how == outcome::kind::complete || how == outcome::kind::yield ? log_level::debug : log_level::info;
+    const log_level level =
+        how == outcome::kind::complete || how == outcome::kind::yield ? log_level::debug : log_level::info;
     for (const report *r : reports)
         log(level, event, r->result.error().code, r->job.get());
 }

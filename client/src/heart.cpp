@@ -111,7 +111,9 @@ void worker_core::extend(const std::vector<job_pointer> &jobs) {
         tasks.push_back({job->task.rn, job->task.attempt});
     const auto sent = steady::now();
     try {
-        extended(jobs, m_heart.call([&](client &c) { return c.heartbeat_many(tasks, *m_name, m_options.lease_timeout); }), sent);
+        extended(jobs,
+                 m_heart.call([&](client &c) { return c.heartbeat_many(tasks, *m_name, m_options.lease_timeout); }),
+                 sent);
     } catch (const conflict &e) { // somebody is just changing one of the tasks, and takes his time
         if (jobs.size() == 1) {
             log(log_level::warning, "heartbeat-failed", e.message(), jobs[0].get(), &e);

@@ -111,6 +111,7 @@ abort_task::abort_task(task_error error)
     : std::runtime_error{error.code + ": " + error.description}, m_error{std::move(error)} {}
 
 fail_task::fail_task(task_error error, std::optional<duration> retry_after)
-    : std::runtime_error{error.code + ": " + error.description}, m_error{std::move(error)}, m_retry_after{retry_after} {}
+    : std::runtime_error{error.code + ": " + error.description}, m_error{std::move(error)}, m_retry_after{retry_after} {
+}
 
 } // namespace scylla

@@ -29,11 +29,11 @@ public:
 
     // Guarded by the mutex of the worker's core.
     enum class phase { queued, running, finished, abandoned } phase = phase::queued;
-    bool gone = false;           // the server has said that the lease is not ours any more
-    bool overdue = false;        // by our own clock its time is over
+    bool gone = false;    // the server has said that the lease is not ours any more
+    bool overdue = false; // by our own clock its time is over
     double sent_progress = -1;
-    nanoseconds lasts{0};        // for how long the server extends it
-    steady::time_point renewed;  // before the call that leased or extended it was sent
+    nanoseconds lasts{0};       // for how long the server extends it
+    steady::time_point renewed; // before the call that leased or extended it was sent
     [[nodiscard]] steady::time_point renew_at() const { return renewed + lasts / 3; }
     [[nodiscard]] steady::time_point expires() const { return renewed + lasts; }
 

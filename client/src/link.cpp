@@ -18,8 +18,9 @@ void link::ensure() {
         if (m_closed)
             throw quitting{};
         // The first attempt after a loss comes at once; it counts as good only when a call has succeeded.
-        if (m_failures > 1 && !m_around.sleep(jittered(backoff(m_failures - 1, m_around.reconnect_min, m_around.reconnect_max),
-                                                       random_fraction())))
+        if (m_failures > 1 &&
+            !m_around.sleep(
+                jittered(backoff(m_failures - 1, m_around.reconnect_min, m_around.reconnect_max), random_fraction())))
             throw quitting{};
         try {
             auto made = std::make_unique<connection>(m_around.conninfo);

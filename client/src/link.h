@@ -30,7 +30,8 @@ public:
     };
 
     // setup: commands for each new connection.
-    link(surroundings around, std::vector<std::string> setup) : m_around{std::move(around)}, m_setup{std::move(setup)} {}
+    link(surroundings around, std::vector<std::string> setup)
+        : m_around{std::move(around)}, m_setup{std::move(setup)} {}
 
     // Runs a function on a client, or on an executor, of this connection, which is made before if there is none.
     // @throw quitting the link is closed, or there is no more time to connect

@@ -38,7 +38,8 @@ private:
 
 // How long finished tasks should wait for those that are still being done, to share a round trip with them: not at all,
 // unless these can be expected to be done before such a round trip would be over.
-inline nanoseconds linger(std::size_t outstanding, std::size_t threads, nanoseconds handler_time, nanoseconds round_trip) {
+inline nanoseconds linger(std::size_t outstanding, std::size_t threads, nanoseconds handler_time,
+                          nanoseconds round_trip) {
     constexpr nanoseconds longest = std::chrono::milliseconds{5};
     if (outstanding == 0)
         return nanoseconds{0};

@@ -25,7 +25,8 @@ struct pool_state {
 pooled_connection::pooled_connection(pool &p) : m_state{*p.m_state} {
     {
         std::unique_lock lock{m_state.mutex};
-        if (!m_state.returned.wait_for(lock, m_state.patience, [&] { return m_state.in_use < m_state.max_connections; })) {
+        if (!m_state.returned.wait_for(lock, m_state.patience,
+                                       [&] { return m_state.in_use < m_state.max_connections; })) {
             error_info info;
             info.message = "no connection became free within " + std::to_string(m_state.patience.count()) + " ms";
             info.hint = "All " + std::to_string(m_state.max_connections) + " connections of the pool are in use.";
@@ -87,8 +88,7 @@ pool::pool(const std::string &conninfo, std::size_t max_connections, std::chrono
         info.message = "a pool needs at least one connection";
         throw invalid_argument{std::move(info)};
     }
-    m_state->conninfo =
-        detail::complete_conninfo(conninfo, {{"fallback_application_name", "scylla client", nullptr}});
+    m_state->conninfo = detail::complete_conninfo(conninfo, {{"fallback_application_name", "scylla client", nullptr}});
     m_state->max_connections = max_connections;
     m_state->patience = patience;
     m_state->idle.reserve(max_connections); // so that giving back cannot fail

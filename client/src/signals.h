@@ -20,7 +20,8 @@ public:
 private:
     int m_read = -1, m_write = -1;
     std::thread m_thread;
-    struct sigaction m_before_term {}, m_before_int {};
+    struct sigaction m_before_term {
+    }, m_before_int{};
 };
 
 } // namespace scylla::detail

@@ -2,33 +2,40 @@
 
 // Times travel as microseconds, so that neither DateStyle nor TimeZone matters.
 #define MICROSECONDS(column) "(extract(epoch from " column ") * 1000000)::bigint"
-#define TASK                                                                                                                \
-    "select rn, queue, spec, status, priority, progress, " MICROSECONDS("created") ", " MICROSECONDS(                       \
-        "updated") ", owner, " MICROSECONDS("deadline") ", errors, history, result, metrics, args, attempt, failures, "     \
-                                                        "max_attempts, " MICROSECONDS("not_before") ", plan, key from "
+#define TASK                                                                                                           \
+    "select rn, queue, spec, status, priority, progress, " MICROSECONDS("created") ", " MICROSECONDS(                  \
+        "updated") ", owner, " MICROSECONDS("deadline") ", errors, history, result, metrics, args, attempt, "          \
+                                                        "failures, "                                                   \
+                                                        "max_attempts, " MICROSECONDS(                                 \
+                                                            "not_before") ", plan, key from "
 #define TIME(parameter) "(timestamptz 'epoch' + " parameter "::bigint * interval '1 microsecond')"
-#define TASK_ERROR(code, description, args)                                                                                 \
-    "pg_catalog.jsonb_build_object('code', " code "::text, 'description', " description "::text, 'args', " args "::jsonb)"
+#define TASK_ERROR(code, description, args)                                                                            \
+    "pg_catalog.jsonb_build_object('code', " code "::text, 'description', " description "::text, 'args', " args        \
+    "::jsonb)"
 
 namespace scylla::detail {
 namespace sql {
 
-const statement submit{"scylla_submit",
-                       TASK "scylla.submit(queue => $1, spec => $2::jsonb, priority => $3::int, rn => $4, not_before => " TIME(
-                           "$5") ", max_attempts => $6::int, on_duplicate => $7, depends_on => $8::text[], "
-                                 "on_dependency_failure => $9, plan => $10, dedup_key => $11, retry => $12::jsonb, key => $13)"};
+const statement submit{
+    "scylla_submit",
+    TASK "scylla.submit(queue => $1, spec => $2::jsonb, priority => $3::int, rn => $4, not_before => " TIME(
+        "$5") ", max_attempts => $6::int, on_duplicate => $7, depends_on => $8::text[], "
+              "on_dependency_failure => $9, plan => $10, dedup_key => $11, retry => $12::jsonb, key => $13)"};
 
-// An array of tasks as submit_many takes it, out of one array per argument. The server takes the specifications apart from each
-// other, so none can break out of its element. Nulls are left out: they are as good as no key.
-#define TASKS                                                                                                               \
-    "(select pg_catalog.jsonb_agg((select pg_catalog.jsonb_object_agg(key, value) from pg_catalog.jsonb_each("              \
-    "pg_catalog.jsonb_build_object('queue', queue, 'spec', spec, 'priority', priority, 'rn', rn, 'not_before', " TIME(      \
-        "not_before") ", 'max_attempts', max_attempts, 'depends_on', depends_on, 'on_dependency_failure', "                 \
-                      "on_dependency_failure, 'plan', plan, 'dedup_key', dedup_key, 'retry', retry, 'key', key)) "          \
-                      "where value <> 'null') order by n) "                                                                 \
-                      "from unnest($1::text[], $2::jsonb[], $3::int[], $4::text[], $5::bigint[], $6::int[], $7::jsonb[], "  \
-                      "$8::text[], $9::text[], $10::text[], $11::jsonb[], $12::text[]) with ordinality as t(queue, spec, "   \
-                      "priority, rn, not_before, max_attempts, depends_on, on_dependency_failure, plan, dedup_key, retry, " \
+// An array of tasks as submit_many takes it, out of one array per argument. The server takes the specifications apart
+// from each other, so none can break out of its element. Nulls are left out: they are as good as no key.
+#define TASKS                                                                                                          \
+    "(select pg_catalog.jsonb_agg((select pg_catalog.jsonb_object_agg(key, value) from pg_catalog.jsonb_each("         \
+    "pg_catalog.jsonb_build_object('queue', queue, 'spec', spec, 'priority', priority, 'rn', rn, 'not_before', " TIME( \
+        "not_before") ", 'max_attempts', max_attempts, 'depends_on', depends_on, 'on_dependency_failure', "            \
+                      "on_dependency_failure, 'plan', plan, 'dedup_key', dedup_key, 'retry', retry, 'key', key)) "     \
+                      "where value <> 'null') order by n) "                                                            \
+                      "from unnest($1::text[], $2::jsonb[], $3::int[], $4::text[], $5::bigint[], $6::int[], "          \
+                      "$7::jsonb[], "                                                                                  \
+                      "$8::text[], $9::text[], $10::text[], $11::jsonb[], $12::text[]) with ordinality as t(queue, "   \
+                      "spec, "                                                                                         \
+                      "priority, rn, not_before, max_attempts, depends_on, on_dependency_failure, plan, dedup_key, "   \
+                      "retry, "                                                                                        \
                       "key, n))"
 
 const statement submit_many{"scylla_submit_many", "select rn, inserted from scylla.submit_many(" TASKS ", $13)"};
@@ -41,22 +48,25 @@ const statement cancel_plan{"scylla_cancel_plan", "select scylla.cancel_plan($1)
 const statement plan_completed{"scylla_plan_completed", "select scylla.plan_completed($1)"};
 const statement set_plan_owner{"scylla_set_plan_owner", "select scylla.set_plan_owner($1, $2)"};
 const statement wait_plan{"scylla_wait_plan", "call scylla.wait_plan($1, $2::interval)"};
-const statement get_plan{"scylla_get_plan",
-                         "select name, status, spec, waiting, ready, running, completed, aborted, cancelled, progress, "
-                         MICROSECONDS("created") ", " MICROSECONDS("opened") ", " MICROSECONDS("finished") ", result, "
-                         "owner from scylla.plan where name = $1"};
+const statement get_plan{
+    "scylla_get_plan",
+    "select name, status, spec, waiting, ready, running, completed, aborted, cancelled, progress, " MICROSECONDS(
+        "created") ", " MICROSECONDS("opened") ", " MICROSECONDS("finished") ", result, "
+                                                                             "owner from scylla.plan where name = $1"};
 
 const statement plan_dot{"scylla_plan_dot", "select scylla.plan_dot($1, $2::int)"};
 const statement plan_mermaid{"scylla_plan_mermaid", "select scylla.plan_mermaid($1, $2::int)"};
 const statement plan_timeline{"scylla_plan_timeline",
-                              "select rn, queue, owner, attempt, " MICROSECONDS("started") ", " MICROSECONDS("ended")
-                              ", status from scylla.plan_timeline($1)"};
+                              "select rn, queue, owner, attempt, " MICROSECONDS("started") ", " MICROSECONDS(
+                                  "ended") ", status from scylla.plan_timeline($1)"};
 
 const statement lease{"scylla_lease", TASK "scylla.lease($1, $2, $3::int, $4::interval)"};
 const statement lease_task{"scylla_lease_task", TASK "scylla.lease_task($1, $2, $3::interval)", "ready"};
-const statement heartbeat{"scylla_heartbeat", TASK "scylla.heartbeat($1, $2, $3::float8, $4::interval, $5::int)", "held"};
-const statement heartbeat_many{"scylla_heartbeat_many",
-                               "select rn, held, status from scylla.heartbeat_many($1::text[], $2, $3::interval, $4::int[])"};
+const statement heartbeat{"scylla_heartbeat", TASK "scylla.heartbeat($1, $2, $3::float8, $4::interval, $5::int)",
+                          "held"};
+const statement heartbeat_many{
+    "scylla_heartbeat_many",
+    "select rn, held, status from scylla.heartbeat_many($1::text[], $2, $3::interval, $4::int[])"};
 const statement complete{"scylla_complete", TASK "scylla.complete($1, $2, $3::jsonb, $4::jsonb, $5::int)", "held"};
 const statement complete_many{"scylla_complete_many", "select rn, completed, status from "
                                                       "scylla.complete_many($1::text[], $2, $3::jsonb[], $4::int[])"};
@@ -64,8 +74,8 @@ const statement complete_and_lease{
     "scylla_complete_and_lease",
     TASK "scylla.complete_and_lease($1::text[], $2, $3, $4::int, $5::interval, $6::jsonb[], $7::int[])", "held"};
 const statement abort{"scylla_abort", TASK "scylla.abort($1, $2, " TASK_ERROR("$3", "$4", "$5") ", $6::int)", "held"};
-const statement fail{"scylla_fail",
-                     TASK "scylla.fail($1, $2, " TASK_ERROR("$3", "$4", "$5") ", $6::interval, $7::int)", "held"};
+const statement fail{"scylla_fail", TASK "scylla.fail($1, $2, " TASK_ERROR("$3", "$4", "$5") ", $6::interval, $7::int)",
+                     "held"};
 const statement yield{"scylla_yield", TASK "scylla.yield($1, $2, $3::int)", "held"};
 const statement register_worker{"scylla_register_worker", "select scylla.register_worker()"};
 const statement wait{"scylla_wait", "call scylla.wait($1, $2::interval)"};
@@ -77,7 +87,8 @@ const statement list_tasks{"scylla_list_tasks", TASK "scylla.list_tasks($1, $2::
 
 const statement create_queue{
     "scylla_create_queue",
-    "select scylla.create_queue($1, $2::interval, $3::interval, $4::float8, max_attempts => $5::int, retry => $6::jsonb, "
+    "select scylla.create_queue($1, $2::interval, $3::interval, $4::float8, max_attempts => $5::int, retry => "
+    "$6::jsonb, "
     "retention_completed => $7::interval, retention_aborted => $8::interval, retention_cancelled => $9::interval, "
     "paused => $10::boolean, max_running => $11::int, events => $12::boolean, notify => $13::boolean, "
     "max_running_per_key => $14::int, max_depth => $15::int, on_full => $16, "
@@ -88,11 +99,16 @@ const statement resume_queue{"scylla_resume_queue", "select scylla.resume_queue(
 const statement drop_queue{"scylla_drop_queue", "select scylla.drop_queue($1, $2::boolean)"};
 const statement queue_settings{
     "scylla_queue_settings",
-    "select queue, " MICROSECONDS("created") ", " MICROSECONDS("default_timeout") ", " MICROSECONDS("retention") ", aging, "
-    "max_attempts, retry, " MICROSECONDS("retention_completed") ", " MICROSECONDS("retention_aborted") ", "
-    MICROSECONDS("retention_cancelled") ", paused, max_running, events, notify, max_running_per_key, max_depth, on_full, "
-    "key_weights, rate, rate_per_key "
-    "from scylla.queue_settings order by queue"};
+    "select queue, " MICROSECONDS("created") ", " MICROSECONDS("default_timeout") ", " MICROSECONDS(
+        "retention") ", aging, "
+                     "max_attempts, retry, " MICROSECONDS("retention_completed") ", " MICROSECONDS(
+                         "retention_aborted") ", " MICROSECONDS("retention_cancelled") ", paused, max_running, events, "
+                                                                                       "notify, max_running_per_key, "
+                                                                                       "max_depth, on_full, "
+                                                                                       "key_weights, rate, "
+                                                                                       "rate_per_key "
+                                                                                       "from scylla.queue_settings "
+                                                                                       "order by queue"};
 const statement grant_queue{"scylla_grant_queue", "select scylla.grant_queue($1, $2, $3)"};
 const statement revoke_queue{"scylla_revoke_queue", "select scylla.revoke_queue($1, $2, $3)"};
 const statement set_queue_owner{"scylla_set_queue_owner", "select scylla.set_queue_owner($1, $2)"};
@@ -101,58 +117,67 @@ const statement queue_grants{"scylla_queue_grants",
 
 const statement schedule{
     "scylla_schedule",
-    "select " MICROSECONDS("n") " from scylla.schedule($1, $2, $3, $4::jsonb, timezone => $5, overlap => $6, catch_up => $7, "
-    "grace => $8::interval, max_catch_up => $9::int, jitter => $10::interval, starts => " TIME("$11") ", ends => " TIME("$12")
-    ", planned_key => $13, options => $14::jsonb) as n"};
+    "select " MICROSECONDS(
+        "n") " from scylla.schedule($1, $2, $3, $4::jsonb, timezone => $5, overlap => $6, catch_up => $7, "
+             "grace => $8::interval, max_catch_up => $9::int, jitter => $10::interval, starts => " TIME(
+                 "$11") ", ends => " TIME("$12") ", planned_key => $13, options => $14::jsonb) as n"};
 const statement schedule_plan{
     "scylla_schedule_plan",
     "select " MICROSECONDS("p") " from scylla.schedule_plan($13, $14, " TASKS ", timezone => $15, overlap => $16, "
-    "catch_up => $17, grace => $18::interval, max_catch_up => $19::int, jitter => $20::interval, starts => " TIME("$21")
-    ", ends => " TIME("$22") ", planned_key => $23) as p"};
+                                "catch_up => $17, grace => $18::interval, max_catch_up => $19::int, jitter => "
+                                "$20::interval, starts => " TIME("$21") ", ends => " TIME(
+                                    "$22") ", planned_key => $23) as p"};
 const statement unschedule{"scylla_unschedule", "select scylla.unschedule($1)"};
 const statement schedules{
     "scylla_schedules",
-    "select name, owner, cron, timezone, queue, spec, options, armed, " MICROSECONDS("next_run") ", " MICROSECONDS("last_run")
-    ", last_task, runs, skipped, missed, last_error from scylla.schedules order by name"};
+    "select name, owner, cron, timezone, queue, spec, options, armed, " MICROSECONDS("next_run") ", " MICROSECONDS(
+        "last_run") ", last_task, runs, skipped, missed, last_error from scylla.schedules order by name"};
 const statement run_schedules{"scylla_run_schedules", "select scylla.run_schedules()"};
 const statement arm_schedules{"scylla_arm_schedules", "select scylla.arm_schedules()"};
-const statement cron_next{"scylla_cron_next", "select " MICROSECONDS("n") " from scylla.cron_next($1, " TIME("$2") ", $3) as n"};
+const statement cron_next{"scylla_cron_next",
+                          "select " MICROSECONDS("n") " from scylla.cron_next($1, " TIME("$2") ", $3) as n"};
 
-const statement read_events{
-    "scylla_read_events", "select cursor, " MICROSECONDS("time") ", queue, rn, status, attempt, failures, worker "
-                          "from scylla.read_events($1, $2::int)"};
+const statement read_events{"scylla_read_events",
+                            "select cursor, " MICROSECONDS("time") ", queue, rn, status, attempt, failures, worker "
+                                                                   "from scylla.read_events($1, $2::int)"};
 const statement metrics{"scylla_metrics", "select scylla.metrics()"};
 const statement stat_queue{
     "scylla_stat_queue",
-    "select queue, waiting, ready, running, terminal, " MICROSECONDS("oldest_ready") ", submitted, leased, completed, aborted, "
-    "cancelled, failed, expired, yielded, purged, pg_catalog.array_to_string(wait_histogram, ' '), "
-    "pg_catalog.array_to_string(run_histogram, ' '), " MICROSECONDS("stats_reset") ", refused, shed from scylla.stat_queue order by queue"};
+    "select queue, waiting, ready, running, terminal, " MICROSECONDS(
+        "oldest_ready") ", submitted, leased, completed, aborted, "
+                        "cancelled, failed, expired, yielded, purged, pg_catalog.array_to_string(wait_histogram, ' '), "
+                        "pg_catalog.array_to_string(run_histogram, ' '), " MICROSECONDS(
+                            "stats_reset") ", refused, shed from scylla.stat_queue order by queue"};
 const statement quantile{"scylla_quantile",
                          "select " MICROSECONDS("q") " from scylla.quantile($1::bigint[], $2::float8) as q"};
 const statement count_tasks{"scylla_count_tasks", "select queue_name, status, tasks from scylla.count_tasks($1)"};
 const statement stat_reset{"scylla_stat_reset", "select scylla.stat_reset($1)"};
 
-const statement backoff{"scylla_backoff", "select " MICROSECONDS("b")
-                                          " from scylla.backoff($1::int, $2::interval, $3::float8, $4::interval) as b"};
+const statement backoff{
+    "scylla_backoff",
+    "select " MICROSECONDS("b") " from scylla.backoff($1::int, $2::interval, $3::float8, $4::interval) as b"};
 const statement reset_expired{"scylla_reset_expired", "select scylla.reset_expired()"};
 const statement purge{"scylla_purge", "select scylla.purge()"};
 const statement maintain{"scylla_maintain", "select scylla.maintain()"};
 const statement check{"scylla_check", "select rn, problem from scylla.check()"};
 
 // In the order of their names, as the server's own batches are, so that two of them cannot deadlock.
-const statement yield_each{"scylla_yield_each",
-                           "select y.rn from (select * from unnest($1::text[], $3::int[]) as u(rn, attempt) order by rn) t, "
-                           "lateral scylla.yield(t.rn, $2, t.attempt) y",
-                           "held"};
+const statement yield_each{
+    "scylla_yield_each",
+    "select y.rn from (select * from unnest($1::text[], $3::int[]) as u(rn, attempt) order by rn) t, "
+    "lateral scylla.yield(t.rn, $2, t.attempt) y",
+    "held"};
 const statement heartbeat_each{"scylla_heartbeat_each",
                                "select h.rn from (select * from unnest($1::text[], $3::float8[], $4::int[]) "
                                "as u(rn, progress, attempt) order by rn) t, "
                                "lateral scylla.heartbeat(t.rn, $2, t.progress, $5::interval, t.attempt) h",
                                "held"};
 
-// The difference is at most 365 days, and the creation before the year 2100: floating point is exact enough, and faster.
-#define JOB                                                                                                                 \
-    "select rn, queue, spec, priority, (date_part('epoch', created) * 1000000)::bigint, errors, args, attempt, failures, "   \
+// The difference is at most 365 days, and the creation before the year 2100: floating point is exact enough, and
+// faster.
+#define JOB                                                                                                            \
+    "select rn, queue, spec, priority, (date_part('epoch', created) * 1000000)::bigint, errors, args, attempt, "       \
+    "failures, "                                                                                                       \
     "max_attempts, plan, (date_part('epoch', deadline - updated) * 1000000)::bigint, key from "
 const statement lease_jobs{"scylla_lease_jobs", JOB "scylla.lease($1, $2, $3::int, $4::interval)"};
 const statement complete_and_lease_jobs{
@@ -163,17 +188,67 @@ const statement complete_and_lease_jobs{
 
 std::vector<const statement *> all_statements() {
     using namespace sql;
-    return {&create_plan,    &open_plan,       &cancel_plan,   &plan_completed, &wait_plan,         &get_plan,
-            &set_plan_owner, &plan_dot,       &plan_mermaid,    &plan_timeline,
-            &submit,         &submit_many,     &submit_bulk,   &lease,         &lease_task,         &heartbeat,
-            &heartbeat_many, &complete,        &complete_many, &complete_and_lease, &abort,         &fail,
-            &yield,          &register_worker, &wait,          &wait_any,      &cancel,             &get_task,
-            &list_tasks,     &create_queue,    &alter_queue,   &pause_queue,   &resume_queue,       &drop_queue,
-            &schedule,       &schedule_plan,   &unschedule,      &schedules,     &run_schedules, &arm_schedules,      &cron_next,     &read_events, &metrics,
-            &queue_settings, &grant_queue,     &revoke_queue,  &set_queue_owner, &queue_grants,     &stat_queue,
-            &quantile,       &count_tasks,     &stat_reset,    &backoff,       &reset_expired,      &purge,
-            &maintain,       &check,           &yield_each,    &heartbeat_each,
-            &lease_jobs,     &complete_and_lease_jobs};
+    return {&create_plan,
+            &open_plan,
+            &cancel_plan,
+            &plan_completed,
+            &wait_plan,
+            &get_plan,
+            &set_plan_owner,
+            &plan_dot,
+            &plan_mermaid,
+            &plan_timeline,
+            &submit,
+            &submit_many,
+            &submit_bulk,
+            &lease,
+            &lease_task,
+            &heartbeat,
+            &heartbeat_many,
+            &complete,
+            &complete_many,
+            &complete_and_lease,
+            &abort,
+            &fail,
+            &yield,
+            &register_worker,
+            &wait,
+            &wait_any,
+            &cancel,
+            &get_task,
+            &list_tasks,
+            &create_queue,
+            &alter_queue,
+            &pause_queue,
+            &resume_queue,
+            &drop_queue,
+            &schedule,
+            &schedule_plan,
+            &unschedule,
+            &schedules,
+            &run_schedules,
+            &arm_schedules,
+            &cron_next,
+            &read_events,
+            &metrics,
+            &queue_settings,
+            &grant_queue,
+            &revoke_queue,
+            &set_queue_owner,
+            &queue_grants,
+            &stat_queue,
+            &quantile,
+            &count_tasks,
+            &stat_reset,
+            &backoff,
+            &reset_expired,
+            &purge,
+            &maintain,
+            &check,
+            &yield_each,
+            &heartbeat_each,
+            &lease_jobs,
+            &complete_and_lease_jobs};
 }
 
 } // namespace scylla::detail

@@ -73,7 +73,10 @@ std::size_t utf8_length(std::string_view text) {
     const unsigned char first = byte(0);
     if (first < 0x80)
         return first == 0 ? 0 : 1;
-    const std::size_t length = first >= 0xc2 && first < 0xe0 ? 2 : first >= 0xe0 && first < 0xf0 ? 3 : first >= 0xf0 && first < 0xf5 ? 4 : 0;
+    const std::size_t length = first >= 0xc2 && first < 0xe0   ? 2
+                               : first >= 0xe0 && first < 0xf0 ? 3
+                               : first >= 0xf0 && first < 0xf5 ? 4
+                                                               : 0;
     if (length == 0 || text.size() < length)
         return 0;
     for (std::size_t i = 1; i < length; i++)
@@ -199,7 +202,8 @@ error_info parse_error(std::string_view text, std::string_view sqlstate) {
             line.remove_prefix(label);
         } else if (first) {
             // libpqxx from 7 on begins with the prepared statement's name.
-            if (const std::size_t quote = line.find("': "); starts_with(line, "Failure during '") && quote != std::string_view::npos)
+            if (const std::size_t quote = line.find("': ");
+                starts_with(line, "Failure during '") && quote != std::string_view::npos)
                 line.remove_prefix(quote + 3);
             // "ERROR:  " or its translation, and the SQLSTATE
             const std::size_t severity = line.substr(0, 20).find(":  ");

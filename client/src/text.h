@@ -15,11 +15,12 @@ namespace scylla::detail {
 // A text as a parameter. The protocol ends it at its first zero byte, so one with such a byte is refused.
 std::string checked(const std::string &value, std::string_view argument);
 
-// Valid UTF-8 without zero bytes, at most 64 kB: what cannot be stored is replaced, so that an error can always be reported.
+// Valid UTF-8 without zero bytes, at most 64 kB: what cannot be stored is replaced, so that an error can always be
+// reported.
 std::string printable(std::string_view text);
 
-std::string interval(duration value);      // '1500000 microseconds'
-std::string timestamp(time_point value);   // microseconds since 1970, for the server to convert
+std::string interval(duration value);    // '1500000 microseconds'
+std::string timestamp(time_point value); // microseconds since 1970, for the server to convert
 time_point to_time_point(std::string_view microseconds);
 int to_int(std::string_view text);
 std::int64_t to_int64(std::string_view text);
@@ -43,8 +44,8 @@ private:
 // A JSON array of strings.
 std::string json_array(const std::vector<resource_name> &names);
 
-// Takes apart what libpq makes of an error: "ERROR:  message", "DETAIL:  …", "HINT:  …" and in verbose mode the SQLSTATE
-// before the message and "CONSTRAINT NAME:  …".
+// Takes apart what libpq makes of an error: "ERROR:  message", "DETAIL:  …", "HINT:  …" and in verbose mode the
+// SQLSTATE before the message and "CONSTRAINT NAME:  …".
 error_info parse_error(std::string_view text, std::string_view sqlstate);
 
 // Throws the class that the SQLSTATE and the rule ask for.

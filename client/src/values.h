@@ -14,7 +14,7 @@
 
 namespace scylla::detail {
 
-// ---- parameters -----------------------------------------------------------------------------------------------------
+// ---- parameters ----------------------------------------------------------------------------------------------------
 
 template <class Tag> param text(const std::optional<basic_name<Tag>> &name, std::string_view argument) {
     return name ? param{checked(name->str(), argument)} : std::nullopt;
@@ -69,7 +69,7 @@ completion_params to_params(const std::vector<completion> &tasks);
 // The parameters of TASKS in statements.cpp.
 params task_arrays(const std::vector<new_task> &tasks);
 
-// ---- rows -----------------------------------------------------------------------------------------------------------
+// ---- rows ----------------------------------------------------------------------------------------------------------
 
 // The numbers of rows and columns have other types in each libpqxx.
 template <class F> void for_each_row(const pqxx::result &rows, F function) {

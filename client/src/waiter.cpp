@@ -5,8 +5,8 @@ namespace scylla::detail {
 
 namespace {
 
-constexpr std::chrono::milliseconds k_quick{5};  // a wait that returned sooner did not really wait
-constexpr std::chrono::seconds k_try_again{60};  // after the server has refused to let us wait
+constexpr std::chrono::milliseconds k_quick{5}; // a wait that returned sooner did not really wait
+constexpr std::chrono::seconds k_try_again{60}; // after the server has refused to let us wait
 
 } // namespace
 
@@ -36,13 +36,15 @@ void worker_core::wait() {
             bool works = true;
             bool refused = false;
             try {
-                found = m_waiter.call([&](client &c) {
-                            {
-                                const std::lock_guard lock{m_mutex};
-                                m_waiter_works = true; // as far as we know
-                            }
-                            return c.wait_any(m_options.queues, k_wait);
-                        }).has_value();
+                found = m_waiter
+                            .call([&](client &c) {
+                                {
+                                    const std::lock_guard lock{m_mutex};
+                                    m_waiter_works = true; // as far as we know
+                                }
+                                return c.wait_any(m_options.queues, k_wait);
+                            })
+                            .has_value();
             } catch (const timed_out &) { // statement_timeout
             } catch (const connection_lost &) {
                 works = false;

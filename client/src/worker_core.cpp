@@ -40,13 +40,12 @@ worker_options checked(worker_options options) {
         if (value <= milliseconds{0})
             refuse(name, "It must be more than 0.");
     // A server that accepts no writes has nothing to lease: of several hosts take the one that does.
-    options.conninfo = complete_conninfo(
-        options.conninfo,
-        {{"fallback_application_name", "scylla worker", nullptr},
-         {"target_session_attrs", "read-write", "PGTARGETSESSIONATTRS"},
-         {"connect_timeout", "5", "PGCONNECT_TIMEOUT"},
-         {"client_encoding", "UTF8", "PGCLIENTENCODING"},
-         {"tcp_user_timeout", std::to_string(options.call_timeout.count()), nullptr}});
+    options.conninfo = complete_conninfo(options.conninfo,
+                                         {{"fallback_application_name", "scylla worker", nullptr},
+                                          {"target_session_attrs", "read-write", "PGTARGETSESSIONATTRS"},
+                                          {"connect_timeout", "5", "PGCONNECT_TIMEOUT"},
+                                          {"client_encoding", "UTF8", "PGCLIENTENCODING"},
+                                          {"tcp_user_timeout", std::to_string(options.call_timeout.count()), nullptr}});
     return options;
 }
 
@@ -57,7 +56,8 @@ constexpr const char *k_read_committed = "set default_transaction_isolation = 'r
 worker_core::worker_core(worker_options options, handler do_task)
     : m_options{checked(std::move(options))}, m_handler{std::move(do_task)}, m_name{m_options.name},
       m_control{surroundings("control"), {k_read_committed, "set lock_timeout = '1s'"}},
-      m_heart{surroundings("heart"), {k_read_committed, "set lock_timeout = '500ms'"}}, m_waiter{surroundings("waiter"), {}} {}
+      m_heart{surroundings("heart"), {k_read_committed, "set lock_timeout = '500ms'"}}, m_waiter{surroundings("waiter"),
+                                                                                                 {}} {}
 
 worker_core::~worker_core() {
     m_signals.reset();
@@ -205,12 +205,14 @@ link::surroundings worker_core::surroundings(const char *role) {
                 return; // we cut it ourselves
         }
         log(log_level::warning, was_connected ? "connection-lost" : "connect-failed",
-            std::string{role} + (was_connected ? " connection lost: " : " connection failed: ") + why.message(), nullptr, &why);
+            std::string{role} + (was_connected ? " connection lost: " : " connection failed: ") + why.message(),
+            nullptr, &why);
     };
     return around;
 }
 
-void worker_core::log(log_level level, std::string_view event, std::string message, const job_state *job, const error *why) {
+void worker_core::log(log_level level, std::string_view event, std::string message, const job_state *job,
+                      const error *why) {
     if (!m_options.log)
         return;
     log_entry entry{level, event, std::move(message), std::nullopt, {}};
@@ -240,7 +242,7 @@ worker_counters worker_core::counters() {
     return counters;
 }
 
-// ---- handlers -------------------------------------------------------------------------------------------------------
+// ---- handlers ------------------------------------------------------------------------------------------------------
 
 void worker_core::handle() {
     std::unique_lock lock{m_mutex};

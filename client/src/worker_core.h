@@ -1,10 +1,9 @@
 // The worker runtime. Its threads:
 //
-//   run()        the caller's: watches the others. It ends what takes too long, and tells handlers that their time is over
-//   coordinator  leases and finishes, over a connection of its own; knows alone what is to be sent
-//   heart        extends leases, over another
-//   waiter       sleeps by scylla.wait_any when there is nothing to lease, over a third
-//   handlers     as many as the concurrency
+//   run()        the caller's: watches the others. It ends what takes too long, and tells handlers that their time is
+//   over coordinator  leases and finishes, over a connection of its own; knows alone what is to be sent heart extends
+//   leases, over another waiter       sleeps by scylla.wait_any when there is nothing to lease, over a third handlers
+//   as many as the concurrency
 //
 // One mutex guards what they share. Nobody holds it during a call to the server or of a function of the application.
 #ifndef SCYLLA_SRC_WORKER_CORE_H
@@ -46,8 +45,8 @@ private:
         report(job_pointer j, outcome o) : job{std::move(j)}, result{std::move(o)} {}
         job_pointer job;
         outcome result;
-        bool in_doubt = false;          // it was sent, and the connection broke
-        bool settled = false;           // the server knows, or will never
+        bool in_doubt = false;           // it was sent, and the connection broke
+        bool settled = false;            // the server knows, or will never
         steady::time_point not_before{}; // of the next attempt to send it
         std::size_t attempts = 0;
     };
@@ -105,7 +104,8 @@ private:
     template <class T, class F> void in_batches(const std::vector<T> &all, F function) const;
     void send_progress(const std::vector<told_progress> &told, std::vector<job_pointer> &due);
     void extend(const std::vector<job_pointer> &jobs);
-    void extended(const std::vector<job_pointer> &jobs, const std::vector<heartbeat_status> &states, steady::time_point sent);
+    void extended(const std::vector<job_pointer> &jobs, const std::vector<heartbeat_status> &states,
+                  steady::time_point sent);
 
     // waiter.cpp: sleeping while there is nothing to lease
     void wait();
@@ -118,7 +118,7 @@ private:
     bool m_ran = false;
     bool m_stopping = false;
     steady::time_point m_stop_at;
-    bool m_quit = false;             // everything ends now
+    bool m_quit = false; // everything ends now
     bool m_coordinator_done = false;
     std::exception_ptr m_failure;
     std::optional<worker_name> m_name;

@@ -18,7 +18,9 @@ protected:
     scylla::queue_name queue{unique("queue")};
     scylla::worker_name me{unique("worker")};
 
-    scylla::resource_name submit(const scylla::submit_options &options = {}) { return c.submit(queue, "{}", options).rn; }
+    scylla::resource_name submit(const scylla::submit_options &options = {}) {
+        return c.submit(queue, "{}", options).rn;
+    }
     scylla::resource_name leased() {
         const scylla::resource_name rn = submit();
         c.lease_task(rn, me);

@@ -51,8 +51,9 @@ TEST_F(Calls, SubmitMakesNamesAndKeepsThem) {
 TEST_F(Calls, NotBeforeTravelsExactly) {
     submit_options later;
     later.not_before = std::chrono::time_point_cast<duration>(std::chrono::system_clock::now()) + 1h + 1us;
-    for (const char *settings : {"set datestyle = 'German'; set timezone = 'Asia/Kathmandu'",
-                                 "set datestyle = 'SQL, MDY'; set timezone = 'America/St_Johns'; set extra_float_digits = 0"}) {
+    for (const char *settings :
+         {"set datestyle = 'German'; set timezone = 'Asia/Kathmandu'",
+          "set datestyle = 'SQL, MDY'; set timezone = 'America/St_Johns'; set extra_float_digits = 0"}) {
         ask(connection, settings);
         const task t = c.submit(queue, "{}", later);
         EXPECT_EQ(t.status, task_status::waiting);
@@ -60,7 +61,8 @@ TEST_F(Calls, NotBeforeTravelsExactly) {
         EXPECT_EQ(c.get(t.rn).not_before, later.not_before);
         EXPECT_EQ(c.submit_many({{queue, "{}", later}}).size(), 1u);
     }
-    EXPECT_EQ(ask(connection, "select count(distinct not_before) from scylla.task where queue = '" + queue.str() + "'"), "1");
+    EXPECT_EQ(ask(connection, "select count(distinct not_before) from scylla.task where queue = '" + queue.str() + "'"),
+              "1");
 }
 
 TEST_F(Calls, SubmitMany) {
@@ -68,9 +70,7 @@ TEST_F(Calls, SubmitMany) {
     first.rn = unique("many");
     first.priority = 9;
     const queue_name other{unique("other")};
-    const auto done = c.submit_many({{queue, R"({"n": 1})", first},
-                                     {other, "[2, \"}, {\"]", {}},
-                                     {queue, "3", first}});
+    const auto done = c.submit_many({{queue, R"({"n": 1})", first}, {other, "[2, \"}, {\"]", {}}, {queue, "3", first}});
     ASSERT_EQ(done.size(), 3u);
     EXPECT_EQ(done[0].rn, *first.rn);
     EXPECT_TRUE(done[0].inserted);
@@ -294,10 +294,11 @@ TEST_F(Calls, ErrorsOfTheServer) {
 
 // Some versions of libpqxx keep some of them to themselves.
 TEST_F(Calls, EverySqlstateArrives) {
-    for (const char *sqlstate : {"0A000", "22023", "22P02", "23505", "25001", "25006", "34000", "3F000", "40001", "40P01", "42501",
-                                 "42601", "42703", "42704", "42710", "42883", "42P01", "53100", "53200", "55000", "55P03",
-                                 "57014", "58030", "P0001", "P0002", "XX000"}) {
-        const std::string sql = "do $$ begin raise exception 'message' using errcode = '" + std::string{sqlstate} + "'; end $$";
+    for (const char *sqlstate : {"0A000", "22023", "22P02", "23505", "25001", "25006", "34000", "3F000", "40001",
+                                 "40P01", "42501", "42601", "42703", "42704", "42710", "42883", "42P01", "53100",
+                                 "53200", "55000", "55P03", "57014", "58030", "P0001", "P0002", "XX000"}) {
+        const std::string sql =
+            "do $$ begin raise exception 'message' using errcode = '" + std::string{sqlstate} + "'; end $$";
         const detail::statement raise{"raise", sql.c_str()};
         try {
             pqxx::nontransaction tx{connection};

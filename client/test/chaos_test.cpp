@@ -31,7 +31,8 @@ protected:
     static std::string warnings(const std::string &log) {
         std::string said;
         for (const std::string &line : lines(log))
-            if (line.compare(0, 7, "leased ") != 0 && line.compare(0, 10, "completed ") != 0 && line.compare(0, 8, "yielded ") != 0)
+            if (line.compare(0, 7, "leased ") != 0 && line.compare(0, 10, "completed ") != 0 &&
+                line.compare(0, 8, "yielded ") != 0)
                 said += line + '\n';
         return said;
     }
@@ -65,10 +66,13 @@ TEST_F(Chaos, EveryTaskIsCompletedByOneOwner) {
     std::int64_t done = 0, milestone = 1000;
     while (done < static_cast<std::int64_t>(tasks)) {
         // After each thousand something happens.
-        ASSERT_TRUE(eventually([&] {
-            done = count("status = 'completed'");
-            return done >= milestone || done == static_cast<std::int64_t>(tasks);
-        }, 100s)) << done << " of " << tasks << ", seed " << seed;
+        ASSERT_TRUE(eventually(
+            [&] {
+                done = count("status = 'completed'");
+                return done >= milestone || done == static_cast<std::int64_t>(tasks);
+            },
+            100s))
+            << done << " of " << tasks << ", seed " << seed;
         milestone = done + 1000;
         if (done >= static_cast<std::int64_t>(tasks) / 2 && !restarted) {
             const char *restart = std::getenv("SCYLLA_TEST_RESTART");
@@ -101,14 +105,16 @@ TEST_F(Chaos, EveryTaskIsCompletedByOneOwner) {
         for (const std::string &line : lines(folder.file(name)))
             if (line.compare(0, 10, "completed ") == 0) {
                 const std::string rn = line.substr(10, line.find(' ', 10) - 10);
-                EXPECT_TRUE(completed_by.emplace(rn, name).second) << rn << " by " << completed_by[rn] << " and " << name;
+                EXPECT_TRUE(completed_by.emplace(rn, name).second)
+                    << rn << " by " << completed_by[rn] << " and " << name;
             }
     EXPECT_GT(completed_by.size(), tasks / 2);
     std::size_t rows = 0;
     pqxx::connection connection{""};
     pqxx::nontransaction tx{connection};
-    const pqxx::result result = tx.exec("select rn, owner from scylla.task where queue = '" + queue.str() +
-                                        "' and status = 'completed' and result = to_jsonb(owner) and failures < attempt");
+    const pqxx::result result =
+        tx.exec("select rn, owner from scylla.task where queue = '" + queue.str() +
+                "' and status = 'completed' and result = to_jsonb(owner) and failures < attempt");
     for (const auto &row : result) {
         rows++;
         const auto said = completed_by.find(row[0].c_str());
@@ -120,7 +126,8 @@ TEST_F(Chaos, EveryTaskIsCompletedByOneOwner) {
     EXPECT_EQ(ask("select count(*) from scylla.check()"), "0");
 }
 
-// A worker that was paused for longer than its lease lasts finds out that somebody else has its task, and leaves it alone.
+// A worker that was paused for longer than its lease lasts finds out that somebody else has its task, and leaves it
+// alone.
 TEST_F(Chaos, APausedWorkerDoesNotCompleteWhatItHasLost) {
     const resource_name rn = c.submit(queue, "1").rn;
     const std::string log = folder.file("log"), gate = folder.file("gate");

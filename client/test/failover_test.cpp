@@ -1,5 +1,6 @@
-// A primary that is killed, and a standby that takes over, under workers and clients that know both hosts. SCYLLA_TEST_HOSTS is a
-// connection string with both, SCYLLA_TEST_FAILOVER a command that kills the one and promotes the other.
+// A primary that is killed, and a standby that takes over, under workers and clients that know both hosts.
+// SCYLLA_TEST_HOSTS is a connection string with both, SCYLLA_TEST_FAILOVER a command that kills the one and promotes
+// the other.
 #include <scylla/scylla.h>
 
 #include <cstdlib>
@@ -59,7 +60,8 @@ protected:
             if (entry.event == "completed")
                 completed[entry.rn->str()]++;
             else if (entry.level > log_level::debug)
-                lines.push_back(std::string{entry.event} + ' ' + (entry.rn ? entry.rn->str() : "") + ' ' + entry.message);
+                lines.push_back(std::string{entry.event} + ' ' + (entry.rn ? entry.rn->str() : "") + ' ' +
+                                entry.message);
         };
         return o;
     }

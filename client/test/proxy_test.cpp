@@ -37,7 +37,8 @@ public:
         const sockaddr_un here = address_of(folder_path + "/.s.PGSQL.1");
         m_listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
         unlink(here.sun_path);
-        if (bind(m_listener, reinterpret_cast<const sockaddr *>(&here), sizeof here) != 0 || listen(m_listener, 20) != 0)
+        if (bind(m_listener, reinterpret_cast<const sockaddr *>(&here), sizeof here) != 0 ||
+            listen(m_listener, 20) != 0)
             throw std::runtime_error{std::string{"proxy: "} + std::strerror(errno)};
         m_thread = std::thread{[this] { serve(); }};
     }
@@ -262,7 +263,8 @@ TEST(Proxy, HandlersLearnThatNobodyExtendsTheirLease) {
     Proxy proxy{folder.file(""), 0, Proxy::cut_mode::before};
     c.submit(queue, "1");
     worker_options options;
-    options.conninfo = "host=" + folder.file("") + " port=1 dbname=" + ask(connection, "select current_database()") + " connect_timeout=2";
+    options.conninfo = "host=" + folder.file("") + " port=1 dbname=" + ask(connection, "select current_database()") +
+                       " connect_timeout=2";
     options.queues = {queue};
     options.lease_timeout = 2s;
     options.stop_grace = 0ms;

@@ -80,8 +80,18 @@ TEST_F(Calls, QueueSettings) {
     EXPECT_EQ(c.fail(rn, me, {"busy", ""}).max_attempts, 5);
     c.pause_queue(queue);
     EXPECT_TRUE(settings().paused);
-    c.alter_queue(queue, queue_changes{}.default_timeout(7s).max_attempts(std::nullopt).retry(std::nullopt).aging(2).max_running(1)
-                             .max_running_per_key(2).events(false).notify(false).max_depth(3).shed(false).key_weights(std::nullopt));
+    c.alter_queue(queue, queue_changes{}
+                             .default_timeout(7s)
+                             .max_attempts(std::nullopt)
+                             .retry(std::nullopt)
+                             .aging(2)
+                             .max_running(1)
+                             .max_running_per_key(2)
+                             .events(false)
+                             .notify(false)
+                             .max_depth(3)
+                             .shed(false)
+                             .key_weights(std::nullopt));
     info = settings();
     EXPECT_EQ(info.default_timeout, 7s);
     EXPECT_EQ(info.aging, 2);
@@ -110,7 +120,8 @@ TEST_F(Calls, QueueRights) {
                 privileges.insert(grant.privilege);
         return privileges;
     };
-    for (const queue_privilege privilege : {queue_privilege::submit, queue_privilege::work, queue_privilege::view, queue_privilege::admin})
+    for (const queue_privilege privilege :
+         {queue_privilege::submit, queue_privilege::work, queue_privilege::view, queue_privilege::admin})
         c.grant_queue(queue, "client_granted", privilege);
     EXPECT_EQ(granted(), (std::set<std::string>{"submit", "work", "view", "admin"}));
     c.revoke_queue(queue, "client_granted", queue_privilege::admin);

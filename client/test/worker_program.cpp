@@ -2,8 +2,8 @@
 //
 //   client_worker_program NAME QUEUE LEASE-MILLISECONDS CONCURRENCY PREFETCH LOG [GATE]
 //
-// Events go to LOG, a line each, written at once. With GATE a task takes until that file exists or its handler is told to stop
-// for another reason than a missing file.
+// Events go to LOG, a line each, written at once. With GATE a task takes until that file exists or its handler is told
+// to stop for another reason than a missing file.
 #include <scylla/scylla.h>
 
 #include <cstdlib>
@@ -27,7 +27,8 @@ int main(int argc, char **argv) {
     options.stop_grace = std::chrono::milliseconds{argc > 7 ? 500 : 30'000};
     const int log = open(argv[6], O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
     options.log = [log](const scylla::log_entry &entry) {
-        const std::string line = std::string{entry.event} + ' ' + (entry.rn ? entry.rn->str() : "-") + ' ' + entry.message + '\n';
+        const std::string line =
+            std::string{entry.event} + ' ' + (entry.rn ? entry.rn->str() : "-") + ' ' + entry.message + '\n';
         if (write(log, line.data(), line.size()) < 0)
             std::_Exit(3);
     };

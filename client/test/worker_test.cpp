@@ -27,7 +27,8 @@ const std::map<std::string, std::string> &documented_events() {
             const std::string names = line.substr(0, second);
             for (std::size_t begin = names.find('`'); begin != std::string::npos;) {
                 const std::size_t end = names.find('`', begin + 1);
-                table[names.substr(begin + 1, end - begin - 1)] = line.substr(second, line.find('|', second + 1) - second);
+                table[names.substr(begin + 1, end - begin - 1)] =
+                    line.substr(second, line.find('|', second + 1) - second);
                 begin = names.find('`', end + 1);
             }
         }
@@ -79,8 +80,8 @@ private:
                 << to_string(entry.level) << ' ' << entry.event;
             const std::lock_guard lock{m_mutex};
             m_events[std::string{entry.event}]++;
-            m_lines.push_back(std::string{to_string(entry.level)} + ' ' + std::string{entry.event} + ": " + entry.message + ' ' +
-                              entry.sqlstate + (entry.rn ? ' ' + entry.rn->str() : ""));
+            m_lines.push_back(std::string{to_string(entry.level)} + ' ' + std::string{entry.event} + ": " +
+                              entry.message + ' ' + entry.sqlstate + (entry.rn ? ' ' + entry.rn->str() : ""));
         };
         return options;
     }
@@ -107,11 +108,14 @@ protected:
     }
     bool all(const std::string &condition) {
         return eventually([&] {
-            return ask(connection, "select bool_and(" + condition + ") from scylla.task where queue = '" + queue.str() + "'") == "t";
+            return ask(connection, "select bool_and(" + condition + ") from scylla.task where queue = '" + queue.str() +
+                                       "'") == "t";
         });
     }
     void nothing_is_held() {
-        EXPECT_EQ(ask(connection, "select count(*) from scylla.task where queue = '" + queue.str() + "' and status = 'running'"), "0");
+        EXPECT_EQ(ask(connection,
+                      "select count(*) from scylla.task where queue = '" + queue.str() + "' and status = 'running'"),
+                  "0");
     }
 };
 
@@ -183,8 +187,10 @@ TEST_F(Worker, TurnsOutcomesIntoCalls) {
         {R"("nothing")", "status = 'completed' and result is null"},
         {R"("metrics")", R"(status = 'completed' and result = '1' and metrics = '{"s": 2}')"},
         {R"("abort")", "status = 'aborted' and errors -> 0 ->> 'code' = 'a'"},
-        {R"("abort_task")", R"(status = 'aborted' and errors @> '[{"code": "b", "description": "d", "args": {"x": 1}}]')"},
-        {R"("fail")", "status = 'waiting' and failures = 1 and errors -> 0 ->> 'code' = 'c' and not_before > now() + '50 min'"},
+        {R"("abort_task")",
+         R"(status = 'aborted' and errors @> '[{"code": "b", "description": "d", "args": {"x": 1}}]')"},
+        {R"("fail")",
+         "status = 'waiting' and failures = 1 and errors -> 0 ->> 'code' = 'c' and not_before > now() + '50 min'"},
         {R"("fail_task")", "status = 'waiting' and errors -> 0 ->> 'code' = 'd' and not_before > now() + '50 min'"},
         {R"("throw")", R"(errors -> 0 @> '{"code": "exception", "description": "wei\u00df?"}' and failures >= 1)"},
         {R"("throw 1")", "errors -> 0 ->> 'code' = 'exception' and failures >= 1"},
@@ -217,8 +223,9 @@ TEST_F(Worker, TurnsOutcomesIntoCalls) {
     for (const auto &[spec, condition] : expected) {
         const std::string from = " from scylla.task t where queue = '" + queue.str() + "' and spec = '" + spec + "'";
         const std::string question = "select " + condition + from;
-        EXPECT_TRUE(eventually([&] { return ask(connection, question) == "t"; })) << spec << '\n'
-                                                                                  << ask(connection, "select to_jsonb(t)" + from);
+        EXPECT_TRUE(eventually([&] { return ask(connection, question) == "t"; }))
+            << spec << '\n'
+            << ask(connection, "select to_jsonb(t)" + from);
     }
 }
 
@@ -234,7 +241,8 @@ TEST_F(Worker, LeasesNoMoreThanThereIsRoomFor) {
               }};
     EXPECT_TRUE(eventually([&] { return w->counters().running == 2; }));
     EXPECT_TRUE(eventually([&] {
-        return ask(connection, "select count(*) from scylla.task where queue = '" + queue.str() + "' and status = 'running'") == "5";
+        return ask(connection, "select count(*) from scylla.task where queue = '" + queue.str() +
+                                   "' and status = 'running'") == "5";
     }));
     EXPECT_EQ(w->counters().leased, 5u);
     go = true;
@@ -244,8 +252,10 @@ TEST_F(Worker, LeasesNoMoreThanThereIsRoomFor) {
 // One transaction per call, so the rows of a call have the same xmin.
 TEST_F(Worker, NoCallIsAboutMoreThanABatch) {
     const auto largest = [&](const std::string &table) {
-        return ask(connection, "select max(n) from (select count(*) as n from scylla." + table + " t join scylla.task_spec s on s.id = t.id "
-                               "join scylla.queue q on q.id = s.queue where q.name = '" + queue.str() + "' group by t.xmin::text) x");
+        return ask(connection, "select max(n) from (select count(*) as n from scylla." + table +
+                                   " t join scylla.task_spec s on s.id = t.id "
+                                   "join scylla.queue q on q.id = s.queue where q.name = '" +
+                                   queue.str() + "' group by t.xmin::text) x");
     };
     c.submit_bulk(queue, std::vector<json>(25, json{"1"}));
     worker_options o = options();
@@ -331,7 +341,8 @@ TEST_F(Worker, KeepsLeasesAliveAndTellsProgress) {
     go = true;
     EXPECT_TRUE(all("status = 'completed' and attempt = 1"));
     EXPECT_EQ(w->counters().lost, 0u);
-    EXPECT_TRUE(eventually([&] { return w->counters().connections == 3; })); // to lease and finish, for heartbeats, to wait
+    EXPECT_TRUE(
+        eventually([&] { return w->counters().connections == 3; })); // to lease and finish, for heartbeats, to wait
 }
 
 TEST_F(Worker, HandlersLearnOfCancellation) {
@@ -389,8 +400,10 @@ TEST_F(Worker, CompletionsAndLeasesTravelTogether) {
                   }
               }};
     const auto together = [&] {
-        return ask(connection, "select count(*) from scylla.task_outcome o join scylla.task_lease l on l.xmin::text = o.xmin::text "
-                               "join scylla.task_spec s on s.id = l.id join scylla.queue q on q.id = s.queue where q.name = '" + queue.str() + "'");
+        return ask(connection,
+                   "select count(*) from scylla.task_outcome o join scylla.task_lease l on l.xmin::text = o.xmin::text "
+                   "join scylla.task_spec s on s.id = l.id join scylla.queue q on q.id = s.queue where q.name = '" +
+                       queue.str() + "'");
     };
     EXPECT_TRUE(eventually([&] { return w->counters().completed == 1 && w->counters().running == 1; }));
     EXPECT_EQ(together(), "1");
@@ -398,7 +411,8 @@ TEST_F(Worker, CompletionsAndLeasesTravelTogether) {
     EXPECT_TRUE(all("status = 'completed'"));
 }
 
-// The server answers, but not in time: somebody has the task locked. The connection is given up, and the question asked again.
+// The server answers, but not in time: somebody has the task locked. The connection is given up, and the question asked
+// again.
 TEST_F(Worker, ACallThatTakesTooLongIsABrokenConnection) {
     const resource_name rn = c.submit(queue, "1").rn;
     worker_options o = options();
@@ -425,7 +439,9 @@ TEST_F(Worker, ACallThatTakesTooLongIsABrokenConnection) {
 
 // Somebody is just cancelling one task, in a transaction that he leaves open: the other leases stay alive.
 TEST_F(Worker, ALockedTaskDoesNotHoldUpTheOthers) {
-    c.submit_bulk(queue, {"1", "2", "3"}, {resource_name{queue.str() + "-1"}, resource_name{queue.str() + "-2"}, resource_name{queue.str() + "-3"}});
+    c.submit_bulk(
+        queue, {"1", "2", "3"},
+        {resource_name{queue.str() + "-1"}, resource_name{queue.str() + "-2"}, resource_name{queue.str() + "-3"}});
     worker_options o = options();
     o.concurrency = 3;
     o.lease_timeout = 3s;
@@ -441,13 +457,17 @@ TEST_F(Worker, ALockedTaskDoesNotHoldUpTheOthers) {
         client{tx}.cancel(queue.str() + "-1");
         EXPECT_TRUE(eventually([&] { return w.logged("heartbeat-failed") >= 2; }));
         go = true;
-        EXPECT_TRUE(eventually([&] { return ask(connection, "select count(*) from scylla.task where queue = '" + queue.str() + "' and status = 'completed'") == "2"; }));
+        EXPECT_TRUE(eventually([&] {
+            return ask(connection, "select count(*) from scylla.task where queue = '" + queue.str() +
+                                       "' and status = 'completed'") == "2";
+        }));
         tx.commit();
     }
     EXPECT_TRUE(eventually([&] { return w->counters().held == 0; }));
     EXPECT_EQ(w->counters().cancelled, 1u);
     EXPECT_EQ(w->counters().lost, 0u);
-    EXPECT_EQ(ask(connection, "select count(*) from scylla.task where queue = '" + queue.str() + "' and attempt = 1"), "3");
+    EXPECT_EQ(ask(connection, "select count(*) from scylla.task where queue = '" + queue.str() + "' and attempt = 1"),
+              "3");
 }
 
 TEST_F(Worker, StopGivesBackWhatIsNotDone) {
@@ -517,7 +537,8 @@ TEST_F(Worker, SurvivesTheLossOfItsConnections) {
     o.prefetch = 8;
     o.reconnect_min = 10ms;
     Running w{o, [](job &) {}};
-    const std::string kill = "select count(pg_terminate_backend(pid)) from pg_stat_activity where application_name = '" + queue.str() + "'";
+    const std::string kill =
+        "select count(pg_terminate_backend(pid)) from pg_stat_activity where application_name = '" + queue.str() + "'";
     EXPECT_TRUE(eventually([&] { return w->counters().connections >= 1; }));
     for (int i = 0; i < 20; i++) {
         const auto before = w->counters().connections;

@@ -19,8 +19,8 @@ inline constexpr Backoff k_default_retry{1 * k_second, 2.0, 3'600 * k_second};
 
 inline constexpr double k_max_factor = 1000;
 
-// Tasks that failed together shall not all come back together: a delay is shortened by a random part of itself, at most by
-// this share.
+// Tasks that failed together shall not all come back together: a delay is shortened by a random part of itself, at most
+// by this share.
 struct RetryPolicy {
     Backoff backoff = k_default_retry;
     double jitter = 0; // 0..1

@@ -1,5 +1,5 @@
-// History and errors of a task are arrays that must not grow for ever: of a long one the first and the latest entries stay,
-// and one marker between them counts those left out.
+// History and errors of a task are arrays that must not grow for ever: of a long one the first and the latest entries
+// stay, and one marker between them counts those left out.
 #pragma once
 
 namespace scylla::model {
@@ -8,9 +8,9 @@ inline constexpr int k_log_max = 50;  // entries held at most, the marker includ
 inline constexpr int k_log_head = 10; // of them, the first
 
 struct LogTrim {
-    bool trim;           // false: append as it is
-    int tail_from;       // index of the first old entry that stays behind the marker (may be `size`: none)
-    int newly_left_out;  // entries dropped now; the marker's count grows by it
+    bool trim;          // false: append as it is
+    int tail_from;      // index of the first old entry that stays behind the marker (may be `size`: none)
+    int newly_left_out; // entries dropped now; the marker's count grows by it
 };
 
 // An array of `size` entries (with the marker at index k_log_head if `marked`) that `added` more are to join.

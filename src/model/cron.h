@@ -1,14 +1,17 @@
-// Schedules in the language of cron: what they mean, and when they come next. Times are seconds since 1970 in UTC; a local
-// time is what the clock on the wall shows, counted the same way.
+// Schedules in the language of cron: what they mean, and when they come next. Times are seconds since 1970 in UTC; a
+// local time is what the clock on the wall shows, counted the same way.
 //
-// Understood is what pg_cron understands, and nothing else: five fields (minute, hour, day of the month, month, day of the
-// week) of numbers, names, ranges, lists and steps, $ for the last day of the month, @hourly and its like, "N seconds".
+// Understood is what pg_cron understands, and nothing else: five fields (minute, hour, day of the month, month, day of
+// the week) of numbers, names, ranges, lists and steps, $ for the last day of the month, @hourly and its like, "N
+// seconds".
 //
-// If neither of the fields for the day begins with a star, a day that fits one of them will do; otherwise it must fit both.
+// If neither of the fields for the day begins with a star, a day that fits one of them will do; otherwise it must fit
+// both.
 //
-// Where the clock on the wall is put forward or back, the rule is the one of Vixie's cron. A schedule whose minute or hour
-// begins with a star goes by elapsed time: it takes the clock as it is. Any other is for fixed times, and each comes once:
-// a time that is left out comes when the clock has jumped, and one that is repeated comes the first time only.
+// Where the clock on the wall is put forward or back, the rule is the one of Vixie's cron. A schedule whose minute or
+// hour begins with a star goes by elapsed time: it takes the clock as it is. Any other is for fixed times, and each
+// comes once: a time that is left out comes when the clock has jumped, and one that is repeated comes the first time
+// only.
 #pragma once
 
 #include <algorithm>
@@ -205,7 +208,7 @@ constexpr CronFault parse_seconds(std::string_view text, Cron &cron) noexcept {
     return CronFault::none;
 }
 
-// ---- the calendar ----------------------------------------------------------------------------------------------------
+// ---- the calendar --------------------------------------------------------------------------------------------------
 
 inline constexpr std::int64_t k_minute_seconds = 60;
 inline constexpr std::int64_t k_day_seconds = 86'400;
@@ -270,7 +273,8 @@ constexpr std::optional<std::int64_t> first_fit(const Cron &cron, std::int64_t f
         }
         if (!fits(cron, date, days))
             continue;
-        for (int hour = first_from(cron.hours, minute_of_day / 60); hour >= 0; hour = first_from(cron.hours, hour + 1)) {
+        for (int hour = first_from(cron.hours, minute_of_day / 60); hour >= 0;
+             hour = first_from(cron.hours, hour + 1)) {
             const int minute = first_from(cron.minutes, hour * 60 < minute_of_day ? minute_of_day - hour * 60 : 0);
             if (minute < 0)
                 continue;
@@ -301,12 +305,13 @@ constexpr CronFault parse_cron(std::string_view text, Cron &cron) noexcept {
 // A time zone at one moment: how far its clocks are ahead of UTC, and when that changes next.
 struct ZoneSpan {
     std::int64_t offset;
-    bool changes;             // if not, the rest means nothing
-    std::int64_t end;         // the first moment of the next span
+    bool changes;     // if not, the rest means nothing
+    std::int64_t end; // the first moment of the next span
     std::int64_t next_offset;
 };
 
-// When the schedule comes next after a moment: nothing if never. `span_at(moment)` is the ZoneSpan of the time zone then.
+// When the schedule comes next after a moment: nothing if never. `span_at(moment)` is the ZoneSpan of the time zone
+// then.
 template <typename SpanAt>
 constexpr std::optional<std::int64_t> next_time(const Cron &cron, std::int64_t after, SpanAt span_at) noexcept {
     using namespace cron_detail;

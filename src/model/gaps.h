@@ -1,5 +1,5 @@
-// Gaps: ranges of ids of which it is known that there is nothing (shmem/gaps.h). A bounded number of them: the set may come to
-// cover fewer ids than were put into it, but never more.
+// Gaps: ranges of ids of which it is known that there is nothing (shmem/gaps.h). A bounded number of them: the set may
+// come to cover fewer ids than were put into it, but never more.
 #pragma once
 
 #include <algorithm>
@@ -54,7 +54,8 @@ template <std::size_t N> void add(Gaps<N> &set, Gap added) noexcept {
 }
 
 // There may be something with ids from `low` to `high`.
-template <std::size_t N> void take_out(Gaps<N> &set, std::int16_t priority, std::int64_t low, std::int64_t high) noexcept {
+template <std::size_t N>
+void take_out(Gaps<N> &set, std::int16_t priority, std::int64_t low, std::int64_t high) noexcept {
     for (std::size_t i = set.count; i-- > 0;) {
         const Gap old = set.at[i];
         if (old.priority != priority || old.high < low || old.low > high)
@@ -75,7 +76,8 @@ template <std::size_t N> std::optional<Gap> find(const Gaps<N> &set, std::int16_
 }
 
 // The ids of a priority that are in no gap: ranges in their order. Returns how many.
-template <std::size_t N> std::size_t outside(Gaps<N> set, std::int16_t priority, std::array<IdRange, N + 1> &ranges) noexcept {
+template <std::size_t N>
+std::size_t outside(Gaps<N> set, std::int16_t priority, std::array<IdRange, N + 1> &ranges) noexcept {
     const auto begin = set.at.begin();
     const auto end = begin + static_cast<std::ptrdiff_t>(set.count);
     std::sort(begin, end, [](const Gap &a, const Gap &b) { return a.low < b.low; });

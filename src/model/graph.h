@@ -7,7 +7,8 @@
 
 namespace scylla::model {
 
-// The edges of node n lead to target[first[n]] .. target[first[n + 1] - 1]; so first has one element more than there are nodes.
+// The edges of node n lead to target[first[n]] .. target[first[n + 1] - 1]; so first has one element more than there
+// are nodes.
 struct Graph {
     std::span<const std::size_t> first;
     std::span<const std::size_t> target;
@@ -23,9 +24,10 @@ struct CycleWork {
     bool done;
 };
 
-// The nodes of a cycle, each with an edge to the next and the last with one to the first; empty if there is none. They are
-// written to `cycle`; it and `work` have an element per node. Depth first without recursion: chains can be long.
-inline std::span<std::size_t> find_cycle(const Graph &graph, std::span<CycleWork> work, std::span<std::size_t> cycle) noexcept {
+// The nodes of a cycle, each with an edge to the next and the last with one to the first; empty if there is none. They
+// are written to `cycle`; it and `work` have an element per node. Depth first without recursion: chains can be long.
+inline std::span<std::size_t> find_cycle(const Graph &graph, std::span<CycleWork> work,
+                                         std::span<std::size_t> cycle) noexcept {
     for (std::size_t n = 0; n < graph.nodes(); n++)
         work[n] = {graph.first[n], 0, false, false};
     for (std::size_t root = 0; root < graph.nodes(); root++) {

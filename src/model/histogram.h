@@ -38,8 +38,8 @@ struct Histogram {
     }
 };
 
-// The time that the given fraction of the times does not exceed, by interpolation within a bucket; nothing if there are none.
-// Of the last bucket, which has no upper bound, it is the lower one.
+// The time that the given fraction of the times does not exceed, by interpolation within a bucket; nothing if there are
+// none. Of the last bucket, which has no upper bound, it is the lower one.
 constexpr std::optional<double> quantile(const std::array<std::int64_t, k_buckets> &count, double fraction) noexcept {
     double total = 0;
     for (const std::int64_t each : count)

@@ -7,13 +7,13 @@
 namespace scylla::model {
 
 inline constexpr int k_max_priority = 127;
-inline constexpr int k_max_name_chars = 200; // queues, rns, workers
+inline constexpr int k_max_name_chars = 200;     // queues, rns, workers
 inline constexpr int k_max_schedule_chars = 150; // their tasks are named after them, and the name of a task has an end
 inline constexpr int k_max_catch_up = 10'000;
 inline constexpr int k_max_key_weight = 1000; // tasks in a turn
-inline constexpr double k_max_aging = 1000;  // priority points per second
+inline constexpr double k_max_aging = 1000;   // priority points per second
 inline constexpr unsigned k_max_error_bytes = 1 << 20;
-inline constexpr int k_max_tasks = 100'000;  // per lease or list
+inline constexpr int k_max_tasks = 100'000; // per lease or list
 
 inline constexpr std::int64_t k_second = 1'000'000;
 inline constexpr std::int64_t k_day = 86'400 * k_second;

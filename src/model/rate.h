@@ -1,10 +1,10 @@
-// Rates: how many tasks may start in a time, by the generic cell rate algorithm (ATM Forum, Traffic Management Specification,
-// 1996): a token bucket whose state is one number. A bucket holds `burst` tokens and gets one more each `interval`. The number is
-// the *theoretical arrival time*: when the bucket will be full again. Taking n tokens puts it off by n intervals; there are
-// tokens while it is less than burst intervals ahead.
+// Rates: how many tasks may start in a time, by the generic cell rate algorithm (ATM Forum, Traffic Management
+// Specification, 1996): a token bucket whose state is one number. A bucket holds `burst` tokens and gets one more each
+// `interval`. The number is the *theoretical arrival time*: when the bucket will be full again. Taking n tokens puts it
+// off by n intervals; there are tokens while it is less than burst intervals ahead.
 //
-// In any time t no more than burst + t / interval tokens are taken. The interval is rounded up, so this is never more than was
-// asked for.
+// In any time t no more than burst + t / interval tokens are taken. The interval is rounded up, so this is never more
+// than was asked for.
 //
 // Times are nanoseconds since 2000, as microseconds are too coarse an interval for fast rates.
 #pragma once
@@ -40,7 +40,8 @@ inline constexpr std::int64_t k_latest = INT64_MAX - k_max_span;    // in the ye
 // So many tasks per so many microseconds; nothing if that is out of range.
 constexpr std::optional<Rate> make_rate(std::int64_t tasks, std::int64_t per, std::int64_t burst) noexcept {
     // More than a task a microsecond is no rate.
-    if (tasks < 1 || tasks > k_max_rate_tasks || per < tasks || per > k_max_timeout || burst < 1 || burst > k_max_rate_tasks)
+    if (tasks < 1 || tasks > k_max_rate_tasks || per < tasks || per > k_max_timeout || burst < 1 ||
+        burst > k_max_rate_tasks)
         return std::nullopt;
     const std::int64_t interval = (per * k_nanos + tasks - 1) / tasks; // at most 3.2e16, no overflow
     if (interval > k_max_span / burst)
@@ -81,20 +82,22 @@ constexpr std::int64_t time_of(const Rate &rate, std::int64_t arrival, std::int6
     return std::max(now, now + missing(rate, arrival, now) - (rate.burst - n) * rate.interval);
 }
 
-// ---- many buckets of one rate -----------------------------------------------------------------------------------------
+// ---- many buckets of one rate --------------------------------------------------------------------------------------
 //
-// There may be any number of them, so one is kept only while it is not full. `others` is the arrival of all that are not kept.
+// There may be any number of them, so one is kept only while it is not full. `others` is the arrival of all that are
+// not kept.
 
-// The arrival of a bucket that is kept, or of one that is not. One that was kept for another rate, and is not full by it, is used up:
-// nobody knows when that rate ended.
-constexpr std::int64_t arrival_of(const std::optional<Bucket> &kept, const Rate &rate, std::int64_t others, std::int64_t now) noexcept {
+// The arrival of a bucket that is kept, or of one that is not. One that was kept for another rate, and is not full by
+// it, is used up: nobody knows when that rate ended.
+constexpr std::int64_t arrival_of(const std::optional<Bucket> &kept, const Rate &rate, std::int64_t others,
+                                  std::int64_t now) noexcept {
     if (!kept || kept->arrival <= now)
         return others;
     return std::max(others, kept->rate == rate ? kept->arrival : used_up(rate, now));
 }
 
-// When the n-th token of all of them comes, if nobody takes any: each has its first at one of `firsts`, and then one in each `step`.
-// n from 0 on; there is at least one bucket. Changes firsts.
+// When the n-th token of all of them comes, if nobody takes any: each has its first at one of `firsts`, and then one in
+// each `step`. n from 0 on; there is at least one bucket. Changes firsts.
 constexpr std::int64_t time_of_any(std::span<std::int64_t> firsts, std::int64_t step, std::int64_t n) noexcept {
     const auto is_later = [](std::int64_t a, std::int64_t b) { return a > b; }; // for a heap with the earliest on top
     std::make_heap(firsts.begin(), firsts.end(), is_later);

@@ -16,22 +16,22 @@ inline constexpr std::int64_t k_no_id = std::numeric_limits<std::int64_t>::max()
 struct Stretch {
     std::int64_t low;
     std::int64_t high;
-    // The lowest of the ids that were told in the present and in the previous generation (shmem/heads.h), k_no_id if none was;
-    // which is which the owner knows.
+    // The lowest of the ids that were told in the present and in the previous generation (shmem/heads.h), k_no_id if
+    // none was; which is which the owner knows.
     std::array<std::int64_t, 2> fresh;
     std::int16_t priority;
 };
 
-// Stretches that neither overlap nor touch, by priority, highest first, then by id. There is room for one more than N, so that
-// one can be added before two become one.
+// Stretches that neither overlap nor touch, by priority, highest first, then by id. There is room for one more than N,
+// so that one can be added before two become one.
 template <std::size_t N> struct Stretches {
     std::size_t count;
     std::array<Stretch, N + 1> at;
 };
 
 template <std::size_t N> void remove(Stretches<N> &set, std::size_t i) noexcept {
-    std::copy(set.at.begin() + static_cast<std::ptrdiff_t>(i + 1), set.at.begin() + static_cast<std::ptrdiff_t>(set.count),
-              set.at.begin() + static_cast<std::ptrdiff_t>(i));
+    std::copy(set.at.begin() + static_cast<std::ptrdiff_t>(i + 1),
+              set.at.begin() + static_cast<std::ptrdiff_t>(set.count), set.at.begin() + static_cast<std::ptrdiff_t>(i));
     set.count--;
 }
 
@@ -78,15 +78,15 @@ template <std::size_t N> void join_next(Stretches<N> &set, std::size_t i) noexce
 template <std::size_t N> std::size_t narrowest(const Stretches<N> &set) noexcept {
     std::size_t best = set.count;
     for (std::size_t i = 0; i + 1 < set.count; i++)
-        if (const std::int64_t gap = gap_after(set, i); gap != k_no_id && (best == set.count || gap < gap_after(set, best)))
+        if (const std::int64_t gap = gap_after(set, i);
+            gap != k_no_id && (best == set.count || gap < gap_after(set, best)))
             best = i;
     return best;
 }
 
 template <std::size_t N> bool covers(const Stretches<N> &set, std::int16_t priority, std::int64_t id) noexcept {
-    return std::any_of(set.at.begin(), set.at.begin() + static_cast<std::ptrdiff_t>(set.count), [&](const Stretch &it) {
-        return it.priority == priority && it.low <= id && id <= it.high;
-    });
+    return std::any_of(set.at.begin(), set.at.begin() + static_cast<std::ptrdiff_t>(set.count),
+                       [&](const Stretch &it) { return it.priority == priority && it.low <= id && id <= it.high; });
 }
 
 template <std::size_t N> bool has_priority(const Stretches<N> &set, std::int16_t priority) noexcept {

@@ -1,5 +1,5 @@
-// Which versions of the extension's objects a library goes with: those whose first two numbers are its own. The third may differ:
-// such versions change neither tables nor what the library finds in them.
+// Which versions of the extension's objects a library goes with: those whose first two numbers are its own. The third
+// may differ: such versions change neither tables nor what the library finds in them.
 #pragma once
 
 #include <compare>

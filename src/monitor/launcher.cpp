@@ -1,8 +1,8 @@
 // The launcher: decides which databases have a monitor.
 //
-// It learns of databases from pg_database: at its start, when CREATE DATABASE and its like have run (utility_hook.cpp) and
-// once a minute; and of the extension from the install script (scylla._announce). Where it does not know, it sends a monitor,
-// which reports if there is no extension. It has no database of its own, so it stands in nobody's way.
+// It learns of databases from pg_database: at its start, when CREATE DATABASE and its like have run (utility_hook.cpp)
+// and once a minute; and of the extension from the install script (scylla._announce). Where it does not know, it sends
+// a monitor, which reports if there is no extension. It has no database of its own, so it stands in nobody's way.
 #include "monitor/monitor.h"
 
 #include "pg/clock.h"
@@ -23,8 +23,8 @@ constexpr int64 k_after_failure = 5 * USECS_PER_SEC; // a monitor that ended wit
 // All times here are of steady_now(): the launcher waits for things, and has no business with the time of day.
 struct Database {
     Oid id;
-    bool absent;           // the extension is not there, as far as is known
-    bool seen;             // by the scan of pg_database that is going on
+    bool absent;      // the extension is not there, as far as is known
+    bool seen;        // by the scan of pg_database that is going on
     int64 last;       // when a monitor was last started there
     int64 announced;  // when we learnt that the extension has been created there
     int64 not_before; // after a failure
@@ -58,8 +58,9 @@ void add(Oid id) {
     if (state.count == state.room) {
         state.room = Max(state.room * 2, 64);
         const auto bytes = static_cast<Size>(state.room) * sizeof(Database);
-        state.databases = static_cast<Database *>(state.databases == nullptr ? MemoryContextAlloc(TopMemoryContext, bytes)
-                                                                             : repalloc(state.databases, bytes));
+        state.databases =
+            static_cast<Database *>(state.databases == nullptr ? MemoryContextAlloc(TopMemoryContext, bytes)
+                                                               : repalloc(state.databases, bytes));
     }
     state.databases[state.count++] = {id, false, true, 0, 0, 0, 0};
 }
@@ -232,8 +233,8 @@ void complain_once() {
     state.complained = true;
 }
 
-// Starts monitors where they are wanted; where all slots are in use, the one that has run longest makes room after its turn.
-// Returns when to look again.
+// Starts monitors where they are wanted; where all slots are in use, the one that has run longest makes room after its
+// turn. Returns when to look again.
 int64 assign(int64 now) {
     for (;;) {
         Database *database = next_database(now);

@@ -1,12 +1,13 @@
-// A monitor: looks after one database. It sleeps until the next lease ends, the next task becomes due or it is time to look
-// for old tasks, and is woken by a commit that brings an earlier time (shmem/timers.h).
+// A monitor: looks after one database. It sleeps until the next lease ends, the next task becomes due or it is time to
+// look for old tasks, and is woken by a commit that brings an earlier time (shmem/timers.h).
 //
-// It never waits for an application: rows that somebody is just changing are left for the next round, and locks on tables are
-// waited for one second only. It holds no transaction while it sleeps. It runs as the owner of the tables, not as the
-// superuser that background workers are: an index that somebody adds to the tables may run that somebody's functions.
+// It never waits for an application: rows that somebody is just changing are left for the next round, and locks on
+// tables are waited for one second only. It holds no transaction while it sleeps. It runs as the owner of the tables,
+// not as the superuser that background workers are: an index that somebody adds to the tables may run that somebody's
+// functions.
 //
-// Its commits are asynchronous. That loses nothing: what a round did is done again after a crash, and a worker's commit that
-// builds on it flushes it too, as it comes later in the WAL.
+// Its commits are asynchronous. That loses nothing: what a round did is done again after a crash, and a worker's commit
+// that builds on it flushes it too, as it comes later in the WAL.
 #include "monitor/monitor.h"
 
 #include "model/pace.h"
@@ -25,11 +26,11 @@ namespace {
 
 using shmem::Timer;
 
-constexpr int64 k_portion = 1000;            // rows per transaction
-constexpr int64 k_retry = 50'000;            // microseconds until rows that were busy are tried again
-constexpr int64 k_first_doubt = 1000;        // microseconds until what is in doubt is looked at again; twice that after it, …
-constexpr int64 k_scan_share = 50;           // a look at all leases for safety takes at most 1/50 of the time
-constexpr int64 k_purge_portion = 250;       // tasks per transaction of the purge: a small bite out of what workers get
+constexpr int64 k_portion = 1000;     // rows per transaction
+constexpr int64 k_retry = 50'000;     // microseconds until rows that were busy are tried again
+constexpr int64 k_first_doubt = 1000; // microseconds until what is in doubt is looked at again; twice that after it, …
+constexpr int64 k_scan_share = 50;    // a look at all leases for safety takes at most 1/50 of the time
+constexpr int64 k_purge_portion = 250; // tasks per transaction of the purge: a small bite out of what workers get
 constexpr int64 k_events_interval = 10 * USECS_PER_SEC; // between two looks for old events
 
 shmem::MonitorSlot *slot = nullptr;
@@ -45,19 +46,20 @@ struct QueueCount {
 
 // When each kind of work is to be done next by what this monitor knows itself.
 struct Agenda {
-    TimestampTz now; // when it was looked at last
-    std::array<TimestampTz, shmem::k_timers> at;     // as found in the tables, or a retry
-    std::array<TimestampTz, shmem::k_timers> safety; // a look without any sign, for commits that could not tell (see pending.h)
+    TimestampTz now;                             // when it was looked at last
+    std::array<TimestampTz, shmem::k_timers> at; // as found in the tables, or a retry
+    std::array<TimestampTz, shmem::k_timers>
+        safety;          // a look without any sign, for commits that could not tell (see pending.h)
     TimestampTz waiters; // the look for workers that wait although there is work
     QueueCount queues;   // at the last look for workers that wait for queues that do not exist
     TimestampTz purge;
-    int64 purge_after; // how far the walk through the terminal tasks is
-    TimestampTz purged;     // when its last portion ended, while it goes on
-    int64 newest_at_purge;  // the latest task then
-    TimestampTz gates; // the walk through all that waits for gates, and through the plans
+    int64 purge_after;     // how far the walk through the terminal tasks is
+    TimestampTz purged;    // when its last portion ended, while it goes on
+    int64 newest_at_purge; // the latest task then
+    TimestampTz gates;     // the walk through all that waits for gates, and through the plans
     int64 gates_after;
     int64 plans_after;
-    TimestampTz events;  // the look for old events
+    TimestampTz events; // the look for old events
     int64 events_from;
     bool told_again; // what an earlier monitor may have left untold
 };
@@ -189,7 +191,8 @@ QueueCount count_queues(store::Store &store) {
     return queues;
 }
 
-// Wakes those who wait for a plan if others are finished than before. They look for themselves, so once too often is no harm.
+// Wakes those who wait for a plan if others are finished than before. They look for themselves, so once too often is no
+// harm.
 void signal_finished_plans(store::Store &store) {
     static constinit uint64 seen = 0;
     uint64 finished = 0; // a checksum of their ids
@@ -208,9 +211,8 @@ void run_events(Agenda &agenda) {
     if (now < agenda.events)
         return;
     Portion portion{k_portion, 0, false};
-    in_transaction("purging old events", [&](store::Store &store) {
-        purge_old_events(store, now, &portion, &agenda.events_from);
-    });
+    in_transaction("purging old events",
+                   [&](store::Store &store) { purge_old_events(store, now, &portion, &agenda.events_from); });
     const TimestampTz end = GetCurrentTimestamp();
     agenda.events = end + Max(portion.more ? 0 : k_events_interval, (end - now) * model::k_background_share);
 }
@@ -227,8 +229,8 @@ void run_notify(Agenda &agenda) {
         });
 }
 
-// Wakes workers that wait although there is work: a commit without a callback made it, or the worker that was woken for it
-// has died. Those that wait for a queue that did not exist look again when there are others than before.
+// Wakes workers that wait although there is work: a commit without a callback made it, or the worker that was woken for
+// it has died. Those that wait for a queue that did not exist look again when there are others than before.
 void run_waiters(Agenda &agenda) {
     const TimestampTz now = GetCurrentTimestamp();
     if (now < agenda.waiters)
@@ -413,9 +415,7 @@ void scylla_monitor_main(Datum slot_index) {
     pgstat_report_appname("scylla monitor");
 
     PG_TRY();
-    {
-        run();
-    }
+    { run(); }
     PG_CATCH();
     {
         count_error();

@@ -6,7 +6,8 @@
 
 namespace scylla::monitor {
 
-// While preloading: registers the launcher, and the hook that keeps monitors out of the way of DROP DATABASE and its like.
+// While preloading: registers the launcher, and the hook that keeps monitors out of the way of DROP DATABASE and its
+// like.
 void install();
 
 // That hook (utility_hook.cpp).

@@ -1,6 +1,6 @@
-// Keeps monitors out of the way of commands that need a database to have no connections: DROP DATABASE, ALTER DATABASE …
-// RENAME and SET TABLESPACE, CREATE DATABASE … TEMPLATE. The monitor of that database is stopped first and comes back at the
-// end of the transaction if the database is still there. The launcher learns of new databases here.
+// Keeps monitors out of the way of commands that need a database to have no connections: DROP DATABASE, ALTER DATABASE
+// … RENAME and SET TABLESPACE, CREATE DATABASE … TEMPLATE. The monitor of that database is stopped first and comes back
+// at the end of the transaction if the database is still there. The launcher learns of new databases here.
 #include "monitor/monitor.h"
 #include "shmem/pending.h"
 
@@ -60,8 +60,8 @@ bool has_monitor(Oid database) {
     return false;
 }
 
-// Asks the monitor of the database to go, keeps the launcher from sending another, and waits until it has gone; but not for
-// ever: then the command says itself what is in its way.
+// Asks the monitor of the database to go, keeps the launcher from sending another, and waits until it has gone; but not
+// for ever: then the command says itself what is in its way.
 void block(Oid database) {
     constexpr int k_longest_wait = 10; // seconds
     LWLockAcquire(shared->lock, LW_EXCLUSIVE);
@@ -82,9 +82,9 @@ void block(Oid database) {
     ConditionVariableCancelSleep();
 }
 
-extern "C" void on_utility(PlannedStmt *statement, const char *query, bool read_only_tree, ProcessUtilityContext context,
-                           ParamListInfo params, QueryEnvironment *environment, DestReceiver *receiver,
-                           QueryCompletion *completion) {
+extern "C" void on_utility(PlannedStmt *statement, const char *query, bool read_only_tree,
+                           ProcessUtilityContext context, ParamListInfo params, QueryEnvironment *environment,
+                           DestReceiver *receiver, QueryCompletion *completion) {
     const ProcessUtility_hook_type next = previous_hook != nullptr ? previous_hook : standard_ProcessUtility;
     if (shared == nullptr || !changes_databases(statement->utilityStmt)) {
         next(statement, query, read_only_tree, context, params, environment, receiver, completion);

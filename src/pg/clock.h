@@ -1,5 +1,5 @@
-// Time as something that passes. When something happens is told by the server's clock (GetCurrentTimestamp), which somebody may
-// set; how long to wait for something is not to depend on that.
+// Time as something that passes. When something happens is told by the server's clock (GetCurrentTimestamp), which
+// somebody may set; how long to wait for something is not to depend on that.
 #pragma once
 
 #include "pg/prelude.h"

@@ -27,13 +27,15 @@ void not_installed() {
 }
 
 void other_version(const char *installed, bool older) {
-    ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-                    errmsg("extension \"scylla\" has version %s in this database, but the library that the server has loaded has "
-                           "version %s",
-                           installed, SCYLLA_VERSION),
-                    older ? errhint("Use ALTER EXTENSION scylla UPDATE.")
-                          : errhint("Install the library of version %s and restart the server.", installed),
-                    identify("extension", "version")));
+    ereport(
+        ERROR,
+        (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+         errmsg("extension \"scylla\" has version %s in this database, but the library that the server has loaded has "
+                "version %s",
+                installed, SCYLLA_VERSION),
+         older ? errhint("Use ALTER EXTENSION scylla UPDATE.")
+               : errhint("Install the library of version %s and restart the server.", installed),
+         identify("extension", "version")));
 }
 
 void no_such_task(const text *rn) {
@@ -44,10 +46,12 @@ void no_such_task(const text *rn) {
 void no_such_provider(const text *provider, const text *rn, int64 element) {
     const char *in = element > 0 ? psprintf(" in element " INT64_FORMAT, element) : "";
     if (provider != nullptr)
-        ereport(ERROR, (errcode(ERRCODE_NO_DATA_FOUND), errmsg("task \"%s\" in \"depends_on\"%s does not exist", str(provider), in),
+        ereport(ERROR, (errcode(ERRCODE_NO_DATA_FOUND),
+                        errmsg("task \"%s\" in \"depends_on\"%s does not exist", str(provider), in),
                         identify("task", "provider")));
-    ereport(ERROR, (errcode(ERRCODE_NO_DATA_FOUND), errmsg("a task that task \"%s\" depends on was just purged", str(rn)),
-                    identify("task", "provider")));
+    ereport(ERROR,
+            (errcode(ERRCODE_NO_DATA_FOUND), errmsg("a task that task \"%s\" depends on was just purged", str(rn)),
+             identify("task", "provider")));
 }
 
 void dependency_cycle(const char *path) {
@@ -56,7 +60,8 @@ void dependency_cycle(const char *path) {
 }
 
 void no_such_plan(const text *plan) {
-    ereport(ERROR, (errcode(ERRCODE_NO_DATA_FOUND), errmsg("plan \"%s\" does not exist", str(plan)), identify("plan", "exists")));
+    ereport(ERROR, (errcode(ERRCODE_NO_DATA_FOUND), errmsg("plan \"%s\" does not exist", str(plan)),
+                    identify("plan", "exists")));
 }
 
 void duplicate_plan(const text *plan) {
@@ -65,8 +70,9 @@ void duplicate_plan(const text *plan) {
 }
 
 void plan_ended(const text *plan, const char *status) {
-    ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE), errmsg("plan \"%s\" has already ended", str(plan)),
-                    errdetail("It is %s.", status), identify("plan", "live")));
+    ereport(ERROR,
+            (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE), errmsg("plan \"%s\" has already ended", str(plan)),
+             errdetail("It is %s.", status), identify("plan", "live")));
 }
 
 void plan_open(const text *plan) {
@@ -75,9 +81,10 @@ void plan_open(const text *plan) {
 }
 
 void duplicate_key(const text *key, const text *queue) {
-    ereport(ERROR, (errcode(ERRCODE_UNIQUE_VIOLATION),
-                    errmsg("a live task of queue \"%s\" already has the deduplication key \"%s\"", str(queue), str(key)),
-                    identify("task", "dedup")));
+    ereport(ERROR,
+            (errcode(ERRCODE_UNIQUE_VIOLATION),
+             errmsg("a live task of queue \"%s\" already has the deduplication key \"%s\"", str(queue), str(key)),
+             identify("task", "dedup")));
 }
 
 void no_such_queue(const text *queue) {
@@ -101,8 +108,9 @@ void queue_paused(const text *queue) {
 }
 
 void queue_needed(const text *queue, const text *rn) {
-    ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE), errmsg("queue \"%s\" is still needed", str(queue)),
-                    errdetail("A live task of another queue depends on task \"%s\".", str(rn)), identify("queue", "needed")));
+    ereport(ERROR,
+            (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE), errmsg("queue \"%s\" is still needed", str(queue)),
+             errdetail("A live task of another queue depends on task \"%s\".", str(rn)), identify("queue", "needed")));
 }
 
 void limit_reached(const text *queue, const char *setting, int limit, const text *key) {
@@ -110,7 +118,8 @@ void limit_reached(const text *queue, const char *setting, int limit, const text
         ereport(ERROR, (errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
                         errmsg("key \"%s\" of queue \"%s\" has reached its %s", str(key), str(queue), setting),
                         errdetail("The limit is %d.", limit), identify("queue", setting)));
-    ereport(ERROR, (errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED), errmsg("queue \"%s\" has reached its %s", str(queue), setting),
+    ereport(ERROR, (errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
+                    errmsg("queue \"%s\" has reached its %s", str(queue), setting),
                     errdetail("The limit is %d.", limit), identify("queue", setting)));
 }
 
@@ -119,8 +128,8 @@ void rate_reached(const text *queue, const text *key) {
         ereport(ERROR, (errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
                         errmsg("key \"%s\" of queue \"%s\" has used up its rate", str(key), str(queue)),
                         identify("queue", "rate_per_key")));
-    ereport(ERROR, (errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED), errmsg("queue \"%s\" has used up its rate", str(queue)),
-                    identify("queue", "rate")));
+    ereport(ERROR, (errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
+                    errmsg("queue \"%s\" has used up its rate", str(queue)), identify("queue", "rate")));
 }
 
 void no_place(const text *queue) {
@@ -153,23 +162,26 @@ void not_live(const text *rn, const char *status, const text *owner, int attempt
 
 void bad_argument(const char *name, const char *value, const char *rule, int64 element) {
     if (element > 0)
-        ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                        errmsg("invalid value for argument \"%s\" in element " INT64_FORMAT ": %s", name, element, value),
-                        errdetail_internal("%s", rule), identify("task", "argument")));
-    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                    errmsg("invalid value for argument \"%s\": %s", name, value), errdetail_internal("%s", rule),
-                    identify("task", "argument")));
+        ereport(ERROR,
+                (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                 errmsg("invalid value for argument \"%s\" in element " INT64_FORMAT ": %s", name, element, value),
+                 errdetail_internal("%s", rule), identify("task", "argument")));
+    ereport(ERROR,
+            (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("invalid value for argument \"%s\": %s", name, value),
+             errdetail_internal("%s", rule), identify("task", "argument")));
 }
 
 void inside_transaction(const char *call) {
-    ereport(ERROR, (errcode(ERRCODE_ACTIVE_SQL_TRANSACTION), errmsg("%s cannot run inside a transaction block", call),
-                    errhint("Call it as a statement of its own, outside BEGIN, functions and multi-statement queries, with "
-                            "autocommit on."),
-                    identify("task", "transaction")));
+    ereport(ERROR,
+            (errcode(ERRCODE_ACTIVE_SQL_TRANSACTION), errmsg("%s cannot run inside a transaction block", call),
+             errhint("Call it as a statement of its own, outside BEGIN, functions and multi-statement queries, with "
+                     "autocommit on."),
+             identify("task", "transaction")));
 }
 
 void client_gone() {
-    ereport(ERROR, (errcode(ERRCODE_CONNECTION_FAILURE), errmsg("connection to client lost"), identify("task", "client")));
+    ereport(ERROR,
+            (errcode(ERRCODE_CONNECTION_FAILURE), errmsg("connection to client lost"), identify("task", "client")));
 }
 
 void no_privilege(const text *queue, const char *role, const char *privilege) {

@@ -1,5 +1,5 @@
-// Errors that a client can meet. Each text stands here once; each carries the schema scylla, the table it is about and a
-// constraint name, so that a client can tell ours from the server's own.
+// Errors that a client can meet. Each text stands here once; each carries the schema scylla, the table it is about and
+// a constraint name, so that a client can tell ours from the server's own.
 #pragma once
 
 #include "pg/prelude.h"
@@ -8,12 +8,14 @@ namespace scylla::error {
 
 // 42704: there is no extension in this database.
 [[noreturn]] void not_installed();
-// 0A000, constraint "version", table extension: the objects in this database are of a version that the library does not go with.
+// 0A000, constraint "version", table extension: the objects in this database are of a version that the library does not
+// go with.
 [[noreturn]] void other_version(const char *installed, bool older);
 
 // P0002, constraint "exists".
 [[noreturn]] void no_such_task(const text *rn);
-// P0002, constraint "provider": a task in depends_on does not exist, or has just been purged (null: its name is gone, too).
+// P0002, constraint "provider": a task in depends_on does not exist, or has just been purged (null: its name is gone,
+// too).
 [[noreturn]] void no_such_provider(const text *provider, const text *rn, int64 element = 0);
 // 22023, constraint "cycle". path: the names, each depending on the next.
 [[noreturn]] void dependency_cycle(const char *path);
@@ -54,8 +56,8 @@ namespace scylla::error {
 // 55000, constraint "live": the task has ended.
 [[noreturn]] void not_live(const text *rn, const char *status, const text *owner, int attempt);
 
-// 22023, constraint "argument": invalid value for argument "name": value. rule is a full sentence for the detail. element is
-// the 1-based place in an array argument, or 0.
+// 22023, constraint "argument": invalid value for argument "name": value. rule is a full sentence for the detail.
+// element is the 1-based place in an array argument, or 0.
 [[noreturn]] void bad_argument(const char *name, const char *value, const char *rule, int64 element = 0);
 
 // 25001, constraint "transaction": a procedure that commits was called inside a transaction block.

@@ -5,8 +5,8 @@
 
 namespace scylla {
 
-// One row's worth of memory, however many rows a loop goes through. What has to outlive a row (a scan, say) is made before
-// begin_row_memory().
+// One row's worth of memory, however many rows a loop goes through. What has to outlive a row (a scan, say) is made
+// before begin_row_memory().
 struct RowMemory {
     MemoryContext own;
     MemoryContext outer;
@@ -24,9 +24,9 @@ inline void end(const RowMemory &memory) {
     MemoryContextDelete(memory.own);
 }
 
-// Has the process keep the memory that a call for many tasks gives back, for the next such call, once in its life: glibc raises the
-// amount of free memory at which it returns some to the system to twice the largest block that was ever freed. Else every call
-// would get its half megabyte anew, page by page (a tenth of the time of a lease of 50).
+// Has the process keep the memory that a call for many tasks gives back, for the next such call, once in its life:
+// glibc raises the amount of free memory at which it returns some to the system to twice the largest block that was
+// ever freed. Else every call would get its half megabyte anew, page by page (a tenth of the time of a lease of 50).
 inline void keep_freed_memory() {
     constexpr Size k_block = Size{1024} * 1024;
     static bool done = false;

@@ -122,7 +122,8 @@ std::optional<DepthView> look_at_depth(const StatKey &key, Bounded which, Snapsh
     return view;
 }
 
-void set_depth(const DepthView &view, int64 counted, const PreparedDepth &prepared, bool any_prepared, int64 time) noexcept {
+void set_depth(const DepthView &view, int64 counted, const PreparedDepth &prepared, bool any_prepared,
+               int64 time) noexcept {
     LWLockAcquire(stats->lock, LW_EXCLUSIVE);
     StatEntry *entry = find_entry(view.key);
     if (entry != nullptr && depth_of(*entry, view.which).version == prepared.version) {

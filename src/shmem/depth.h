@@ -1,37 +1,43 @@
-// How many tasks of a queue are waiting or ready, for queues with max_depth, and how many are running, for those with max_running:
-// numbers that are never too small, so that a submit or a lease can be checked without counting.
+// How many tasks of a queue are waiting or ready, for queues with max_depth, and how many are running, for those with
+// max_running: numbers that are never too small, so that a submit or a lease can be checked without counting.
 //
 //   depth = base + committed + in flight + prepared
 //
-// `committed` is a sum of the statistics (stats.h: waiting and ready, or running), which exist for every queue: a commit adds to it
-// what it has changed, a moment after it can be seen. `base` makes it the number of tasks that are committed; it comes from a count of
-// the tables. What transactions in progress have submitted, or leased, is *in flight*: take_room() adds it together with the check,
-// under the entry's mutex, before there is a row. At the end of the transaction it goes: when it commits, in the same moment in which
-// the tasks join the sum, and when it, or the savepoint, is rolled back, because the tasks will not come.
+// `committed` is a sum of the statistics (stats.h: waiting and ready, or running), which exist for every queue: a
+// commit adds to it what it has changed, a moment after it can be seen. `base` makes it the number of tasks that are
+// committed; it comes from a count of the tables. What transactions in progress have submitted, or leased, is *in
+// flight*: take_room() adds it together with the check, under the entry's mutex, before there is a row. At the end of
+// the transaction it goes: when it commits, in the same moment in which the tasks join the sum, and when it, or the
+// savepoint, is rolled back, because the tasks will not come.
 //
-// Why no snapshot ever sees more tasks than the bound because of a submit or a lease: when it was let in, depth was at most the bound,
-// with it. Each task that a snapshot can see, or that may commit, is in depth once:
+// Why no snapshot ever sees more tasks than the bound because of a submit or a lease: when it was let in, depth was at
+// most the bound, with it. Each task that a snapshot can see, or that may commit, is in depth once:
 //
-//   * A task that was submitted (leased) is from before its row until its commit in flight, and from then on in the sum.
-//   * One that leaves (a lease or a cancel; the end of a lease) leaves the sum after its commit could be seen, so that whoever gets its
-//     room is seen later. The transaction that takes it away may use the room at once: both are seen, or rolled back, together. (A
-//     savepoint that takes the leaving back takes back what came after it, too.)
-//   * What comes back (a retry, an opened gate) is among those that wait or are ready after its commit; it is always let in, and
+//   * A task that was submitted (leased) is from before its row until its commit in flight, and from then on in the
+//   sum.
+//   * One that leaves (a lease or a cancel; the end of a lease) leaves the sum after its commit could be seen, so that
+//   whoever gets its
+//     room is seen later. The transaction that takes it away may use the room at once: both are seen, or rolled back,
+//     together. (A savepoint that takes the leaving back takes back what came after it, too.)
+//   * What comes back (a retry, an opened gate) is among those that wait or are ready after its commit; it is always
+//   let in, and
 //     max_depth does not hold for it. Nothing runs again without a lease.
-//   * base: the count is compared with the sum as it was at the moment of its snapshot, by the same rule as Anchor in stats.h:
-//     nothing has been added since before the snapshot, and nobody whom it sees as ended has its callback still to come. What is
-//     then neither visible nor in the sum is in flight. What the counting transaction has done itself is visible to it and not yet in
-//     the sum, and is subtracted.
+//   * base: the count is compared with the sum as it was at the moment of its snapshot, by the same rule as Anchor in
+//   stats.h:
+//     nothing has been added since before the snapshot, and nobody whom it sees as ended has its callback still to
+//     come. What is then neither visible nor in the sum is in flight. What the counting transaction has done itself is
+//     visible to it and not yet in the sum, and is subtracted.
 //
-// An entry with something in flight does not give way (stats.cpp), so nothing of that is forgotten. If it gives way later, after
-// a crash or a restart, nothing is in flight, and `base` is counted anew. A queue that gets its first bound has the tables locked
-// against all who might be bringing tasks without having taken room (verbs/queue.cpp).
+// An entry with something in flight does not give way (stats.cpp), so nothing of that is forgotten. If it gives way
+// later, after a crash or a restart, nothing is in flight, and `base` is counted anew. A queue that gets its first
+// bound has the tables locked against all who might be bringing tasks without having taken room (verbs/queue.cpp).
 //
-// Transactions that end without a callback make depth too large, never too small: at PREPARE all that has come stays (`prepared`),
-// and what has left does not leave. A count that is done anew puts that right; it finds what is still prepared by looking at
-// rows whose inserter is in progress and no backend's. Rows that come past the verbs (a restore, a subscription, changes by hand)
-// are not in depth until then. It is done when the last one was a thousand times as long ago as it took; of running tasks
-// also whenever there seems to be less room than is wanted and a transaction that was prepared may have ended since.
+// Transactions that end without a callback make depth too large, never too small: at PREPARE all that has come stays
+// (`prepared`), and what has left does not leave. A count that is done anew puts that right; it finds what is still
+// prepared by looking at rows whose inserter is in progress and no backend's. Rows that come past the verbs (a restore,
+// a subscription, changes by hand) are not in depth until then. It is done when the last one was a thousand times as
+// long ago as it took; of running tasks also whenever there seems to be less room than is wanted and a transaction that
+// was prepared may have ended since.
 #pragma once
 
 #include "shmem/stats.h"
@@ -44,9 +50,9 @@ enum class Room : std::uint8_t {
     no_place, // every entry has something in flight
 };
 
-// Takes room for tasks that are to come: for `wanted` of them, or, if not `all`, for as many as there is room for. *taken: how many.
-// There is room while depth is less than `bound`. What is not used is free again at the end of the (sub)transaction.
-// has_counted: this call need not count again.
+// Takes room for tasks that are to come: for `wanted` of them, or, if not `all`, for as many as there is room for.
+// *taken: how many. There is room while depth is less than `bound`. What is not used is free again at the end of the
+// (sub)transaction. has_counted: this call need not count again.
 Room take_room(const StatKey &key, Bounded which, int64 bound, int64 wanted, bool all, bool has_counted, int64 *taken);
 // How much there is, without taking any. `wanted`: whether there is more does not matter.
 Room see_room(const StatKey &key, Bounded which, int64 bound, int64 wanted, bool has_counted, int64 *room);
@@ -80,8 +86,9 @@ struct DepthView {
     int64 own; // this transaction's change of it, which the snapshot sees and the sum does not have
 };
 std::optional<DepthView> look_at_depth(const StatKey &key, Bounded which, Snapshot snapshot, uint64 changes) noexcept;
-// prepared: of step 1. any_prepared: step 2 has found rows that prepared transactions have brought or taken. `time`: how long the
-// count took. Comes to nothing if somebody else has done it since step 1.
-void set_depth(const DepthView &view, int64 counted, const PreparedDepth &prepared, bool any_prepared, int64 time) noexcept;
+// prepared: of step 1. any_prepared: step 2 has found rows that prepared transactions have brought or taken. `time`:
+// how long the count took. Comes to nothing if somebody else has done it since step 1.
+void set_depth(const DepthView &view, int64 counted, const PreparedDepth &prepared, bool any_prepared,
+               int64 time) noexcept;
 
 } // namespace scylla::shmem

@@ -10,7 +10,8 @@ constexpr int k_ways = 8;                // places a key can have; the one that 
 constexpr int k_places_per_queue = 2;    // of scylla.max_queues
 constexpr std::size_t k_key_bytes = 100; // of longer keys nothing is remembered
 constexpr std::size_t k_tells = 16;      // that a key remembers
-// How long gaps are kept: to walk over a dead entry again takes a tenth of a microsecond, and is to be done a hundredth of the time.
+// How long gaps are kept: to walk over a dead entry again takes a tenth of a microsecond, and is to be done a hundredth
+// of the time.
 constexpr int64 k_shortest_life = 2 * USECS_PER_SEC;
 constexpr int64 k_life_of_entry = 10;
 
@@ -52,7 +53,8 @@ constinit GapTable *table = nullptr;
 int rows() { return (settings::max_queues * k_places_per_queue + k_ways - 1) / k_ways; }
 
 int row_of(const HeadKey &queue, uint64 hash) noexcept {
-    const uint64 mixed = hash_combine64(hash, hash_bytes(reinterpret_cast<const unsigned char *>(&queue), sizeof(HeadKey)));
+    const uint64 mixed =
+        hash_combine64(hash, hash_bytes(reinterpret_cast<const unsigned char *>(&queue), sizeof(HeadKey)));
     return static_cast<int>(mixed % static_cast<uint64>(table->rows));
 }
 
@@ -77,8 +79,8 @@ bool forget_if_old(Place *place, TimestampTz now) noexcept {
     return old;
 }
 
-// Lets `use` act on the place of a key with the lock held exclusively; on null if it has none. Not if there is no table, or no
-// place for such a key.
+// Lets `use` act on the place of a key with the lock held exclusively; on null if it has none. Not if there is no
+// table, or no place for such a key.
 template <typename Use> void with_place(const GapKey &key, Use use) noexcept {
     if (table == nullptr || key.key.size() > k_key_bytes)
         return;
@@ -92,7 +94,8 @@ template <typename Use> void with_place(const GapKey &key, Use use) noexcept {
 }
 
 Place *make_place(Place *places, const GapKey &key, TimestampTz now) noexcept {
-    Place *oldest = std::min_element(places, places + k_ways, [](const Place &a, const Place &b) { return a.used < b.used; });
+    Place *oldest =
+        std::min_element(places, places + k_ways, [](const Place &a, const Place &b) { return a.used < b.used; });
     *oldest = Place{};
     oldest->queue = key.queue;
     oldest->hash = gap_hash(key.key);

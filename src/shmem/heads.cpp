@@ -9,8 +9,8 @@ namespace {
 constexpr int k_ways = 16; // places a queue can have; the one that was not used for longest gives way
 
 struct Head {
-    HeadKey key;   // database 0: the place is free
-    uint64 epoch;  // tells one use of the place from the next
+    HeadKey key;  // database 0: the place is free
+    uint64 epoch; // tells one use of the place from the next
     uint64 generation;
     bool told_in_generation; // something out of the order of ids
     TimestampTz used;
@@ -134,7 +134,8 @@ void make_room(Head *head) noexcept {
         pull_down(head, last);
 }
 
-// The lowest id of a range that was told since a look; lower than that if the look was not at the beginning of its generation.
+// The lowest id of a range that was told since a look; lower than that if the look was not at the beginning of its
+// generation.
 int64 fresh_since(const Head &head, uint64 look, const model::Stretch &range) noexcept {
     const int64 now = range.fresh[present(head)];
     return look == head.generation ? now : Min(now, range.fresh[1 - present(head)]);
@@ -149,9 +150,10 @@ model::Stretch part(const model::Stretch &range, int64 low, int64 high) noexcept
     return result;
 }
 
-// Takes away from `range` what the scan has passed, but keeps the pieces it left behind as stretches. Returns where the rest
-// begins.
-int64 take_away(Head *head, const model::Stretch &range, const Passed &passed, int64 reached, const HeadFindings &findings) noexcept {
+// Takes away from `range` what the scan has passed, but keeps the pieces it left behind as stretches. Returns where the
+// rest begins.
+int64 take_away(Head *head, const model::Stretch &range, const Passed &passed, int64 reached,
+                const HeadFindings &findings) noexcept {
     int64 rest = Max(range.low, reached);
     for (const Piece &piece : std::span(findings.piece).first(findings.pieces)) {
         const int64 low = Max(piece.ids.low, range.low);
@@ -289,7 +291,8 @@ void pass(const HeadKey &key, int16 priority, const Progress &progress) noexcept
             if (rest <= range.high)
                 add(head->returned, part(range, rest, range.high));
         }
-        head->frontier[p] = Max(head->frontier[p], Min(limit, fresh_since(*head, progress.generation, frontier_range(*head, p))));
+        head->frontier[p] =
+            Max(head->frontier[p], Min(limit, fresh_since(*head, progress.generation, frontier_range(*head, p))));
     }
     LWLockRelease(lock);
 }

@@ -1,42 +1,47 @@
 // Heads: for each queue and priority, where the ready tasks begin.
 //
-// Every task that is leased leaves a dead entry at the front of the index of ready tasks. Vacuum removes it, unless some
-// long transaction holds vacuum back; then a lease that starts at the front of the index walks over all of them, and the
-// queue collapses. A head lets it start where the living begin.
+// Every task that is leased leaves a dead entry at the front of the index of ready tasks. Vacuum removes it, unless
+// some long transaction holds vacuum back; then a lease that starts at the front of the index walks over all of them,
+// and the queue collapses. A head lets it start where the living begin.
 //
-// A head of a priority is a frontier and a set of stretches below it, of ids that came back (retries, yields, expired leases,
-// opened gates: they are old) or that a long transaction has taken:
+// A head of a priority is a frontier and a set of stretches below it, of ids that came back (retries, yields, expired
+// leases, opened gates: they are old) or that a long transaction has taken:
 //
 //   (I)  a ready row that is committed and told has an id at or above the frontier, or in one of the stretches.
 //
 // "Told" means that the commit callback of the transaction that inserted it has run. What moves the parts:
 //
 //   * The callback tells every row that the transaction made ready: ids below the frontier join the stretches, and the
-//     priority is marked as not empty. Where there are too many stretches, two neighbours become one: those with the narrowest
-//     gap between them, as the dead entries in that gap are walked over once more. The frontier counts as the last neighbour.
+//     priority is marked as not empty. Where there are too many stretches, two neighbours become one: those with the
+//     narrowest gap between them, as the dead entries in that gap are walked over once more. The frontier counts as the
+//     last neighbour.
 //   * A scan goes through the stretches and the frontier's range. Afterwards it may take away what it has passed: the
-//     beginning of a range, up to the first row that it could not pass. It passes only what no later snapshot can see: rows that
-//     its own snapshot did not see, and rows whose deleter has committed. It does not pass rows that somebody is just deleting,
-//     nor rows that its own transaction has deleted: if that transaction rolls back they are there again. Where such a row has
-//     a long way over dead entries behind it, it becomes a stretch of its own, so that others need not walk there again.
-//     When the transaction commits, they are gone, and it takes away all that its scans have passed or taken.
-//   * A row that commits between the snapshot and the taking away would be lost; so the scan looks at the head *before* it
-//     takes its snapshot, and nothing is taken away from the lowest id on that was told since. Ids that are told in their order
-//     are above all that was told before (HeadView::told). Of the others each range keeps the lowest (Stretch::fresh,
-//     Head::fresh), by generation: one begins when a scan that has looked in the present one ends. A scan that ends more than a
-//     generation after its look takes nothing away; those that have overtaken it did. A row that is not told yet will be: then
-//     it is compared with the frontier.
-//   * A range may have changed since the look. Only from a range that begins where the scan's began or above is taken away what
+//     beginning of a range, up to the first row that it could not pass. It passes only what no later snapshot can see:
+//     rows that its own snapshot did not see, and rows whose deleter has committed. It does not pass rows that somebody
+//     is just deleting, nor rows that its own transaction has deleted: if that transaction rolls back they are there
+//     again. Where such a row has a long way over dead entries behind it, it becomes a stretch of its own, so that
+//     others need not walk there again. When the transaction commits, they are gone, and it takes away all that its
+//     scans have passed or taken.
+//   * A row that commits between the snapshot and the taking away would be lost; so the scan looks at the head *before*
+//   it
+//     takes its snapshot, and nothing is taken away from the lowest id on that was told since. Ids that are told in
+//     their order are above all that was told before (HeadView::told). Of the others each range keeps the lowest
+//     (Stretch::fresh, Head::fresh), by generation: one begins when a scan that has looked in the present one ends. A
+//     scan that ends more than a generation after its look takes nothing away; those that have overtaken it did. A row
+//     that is not told yet will be: then it is compared with the frontier.
+//   * A range may have changed since the look. Only from a range that begins where the scan's began or above is taken
+//   away what
 //     the scan has passed: what has been covered since then lies below, or has just been told.
 //
 // So (I) holds for every transaction that has a callback. COMMIT PREPARED, logical apply, COPY and changes by hand have
-// none. For them heads are derived again from the table, in small steps all the time (verbs/ready_scan.cpp): such a row is
-// late by one pass of the derivation, but not lost. Heads begin with a frontier of 0 and every priority marked: after a
-// crash, or when a place was given to another queue, the first scan finds everything. A standby replays without callbacks, so
-// nothing is concluded there, and a promoted server begins the same way. The key contains the file of the table, so
-// TRUNCATE, VACUUM FULL or a new extension begin with a new head.
+// none. For them heads are derived again from the table, in small steps all the time (verbs/ready_scan.cpp): such a row
+// is late by one pass of the derivation, but not lost. Heads begin with a frontier of 0 and every priority marked:
+// after a crash, or when a place was given to another queue, the first scan finds everything. A standby replays without
+// callbacks, so nothing is concluded there, and a promoted server begins the same way. The key contains the file of the
+// table, so TRUNCATE, VACUUM FULL or a new extension begin with a new head.
 //
-// A transaction's own rows are told to nobody before it commits; its own scans go by what it has noted (shmem/pending.h).
+// A transaction's own rows are told to nobody before it commits; its own scans go by what it has noted
+// (shmem/pending.h).
 #pragma once
 
 #include "model/limits.h"
@@ -64,15 +69,16 @@ struct HeadView {
     uint64 generation;
     std::array<uint64, 2> nonempty; // a bit per priority: there may be ready tasks
     std::array<int64, k_priorities> frontier;
-    std::array<int64, k_priorities> told;  // the highest id; 0: none yet
-    std::array<int64, k_priorities> fresh; // the lowest at or above the frontier, told out of order in the last two generations
+    std::array<int64, k_priorities> told; // the highest id; 0: none yet
+    std::array<int64, k_priorities>
+        fresh; // the lowest at or above the frontier, told out of order in the last two generations
     model::Stretches<k_returned> returned;
 };
 
 inline constexpr std::size_t k_frontier = k_returned; // in place of the index of a stretch
 
-// What a scan found in a range: it passed all before `reached` (PG_INT64_MAX: to the end of the priority) but for the rows in
-// its pieces.
+// What a scan found in a range: it passed all before `reached` (PG_INT64_MAX: to the end of the priority) but for the
+// rows in its pieces.
 struct Passed {
     int16 priority;
     std::size_t range; // the index in HeadView::returned, or k_frontier
@@ -112,12 +118,12 @@ void report(const HeadKey &key, const HeadView &view, const HeadFindings &findin
 // The transaction has committed: what it has taken can be passed.
 void pass(const HeadKey &key, int16 priority, const Progress &progress) noexcept;
 
-// Rows of one priority that have become ready by a commit, or that the derivation found: one, or several with ids from `low`
-// to `high`.
+// Rows of one priority that have become ready by a commit, or that the derivation found: one, or several with ids from
+// `low` to `high`.
 void tell(const HeadKey &key, int16 priority, int64 low, int64 high) noexcept;
 
-// The derivation of one head goes step by step: `claim` gives the next step to one caller per interval, `advance` says how
-// far it got. The place of a step: from id `from` of `priority` on; below priority 0 the pass is complete.
+// The derivation of one head goes step by step: `claim` gives the next step to one caller per interval, `advance` says
+// how far it got. The place of a step: from id `from` of `priority` on; below priority 0 the pass is complete.
 struct Step {
     int16 priority;
     int64 from;
@@ -125,8 +131,9 @@ struct Step {
 std::optional<Step> claim_step(const HeadKey &key, TimestampTz now, int64 interval);
 void advance(const HeadKey &key, const Step &next) noexcept;
 
-// Whose turn it is in a queue that is shared between keys (verbs/leasable.h), and how many tasks are left of it. It lives with the
-// head of the queue and is a hint as well: where it is lost the turns begin anew. Without preloading each backend has its own.
+// Whose turn it is in a queue that is shared between keys (verbs/leasable.h), and how many tasks are left of it. It
+// lives with the head of the queue and is a hint as well: where it is lost the turns begin anew. Without preloading
+// each backend has its own.
 struct Turn {
     int32 left;
     int32 length; // of the key

@@ -27,8 +27,8 @@ constexpr long k_most = 4096;     // keys and priorities; what there is no room 
 struct Notes {
     std::size_t few_count;
     std::array<Note, k_few> few;
-    HTAB *table; // of the others; null: there are none
-    Note *first; // in the table
+    HTAB *table;   // of the others; null: there are none
+    Note *first;   // in the table
     bool any_made; // notes for which there was no room
     bool any_taken;
 };
@@ -80,8 +80,8 @@ bool add_id(const NoteKey &key, int64 id) {
 
 void tell(const Note &note) noexcept {
     if (note.key.priority != k_taken)
-        tell_gaps({MyDatabaseId, note.key.file, note.key.queue}, note.key.hash, static_cast<int16>(note.key.priority), note.ids.low,
-                  note.ids.high);
+        tell_gaps({MyDatabaseId, note.key.file, note.key.queue}, note.key.hash, static_cast<int16>(note.key.priority),
+                  note.ids.low, note.ids.high);
 }
 
 OwnIds ids_of(const NoteKey &key, bool any) {

@@ -1,5 +1,5 @@
-// What the present transaction means to the gaps of keys (gaps.h), in queues that go by keys: of which keys it has made tasks ready,
-// which its commit tells, and of which it has taken some. And which leases with permits it has ended.
+// What the present transaction means to the gaps of keys (gaps.h), in queues that go by keys: of which keys it has made
+// tasks ready, which its commit tells, and of which it has taken some. And which leases with permits it has ended.
 #pragma once
 
 #include "shmem/heads.h"

@@ -47,10 +47,10 @@ struct Pending {
     bool recheck_all; // more than there is room for
     std::size_t rechecks;
     std::array<int64, k_rechecks> recheck;
-    bool taken_in_sub; // a subtransaction has taken tasks
+    bool taken_in_sub;  // a subtransaction has taken tasks
     uint64 rolled_back; // subtransactions
-    // few_notes, or more of them in the memory of the transaction, which the callback still finds there. `index` is null
-    // as long as they are few.
+    // few_notes, or more of them in the memory of the transaction, which the callback still finds there. `index` is
+    // null as long as they are few.
     std::size_t count;
     std::size_t room;
     Note *note;
@@ -77,7 +77,8 @@ void make_more_room() {
         control.keysize = sizeof(NoteKey);
         control.entrysize = sizeof(NoteAt);
         control.hcxt = context;
-        HTAB *index = hash_create("scylla notes", static_cast<long>(room), &control, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+        HTAB *index =
+            hash_create("scylla notes", static_cast<long>(room), &control, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
         pending.index = index;
         for (std::size_t i = 0; i < pending.count; i++)
             enter(i);
@@ -240,8 +241,8 @@ extern "C" void at_end_of_transaction(XactEvent event, void *) {
     pending.any_time = {};
 }
 
-// What a subtransaction that rolls back has taken can be leased again. How much of what a note counts it took itself is not
-// known: some are woken in vain.
+// What a subtransaction that rolls back has taken can be leased again. How much of what a note counts it took itself is
+// not known: some are woken in vain.
 extern "C" void at_end_of_subtransaction(SubXactEvent event, SubTransactionId mine, SubTransactionId parent, void *) {
     if (event == SUBXACT_EVENT_ABORT_SUB)
         pending.rolled_back++;

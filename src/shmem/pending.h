@@ -1,8 +1,9 @@
-// What the present transaction means to others once it ends: tasks that can be leased, times at which the monitor is needed,
-// a database that has got the extension. The verbs note it; the callback at the end of the transaction tells it.
+// What the present transaction means to others once it ends: tasks that can be leased, times at which the monitor is
+// needed, a database that has got the extension. The verbs note it; the callback at the end of the transaction tells
+// it.
 //
-// All of it is a hint. A savepoint that is rolled back leaves notes that may wake somebody for nothing; a prepared transaction
-// loses them, and the monitor's rounds and the derivation of the heads make up for it.
+// All of it is a hint. A savepoint that is rolled back leaves notes that may wake somebody for nothing; a prepared
+// transaction loses them, and the monitor's rounds and the derivation of the heads make up for it.
 #pragma once
 
 #include "shmem/heads.h"
@@ -25,12 +26,12 @@ void note_recheck(int64 id);
 void note_plan_finished();
 // This database has got the extension.
 void note_extension();
-// Databases are made, dropped or changed. When the transaction ends, committed or not, those that this backend holds back
-// from monitors (Shared::blocked) are given back and the launcher looks.
+// Databases are made, dropped or changed. When the transaction ends, committed or not, those that this backend holds
+// back from monitors (Shared::blocked) are given back and the launcher looks.
 void note_databases();
 
-// The tasks that this transaction has made ready, of one queue and priority: those with new ids between two of them (0: none),
-// and those that came back.
+// The tasks that this transaction has made ready, of one queue and priority: those with new ids between two of them (0:
+// none), and those that came back.
 constexpr std::size_t k_own_stretches = 32;
 struct Own {
     int64 new_low;

@@ -11,8 +11,10 @@ namespace {
 using model::Bucket;
 using model::Rate;
 
-// Lets `use(bucket, now)` act on a bucket of the queue's entry under its mutex: no more than arithmetic. False: there is no place for one.
-template <typename Use> bool with_bucket(const StatKey &key, Bucket StatEntry::*which, const Rate &rate, Use use) noexcept {
+// Lets `use(bucket, now)` act on a bucket of the queue's entry under its mutex: no more than arithmetic. False: there
+// is no place for one.
+template <typename Use>
+bool with_bucket(const StatKey &key, Bucket StatEntry::*which, const Rate &rate, Use use) noexcept {
     const int64 now = model::to_nanos(steady_now());
     const TimestampTz used = GetCurrentTimestamp();
     LWLockAcquire(stats->lock, LW_SHARED);
@@ -86,7 +88,7 @@ std::optional<int64> next_token(const StatKey &key, const Rate &rate, int64 ahea
     return found ? time : std::optional(steady_now() + k_no_place);
 }
 
-// ---- keys ------------------------------------------------------------------------------------------------------------
+// ---- keys ----------------------------------------------------------------------------------------------------------
 
 namespace {
 
@@ -131,14 +133,16 @@ uint32 row_of(const StatKey &queue, const KeyHash &key) noexcept {
 }
 
 KeyPlace *find_place(std::span<KeyPlace> row, const StatKey &queue, const KeyHash &key) noexcept {
-    const auto found = std::find_if(row.begin(), row.end(), [&](const KeyPlace &p) { return p.queue == queue && p.key == key; });
+    const auto found =
+        std::find_if(row.begin(), row.end(), [&](const KeyPlace &p) { return p.queue == queue && p.key == key; });
     return found == row.end() ? nullptr : &*found;
 }
 
 // A place that is free, or full, or that gives way. With the lock of the row held exclusively.
 KeyPlace &make_place(std::span<KeyPlace> row, int64 now) noexcept {
     const auto arrival = [](const KeyPlace &place) { return place.queue.queue == 0 ? 0 : place.bucket.arrival; };
-    KeyPlace &place = *std::min_element(row.begin(), row.end(), [&](const auto &a, const auto &b) { return arrival(a) < arrival(b); });
+    KeyPlace &place = *std::min_element(row.begin(), row.end(),
+                                        [&](const auto &a, const auto &b) { return arrival(a) < arrival(b); });
     if (arrival(place) > now)
         with_present_bucket(place.queue, &StatEntry::other_keys, [&](Bucket &others) {
             if (others.rate == place.bucket.rate) // else the bucket has ended with its rate
@@ -147,9 +151,10 @@ KeyPlace &make_place(std::span<KeyPlace> row, int64 now) noexcept {
     return place;
 }
 
-// Lets `use(arrival, now)` act on the bucket of a key. If the mode is exclusive what it changes is kept, but for what is given back to
-// a bucket that has lost its place.
-template <typename Use> void with_key(const StatKey &queue, std::string_view key, const Rate &rate, LWLockMode mode, Use use) noexcept {
+// Lets `use(arrival, now)` act on the bucket of a key. If the mode is exclusive what it changes is kept, but for what
+// is given back to a bucket that has lost its place.
+template <typename Use>
+void with_key(const StatKey &queue, std::string_view key, const Rate &rate, LWLockMode mode, Use use) noexcept {
     const KeyHash hash = hash_key(key);
     const uint32 i = row_of(queue, hash);
     const auto row = key_places->row(i);
@@ -158,7 +163,8 @@ template <typename Use> void with_key(const StatKey &queue, std::string_view key
     int64 others = model::used_up(rate, now); // there is no place for the queue: it is known of none that has a token
     with_bucket(queue, &StatEntry::other_keys, rate, [&](const Bucket &bucket, int64) { others = bucket.arrival; });
     KeyPlace *place = find_place(row, queue, hash);
-    int64 arrival = model::arrival_of(place != nullptr ? std::optional(place->bucket) : std::nullopt, rate, others, now);
+    int64 arrival =
+        model::arrival_of(place != nullptr ? std::optional(place->bucket) : std::nullopt, rate, others, now);
     const int64 before = arrival;
     use(arrival, now);
     if (place == nullptr && arrival > before)
@@ -181,7 +187,8 @@ bool take_token(const StatKey &queue, std::string_view key, const Rate &rate) no
 }
 
 void return_token(const StatKey &queue, std::string_view key, const Rate &rate) noexcept {
-    with_key(queue, key, rate, LW_EXCLUSIVE, [&](int64 &arrival, int64) { arrival = model::give_back(rate, arrival, 1); });
+    with_key(queue, key, rate, LW_EXCLUSIVE,
+             [&](int64 &arrival, int64) { arrival = model::give_back(rate, arrival, 1); });
 }
 
 int64 tokens(const StatKey &queue, std::string_view key, const Rate &rate, int64 *next) noexcept {

@@ -46,7 +46,7 @@ struct Shared {
     bool announced_all;
     int blocked_count;
     Blocked blocked[k_max_marked];
-    int absent_count;          // databases where a monitor found no extension, for the launcher
+    int absent_count; // databases where a monitor found no extension, for the launcher
     Oid absent[k_max_marked];
     int slots; // scylla.max_monitors of them are in use
     MonitorSlot slot[k_max_monitors];

@@ -1,5 +1,5 @@
-// The counters in shared memory as they lie there, for the files that keep them: stats.cpp (looking at them), stat_notes.cpp
-// (what transactions have done), stat_file.cpp (restarts). What they mean is told in stats.h.
+// The counters in shared memory as they lie there, for the files that keep them: stats.cpp (looking at them),
+// stat_notes.cpp (what transactions have done), stat_file.cpp (restarts). What they mean is told in stats.h.
 #pragma once
 
 #include "model/rate.h"
@@ -27,8 +27,8 @@ struct Depth {
 };
 
 struct StatEntry {
-    StatKey key; // changes, like the chain, only under the exclusive lock
-    int32 next;  // in the chain of its bucket
+    StatKey key;   // changes, like the chain, only under the exclusive lock
+    int32 next;    // in the chain of its bucket
     slock_t mutex; // guards what follows
     TimestampTz used;
     TimestampTz reset;
@@ -54,18 +54,19 @@ struct alignas(PG_CACHE_LINE_SIZE) Committing {
 struct Stats {
     LWLock *lock;
     int size;
-    int count;         // of entries that have been in use; the others come after them
-    int hand;          // where the next entry that gives way is looked for
-    uint64 generation; // counts anchors, and entries that have given way
-    uint64 depth_version; // the last one given out
+    int count;                // of entries that have been in use; the others come after them
+    int hand;                 // where the next entry that gives way is looked for
+    uint64 generation;        // counts anchors, and entries that have given way
+    uint64 depth_version;     // the last one given out
     pg_atomic_uint64 changes; // of any entry
-    pg_atomic_uint32 untold; // an entry may have its mark of that name
+    pg_atomic_uint32 untold;  // an entry may have its mark of that name
 
     int32 *bucket(uint32 hash) noexcept {
         return reinterpret_cast<int32 *>(this + 1) + hash % static_cast<uint32>(size);
     }
     StatEntry &entry(int i) noexcept {
-        char *start = reinterpret_cast<char *>(this) + MAXALIGN(sizeof(Stats) + sizeof(int32) * static_cast<Size>(size));
+        char *start =
+            reinterpret_cast<char *>(this) + MAXALIGN(sizeof(Stats) + sizeof(int32) * static_cast<Size>(size));
         return reinterpret_cast<StatEntry *>(start)[i];
     }
     Committing &committing(int i) noexcept {
@@ -105,11 +106,13 @@ template <typename Change> void change_entry(const StatKey &key, TimestampTz now
     LWLockRelease(stats->lock);
 }
 
-// Whether the counters are as they were when the snapshot was taken, after stat_changes() (see stats.h). With the lock held
-// exclusively.
+// Whether the counters are as they were when the snapshot was taken, after stat_changes() (see stats.h). With the lock
+// held exclusively.
 bool is_moment_of(Snapshot snapshot, uint64 changes) noexcept;
 
-inline Depth &depth_of(StatEntry &entry, Bounded which) noexcept { return entry.depth[static_cast<std::size_t>(which)]; }
+inline Depth &depth_of(StatEntry &entry, Bounded which) noexcept {
+    return entry.depth[static_cast<std::size_t>(which)];
+}
 
 // Of this transaction's notes of the queue: the room that it has taken, to be changed; how the number of its tasks has
 // changed; and how much more that is than all the room that it has taken.

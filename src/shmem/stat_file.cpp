@@ -34,7 +34,8 @@ pg_crc32c checksum_of(const StatEntry *entries, int count) {
 extern "C" void save_stats(int code, Datum) {
     if (code != 0 || stats == nullptr)
         return;
-    const FileHeader header{k_file_format, sizeof(StatEntry), stats->count, checksum_of(&stats->entry(0), stats->count)};
+    const FileHeader header{k_file_format, sizeof(StatEntry), stats->count,
+                            checksum_of(&stats->entry(0), stats->count)};
     const auto count = static_cast<Size>(stats->count);
     FILE *file = AllocateFile(psprintf("%s.tmp", k_file), PG_BINARY_W);
     const bool written = file != nullptr && fwrite(&header, sizeof(header), 1, file) == 1 &&
@@ -87,7 +88,8 @@ void restore_stats() {
     if (file == nullptr) {
         const int error = errno;
         if (error != ENOENT)
-            ereport(LOG, (errcode_for_file_access(), errmsg("could not read file \"%s\": %s", k_file, strerror(error))));
+            ereport(LOG,
+                    (errcode_for_file_access(), errmsg("could not read file \"%s\": %s", k_file, strerror(error))));
         return;
     }
     if (!was_shut_down_cleanly())

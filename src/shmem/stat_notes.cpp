@@ -1,4 +1,5 @@
-// What transactions have done: noted in the memory of the backend, by savepoint, and added to the counters when they commit.
+// What transactions have done: noted in the memory of the backend, by savepoint, and added to the counters when they
+// commit.
 #include "shmem/stat_entries.h"
 #include "shmem/waiters.h"
 
@@ -25,8 +26,8 @@ struct Note {
     QueueStats done;
     std::array<int64, k_bounded> arrived; // tasks that came
     std::array<int64, k_bounded> room;    // Depth::in_flight that is this transaction's
-    bool notify_ready; // NOTIFY is to tell if this commits
-    bool notify_taken; // and if this rolls back
+    bool notify_ready;                    // NOTIFY is to tell if this commits
+    bool notify_taken;                    // and if this rolls back
 };
 struct Level {
     Level *outer;

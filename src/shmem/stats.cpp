@@ -86,7 +86,7 @@ StatEntry *find_or_make_entry(const StatKey &key, TimestampTz now) noexcept {
     return &entry;
 }
 
-// ---- looking ---------------------------------------------------------------------------------------------------------
+// ---- looking -------------------------------------------------------------------------------------------------------
 
 namespace {
 
@@ -117,7 +117,8 @@ void fill(StatView *view, QueueEntry *queues) noexcept {
 }
 
 QueueEntry *allocate_entries() {
-    return static_cast<QueueEntry *>(palloc_extended(sizeof(QueueEntry) * static_cast<Size>(stats->size), MCXT_ALLOC_HUGE));
+    return static_cast<QueueEntry *>(
+        palloc_extended(sizeof(QueueEntry) * static_cast<Size>(stats->size), MCXT_ALLOC_HUGE));
 }
 
 StatView begin_view(Oid database, Oid extension) {
@@ -234,7 +235,7 @@ void reset_stats(Oid database, Oid extension, std::optional<int32> queue) {
     LWLockRelease(stats->lock);
 }
 
-// ---- the monitor -----------------------------------------------------------------------------------------------------
+// ---- the monitor ---------------------------------------------------------------------------------------------------
 
 void count_round(const StatKey &key, Work work, int64 tasks, int64 micros) {
     const TimestampTz now = GetCurrentTimestamp();
@@ -251,7 +252,8 @@ void count_round(const StatKey &key, Work work, int64 tasks, int64 micros) {
 void count_error(const StatKey &key, const char *message) {
     const TimestampTz now = GetCurrentTimestamp();
     std::array<char, k_message> cut{};
-    memcpy(cut.data(), message, static_cast<std::size_t>(pg_mbcliplen(message, static_cast<int>(strlen(message)), k_message - 1)));
+    memcpy(cut.data(), message,
+           static_cast<std::size_t>(pg_mbcliplen(message, static_cast<int>(strlen(message)), k_message - 1)));
     change_entry(key, now, [&](StatEntry &entry) {
         entry.monitor.errors++;
         entry.monitor.last_error_at = now;
@@ -275,7 +277,7 @@ std::optional<MonitorStats> monitor_stats(const StatKey &key, TimestampTz *reset
     return found;
 }
 
-// ---- set-up ----------------------------------------------------------------------------------------------------------
+// ---- set-up --------------------------------------------------------------------------------------------------------
 
 Size stats_size() {
     return MAXALIGN(sizeof(Stats) + sizeof(int32) * static_cast<Size>(buckets())) +

@@ -1,16 +1,16 @@
 // Statistics: what has happened in each queue, and how many tasks are in each state.
 //
-// A verb notes in the memory of its backend what it does. At the end of the transaction the commit callback adds the notes to
-// the counters in shared memory; notes of a transaction or savepoint that rolls back are dropped. So the counters tell what
-// was committed, and cost no write.
+// A verb notes in the memory of its backend what it does. At the end of the transaction the commit callback adds the
+// notes to the counters in shared memory; notes of a transaction or savepoint that rolls back are dropped. So the
+// counters tell what was committed, and cost no write.
 //
-// The counters of events begin with zero and only grow. The numbers of tasks in each state begin with a count of the tables
-// (verbs/stat.cpp) and are then kept by adding what each commit changes. For the sum to be right, a commit must be in one of
-// the two and not in both: see Anchor. A commit without a callback (COMMIT PREPARED, logical apply, changes by hand) is in
-// neither; the next count makes up for it.
+// The counters of events begin with zero and only grow. The numbers of tasks in each state begin with a count of the
+// tables (verbs/stat.cpp) and are then kept by adding what each commit changes. For the sum to be right, a commit must
+// be in one of the two and not in both: see Anchor. A commit without a callback (COMMIT PREPARED, logical apply,
+// changes by hand) is in neither; the next count makes up for it.
 //
-// There is room for scylla.max_queues queues; the one that has not changed for longest gives way. The counters of events
-// survive a clean restart in a file, and begin anew after a crash.
+// There is room for scylla.max_queues queues; the one that has not changed for longest gives way. The counters of
+// events survive a clean restart in a file, and begin anew after a crash.
 #pragma once
 
 #include "model/histogram.h"
@@ -27,7 +27,19 @@ struct StatKey {
     bool operator==(const StatKey &) const = default;
 };
 
-enum class Count : std::uint8_t { submitted, leased, completed, aborted, cancelled, failed, expired, yielded, purged, refused, shed };
+enum class Count : std::uint8_t {
+    submitted,
+    leased,
+    completed,
+    aborted,
+    cancelled,
+    failed,
+    expired,
+    yielded,
+    purged,
+    refused,
+    shed
+};
 inline constexpr std::size_t k_counts = 11;
 
 // Where the row of a task is.
@@ -66,7 +78,7 @@ struct QueueStats {
     std::array<model::Histogram, k_times> time;
 };
 
-// ---- noting, in a transaction ----------------------------------------------------------------------------------------
+// ---- noting, in a transaction --------------------------------------------------------------------------------------
 
 void count(const StatKey &key, Count what);
 void count_time(const StatKey &key, Time what, int64 micros);
@@ -74,29 +86,30 @@ void count_time(const StatKey &key, Time what, int64 micros);
 void count_arrival(const StatKey &key, Place place);
 void count_departure(const StatKey &key, Place place);
 
-// ---- NOTIFY ----------------------------------------------------------------------------------------------------------
+// ---- NOTIFY --------------------------------------------------------------------------------------------------------
 //
-// A queue whose setting `notify` is on is told of by NOTIFY once when it gets a task that can be leased, and again only after a
-// lease has found nothing. The monitor sends it, so that no other transaction pays for the lock that NOTIFY takes at commit.
+// A queue whose setting `notify` is on is told of by NOTIFY once when it gets a task that can be leased, and again only
+// after a lease has found nothing. The monitor sends it, so that no other transaction pays for the lock that NOTIFY
+// takes at commit.
 //
-// A mark in the queue's entry says that it has been told of. A commit that makes a task ready, or a rollback that gives one
-// back, sets it, after its task can be seen; the one that finds it unset leaves it to the monitor to tell. A lease that has
-// found nothing takes the mark away and then looks again: what became ready before that it finds, what does after that is
-// told of.
+// A mark in the queue's entry says that it has been told of. A commit that makes a task ready, or a rollback that gives
+// one back, sets it, after its task can be seen; the one that finds it unset leaves it to the monitor to tell. A lease
+// that has found nothing takes the mark away and then looks again: what became ready before that it finds, what does
+// after that is told of.
 
 // This transaction makes a task of such a queue ready, or takes a ready one.
 void note_notify_ready(const StatKey &key);
 void note_notify_taken(const StatKey &key);
 // A lease has found nothing. True: the mark was there, look again.
 bool found_empty(const StatKey &key) noexcept;
-// The queues of the database that the monitor is to tell of; how many. `again`: also those that were told of before, in case
-// that the monitor who was to tell has died.
+// The queues of the database that the monitor is to tell of; how many. `again`: also those that were told of before, in
+// case that the monitor who was to tell has died.
 std::size_t take_untold(const StatKey &monitor, bool again, std::span<int32> queues) noexcept;
 
 // Whether this transaction has noted anything: its changes are in no counter yet, but a count of the tables sees them.
 bool has_own_stats() noexcept;
 
-// ---- looking ---------------------------------------------------------------------------------------------------------
+// ---- looking -------------------------------------------------------------------------------------------------------
 
 struct QueueEntry {
     int32 queue;
@@ -106,7 +119,7 @@ struct QueueEntry {
 
 // What the statistics of a database are, all at one moment.
 struct StatView {
-    bool valid;   // false: there is no shared memory
+    bool valid; // false: there is no shared memory
     Oid database;
     Oid extension;
     bool counted; // QueueStats::place is true
@@ -125,11 +138,11 @@ StatView look_at_stats(Oid database, Oid extension);
 //   4. count what the snapshot sees
 //   5. anchor(view, what was counted)
 //
-// A commit is visible a moment before its callback adds its notes. What it changed must come into the sum once: if the snapshot
-// sees it, its notes must be in the view, which is subtracted; if it does not, they must not. So the view must be that of the
-// moment of the snapshot. It is if, when it is taken, nothing has been added since before the snapshot, and nobody whom the
-// snapshot sees as ended has its callback still to come: each backend shows its transaction id from before its commit until
-// its notes are added.
+// A commit is visible a moment before its callback adds its notes. What it changed must come into the sum once: if the
+// snapshot sees it, its notes must be in the view, which is subtracted; if it does not, they must not. So the view must
+// be that of the moment of the snapshot. It is if, when it is taken, nothing has been added since before the snapshot,
+// and nobody whom the snapshot sees as ended has its callback still to come: each backend shows its transaction id from
+// before its commit until its notes are added.
 uint64 stat_changes() noexcept;
 // Nothing: the moment was not good.
 std::optional<StatView> look_at_snapshot(Oid database, Oid extension, Snapshot snapshot, uint64 changes);
@@ -138,21 +151,21 @@ struct Counted {
     int32 queue;
     Places places;
 };
-// What the snapshot saw was `counted`; queues that are not there have no tasks. `time` is how long the count took. Comes to nothing
-// if somebody else has done it since, or the counters of a queue have given way.
+// What the snapshot saw was `counted`; queues that are not there have no tasks. `time` is how long the count took.
+// Comes to nothing if somebody else has done it since, or the counters of a queue have given way.
 void anchor(const StatView &view, std::span<const Counted> counted, int64 time);
 
 // Begins the counters of events anew; of one queue, or of the whole database and its monitor.
 void reset_stats(Oid database, Oid extension, std::optional<int32> queue);
 
-// ---- the monitor -----------------------------------------------------------------------------------------------------
+// ---- the monitor ---------------------------------------------------------------------------------------------------
 
 enum class Work : std::uint8_t { opening, expiring, purging };
 inline constexpr std::size_t k_works = 3;
 inline constexpr std::size_t k_message = 256;
 
 struct MonitorStats {
-    int64 rounds; // transactions
+    int64 rounds;     // transactions
     int64 total_time; // microseconds
     int64 max_time;
     std::array<int64, k_works> tasks;
@@ -167,14 +180,14 @@ void count_error(const StatKey &key, const char *message);
 // Nothing if there is no shared memory. *reset: when its counting began.
 std::optional<MonitorStats> monitor_stats(const StatKey &key, TimestampTz *reset);
 
-// ---- set-up ----------------------------------------------------------------------------------------------------------
+// ---- set-up --------------------------------------------------------------------------------------------------------
 
 struct Stats;
 Size stats_size();
 void make_stats(Stats *made, LWLock *lock, bool found);
 
-// Registers the callbacks; once per process. What they do must come after what pending.h does at the end of a transaction, and
-// the server calls those that are registered last first.
+// Registers the callbacks; once per process. What they do must come after what pending.h does at the end of a
+// transaction, and the server calls those that are registered last first.
 void install_stat_callbacks();
 
 } // namespace scylla::shmem

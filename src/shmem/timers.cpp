@@ -4,7 +4,9 @@ namespace scylla::shmem {
 
 namespace {
 
-pg_atomic_uint64 *timer_of(MonitorSlot &slot, Timer timer) noexcept { return &slot.wake[static_cast<std::size_t>(timer)]; }
+pg_atomic_uint64 *timer_of(MonitorSlot &slot, Timer timer) noexcept {
+    return &slot.wake[static_cast<std::size_t>(timer)];
+}
 
 } // namespace
 

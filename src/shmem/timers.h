@@ -1,7 +1,8 @@
 // The times at which a monitor means to act. Commits lower them; the monitor goes by the earliest.
 //
-// No time is lost: the monitor clears a timer before it takes the snapshot with which it looks, and afterwards lowers the
-// timer to what it found. A commit that its snapshot does not see comes after the clearing, so its time is in the timer.
+// No time is lost: the monitor clears a timer before it takes the snapshot with which it looks, and afterwards lowers
+// the timer to what it found. A commit that its snapshot does not see comes after the clearing, so its time is in the
+// timer.
 #pragma once
 
 #include "shmem/shared.h"

@@ -20,9 +20,12 @@ struct Waiters {
     pg_atomic_uint32 count;
     int capacity; // MaxBackends
 
-    // Behind this header: the process numbers of those who wait, in the order of arrival, and the waiters by process number.
+    // Behind this header: the process numbers of those who wait, in the order of arrival, and the waiters by process
+    // number.
     int *order() noexcept { return reinterpret_cast<int *>(this + 1); }
-    Waiter *waiter() noexcept { return reinterpret_cast<Waiter *>(reinterpret_cast<char *>(this + 1) + order_size(capacity)); }
+    Waiter *waiter() noexcept {
+        return reinterpret_cast<Waiter *>(reinterpret_cast<char *>(this + 1) + order_size(capacity));
+    }
     static Size order_size(int capacity) noexcept { return MAXALIGN(static_cast<Size>(capacity) * sizeof(int)); }
 };
 
@@ -120,7 +123,8 @@ void leave(std::optional<int32> used) noexcept {
     on_the_list = false;
     LWLockRelease(waiters->lock);
 
-    const std::optional<int32> held[] = {accepted, waiter.signalled ? std::optional(waiter.signalled_for) : std::nullopt};
+    const std::optional<int32> held[] = {accepted,
+                                         waiter.signalled ? std::optional(waiter.signalled_for) : std::nullopt};
     accepted.reset();
     for (const auto &queue : held) {
         if (!queue)

@@ -5,7 +5,8 @@ namespace scylla::store {
 
 std::optional<int64> find_dedup_key(Store &store, int32 queue, const text *key) {
     const Key keys[] = {{1, Int32GetDatum(queue), F_INT4EQ}, {2, PointerGetDatum(key), F_TEXTEQ}};
-    return look_up(store, TableId::dedup, 0, keys, [](const Scan &scan) { return DatumGetInt64(get(scan, dedup_col::id)); });
+    return look_up(store, TableId::dedup, 0, keys,
+                   [](const Scan &scan) { return DatumGetInt64(get(scan, dedup_col::id)); });
 }
 
 void remove_dedup_key(Store &store, const SpecRow &row) {

@@ -75,7 +75,9 @@ Sight see_outcome(Dirty *dirty, int64 id, model::Status *status) {
 Sight see_waiting(Dirty *dirty, int64 id, WaitingRow *row) {
     return see(dirty, waiting, TableId::waiting, id, row, waiting_row);
 }
-Sight see_spec(Dirty *dirty, int64 id, SpecRow *row) { return see(dirty, specs, TableId::spec, id, row, bare_spec_row); }
+Sight see_spec(Dirty *dirty, int64 id, SpecRow *row) {
+    return see(dirty, specs, TableId::spec, id, row, bare_spec_row);
+}
 Sight see_plan(Dirty *dirty, int64 id, PlanRow *row) { return see(dirty, plans, TableId::plan, id, row, plan_row); }
 
 void walk_dependants(Dirty *dirty, int64 provider, int64 after, int64 before) {

@@ -1,11 +1,11 @@
 // Looks that see what is not committed yet.
 //
-// Gates open without locks (verbs/gates.h): whoever ends a provider must know of dependants that somebody is just submitting,
-// and of other providers that somebody is just ending. A snapshot does not show them; SnapshotDirty does, and tells that a
-// transaction is still at it.
+// Gates open without locks (verbs/gates.h): whoever ends a provider must know of dependants that somebody is just
+// submitting, and of other providers that somebody is just ending. A snapshot does not show them; SnapshotDirty does,
+// and tells that a transaction is still at it.
 //
-// A row that is just being replaced by a new version may be missed by such a look, so it is for tables whose rows are written
-// once. Plans are updated: absent means nothing there.
+// A row that is just being replaced by a new version may be missed by such a look, so it is for tables whose rows are
+// written once. Plans are updated: absent means nothing there.
 #pragma once
 
 #include "store/rows.h"
@@ -28,8 +28,8 @@ Sight see_waiting(Dirty *dirty, int64 id, WaitingRow *row);
 Sight see_spec(Dirty *dirty, int64 id, SpecRow *row); // without the spec itself
 Sight see_plan(Dirty *dirty, int64 id, PlanRow *row);
 
-// The gates of a provider, by task, beginning after the task `after`; and those of a task, by ord, beginning after `after`.
-// `before`: where they end. One walk of each kind at a time.
+// The gates of a provider, by task, beginning after the task `after`; and those of a task, by ord, beginning after
+// `after`. `before`: where they end. One walk of each kind at a time.
 void walk_dependants(Dirty *dirty, int64 provider, int64 after, int64 before);
 Sight next_dependant(Dirty *dirty, GateRow *row); // absent: no more
 void walk_gates(Dirty *dirty, int64 task, int32 after, int32 before);

@@ -31,7 +31,8 @@ std::optional<LeaseRow> find_lease(Store &store, int64 id) {
     const auto is_it = [id](const Scan &scan) { return DatumGetInt64(get(scan, lease_col::id)) == id; };
     if (auto row = look_at(store, TableId::lease, hint, is_it, lease_row))
         return row;
-    // Backwards: while a snapshot holds back vacuum, heartbeats make the table grow, and the newest version is the last.
+    // Backwards: while a snapshot holds back vacuum, heartbeats make the table grow, and the newest version is the
+    // last.
     return look_up_id(store, TableId::lease, id, lease_row, BackwardScanDirection);
 }
 
@@ -91,14 +92,17 @@ std::array<Key, 4> permits_between(int32 queue, const text *permit, const model:
 
 int64 id_of(const Scan &scan) { return DatumGetInt64(get(scan, lease_col::id)); }
 
-// Why this finds every lease that is held, or may be once its transaction commits, whoever heartbeats or ends leases meanwhile:
-// nobody adds a lease while we look, so all of them are in the index.
-//   * The first scan finds the leases of transactions that are in progress while it runs: that their inserter is in progress is
+// Why this finds every lease that is held, or may be once its transaction commits, whoever heartbeats or ends leases
+// meanwhile: nobody adds a lease while we look, so all of them are in the index.
+//   * The first scan finds the leases of transactions that are in progress while it runs: that their inserter is in
+//   progress is
 //     true of the row from the first look to the last, whatever else happens to it.
-//   * The snapshot is taken after that. Of a lease whose inserter it sees as committed the second scan finds exactly one version
-//     unless the lease has ended by then, as of any row. Whoever is in progress for the snapshot was in progress in the first scan.
-// A single scan with a dirty snapshot would not do: a heartbeat that commits meanwhile may move a row from where the scan has not
-// been to where it has.
+//   * The snapshot is taken after that. Of a lease whose inserter it sees as committed the second scan finds exactly
+//   one version
+//     unless the lease has ended by then, as of any row. Whoever is in progress for the snapshot was in progress in the
+//     first scan.
+// A single scan with a dirty snapshot would not do: a heartbeat that commits meanwhile may move a row from where the
+// scan has not been to where it has.
 template <typename Walk> Ids find_held(Walk walk) {
     Ids ids{};
     SnapshotData dirty;

@@ -15,8 +15,13 @@ GateRow gate_row(const Scan &scan) {
 
 PlanRow plan_row(const Scan &scan) {
     using namespace plan_col;
-    return {DatumGetInt64(get(scan, id)), get_time(scan, opened), get_time(scan, finished), DatumGetBool(get(scan, cancelled)),
-            DatumGetBool(get(scan, failed)), pstrdup(NameStr(*DatumGetName(get(scan, owner)))), get_name(scan, name)};
+    return {DatumGetInt64(get(scan, id)),
+            get_time(scan, opened),
+            get_time(scan, finished),
+            DatumGetBool(get(scan, cancelled)),
+            DatumGetBool(get(scan, failed)),
+            pstrdup(NameStr(*DatumGetName(get(scan, owner)))),
+            get_name(scan, name)};
 }
 
 std::optional<PlanRow> find_plan(Store &store, const text *name) {

@@ -15,7 +15,9 @@ constinit SPIPlanPtr owner_statement = nullptr;
 constinit SPIPlanPtr finish_statement = nullptr;
 constinit SPIPlanPtr remove_statement = nullptr;
 
-Datum result(int column, bool *null) { return SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, column, null); }
+Datum result(int column, bool *null) {
+    return SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, column, null);
+}
 
 std::optional<TimestampTz> result_time(int column) {
     bool null = false;
@@ -46,8 +48,9 @@ std::optional<int64> insert_plan(const text *name, Jsonb *spec) {
     AsOwner as_owner;
     as_owner.begin();
     run(&insert_statement,
-        "insert into scylla.task_plan (name, spec, owner) values ($1, $2, $3) on conflict (name) do nothing returning id", types, values,
-        nulls, SPI_OK_INSERT_RETURNING);
+        "insert into scylla.task_plan (name, spec, owner) values ($1, $2, $3) on conflict (name) do nothing returning "
+        "id",
+        types, values, nulls, SPI_OK_INSERT_RETURNING);
     bool null = false;
     const auto id = SPI_processed > 0 ? std::optional(DatumGetInt64(result(1, &null))) : std::nullopt;
     as_owner.end();
@@ -74,8 +77,12 @@ std::optional<PlanRow> hold_plan(const text *name, Hold how) {
     if (SPI_processed > 0) {
         bool null = false;
         MemoryContext spi = MemoryContextSwitchTo(caller);
-        row = PlanRow{DatumGetInt64(result(1, &null)), result_time(2), result_time(3), DatumGetBool(result(4, &null)),
-                      DatumGetBool(result(5, &null)), pstrdup(NameStr(*DatumGetName(result(6, &null)))),
+        row = PlanRow{DatumGetInt64(result(1, &null)),
+                      result_time(2),
+                      result_time(3),
+                      DatumGetBool(result(4, &null)),
+                      DatumGetBool(result(5, &null)),
+                      pstrdup(NameStr(*DatumGetName(result(6, &null)))),
                       DatumGetTextPCopy(result(7, &null))};
         MemoryContextSwitchTo(spi);
     }
@@ -84,12 +91,14 @@ std::optional<PlanRow> hold_plan(const text *name, Hold how) {
 }
 
 void open_plan(int64 id, TimestampTz now) {
-    change(&open_statement, "update scylla.task_plan set opened = $2 where id operator(pg_catalog.=) $1", id, now, false);
+    change(&open_statement, "update scylla.task_plan set opened = $2 where id operator(pg_catalog.=) $1", id, now,
+           false);
 }
 
 void cancel_plan(int64 id, TimestampTz now) {
-    change(&cancel_statement, "update scylla.task_plan set cancelled = true, finished = $2 where id operator(pg_catalog.=) $1", id,
-           now, false);
+    change(&cancel_statement,
+           "update scylla.task_plan set cancelled = true, finished = $2 where id operator(pg_catalog.=) $1", id, now,
+           false);
 }
 
 void set_plan_owner(int64 id, const text *owner) {
@@ -97,8 +106,8 @@ void set_plan_owner(int64 id, const text *owner) {
     std::array<Datum, 2> values{Int64GetDatum(id), PointerGetDatum(owner)};
     AsOwner as_owner;
     as_owner.begin();
-    run(&owner_statement, "update scylla.task_plan set owner = $2::pg_catalog.name where id operator(pg_catalog.=) $1", types, values,
-        nullptr, SPI_OK_UPDATE);
+    run(&owner_statement, "update scylla.task_plan set owner = $2::pg_catalog.name where id operator(pg_catalog.=) $1",
+        types, values, nullptr, SPI_OK_UPDATE);
     as_owner.end();
 }
 

@@ -37,31 +37,42 @@ QueueRow queue_row(const Scan &scan) {
 QueueSettings queue_settings(const Scan &scan) {
     using namespace queue_col;
     slot_getallattrs(scan.slot);
-    return {get_interval(scan, default_timeout),     get_interval(scan, retention),
-            DatumGetFloat8(get(scan, aging)),        get_int(scan, max_attempts),
-            get_jsonb(scan, retry),                  get_interval(scan, retention_completed),
-            get_interval(scan, retention_aborted),   get_interval(scan, retention_cancelled),
-            DatumGetBool(get(scan, paused)),         get_int(scan, max_running),
-            DatumGetBool(get(scan, events)),         DatumGetBool(get(scan, notify)),
-            get_int(scan, max_running_per_key),      get_int(scan, max_depth),
-            on_full_of(scan),                        get_jsonb(scan, key_weights),
-            get_jsonb(scan, rate),                   get_jsonb(scan, rate_per_key)};
+    return {get_interval(scan, default_timeout),
+            get_interval(scan, retention),
+            DatumGetFloat8(get(scan, aging)),
+            get_int(scan, max_attempts),
+            get_jsonb(scan, retry),
+            get_interval(scan, retention_completed),
+            get_interval(scan, retention_aborted),
+            get_interval(scan, retention_cancelled),
+            DatumGetBool(get(scan, paused)),
+            get_int(scan, max_running),
+            DatumGetBool(get(scan, events)),
+            DatumGetBool(get(scan, notify)),
+            get_int(scan, max_running_per_key),
+            get_int(scan, max_depth),
+            on_full_of(scan),
+            get_jsonb(scan, key_weights),
+            get_jsonb(scan, rate),
+            get_jsonb(scan, rate_per_key)};
 }
 
-// ---- looking up a queue ----------------------------------------------------------------------------------------------
+// ---- looking up a queue --------------------------------------------------------------------------------------------
 //
-// Every call needs its queue, and queues seldom change. So a process keeps the rows that it has read, as long as it hears of no
-// change (table_changes()); that spares the table, and with it a lock.
+// Every call needs its queue, and queues seldom change. So a process keeps the rows that it has read, as long as it
+// hears of no change (table_changes()); that spares the table, and with it a lock.
 //
-// It hears of a change a moment after the changing transaction has woken those who wait. So a queue that holds back tasks, for
-// whose change somebody may wait, is read each time: he would find it as it was, and go back to sleep. The other way round the
-// moment does no harm: who leases from a queue that has just been paused was a moment earlier. What must not overlap with the
-// use of the old settings is kept off by locks (alter_queue(), drop_queue()), which are given up later.
+// It hears of a change a moment after the changing transaction has woken those who wait. So a queue that holds back
+// tasks, for whose change somebody may wait, is read each time: he would find it as it was, and go back to sleep. The
+// other way round the moment does no harm: who leases from a queue that has just been paused was a moment earlier. What
+// must not overlap with the use of the old settings is kept off by locks (alter_queue(), drop_queue()), which are given
+// up later.
 
 namespace {
 
 bool holds_back(const QueueRow &row) {
-    return row.paused || row.max_running || row.max_running_per_key || row.rate != nullptr || row.rate_per_key != nullptr;
+    return row.paused || row.max_running || row.max_running_per_key || row.rate != nullptr ||
+           row.rate_per_key != nullptr;
 }
 
 struct Known {
@@ -75,7 +86,8 @@ constinit std::array<Known, 256> known_queues{};
 Known &place_of(uint64 hint) noexcept { return known_queues[hint % known_queues.size()]; }
 
 template <typename T> T *copy(const T *value, int size) {
-    return value == nullptr ? nullptr : reinterpret_cast<T *>(DatumGetPointer(datumCopy(PointerGetDatum(value), false, size)));
+    return value == nullptr ? nullptr
+                            : reinterpret_cast<T *>(DatumGetPointer(datumCopy(PointerGetDatum(value), false, size)));
 }
 
 QueueRow copy(const QueueRow &row) {
@@ -106,7 +118,8 @@ void keep(const Store &store, uint64 hint, const QueueRow &row) {
 }
 
 // A queue as this process knows it, else by the index. It becomes the last queue.
-template <typename Is> std::optional<QueueRow> find_queue(Store &store, uint64 hint, Is is_it, std::size_t index, const Key &key) {
+template <typename Is>
+std::optional<QueueRow> find_queue(Store &store, uint64 hint, Is is_it, std::size_t index, const Key &key) {
     MemoryContext caller = MemoryContextSwitchTo(store.context);
     const Known &known = place_of(hint);
     std::optional<QueueRow> row;

@@ -1,5 +1,5 @@
-// For the files that read and fill rows (…_rows.cpp): the columns of each table, values out of a slot and into a row, and looking
-// up a row by a unique key or by a hint.
+// For the files that read and fill rows (…_rows.cpp): the columns of each table, values out of a slot and into a row,
+// and looking up a row by a unique key or by a hint.
 #pragma once
 
 #include "pg/text.h"
@@ -43,27 +43,27 @@ enum : int {
 };
 }
 namespace spec_col {
-enum : int {
-    id = 1,
-    created,
-    queue,
-    priority,
-    rn,
-    spec,
-    not_before,
-    max_attempts,
-    gates,
-    plan,
-    retry,
-    dedup_key,
-    key
-};
+enum : int { id = 1, created, queue, priority, rn, spec, not_before, max_attempts, gates, plan, retry, dedup_key, key };
 }
 namespace ready_col {
 enum : int { id = 1, updated, queue, attempt, failures, priority, history, errors, key };
 }
 namespace lease_col {
-enum : int { id = 1, deadline, leased, updated, timeout, queue, attempt, failures, progress, owner, history, errors, permit };
+enum : int {
+    id = 1,
+    deadline,
+    leased,
+    updated,
+    timeout,
+    queue,
+    attempt,
+    failures,
+    progress,
+    owner,
+    history,
+    errors,
+    permit
+};
 }
 namespace waiting_col {
 enum : int { id = 1, due, updated, queue, attempt, failures, history, errors };
@@ -98,9 +98,10 @@ namespace dedup_col {
 enum : int { queue = 1, id, key };
 }
 
-// ---- reading a slot --------------------------------------------------------------------------------------------------
+// ---- reading a slot ------------------------------------------------------------------------------------------------
 //
-// Who reads most of a row calls slot_getallattrs() first: taking a row apart column by column costs several times as much.
+// Who reads most of a row calls slot_getallattrs() first: taking a row apart column by column costs several times as
+// much.
 
 inline Datum get(const Scan &scan, int column) {
     bool null = false;
@@ -159,8 +160,8 @@ inline Carry get_carry(const Scan &scan, int attempt, int failures, int history,
             get_jsonb(scan, errors)};
 }
 
-// The row of a unique key, read by `read`. The direction is that in which to go through the versions of the row that the index
-// knows: they are in the order of their places.
+// The row of a unique key, read by `read`. The direction is that in which to go through the versions of the row that
+// the index knows: they are in the order of their places.
 template <typename Read>
 auto look_up(Store &store, TableId table, std::size_t index, std::span<const Key> keys, Read read,
              ScanDirection direction = ForwardScanDirection)
@@ -180,7 +181,7 @@ auto look_up(Store &store, TableId table, std::size_t index, std::span<const Key
     return row;
 }
 
-// ---- collecting ids --------------------------------------------------------------------------------------------------
+// ---- collecting ids ------------------------------------------------------------------------------------------------
 
 struct Ids {
     int64 *value;
@@ -208,7 +209,7 @@ inline bool is_prepared(TransactionId xid) {
     return BackendXidGetPid(SubTransGetTopmostTransaction(xid)) == 0 && TransactionIdIsInProgress(xid);
 }
 
-// ---- filling a row ---------------------------------------------------------------------------------------------------
+// ---- filling a row -------------------------------------------------------------------------------------------------
 
 template <int Columns> struct Values {
     std::array<Datum, Columns> value{};

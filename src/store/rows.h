@@ -28,10 +28,10 @@ struct QueueRow {
     std::optional<int32> max_running_per_key;
     std::optional<int32> max_depth;
     OnFull on_full;
-    bool is_shared; // between keys, by their weights
-    Jsonb *rate; // null: none
-    Jsonb *rate_per_key; // likewise
-    const char *owner;         // a role
+    bool is_shared;                                                    // between keys, by their weights
+    Jsonb *rate;                                                       // null: none
+    Jsonb *rate_per_key;                                               // likewise
+    const char *owner;                                                 // a role
     std::array<ArrayType *, model::k_privilege_names.size()> grantees; // roles (text[]) by model::Privilege; null: none
     ItemPointerData tid; // where it was when it was read: only for a Store that reads_queues
 };
@@ -62,20 +62,21 @@ struct EndedList {
 
 // The tables that a verb has open, and the snapshot with which it looks. Tables are opened when first used.
 struct Store {
-    LOCKMODE mode; // RowExclusiveLock for verbs that write, AccessShareLock for those that look
+    LOCKMODE mode;         // RowExclusiveLock for verbs that write, AccessShareLock for those that look
     MemoryContext context; // of what lives as long as the store
     Snapshot snapshot;
     std::array<Table, k_tables> tables;
     std::array<std::array<Lookup, 2>, k_tables> lookups; // with this snapshot
-    Lookup specs;     // of find_next_spec()
-    int64 spec_shown; // the id of the row that it shows; 0: none
-    uint64 changes;   // table_changes() before the snapshot
-    bool reads_queues; // each time from their table, whether this process knows them or not: for who changes them, or waits
+    Lookup specs;                                        // of find_next_spec()
+    int64 spec_shown;                                    // the id of the row that it shows; 0: none
+    uint64 changes;                                      // table_changes() before the snapshot
+    bool reads_queues; // each time from their table, whether this process knows them or not: for who changes them, or
+                       // waits
     LastQueue last_queue;
     int64 last_plan; // whose name was asked for last; 0: none
     text *last_plan_name;
     std::array<Oid, model::k_status_names.size()> status; // values of scylla.task_status, as far as known
-    std::array<TupleTableSlot *, k_tables> slots; // of slot_of(); null: not made yet
+    std::array<TupleTableSlot *, k_tables> slots;         // of slot_of(); null: not made yet
     EndedList ended;
 
     Table &operator[](TableId id);
@@ -83,7 +84,8 @@ struct Store {
 
 Store open(LOCKMODE mode);
 Store open(LOCKMODE mode, TableId first); // opens this table before the snapshot is taken
-// Takes a fresh snapshot, and hears of what has changed: everything committed by now, and everything this transaction did.
+// Takes a fresh snapshot, and hears of what has changed: everything committed by now, and everything this transaction
+// did.
 void refresh(Store &store);
 // Makes what was done visible to what comes next in this transaction, and closes the tables.
 void close(Store &store);
@@ -116,10 +118,10 @@ struct QueueSettings {
     bool events;
     bool notify;
     std::optional<int32> max_running_per_key; // null: any number
-    std::optional<int32> max_depth; // null: any number
+    std::optional<int32> max_depth;           // null: any number
     OnFull on_full;
-    Jsonb *key_weights;                       // null: tasks go in the order of the queue
-    Jsonb *rate; // null: none
+    Jsonb *key_weights;  // null: tasks go in the order of the queue
+    Jsonb *rate;         // null: none
     Jsonb *rate_per_key; // likewise
 };
 
@@ -160,7 +162,7 @@ struct LeaseRow {
     int32 queue;
     float4 progress;
     text *owner;
-    Carry carry; // without the assignment of this lease, which `leased`, `owner` and `attempt` tell
+    Carry carry;  // without the assignment of this lease, which `leased`, `owner` and `attempt` tell
     text *permit; // null: its queue had no limit; else its key, or an empty text
     ItemPointerData tid;
 };
@@ -265,7 +267,7 @@ PlanRow plan_row(const Scan &scan);
 
 // Scans in the orders that verbs need.
 Scan scan_queues(Store &store);
-Scan scan_ready(Store &store, int32 queue);                          // in the order of leasing
+Scan scan_ready(Store &store, int32 queue); // in the order of leasing
 // One priority, ids from `low` to `high`. Another range can follow in the same scan.
 Scan scan_ready_range(Store &store, int32 queue, int16 priority, int64 low, int64 high);
 void restart_ready_range(Scan &scan, int32 queue, int16 priority, int64 low, int64 high);
@@ -274,13 +276,13 @@ Scan scan_ready_keys(Store &store, int32 queue, int16 priority);
 void restart_ready_keys(Scan &scan, int32 queue, int16 priority);
 void restart_ready_keys(Scan &scan, int32 queue, int16 priority, int64 from);
 Scan scan_by_id(Store &store, TableId table, ScanDirection direction); // spec, lease, waiting or outcome
-Scan scan_leases(Store &store);                                      // in no order
-Scan scan_by_due(Store &store);                                      // waiting, the earliest first
-Scan scan_outcomes(Store &store, int64 after);                       // ids larger than `after`, ascending
-Scan scan_waiting(Store &store, int64 after);                        // the same
-Scan scan_plans(Store &store, int64 after);                          // the same
-Scan scan_gates(Store &store, int64 task);                           // of one task, by ord
-Scan scan_dependants(Store &store, int64 provider);                  // gates of one provider, by task
+Scan scan_leases(Store &store);                                        // in no order
+Scan scan_by_due(Store &store);                                        // waiting, the earliest first
+Scan scan_outcomes(Store &store, int64 after);                         // ids larger than `after`, ascending
+Scan scan_waiting(Store &store, int64 after);                          // the same
+Scan scan_plans(Store &store, int64 after);                            // the same
+Scan scan_gates(Store &store, int64 task);                             // of one task, by ord
+Scan scan_dependants(Store &store, int64 provider);                    // gates of one provider, by task
 
 // In their order: those of one position with an id larger than `after`; those of positions from `from` on.
 Scan scan_events_at(Store &store, int64 position, int64 after);
@@ -293,8 +295,8 @@ struct ReadyKey {
 };
 Found next_ready_key(Scan &scan, ReadyKey *key);
 
-// The ready tasks of a queue in the order of keys, and of each key in the order of leasing: by keys of the index only, for
-// next_keyed(). Begins with the first key; restart_keyed_…() go on behind a key, or within one.
+// The ready tasks of a queue in the order of keys, and of each key in the order of leasing: by keys of the index only,
+// for next_keyed(). Begins with the first key; restart_keyed_…() go on behind a key, or within one.
 struct KeyedPlace {
     text *key;
     int16 priority;
@@ -335,8 +337,8 @@ void insert(Store &store, const EventRow &row);
 // Writes deadline, updated and progress of a lease that is just found. ok or gone.
 Taken update_lease(Store &store, const LeaseRow &row);
 
-// How many leases with permits the queue has: all that are committed and all of transactions that are in progress. Nobody may add
-// any meanwhile.
+// How many leases with permits the queue has: all that are committed and all of transactions that are in progress.
+// Nobody may add any meanwhile.
 int64 count_permits(Store &store, int32 queue);
 // The same for those with this permit, as far as their ids are in one of the ranges.
 struct PermitCount {
@@ -346,7 +348,8 @@ struct PermitCount {
 PermitCount find_permits(Store &store, int32 queue, const text *permit, std::span<const model::IdRange> ranges);
 // Gives permits to the leases of the queue that have none. Nobody may change leases meanwhile.
 void give_permits(Store &store, int32 queue);
-// Gives keys to the ready tasks of the queue that have none: the empty text. Nobody may change tasks meanwhile. `tell` gets each.
+// Gives keys to the ready tasks of the queue that have none: the empty text. Nobody may change tasks meanwhile. `tell`
+// gets each.
 void give_keys(Store &store, int32 queue, void (*tell)(Store &store, const ReadyRow &row));
 
 // How many tasks of the queue are waiting or ready, up to `limit`.

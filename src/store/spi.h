@@ -1,4 +1,5 @@
-// The statements that go through SPI: those that must not fail on an existing row or wait for a locked one, and are not hot.
+// The statements that go through SPI: those that must not fail on an existing row or wait for a locked one, and are not
+// hot.
 #pragma once
 
 #include "store/table.h"
@@ -7,7 +8,7 @@ namespace scylla::store {
 
 // Runs saved plans as the owner of the tables. The caller's identity comes back at the end, or by abort processing.
 class AsOwner {
-  public:
+public:
     void begin() {
         GetUserIdAndSecContext(&user_, &context_);
         SetUserIdAndSecContext(tables_owner(), context_ | SECURITY_LOCAL_USERID_CHANGE);
@@ -18,13 +19,14 @@ class AsOwner {
         SetUserIdAndSecContext(user_, context_);
     }
 
-  private:
+private:
     Oid user_;
     int context_;
 };
 
 // Executes a statement, whose plan is kept. nulls: as for SPI_execute_plan(), null if there are none.
-inline void run(SPIPlanPtr *plan, const char *sql, std::span<Oid> types, std::span<Datum> values, const char *nulls, int expected) {
+inline void run(SPIPlanPtr *plan, const char *sql, std::span<Oid> types, std::span<Datum> values, const char *nulls,
+                int expected) {
     if (*plan == nullptr) {
         SPIPlanPtr prepared = SPI_prepare(sql, static_cast<int>(types.size()), types.data());
         if (prepared == nullptr)

@@ -99,8 +99,9 @@ void note_ended(Store &store, const Ended &ended) {
     EndedList &list = store.ended;
     if (list.count == list.room) {
         list.room = Max(list.room * 2, std::size_t{8});
-        list.rows = static_cast<Ended *>(list.rows == nullptr ? MemoryContextAlloc(store.context, list.room * sizeof(Ended))
-                                                              : repalloc_huge(list.rows, list.room * sizeof(Ended)));
+        list.rows =
+            static_cast<Ended *>(list.rows == nullptr ? MemoryContextAlloc(store.context, list.room * sizeof(Ended))
+                                                      : repalloc_huge(list.rows, list.room * sizeof(Ended)));
     }
     list.rows[list.count++] = ended;
 }

@@ -16,7 +16,10 @@ namespace {
 constexpr std::array<TableDef, k_tables> k_definitions = {{
     {"queue", 26, {{{"queue_pkey", {1}, 1, true, 0}, {"queue_name_key", {2}, 1, true, 0}}}, 2},
     {"task_spec", 13, {{{"task_spec_pkey", {1}, 1, true, 0}, {"task_spec_rn", {5}, 1, true, 0}}}, 2},
-    {"task_ready", 9, {{{"task_ready_order", {3, 6, 1}, 3, true, 0}, {"task_ready_key", {3, 9, 6, 1}, 4, false, 9}}}, 2},
+    {"task_ready",
+     9,
+     {{{"task_ready_order", {3, 6, 1}, 3, true, 0}, {"task_ready_key", {3, 9, 6, 1}, 4, false, 9}}},
+     2},
     {"task_lease", 13, {{{"task_lease_pkey", {1}, 1, true, 0}, {"task_lease_permit", {6, 13, 1}, 3, false, 13}}}, 2},
     {"task_waiting", 8, {{{"task_waiting_pkey", {1}, 1, true, 0}, {"task_waiting_due", {2}, 1, false, 0}}}, 2},
     {"task_outcome", 13, {{{"task_outcome_pkey", {1}, 1, true, 0}, {}}}, 1},
@@ -34,7 +37,7 @@ struct Oids {
 };
 constinit Oids oids{};
 constinit uint64 invalidations = 0; // of whatever table
-constinit uint64 changes = 0; // of ours
+constinit uint64 changes = 0;       // of ours
 constinit bool callbacks_registered = false;
 
 bool is_ours(Oid relation) noexcept {
@@ -117,9 +120,9 @@ bool find_oids() {
     return true;
 }
 
-// With a lock comes word of what others have committed while nobody held it: the extension may have been dropped and made
-// again, or an index replaced by REINDEX CONCURRENTLY. So the oids are only good if they still are when the table is locked.
-// Returns false if the extension is not there.
+// With a lock comes word of what others have committed while nobody held it: the extension may have been dropped and
+// made again, or an index replaced by REINDEX CONCURRENTLY. So the oids are only good if they still are when the table
+// is locked. Returns false if the extension is not there.
 bool lock_present(TableId id, LOCKMODE mode) {
     const auto t = static_cast<std::size_t>(id);
     while (find_oids()) {
@@ -165,11 +168,12 @@ void insert_any_index_entries(Table &table, HeapTuple tuple) {
     FreeExecutorState(estate);
 }
 
-// The row is new, or a version of a row whose keys have not changed: then nothing can be a duplicate, and a check would walk
-// over all earlier versions that are not vacuumed yet.
+// The row is new, or a version of a row whose keys have not changed: then nothing can be a duplicate, and a check would
+// walk over all earlier versions that are not vacuumed yet.
 enum class Version : bool { first, next };
 
-void insert_index_entries(Table &table, HeapTuple tuple, std::span<Datum> values, std::span<bool> nulls, Version version) {
+void insert_index_entries(Table &table, HeapTuple tuple, std::span<Datum> values, std::span<bool> nulls,
+                          Version version) {
     if (!table.own_indexes_only) {
         insert_any_index_entries(table, tuple);
         return;
@@ -194,9 +198,13 @@ void insert_index_entries(Table &table, HeapTuple tuple, std::span<Datum> values
 }
 
 Scan make_scan(Table &table, std::size_t index, Snapshot snapshot, std::size_t keys, ScanDirection direction) {
-    return {compat::index_beginscan(table.rel, index_of(table, index), snapshot, static_cast<int>(keys)), nullptr,
-            MakeSingleTupleTableSlot(RelationGetDescr(table.rel), &TTSOpsBufferHeapTuple), direction, CurrentMemoryContext,
-            table.id == TableId::queue || table.id == TableId::plan, 0};
+    return {compat::index_beginscan(table.rel, index_of(table, index), snapshot, static_cast<int>(keys)),
+            nullptr,
+            MakeSingleTupleTableSlot(RelationGetDescr(table.rel), &TTSOpsBufferHeapTuple),
+            direction,
+            CurrentMemoryContext,
+            table.id == TableId::queue || table.id == TableId::plan,
+            0};
 }
 
 void tell_place(const Table &table, Datum first_column, const ItemPointerData &tid) {
@@ -204,8 +212,9 @@ void tell_place(const Table &table, Datum first_column, const ItemPointerData &t
         lease_hints.remember(compat::file_number(table.rel), DatumGetUInt64(first_column), tid);
 }
 
-// A row without the columns at its end that are null: a row that is shorter than its table has nulls there, as after ALTER TABLE
-// ADD COLUMN. Where no other column is null it needs no bitmap either, which is 8 bytes in a table of more than 8 columns.
+// A row without the columns at its end that are null: a row that is shorter than its table has nulls there, as after
+// ALTER TABLE ADD COLUMN. Where no other column is null it needs no bitmap either, which is 8 bytes in a table of more
+// than 8 columns.
 HeapTuple form_row(const Table &table, std::span<Datum> values, std::span<bool> nulls) {
     HeapTuple tuple = heap_form_tuple(RelationGetDescr(table.rel), values.data(), nulls.data());
     HeapTupleHeader header = tuple->t_data;
@@ -214,8 +223,8 @@ HeapTuple form_row(const Table &table, std::span<Datum> values, std::span<bool> 
         columns--;
     const bool has_null = std::find(nulls.begin(), nulls.begin() + static_cast<std::ptrdiff_t>(columns), true) !=
                           nulls.begin() + static_cast<std::ptrdiff_t>(columns);
-    const auto data = static_cast<uint8>(
-        MAXALIGN(SizeofHeapTupleHeader + (has_null ? BITMAPLEN(static_cast<int>(columns)) : 0)));
+    const auto data =
+        static_cast<uint8>(MAXALIGN(SizeofHeapTupleHeader + (has_null ? BITMAPLEN(static_cast<int>(columns)) : 0)));
     const std::size_t saved = header->t_hoff - data;
     HeapTupleHeaderSetNatts(header, static_cast<uint16>(columns));
     if (!has_null)
@@ -237,8 +246,8 @@ void insert_now(Table &table, std::span<Datum> values, std::span<bool> nulls) {
     heap_freetuple(tuple);
 }
 
-// Whether the error that is being handled is one of our unique indexes refusing a row. Not the primary key: ids are ours, and
-// a repeated one means that a sequence was not restored.
+// Whether the error that is being handled is one of our unique indexes refusing a row. Not the primary key: ids are
+// ours, and a repeated one means that a sequence was not restored.
 bool is_duplicate(const Table &table) {
     const ErrorData *error = CopyErrorData();
     if (error->sqlerrcode != ERRCODE_UNIQUE_VIOLATION || error->constraint_name == nullptr)
@@ -353,9 +362,13 @@ Datum key_column(const Scan &scan, int column) {
 }
 
 Scan begin_whole(Table &table, Snapshot snapshot) {
-    return {nullptr, table_beginscan(table.rel, snapshot, 0, nullptr),
-            MakeSingleTupleTableSlot(RelationGetDescr(table.rel), &TTSOpsBufferHeapTuple), ForwardScanDirection,
-            CurrentMemoryContext, true, 0};
+    return {nullptr,
+            table_beginscan(table.rel, snapshot, 0, nullptr),
+            MakeSingleTupleTableSlot(RelationGetDescr(table.rel), &TTSOpsBufferHeapTuple),
+            ForwardScanDirection,
+            CurrentMemoryContext,
+            true,
+            0};
 }
 
 namespace {
@@ -371,8 +384,8 @@ bool fetch_unpruned(Scan &scan) {
     Buffer buffer = heap->xs_cbuf;
     LockBuffer(buffer, BUFFER_LOCK_SHARE);
     bool all_dead = false;
-    const bool found =
-        heap_hot_search_buffer(&tid, index->heapRelation, buffer, index->xs_snapshot, &slot->base.tupdata, &all_dead, true);
+    const bool found = heap_hot_search_buffer(&tid, index->heapRelation, buffer, index->xs_snapshot,
+                                              &slot->base.tupdata, &all_dead, true);
     LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
     if (found) {
         pgstat_count_heap_fetch(index->indexRelation);
@@ -496,8 +509,8 @@ bool insert_unique(Table &table, std::span<Datum> values, std::span<bool> nulls)
 
 namespace {
 
-// Whether the table has the page. As long as the table is open nobody can shorten it, so what this process once found, or
-// was told about since, will do; asking the system is a call for every row.
+// Whether the table has the page. As long as the table is open nobody can shorten it, so what this process once found,
+// or was told about since, will do; asking the system is a call for every row.
 bool has_page(const Table &table, const ItemPointerData &tid) {
     const BlockNumber block = ItemPointerGetBlockNumber(&tid);
     const BlockNumber known = RelationGetSmgr(table.rel)->smgr_cached_nblocks[MAIN_FORKNUM];
@@ -538,8 +551,8 @@ Taken hold(Table &table, const ItemPointerData &tid, Snapshot snapshot) {
     ItemPointerData where = tid;
     TM_FailureData failure;
     TupleTableSlot *slot = MakeSingleTupleTableSlot(RelationGetDescr(table.rel), &TTSOpsBufferHeapTuple);
-    const TM_Result result = table_tuple_lock(table.rel, &where, snapshot, slot, GetCurrentCommandId(false), LockTupleKeyShare,
-                                              LockWaitBlock, 0, &failure);
+    const TM_Result result = table_tuple_lock(table.rel, &where, snapshot, slot, GetCurrentCommandId(false),
+                                              LockTupleKeyShare, LockWaitBlock, 0, &failure);
     ExecDropSingleTupleTableSlot(slot);
     return result == TM_Ok ? Taken::ok : Taken::gone;
 }
@@ -567,8 +580,8 @@ Taken remove(Table &table, const ItemPointerData &tid, Snapshot snapshot, bool w
 
 namespace {
 
-// Clears the page of dead versions if another one of this size would not go on it. Scans of the server do so whenever the part
-// that fillfactor keeps free is not free: after every version, and a page has room for many.
+// Clears the page of dead versions if another one of this size would not go on it. Scans of the server do so whenever
+// the part that fillfactor keeps free is not free: after every version, and a page has room for many.
 void make_room(Table &table, const ItemPointerData &tid, std::size_t size) {
     Buffer buffer = ReadBuffer(table.rel, ItemPointerGetBlockNumber(&tid));
     if (PageGetHeapFreeSpace(BufferGetPage(buffer)) < MAXALIGN(size)) // without a lock: it need not be exact
@@ -578,8 +591,8 @@ void make_room(Table &table, const ItemPointerData &tid, std::size_t size) {
 
 } // namespace
 
-Taken update(Table &table, TupleTableSlot *slot, std::span<Datum> values, std::span<bool> nulls, std::span<bool> replace,
-             ItemPointerData *tid) {
+Taken update(Table &table, TupleTableSlot *slot, std::span<Datum> values, std::span<bool> nulls,
+             std::span<bool> replace, ItemPointerData *tid) {
     slot_getallattrs(slot);
     for (std::size_t i = 0; i < replace.size(); i++)
         if (!replace[i]) {
@@ -592,8 +605,8 @@ Taken update(Table &table, TupleTableSlot *slot, std::span<Datum> values, std::s
     make_room(table, old, tuple->t_len);
     TM_FailureData failure;
     bool needs_index_entries = false;
-    const TM_Result result = compat::heap_update(table.rel, &old, tuple, GetCurrentCommandId(true), &failure,
-                                                 &needs_index_entries);
+    const TM_Result result =
+        compat::heap_update(table.rel, &old, tuple, GetCurrentCommandId(true), &failure, &needs_index_entries);
     switch (result) {
     case TM_Ok:
         if (needs_index_entries) {

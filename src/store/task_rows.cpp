@@ -25,7 +25,8 @@ SpecRow spec_row(const Scan &scan, With with) {
 
 namespace {
 
-// Whoever deletes a row begins with this flag. It is read without a lock: what it says may be over at any moment anyway.
+// Whoever deletes a row begins with this flag. It is read without a lock: what it says may be over at any moment
+// anyway.
 bool is_untouched(const Scan &scan) {
     const auto *slot = reinterpret_cast<const HeapTupleTableSlot *>(scan.slot);
     return (slot->tuple->t_data->t_infomask & HEAP_XMAX_INVALID) != 0;
@@ -36,9 +37,13 @@ bool is_untouched(const Scan &scan) {
 ReadyRow ready_row(const Scan &scan) {
     using namespace ready_col;
     slot_getallattrs(scan.slot);
-    return {DatumGetInt64(get(scan, id)),       DatumGetTimestampTz(get(scan, updated)),
-            DatumGetInt32(get(scan, queue)),    DatumGetInt16(get(scan, priority)),
-            get_carry(scan, attempt, failures, history, errors), get_name(scan, ready_col::key), scan.slot->tts_tid,
+    return {DatumGetInt64(get(scan, id)),
+            DatumGetTimestampTz(get(scan, updated)),
+            DatumGetInt32(get(scan, queue)),
+            DatumGetInt16(get(scan, priority)),
+            get_carry(scan, attempt, failures, history, errors),
+            get_name(scan, ready_col::key),
+            scan.slot->tts_tid,
             is_untouched(scan)};
 }
 
@@ -129,7 +134,8 @@ std::optional<SpecRow> find_next_spec(Store &store, int64 id, With with) {
 }
 
 std::optional<ReadyRow> find_ready(Store &store, int32 queue, int16 priority, int64 id) {
-    const Key key[] = {{1, Int32GetDatum(queue), F_INT4EQ}, {2, Int16GetDatum(priority), F_INT2EQ}, {3, Int64GetDatum(id), F_INT8EQ}};
+    const Key key[] = {
+        {1, Int32GetDatum(queue), F_INT4EQ}, {2, Int16GetDatum(priority), F_INT2EQ}, {3, Int64GetDatum(id), F_INT8EQ}};
     return look_up(store, TableId::ready, 0, key, ready_row);
 }
 
@@ -180,7 +186,9 @@ Scan scan_ready_keys(Store &store, int32 queue, int16 priority) {
     return begin_keys(store[TableId::ready], 0, store.snapshot, ready_from_priority(queue, priority));
 }
 
-void restart_ready_keys(Scan &scan, int32 queue, int16 priority) { restart(scan, ready_from_priority(queue, priority)); }
+void restart_ready_keys(Scan &scan, int32 queue, int16 priority) {
+    restart(scan, ready_from_priority(queue, priority));
+}
 
 void restart_ready_keys(Scan &scan, int32 queue, int16 priority, int64 from) {
     const Key keys[] = {{1, Int32GetDatum(queue), F_INT4EQ},
@@ -216,11 +224,13 @@ Scan scan_keyed(Store &store, int32 queue) {
 }
 
 void restart_keyed_after(Scan &scan, int32 queue, const text *key) {
-    restart(scan, keyed(queue, {2, PointerGetDatum(key), F_TEXT_PATTERN_GT, BTGreaterStrategyNumber}, any_priority(), any_id()));
+    restart(scan, keyed(queue, {2, PointerGetDatum(key), F_TEXT_PATTERN_GT, BTGreaterStrategyNumber}, any_priority(),
+                        any_id()));
 }
 
 void restart_keyed_from(Scan &scan, int32 queue, const text *key) {
-    restart(scan, keyed(queue, {2, PointerGetDatum(key), F_TEXT_PATTERN_GE, BTGreaterEqualStrategyNumber}, any_priority(), any_id()));
+    restart(scan, keyed(queue, {2, PointerGetDatum(key), F_TEXT_PATTERN_GE, BTGreaterEqualStrategyNumber},
+                        any_priority(), any_id()));
 }
 
 void restart_keyed_below(Scan &scan, int32 queue, const text *key, int16 priority) {

@@ -26,8 +26,8 @@ constinit SPIPlanPtr put_bucket_plan = nullptr;
 constinit SPIPlanPtr remove_buckets_plan = nullptr;
 constinit SPIPlanPtr remove_full_buckets_plan = nullptr;
 
-// Which of the rows a statement has inserted, by the ids that it returned. They count up with the index in rows, so the place
-// of an id is found by bisection.
+// Which of the rows a statement has inserted, by the ids that it returned. They count up with the index in rows, so the
+// place of an id is found by bisection.
 void mark_inserted(std::span<const SpecRow> rows, std::span<bool> inserted) {
     for (std::size_t i = 0; i < rows.size(); i++)
         inserted[i] = false;
@@ -50,29 +50,31 @@ void mark_inserted(std::span<const SpecRow> rows, std::span<bool> inserted) {
 
 bool insert_queue(const text *name, const QueueSettings &settings) {
     constexpr std::size_t k_parameters = 20;
-    std::array<Oid, k_parameters> types{TEXTOID, INTERVALOID, INTERVALOID, FLOAT8OID,   INT4OID,
-                                        JSONBOID, INTERVALOID, INTERVALOID, INTERVALOID, BOOLOID, INT4OID, TEXTOID,
-                                        BOOLOID, BOOLOID, INT4OID, INT4OID, TEXTOID, JSONBOID, JSONBOID, JSONBOID};
-    std::array<Datum, k_parameters> values{PointerGetDatum(name),
-                                           PointerGetDatum(settings.default_timeout),
-                                           PointerGetDatum(settings.retention),
-                                           Float8GetDatum(settings.aging),
-                                           Int32GetDatum(settings.max_attempts.value_or(0)),
-                                           PointerGetDatum(settings.retry),
-                                           PointerGetDatum(settings.retention_completed),
-                                           PointerGetDatum(settings.retention_aborted),
-                                           PointerGetDatum(settings.retention_cancelled),
-                                           BoolGetDatum(settings.paused),
-                                           Int32GetDatum(settings.max_running.value_or(0)),
-                                           CStringGetTextDatum(GetUserNameFromId(GetUserId(), false)),
-                                           BoolGetDatum(settings.events),
-                                           BoolGetDatum(settings.notify),
-                                           Int32GetDatum(settings.max_running_per_key.value_or(0)),
-                                           Int32GetDatum(settings.max_depth.value_or(0)),
-                                           CStringGetTextDatum(k_on_full_names[static_cast<std::size_t>(settings.on_full)]),
-                                           PointerGetDatum(settings.key_weights),
-                                           PointerGetDatum(settings.rate),
-                                           PointerGetDatum(settings.rate_per_key)};
+    std::array<Oid, k_parameters> types{TEXTOID,  INTERVALOID, INTERVALOID, FLOAT8OID,   INT4OID,
+                                        JSONBOID, INTERVALOID, INTERVALOID, INTERVALOID, BOOLOID,
+                                        INT4OID,  TEXTOID,     BOOLOID,     BOOLOID,     INT4OID,
+                                        INT4OID,  TEXTOID,     JSONBOID,    JSONBOID,    JSONBOID};
+    std::array<Datum, k_parameters> values{
+        PointerGetDatum(name),
+        PointerGetDatum(settings.default_timeout),
+        PointerGetDatum(settings.retention),
+        Float8GetDatum(settings.aging),
+        Int32GetDatum(settings.max_attempts.value_or(0)),
+        PointerGetDatum(settings.retry),
+        PointerGetDatum(settings.retention_completed),
+        PointerGetDatum(settings.retention_aborted),
+        PointerGetDatum(settings.retention_cancelled),
+        BoolGetDatum(settings.paused),
+        Int32GetDatum(settings.max_running.value_or(0)),
+        CStringGetTextDatum(GetUserNameFromId(GetUserId(), false)),
+        BoolGetDatum(settings.events),
+        BoolGetDatum(settings.notify),
+        Int32GetDatum(settings.max_running_per_key.value_or(0)),
+        Int32GetDatum(settings.max_depth.value_or(0)),
+        CStringGetTextDatum(k_on_full_names[static_cast<std::size_t>(settings.on_full)]),
+        PointerGetDatum(settings.key_weights),
+        PointerGetDatum(settings.rate),
+        PointerGetDatum(settings.rate_per_key)};
     char nulls[k_parameters];
     for (std::size_t i = 0; i < k_parameters; i++) {
         const bool scalar = types[i] == FLOAT8OID || types[i] == INT4OID || types[i] == BOOLOID;
@@ -82,16 +84,18 @@ bool insert_queue(const text *name, const QueueSettings &settings) {
     nulls[10] = settings.max_running ? ' ' : 'n';
     nulls[14] = settings.max_running_per_key ? ' ' : 'n';
     nulls[15] = settings.max_depth ? ' ' : 'n';
-    // Nobody else knows it yet; but when this is rolled back this process must not, either. Before the insert: what is told after it is
-    // lost if an error ends the command.
+    // Nobody else knows it yet; but when this is rolled back this process must not, either. Before the insert: what is
+    // told after it is lost if an error ends the command.
     tell_changed(TableId::queue);
     AsOwner as_owner;
     as_owner.begin();
     run(&insert_queue_plan,
         "insert into scylla.queue (name, default_timeout, retention, aging, max_attempts, retry, retention_completed, "
-        "retention_aborted, retention_cancelled, paused, max_running, owner, events, notify, max_running_per_key, max_depth, on_full, "
+        "retention_aborted, retention_cancelled, paused, max_running, owner, events, notify, max_running_per_key, "
+        "max_depth, on_full, "
         "key_weights, rate, rate_per_key) "
-        "values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12::pg_catalog.name, $13, $14, $15, $16, $17, $18, $19, $20) "
+        "values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12::pg_catalog.name, $13, $14, $15, $16, $17, $18, "
+        "$19, $20) "
         "on conflict (name) do nothing",
         types, values, nulls, SPI_OK_INSERT);
     const bool inserted = SPI_processed > 0;
@@ -101,7 +105,7 @@ bool insert_queue(const text *name, const QueueSettings &settings) {
 
 void insert_specs(std::span<const SpecRow> rows, std::span<bool> inserted) {
     constexpr std::size_t k_columns = 13;
-    std::array<Oid, k_columns> element{INT8OID,        TIMESTAMPTZOID, INT4OID, INT2OID, TEXTOID, JSONBOID, TIMESTAMPTZOID,
+    std::array<Oid, k_columns> element{INT8OID, TIMESTAMPTZOID, INT4OID, INT2OID,  TEXTOID, JSONBOID, TIMESTAMPTZOID,
                                        INT4OID, INT4OID,        INT8OID, JSONBOID, TEXTOID, TEXTOID};
     std::array<Oid, k_columns> types;
     std::array<Datum, k_columns> values;
@@ -111,8 +115,8 @@ void insert_specs(std::span<const SpecRow> rows, std::span<bool> inserted) {
         for (std::size_t i = 0; i < rows.size(); i++) {
             const SpecRow &row = rows[i];
             null[i] = (c == 6 && !row.not_before) || (c == 7 && !row.max_attempts) || (c == 8 && !row.gates) ||
-                      (c == 9 && !row.plan) || (c == 10 && row.retry == nullptr) || (c == 11 && row.dedup_key == nullptr) ||
-                      (c == 12 && row.key == nullptr);
+                      (c == 9 && !row.plan) || (c == 10 && row.retry == nullptr) ||
+                      (c == 11 && row.dedup_key == nullptr) || (c == 12 && row.key == nullptr);
             const Datum all[k_columns] = {Int64GetDatum(row.id),
                                           TimestampTzGetDatum(row.created),
                                           Int32GetDatum(row.queue),
@@ -134,10 +138,13 @@ void insert_specs(std::span<const SpecRow> rows, std::span<bool> inserted) {
     AsOwner as_owner;
     as_owner.begin();
     run(&insert_specs_plan,
-        "insert into scylla.task_spec (id, created, queue, priority, rn, spec, not_before, max_attempts, gates, plan, retry, "
+        "insert into scylla.task_spec (id, created, queue, priority, rn, spec, not_before, max_attempts, gates, plan, "
+        "retry, "
         "dedup_key, key) "
-        "select * from rows from (pg_catalog.unnest($1), pg_catalog.unnest($2), pg_catalog.unnest($3), pg_catalog.unnest($4), "
-        "pg_catalog.unnest($5), pg_catalog.unnest($6), pg_catalog.unnest($7), pg_catalog.unnest($8), pg_catalog.unnest($9), "
+        "select * from rows from (pg_catalog.unnest($1), pg_catalog.unnest($2), pg_catalog.unnest($3), "
+        "pg_catalog.unnest($4), "
+        "pg_catalog.unnest($5), pg_catalog.unnest($6), pg_catalog.unnest($7), pg_catalog.unnest($8), "
+        "pg_catalog.unnest($9), "
         "pg_catalog.unnest($10), pg_catalog.unnest($11), pg_catalog.unnest($12), pg_catalog.unnest($13)) "
         "as t(id, created, queue, priority, rn, spec, not_before, max_attempts, gates, plan, retry, dedup_key, key) "
         "order by rn collate pg_catalog.\"C\", id on conflict (rn) do nothing returning id",
@@ -153,7 +160,9 @@ void insert_dedup_keys(std::span<const SpecRow> rows, std::span<bool> inserted) 
     auto *column = static_cast<Datum *>(MemoryContextAllocHuge(CurrentMemoryContext, rows.size() * sizeof(Datum)));
     for (std::size_t c = 0; c < element.size(); c++) {
         for (std::size_t i = 0; i < rows.size(); i++)
-            column[i] = c == 0 ? Int32GetDatum(rows[i].queue) : c == 1 ? Int64GetDatum(rows[i].id) : PointerGetDatum(rows[i].dedup_key);
+            column[i] = c == 0   ? Int32GetDatum(rows[i].queue)
+                        : c == 1 ? Int64GetDatum(rows[i].id)
+                                 : PointerGetDatum(rows[i].dedup_key);
         types[c] = get_array_type(element[c]);
         values[c] = make_array({column, rows.size()}, nullptr, element[c]);
     }
@@ -161,7 +170,8 @@ void insert_dedup_keys(std::span<const SpecRow> rows, std::span<bool> inserted) 
     as_owner.begin();
     run(&insert_dedup_keys_plan,
         "insert into scylla.task_dedup (queue, id, key) "
-        "select * from rows from (pg_catalog.unnest($1), pg_catalog.unnest($2), pg_catalog.unnest($3)) as t(queue, id, key) "
+        "select * from rows from (pg_catalog.unnest($1), pg_catalog.unnest($2), pg_catalog.unnest($3)) as t(queue, id, "
+        "key) "
         "order by queue, key collate pg_catalog.\"C\", id on conflict (queue, key) do nothing returning id",
         types, values, nullptr, SPI_OK_INSERT_RETURNING);
     mark_inserted(rows, inserted);
@@ -220,18 +230,19 @@ void remove_grantee(int32 queue, model::Privilege privilege, const text *role) {
 }
 
 void set_queue_owner(int32 queue, const text *owner) {
-    change_queue(queue, owner, "update scylla.queue set owner = $2::pg_catalog.name where id operator(pg_catalog.=) $1");
+    change_queue(queue, owner,
+                 "update scylla.queue set owner = $2::pg_catalog.name where id operator(pg_catalog.=) $1");
 }
 
 namespace {
 
-std::optional<model::Bucket> run_for_bucket(SPIPlanPtr *plan, const char *sql, const BucketOf &whose, const model::Bucket &bucket,
-                                            int expected) {
+std::optional<model::Bucket> run_for_bucket(SPIPlanPtr *plan, const char *sql, const BucketOf &whose,
+                                            const model::Bucket &bucket, int expected) {
     std::array<Oid, 6> types{INT4OID, BOOLOID, TEXTOID, INT8OID, INT8OID, INT8OID};
     const text *key = whose.key != nullptr ? whose.key : cstring_to_text("");
-    std::array<Datum, 6> values{Int32GetDatum(whose.queue),   BoolGetDatum(whose.key != nullptr),
-                                PointerGetDatum(key),         Int64GetDatum(bucket.arrival),
-                                Int64GetDatum(bucket.rate.interval), Int64GetDatum(bucket.rate.burst)};
+    std::array<Datum, 6> values{
+        Int32GetDatum(whose.queue),    BoolGetDatum(whose.key != nullptr),  PointerGetDatum(key),
+        Int64GetDatum(bucket.arrival), Int64GetDatum(bucket.rate.interval), Int64GetDatum(bucket.rate.burst)};
     AsOwner as_owner;
     as_owner.begin();
     run(plan, sql, types, values, nullptr, expected);
@@ -250,10 +261,12 @@ std::optional<model::Bucket> run_for_bucket(SPIPlanPtr *plan, const char *sql, c
 } // namespace
 
 model::Bucket lock_bucket(const BucketOf &whose, const model::Bucket &otherwise) {
-    return *run_for_bucket(&lock_bucket_plan,
-                           "insert into scylla.queue_rate as r (queue, per_key, key, arrival, step, burst) values ($1, $2, $3, $4, $5, $6) "
-                           "on conflict (queue, per_key, key) do update set arrival = r.arrival returning arrival, step, burst",
-                           whose, otherwise, SPI_OK_INSERT_RETURNING);
+    return *run_for_bucket(
+        &lock_bucket_plan,
+        "insert into scylla.queue_rate as r (queue, per_key, key, arrival, step, burst) values ($1, $2, $3, $4, $5, "
+        "$6) "
+        "on conflict (queue, per_key, key) do update set arrival = r.arrival returning arrival, step, burst",
+        whose, otherwise, SPI_OK_INSERT_RETURNING);
 }
 
 std::optional<model::Bucket> find_bucket(const BucketOf &whose) {
@@ -264,17 +277,19 @@ std::optional<model::Bucket> find_bucket(const BucketOf &whose) {
 }
 
 void put_bucket(const BucketOf &whose, const model::Bucket &bucket) {
-    run_for_bucket(&put_bucket_plan,
-                   "insert into scylla.queue_rate (queue, per_key, key, arrival, step, burst) values ($1, $2, $3, $4, $5, $6) "
-                   "on conflict (queue, per_key, key) do update "
-                   "set arrival = excluded.arrival, step = excluded.step, burst = excluded.burst",
-                   whose, bucket, SPI_OK_INSERT);
+    run_for_bucket(
+        &put_bucket_plan,
+        "insert into scylla.queue_rate (queue, per_key, key, arrival, step, burst) values ($1, $2, $3, $4, $5, $6) "
+        "on conflict (queue, per_key, key) do update "
+        "set arrival = excluded.arrival, step = excluded.step, burst = excluded.burst",
+        whose, bucket, SPI_OK_INSERT);
 }
 
 void remove_buckets(const BucketOf &whose) {
-    run_for_bucket(&remove_buckets_plan,
-                   "delete from scylla.queue_rate where queue operator(pg_catalog.=) $1 and per_key operator(pg_catalog.=) $2",
-                   whose, {}, SPI_OK_DELETE);
+    run_for_bucket(
+        &remove_buckets_plan,
+        "delete from scylla.queue_rate where queue operator(pg_catalog.=) $1 and per_key operator(pg_catalog.=) $2",
+        whose, {}, SPI_OK_DELETE);
 }
 
 void remove_full_buckets(int32 queue, int64 now) {

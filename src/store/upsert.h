@@ -1,5 +1,5 @@
-// What goes through SPI, as the owner of the tables: inserts that must not fail where the row exists already (a direct insert
-// can only find a duplicate by an error), and changes of queues, which are rare.
+// What goes through SPI, as the owner of the tables: inserts that must not fail where the row exists already (a direct
+// insert can only find a duplicate by an error), and changes of queues, which are rare.
 #pragma once
 
 #include "model/rate.h"
@@ -10,8 +10,8 @@ namespace scylla::store {
 // Owned by the current user. False: the queue existed already. Waits for a transaction that is just creating it.
 bool insert_queue(const text *name, const QueueSettings &settings);
 
-// Inserts the rows whose rn is free, in the order of their names, so that two calls cannot wait for each other in a circle.
-// inserted[i] tells what became of rows[i]; of rows with the same rn the one with the smallest id goes in.
+// Inserts the rows whose rn is free, in the order of their names, so that two calls cannot wait for each other in a
+// circle. inserted[i] tells what became of rows[i]; of rows with the same rn the one with the smallest id goes in.
 void insert_specs(std::span<const SpecRow> rows, std::span<bool> inserted);
 // The same for the deduplication keys of the rows, all of which have one.
 void insert_dedup_keys(std::span<const SpecRow> rows, std::span<bool> inserted);
@@ -21,8 +21,8 @@ void add_grantee(int32 queue, model::Privilege privilege, const text *role);
 void remove_grantee(int32 queue, model::Privilege privilege, const text *role);
 void set_queue_owner(int32 queue, const text *owner);
 
-// Buckets of queues with a rate, and of keys in queues with a rate per key, where there is no shared memory for them (verbs/rate.h). By the
-// server's clock.
+// Buckets of queues with a rate, and of keys in queues with a rate per key, where there is no shared memory for them
+// (verbs/rate.h). By the server's clock.
 struct BucketOf {
     int32 queue;
     const text *key; // null: of the queue; the empty text: of the keys that have none

@@ -14,8 +14,10 @@ namespace {
 
 constexpr std::size_t k_none = SIZE_MAX;
 
-// Puts the rows that have the same value into groups. A group has the number of its first row; rows without a value have k_none.
-template <typename Has, typename Compare> std::span<std::size_t> make_groups(std::size_t count, Has has, Compare compare) {
+// Puts the rows that have the same value into groups. A group has the number of its first row; rows without a value
+// have k_none.
+template <typename Has, typename Compare>
+std::span<std::size_t> make_groups(std::size_t count, Has has, Compare compare) {
     const auto group = allocate<std::size_t>(count);
     const auto order = allocate<std::size_t>(count);
     std::size_t size = 0;
@@ -35,9 +37,9 @@ template <typename Has, typename Compare> std::span<std::size_t> make_groups(std
 
 } // namespace
 
-// Many go in at once, sorted, so that two calls cannot wait for each other in a circle. Rows that want the same as an earlier one
-// have to wait until it is clear what becomes of that: they come in a later round, which mostly finds the name or key taken.
-// NOLINTNEXTLINE(readability-function-size): one algorithm, whose steps share all of its arrays
+// Many go in at once, sorted, so that two calls cannot wait for each other in a circle. Rows that want the same as an
+// earlier one have to wait until it is clear what becomes of that: they come in a later round, which mostly finds the
+// name or key taken. NOLINTNEXTLINE(readability-function-size): one algorithm, whose steps share all of its arrays
 void insert_rows(Store &store, std::span<const SpecRow> rows, std::span<Admission> admissions) {
     const auto name = make_groups(
         rows.size(), [](std::size_t) { return true; },
@@ -128,13 +130,14 @@ void insert_rows(Store &store, std::span<const SpecRow> rows, std::span<Admissio
                 if (const auto spec = find_spec(store, *id, store::With::no_spec))
                     take_key(i, spec->rn);
         });
-        insert_part([](std::size_t) { return true; }, store::insert_specs, [&](std::size_t i, bool ok) {
-            if (!ok && has_key(i))
-                remove_dedup_key(store, rows[i]);
-            if (ok && has_key(i))
-                take_key(i, rows[i].rn);
-            decide(i, ok ? Fate::inserted : Fate::name_taken);
-        });
+        insert_part([](std::size_t) { return true; }, store::insert_specs,
+                    [&](std::size_t i, bool ok) {
+                        if (!ok && has_key(i))
+                            remove_dedup_key(store, rows[i]);
+                        if (ok && has_key(i))
+                            take_key(i, rows[i].rn);
+                        decide(i, ok ? Fate::inserted : Fate::name_taken);
+                    });
         // Who has lost his key to somebody that has ended meanwhile tries again.
         for (const std::size_t i : candidate.first(count))
             if (admissions[i].fate == Fate::key_taken) {

@@ -12,7 +12,8 @@ struct Admission {
     text *holder; // key_taken: the name of the task that has the key; null if the role may not see it
 };
 
-// Inserts rows as if one after the other was submitted, each unless its name is taken or, if it is not, its deduplication key.
+// Inserts rows as if one after the other was submitted, each unless its name is taken or, if it is not, its
+// deduplication key.
 void insert_rows(store::Store &store, std::span<const store::SpecRow> rows, std::span<Admission> admissions);
 
 } // namespace scylla

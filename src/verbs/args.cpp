@@ -33,7 +33,8 @@ std::optional<int64> length(const char *argument, const Interval *value, int64 m
 }
 
 // NaN is outside every range.
-float8 number(const char *argument, std::optional<float8> value, float8 min, float8 max, const char *rule, int64 element = 0) {
+float8 number(const char *argument, std::optional<float8> value, float8 min, float8 max, const char *rule,
+              int64 element = 0) {
     if (!value || !(*value >= min && *value <= max))
         error::bad_argument(argument, value ? print(Float8GetDatum(*value), FLOAT8OID) : "null", rule, element);
     return *value;
@@ -75,7 +76,8 @@ std::optional<Array> get_array(FunctionCallInfo fcinfo, int n, Oid element_type)
     get_typlenbyvalalign(element_type, &length, &by_value, &align);
     Array array{};
     int size = 0;
-    deconstruct_array(PG_GETARG_ARRAYTYPE_P(n), element_type, length, by_value, align, &array.value, &array.null, &size);
+    deconstruct_array(PG_GETARG_ARRAYTYPE_P(n), element_type, length, by_value, align, &array.value, &array.null,
+                      &size);
     array.size = size;
     return array;
 }
@@ -107,9 +109,8 @@ store::OnFailure on_dependency_failure(const text *value, int64 element) {
     constexpr struct {
         const char *word;
         store::OnFailure rule;
-    } k_rules[] = {{"cascade", store::OnFailure::cascade},
-                   {"ignore", store::OnFailure::ignore},
-                   {"skip", store::OnFailure::skip}};
+    } k_rules[] = {
+        {"cascade", store::OnFailure::cascade}, {"ignore", store::OnFailure::ignore}, {"skip", store::OnFailure::skip}};
     for (const auto &each : k_rules)
         if (value != nullptr && view(value) == each.word)
             return each.rule;
@@ -118,13 +119,14 @@ store::OnFailure on_dependency_failure(const text *value, int64 element) {
 
 int16 priority(std::optional<int32> value, int64 element) {
     if (!value || *value < 0 || *value > model::k_max_priority)
-        error::bad_argument("priority", value ? psprintf("%d", *value) : "null", "It must be between 0 and 127.", element);
+        error::bad_argument("priority", value ? psprintf("%d", *value) : "null", "It must be between 0 and 127.",
+                            element);
     return static_cast<int16>(*value);
 }
 
 Jsonb *spec(Jsonb *value, int64 element) {
-    const bool json_null = value != nullptr && JB_ROOT_IS_SCALAR(value) &&
-                           getIthJsonbValueFromContainer(&value->root, 0)->type == jbvNull;
+    const bool json_null =
+        value != nullptr && JB_ROOT_IS_SCALAR(value) && getIthJsonbValueFromContainer(&value->root, 0)->type == jbvNull;
     if (value == nullptr || json_null)
         error::bad_argument("spec", "null", "A task must say what is to be done.", element);
     return value;
@@ -132,7 +134,8 @@ Jsonb *spec(Jsonb *value, int64 element) {
 
 std::optional<TimestampTz> not_before(std::optional<TimestampTz> value, int64 element) {
     if (value && TIMESTAMP_NOT_FINITE(*value))
-        error::bad_argument("not_before", print(TimestampTzGetDatum(*value), TIMESTAMPTZOID), "It must be finite.", element);
+        error::bad_argument("not_before", print(TimestampTzGetDatum(*value), TIMESTAMPTZOID), "It must be finite.",
+                            element);
     return value;
 }
 
@@ -231,18 +234,20 @@ Jsonb *error(Jsonb *value) {
     if (value != nullptr && VARSIZE(value) > model::k_max_error_bytes)
         error::bad_argument("error",
                             psprintf("%s of %u bytes",
-                                     JB_ROOT_IS_OBJECT(value) ? "an object" : JB_ROOT_IS_SCALAR(value) ? "a value" : "an array",
+                                     JB_ROOT_IS_OBJECT(value)   ? "an object"
+                                     : JB_ROOT_IS_SCALAR(value) ? "a value"
+                                                                : "an array",
                                      static_cast<unsigned>(VARSIZE(value))),
                             "It must not have more than 1 MB.");
     JsonbValue code;
     JsonbValue description;
-    const bool good = value != nullptr && JB_ROOT_IS_OBJECT(value) && member(value, "code", &code) != nullptr && code.type == jbvString &&
-                      code.val.string.len > 0 &&
+    const bool good = value != nullptr && JB_ROOT_IS_OBJECT(value) && member(value, "code", &code) != nullptr &&
+                      code.type == jbvString && code.val.string.len > 0 &&
                       (member(value, "description", &description) == nullptr || description.type == jbvString);
     if (!good)
         error::bad_argument("error", show(value), rule);
-    return DatumGetJsonbP(DirectFunctionCall2(jsonb_concat, JsonbPGetDatum(parse("{\"args\": {}, \"description\": \"\"}")),
-                                              JsonbPGetDatum(value)));
+    return DatumGetJsonbP(DirectFunctionCall2(
+        jsonb_concat, JsonbPGetDatum(parse("{\"args\": {}, \"description\": \"\"}")), JsonbPGetDatum(value)));
 }
 
 bool ignore_duplicate(const text *value) {
@@ -255,9 +260,9 @@ bool ignore_duplicate(const text *value) {
 
 void same_size(const char *argument, int64 size, const char *other, int64 other_size) {
     if (size != other_size)
-        error::bad_argument(argument, array_of(size),
-                            psprintf("It must have as many elements as \"%s\", which has " INT64_FORMAT ".", other,
-                                     other_size));
+        error::bad_argument(
+            argument, array_of(size),
+            psprintf("It must have as many elements as \"%s\", which has " INT64_FORMAT ".", other, other_size));
 }
 
 } // namespace scylla::args

@@ -8,10 +8,10 @@
 
 namespace scylla::args {
 
-// ---- raw arguments of a call -----------------------------------------------------------------------------------------
+// ---- raw arguments of a call ---------------------------------------------------------------------------------------
 
-text *get_text(FunctionCallInfo fcinfo, int n);          // null if null
-Jsonb *get_jsonb(FunctionCallInfo fcinfo, int n);        // null if null
+text *get_text(FunctionCallInfo fcinfo, int n);   // null if null
+Jsonb *get_jsonb(FunctionCallInfo fcinfo, int n); // null if null
 std::optional<int32> get_int(FunctionCallInfo fcinfo, int n);
 std::optional<bool> get_bool(FunctionCallInfo fcinfo, int n);
 std::optional<float8> get_float(FunctionCallInfo fcinfo, int n);
@@ -24,7 +24,7 @@ struct Array {
 };
 std::optional<Array> get_array(FunctionCallInfo fcinfo, int n, Oid element_type);
 
-// ---- rules -----------------------------------------------------------------------------------------------------------
+// ---- rules ---------------------------------------------------------------------------------------------------------
 
 // The name of a queue, task or worker: 1 to 200 characters.
 text *name(const char *argument, text *value, int64 element = 0);

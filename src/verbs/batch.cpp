@@ -41,7 +41,10 @@ Batch get_batch(FunctionCallInfo fcinfo, BatchArguments where) {
             error::bad_argument("attempts", "null", "It must be a number.", element);
         batch.items[i] = {{rn, worker, attempts ? std::optional(DatumGetInt32(attempts->value[i])) : std::nullopt},
                           results && !results->null[i] ? DatumGetJsonbP(results->value[i]) : nullptr,
-                          element, &batch.items[i], false, std::nullopt};
+                          element,
+                          &batch.items[i],
+                          false,
+                          std::nullopt};
         batch.sorted[i] = &batch.items[i];
     }
     // NOLINTNEXTLINE(bugprone-sizeof-expression): pointers are what is sorted

@@ -8,8 +8,8 @@ namespace scylla {
 
 struct BatchItem {
     LeaseName name;
-    Jsonb *result; // null if none
-    int64 element; // 1-based
+    Jsonb *result;    // null if none
+    int64 element;    // 1-based
     BatchItem *first; // the first element that names the same task: only that one is worked on
     bool done;        // what was asked for has been done
     std::optional<model::Status> status;

@@ -53,7 +53,8 @@ int64 take_known_room(Store &store, const store::QueueRow &queue, int64 wanted) 
     const bool all = queue.on_full == store::OnFull::error;
     int64 taken = 0;
     with_count(store, queue, Bounded::unleased, [&](bool has_counted) {
-        return shmem::take_room(stat_key(queue.id), Bounded::unleased, *queue.max_depth, wanted, all, has_counted, &taken);
+        return shmem::take_room(stat_key(queue.id), Bounded::unleased, *queue.max_depth, wanted, all, has_counted,
+                                &taken);
     });
     return taken;
 }

@@ -53,11 +53,14 @@ Cursor get_cursor(FunctionCallInfo fcinfo, int n) {
         return {0, 0};
     const auto cursor = parse(view(value));
     if (!cursor || cursor->position > next_position())
-        error::bad_argument("after", args::quote(value), "It must be a cursor that read_events() has returned in this database.");
+        error::bad_argument("after", args::quote(value),
+                            "It must be a cursor that read_events() has returned in this database.");
     return *cursor;
 }
 
-bool may_see(Store &store, const store::EventRow &event) { return rights::may(store, event.queue, model::Privilege::view); }
+bool may_see(Store &store, const store::EventRow &event) {
+    return rights::may(store, event.queue, model::Privilege::view);
+}
 
 void put(const Rows &rows, Store &store, const store::EventRow &event) {
     Datum values[] = {CStringGetTextDatum(psprintf(INT64_FORMAT "-" INT64_FORMAT, event.position, event.id)),
@@ -75,15 +78,24 @@ void put(const Rows &rows, Store &store, const store::EventRow &event) {
 
 } // namespace
 
-void record_event(Store &store, const store::SpecRow &spec, model::Status status, const store::Carry &carry, text *worker,
-                  TimestampTz now) {
+void record_event(Store &store, const store::SpecRow &spec, model::Status status, const store::Carry &carry,
+                  text *worker, TimestampTz now) {
     const auto &queue = queue_of(store, spec.queue).row;
     if (!queue || !queue->events)
         return;
     (void)GetTopTransactionId(); // our own number comes before the position
     const int64 position = next_position();
-    insert(store, store::EventRow{position, store::next_event_id(), now, spec.queue, carry.attempt, carry.failures, status,
-                                  queue->name, spec.rn, worker, {}});
+    insert(store, store::EventRow{position,
+                                  store::next_event_id(),
+                                  now,
+                                  spec.queue,
+                                  carry.attempt,
+                                  carry.failures,
+                                  status,
+                                  queue->name,
+                                  spec.rn,
+                                  worker,
+                                  {}});
 }
 
 void notify(Store &store, int32 queue) {

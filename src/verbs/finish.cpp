@@ -19,7 +19,8 @@ Task completed(store::Store &store, const Claim &claim, Jsonb *result, Jsonb *me
 Task aborted(store::Store &store, const Claim &claim, const store::Carry &carry, TimestampTz now) {
     const store::LeaseRow &lease = *claim.lease;
     return make_final(store, *claim.spec,
-                      {model::Status::aborted, lease.progress, lease.owner, lease.leased, carry, nullptr, nullptr}, now);
+                      {model::Status::aborted, lease.progress, lease.owner, lease.leased, carry, nullptr, nullptr},
+                      now);
 }
 
 // The delay by the policy of the task, else of its queue.

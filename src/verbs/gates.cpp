@@ -22,9 +22,9 @@ namespace {
 
 enum class Verdict : std::uint8_t { closed, in_doubt, open, failed };
 
-// Where this backend last found a closed gate of a task, or a live member of a plan. Where many providers of one task end one
-// after the other, that one mostly is still closed: then there is nothing to search. It is only believed if a look confirms it,
-// and the file of the table is part of it, as ids may begin anew with the tables.
+// Where this backend last found a closed gate of a task, or a live member of a plan. Where many providers of one task
+// end one after the other, that one mostly is still closed: then there is nothing to search. It is only believed if a
+// look confirms it, and the file of the table is part of it, as ids may begin anew with the tables.
 struct Closed {
     Oid file;
     int64 id; // of the task or the plan
@@ -86,8 +86,8 @@ Judgement judge_range(Dirty *dirty, int64 task, int32 after, int32 before, bool 
 // All gates of a task.
 Judgement judge_all(Dirty *dirty, int64 task) { return judge_range(dirty, task, -1, PG_INT32_MAX, false); }
 
-// After the provider of the gate `ord` has been ended: whether there is a closed one among the others. Failures of others are
-// the business of those who end them.
+// After the provider of the gate `ord` has been ended: whether there is a closed one among the others. Failures of
+// others are the business of those who end them.
 Judgement judge_others(Dirty *dirty, int64 task, int32 ord) {
     const Judgement above = judge_range(dirty, task, ord, PG_INT32_MAX, true);
     if (above.verdict == Verdict::closed || above.verdict == Verdict::failed)
@@ -99,9 +99,11 @@ Judgement judge_others(Dirty *dirty, int64 task, int32 ord) {
 Jsonb *dependency_error(Dirty *dirty, const GateRow &gate) {
     store::SpecRow provider;
     Status status;
-    if (see_spec(dirty, gate.provider, &provider) != Sight::present || see_outcome(dirty, gate.provider, &status) != Sight::present)
+    if (see_spec(dirty, gate.provider, &provider) != Sight::present ||
+        see_outcome(dirty, gate.provider, &status) != Sight::present)
         elog(ERROR, "provider " INT64_FORMAT " of task " INT64_FORMAT " has vanished", gate.provider, gate.task);
-    return make_error("dependency-failed", "provider", provider.rn, psprintf("a task that this one depends on was %s", model::name(status)));
+    return make_error("dependency-failed", "provider", provider.rn,
+                      psprintf("a task that this one depends on was %s", model::name(status)));
 }
 
 // The end of a task by the failure of a provider.
@@ -129,7 +131,8 @@ Sight consider(Store &store, Dirty *dirty, int64 task, const GateRow *ended, Tim
         return Sight::present; // its gates are open, it waits for the time
     Judgement judgement = ended == nullptr ? judge_all(dirty, task) : Judgement{judge_provider(dirty, *ended), *ended};
     if (ended != nullptr && judgement.verdict == Verdict::open) {
-        if (const GateRow *before = recall_closed(store, task); before != nullptr && judge_provider(dirty, *before) == Verdict::closed)
+        if (const GateRow *before = recall_closed(store, task);
+            before != nullptr && judge_provider(dirty, *before) == Verdict::closed)
             return Sight::present;
         judgement = judge_others(dirty, task, ended->ord);
         if (judgement.verdict == Verdict::closed)
@@ -155,7 +158,8 @@ Sight consider(Store &store, Dirty *dirty, int64 task, const GateRow *ended, Tim
     return Sight::present;
 }
 
-// What is done already may be purged at any moment: held until the gate is committed; from then on has_live_dependants() keeps it.
+// What is done already may be purged at any moment: held until the gate is committed; from then on
+// has_live_dependants() keeps it.
 void hold_provider(Store &store, Dirty *dirty, const GateRow &gate, const store::SpecRow &dependant) {
     store::SpecRow provider;
     if (see_spec(dirty, gate.provider, &provider) == Sight::absent)
@@ -222,15 +226,16 @@ Sight consider_plan(Store &store, Dirty *dirty, int64 id, int64 after, Timestamp
 bool settle_gates(Store &store, TimestampTz now) {
     if (store.ended.count == 0)
         return false;
-    // As long as nobody has ever used a gate this costs next to nothing. (A first gate that somebody is just writing comes after
-    // our outcomes, so its writer sees them.)
+    // As long as nobody has ever used a gate this costs next to nothing. (A first gate that somebody is just writing
+    // comes after our outcomes, so its writer sees them.)
     if (store.ended.rows[0].plan == 0 && store::is_empty(store[TableId::gate])) {
         store.ended.count = 0;
         return false;
     }
     bool changed = false;
-    // The task that was last seen to wait for something else, after all outcomes so far; 0: none. Often the next has the same
-    // dependant. It need not be looked at again: whoever ends what it waits for comes later, and sees all that has ended here.
+    // The task that was last seen to wait for something else, after all outcomes so far; 0: none. Often the next has
+    // the same dependant. It need not be looked at again: whoever ends what it waits for comes later, and sees all that
+    // has ended here.
     int64 waits_on = 0;
     Dirty *dirty = begin_dirty(store);
     const RowMemory memory = begin_row_memory();
@@ -252,7 +257,8 @@ bool settle_gates(Store &store, TimestampTz now) {
         }
         // A plan is looked at once for a row of its tasks.
         const bool last = i + 1 == store.ended.count || store.ended.rows[i + 1].plan != ended.plan;
-        if (ended.plan != 0 && last && consider_plan(store, dirty, ended.plan, ended.id, now, &changed) == Sight::in_doubt)
+        if (ended.plan != 0 && last &&
+            consider_plan(store, dirty, ended.plan, ended.id, now, &changed) == Sight::in_doubt)
             shmem::note_recheck(ended.plan);
         reset(memory);
     }

@@ -15,16 +15,16 @@ struct LeaseName {
     std::optional<int32> attempt;
 };
 
-// What came of it. No spec: there is no such task for this worker. No lease: the worker does not hold it; `instead` is how it stands
-// (nothing only while a restore has not brought all tables yet).
+// What came of it. No spec: there is no such task for this worker. No lease: the worker does not hold it; `instead` is
+// how it stands (nothing only while a restore has not brought all tables yet).
 struct Claim {
     std::optional<store::SpecRow> spec;
     std::optional<store::LeaseRow> lease;
     std::optional<Task> instead;
 };
 
-// Looks whether the lease is held and lets `change` act on its row: it returns false where a concurrent change came first,
-// and then everything is looked at again.
+// Looks whether the lease is held and lets `change` act on its row: it returns false where a concurrent change came
+// first, and then everything is looked at again.
 template <typename Change> Claim change_held(store::Store &store, const LeaseName &name, Change change) {
     for (;; refresh(store)) {
         Claim claim{find_spec(store, name.rn, store::With::no_spec), {}, {}};
@@ -33,8 +33,8 @@ template <typename Change> Claim change_held(store::Store &store, const LeaseNam
         if (!claim.spec)
             return claim;
         const auto lease = find_lease(store, claim.spec->id);
-        const bool held = lease && equal(lease->owner, name.worker) &&
-                          (!name.attempt || *name.attempt == lease->carry.attempt);
+        const bool held =
+            lease && equal(lease->owner, name.worker) && (!name.attempt || *name.attempt == lease->carry.attempt);
         if (!held) {
             claim.instead = lease ? task_of(*claim.spec, *lease) : find_task(store, *claim.spec);
             return claim;

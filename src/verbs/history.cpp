@@ -48,7 +48,8 @@ std::optional<int64> left_out(Jsonb *log, const Marker &marker) {
     if (count == nullptr || count->type != jbvNumeric)
         return std::nullopt;
     // An error of a worker may look like a marker, with any count.
-    const float8 number = DatumGetFloat8(DirectFunctionCall1(numeric_float8_no_overflow, NumericGetDatum(count->val.numeric)));
+    const float8 number =
+        DatumGetFloat8(DirectFunctionCall1(numeric_float8_no_overflow, NumericGetDatum(count->val.numeric)));
     if (!(number >= 2 && number <= k_most_left_out) || number != std::floor(number))
         return std::nullopt;
     return static_cast<int64>(number);
@@ -56,9 +57,10 @@ std::optional<int64> left_out(Jsonb *log, const Marker &marker) {
 
 Jsonb *make_marker(const Marker &marker, int64 count) {
     if (marker.in_args)
-        return parse(psprintf("{\"%s\": \"%s\", \"args\": {\"count\": " INT64_FORMAT "}%s}", marker.key, marker.value, count,
-                              marker.rest));
-    return parse(psprintf("{\"%s\": \"%s\", \"count\": " INT64_FORMAT "%s}", marker.key, marker.value, count, marker.rest));
+        return parse(psprintf("{\"%s\": \"%s\", \"args\": {\"count\": " INT64_FORMAT "}%s}", marker.key, marker.value,
+                              count, marker.rest));
+    return parse(
+        psprintf("{\"%s\": \"%s\", \"count\": " INT64_FORMAT "%s}", marker.key, marker.value, count, marker.rest));
 }
 
 Jsonb *append(Jsonb *log, std::span<Jsonb *const> added, const Marker &marker) {
@@ -93,8 +95,8 @@ const char *utc(TimestampTz time) {
     fsec_t micros = 0;
     if (timestamp2tm(time, nullptr, &tm, &micros, nullptr, nullptr) != 0)
         ereport(ERROR, (errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE), errmsg("timestamp out of range")));
-    return psprintf("%04d-%02d-%02dT%02d:%02d:%02d.%06d+00:00", tm.tm_year, tm.tm_mon, tm.tm_mday, tm.tm_hour, tm.tm_min,
-                    tm.tm_sec, micros);
+    return psprintf("%04d-%02d-%02dT%02d:%02d:%02d.%06d+00:00", tm.tm_year, tm.tm_mon, tm.tm_mday, tm.tm_hour,
+                    tm.tm_min, tm.tm_sec, micros);
 }
 
 JsonbValue string_value(std::string_view text) {
@@ -131,13 +133,14 @@ Jsonb *make_entry(const char *type, const text *worker, int32 attempt, float4 pr
     push_member(&state, "_typ", string_value(type));
     push_member(&state, "worker", string_value(view(worker)));
     push_member(&state, "attempt", number_value(NumericGetDatum(int64_to_numeric(attempt))));
-    push_member(&state, "progress", number_value(progress == 0 ? NumericGetDatum(int64_to_numeric(0)) : to_numeric(progress)));
+    push_member(&state, "progress",
+                number_value(progress == 0 ? NumericGetDatum(int64_to_numeric(0)) : to_numeric(progress)));
     push_member(&state, "time", string_value(utc(time)));
     return JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, nullptr));
 }
 
-// The history that was made last for a task without a stored one. As a rule the next is the same, or differs in the time
-// alone, and times are all of one length.
+// The history that was made last for a task without a stored one. As a rule the next is the same, or differs in the
+// time alone, and times are all of one length.
 struct LastHistory {
     TimestampTz leased;
     int32 attempt;
@@ -151,9 +154,11 @@ struct LastHistory {
 Jsonb *first_history(const text *worker, int32 attempt, TimestampTz leased) {
     static constinit LastHistory last{};
     const std::string_view name = view(worker);
-    const bool alike = last.size > 0 && last.attempt == attempt && name == std::string_view(last.worker.data(), last.worker_size);
-    const std::string_view time = alike && last.leased == leased ? std::string_view(last.json.data() + last.time, k_utc_size)
-                                                                  : std::string_view(utc(leased));
+    const bool alike =
+        last.size > 0 && last.attempt == attempt && name == std::string_view(last.worker.data(), last.worker_size);
+    const std::string_view time = alike && last.leased == leased
+                                      ? std::string_view(last.json.data() + last.time, k_utc_size)
+                                      : std::string_view(utc(leased));
     if (!alike || time.size() != k_utc_size) {
         Jsonb *const entries[] = {make_entry("TaskAssignment", worker, attempt, 0, leased)};
         Jsonb *history = append(nullptr, entries, k_history_marker);
@@ -253,16 +258,18 @@ Element element_of(const Jsonb *value) {
         return {JENTRY_ISNULL, nullptr, 0, false};
     const JsonbContainer &root = value->root;
     if (!JB_ROOT_IS_SCALAR(value))
-        return {JENTRY_ISCONTAINER, reinterpret_cast<const char *>(&root), static_cast<uint32>(VARSIZE(value) - VARHDRSZ), true};
+        return {JENTRY_ISCONTAINER, reinterpret_cast<const char *>(&root),
+                static_cast<uint32>(VARSIZE(value) - VARHDRSZ), true};
     const JEntry entry = root.children[0];
-    return {entry & JENTRY_TYPEMASK, reinterpret_cast<const char *>(&root.children[1]), JBE_OFFLENFLD(entry), JBE_ISNUMERIC(entry)};
+    return {entry & JENTRY_TYPEMASK, reinterpret_cast<const char *>(&root.children[1]), JBE_OFFLENFLD(entry),
+            JBE_ISNUMERIC(entry)};
 }
 
 } // namespace
 
-// The elements are copied as they are: the server's own way takes them to pieces, and goes as deep into its stack as they are
-// nested. Then a result that one session could just give would be too deep for the next, and the task that depends on it would
-// stand in the way of every lease.
+// The elements are copied as they are: the server's own way takes them to pieces, and goes as deep into its stack as
+// they are nested. Then a result that one session could just give would be too deep for the next, and the task that
+// depends on it would stand in the way of every lease.
 Jsonb *make_array(std::span<Jsonb *const> elements) {
     const auto place = [](Size at, const Element &element) { return element.aligned ? INTALIGN(at) : at; };
     const Size begin = offsetof(Jsonb, root.children) + elements.size() * sizeof(JEntry);
@@ -285,8 +292,9 @@ Jsonb *make_array(std::span<Jsonb *const> elements) {
             memcpy(reinterpret_cast<char *>(array) + at, element.bytes, element.size);
         at += element.size;
         // Most tell their length with what aligns them, every so often one tells where it ends.
-        array->root.children[i] = element.type | (i % JB_OFFSET_STRIDE == 0 ? JENTRY_HAS_OFF | static_cast<JEntry>(at - begin)
-                                                                           : static_cast<JEntry>(at - before));
+        array->root.children[i] =
+            element.type | (i % JB_OFFSET_STRIDE == 0 ? JENTRY_HAS_OFF | static_cast<JEntry>(at - begin)
+                                                      : static_cast<JEntry>(at - before));
     }
     return array;
 }

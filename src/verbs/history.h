@@ -7,8 +7,8 @@ namespace scylla {
 
 enum class Ending : std::uint8_t { timeout, yield, retry };
 
-// The stored history with the assignment of the last lease, unless `leased` is null: that one is kept as columns. Null when
-// there is nothing to tell.
+// The stored history with the assignment of the last lease, unless `leased` is null: that one is kept as columns. Null
+// when there is nothing to tell.
 Jsonb *full_history(Jsonb *stored, const text *worker, int32 attempt, std::optional<TimestampTz> leased);
 
 // What the task carries on after its lease has ended and it is to run again: assignment and ending go to the history.

@@ -13,9 +13,7 @@ Datum read(const char *argument, JsonbValue *value, const char *rule, int64 elem
     MemoryContext context = CurrentMemoryContext;
     volatile Datum result = 0;
     PG_TRY();
-    {
-        result = DirectFunctionCall3(input, CStringGetDatum(written), ObjectIdGetDatum(InvalidOid), Int32GetDatum(-1));
-    }
+    { result = DirectFunctionCall3(input, CStringGetDatum(written), ObjectIdGetDatum(InvalidOid), Int32GetDatum(-1)); }
     PG_CATCH();
     {
         // Data exceptions become ours, which names the element; anything else (a cancel) goes on as it is.
@@ -51,7 +49,8 @@ int32 to_int(const char *argument, JsonbValue *value, int64 element) {
     const char *rule = "It must be a whole number.";
     if (value->type != jbvNumeric)
         error::bad_argument(argument, show(value), rule, element);
-    const float8 number = DatumGetFloat8(DirectFunctionCall1(numeric_float8_no_overflow, NumericGetDatum(value->val.numeric)));
+    const float8 number =
+        DatumGetFloat8(DirectFunctionCall1(numeric_float8_no_overflow, NumericGetDatum(value->val.numeric)));
     if (!(number >= PG_INT32_MIN && number <= PG_INT32_MAX))
         error::bad_argument(argument, show(value), rule, element);
     const Datum whole = DirectFunctionCall2(numeric_trunc, NumericGetDatum(value->val.numeric), Int32GetDatum(0));

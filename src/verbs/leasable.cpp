@@ -97,8 +97,8 @@ struct LeasableScan {
     int32 granted;  // of the present turn
     Sharer *sharer; // whose turn it is
     HTAB *sharers;
-    int steps;         // from key to key
-    bool has_all;      // keys that were not done, in their order
+    int steps;    // from key to key
+    bool has_all; // keys that were not done, in their order
     const text **all;
     std::size_t all_count;
 };
@@ -109,7 +109,8 @@ void add_candidate(LeasableScan *scan, Candidates &to, const KeyedPlace &place) 
     if (to.count == to.capacity) {
         to.capacity = Max(to.capacity * 4, std::size_t{1});
         const std::size_t bytes = to.capacity * sizeof(Candidate);
-        to.at = static_cast<Candidate *>(to.at == nullptr ? MemoryContextAlloc(scan->context, bytes) : repalloc_huge(to.at, bytes));
+        to.at = static_cast<Candidate *>(to.at == nullptr ? MemoryContextAlloc(scan->context, bytes)
+                                                          : repalloc_huge(to.at, bytes));
     }
     double effective = place.priority;
     if (scan->aging > 0) {
@@ -120,7 +121,9 @@ void add_candidate(LeasableScan *scan, Candidates &to, const KeyedPlace &place) 
     std::push_heap(to.at, to.at + to.count, goes_after);
 }
 
-shmem::GapKey gap_key(const LeasableScan *scan, const text *key) { return {head_key(*scan->store, scan->queue), view(key)}; }
+shmem::GapKey gap_key(const LeasableScan *scan, const text *key) {
+    return {head_key(*scan->store, scan->queue), view(key)};
+}
 
 // The dead entries end here. What it cost to walk over them, others need not pay again.
 void end_run(LeasableScan *scan) {
@@ -136,7 +139,8 @@ void end_run(LeasableScan *scan) {
 }
 
 // Goes through a scope anew: restart(scan->keys, …).
-template <typename Restart, typename... Where> void go(LeasableScan *scan, Scope scope, Restart restart, Where... where) {
+template <typename Restart, typename... Where>
+void go(LeasableScan *scan, Scope scope, Restart restart, Where... where) {
     end_run(scan);
     scan->scope = scan->at = scope;
     restart(scan->keys, scan->queue, where...);
@@ -147,7 +151,9 @@ void go_from(LeasableScan *scan, const text *key) { go(scan, Scope::queue, store
 void go_below(LeasableScan *scan, const text *key, int16 priority) {
     go(scan, Scope::key, store::restart_keyed_below, key, priority);
 }
-void go_behind(LeasableScan *scan, const KeyedPlace &place) { go(scan, Scope::priority, store::restart_keyed_behind, place); }
+void go_behind(LeasableScan *scan, const KeyedPlace &place) {
+    go(scan, Scope::priority, store::restart_keyed_behind, place);
+}
 
 // Jumps over the gap that a dead entry is in, if others have left word of one.
 void jump(LeasableScan *scan, int64 id) {
@@ -202,7 +208,8 @@ bool next_place(LeasableScan *scan, KeyedPlace *place) {
         while ((found = next_keyed(scan->keys, place)) == Found::dead)
             pass_dead(scan, *place);
         // Those before it may be earlier versions of the row itself.
-        if (found == Found::row && scan->run.walked > 0 && scan->run.priority == place->priority && equal(scan->run.key, place->key))
+        if (found == Found::row && scan->run.walked > 0 && scan->run.priority == place->priority &&
+            equal(scan->run.key, place->key))
             scan->run.last = Min(scan->run.last, place->id - 1);
         end_run(scan);
     } while (found == Found::end && widen(scan));
@@ -299,7 +306,7 @@ bool next_of(LeasableScan *scan, Candidates &tasks, store::ReadyRow *row) {
     return true;
 }
 
-// ---- turns -----------------------------------------------------------------------------------------------------------------
+// ---- turns ---------------------------------------------------------------------------------------------------------
 
 Sharer *sharer_of(LeasableScan *scan, const text *key) {
     if (auto *known = static_cast<Sharer *>(hash_search(scan->sharers, &key, HASH_FIND, nullptr)))
@@ -314,7 +321,8 @@ Sharer *sharer_of(LeasableScan *scan, const text *key) {
 int32 weight_of(const LeasableScan *scan, const text *key) {
     for (const std::string_view name : {view(key), k_all_others}) {
         JsonbValue value;
-        if (getKeyJsonValueFromContainer(&scan->weights->root, name.data(), static_cast<int>(name.size()), &value) != nullptr)
+        if (getKeyJsonValueFromContainer(&scan->weights->root, name.data(), static_cast<int>(name.size()), &value) !=
+            nullptr)
             return json::to_int("key_weights", &value);
     }
     return 1;
@@ -334,8 +342,7 @@ const text *step(LeasableScan *scan, const text *from) {
 void collect_all(LeasableScan *scan) {
     std::size_t capacity = 0;
     KeyedPlace place;
-    for (go_from(scan, cstring_to_text("")); next_place(scan, &place);
-         go_after(scan, place.key)) {
+    for (go_from(scan, cstring_to_text("")); next_place(scan, &place); go_after(scan, place.key)) {
         if (sharer_of(scan, place.key)->done)
             continue;
         if (scan->all_count == capacity) {
@@ -363,7 +370,8 @@ Sharer *next_sharer(LeasableScan *scan, const text *from) {
             return sharer;
     }
     const auto **end = scan->all + scan->all_count;
-    const auto **next = std::upper_bound(scan->all, end, view(from), [](std::string_view a, const text *b) { return a < view(b); });
+    const auto **next =
+        std::upper_bound(scan->all, end, view(from), [](std::string_view a, const text *b) { return a < view(b); });
     for (std::size_t i = 0; i < scan->all_count; i++, next++) {
         if (next == end)
             next = scan->all;
@@ -377,7 +385,8 @@ Sharer *next_sharer(LeasableScan *scan, const text *from) {
 void set_done(LeasableScan *scan, Sharer *sharer) {
     sharer->done = true;
     const auto **end = scan->all + scan->all_count;
-    if (const auto **known = std::find_if(scan->all, end, [&](const text *key) { return equal(key, sharer->key); }); known != end) {
+    if (const auto **known = std::find_if(scan->all, end, [&](const text *key) { return equal(key, sharer->key); });
+        known != end) {
         std::copy(known + 1, end, known);
         scan->all_count--;
     }
@@ -424,7 +433,8 @@ bool begin_turn(LeasableScan *scan) {
         }
         const int32 weight = weight_of(scan, scan->sharer->key);
         scan->granted = Min(weight, scan->most);
-        if (shmem::pass_turn(scan->head, view(whose), view(scan->sharer->key), weight - scan->granted) || races == k_races)
+        if (shmem::pass_turn(scan->head, view(whose), view(scan->sharer->key), weight - scan->granted) ||
+            races == k_races)
             return true;
     }
 }
@@ -451,7 +461,8 @@ bool next_by_turns(LeasableScan *scan, store::ReadyRow *row) {
 
 } // namespace
 
-LeasableScan *begin_leasable(Store &store, const store::QueueRow &queue, KeyRooms *rooms, const Purpose &purpose, TimestampTz now) {
+LeasableScan *begin_leasable(Store &store, const store::QueueRow &queue, KeyRooms *rooms, const Purpose &purpose,
+                             TimestampTz now) {
     auto *scan = static_cast<LeasableScan *>(palloc0(sizeof(LeasableScan)));
     scan->store = &store;
     scan->context = CurrentMemoryContext;

@@ -1,8 +1,8 @@
 // lease, lease_task: giving ready tasks to workers.
 //
-// A lease deletes the ready row without waiting: a row that someone else is just deleting is passed over. That means what
-// FOR UPDATE SKIP LOCKED means, with one WAL record instead of two. Nobody takes row locks on ready rows: a lock would make
-// them look taken (docs/internals.md).
+// A lease deletes the ready row without waiting: a row that someone else is just deleting is passed over. That means
+// what FOR UPDATE SKIP LOCKED means, with one WAL record instead of two. Nobody takes row locks on ready rows: a lock
+// would make them look taken (docs/internals.md).
 #include "verbs/lease.h"
 
 #include "pg/error.h"
@@ -59,7 +59,8 @@ int32 lease_known(Store &store, const LeaseRequest &request, const store::QueueR
             return_token(tokens, ready.key);
         switch (standing) {
         case store::Taken::ok:
-            put_task(rows, store, make_running(store, *spec, ready, request.worker, timeout, permit_of(queue, *spec), now),
+            put_task(rows, store,
+                     make_running(store, *spec, ready, request.worker, timeout, permit_of(queue, *spec), now),
                      Show::all);
             settle(scan, Fate::taken);
             use_token(tokens);
@@ -92,8 +93,8 @@ LeaseRequest get_lease_request(FunctionCallInfo fcinfo, LeaseArguments where) {
 namespace {
 
 // These two say how many they have leased.
-int32 lease_some(Store &store, const LeaseRequest &request, const store::QueueRow &queue, const LimitsLock &lock, Tokens &tokens,
-                 Permits &permits, Rows &rows) {
+int32 lease_some(Store &store, const LeaseRequest &request, const store::QueueRow &queue, const LimitsLock &lock,
+                 Tokens &tokens, Permits &permits, Rows &rows) {
     KeyRooms *rooms = begin_rooms(store, queue, lock, &tokens);
     int32 leased = lease_known(store, request, queue, rooms, tokens, permits, rows);
     while (leased == 0 && wait_for_room(rooms))
@@ -105,7 +106,8 @@ int32 lease_some(Store &store, const LeaseRequest &request, const store::QueueRo
 }
 
 // The same where not everything may be leased.
-int32 lease_limited(Store &store, const LeaseRequest &request, const store::QueueRow &seen, Tokens &tokens, Rows &rows) {
+int32 lease_limited(Store &store, const LeaseRequest &request, const store::QueueRow &seen, Tokens &tokens,
+                    Rows &rows) {
     LimitsLock lock;
     const auto queue = lock_limits_unless_full(store, seen, &lock);
     int32 leased = 0;
@@ -113,7 +115,8 @@ int32 lease_limited(Store &store, const LeaseRequest &request, const store::Queu
         Permits permits = begin_permits(*queue);
         do {
             LeaseRequest allowed = request;
-            allowed.max_tasks = static_cast<int32>(std::min<int64>(request.max_tasks, free_permits(store, *queue, request.max_tasks)));
+            allowed.max_tasks =
+                static_cast<int32>(std::min<int64>(request.max_tasks, free_permits(store, *queue, request.max_tasks)));
             if (allowed.max_tasks < 1)
                 break;
             leased = lease_some(store, allowed, *queue, lock, tokens, permits, rows);
@@ -124,10 +127,11 @@ int32 lease_limited(Store &store, const LeaseRequest &request, const store::Queu
     return leased;
 }
 
-// Takes the room that the lease of one task needs, or calls refuse(setting, limit, key), which raises. What it returns is to be ended
-// when the lease is written.
+// Takes the room that the lease of one task needs, or calls refuse(setting, limit, key), which raises. What it returns
+// is to be ended when the lease is written.
 template <typename Refuse>
-KeyRooms *require_room(Store &store, const store::QueueRow &queue, const LimitsLock &lock, const text *key, Refuse refuse) {
+KeyRooms *require_room(Store &store, const store::QueueRow &queue, const LimitsLock &lock, const text *key,
+                       Refuse refuse) {
     Permits permits = begin_permits(queue);
     do {
         if (free_permits(store, queue, 1) < 1)

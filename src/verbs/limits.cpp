@@ -93,10 +93,13 @@ void unlock_limits(Store &store, const LimitsLock &lock) {
 int64 free_permits(Store &store, const store::QueueRow &queue, int64 wanted) {
     if (!queue.max_running)
         return PG_INT64_MAX;
-    return shmem::shared != nullptr ? see_running_room(store, queue, wanted) : *queue.max_running - count_permits(store, queue.id);
+    return shmem::shared != nullptr ? see_running_room(store, queue, wanted)
+                                    : *queue.max_running - count_permits(store, queue.id);
 }
 
-Permits begin_permits(const store::QueueRow &queue) { return {queue.max_running && shmem::shared != nullptr, false, false}; }
+Permits begin_permits(const store::QueueRow &queue) {
+    return {queue.max_running && shmem::shared != nullptr, false, false};
+}
 
 bool take_permit(Permits &permits, const store::QueueRow &queue) {
     if (!permits.counted || permits.held)
@@ -113,15 +116,18 @@ void end_permits(Permits &permits, const store::QueueRow &queue) {
     permits.held = false;
 }
 
-// ---- keys ------------------------------------------------------------------------------------------------------------------
+// ---- keys ----------------------------------------------------------------------------------------------------------
 
 namespace {
 
 uint64 hash_of(const text *key) {
-    return hash_bytes_extended(reinterpret_cast<const unsigned char *>(view(key).data()), static_cast<int>(view(key).size()), 0);
+    return hash_bytes_extended(reinterpret_cast<const unsigned char *>(view(key).data()),
+                               static_cast<int>(view(key).size()), 0);
 }
 
-extern "C" uint32 hash_key(const void *key, Size) { return static_cast<uint32>(hash_of(*static_cast<const text *const *>(key))); }
+extern "C" uint32 hash_key(const void *key, Size) {
+    return static_cast<uint32>(hash_of(*static_cast<const text *const *>(key)));
+}
 
 extern "C" int match_keys(const void *a, const void *b, Size) {
     return equal(*static_cast<const text *const *>(a), *static_cast<const text *const *>(b)) ? 0 : 1;
@@ -194,7 +200,8 @@ enum class Learn : bool { no, yes };
 
 // The leases of a key, without walking over the dead entries in its gaps (shmem/gaps.h).
 int64 count_permits(KeyRooms *rooms, const text *key, Learn learn) {
-    const shmem::GapKey place{{MyDatabaseId, compat::file_number((*rooms->store)[TableId::lease].rel), rooms->queue}, view(key)};
+    const shmem::GapKey place{{MyDatabaseId, compat::file_number((*rooms->store)[TableId::lease].rel), rooms->queue},
+                              view(key)};
     const TimestampTz now = GetCurrentTimestamp();
     const shmem::KeyGaps known = shmem::gaps_of(place, now);
     std::array<model::IdRange, shmem::k_gaps + 1> ranges{};

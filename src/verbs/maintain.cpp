@@ -130,7 +130,8 @@ void end_expired_leases(Store &store, TimestampTz now, Portion *portion, Timesta
             portion->more = true; // somebody is just changing it
         return true;
     });
-    // In the order of their ids: which failure a task names that depends on several is not to hang on places in the table.
+    // In the order of their ids: which failure a task names that depends on several is not to hang on places in the
+    // table.
     std::sort(store.ended.rows, store.ended.rows + store.ended.count,
               [](const store::Ended &a, const store::Ended &b) { return a.id < b.id; });
     settle_gates(store, now);
@@ -157,9 +158,10 @@ void open_due_tasks(Store &store, TimestampTz now, Portion *portion, TimestampTz
     });
 }
 
-// Terminal tasks have no index by time. Ids follow the time of submission, and a task ends after it was submitted, so tasks
-// that ended long ago have small ids: the walk starts at the smallest and is over at the first task that was submitted later
-// than any that may be due. What it passes over in vain are the tasks that took long; their number is bounded too.
+// Terminal tasks have no index by time. Ids follow the time of submission, and a task ends after it was submitted, so
+// tasks that ended long ago have small ids: the walk starts at the smallest and is over at the first task that was
+// submitted later than any that may be due. What it passes over in vain are the tasks that took long; their number is
+// bounded too.
 void purge_old_tasks(Store &store, TimestampTz now, Portion *portion, int64 *after) {
     constexpr int64 k_passed_over_per_removed = 10;
     const Retentions retentions = read_retentions(store);
@@ -200,10 +202,13 @@ bool is_old(Store &store, const store::PlanRow &plan, const Retentions &retentio
         empty = false;
         const int64 task = gate_row(members).task;
         const auto outcome = find_outcome(store, task);
-        old = outcome &&
-              outcome->finished + retention_of(retentions, {task, outcome->finished, outcome->queue,
-                                                            status_datum(store, outcome->status), {}}) < now &&
-              !has_live_dependants(store, task);
+        old =
+            outcome &&
+            outcome->finished +
+                    retention_of(retentions,
+                                 {task, outcome->finished, outcome->queue, status_datum(store, outcome->status), {}}) <
+                now &&
+            !has_live_dependants(store, task);
     }
     end(memory);
     end(members);

@@ -135,8 +135,8 @@ Task make_running(Store &store, const store::SpecRow &spec, const store::ReadyRo
 }
 
 Task make_final(Store &store, const store::SpecRow &spec, const Final &end, TimestampTz now) {
-    const store::OutcomeRow row{spec.id,    now,       end.leased, spec.queue,  end.progress, end.status,
-                                end.owner, end.carry, end.result, end.metrics, {}};
+    const store::OutcomeRow row{spec.id,   now,        end.leased,  spec.queue, end.progress, end.status, end.owner,
+                                end.carry, end.result, end.metrics, {}};
     insert(store, row);
     const shmem::StatKey key = stat_key(spec.queue);
     shmem::count_arrival(key, shmem::Place::terminal);

@@ -1,5 +1,5 @@
-// create_plan, open_plan, cancel_plan, plan_completed, set_plan_owner. What a plan is to its tasks is in verbs/gates.h: a gate of
-// each, which opening the plan opens.
+// create_plan, open_plan, cancel_plan, plan_completed, set_plan_owner. What a plan is to its tasks is in verbs/gates.h:
+// a gate of each, which opening the plan opens.
 #include "pg/error.h"
 #include "pg/memory.h"
 #include "shmem/pending.h"
@@ -86,7 +86,8 @@ SCYLLA_FUNCTION(scylla_cancel_plan) {
     const auto ids = members(store, plan.id);
     const RowMemory memory = begin_row_memory();
     int64 cancelled = 0;
-    // All of them before anybody who depends on them is looked at: they are cancelled, and not aborted for a cancelled provider.
+    // All of them before anybody who depends on them is looked at: they are cancelled, and not aborted for a cancelled
+    // provider.
     for (const int64 id : ids) {
         CHECK_FOR_INTERRUPTS();
         if (const auto spec = find_spec(store, id, store::With::no_spec))

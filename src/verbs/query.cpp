@@ -29,7 +29,8 @@ bool owned(const Filter &filter, const text *owner) {
 
 // The tasks of one table or, without a status, all: newest first.
 void list_newest_first(Store &store, const Filter &filter, Rows &rows) {
-    const Status wanted = filter.status.value_or(Status::ready); // ready stands for any: list_ready() does the ready ones
+    const Status wanted =
+        filter.status.value_or(Status::ready); // ready stands for any: list_ready() does the ready ones
     const TableId table = wanted == Status::ready     ? TableId::spec
                           : wanted == Status::running ? TableId::lease
                           : wanted == Status::waiting ? TableId::waiting
@@ -100,7 +101,8 @@ extern "C" int compare_places(const void *a, const void *b) {
 }
 
 // The tasks that a queue would give first.
-template <typename Use> void for_first(Store &store, const store::QueueRow &queue, int32 max_tasks, TimestampTz now, Use use) {
+template <typename Use>
+void for_first(Store &store, const store::QueueRow &queue, int32 max_tasks, TimestampTz now, Use use) {
     ReadyScan *scan = begin_ready(store, queue.id, queue.aging, now, scylla::Use::no_heads);
     const RowMemory memory = begin_row_memory();
     store::ReadyRow row;
@@ -165,8 +167,7 @@ SCYLLA_FUNCTION(scylla_get_task) {
 SCYLLA_FUNCTION(scylla_list_tasks) {
     using namespace scylla;
     text *queue_name = PG_ARGISNULL(0) ? nullptr : args::name("queue", args::get_text(fcinfo, 0));
-    Filter filter{std::nullopt,
-                  PG_ARGISNULL(1) ? std::nullopt : std::optional(store::status_of(PG_GETARG_DATUM(1))),
+    Filter filter{std::nullopt, PG_ARGISNULL(1) ? std::nullopt : std::optional(store::status_of(PG_GETARG_DATUM(1))),
                   PG_ARGISNULL(2) ? nullptr : args::name("worker", args::get_text(fcinfo, 2)),
                   args::max_tasks(args::get_int(fcinfo, 3))};
     Rows rows = begin_rows(fcinfo);

@@ -59,7 +59,9 @@ void apply(Jsonb *changes, QueueSettings *settings) {
     json::for_each_member(&changes->root, [&](const char *name, JsonbValue *value) {
         const std::string_view setting(name);
         const bool reset = value->type == jbvNull;
-        const auto set_interval = [&](Interval **target) { *target = reset ? nullptr : json::to_interval(name, value); };
+        const auto set_interval = [&](Interval **target) {
+            *target = reset ? nullptr : json::to_interval(name, value);
+        };
         if (setting == "default_timeout")
             set_interval(&settings->default_timeout);
         else if (setting == "retention")
@@ -149,7 +151,8 @@ template <typename Change> void change_settings(Store &store, const text *name, 
             begin_depth(queue.id, shmem::Bounded::unleased);
         if (first_running)
             begin_depth(queue.id, shmem::Bounded::running);
-        if (settings.rate != nullptr || queue.rate != nullptr || settings.rate_per_key != nullptr || queue.rate_per_key != nullptr)
+        if (settings.rate != nullptr || queue.rate != nullptr || settings.rate_per_key != nullptr ||
+            queue.rate_per_key != nullptr)
             begin_rates(queue.id, settings.rate, settings.rate_per_key);
         shmem::note_room(queue.id, PG_INT64_MAX); // there may be something to lease now
         if (begins_with_keys)
@@ -267,8 +270,8 @@ SCYLLA_FUNCTION(scylla_resume_queue) {
     PG_RETURN_VOID();
 }
 
-// Nobody may submit to the queue meanwhile, nor change its tasks. Whoever does either locks task_spec; whoever submits looks for
-// the queue after that (open_for_write).
+// Nobody may submit to the queue meanwhile, nor change its tasks. Whoever does either locks task_spec; whoever submits
+// looks for the queue after that (open_for_write).
 SCYLLA_FUNCTION(scylla_drop_queue) {
     using namespace scylla;
     text *name = args::name("queue", args::get_text(fcinfo, 0));

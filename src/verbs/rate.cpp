@@ -20,7 +20,9 @@ std::optional<model::Rate> rate_of(const char *setting, Jsonb *rate) {
 }
 
 std::optional<model::Rate> rate_of(const store::QueueRow &queue) { return rate_of("rate", queue.rate); }
-std::optional<model::Rate> key_rate_of(const store::QueueRow &queue) { return rate_of("rate_per_key", queue.rate_per_key); }
+std::optional<model::Rate> key_rate_of(const store::QueueRow &queue) {
+    return rate_of("rate_per_key", queue.rate_per_key);
+}
 
 int64 server_time() { return model::to_nanos(GetCurrentTimestamp()); }
 
@@ -65,14 +67,16 @@ model::Rate read_rate(const char *setting, Jsonb *rate) {
         else if (member == "per")
             per = *args::timeout(name, json::to_interval(name, value));
         else
-            error::bad_argument(setting, args::quote(cstring_to_text(name)), "It may have \"tasks\", \"per\" and \"burst\".");
+            error::bad_argument(setting, args::quote(cstring_to_text(name)),
+                                "It may have \"tasks\", \"per\" and \"burst\".");
     });
     if (!tasks)
         error::bad_argument(setting, args::show(rate), "It must have \"tasks\".");
     const auto result = model::make_rate(*tasks, per, *burst);
     if (!result)
-        error::bad_argument(setting, args::show(rate),
-                            "It must be at most a million tasks per second, and slow enough for its burst to come in ten years.");
+        error::bad_argument(
+            setting, args::show(rate),
+            "It must be at most a million tasks per second, and slow enough for its burst to come in ten years.");
     return *result;
 }
 
@@ -85,7 +89,7 @@ void begin_rates(int32 queue, Jsonb *rate, Jsonb *rate_per_key) {
         shmem::begin_keys(stat_key(queue), of_keys);
 }
 
-// ---- of the queue ------------------------------------------------------------------------------------------------------
+// ---- of the queue --------------------------------------------------------------------------------------------------
 
 Tokens begin_tokens(store::Store &store, const store::QueueRow &queue) {
     Tokens tokens{};
@@ -121,7 +125,8 @@ Tokens look_at_tokens(const store::QueueRow &queue) {
 bool take_token(Tokens &tokens) {
     if (!tokens.rate || tokens.held)
         return true;
-    tokens.held = shmem::shared != nullptr ? shmem::take_token(stat_key(tokens.queue), *tokens.rate) : tokens.used < tokens.there;
+    tokens.held =
+        shmem::shared != nullptr ? shmem::take_token(stat_key(tokens.queue), *tokens.rate) : tokens.used < tokens.there;
     return tokens.held;
 }
 
@@ -140,7 +145,7 @@ std::optional<int64> next_token(const store::QueueRow &queue) {
     return there ? std::nullopt : std::optional(PG_INT64_MAX);
 }
 
-// ---- of keys -----------------------------------------------------------------------------------------------------------
+// ---- of keys -------------------------------------------------------------------------------------------------------
 
 namespace {
 
@@ -166,7 +171,9 @@ KeyBucket &bucket_of(Tokens &tokens, const text *key) {
     return *entered;
 }
 
-bool is_limited(const Tokens &tokens, const text *key) { return tokens.key_rate && key != nullptr && !view(key).empty(); }
+bool is_limited(const Tokens &tokens, const text *key) {
+    return tokens.key_rate && key != nullptr && !view(key).empty();
+}
 
 } // namespace
 

@@ -14,16 +14,17 @@ using store::TableId;
 
 namespace {
 
-constexpr int64 k_step_interval = USECS_PER_SEC;     // between two steps of the derivation of a head
-constexpr int64 k_empty_step_interval = 10'000; // where a scan has found nothing
-constexpr int64 k_step_entries = 4096;             // index entries that one step may look at: about a millisecond
-constexpr int64 k_probe_entries = 128;             // what it costs to look for the next priority, in entries
-// An index scan looks at the rest of the page that it comes to, and all but the first few entries are seldom wanted: so a range
-// is gone through in windows of ids, each wider than the one before.
+constexpr int64 k_step_interval = USECS_PER_SEC; // between two steps of the derivation of a head
+constexpr int64 k_empty_step_interval = 10'000;  // where a scan has found nothing
+constexpr int64 k_step_entries = 4096;           // index entries that one step may look at: about a millisecond
+constexpr int64 k_probe_entries = 128;           // what it costs to look for the next priority, in entries
+// An index scan looks at the rest of the page that it comes to, and all but the first few entries are seldom wanted: so
+// a range is gone through in windows of ids, each wider than the one before.
 constexpr int64 k_first_window = 16;
 constexpr int64 k_wider = 64;
 constexpr int64 k_widest = k_first_window * k_wider * k_wider;
-constexpr int64 k_far = 100; // so many dead entries behind a row that cannot be passed are a way that nobody should go twice
+constexpr int64 k_far =
+    100; // so many dead entries behind a row that cannot be passed are a way that nobody should go twice
 
 // A range of ids of one priority to go through.
 struct Range {
@@ -95,8 +96,8 @@ bool marked(const shmem::HeadView &view, int priority) {
 
 // If the last step of the derivation is long enough ago, the next one. True: it told the head something.
 //
-// It looks for rows that the head does not know: below the frontiers, and at all where a priority is marked as empty; there one
-// is enough. The order of the index leads it from priority to priority.
+// It looks for rows that the head does not know: below the frontiers, and at all where a priority is marked as empty;
+// there one is enough. The order of the index leads it from priority to priority.
 bool derive(Store &store, const shmem::HeadKey &key, TimestampTz now, int64 interval) {
     const auto claimed = shmem::claim_step(key, now, interval);
     if (!claimed)
@@ -117,7 +118,8 @@ bool derive(Store &store, const shmem::HeadKey &key, TimestampTz now, int64 inte
         if (!done) {
             at = {entry.priority, entry.id + 1};
             const bool above = entry.id >= view->frontier[static_cast<std::size_t>(entry.priority)];
-            const bool known = (above && marked(*view, entry.priority)) || covers(view->returned, entry.priority, entry.id);
+            const bool known =
+                (above && marked(*view, entry.priority)) || covers(view->returned, entry.priority, entry.id);
             if (found == store::Found::row && !known) {
                 shmem::tell(key, entry.priority, entry.id, entry.id);
                 told = true;
@@ -147,8 +149,8 @@ int64 progress_of(const ReadyScan *scan, int16 priority, const shmem::Own &own) 
     return Min(progress.below, shmem::told_limit(progress.told, scan->view.told[static_cast<std::size_t>(priority)]));
 }
 
-// The ranges of a priority where the transaction has own tasks: one after the other as for others, but they may have become one
-// with those of its own tasks.
+// The ranges of a priority where the transaction has own tasks: one after the other as for others, but they may have
+// become one with those of its own tasks.
 std::size_t own_ranges(const ReadyScan *scan, int16 priority, const shmem::Own &own, Range *ranges) {
     model::Stretches<shmem::k_returned + shmem::k_own_stretches + 2> set;
     set.count = 0;
@@ -183,7 +185,8 @@ std::size_t ranges_for_all(const ReadyScan *scan, int16 priority, Range *ranges)
     return count;
 }
 
-// The next priority to look at, below the one before; negative: there is none. A transaction that has own tasks has to look at all.
+// The next priority to look at, below the one before; negative: there is none. A transaction that has own tasks has to
+// look at all.
 int next_priority(const ReadyScan *scan) {
     int priority = scan->next_priority - 1;
     if (shmem::has_own_tasks())
@@ -209,7 +212,8 @@ bool begin_cursor(ReadyScan *scan, Cursor *cursor) {
         *cursor = Cursor{};
         cursor->priority = priority;
         cursor->concludes = scan->view.valid && !own;
-        cursor->ranges = {ranges, own ? own_ranges(scan, priority, *own, ranges) : ranges_for_all(scan, priority, ranges)};
+        cursor->ranges = {ranges,
+                          own ? own_ranges(scan, priority, *own, ranges) : ranges_for_all(scan, priority, ranges)};
         return true;
     }
     return false;
@@ -256,8 +260,9 @@ void leave_behind(ReadyScan *scan, Cursor *cursor) {
     if (!cursor->concludes || cursor->kept_low == 0 || walked(cursor) - cursor->walked <= k_far ||
         findings.pieces == findings.piece.size())
         return;
-    findings.piece[findings.pieces++] = {cursor->ranges[cursor->opened - 1].at,
-                                         {cursor->kept_low, cursor->kept_high, {model::k_no_id, model::k_no_id}, cursor->priority}};
+    findings.piece[findings.pieces++] = {
+        cursor->ranges[cursor->opened - 1].at,
+        {cursor->kept_low, cursor->kept_high, {model::k_no_id, model::k_no_id}, cursor->priority}};
     cursor->kept_low = 0;
 }
 
@@ -358,7 +363,8 @@ void show_task(ReadyScan *scan, Cursor *cursor) {
     cursor->effective = model::effective_priority(row.priority, spec ? scan->now - spec->created : 0, scan->aging);
 }
 
-// With aging: the best of the first tasks of all priorities. Within a priority the oldest is the best, so this is exact.
+// With aging: the best of the first tasks of all priorities. Within a priority the oldest is the best, so this is
+// exact.
 bool next_aged(ReadyScan *scan, store::ReadyRow *row) {
     if (Cursor *cursor = scan->last.cursor) {
         settle_last(scan);

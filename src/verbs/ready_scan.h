@@ -1,5 +1,5 @@
-// The ready tasks of a queue in the order of leasing, by way of the heads (shmem/heads.h), and the steps by which heads are
-// derived again from the table.
+// The ready tasks of a queue in the order of leasing, by way of the heads (shmem/heads.h), and the steps by which heads
+// are derived again from the table.
 //
 //   ReadyScan *scan = begin_ready(store, queue, aging, now, Use::heads);
 //   while (next_ready(scan, &row))
@@ -32,12 +32,12 @@ void settle(ReadyScan *scan, Fate fate);
 // Tells the heads what was found.
 void end_ready(ReadyScan *scan);
 
-// Where a scan has found nothing: a step of the derivation, unless one has just been done. True: it found tasks that the head
-// did not know.
+// Where a scan has found nothing: a step of the derivation, unless one has just been done. True: it found tasks that
+// the head did not know.
 bool find_overlooked(store::Store &store, int32 queue);
 
-// Of the tasks that would be leased next, the first 100 of each priority: the earliest time at which one has become ready.
-// Nothing if there are none.
+// Of the tasks that would be leased next, the first 100 of each priority: the earliest time at which one has become
+// ready. Nothing if there are none.
 std::optional<TimestampTz> ready_since(store::Store &store, int32 queue, TimestampTz now, Use use);
 
 } // namespace scylla

@@ -1,8 +1,9 @@
 // Who may do what with a queue. EXECUTE says which functions a role may call, the rights say on which queues.
 //
-// The role is the current user (GetUserId): inside an application's SECURITY DEFINER function its owner. Roles count through
-// membership, as for any object: the owner's members are owners, superusers may everything. Nothing is cached beyond the
-// call: the rights are columns of the queue, which every verb reads anyway, so a revoked grant is gone with the commit.
+// The role is the current user (GetUserId): inside an application's SECURITY DEFINER function its owner. Roles count
+// through membership, as for any object: the owner's members are owners, superusers may everything. Nothing is cached
+// beyond the call: the rights are columns of the queue, which every verb reads anyway, so a revoked grant is gone with
+// the commit.
 //
 //   to                                             one needs
 //   submit, and to cancel                          submit
@@ -41,8 +42,8 @@ void require(store::Store &store, const store::QueueRow &queue, Privilege privil
 // The queue; 42704 if it does not exist, 42501 if the current user may not.
 store::QueueRow require_queue(store::Store &store, const text *name, Privilege privilege);
 
-// Whether the current user may act on a task of the queue. Raises 42501 if not, but only to a user who may see the task; false
-// means that there is no such task.
+// Whether the current user may act on a task of the queue. Raises 42501 if not, but only to a user who may see the
+// task; false means that there is no such task.
 bool may_act(store::Store &store, int32 queue, Privilege privilege);
 
 } // namespace scylla::rights

@@ -1,6 +1,6 @@
-// Recurring tasks. When a schedule comes is told by model/cron.h; what is done then is SQL, in sql/functions/schedule.sql.
-// Here are the arguments, and the changes of identity: schedules are kept as the owner of the tables, whoever calls, and their
-// tasks are submitted as the role that made the schedule, whoever ticks.
+// Recurring tasks. When a schedule comes is told by model/cron.h; what is done then is SQL, in
+// sql/functions/schedule.sql. Here are the arguments, and the changes of identity: schedules are kept as the owner of
+// the tables, whoever calls, and their tasks are submitted as the role that made the schedule, whoever ticks.
 #include "model/cron.h"
 #include "pg/error.h"
 #include "pg/text.h"
@@ -26,9 +26,11 @@ const char *rule_for(model::CronFault fault) {
     case day:
         return "The field for the day of the month must be a list of numbers and ranges between 1 and 31, or \"$\".";
     case month:
-        return "The field for the month must be a list of numbers and ranges between 1 and 12, or of names like \"jan\".";
+        return "The field for the month must be a list of numbers and ranges between 1 and 12, or of names like "
+               "\"jan\".";
     case weekday:
-        return "The field for the day of the week must be a list of numbers and ranges between 0 and 7, or of names like "
+        return "The field for the day of the week must be a list of numbers and ranges between 0 and 7, or of names "
+               "like "
                "\"mon\".";
     case shorthand:
         return "The names are @yearly, @annually, @monthly, @weekly, @daily, @midnight and @hourly.";
@@ -38,7 +40,8 @@ const char *rule_for(model::CronFault fault) {
     case fields:
         break;
     }
-    return "It must have five fields (minute, hour, day of the month, month, day of the week), or be a name like @daily or "
+    return "It must have five fields (minute, hour, day of the month, month, day of the week), or be a name like "
+           "@daily or "
            "\"30 seconds\".";
 }
 
@@ -81,7 +84,7 @@ std::optional<int64> come_next(const model::Cron &cron, int64 after, const pg_tz
     return next && *next <= to_unix(END_TIMESTAMP - 1) ? next : std::nullopt;
 }
 
-// ---- the arguments of schedule ---------------------------------------------------------------------------------------
+// ---- the arguments of schedule -------------------------------------------------------------------------------------
 
 // One of the given words.
 template <std::size_t N>
@@ -98,7 +101,8 @@ std::optional<TimestampTz> get_limit(FunctionCallInfo fcinfo, int n, const char 
 }
 
 void check_schedule_name(const text *name) {
-    const auto chars = name == nullptr ? 0 : pg_mbstrlen_with_len(view(name).data(), static_cast<int>(view(name).size()));
+    const auto chars =
+        name == nullptr ? 0 : pg_mbstrlen_with_len(view(name).data(), static_cast<int>(view(name).size()));
     if (chars < 1 || chars > model::k_max_schedule_chars)
         error::bad_argument("name", args::quote(name), "It must have 1 to 150 characters.");
 }
@@ -123,7 +127,8 @@ void check_options(Jsonb *options) {
     for (const std::string_view key : {"queue", "spec", "rn", "not_before"}) {
         JsonbValue value;
         if (getKeyJsonValueFromContainer(&options->root, key.data(), static_cast<int>(key.size()), &value) != nullptr)
-            error::bad_argument("options", args::show(options), "The schedule itself gives queue, spec, rn and not_before.");
+            error::bad_argument("options", args::show(options),
+                                "The schedule itself gives queue, spec, rn and not_before.");
     }
 }
 
@@ -148,11 +153,15 @@ void check_tasks(Jsonb *tasks, const text *planned_key) {
             error::bad_argument("tasks", args::show(task), "The schedule itself gives plan and not_before.", i + 1);
         if (find("rn") != nullptr && value.type != jbvString)
             error::bad_argument("rn", args::show(JsonbValueToJsonb(&value)), "It must be a text.", i + 1);
-        if (find("depends_on") != nullptr && value.type != jbvNull && !(value.type == jbvBinary && JsonContainerIsArray(value.val.binary.data)))
-            error::bad_argument("depends_on", args::show(JsonbValueToJsonb(&value)), "It must be an array of texts.", i + 1);
-        const bool has_object = find("spec") != nullptr && value.type == jbvBinary && JsonContainerIsObject(value.val.binary.data);
+        if (find("depends_on") != nullptr && value.type != jbvNull &&
+            !(value.type == jbvBinary && JsonContainerIsArray(value.val.binary.data)))
+            error::bad_argument("depends_on", args::show(JsonbValueToJsonb(&value)), "It must be an array of texts.",
+                                i + 1);
+        const bool has_object =
+            find("spec") != nullptr && value.type == jbvBinary && JsonContainerIsObject(value.val.binary.data);
         if (planned_key != nullptr && !has_object)
-            error::bad_argument("planned_key", args::quote(planned_key), "The spec must be an object to have a key.", i + 1);
+            error::bad_argument("planned_key", args::quote(planned_key), "The spec must be an object to have a key.",
+                                i + 1);
     }
 }
 
@@ -172,10 +181,10 @@ void check_policies(FunctionCallInfo fcinfo, int timezone_arg) {
         args::name("planned_key", key);
 }
 
-// ---- identity ----------------------------------------------------------------------------------------------------------
+// ---- identity ------------------------------------------------------------------------------------------------------
 
-// Calls the internal function of the same name with an underscore before it as the owner of the tables. It is given the role
-// that calls, and after that all arguments. The identity comes back at the end, or by abort processing.
+// Calls the internal function of the same name with an underscore before it as the owner of the tables. It is given the
+// role that calls, and after that all arguments. The identity comes back at the end, or by abort processing.
 Datum call_as_owner(FunctionCallInfo fcinfo) {
     const char *name = get_func_name(fcinfo->flinfo->fn_oid);
     const char *call = psprintf("scylla.%s()", name);
@@ -187,7 +196,8 @@ Datum call_as_owner(FunctionCallInfo fcinfo) {
     const Oid any = InvalidOid; // -1: whatever the types of its arguments are; they have to be given all the same
     fmgr_info(LookupFuncName(internal, -1, &any, false), &function);
     LOCAL_FCINFO(inner, FUNC_MAX_ARGS);
-    InitFunctionCallInfoData(*inner, &function, static_cast<short>(fcinfo->nargs + 1), DEFAULT_COLLATION_OID, nullptr, nullptr);
+    InitFunctionCallInfoData(*inner, &function, static_cast<short>(fcinfo->nargs + 1), DEFAULT_COLLATION_OID, nullptr,
+                             nullptr);
     Oid user = InvalidOid;
     int context = 0;
     GetUserIdAndSecContext(&user, &context);
@@ -215,8 +225,8 @@ SCYLLA_FUNCTION(scylla_cron_next) {
     PG_RETURN_TIMESTAMPTZ(to_timestamp(*next));
 }
 
-// _cron_due(cron, timezone, after, until, max_times, out total, out times): how often the schedule came after one moment
-// until another, and the last max_times of these times in order.
+// _cron_due(cron, timezone, after, until, max_times, out total, out times): how often the schedule came after one
+// moment until another, and the last max_times of these times in order.
 SCYLLA_FUNCTION(scylla_cron_due) {
     using namespace scylla;
     const model::Cron cron = get_cron(fcinfo, 0);
@@ -247,15 +257,15 @@ SCYLLA_FUNCTION(scylla_cron_due) {
     TupleDesc type = nullptr;
     if (get_call_result_type(fcinfo, nullptr, &type) != TYPEFUNC_COMPOSITE)
         elog(ERROR, "_cron_due() must return a row");
-    const Datum array = PointerGetDatum(construct_array(times, static_cast<int>(kept), TIMESTAMPTZOID, sizeof(TimestampTz),
-                                                        FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
+    const Datum array = PointerGetDatum(construct_array(times, static_cast<int>(kept), TIMESTAMPTZOID,
+                                                        sizeof(TimestampTz), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
     Datum values[] = {Int64GetDatum(Max(total, found)), array};
     bool nulls[] = {false, false};
     PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(type), values, nulls)));
 }
 
-// schedule(name, cron, queue, spec, timezone, overlap, catch_up, grace, max_catch_up, jitter, starts, ends, planned_key,
-// options)
+// schedule(name, cron, queue, spec, timezone, overlap, catch_up, grace, max_catch_up, jitter, starts, ends,
+// planned_key, options)
 SCYLLA_FUNCTION(scylla_schedule) {
     using namespace scylla;
     check_policies(fcinfo, 4);
@@ -277,8 +287,8 @@ SCYLLA_FUNCTION(scylla_schedule_plan) {
 // unschedule, run_schedules, arm_schedules
 SCYLLA_FUNCTION(scylla_call_as_owner) { return scylla::call_as_owner(fcinfo); }
 
-// _as_role(role, query, argument): runs a query whose result is one number, $1 being the argument, as a role that the present
-// one may become.
+// _as_role(role, query, argument): runs a query whose result is one number, $1 being the argument, as a role that the
+// present one may become.
 SCYLLA_FUNCTION(scylla_as_role) {
     using namespace scylla;
     const Oid role = PG_GETARG_OID(0);

@@ -1,8 +1,8 @@
 // The statistics as rows: what the counters in shared memory say, and counts of the tables.
 //
-// How many tasks are in each state is kept in shared memory once the tables have been counted; the first look after a start
-// does that. Later looks count anew where that costs next to nothing: when the last count was a thousand times as long ago as
-// it took. That makes up for what commits without a callback have changed.
+// How many tasks are in each state is kept in shared memory once the tables have been counted; the first look after a
+// start does that. Later looks count anew where that costs next to nothing: when the last count was a thousand times as
+// long ago as it took. That makes up for what commits without a callback have changed.
 #include "verbs/moves.h"
 
 #include "pg/error.h"
@@ -141,7 +141,8 @@ Datum bigints(std::span<const int64> values) {
     auto *datums = static_cast<Datum *>(palloc(sizeof(Datum) * values.size()));
     for (std::size_t i = 0; i < values.size(); i++)
         datums[i] = Int64GetDatum(values[i]);
-    return PointerGetDatum(construct_array(datums, static_cast<int>(values.size()), INT8OID, sizeof(int64), true, TYPALIGN_DOUBLE));
+    return PointerGetDatum(
+        construct_array(datums, static_cast<int>(values.size()), INT8OID, sizeof(int64), true, TYPALIGN_DOUBLE));
 }
 
 Interval *interval_of(int64 micros) {
@@ -152,8 +153,8 @@ Interval *interval_of(int64 micros) {
 
 constexpr std::size_t k_queue_columns = 22;
 
-void put_queue(const Rows &rows, Store &store, const store::QueueRow &queue, const shmem::StatView &view, const shmem::Places &now_in,
-               TimestampTz now) {
+void put_queue(const Rows &rows, Store &store, const store::QueueRow &queue, const shmem::StatView &view,
+               const shmem::Places &now_in, TimestampTz now) {
     RowValues<k_queue_columns> row;
     row.add(PointerGetDatum(queue.name));
     for (const int64 tasks : now_in)

@@ -126,7 +126,8 @@ Task place_closed(Store &store, const SpecRow &spec) {
     return make_waiting(store, spec, {}, std::nullopt, spec.created);
 }
 
-// Where a task ends at once for which there is no room (verbs/depth.h). Gates are to be settled, as others may wait for it.
+// Where a task ends at once for which there is no room (verbs/depth.h). Gates are to be settled, as others may wait for
+// it.
 Task shed(Store &store, const SpecRow &spec) {
     const shmem::StatKey key = stat_key(spec.queue);
     shmem::count(key, shmem::Count::submitted);
@@ -145,7 +146,8 @@ std::optional<Task> try_submit(Store &store, const Submission &task, bool ignore
         providers[i] = provider_id(store, task.depends_on[i]);
     }
     const store::QueueRow queue = queue_for(store, task.queue);
-    // What is not needed after all, because somebody else has just taken the name, is given back at the end of the transaction.
+    // What is not needed after all, because somebody else has just taken the name, is given back at the end of the
+    // transaction.
     const bool has_room = take_room(store, queue, 1) == 1;
     const SpecRow spec = make_spec(task, queue, plan_id(task.plan), GetCurrentTimestamp());
     bool inserted = true;
@@ -217,11 +219,12 @@ std::span<text *> get_names(FunctionCallInfo fcinfo, int n, const char *argument
     const auto array = args::get_array(fcinfo, n, TEXTOID);
     const auto names = allocate<text *>(array ? static_cast<std::size_t>(array->size) : 0);
     for (std::size_t i = 0; i < names.size(); i++)
-        names[i] = args::name(argument, array->null[i] ? nullptr : DatumGetTextPP(array->value[i]), static_cast<int64>(i + 1));
+        names[i] =
+            args::name(argument, array->null[i] ? nullptr : DatumGetTextPP(array->value[i]), static_cast<int64>(i + 1));
     return names;
 }
 
-// ---- submit_many: reading the elements -------------------------------------------------------------------------------
+// ---- submit_many: reading the elements -----------------------------------------------------------------------------
 
 using json::show;
 using json::to_int;
@@ -261,11 +264,13 @@ Submission to_submission(JsonbValue *object, int64 element) {
 
     json::for_each_member(object->val.binary.data, [&](const char *argument, JsonbValue *value) {
         const std::string_view name(argument);
-        const bool known = name == "queue" || name == "spec" || name == "priority" || name == "rn" || name == "not_before" ||
-                           name == "max_attempts" || name == "depends_on" || name == "on_dependency_failure" ||
-                           name == "plan" || name == "retry" || name == "dedup_key" || name == "key";
+        const bool known = name == "queue" || name == "spec" || name == "priority" || name == "rn" ||
+                           name == "not_before" || name == "max_attempts" || name == "depends_on" ||
+                           name == "on_dependency_failure" || name == "plan" || name == "retry" ||
+                           name == "dedup_key" || name == "key";
         if (!known)
-            error::bad_argument("tasks", args::quote(cstring_to_text(argument)), "There is no such argument of submit.", element);
+            error::bad_argument("tasks", args::quote(cstring_to_text(argument)), "There is no such argument of submit.",
+                                element);
         if (value->type == jbvNull)
             return;
         if (name == "queue")
@@ -329,8 +334,8 @@ std::span<Submission> read_tasks(Jsonb *tasks) {
     return submissions;
 }
 
-// Looks up something by a name of each element, once per name and in the order of the names, so that two calls cannot wait for
-// each other in a circle. Elements without the name get the value 0.
+// Looks up something by a name of each element, once per name and in the order of the names, so that two calls cannot
+// wait for each other in a circle. Elements without the name get the value 0.
 template <typename Id, typename NameOf, typename Find>
 std::span<Id> look_up_each(std::span<const Submission> tasks, NameOf name_of, Find find) {
     const auto ids = allocate<Id>(tasks.size());
@@ -351,9 +356,9 @@ std::span<Id> look_up_each(std::span<const Submission> tasks, NameOf name_of, Fi
 
 // What each element of submit_many depends on: another element, or a task that exists.
 struct Dependencies {
-    std::span<std::size_t> first;    // of element i: from first[i] to first[i + 1] - 1
-    std::span<std::size_t> element;  // k_none: not an element
-    std::span<int64> provider;       // the id, if it is not an element
+    std::span<std::size_t> first;   // of element i: from first[i] to first[i + 1] - 1
+    std::span<std::size_t> element; // k_none: not an element
+    std::span<int64> provider;      // the id, if it is not an element
 };
 constexpr std::size_t k_none = SIZE_MAX;
 
@@ -390,7 +395,8 @@ Dependencies resolve(Store &store, std::span<const Submission> tasks) {
     std::size_t named = 0;
     for (const Submission &task : tasks)
         edges += task.depends_on.size();
-    const Dependencies all{allocate<std::size_t>(tasks.size() + 1), allocate<std::size_t>(edges), allocate<int64>(edges)};
+    const Dependencies all{allocate<std::size_t>(tasks.size() + 1), allocate<std::size_t>(edges),
+                           allocate<int64>(edges)};
     const auto by_name = allocate<std::size_t>(tasks.size());
     if (edges > 0)
         for (std::size_t i = 0; i < tasks.size(); i++)
@@ -401,8 +407,9 @@ Dependencies resolve(Store &store, std::span<const Submission> tasks) {
     for (std::size_t i = 0; i < tasks.size(); i++) {
         all.first[i] = edge;
         for (const text *rn : tasks[i].depends_on) {
-            const auto *found = std::lower_bound(by_name.data(), by_name.data() + named, view(rn),
-                                                 [&](std::size_t e, std::string_view name) { return view(tasks[e].rn) < name; });
+            const auto *found =
+                std::lower_bound(by_name.data(), by_name.data() + named, view(rn),
+                                 [&](std::size_t e, std::string_view name) { return view(tasks[e].rn) < name; });
             const bool is_element = found != by_name.data() + named && equal(tasks[*found].rn, rn);
             all.element[edge] = is_element ? *found : k_none;
             all.provider[edge] = is_element ? 0 : provider_id(store, rn, static_cast<int64>(i + 1));
@@ -415,13 +422,15 @@ Dependencies resolve(Store &store, std::span<const Submission> tasks) {
     return all;
 }
 
-// For which of the rows that were inserted there is room: the first of each queue. Every queue once, and in the order of their ids,
-// so that two calls cannot wait for each other in a circle.
-std::span<const bool> take_rooms(Store &store, std::span<const store::QueueRow *const> queues, std::span<const Admission> admissions) {
+// For which of the rows that were inserted there is room: the first of each queue. Every queue once, and in the order
+// of their ids, so that two calls cannot wait for each other in a circle.
+std::span<const bool> take_rooms(Store &store, std::span<const store::QueueRow *const> queues,
+                                 std::span<const Admission> admissions) {
     const auto inserted = [&](std::size_t i) { return admissions[i].fate == Fate::inserted; };
     const auto order = allocate<std::size_t>(queues.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
-    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return queues[a]->id < queues[b]->id; });
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return queues[a]->id < queues[b]->id; });
     const auto has_room = allocate<bool>(queues.size());
     for (std::size_t from = 0, to = 0; from < order.size(); from = to) {
         const store::QueueRow &queue = *queues[order[from]];
@@ -435,8 +444,8 @@ std::span<const bool> take_rooms(Store &store, std::span<const store::QueueRow *
     return has_room;
 }
 
-// The providers that are elements become tasks: where an element was not inserted it is the task that is there instead. That may be
-// another element, with the same deduplication key: 22023 if a cycle comes of it.
+// The providers that are elements become tasks: where an element was not inserted it is the task that is there instead.
+// That may be another element, with the same deduplication key: 22023 if a cycle comes of it.
 void settle_elements(Store &store, std::span<const Submission> tasks, std::span<const SpecRow> rows,
                      std::span<const Admission> admissions, const Dependencies &all) {
     bool moved = false;
@@ -447,7 +456,8 @@ void settle_elements(Store &store, std::span<const Submission> tasks, std::span<
                 continue;
             if (admissions[element].fate != Fate::inserted) {
                 all.provider[e] = provider_id(
-                    store, admissions[element].holder != nullptr ? admissions[element].holder : rows[element].rn, static_cast<int64>(i + 1));
+                    store, admissions[element].holder != nullptr ? admissions[element].holder : rows[element].rn,
+                    static_cast<int64>(i + 1));
                 // Their ids rise, and are those of new tasks only.
                 const auto *row = std::lower_bound(rows.data(), rows.data() + rows.size(), all.provider[e],
                                                    [](const SpecRow &of, int64 id) { return of.id < id; });
@@ -461,8 +471,8 @@ void settle_elements(Store &store, std::span<const Submission> tasks, std::span<
         refuse_cycle(tasks, all);
 }
 
-// Gates and beginnings of the rows that were inserted. What a row depends on is mostly other rows, whose ends nobody else can bring
-// about: whether they are open need not be looked up.
+// Gates and beginnings of the rows that were inserted. What a row depends on is mostly other rows, whose ends nobody
+// else can bring about: whether they are open need not be looked up.
 void place_rows(Store &store, std::span<const Submission> tasks, std::span<const SpecRow> rows,
                 std::span<const Admission> admissions, std::span<const bool> has_room, const Dependencies &dependencies,
                 TimestampTz now) {
@@ -473,7 +483,9 @@ void place_rows(Store &store, std::span<const Submission> tasks, std::span<const
     std::fill(ended.begin(), ended.end(), false);
     store::Dirty *dirty = store::begin_dirty(store);
     const RowMemory memory = begin_row_memory();
-    const auto edges_of = [&](std::size_t i, auto of) { return of.subspan(dependencies.first[i], dependencies.first[i + 1] - dependencies.first[i]); };
+    const auto edges_of = [&](std::size_t i, auto of) {
+        return of.subspan(dependencies.first[i], dependencies.first[i + 1] - dependencies.first[i]);
+    };
     for (std::size_t i = 0; i < rows.size(); i++) {
         if (inserted(i))
             insert_gates(store, rows[i], edges_of(i, dependencies.provider), tasks[i].on_failure);
@@ -482,13 +494,15 @@ void place_rows(Store &store, std::span<const Submission> tasks, std::span<const
     end_bulk(store[store::TableId::gate]); // all of them, before anybody looks whether they are open
     const auto waits_for_rows = [&](std::size_t i) {
         const auto elements = edges_of(i, dependencies.element);
-        return !elements.empty() && std::all_of(elements.begin(), elements.end(),
-                                                [&](std::size_t element) { return element != k_none && !ended[element]; });
+        return !elements.empty() && std::all_of(elements.begin(), elements.end(), [&](std::size_t element) {
+            return element != k_none && !ended[element];
+        });
     };
     for (std::size_t i = 0; i < rows.size(); i++) {
         CHECK_FOR_INTERRUPTS();
         if (has_room[i])
-            ended[i] = model::is_final((waits_for_rows(i) ? place_closed(store, rows[i]) : place(store, dirty, rows[i])).status);
+            ended[i] = model::is_final(
+                (waits_for_rows(i) ? place_closed(store, rows[i]) : place(store, dirty, rows[i])).status);
         else if (inserted(i))
             ended[i] = model::is_final(shed(store, rows[i]).status);
         reset(memory);
@@ -520,8 +534,9 @@ SCYLLA_FUNCTION(scylla_submit) {
                           args::optional_name("key", args::get_text(fcinfo, 11))};
     const bool ignore = args::ignore_duplicate(args::get_text(fcinfo, 12));
     store::Store store = open_for_write("scylla.submit()");
-    const Task submitted = ignore && (task.rn != nullptr || task.dedup_key != nullptr) ? submit_or_find(store, task)
-                                                                                        : *try_submit(store, task, false);
+    const Task submitted = ignore && (task.rn != nullptr || task.dedup_key != nullptr)
+                               ? submit_or_find(store, task)
+                               : *try_submit(store, task, false);
     return return_task(fcinfo, store, submitted, Show::all);
 }
 
@@ -544,7 +559,8 @@ SCYLLA_FUNCTION(scylla_submit_many) {
             *row = queue_for(store, name);
             return row;
         });
-    const auto plans = look_up_each<int64>(submissions, [](const Submission &task) { return task.plan; }, plan_id);
+    const auto plans = look_up_each<int64>(
+        submissions, [](const Submission &task) { return task.plan; }, plan_id);
     const auto rows = allocate<store::SpecRow>(submissions.size());
     for (std::size_t i = 0; i < rows.size(); i++)
         rows[i] = make_spec(submissions[i], *queues[i], plans[i], now);
@@ -556,7 +572,8 @@ SCYLLA_FUNCTION(scylla_submit_many) {
             error::duplicate_key(rows[i].dedup_key, submissions[i].queue);
         if (!ignore && fate == Fate::name_taken)
             error::duplicate_task(rows[i].rn);
-        Datum values[] = {PointerGetDatum(holder != nullptr ? holder : rows[i].rn), BoolGetDatum(fate == Fate::inserted)};
+        Datum values[] = {PointerGetDatum(holder != nullptr ? holder : rows[i].rn),
+                          BoolGetDatum(fate == Fate::inserted)};
         bool nulls[] = {false, false};
         tuplestore_putvalues(result.store, result.type, values, nulls);
     }
@@ -583,7 +600,8 @@ SCYLLA_FUNCTION(scylla_submit_bulk) {
         const auto element = static_cast<int64>(i + 1);
         Jsonb *spec = args::spec(specs->null[i] ? nullptr : DatumGetJsonbP(specs->value[i]), element);
         text *rn = rns ? args::name("rns", rns->null[i] ? nullptr : DatumGetTextPP(rns->value[i]), element) : nullptr;
-        tasks[i] = {queue, spec, priority, rn, {}, {}, {}, store::OnFailure::cascade, nullptr, nullptr, nullptr, nullptr};
+        tasks[i] = {queue,   spec,    priority, rn,     {}, {}, {}, store::OnFailure::cascade,
+                    nullptr, nullptr, nullptr,  nullptr};
     }
     if (size == 0)
         PG_RETURN_INT64(0);
@@ -593,8 +611,8 @@ SCYLLA_FUNCTION(scylla_submit_bulk) {
     const auto rows = allocate<store::SpecRow>(size);
     for (std::size_t i = 0; i < size; i++)
         rows[i] = make_spec(tasks[i], row, 0, GetCurrentTimestamp());
-    // By name, so that two calls with the same names cannot wait for each other in a circle. Nobody else has names that are
-    // made here.
+    // By name, so that two calls with the same names cannot wait for each other in a circle. Nobody else has names that
+    // are made here.
     const auto order = allocate<std::size_t>(size);
     std::iota(order.begin(), order.end(), std::size_t{0});
     if (rns)

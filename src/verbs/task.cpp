@@ -48,8 +48,8 @@ Jsonb *empty_array() {
     return array;
 }
 
-// What the tasks that this one depends on have given, in the order in which they were declared; null if it is too much for one
-// value. That must not be an error: the task would stand in the way of every lease of its queue.
+// What the tasks that this one depends on have given, in the order in which they were declared; null if it is too much
+// for one value. That must not be an error: the task would stand in the way of every lease of its queue.
 Jsonb *results_of_providers(Store &store, const store::SpecRow &spec_row) {
     const auto results = allocate<Jsonb *>(static_cast<std::size_t>(*spec_row.gates));
     std::size_t count = 0;
@@ -72,8 +72,8 @@ Task task_of(const store::SpecRow &spec_row, const store::ReadyRow &row) {
 }
 
 Task task_of(const store::SpecRow &spec_row, const store::LeaseRow &row) {
-    return {spec_row,   Status::running, row.updated, row.progress, row.owner, row.deadline,         row.leased,
-            {},           row.carry,       nullptr,     nullptr,      row.tid,   row.permit != nullptr};
+    return {spec_row, Status::running, row.updated, row.progress, row.owner, row.deadline,         row.leased,
+            {},       row.carry,       nullptr,     nullptr,      row.tid,   row.permit != nullptr};
 }
 
 Task task_of(const store::SpecRow &spec_row, const store::WaitingRow &row) {
@@ -81,7 +81,7 @@ Task task_of(const store::SpecRow &spec_row, const store::WaitingRow &row) {
 }
 
 Task task_of(const store::SpecRow &spec_row, const store::OutcomeRow &row) {
-    return {spec_row,     row.status, row.finished, row.progress, row.owner, {},
+    return {spec_row,   row.status, row.finished, row.progress, row.owner,   {},
             row.leased, {},         row.carry,    row.result,   row.metrics, row.tid};
 }
 

@@ -1,5 +1,5 @@
-// A task as a whole, put together from the row that tells what it is and the row that tells where it is; and how it becomes a
-// row of scylla.task.
+// A task as a whole, put together from the row that tells what it is and the row that tells where it is; and how it
+// becomes a row of scylla.task.
 #pragma once
 
 #include "store/rows.h"
@@ -18,7 +18,7 @@ struct Task {
     store::Carry carry;
     Jsonb *result;
     Jsonb *metrics;
-    ItemPointerData tid; // of the row that tells where it is
+    ItemPointerData tid;  // of the row that tells where it is
     bool limited = false; // it runs, with a permit
 };
 
@@ -32,7 +32,8 @@ std::optional<Task> find_task(store::Store &store, const store::SpecRow &spec);
 // The same, but P0002 instead of nothing.
 Task require_task(store::Store &store, const store::SpecRow &spec);
 
-// no_spec: spec and args are null, for workers who have them. no_content: so is all that users put in, for those who may not see.
+// no_spec: spec and args are null, for workers who have them. no_content: so is all that users put in, for those who
+// may not see.
 enum class Show : std::uint8_t { all, no_spec, no_content };
 
 // The result of a function that returns one scylla.task. Closes the store.

@@ -1,5 +1,5 @@
-// wait, wait_any, wait_plan: sleeping until a task can be leased or a plan is finished, without a snapshot and without a
-// transaction id (shmem/waiters.h).
+// wait, wait_any, wait_plan: sleeping until a task can be leased or a plan is finished, without a snapshot and without
+// a transaction id (shmem/waiters.h).
 #include "pg/client.h"
 #include "pg/clock.h"
 #include "pg/error.h"
@@ -37,7 +37,8 @@ void find_queues(store::Store &store, std::span<text *const> names, std::span<in
 std::optional<std::size_t> look_once(std::span<text *const> names, std::span<int32> ids, int64 *again) {
     std::optional<std::size_t> found;
     store::Store store = store::open(AccessShareLock);
-    store.reads_queues = true; // it would sleep by what it finds, and who drops a queue tells of it only after waking the waiters
+    store.reads_queues =
+        true; // it would sleep by what it finds, and who drops a queue tells of it only after waking the waiters
     find_queues(store, names, ids);
     if (shmem::shared != nullptr) {
         shmem::enlist(ids);
@@ -72,8 +73,8 @@ void sleep_until(int64 end) {
     }
 }
 
-// Looks until there is something (look() puts the backend on the list of waiters first) or the time is over. True: there is. A look
-// may say when to look again without a signal, by lowering its argument.
+// Looks until there is something (look() puts the backend on the list of waiters first) or the time is over. True:
+// there is. A look may say when to look again without a signal, by lowering its argument.
 template <typename Look> bool look_until(int64 timeout, const char *call, Look look) {
     PreventCommandDuringRecovery(call); // nothing would happen here
     const int64 end = steady_now() + timeout;
@@ -160,7 +161,8 @@ SCYLLA_FUNCTION(scylla_wait_any) {
                             "It must be an array of 1 to 64 queues.");
     const auto names = allocate<text *>(static_cast<std::size_t>(queues->size));
     for (std::size_t i = 0; i < names.size(); i++)
-        names[i] = args::name("queues", queues->null[i] ? nullptr : DatumGetTextPP(queues->value[i]), static_cast<int64>(i + 1));
+        names[i] = args::name("queues", queues->null[i] ? nullptr : DatumGetTextPP(queues->value[i]),
+                              static_cast<int64>(i + 1));
     const int64 timeout = get_timeout(fcinfo);
     require_outside_transaction(fcinfo, "scylla.wait_any()");
     const auto found = wait_for(names, timeout, "scylla.wait_any()");

@@ -1,14 +1,15 @@
 // Makes the n-th call fail that the library makes to the server: whatever it calls that may raise an error.
 //
 // The library under test is the one that is shipped. Its calls to the server go through a table of addresses, which the
-// dynamic linker fills; here the addresses of functions that may raise are replaced by ones that count, and then call the
-// real one. So every allocation, every row, index entry, lock, look into a catalog and statement of the library is a step at
-// which it can be made to fail, in commit callbacks too.
+// dynamic linker fills; here the addresses of functions that may raise are replaced by ones that count, and then call
+// the real one. So every allocation, every row, index entry, lock, look into a catalog and statement of the library is
+// a step at which it can be made to fail, in commit callbacks too.
 //
-// In a session that is asked for by SQL. In a monitor nobody can ask, so where this library is preloaded after the one under test a
-// monitor looks at its first step into the file that SCYLLA_FAULT names. It holds the number of the step that is to fail, or "hold":
-// to wait until something else is in it. What comes of it is left there: "failed", or "passed" when the monitor goes to sleep for
-// the first time, and its pid. Time passes a thousand times as fast for the launcher then: it lets five seconds go by after a failure.
+// In a session that is asked for by SQL. In a monitor nobody can ask, so where this library is preloaded after the one
+// under test a monitor looks at its first step into the file that SCYLLA_FAULT names. It holds the number of the step
+// that is to fail, or "hold": to wait until something else is in it. What comes of it is left there: "failed", or
+// "passed" when the monitor goes to sleep for the first time, and its pid. Time passes a thousand times as fast for the
+// launcher then: it lets five seconds go by after a failure.
 #include "pg/prelude.h"
 
 extern "C" {
@@ -88,7 +89,8 @@ void step(const char *function) {
         InterruptPending = true;
         return;
     }
-    ereport(ERROR, (errcode(ERRCODE_SYSTEM_ERROR), errmsg("injected error at step " INT64_FORMAT ": %s()", passed, function)));
+    ereport(ERROR,
+            (errcode(ERRCODE_SYSTEM_ERROR), errmsg("injected error at step " INT64_FORMAT ": %s()", passed, function)));
 }
 
 template <int N, typename F> struct Hook;
@@ -144,8 +146,8 @@ template <int N, typename F> Entry hooked(const char *name) {
     return {name, &H::name, reinterpret_cast<void **>(&H::real), reinterpret_cast<void *>(&H::call)};
 }
 
-// What the library calls and what may raise. Not here: what takes any number of arguments, what cannot raise, and what deals with
-// an error that is on its way.
+// What the library calls and what may raise. Not here: what takes any number of arguments, what cannot raise, and what
+// deals with an error that is on its way.
 const Entry k_entries[] = {
     HOOKED(AllocSetContextCreateInternal),
     HOOKED(Async_Notify),
@@ -199,7 +201,8 @@ const Entry k_entries[] = {
     HOOKED(SearchSysCache1),
     HOOKED(StartTransactionCommand),
     HOOKED(TransactionIdIsInProgress),
-    {"WaitLatch", &WaitLatchHook::name, reinterpret_cast<void **>(&WaitLatchHook::real), reinterpret_cast<void *>(&wait_latch)},
+    {"WaitLatch", &WaitLatchHook::name, reinterpret_cast<void **>(&WaitLatchHook::real),
+     reinterpret_cast<void *>(&wait_latch)},
     {"clock_gettime", &clock_name, reinterpret_cast<void **>(&real_clock), reinterpret_cast<void *>(&fast_clock)},
 #if PG_VERSION_NUM >= 160000
     HOOKED(check_can_set_role),
@@ -283,16 +286,16 @@ const Entry k_entries[] = {
 // The addresses through which a library calls others.
 struct Library {
     const char *strings;
-    const ElfW(Sym) *symbols;
+    const ElfW(Sym) * symbols;
     struct {
-        const ElfW(Rela) *first;
+        const ElfW(Rela) * first;
         std::size_t bytes;
     } addresses[2];
 };
 
-Library read_dynamic(const dl_phdr_info *info, const ElfW(Dyn) *dynamic) {
+Library read_dynamic(const dl_phdr_info *info, const ElfW(Dyn) * dynamic) {
     Library library{};
-    const auto at = [info](const ElfW(Dyn) *entry) {
+    const auto at = [info](const ElfW(Dyn) * entry) {
         const auto address = entry->d_un.d_ptr; // absolute, or still relative to where the library is
         return address < info->dlpi_addr ? address + info->dlpi_addr : address;
     };

@@ -33,7 +33,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
         require(length + left_out - (left_out > 0 ? 1 : 0) == written, "what is left out is counted");
         for (int i = 0; i < length; i++) {
             const int expected = left_out == 0 || i < k_log_head ? i : i == k_log_head ? -1 : written - length + i;
-            require(log[static_cast<std::size_t>(i)] == expected, "the first entries and the latest are there, in order");
+            require(log[static_cast<std::size_t>(i)] == expected,
+                    "the first entries and the latest are there, in order");
         }
     }
     return 0;

@@ -76,7 +76,8 @@ void long_strings(FuzzedDataProvider &input) {
     while (text.size() < 65 * 1024)
         text += part;
     const std::string shown = printable(text);
-    require(shown.size() <= 64 * 1024 && shown.size() > 64 * 1024 - 4, "what is shown has an end, and is no shorter than it must be");
+    require(shown.size() <= 64 * 1024 && shown.size() > 64 * 1024 - 4,
+            "what is shown has an end, and is no shorter than it must be");
 }
 
 template <class Read> void number(const std::string &text, Read read) {
@@ -90,9 +91,11 @@ template <class Read> void number(const std::string &text, Read read) {
 void numbers(FuzzedDataProvider &input) {
     const auto value = input.ConsumeFloatingPoint<double>();
     if (value == value && value - value == 0) // finite
-        require(to_double(from_double(value)) == value && to_double(json_number(value)) == value, "a number comes back as it was");
+        require(to_double(from_double(value)) == value && to_double(json_number(value)) == value,
+                "a number comes back as it was");
     const auto moment = input.ConsumeIntegral<std::int64_t>();
-    require(to_time_point(timestamp(time_point{duration{moment}})) == time_point{duration{moment}}, "a time comes back as it was");
+    require(to_time_point(timestamp(time_point{duration{moment}})) == time_point{duration{moment}},
+            "a time comes back as it was");
     const std::string text = input.ConsumeRemainingBytesAsString();
     number(text, to_int);
     number(text, to_int64);
@@ -104,7 +107,8 @@ void errors(FuzzedDataProvider &input) {
     const std::string text = input.ConsumeRemainingBytesAsString();
     const error_info info = parse_error(text, state);
     require(info.sqlstate == state, "the SQLSTATE is the one that was given");
-    require(info.message.size() + info.detail.size() + info.hint.size() + info.rule.size() <= text.size(), "nothing is made up");
+    require(info.message.size() + info.detail.size() + info.hint.size() + info.rule.size() <= text.size(),
+            "nothing is made up");
     bool thrown = false;
     try {
         throw_error(info);
@@ -119,8 +123,12 @@ void errors(FuzzedDataProvider &input) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size) {
     FuzzedDataProvider input(data, size);
     switch (input.ConsumeIntegralInRange(0, 31)) {
-    case 0: long_strings(input); break; // they take long
-    case 1: numbers(input); break;
+    case 0:
+        long_strings(input);
+        break; // they take long
+    case 1:
+        numbers(input);
+        break;
     default:
         for (const auto part : {arrays, strings, errors}) {
             FuzzedDataProvider same(data, size);

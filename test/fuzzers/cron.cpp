@@ -47,8 +47,9 @@ Zone take_zone(FuzzedDataProvider &input, std::int64_t around) {
 }
 
 bool same(const Cron &a, const Cron &b) {
-    return a.minutes == b.minutes && a.hours == b.hours && a.days == b.days && a.months == b.months && a.weekdays == b.weekdays &&
-           a.last_day == b.last_day && a.either_day == b.either_day && a.fixed == b.fixed && a.seconds == b.seconds;
+    return a.minutes == b.minutes && a.hours == b.hours && a.days == b.days && a.months == b.months &&
+           a.weekdays == b.weekdays && a.last_day == b.last_day && a.either_day == b.either_day && a.fixed == b.fixed &&
+           a.seconds == b.seconds;
 }
 
 } // namespace
@@ -61,7 +62,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
         return 0;
 
     Cron again;
-    require(parse_cron("\t " + text + " ", again) == CronFault::none && same(cron, again), "blanks around a text mean nothing");
+    require(parse_cron("\t " + text + " ", again) == CronFault::none && same(cron, again),
+            "blanks around a text mean nothing");
     require(cron.seconds >= 0 && cron.seconds < 60, "seconds are 1 to 59");
     if (cron.seconds == 0) {
         require(cron.minutes != 0 && cron.minutes >> 60 == 0, "minutes are 0 to 59");
@@ -79,7 +81,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
         return 0;
     require(*next > after, "the next time is later");
     require(next_time(cron, *next - 1, zone) == next, "it is the next one for the second before it");
-    require(next_time(cron, after + (*next - 1 - after) / 2, zone) == next, "it is the next one for a moment in between");
+    require(next_time(cron, after + (*next - 1 - after) / 2, zone) == next,
+            "it is the next one for a moment in between");
     if (cron.seconds > 0) {
         require(*next % cron.seconds == 0 && *next - after <= cron.seconds, "every so many seconds");
         return 0;
@@ -89,8 +92,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
     const std::int64_t days = cron_detail::floor_div(local, cron_detail::k_day_seconds);
     const auto minute = static_cast<int>((local - days * cron_detail::k_day_seconds) / 60);
     const cron_detail::Date date = cron_detail::date_of(days);
-    const bool fits = local % 60 == 0 && cron_detail::has(cron.minutes, minute % 60) && cron_detail::has(cron.hours, minute / 60) &&
-                      cron_detail::has(cron.months, date.month) && cron_detail::fits(cron, date, days);
+    const bool fits = local % 60 == 0 && cron_detail::has(cron.minutes, minute % 60) &&
+                      cron_detail::has(cron.hours, minute / 60) && cron_detail::has(cron.months, date.month) &&
+                      cron_detail::fits(cron, date, days);
     const bool at_change = zone(*next - 1).offset != span.offset;
     require(fits || (cron.fixed && at_change), "the clock shows a time of the schedule, or has just left one out");
     return 0;

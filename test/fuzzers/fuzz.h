@@ -1,5 +1,5 @@
-// What the fuzzers share. Each file beside this one is a program of libFuzzer: it makes something of arbitrary bytes, lets our
-// code work on it, and holds the result against what must be true of it. The sanitizers see to the rest.
+// What the fuzzers share. Each file beside this one is a program of libFuzzer: it makes something of arbitrary bytes,
+// lets our code work on it, and holds the result against what must be true of it. The sanitizers see to the rest.
 #pragma once
 
 #include <cstddef>

@@ -12,7 +12,8 @@ using namespace scylla::cli;
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size) {
     const std::string text(reinterpret_cast<const char *>(data), size);
     const bool good = is_jsonb(text);
-    const bool exponent = text.find_first_of("eE") != std::string::npos; // it may be too large for the other one's numbers
+    const bool exponent =
+        text.find_first_of("eE") != std::string::npos; // it may be too large for the other one's numbers
     // The other one passes over a byte order mark and ends at a zero byte, and jsonb has no zero.
     const bool differs = text.compare(0, 3, "\xef\xbb\xbf") == 0 || text.find('\0') != std::string::npos ||
                          text.find("\\u0000") != std::string::npos;

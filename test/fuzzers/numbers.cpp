@@ -24,7 +24,8 @@ void interval_lengths(FuzzedDataProvider &input) {
     require(*length >= 0 && *length <= k_max_retention, "a length is within its bounds");
     // Days are few enough here for 64 bits, or the rest would have to make up for more than 64 bits hold.
     const std::int64_t all_days = std::int64_t{months} * 30 + days;
-    require((*length - micros) / k_day == all_days && (*length - micros) % k_day == 0, "a length is the sum of its parts");
+    require((*length - micros) / k_day == all_days && (*length - micros) % k_day == 0,
+            "a length is the sum of its parts");
 }
 
 void delays(FuzzedDataProvider &input) {
@@ -39,13 +40,15 @@ void delays(FuzzedDataProvider &input) {
     const RetryPolicy policy{backoff, input.ConsumeFloatingPointInRange<double>(0, 1)};
     const std::int64_t jittered = delay(policy, count, input.ConsumeFloatingPointInRange<double>(0, 0.9999));
     require(jittered >= 0 && jittered <= full, "jitter only shortens");
-    require(static_cast<double>(jittered) >= static_cast<double>(full) * (1 - policy.jitter) - 1, "and by its share at most");
+    require(static_cast<double>(jittered) >= static_cast<double>(full) * (1 - policy.jitter) - 1,
+            "and by its share at most");
 }
 
 void pauses(FuzzedDataProvider &input) {
     const auto took = input.ConsumeIntegralInRange<std::int64_t>(0, k_day);
-    const std::int64_t pause = pause_after(took, input.ConsumeIntegralInRange<std::int64_t>(0, 100'000),
-                                           input.ConsumeIntegral<std::int64_t>(), input.ConsumeIntegralInRange<std::int64_t>(0, 365 * k_day));
+    const std::int64_t pause =
+        pause_after(took, input.ConsumeIntegralInRange<std::int64_t>(0, 100'000), input.ConsumeIntegral<std::int64_t>(),
+                    input.ConsumeIntegralInRange<std::int64_t>(0, 365 * k_day));
     require(pause >= 0 && pause <= 9 * took, "work in the background takes at least a tenth of the time");
 }
 
@@ -53,7 +56,8 @@ void histograms(FuzzedDataProvider &input) {
     Histogram histogram{};
     std::int64_t total = 0;
     while (input.remaining_bytes() > 16) {
-        const auto micros = input.ConsumeIntegralInRange<std::int64_t>(std::numeric_limits<std::int64_t>::min(), 1'000 * 365 * k_day);
+        const auto micros =
+            input.ConsumeIntegralInRange<std::int64_t>(std::numeric_limits<std::int64_t>::min(), 1'000 * 365 * k_day);
         const std::size_t bucket = bucket_of(micros);
         require(bucket == k_buckets - 1 || micros <= bucket_bound(bucket), "a time is in a bucket that holds it");
         require(bucket == 0 || micros > bucket_bound(bucket - 1), "and in the first of these");
@@ -63,9 +67,11 @@ void histograms(FuzzedDataProvider &input) {
     const double fraction = input.ConsumeFloatingPointInRange<double>(0, 1);
     const auto low = quantile(histogram.count, fraction / 2);
     const auto high = quantile(histogram.count, fraction);
-    require(low.has_value() == (total > 0) && high.has_value() == (total > 0), "there are quantiles where there are times");
+    require(low.has_value() == (total > 0) && high.has_value() == (total > 0),
+            "there are quantiles where there are times");
     if (low)
-        require(0 <= *low && *low <= *high && *high <= static_cast<double>(bucket_bound(k_buckets - 1)), "quantiles rise");
+        require(0 <= *low && *low <= *high && *high <= static_cast<double>(bucket_bound(k_buckets - 1)),
+                "quantiles rise");
 }
 
 void names(FuzzedDataProvider &input) {
@@ -76,7 +82,8 @@ void names(FuzzedDataProvider &input) {
     const auto made = uuid_v7(first, random);
     const auto later = uuid_v7(first + 1, {});
     require(std::string_view(made.data(), 18) <= std::string_view(later.data(), 18), "names sort by their time");
-    require(made[14] == '7' && std::string_view("89ab").find(made[19]) != std::string_view::npos, "a name says that it is a UUIDv7");
+    require(made[14] == '7' && std::string_view("89ab").find(made[19]) != std::string_view::npos,
+            "a name says that it is a UUIDv7");
 }
 
 } // namespace
@@ -84,11 +91,20 @@ void names(FuzzedDataProvider &input) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size) {
     FuzzedDataProvider input(data, size);
     switch (input.ConsumeIntegralInRange(0, 4)) {
-    case 0: interval_lengths(input); break;
-    case 1: delays(input); break;
-    case 2: pauses(input); break;
-    case 3: histograms(input); break;
-    default: names(input);
+    case 0:
+        interval_lengths(input);
+        break;
+    case 1:
+        delays(input);
+        break;
+    case 2:
+        pauses(input);
+        break;
+    case 3:
+        histograms(input);
+        break;
+    default:
+        names(input);
     }
     return 0;
 }

@@ -61,7 +61,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
         for (std::int64_t id = 1; id <= 255; id++) {
             const bool in = ids.count({priority, id}) > 0;
             const bool covered = covers(set, priority, id);
-            require(covered == in || (covered && !exact), "a set covers what was put into it, and more only for want of room");
+            require(covered == in || (covered && !exact),
+                    "a set covers what was put into it, and more only for want of room");
         }
     return 0;
 }

@@ -42,7 +42,7 @@ packages_to_test() {
 
 packages_to_fuzz() { echo clang libclang-rt-dev cmake pkgconf libpq-dev nlohmann-json3-dev; }
 packages_to_build_server() { echo dpkg-dev bison flex zlib1g-dev libicu-dev valgrind; }
-packages_to_analyse() { echo clang clang-tidy cppcheck; }
+packages_to_analyse() { echo clang clang-format clang-tidy cppcheck; }
 # What test/scripts and test/cli get where it is missing.
 packages_to_try() { echo graphviz prometheus-postgres-exporter nodejs node-pg; }
 

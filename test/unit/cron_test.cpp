@@ -62,7 +62,8 @@ constexpr std::int64_t k_hour = 3'600;
 // Berlin in 2026: to summer time on 29 March at 1:00 UTC, back on 25 October at 1:00 UTC.
 const Zone k_berlin{1 * k_hour, {{at(2026, 3, 29, 1), 2 * k_hour}, {at(2026, 10, 25, 1), 1 * k_hour}}};
 
-std::vector<std::int64_t> times(std::string_view text, std::int64_t after, std::int64_t until, const Zone &zone = k_utc) {
+std::vector<std::int64_t> times(std::string_view text, std::int64_t after, std::int64_t until,
+                                const Zone &zone = k_utc) {
     const Cron parsed = cron(text);
     std::vector<std::int64_t> found;
     for (auto time = next_time(parsed, after, std::cref(zone)); time && *time <= until;
@@ -77,7 +78,7 @@ std::int64_t next(std::string_view text, std::int64_t after, const Zone &zone = 
 
 using Times = std::vector<std::int64_t>;
 
-// ---- the language --------------------------------------------------------------------------------------------------------
+// ---- the language --------------------------------------------------------------------------------------------------
 
 TEST(Cron, Fields) {
     const Cron c = cron("1-5,10,*/30 0-23/6 1,31 jan-MAR,12 Mon-fri");
@@ -110,9 +111,9 @@ TEST(Cron, SundayHasTwoNumbersAndAName) {
 }
 
 TEST(Cron, ShorthandsAreWhatTheyStandFor) {
-    constexpr const char *k_pairs[][2] = {{"@yearly", "0 0 1 1 *"}, {"@annually", "0 0 1 1 *"}, {"@monthly", "0 0 1 * *"},
-                                          {"@weekly", "0 0 * * 0"}, {"@daily", "0 0 * * *"},    {"@midnight", "0 0 * * *"},
-                                          {"@hourly", "0 * * * *"}};
+    constexpr const char *k_pairs[][2] = {
+        {"@yearly", "0 0 1 1 *"}, {"@annually", "0 0 1 1 *"}, {"@monthly", "0 0 1 * *"}, {"@weekly", "0 0 * * 0"},
+        {"@daily", "0 0 * * *"},  {"@midnight", "0 0 * * *"}, {"@hourly", "0 * * * *"}};
     for (const auto &[name, meaning] : k_pairs)
         EXPECT_EQ(times(name, at(2026, 1, 1), at(2028, 1, 2)), times(meaning, at(2026, 1, 1), at(2028, 1, 2))) << name;
 }
@@ -203,7 +204,7 @@ TEST(Cron, RandomText) {
     EXPECT_GT(accepted, 1'000);
 }
 
-// ---- the calendar --------------------------------------------------------------------------------------------------------
+// ---- the calendar --------------------------------------------------------------------------------------------------
 
 TEST(Cron, DatesAreThoseOfTheStandardLibrary) {
     using namespace std::chrono;
@@ -271,7 +272,7 @@ TEST(Cron, OffsetsWithSeconds) {
     EXPECT_EQ(next("* * * * *", at(1930, 1, 1), amsterdam), at(1930, 1, 1, 0, 0, 28));
 }
 
-// ---- clocks that are put forward and back ------------------------------------------------------------------------------------
+// ---- clocks that are put forward and back --------------------------------------------------------------------------
 
 TEST(Cron, FixedTimesThatAreLeftOutComeAtTheJump) {
     const std::int64_t jump = at(2026, 3, 29, 1);
@@ -323,7 +324,7 @@ TEST(Cron, WholeDaysThatAreLeftOutOrRepeated) {
               (Times{at(2011, 12, 30, 0), at(2012, 1, 1, 0)}));
 }
 
-// ---- against an oracle: the rules again, minute by minute -----------------------------------------------------------------------
+// ---- against an oracle: the rules again, minute by minute ----------------------------------------------------------
 
 bool fits(const Cron &c, std::int64_t local) {
     const std::int64_t day = detail::floor_div(local, 86'400);
@@ -355,7 +356,9 @@ Times oracle(const Cron &c, std::int64_t after, std::int64_t until, const Zone &
 
 std::string random_field(std::mt19937 &random, int low, int high) {
     const int kind = static_cast<int>(random() % 8);
-    const auto pick = [&](int from, int to) { return from + static_cast<int>(random() % static_cast<unsigned>(to - from + 1)); };
+    const auto pick = [&](int from, int to) {
+        return from + static_cast<int>(random() % static_cast<unsigned>(to - from + 1));
+    };
     if (kind < 3)
         return "*";
     if (kind == 3)

@@ -93,8 +93,9 @@ TEST(Gaps, NeverSayMoreThanTheyWereTold) {
                 for (int id = 0; id < 100; id++) {
                     const bool in_gap = find(set, static_cast<std::int16_t>(p), id).has_value();
                     EXPECT_TRUE(!in_gap || empty.count({p, id}) == 1);
-                    const bool out = std::any_of(ranges.begin(), ranges.begin() + static_cast<std::ptrdiff_t>(count),
-                                                 [id](const IdRange &range) { return range.low <= id && id <= range.high; });
+                    const bool out =
+                        std::any_of(ranges.begin(), ranges.begin() + static_cast<std::ptrdiff_t>(count),
+                                    [id](const IdRange &range) { return range.low <= id && id <= range.high; });
                     EXPECT_NE(in_gap, out);
                 }
             }

@@ -19,10 +19,20 @@ TEST(Rate, IsWhatWasAskedForAndNeverMore) {
 }
 
 TEST(Rate, HasBounds) {
-    for (const auto &[tasks, per, burst] : std::vector<std::array<std::int64_t, 3>>{
-             {0, k_second, 1}, {-1, k_second, 1}, {1, 0, 1}, {1, -1, 1}, {1, k_second, 0}, {1, k_second, -1},
-             {1'000'001, k_second, 1}, {k_max_rate_tasks + 1, 365 * k_day, 1}, {1, 365 * k_day + 1, 1}, {1, 365 * k_day, 11},
-             {1, k_second, k_max_rate_tasks + 1}, {INT64_MAX, INT64_MAX, INT64_MAX}, {INT64_MIN, INT64_MIN, INT64_MIN}})
+    for (const auto &[tasks, per, burst] :
+         std::vector<std::array<std::int64_t, 3>>{{0, k_second, 1},
+                                                  {-1, k_second, 1},
+                                                  {1, 0, 1},
+                                                  {1, -1, 1},
+                                                  {1, k_second, 0},
+                                                  {1, k_second, -1},
+                                                  {1'000'001, k_second, 1},
+                                                  {k_max_rate_tasks + 1, 365 * k_day, 1},
+                                                  {1, 365 * k_day + 1, 1},
+                                                  {1, 365 * k_day, 11},
+                                                  {1, k_second, k_max_rate_tasks + 1},
+                                                  {INT64_MAX, INT64_MAX, INT64_MAX},
+                                                  {INT64_MIN, INT64_MIN, INT64_MIN}})
         EXPECT_FALSE(make_rate(tasks, per, burst)) << tasks << ' ' << per << ' ' << burst;
 }
 
@@ -80,12 +90,14 @@ TEST(Rate, ExtremesDoNotOverflow) {
         }
 }
 
-// Against a bucket that is kept in whole numbers, in units of one token per `tasks * per`; and against the promise itself: in no window
-// more than burst + t * tasks / per.
+// Against a bucket that is kept in whole numbers, in units of one token per `tasks * per`; and against the promise
+// itself: in no window more than burst + t * tasks / per.
 TEST(Rate, NeverMoreThanTheExactBucketAndHardlyLess) {
     __extension__ typedef __int128 Wide;
     std::mt19937_64 random{42};
-    const auto below = [&random](std::int64_t bound) { return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(bound)); };
+    const auto below = [&random](std::int64_t bound) {
+        return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(bound));
+    };
     struct Taken {
         std::int64_t now, n;
     };
@@ -151,7 +163,8 @@ TEST(Rate, ABucketThatIsNotKeptIsAsTheOthers) {
     EXPECT_EQ(arrival_of(Bucket{rate, later}, rate, others, k_start), later);
     EXPECT_EQ(arrival_of(Bucket{rate, k_start + 1}, rate, others, k_start), others) << "they were used up since";
     EXPECT_EQ(arrival_of(Bucket{rate, later}, rate, others, later), others) << "it is full";
-    EXPECT_EQ(arrival_of(Bucket{slow, used_up(slow, k_start)}, rate, others, k_start), used_up(rate, k_start)) << "of another rate";
+    EXPECT_EQ(arrival_of(Bucket{slow, used_up(slow, k_start)}, rate, others, k_start), used_up(rate, k_start))
+        << "of another rate";
     EXPECT_EQ(arrival_of(Bucket{slow, k_start}, rate, others, k_start), others) << "of another rate, and full";
 }
 
@@ -166,11 +179,13 @@ TEST(Rate, TokensOfAnyCome) {
     EXPECT_EQ(time_of_any(one, 1, 1000), 1007);
 }
 
-// Many buckets and few places, as shmem/rates.h tells: whichever gives way, no bucket ever has more than it would have with a place of its
-// own for ever; and with a place for each, it has the same.
+// Many buckets and few places, as shmem/rates.h tells: whichever gives way, no bucket ever has more than it would have
+// with a place of its own for ever; and with a place for each, it has the same.
 TEST(Rate, BucketsThatGiveWayNeverHaveMore) {
     std::mt19937_64 random{42};
-    const auto below = [&random](std::int64_t bound) { return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(bound)); };
+    const auto below = [&random](std::int64_t bound) {
+        return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(bound));
+    };
     constexpr std::size_t k_buckets = 20;
     struct Place {
         std::size_t whose;
@@ -201,8 +216,9 @@ TEST(Rate, BucketsThatGiveWayNeverHaveMore) {
             exact[whose] = take(rate, exact[whose], now, 1);
             const Place changed{whose, {rate, take(rate, arrival, now, 1)}};
             if (place == kept.end() && kept.size() == places) {
-                place = std::min_element(kept.begin(), kept.end(),
-                                         [](const Place &a, const Place &b) { return a.bucket.arrival < b.bucket.arrival; });
+                place = std::min_element(kept.begin(), kept.end(), [](const Place &a, const Place &b) {
+                    return a.bucket.arrival < b.bucket.arrival;
+                });
                 others = std::max(others, place->bucket.arrival);
             }
             if (place == kept.end())

@@ -25,7 +25,9 @@ template <std::size_t N> void expect_in_order(const Stretches<N> &set) {
     }
 }
 
-constexpr Stretch one(std::int16_t priority, std::int64_t low, std::int64_t high) { return {low, high, {low, k_no_id}, priority}; }
+constexpr Stretch one(std::int16_t priority, std::int64_t low, std::int64_t high) {
+    return {low, high, {low, k_no_id}, priority};
+}
 
 TEST(Stretches, ThoseThatOverlapOrTouchBecomeOne) {
     Stretches<8> set{};

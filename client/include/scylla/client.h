@@ -31,16 +31,18 @@ class link;
 /// tx.commit();                           // the order and the task, or neither
 /// @endcode
 ///
-/// A client is cheap to make and holds no state of its own. Thread-safety is that of what it is made of: one over a pool may
-/// be used by many threads at once, one over a connection or transaction by one at a time, and it must not outlive it.
+/// A client is cheap to make and holds no state of its own. Thread-safety is that of what it is made of: one over a
+/// pool may be used by many threads at once, one over a connection or transaction by one at a time, and it must not
+/// outlive it.
 ///
 /// @throw scylla::error every call throws a class of error.h; what follows from the arguments is said with the call.
 class client {
 public:
-    /// Calls become part of this transaction and take effect when the application commits it. A pqxx::nontransaction makes each
-    /// call a transaction of its own.
+    /// Calls become part of this transaction and take effect when the application commits it. A pqxx::nontransaction
+    /// makes each call a transaction of its own.
     explicit client(pqxx::transaction_base &transaction);
-    /// Each call is a transaction of its own, committed when it returns. There must be no other transaction on the connection.
+    /// Each call is a transaction of its own, committed when it returns. There must be no other transaction on the
+    /// connection.
     explicit client(pqxx::connection &connection);
     /// The same, on a connection of the pool. The pool must outlive the client.
     explicit client(pool &pool);
@@ -52,7 +54,8 @@ public:
     /// @{
 
     /// Submits a task. The queue is made on first use if the server allows it.
-    /// @throw duplicate the rn is taken and `existing` is on_duplicate::error; with on_duplicate::ignore the existing task is
+    /// @throw duplicate the rn is taken and `existing` is on_duplicate::error; with on_duplicate::ignore the existing
+    /// task is
     ///        returned, unchanged
     task submit(const queue_name &queue, const json &spec, const submit_options &options = {},
                 on_duplicate existing = on_duplicate::error);
@@ -60,7 +63,8 @@ public:
     /// Submits tasks, perhaps to several queues, in one statement: all or none.
     /// @return one element per task, in order: its rn, and whether it was inserted
     /// @throw duplicate an rn is taken and `existing` is on_duplicate::error
-    std::vector<submitted> submit_many(const std::vector<new_task> &tasks, on_duplicate existing = on_duplicate::ignore);
+    std::vector<submitted> submit_many(const std::vector<new_task> &tasks,
+                                       on_duplicate existing = on_duplicate::ignore);
 
     /// The fastest way to submit many tasks to one queue: all or none.
     /// @param rns as many names as specs, or none at all: then the server makes them
@@ -76,10 +80,13 @@ public:
     /// Creates a plan, to which submit() can add tasks; none of them starts before open_plan().
     /// @param name none: the server makes a UUIDv7 @param spec whatever it is to be remembered by
     /// @throw duplicate the name is taken
-    plan_name create_plan(const std::optional<plan_name> &name = std::nullopt, const std::optional<json> &spec = std::nullopt);
-    /// Lets its tasks start. Tasks may still be added. @throw not_found @throw wrong_state it is open already, or has ended
+    plan_name create_plan(const std::optional<plan_name> &name = std::nullopt,
+                          const std::optional<json> &spec = std::nullopt);
+    /// Lets its tasks start. Tasks may still be added. @throw not_found @throw wrong_state it is open already, or has
+    /// ended
     void open_plan(const plan_name &plan);
-    /// Cancels it, and every task of it that has not ended. @return how many tasks @throw not_found @throw wrong_state it has ended
+    /// Cancels it, and every task of it that has not ended. @return how many tasks @throw not_found @throw wrong_state
+    /// it has ended
     std::int64_t cancel_plan(const plan_name &plan);
     /// Whether it is finished, and neither failed nor cancelled. @throw not_found
     bool plan_completed(const plan_name &plan);
@@ -145,20 +152,21 @@ public:
     /// Gives a task back: it is ready again at once. @throw not_found @throw lease_lost
     task yield(const resource_name &rn, const worker_name &worker, std::optional<int> attempt = std::nullopt);
 
-    /// How long to pause when there have been `count` such pauses in a row before: `initial`, multiplied by `factor` for each of
-    /// them, up to `max`. The server's own rule, for workers that poll something.
+    /// How long to pause when there have been `count` such pauses in a row before: `initial`, multiplied by `factor`
+    /// for each of them, up to `max`. The server's own rule, for workers that poll something.
     duration backoff(int count, duration initial = std::chrono::milliseconds{100}, double factor = 1.5,
                      duration max = std::chrono::seconds{10});
 
     /// A worker name that nobody else has.
     worker_name register_worker();
 
-    /// Returns true as soon as the queue may have a task to lease, false when the time is over. Blocks; needs a connection or
-    /// pool, not a transaction (a nontransaction will do).
+    /// Returns true as soon as the queue may have a task to lease, false when the time is over. Blocks; needs a
+    /// connection or pool, not a transaction (a nontransaction will do).
     bool wait(const queue_name &queue, duration timeout = std::chrono::seconds{30});
 
     /// The same for 1 to 64 queues. @return the first of them that may have a task to lease; none when the time is over
-    std::optional<queue_name> wait_any(const std::vector<queue_name> &queues, duration timeout = std::chrono::seconds{30});
+    std::optional<queue_name> wait_any(const std::vector<queue_name> &queues,
+                                       duration timeout = std::chrono::seconds{30});
     /// @}
 
     /// @name Looking and cancelling
@@ -224,7 +232,8 @@ public:
     std::vector<schedule_info> schedules();
     /// What pg_cron calls every minute. @return how many tasks were submitted
     std::int64_t run_schedules();
-    /// Lets the schedules of the current user run in this database, which was restored from a dump. @return how many did not
+    /// Lets the schedules of the current user run in this database, which was restored from a dump. @return how many
+    /// did not
     std::int64_t arm_schedules();
     /// When a schedule comes next after a moment (none: now). @return none if never
     std::optional<time_point> cron_next(const std::string &cron, std::optional<time_point> after = std::nullopt,
@@ -245,8 +254,8 @@ public:
     /// @return one element per queue that the current user may see
     std::vector<queue_statistics> statistics();
 
-    /// The time that a fraction (0 to 1) of the times in a histogram of statistics() does not exceed, right within a factor of
-    /// two. @return none if there are none
+    /// The time that a fraction (0 to 1) of the times in a histogram of statistics() does not exceed, right within a
+    /// factor of two. @return none if there are none
     std::optional<duration> quantile(const std::vector<std::int64_t> &histogram, double fraction);
 
     /// Counts tasks by queue and status, exactly: reads the tables.

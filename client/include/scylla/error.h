@@ -1,6 +1,6 @@
 /// @file error.h
-/// What the library throws. Every failure of a call, the server's, libpqxx's and the connection's, is a scylla::error; what
-/// else can come out of a call is std::bad_alloc.
+/// What the library throws. Every failure of a call, the server's, libpqxx's and the connection's, is a scylla::error;
+/// what else can come out of a call is std::bad_alloc.
 #ifndef SCYLLA_ERROR_H
 #define SCYLLA_ERROR_H
 
@@ -11,12 +11,12 @@ namespace scylla {
 
 /// What is known about an error. Texts that are not known are empty.
 struct error_info {
-    std::string message;    ///< the primary message, without its severity
-    std::string sqlstate;   ///< five characters; empty when the server did not answer
-    std::string detail;     ///< for a lost lease: the present status, owner and attempt
-    std::string hint;       ///< what to do about it
-    std::string rule;       ///< which rule of the scheduler was broken: `held`, `ready`, `live`, `exists`, `unique`, `argument`,
-                            ///< …; the reference lists them. Empty for an error of the server itself
+    std::string message;  ///< the primary message, without its severity
+    std::string sqlstate; ///< five characters; empty when the server did not answer
+    std::string detail;   ///< for a lost lease: the present status, owner and attempt
+    std::string hint;     ///< what to do about it
+    std::string rule;     ///< which rule of the scheduler was broken: `held`, `ready`, `live`, `exists`, `unique`,
+                          ///< `argument`, …; the reference lists them. Empty for an error of the server itself
 };
 
 /// The base of all. what() is the primary message, and what the server added, in lines of their own.
@@ -46,14 +46,14 @@ class duplicate : public error {
     using error::error;
 };
 
-/// The task, plan or queue is not in the state that the call needs (55000, 2BP01): it is not ready, has already ended, or is not
-/// empty.
+/// The task, plan or queue is not in the state that the call needs (55000, 2BP01): it is not ready, has already ended,
+/// or is not empty.
 class wrong_state : public error {
     using error::error;
 };
 
-/// The caller does not hold the task, or not in this attempt (55000, rule `held`): it was cancelled, its lease expired, or
-/// somebody else has it. Nothing was changed. Stop working on it.
+/// The caller does not hold the task, or not in this attempt (55000, rule `held`): it was cancelled, its lease expired,
+/// or somebody else has it. Nothing was changed. Stop working on it.
 class lease_lost : public wrong_state {
     using wrong_state::wrong_state;
 };
@@ -78,7 +78,8 @@ class read_only : public error {
     using error::error;
 };
 
-/// A serialisation failure, a deadlock or a lock that was not to be had in time (40001, 40P01, 55P03): repeat the transaction.
+/// A serialisation failure, a deadlock or a lock that was not to be had in time (40001, 40P01, 55P03): repeat the
+/// transaction.
 class conflict : public error {
     using error::error;
 };

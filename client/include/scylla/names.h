@@ -1,6 +1,6 @@
 /// @file names.h
-/// The names that the scheduler knows things by, as types of their own: a worker's name given where a task's is expected
-/// does not compile.
+/// The names that the scheduler knows things by, as types of their own: a worker's name given where a task's is
+/// expected does not compile.
 #ifndef SCYLLA_NAMES_H
 #define SCYLLA_NAMES_H
 

@@ -1,5 +1,6 @@
 /// @file nlohmann.h
-/// Optional: nlohmann::json (and ordered_json) wherever the library takes a scylla::json, and by json::as<nlohmann::json>().
+/// Optional: nlohmann::json (and ordered_json) wherever the library takes a scylla::json, and by
+/// json::as<nlohmann::json>().
 #ifndef SCYLLA_NLOHMANN_H
 #define SCYLLA_NLOHMANN_H
 

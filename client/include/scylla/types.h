@@ -1,6 +1,6 @@
 /// @file types.h
-/// What calls take and return. Times are points of the server's clock with a resolution of microseconds; durations are more
-/// than 0 and at most 365 days unless said otherwise.
+/// What calls take and return. Times are points of the server's clock with a resolution of microseconds; durations are
+/// more than 0 and at most 365 days unless said otherwise.
 #ifndef SCYLLA_TYPES_H
 #define SCYLLA_TYPES_H
 
@@ -37,26 +37,26 @@ struct task {
     double progress = 0; ///< 0 to 1
     time_point created;
     time_point updated;
-    std::optional<worker_name> owner;    ///< who runs it, or whose lease ended with it
-    std::optional<time_point> deadline;  ///< while it runs: when its lease ends
-    json errors;                         ///< array of {"code", "args", "description"}, oldest first
-    json history;                        ///< array, oldest first
+    std::optional<worker_name> owner;   ///< who runs it, or whose lease ended with it
+    std::optional<time_point> deadline; ///< while it runs: when its lease ends
+    json errors;                        ///< array of {"code", "args", "description"}, oldest first
+    json history;                       ///< array, oldest first
     std::optional<json> result;
     std::optional<json> metrics;
-    json args;                           ///< array: the results of the tasks it depended on, in order
-    int attempt = 0;                     ///< how often it has been leased: the fencing token of the present lease
+    json args;       ///< array: the results of the tasks it depended on, in order
+    int attempt = 0; ///< how often it has been leased: the fencing token of the present lease
     int failures = 0;
-    std::optional<int> max_attempts;     ///< so many failures abort it; none: no bound
+    std::optional<int> max_attempts; ///< so many failures abort it; none: no bound
     std::optional<time_point> not_before;
     std::optional<plan_name> plan;
-    std::optional<std::string> key;      ///< whose work it is
+    std::optional<std::string> key; ///< whose work it is
 };
 
 /// An error that a worker reports: what becomes an element of task::errors.
 struct task_error {
-    std::string code;           ///< for programs; not empty
-    std::string description;    ///< for people
-    json args = "{}";           ///< figures and names that belong to it
+    std::string code;        ///< for programs; not empty
+    std::string description; ///< for people
+    json args = "{}";        ///< figures and names that belong to it
 };
 
 enum class on_duplicate {
@@ -73,8 +73,9 @@ enum class dependency_failure {
 
 [[nodiscard]] std::string_view to_string(dependency_failure policy) noexcept;
 
-/// How long a task waits after a failure: `initial`, multiplied by `factor` with each further one, up to `max`, and shortened
-/// by a random part of up to `jitter` (0 to 1). What is not said is the server's default: 1 s, doubled, up to 1 h, no jitter.
+/// How long a task waits after a failure: `initial`, multiplied by `factor` with each further one, up to `max`, and
+/// shortened by a random part of up to `jitter` (0 to 1). What is not said is the server's default: 1 s, doubled, up to
+/// 1 h, no jitter.
 struct retry_policy {
     std::optional<duration> initial;
     std::optional<double> factor;
@@ -84,16 +85,17 @@ struct retry_policy {
 
 /// How a task is to be submitted. Everything has a default.
 struct submit_options {
-    int priority = 0;                      ///< 0 to 127
-    std::optional<resource_name> rn;       ///< none: the server makes a UUIDv7
-    std::optional<time_point> not_before;  ///< the task waits until then
-    std::optional<int> max_attempts;       ///< so many failures abort it; none: as its queue says
-    std::vector<resource_name> depends_on; ///< tasks to be completed before it starts; their results become its args, in order
+    int priority = 0;                     ///< 0 to 127
+    std::optional<resource_name> rn;      ///< none: the server makes a UUIDv7
+    std::optional<time_point> not_before; ///< the task waits until then
+    std::optional<int> max_attempts;      ///< so many failures abort it; none: as its queue says
+    std::vector<resource_name>
+        depends_on; ///< tasks to be completed before it starts; their results become its args, in order
     dependency_failure on_dependency_failure = dependency_failure::cascade;
-    std::optional<plan_name> plan;         ///< the plan that it belongs to
-    std::optional<std::string> dedup_key;  ///< unique among the live tasks of the queue
-    std::optional<std::string> key;        ///< whose work it is, for limits per key
-    std::optional<retry_policy> retry;     ///< none: as its queue says when it fails
+    std::optional<plan_name> plan;        ///< the plan that it belongs to
+    std::optional<std::string> dedup_key; ///< unique among the live tasks of the queue
+    std::optional<std::string> key;       ///< whose work it is, for limits per key
+    std::optional<retry_policy> retry;    ///< none: as its queue says when it fails
 };
 
 /// An element of submit_many().
@@ -108,8 +110,8 @@ struct submitted {
     bool inserted = false; ///< false: the name was taken
 };
 
-/// A lease as the worker knows it: with the attempt, calls are fenced against everybody else, even other threads that use
-/// the same worker name. In a batch give it for all tasks or for none.
+/// A lease as the worker knows it: with the attempt, calls are fenced against everybody else, even other threads that
+/// use the same worker name. In a batch give it for all tasks or for none.
 struct held_task {
     resource_name rn;
     std::optional<int> attempt = std::nullopt;
@@ -149,24 +151,25 @@ struct list_filter {
 
 /// The settings of a new queue. Everything has a default.
 struct queue_options {
-    std::optional<duration> default_timeout;     ///< of a lease; none: scylla.default_timeout
-    std::optional<duration> retention;           ///< how long ended tasks stay, 0 to 36,500 days; none: scylla.retention
-    double aging = 0;                            ///< priority points per second of waiting, 0 to 1,000
-    std::optional<int> max_attempts;             ///< for tasks that are submitted without; none: no bound
+    std::optional<duration> default_timeout; ///< of a lease; none: scylla.default_timeout
+    std::optional<duration> retention;       ///< how long ended tasks stay, 0 to 36,500 days; none: scylla.retention
+    double aging = 0;                        ///< priority points per second of waiting, 0 to 1,000
+    std::optional<int> max_attempts;         ///< for tasks that are submitted without; none: no bound
     std::optional<retry_policy> retry;
     std::optional<duration> retention_completed; ///< for tasks that ended so; none: retention
     std::optional<duration> retention_aborted;
     std::optional<duration> retention_cancelled;
     bool paused = false;
-    std::optional<int> max_running;              ///< how many of its tasks may run at once; none: any number
-    bool events = false;                         ///< whether changes of status are recorded, for client::read_events()
-    bool notify = false;                         ///< whether NOTIFY scylla tells when there is something to lease again
-    std::optional<int> max_running_per_key;      ///< how many tasks of the same key may run at once; none: any number
-    std::optional<int> max_depth;                ///< how many of its tasks may wait or be ready when one is submitted; none: any number
-    bool shed = false;                           ///< one more is cancelled at once (true), or its submit fails
-    std::optional<json> key_weights;             ///< how many tasks the turn of each key has; none: in the order of the queue
-    std::optional<json> rate;                    ///< how many leases may start in a time: {"tasks": 100, "per": "1 s", "burst": 1}
-    std::optional<json> rate_per_key;            ///< the same for the tasks of each key
+    std::optional<int> max_running;         ///< how many of its tasks may run at once; none: any number
+    bool events = false;                    ///< whether changes of status are recorded, for client::read_events()
+    bool notify = false;                    ///< whether NOTIFY scylla tells when there is something to lease again
+    std::optional<int> max_running_per_key; ///< how many tasks of the same key may run at once; none: any number
+    std::optional<int>
+        max_depth;     ///< how many of its tasks may wait or be ready when one is submitted; none: any number
+    bool shed = false; ///< one more is cancelled at once (true), or its submit fails
+    std::optional<json> key_weights;  ///< how many tasks the turn of each key has; none: in the order of the queue
+    std::optional<json> rate;         ///< how many leases may start in a time: {"tasks": 100, "per": "1 s", "burst": 1}
+    std::optional<json> rate_per_key; ///< the same for the tasks of each key
 };
 
 /// Changes of a queue's settings; what is not named stays, and an empty optional is the default:
@@ -225,7 +228,7 @@ struct queue_info {
 
 /// A change of a task's status.
 struct event {
-    std::string cursor;                ///< to go on behind this event
+    std::string cursor; ///< to go on behind this event
     time_point time;
     queue_name queue;
     resource_name rn;
@@ -261,13 +264,13 @@ struct task_count {
 /// A row of the view scylla.stat_queue. Counters are none where the server does not preload the library.
 struct queue_statistics {
     queue_name queue;
-    std::optional<std::int64_t> waiting, ready, running, terminal;     ///< tasks now
-    std::optional<duration> oldest_ready;                              ///< how long the next task to lease has been ready
+    std::optional<std::int64_t> waiting, ready, running, terminal; ///< tasks now
+    std::optional<duration> oldest_ready;                          ///< how long the next task to lease has been ready
     std::optional<std::int64_t> submitted, leased, completed, aborted, cancelled, failed, expired, yielded, purged;
-    std::vector<std::int64_t> wait_histogram;                          ///< for client::quantile()
+    std::vector<std::int64_t> wait_histogram; ///< for client::quantile()
     std::vector<std::int64_t> run_histogram;
-    std::optional<time_point> stats_reset;                             ///< when the counting began
-    std::optional<std::int64_t> refused, shed;                         ///< tasks that max_depth did not let in
+    std::optional<time_point> stats_reset;     ///< when the counting began
+    std::optional<std::int64_t> refused, shed; ///< tasks that max_depth did not let in
 };
 
 enum class plan_status { building, running, completed, failed, cancelled };
@@ -280,12 +283,12 @@ struct plan_info {
     plan_status status = plan_status::building;
     std::optional<json> spec;
     std::int64_t waiting = 0, ready = 0, running = 0, completed = 0, aborted = 0, cancelled = 0; ///< tasks
-    double progress = 0;                 ///< 0 to 1
+    double progress = 0;                                                                         ///< 0 to 1
     time_point created;
     std::optional<time_point> opened;
     std::optional<time_point> finished;
-    std::optional<json> result;          ///< object: results of its completed final tasks, by rn
-    std::string owner;                   ///< the role that it belongs to
+    std::optional<json> result; ///< object: results of its completed final tasks, by rn
+    std::string owner;          ///< the role that it belongs to
 };
 
 /// A run of a task of a plan, for pictures of what happened when.
@@ -309,15 +312,15 @@ enum class catch_up_policy { none, latest, all };
 
 /// How a schedule is to be kept. Everything has a default.
 struct schedule_options {
-    std::string timezone = "UTC";                              ///< whose clocks it goes by
+    std::string timezone = "UTC"; ///< whose clocks it goes by
     overlap_policy overlap = overlap_policy::allow;
     catch_up_policy catch_up = catch_up_policy::latest;
-    std::optional<duration> grace = std::chrono::hours{1};     ///< how late a task may be submitted; none: no bound
-    int max_catch_up = 100;                                    ///< at most so many by catch_up_policy::all
-    duration jitter{0};                                        ///< tasks are delayed by up to this
-    std::optional<time_point> starts;                          ///< planned times are not before this
-    std::optional<time_point> ends;                            ///< and before this
-    std::optional<std::string> planned_key;                    ///< the planned time goes into the spec under this key
+    std::optional<duration> grace = std::chrono::hours{1}; ///< how late a task may be submitted; none: no bound
+    int max_catch_up = 100;                                ///< at most so many by catch_up_policy::all
+    duration jitter{0};                                    ///< tasks are delayed by up to this
+    std::optional<time_point> starts;                      ///< planned times are not before this
+    std::optional<time_point> ends;                        ///< and before this
+    std::optional<std::string> planned_key;                ///< the planned time goes into the spec under this key
     json options = "{}"; ///< further arguments of scylla.submit, by their names; not for schedule_plan()
 };
 
@@ -330,13 +333,13 @@ struct schedule_info {
     queue_name queue;
     json spec;
     json options;
-    bool armed = false;                      ///< it runs in this database, which is no restored copy
-    std::optional<time_point> next_run;      ///< none: it does not come any more
+    bool armed = false;                 ///< it runs in this database, which is no restored copy
+    std::optional<time_point> next_run; ///< none: it does not come any more
     std::optional<time_point> last_run;
     std::optional<resource_name> last_task;
     std::int64_t runs = 0;
-    std::int64_t skipped = 0;                ///< planned times passed by because the previous task was live
-    std::int64_t missed = 0;                 ///< or because nobody looked, or submitting failed
+    std::int64_t skipped = 0; ///< planned times passed by because the previous task was live
+    std::int64_t missed = 0;  ///< or because nobody looked, or submitting failed
     std::optional<std::string> last_error;
 };
 

@@ -54,8 +54,8 @@ private:
 };
 
 /// Calls a function when a stop is requested, from the thread that found out, or at once in the constructor if it was
-/// already; and again if the reason changes. The function must not block, throw, or destroy this object. When the destructor has
-/// returned, the function is not running and will not be called.
+/// already; and again if the reason changes. The function must not block, throw, or destroy this object. When the
+/// destructor has returned, the function is not running and will not be called.
 class stop_callback {
 public:
     stop_callback(const stop_token &token, std::function<void(stop_reason)> function);
@@ -121,9 +121,9 @@ private:
     std::optional<duration> m_retry_after;
 };
 
-/// Thrown by a handler: the task cannot be done, and ends as aborted. Any other exception is an error that may pass: the task
-/// fails with the code `exception` and what() as its description. If the handler has been asked to stop, any other exception
-/// is its way of stopping: the task is given back.
+/// Thrown by a handler: the task cannot be done, and ends as aborted. Any other exception is an error that may pass:
+/// the task fails with the code `exception` and what() as its description. If the handler has been asked to stop, any
+/// other exception is its way of stopping: the task is given back.
 class abort_task : public std::runtime_error {
 public:
     explicit abort_task(task_error error);
@@ -145,8 +145,8 @@ private:
     std::optional<duration> m_retry_after;
 };
 
-/// Does one task. Called by several threads at once if the concurrency is more than 1. Made from anything that can be called
-/// with a job & and returns an outcome, what makes one, or nothing.
+/// Does one task. Called by several threads at once if the concurrency is more than 1. Made from anything that can be
+/// called with a job & and returns an outcome, what makes one, or nothing.
 class handler {
 public:
     template <class F, class = std::enable_if_t<!std::is_same_v<std::decay_t<F>, handler>>> handler(F function) {
@@ -184,20 +184,20 @@ struct worker_counters {
     std::uint64_t failed = 0;
     std::uint64_t aborted = 0;
     std::uint64_t yielded = 0;
-    std::uint64_t lost = 0;       ///< leases that were no longer ours
-    std::uint64_t cancelled = 0;  ///< tasks that were cancelled while we held them
-    std::uint64_t heartbeats = 0; ///< leases extended
-    std::uint64_t calls = 0;      ///< on the connection that leases and finishes
-    std::uint64_t waits = 0;      ///< times it went to sleep by scylla.wait
-    std::uint64_t polls = 0;      ///< times it slept without
+    std::uint64_t lost = 0;        ///< leases that were no longer ours
+    std::uint64_t cancelled = 0;   ///< tasks that were cancelled while we held them
+    std::uint64_t heartbeats = 0;  ///< leases extended
+    std::uint64_t calls = 0;       ///< on the connection that leases and finishes
+    std::uint64_t waits = 0;       ///< times it went to sleep by scylla.wait
+    std::uint64_t polls = 0;       ///< times it slept without
     std::uint64_t connections = 0; ///< made, the first ones among them
-    std::size_t held = 0;         ///< leases now
-    std::size_t running = 0;      ///< handlers now
+    std::size_t held = 0;          ///< leases now
+    std::size_t running = 0;       ///< handlers now
 };
 
 struct worker_options {
-    /// As libpq takes it; several hosts for failover (then only one that accepts writes is taken). What it does not say comes from
-    /// the environment.
+    /// As libpq takes it; several hosts for failover (then only one that accepts writes is taken). What it does not say
+    /// comes from the environment.
     std::string conninfo;
     /// 1 to 64. They take turns.
     std::vector<queue_name> queues;
@@ -205,24 +205,27 @@ struct worker_options {
     std::optional<worker_name> name;
     /// How many handlers may run at the same time, each in a thread of its own.
     std::size_t concurrency = 1;
-    /// How many more tasks may be leased than run, so that short tasks need not wait for the network. They are held, and given
-    /// back when the worker stops. Completions and leases then share round trips.
+    /// How many more tasks may be leased than run, so that short tasks need not wait for the network. They are held,
+    /// and given back when the worker stops. Completions and leases then share round trips.
     std::size_t prefetch = 0;
-    /// How many tasks one call leases, finishes or extends at most. More of them take several calls, so that none gets large or
-    /// takes long, however many are held. Only the question after a broken connection, what this worker holds, is one for all.
+    /// How many tasks one call leases, finishes or extends at most. More of them take several calls, so that none gets
+    /// large or takes long, however many are held. Only the question after a broken connection, what this worker holds,
+    /// is one for all.
     std::size_t max_batch = 200;
-    /// How long a lease lasts without a heartbeat, and so how soon others take over when this process dies. None: the queue's
-    /// default. Heartbeats are sent when a third of it has passed.
+    /// How long a lease lasts without a heartbeat, and so how soon others take over when this process dies. None: the
+    /// queue's default. Heartbeats are sent when a third of it has passed.
     std::optional<duration> lease_timeout;
-    /// How long running handlers may go on after stop() before their tasks are given back under them. The stop takes up to
-    /// one more second.
+    /// How long running handlers may go on after stop() before their tasks are given back under them. The stop takes up
+    /// to one more second.
     std::chrono::milliseconds stop_grace{5000};
-    /// Asked before each lease: how many tasks to lease now, given how many there is room for. For limits of CPU or memory.
-    /// When it says less than there is room for, it is asked again after capacity_interval. It must not block or throw.
+    /// Asked before each lease: how many tasks to lease now, given how many there is room for. For limits of CPU or
+    /// memory. When it says less than there is room for, it is asked again after capacity_interval. It must not block
+    /// or throw.
     std::function<std::size_t(std::size_t room)> capacity;
     std::chrono::milliseconds capacity_interval{1000};
-    /// Whether an idle worker sleeps by CALL scylla.wait_any, on a connection of its own. Without it, or while it does not
-    /// work (the right to call it is missing), the worker polls, at first every poll_min, then ever more rarely up to poll_max.
+    /// Whether an idle worker sleeps by CALL scylla.wait_any, on a connection of its own. Without it, or while it does
+    /// not work (the right to call it is missing), the worker polls, at first every poll_min, then ever more rarely up
+    /// to poll_max.
     bool use_wait = true;
     std::chrono::milliseconds poll_min{50};
     std::chrono::milliseconds poll_max{1000};
@@ -235,8 +238,8 @@ struct worker_options {
     std::function<void(const log_entry &)> log;
 };
 
-/// Leases tasks, runs the handler on them, keeps the leases alive, and finishes them, over connections of its own: one to
-/// lease and finish, one for heartbeats, one to wait. It survives the loss of any of them.
+/// Leases tasks, runs the handler on them, keeps the leases alive, and finishes them, over connections of its own: one
+/// to lease and finish, one for heartbeats, one to wait. It survives the loss of any of them.
 ///
 /// @code
 /// scylla::worker_options options;
@@ -247,26 +250,28 @@ struct worker_options {
 /// worker.run();
 /// @endcode
 ///
-/// Every call about a task names its attempt, so a worker never finishes a task that it no longer owns, however late it is.
+/// Every call about a task names its attempt, so a worker never finishes a task that it no longer owns, however late it
+/// is.
 class worker {
 public:
     /// Connects to nothing yet. @throw invalid_argument the options make no sense
     worker(worker_options options, handler do_task);
-    /// Stops, and waits for handlers that are still running, and for an attempt to connect (`connect_timeout` of the connection
-    /// string, otherwise 5 seconds, for each host).
+    /// Stops, and waits for handlers that are still running, and for an attempt to connect (`connect_timeout` of the
+    /// connection string, otherwise 5 seconds, for each host).
     ~worker();
     worker(const worker &) = delete;
     worker &operator=(const worker &) = delete;
 
     /// Works until stop(). Once per worker. Loss of the connection is survived; what cannot pass by itself is not.
-    /// @return how many handlers were still running when their tasks were given back; their threads go on until they return,
+    /// @return how many handlers were still running when their tasks were given back; their threads go on until they
+    /// return,
     ///         and the destructor waits for them
     /// @throw not_supported the database does not have the extension
     /// @throw denied a privilege is missing
     std::size_t run();
 
-    /// Makes run() return: no more leases; handlers are asked to stop; what is not finished within the grace is given back.
-    /// From any thread, also before run(); returns at once.
+    /// Makes run() return: no more leases; handlers are asked to stop; what is not finished within the grace is given
+    /// back. From any thread, also before run(); returns at once.
     void stop() noexcept;
 
     /// stop() on SIGTERM and SIGINT, from now on until this worker is gone. One worker of a process can have it.

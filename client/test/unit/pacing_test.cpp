@@ -38,12 +38,12 @@ TEST(Pacing, TheAverageFollows) {
 }
 
 TEST(Pacing, FinishedTasksWaitOnlyForThoseThatAreAboutToBe) {
-    EXPECT_EQ(linger(0, 4, 1us, 1ms), 0ms);       // there are none
-    EXPECT_EQ(linger(4, 4, 1us, 1ms), 1ms);       // a round trip
+    EXPECT_EQ(linger(0, 4, 1us, 1ms), 0ms); // there are none
+    EXPECT_EQ(linger(4, 4, 1us, 1ms), 1ms); // a round trip
     EXPECT_EQ(linger(1000, 4, 1us, 1ms), 1ms);
-    EXPECT_EQ(linger(10000, 4, 1us, 1ms), 0ms);   // they take longer than it saves
-    EXPECT_EQ(linger(5, 4, 600us, 1ms), 0ms);     // two after another
-    EXPECT_EQ(linger(4, 4, 1us, 1h), 5ms);        // never for long
+    EXPECT_EQ(linger(10000, 4, 1us, 1ms), 0ms); // they take longer than it saves
+    EXPECT_EQ(linger(5, 4, 600us, 1ms), 0ms);   // two after another
+    EXPECT_EQ(linger(4, 4, 1us, 1h), 5ms);      // never for long
     EXPECT_EQ(linger(4, 4, 10ms, 1h), 0ms);
 }
 

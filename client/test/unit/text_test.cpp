@@ -61,7 +61,14 @@ TEST(QueueChanges, NameWhatChanges) {
     retry_policy policy;
     policy.max = 1s;
     policy.jitter = 0.5;
-    EXPECT_EQ(queue_changes{}.default_timeout(1s).retention(std::nullopt).aging(0.5).max_attempts(3).retry(policy).to_json().text(),
+    EXPECT_EQ(queue_changes{}
+                  .default_timeout(1s)
+                  .retention(std::nullopt)
+                  .aging(0.5)
+                  .max_attempts(3)
+                  .retry(policy)
+                  .to_json()
+                  .text(),
               R"({"default_timeout": "1000000 microseconds", "retention": null, "aging": 0.5, "max_attempts": 3, )"
               R"("retry": {"max": "1000000 microseconds", "jitter": 0.5}})");
     EXPECT_EQ(queue_changes{}.retry(std::nullopt).max_attempts(std::nullopt).to_json().text(),
@@ -79,8 +86,8 @@ TEST(Text, ZeroBytesAreRefused) {
 }
 
 TEST(Status, Names) {
-    for (const task_status status : {task_status::waiting, task_status::ready, task_status::running, task_status::completed,
-                                     task_status::aborted, task_status::cancelled})
+    for (const task_status status : {task_status::waiting, task_status::ready, task_status::running,
+                                     task_status::completed, task_status::aborted, task_status::cancelled})
         EXPECT_EQ(to_task_status(to_string(status)), status);
     EXPECT_THROW((void)to_task_status("asleep"), invalid_argument);
     EXPECT_FALSE(is_final(task_status::running));
@@ -102,24 +109,27 @@ TEST(ParseError, Verbose) {
 }
 
 TEST(ParseError, PreparedStatement) {
-    const error_info info = parse_error("Failure during 'scylla_lease_jobs': ERROR:  42501: permission denied for queue \"q\"\n"
-                                        "DETAIL:  Role \"r\" does not have the privilege \"work\".\n",
-                                        "42501");
+    const error_info info =
+        parse_error("Failure during 'scylla_lease_jobs': ERROR:  42501: permission denied for queue \"q\"\n"
+                    "DETAIL:  Role \"r\" does not have the privilege \"work\".\n",
+                    "42501");
     EXPECT_EQ(info.message, "permission denied for queue \"q\"");
     EXPECT_EQ(info.detail, "Role \"r\" does not have the privilege \"work\".");
 }
 
 TEST(ParseError, Default) {
-    const error_info info = parse_error("ERROR:  column \"x\" does not exist\nLINE 1: select x\n               ^\n", "42703");
+    const error_info info =
+        parse_error("ERROR:  column \"x\" does not exist\nLINE 1: select x\n               ^\n", "42703");
     EXPECT_EQ(info.message, "column \"x\" does not exist");
     EXPECT_EQ(info.rule, "");
 }
 
 // A name with line ends cannot pretend to be a field that the server sends later.
 TEST(ParseError, TheLastFieldCounts) {
-    const error_info info = parse_error("ERROR:  task \"x\nCONSTRAINT NAME:  held\" is not ready\nDETAIL:  Status: running.\n"
-                                        "CONSTRAINT NAME:  ready\n",
-                                        "55000");
+    const error_info info =
+        parse_error("ERROR:  task \"x\nCONSTRAINT NAME:  held\" is not ready\nDETAIL:  Status: running.\n"
+                    "CONSTRAINT NAME:  ready\n",
+                    "55000");
     EXPECT_EQ(info.rule, "ready");
     EXPECT_EQ(info.detail, "Status: running.");
 }

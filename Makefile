@@ -6,17 +6,21 @@
 #   make CXX=clang++           another compiler than the server's
 #   make PG_CONFIG=/path/...   another server
 EXTENSION = scylla
-EXTVERSION = 0.1
+EXTVERSION = 0.2
 MODULE_big = scylla
 OBJS = $(patsubst %.cpp,%.o,$(sort $(wildcard src/*.cpp src/*/*.cpp)))
 
-# One file per concept, in the order in which they depend on each other.
-SQL_PARTS = $(addprefix sql/,preamble.sql tables.sql schedule.sql functions/internal.sql functions/rights.sql task.sql \
-	functions/queue.sql functions/events.sql functions/submit.sql functions/lease.sql functions/heartbeat.sql functions/finish.sql \
+# One file per concept, in the order in which they depend on each other: what is made once, and what an update replaces.
+TABLES = $(addprefix sql/,preamble.sql tables.sql schedule.sql)
+REPLACED = $(addprefix sql/,functions/internal.sql functions/rights.sql task.sql schedules.sql functions/queue.sql \
+	functions/events.sql functions/submit.sql functions/lease.sql functions/heartbeat.sql functions/finish.sql \
 	functions/release.sql functions/query.sql functions/plan.sql functions/wait.sql functions/schedule.sql \
 	functions/maintain.sql plan.sql plan_task.sql functions/plan_pictures.sql stat.sql metrics.sql check.sql privileges.sql)
-DATA = $(wildcard sql/scylla--*--*.sql)
-DATA_built = sql/scylla--$(EXTVERSION).sql
+CREATE_SCRIPT = sql/scylla--$(EXTVERSION).sql
+# From the version before. Those of versions that have been released are files of their own, as are their install scripts.
+UPDATE_SCRIPT = sql/scylla--0.1--$(EXTVERSION).sql
+DATA_built = $(CREATE_SCRIPT) $(UPDATE_SCRIPT)
+DATA = $(filter-out $(DATA_built),$(wildcard sql/scylla--*.sql))
 
 override with_llvm := no # our functions run scans and SPI: nothing there for the JIT to inline
 
@@ -41,7 +45,10 @@ EXTRA_CLEAN = $(OBJS:.o=.d)
 PGXS := $(shell $(PG_CONFIG) --pgxs)
 include $(PGXS)
 
-sql/scylla--$(EXTVERSION).sql: $(SQL_PARTS) Makefile
-	cat $(SQL_PARTS) > $@
+$(CREATE_SCRIPT): $(TABLES) $(REPLACED) Makefile
+	cat $(TABLES) $(REPLACED) > $@
+
+$(UPDATE_SCRIPT): sql/upgrade/0.1--$(EXTVERSION).sql $(REPLACED) Makefile
+	cat $< $(REPLACED) > $@
 
 -include $(OBJS:.o=.d)

@@ -1,6 +1,6 @@
 -- Invariants, in the manner of amcheck.
 
-create function scylla.check(out rn text, out problem text) returns setof record
+create or replace function scylla.check(out rn text, out problem text) returns setof record
     language sql stable security definer set search_path = pg_catalog, pg_temp
     -- It joins all tasks, also where nobody has analysed their tables yet. The few joins that cannot be done otherwise then look so
     -- expensive that the server would compile the whole query.

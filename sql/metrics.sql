@@ -1,6 +1,6 @@
 -- The statistics for Prometheus and its like.
 
-create function scylla.metrics() returns text
+create or replace function scylla.metrics() returns text
     language sql volatile parallel unsafe set search_path = pg_catalog, pg_temp
 as $$
     with family (n, name, type, unit, help) as (values

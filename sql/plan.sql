@@ -1,6 +1,6 @@
 -- The public face of plans. Columns are only ever appended.
 
-create view scylla.plan with (security_barrier) as
+create or replace view scylla.plan with (security_barrier) as
     select p.name,
            case when p.cancelled then 'cancelled' when p.failed then 'failed' when p.finished is not null then 'completed'
                 when p.opened is not null then 'running' else 'building' end as status,

@@ -1,6 +1,6 @@
 -- The tasks of plans with what they depend on: what a picture of a plan is made of. Columns are only ever appended.
 
-create view scylla.plan_task with (security_barrier) as
+create or replace view scylla.plan_task with (security_barrier) as
     select p.name as plan, s.rn, q.name as queue,
            case when w.id is not null then 'waiting' when l.id is not null then 'running' when o.id is not null then o.status
                 else 'ready' end::scylla.task_status as status,

@@ -3,7 +3,7 @@
 
 -- ---- queues ----------------------------------------------------------------------------------------------------------
 
-create function scylla._stat_queues(
+create or replace function scylla._stat_queues(
         may_count boolean,
         out queue text, out waiting bigint, out ready bigint, out running bigint, out terminal bigint, out oldest_ready interval,
         out submitted bigint, out leased bigint, out completed bigint, out aborted bigint, out cancelled bigint,
@@ -16,7 +16,7 @@ create function scylla._stat_queues(
 comment on function scylla._stat_queues is
 'What scylla.stat_queue shows. may_count false: the tables are not counted again if they have been since the server started.';
 
-create view scylla.stat_queue as select * from scylla._stat_queues(true);
+create or replace view scylla.stat_queue as select * from scylla._stat_queues(true);
 comment on view scylla.stat_queue is
 'One row per queue that the current user may view (members of pg_monitor: every queue): how many of its tasks are in each state, and what has happened since stats_reset in transactions that
 have committed.';
@@ -47,13 +47,13 @@ comment on column scylla.stat_queue.stats_reset is 'When the counting began; nul
 comment on column scylla.stat_queue.refused is 'Tasks whose submit failed because of max_depth.';
 comment on column scylla.stat_queue.shed is 'Tasks that were cancelled because of max_depth when they were submitted.';
 
-create function scylla.quantile(histogram bigint[], fraction double precision) returns interval
+create or replace function scylla.quantile(histogram bigint[], fraction double precision) returns interval
     language c immutable parallel safe as 'MODULE_PATHNAME', 'scylla_quantile';
 comment on function scylla.quantile is
 'The time that the given fraction (0 to 1) of the times in a histogram of scylla.stat_queue does not exceed, by interpolation:
 right within a factor of two. Null if there are none. Errors: 22023 bad argument.';
 
-create function scylla.count_tasks(queue text = null, out queue_name text, out status scylla.task_status,
+create or replace function scylla.count_tasks(queue text = null, out queue_name text, out status scylla.task_status,
                                    out tasks bigint)
     returns setof record
     language c volatile parallel unsafe rows 600 as 'MODULE_PATHNAME', 'scylla_count_tasks';
@@ -63,7 +63,7 @@ right from then on, whatever has happened before.';
 
 -- ---- workers ---------------------------------------------------------------------------------------------------------
 
-create view scylla.stat_worker with (security_barrier) as
+create or replace view scylla.stat_worker with (security_barrier) as
     select l.owner as worker, q.name as queue, count(*) as leases, min(l.leased) as oldest_lease,
            max(l.updated) as last_heartbeat, min(l.deadline) as next_deadline, avg(l.progress)::real as progress
     from scylla.task_lease l
@@ -80,7 +80,7 @@ comment on column scylla.stat_worker.progress is 'The mean of its tasks'' progre
 
 -- ---- the monitor -----------------------------------------------------------------------------------------------------
 
-create function scylla._stat_monitor(
+create or replace function scylla._stat_monitor(
         out rounds bigint, out total_time double precision, out max_time double precision,
         out opened bigint, out expired bigint, out purged bigint, out last_round timestamptz,
         out errors bigint, out last_error text, out last_error_time timestamptz, out stats_reset timestamptz)
@@ -88,7 +88,7 @@ create function scylla._stat_monitor(
     language c volatile parallel restricted rows 1 as 'MODULE_PATHNAME', 'scylla_stat_monitor';
 comment on function scylla._stat_monitor is 'The counters that scylla.stat_monitor shows.';
 
-create view scylla.stat_monitor as
+create or replace view scylla.stat_monitor as
     select (select a.pid from pg_catalog.pg_stat_activity a
             where a.backend_type = 'scylla monitor' and a.datname = pg_catalog.current_database() limit 1) as pid, m.*
     from scylla._stat_monitor() m;
@@ -107,7 +107,7 @@ comment on column scylla.stat_monitor.last_error is 'The message of the last one
 comment on column scylla.stat_monitor.last_error_time is 'When it happened.';
 comment on column scylla.stat_monitor.stats_reset is 'When the counting began.';
 
-create function scylla.stat_reset(queue text = null) returns void
+create or replace function scylla.stat_reset(queue text = null) returns void
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_stat_reset';
 comment on function scylla.stat_reset is
 'Begins the counters anew: those of a queue, or (null) of all queues and the monitor of this database. The numbers of tasks in
@@ -115,12 +115,12 @@ each state stay. Not undone by a rollback. Needs admin on the queue. Errors: 427
 
 -- ---- heads -----------------------------------------------------------------------------------------------------------
 
-create function scylla._heads(out file oid, out queue integer, out priority integer, out frontier bigint, out returned text)
+create or replace function scylla._heads(out file oid, out queue integer, out priority integer, out frontier bigint, out returned text)
     returns setof record
     language c volatile parallel restricted rows 100 as 'MODULE_PATHNAME', 'scylla_heads';
 comment on function scylla._heads is 'The heads of this database in shared memory, a row per priority that may have ready tasks.';
 
-create view scylla.stat_heads with (security_barrier) as
+create or replace view scylla.stat_heads with (security_barrier) as
     select q.name as queue, h.priority, h.frontier, h.returned::int8multirange as returned
     from scylla._heads() h
     join scylla.queue q on q.id = h.queue

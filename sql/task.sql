@@ -9,7 +9,7 @@
 --
 -- All parts have exactly the same types, so that the planner flattens them and computes only what is asked for. What they have in
 -- common is in _spec and _outcome: not barriers, so that they become one with the part that reads them, and for nobody else.
-create view scylla._spec as
+create or replace view scylla._spec as
     select s.id, s.queue as queue_id, s.priority, s.rn, q.name as queue, s.spec, s.created,
            case when s.gates is null then '[]'::jsonb
                 else (select coalesce(jsonb_agg(p.result order by g.ord), '[]')
@@ -20,7 +20,7 @@ create view scylla._spec as
     from scylla.task_spec s
     join scylla.queue q on q.id = s.queue and scylla._may_view(q.owner, q.viewers, q.admins);
 
-create view scylla._outcome as
+create or replace view scylla._outcome as
     select s.rn, s.queue, s.spec, o.status, s.priority::integer as priority,
            o.progress, s.created, o.finished as updated, o.owner, null::timestamptz as deadline,
            coalesce(o.errors, '[]'::jsonb) as errors,
@@ -29,7 +29,7 @@ create view scylla._outcome as
     from scylla.task_outcome o
     join scylla._spec s on s.id = o.id;
 
-create view scylla._ready with (security_barrier) as
+create or replace view scylla._ready with (security_barrier) as
     select s.rn, s.queue, s.spec, s.priority::integer as priority,
            0::real as progress, s.created, r.updated, null::text as owner, null::timestamptz as deadline,
            coalesce(r.errors, '[]'::jsonb) as errors, coalesce(r.history, '[]'::jsonb) as history,
@@ -37,7 +37,7 @@ create view scylla._ready with (security_barrier) as
     from scylla.task_ready r
     join scylla._spec s on s.id = r.id and s.queue_id = r.queue and s.priority = r.priority;
 
-create view scylla._running with (security_barrier) as
+create or replace view scylla._running with (security_barrier) as
     select s.rn, s.queue, s.spec, s.priority::integer as priority,
            l.progress, s.created, l.updated, l.owner, l.deadline,
            coalesce(l.errors, '[]'::jsonb) as errors,
@@ -46,7 +46,7 @@ create view scylla._running with (security_barrier) as
     from scylla.task_lease l
     join scylla._spec s on s.id = l.id;
 
-create view scylla._waiting with (security_barrier) as
+create or replace view scylla._waiting with (security_barrier) as
     select s.rn, s.queue, s.spec, s.priority::integer as priority,
            0::real as progress, s.created, w.updated, null::text as owner, null::timestamptz as deadline,
            coalesce(w.errors, '[]'::jsonb) as errors, coalesce(w.history, '[]'::jsonb) as history,
@@ -55,8 +55,8 @@ create view scylla._waiting with (security_barrier) as
     from scylla.task_waiting w
     join scylla._spec s on s.id = w.id;
 
-create view scylla._completed with (security_barrier) as select * from scylla._outcome where status = 'completed';
-create view scylla._ended with (security_barrier) as select * from scylla._outcome where status <> 'completed';
+create or replace view scylla._completed with (security_barrier) as select * from scylla._outcome where status = 'completed';
+create or replace view scylla._ended with (security_barrier) as select * from scylla._outcome where status <> 'completed';
 
 comment on view scylla._spec is 'What the parts of scylla.task show of what a task is.';
 comment on view scylla._outcome is 'The parts of scylla.task that have ended.';
@@ -66,7 +66,7 @@ comment on view scylla._waiting is 'A part of scylla.task.';
 comment on view scylla._completed is 'A part of scylla.task.';
 comment on view scylla._ended is 'A part of scylla.task.';
 
-create view scylla.task as
+create or replace view scylla.task as
     select rn, queue, spec, 'ready'::scylla.task_status as status, priority, progress, created, updated, owner, deadline,
            errors, history, result, metrics, args, attempt, failures, max_attempts, not_before, plan, key
     from scylla._ready

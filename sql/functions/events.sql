@@ -1,6 +1,6 @@
 -- Events: following what happens to the tasks of queues whose setting events is on.
 
-create function scylla.read_events(after text = null, max_events integer = 1000, out cursor text, out "time" timestamptz,
+create or replace function scylla.read_events(after text = null, max_events integer = 1000, out cursor text, out "time" timestamptz,
                                    out queue text, out rn text, out status scylla.task_status, out attempt integer,
                                    out failures integer, out worker text)
     returns setof record

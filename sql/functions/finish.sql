@@ -1,14 +1,14 @@
 -- Finishing. All of these return the task without spec and args, and fail with 55000 if the worker (or the attempt) does
 -- not hold the task, and with P0002 if there is no such task.
 
-create function scylla.complete(rn text, worker text, result jsonb = null, metrics jsonb = null, attempt integer = null)
+create or replace function scylla.complete(rn text, worker text, result jsonb = null, metrics jsonb = null, attempt integer = null)
     returns scylla.task
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_complete';
 comment on function scylla.complete is
 'Ends a task as completed, with its result and figures about the run; progress becomes 1.
 Errors: P0002 no such task; 55000 the lease is lost. Locks: waits for a transaction that is just changing the task.';
 
-create function scylla.complete_many(rns text[], worker text, results jsonb[] = null, attempts integer[] = null,
+create or replace function scylla.complete_many(rns text[], worker text, results jsonb[] = null, attempts integer[] = null,
                                      out rn text, out completed boolean, out status scylla.task_status)
     returns setof record
     language c volatile parallel unsafe rows 100 as 'MODULE_PATHNAME', 'scylla_complete_many';
@@ -17,7 +17,7 @@ comment on function scylla.complete_many is
 task now; a lost lease is no error. A repeated element is false; an unknown task has a null status.
 Errors: 22023 a null element in rns, or arrays of different length.';
 
-create function scylla.complete_and_lease(rns text[], worker text, queue text, max_tasks integer = 1,
+create or replace function scylla.complete_and_lease(rns text[], worker text, queue text, max_tasks integer = 1,
                                           timeout interval = null, results jsonb[] = null, attempts integer[] = null)
     returns setof scylla.task
     language c volatile parallel unsafe rows 10 as 'MODULE_PATHNAME', 'scylla_complete_and_lease';
@@ -25,14 +25,14 @@ comment on function scylla.complete_and_lease is
 'Completes the tasks in rns and leases the next ones, in one call: a worker''s loop needs nothing else.
 Errors: 55000 if one of rns is not held any more, naming them: then nothing is done. 22023 bad argument.';
 
-create function scylla.abort(rn text, worker text, error jsonb, attempt integer = null) returns scylla.task
+create or replace function scylla.abort(rn text, worker text, error jsonb, attempt integer = null) returns scylla.task
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_abort';
 comment on function scylla.abort is
 'Ends a task as aborted: it cannot be done, and will not be tried again.
   error  an object with a text "code"; "args" and "description" default to {} and ""
 Errors: P0002 no such task; 55000 the lease is lost; 22023 bad argument.';
 
-create function scylla.fail(rn text, worker text, error jsonb, retry_after interval = null, attempt integer = null)
+create or replace function scylla.fail(rn text, worker text, error jsonb, retry_after interval = null, attempt integer = null)
     returns scylla.task
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_fail';
 comment on function scylla.fail is
@@ -41,7 +41,7 @@ or its queue, else 1 s, doubled with each failure up to 1 h), or aborted when ma
   error  as for abort
 Errors: P0002 no such task; 55000 the lease is lost; 22023 bad argument.';
 
-create function scylla.backoff(count integer, initial interval = '100 ms', factor double precision = 1.5,
+create or replace function scylla.backoff(count integer, initial interval = '100 ms', factor double precision = 1.5,
                                max interval = '10 s')
     returns interval
     language c immutable parallel safe as 'MODULE_PATHNAME', 'scylla_backoff';

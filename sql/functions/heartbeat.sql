@@ -1,6 +1,6 @@
 -- Keeping a lease.
 
-create function scylla.heartbeat(rn text, worker text, progress double precision = null, timeout interval = null,
+create or replace function scylla.heartbeat(rn text, worker text, progress double precision = null, timeout interval = null,
                                  attempt integer = null)
     returns scylla.task
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_heartbeat';
@@ -10,7 +10,7 @@ comment on function scylla.heartbeat is
 Returns the task without spec and args.
 Errors: P0002 no such task; 55000 the lease is lost: the task was cancelled, finished, timed out or given to another worker.';
 
-create function scylla.heartbeat_many(rns text[], worker text, timeout interval = null, attempts integer[] = null,
+create or replace function scylla.heartbeat_many(rns text[], worker text, timeout interval = null, attempts integer[] = null,
                                       out rn text, out held boolean, out status scylla.task_status)
     returns setof record
     language c volatile parallel unsafe rows 100 as 'MODULE_PATHNAME', 'scylla_heartbeat_many';

@@ -1,6 +1,6 @@
 -- Leasing.
 
-create function scylla.lease(queue text, worker text, max_tasks integer = 1, timeout interval = null)
+create or replace function scylla.lease(queue text, worker text, max_tasks integer = 1, timeout interval = null)
     returns setof scylla.task
     language c volatile parallel unsafe rows 10 as 'MODULE_PATHNAME', 'scylla_lease';
 comment on function scylla.lease is
@@ -10,7 +10,7 @@ leasing are passed over. An empty set when there is none, or when nobody has use
   timeout  how long the lease lasts unless a heartbeat extends it, up to 365 days; null: the queue''s (10 s by default)
 Errors: 22023 bad argument. Locks: none that it waits for.';
 
-create function scylla.lease_task(rn text, worker text, timeout interval = null) returns scylla.task
+create or replace function scylla.lease_task(rn text, worker text, timeout interval = null) returns scylla.task
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_lease_task';
 comment on function scylla.lease_task is
 'Leases one given task. Errors: P0002 no such task; 55000 it is not ready; 22023 bad argument.

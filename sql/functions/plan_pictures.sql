@@ -2,7 +2,7 @@
 
 -- The nodes and edges of a picture. One row per node: a task, or many that have the same queue and status and are about as
 -- deep in the plan; sources are the numbers of the nodes that it depends on.
-create function scylla._plan_picture(plan text, max_tasks integer)
+create or replace function scylla._plan_picture(plan text, max_tasks integer)
     returns table (node integer, label text, status scylla.task_status, sources integer[])
     language plpgsql volatile parallel unsafe set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
@@ -105,7 +105,7 @@ end $$;
 comment on function scylla._plan_picture is
 'The nodes and edges of plan_dot() and plan_mermaid(). It reads as its caller, who must be allowed to.';
 
-create function scylla.plan_dot(plan text, max_tasks integer = 200) returns text
+create or replace function scylla.plan_dot(plan text, max_tasks integer = 200) returns text
     language sql volatile parallel unsafe
 begin atomic
     select format(E'digraph plan {\n  rankdir=LR;\n  node [shape=box, style="rounded,filled", fontname="sans-serif"];\n%s%s}\n',
@@ -124,7 +124,7 @@ depend on it.
   max_tasks  1..100000; of a larger plan, tasks of the same queue and status that are about as deep become one node
 Needs EXECUTE on plan_completed and SELECT on the view plan_task. Errors: P0002 no such plan; 22023 bad argument.';
 
-create function scylla.plan_mermaid(plan text, max_tasks integer = 200) returns text
+create or replace function scylla.plan_mermaid(plan text, max_tasks integer = 200) returns text
     language sql volatile parallel unsafe
 begin atomic
     select format(E'flowchart LR\n%s%s%s',
@@ -143,7 +143,7 @@ end;
 comment on function scylla.plan_mermaid is
 'The same as plan_dot, as a flowchart in the language of Mermaid.';
 
-create function scylla.plan_timeline(plan text, out rn text, out queue text, out owner text, out attempt integer,
+create or replace function scylla.plan_timeline(plan text, out rn text, out queue text, out owner text, out attempt integer,
                                      out started timestamptz, out ended timestamptz, out status text)
     returns setof record
     language plpgsql volatile parallel unsafe set search_path = pg_catalog, pg_temp as $$

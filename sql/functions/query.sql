@@ -1,10 +1,10 @@
 -- Looking. Both look at the latest committed state, whatever the transaction's snapshot is.
 
-create function scylla.get_task(rn text) returns scylla.task
+create or replace function scylla.get_task(rn text) returns scylla.task
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_get_task';
 comment on function scylla.get_task is 'One task. Errors: P0002 no such task.';
 
-create function scylla.list_tasks(queue text = null, status scylla.task_status = null, worker text = null,
+create or replace function scylla.list_tasks(queue text = null, status scylla.task_status = null, worker text = null,
                                   max_tasks integer = 100)
     returns setof scylla.task
     language c volatile parallel unsafe rows 100 as 'MODULE_PATHNAME', 'scylla_list_tasks';

@@ -1,6 +1,6 @@
 -- Queues.
 
-create function scylla.create_queue(
+create or replace function scylla.create_queue(
     queue text, default_timeout interval = null, retention interval = null, aging double precision = 0,
     max_attempts integer = null, retry jsonb = null, retention_completed interval = null,
     retention_aborted interval = null, retention_cancelled interval = null, paused boolean = false,
@@ -33,36 +33,36 @@ comment on function scylla.create_queue is
   rate_per_key     the same for the tasks of each key; of tasks without a key any number may start
 Errors: 42710 it exists; 22023 bad argument.';
 
-create function scylla.alter_queue(queue text, settings jsonb) returns void
+create or replace function scylla.alter_queue(queue text, settings jsonb) returns void
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_alter_queue';
 comment on function scylla.alter_queue is
 'Changes settings of a queue, by the names of create_queue''s arguments; null is the default. What is not named stays.
 Needs admin. Errors: 42704 no such queue; 42501 no privilege; 22023 no such setting, or bad value. Locks: waits for a transaction that is just changing them;
 to set the first limit of a queue, for all transactions that have changed tasks, and others wait for it.';
 
-create function scylla.pause_queue(queue text) returns void
+create or replace function scylla.pause_queue(queue text) returns void
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_pause_queue';
 comment on function scylla.pause_queue is
 'From now on no task of the queue can be leased. Tasks that run go on, and others may be submitted.
 Needs admin. Errors: 42704 no such queue; 42501 no privilege. Locks: waits for a transaction that is just changing its settings.';
 
-create function scylla.resume_queue(queue text) returns void
+create or replace function scylla.resume_queue(queue text) returns void
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_resume_queue';
 comment on function scylla.resume_queue is
 'Ends the pause of a queue, and wakes the workers that wait. Errors and locks as for pause_queue.';
 
-create function scylla.drop_queue(queue text, force boolean = false) returns void
+create or replace function scylla.drop_queue(queue text, force boolean = false) returns void
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_drop_queue';
 comment on function scylla.drop_queue is
 'Removes a queue; with force also its tasks, whatever their state. Reads all tasks.
 Needs admin. Errors: 42704 no such queue; 42501 no privilege; 2BP01 it has tasks. Locks: waits for all transactions that have changed tasks, and others wait for it.';
 
-create function scylla.register_worker() returns text
+create or replace function scylla.register_worker() returns text
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_register_worker';
 comment on function scylla.register_worker is 'A worker name that nobody else has: worker-1, worker-2 and so on. Not undone by a rollback.';
 
 -- The settings of queues, for those who may see the tasks. Columns are only ever appended.
-create view scylla.queue_settings with (security_barrier) as
+create or replace view scylla.queue_settings with (security_barrier) as
     select name as queue, created, default_timeout, retention, aging, max_attempts, retry, retention_completed,
            retention_aborted, retention_cancelled, paused, max_running, events, notify, max_running_per_key,
            max_depth, on_full, key_weights, rate, rate_per_key

@@ -1,16 +1,16 @@
 -- Who may do what with a queue.
 
-create function scylla._may_view(owner name, viewers text[], admins text[]) returns boolean
+create or replace function scylla._may_view(owner name, viewers text[], admins text[]) returns boolean
     language c stable parallel safe as 'MODULE_PATHNAME', 'scylla_may_view';
 comment on function scylla._may_view is
 'Whether the current user may see the tasks of a queue with these columns. The views ask it.';
 
-create function scylla._may_watch(owner name, viewers text[], admins text[]) returns boolean
+create or replace function scylla._may_watch(owner name, viewers text[], admins text[]) returns boolean
     language c stable parallel safe as 'MODULE_PATHNAME', 'scylla_may_watch';
 comment on function scylla._may_watch is
 'Whether the current user may see statistics of a queue with these columns. The views ask it.';
 
-create function scylla.grant_queue(queue text, role text, privilege text) returns void
+create or replace function scylla.grant_queue(queue text, role text, privilege text) returns void
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_grant_queue';
 comment on function scylla.grant_queue is
 'Gives a role, and its members, a privilege on a queue. It may have it already. Needs admin.
@@ -21,20 +21,20 @@ comment on function scylla.grant_queue is
              admin: all of these, grant and revoke, change the settings, drop
 Errors: 42704 unknown queue or role; 42501 no privilege; 22023 bad argument.';
 
-create function scylla.revoke_queue(queue text, role text, privilege text) returns void
+create or replace function scylla.revoke_queue(queue text, role text, privilege text) returns void
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_revoke_queue';
 comment on function scylla.revoke_queue is
 'Takes a privilege back. The role need not have it, nor exist any more. What it has through other roles, as owner or as
 superuser stays. Needs admin. Errors: 42704 unknown queue; 42501 no privilege; 22023 bad argument.';
 
-create function scylla.set_queue_owner(queue text, owner text) returns void
+create or replace function scylla.set_queue_owner(queue text, owner text) returns void
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_set_queue_owner';
 comment on function scylla.set_queue_owner is
 'Gives a queue to another role. The caller must be its owner and able to become the new one (SET ROLE), or a superuser.
 Errors: 42704 unknown queue or role; 42501 no privilege; 22023 bad argument.';
 
 -- Not for those who merely submit or work: what they may themselves they find out by doing it.
-create view scylla.queue_grants with (security_barrier) as
+create or replace view scylla.queue_grants with (security_barrier) as
     select q.name as queue, g.role, p.privilege
     from scylla.queue q,
          lateral (values ('owner', array[q.owner::text]), ('submit', q.submitters), ('work', q.workers),

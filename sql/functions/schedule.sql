@@ -1,6 +1,6 @@
 -- Recurring tasks: see docs/schedules.md.
 
-create function scylla.cron_next(cron text, after timestamptz = null, timezone text = 'UTC') returns timestamptz
+create or replace function scylla.cron_next(cron text, after timestamptz = null, timezone text = 'UTC') returns timestamptz
     language c stable parallel safe as 'MODULE_PATHNAME', 'scylla_cron_next';
 comment on function scylla.cron_next is
 'When a schedule comes next after a moment (null: now); null if never.
@@ -8,13 +8,13 @@ comment on function scylla.cron_next is
   timezone  whose clocks the schedule goes by
 Errors: 22023 bad argument.';
 
-create function scylla._cron_due(cron text, timezone text, after timestamptz, until timestamptz, max_times integer,
+create or replace function scylla._cron_due(cron text, timezone text, after timestamptz, until timestamptz, max_times integer,
                                  out total bigint, out times timestamptz[])
     language c stable parallel safe as 'MODULE_PATHNAME', 'scylla_cron_due';
 comment on function scylla._cron_due is
 'How often a schedule came after one moment until another, and the last max_times of these times, in order.';
 
-create function scylla.schedule(
+create or replace function scylla.schedule(
     name text, cron text, queue text, spec jsonb, timezone text = 'UTC', overlap text = 'allow', catch_up text = 'latest',
     grace interval = '1 hour', max_catch_up integer = 100, jitter interval = '0', starts timestamptz = null,
     ends timestamptz = null, planned_key text = null, options jsonb = '{}')
@@ -36,7 +36,7 @@ caller''s. Returns when it comes first.
   options       further arguments of submit: {"priority": 5, "max_attempts": 3}
 Errors: 22023 bad argument; 42501 somebody else''s schedule; 55000 pg_cron is missing; what submit raises.';
 
-create function scylla.schedule_plan(
+create or replace function scylla.schedule_plan(
     name text, cron text, tasks jsonb, timezone text = 'UTC', overlap text = 'allow', catch_up text = 'latest',
     grace interval = '1 hour', max_catch_up integer = 100, jitter interval = '0', starts timestamptz = null,
     ends timestamptz = null, planned_key text = null)
@@ -49,31 +49,31 @@ comment on function scylla.schedule_plan is
 The other arguments are those of schedule(); what it says about the previous task is about the previous plan.
 Errors: as schedule(), and what create_plan and open_plan raise.';
 
-create function scylla.unschedule(name text) returns void
+create or replace function scylla.unschedule(name text) returns void
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_call_as_owner';
 comment on function scylla.unschedule is
 'Removes a schedule. Its tasks stay. Errors: 42704 no such schedule of the caller''s.';
 
-create function scylla.run_schedules() returns bigint
+create or replace function scylla.run_schedules() returns bigint
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_call_as_owner';
 comment on function scylla.run_schedules is
 'Submits the tasks and plans whose planned time has come, and returns how many: the job that pg_cron runs every minute. Whoever else
 runs it at the same time, each planned time gives one task. A schedule that fails is reported by a warning and in the view
 scylla.schedules, and does not keep the others.';
 
-create function scylla.arm_schedules() returns bigint
+create or replace function scylla.arm_schedules() returns bigint
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_call_as_owner';
 comment on function scylla.arm_schedules is
 'Lets the caller''s schedules run in this database, after it was restored from a dump. Returns how many did not before.';
 
 -- ---- behind them: run by the functions above as the owner of the tables, never by users -----------------------------------
 
-create function scylla._as_role(role oid, query text, argument jsonb) returns bigint
+create or replace function scylla._as_role(role oid, query text, argument jsonb) returns bigint
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_as_role';
 comment on function scylla._as_role is
 'Runs a query that gives one number, $1 being the argument, as a role that the present one may become.';
 
-create function scylla._home() returns text
+create or replace function scylla._home() returns text
     language sql stable parallel safe set search_path = pg_catalog, pg_temp
 as $$
     select c.system_identifier || '/' || d.oid from pg_control_system() c, pg_database d where d.datname = current_database();
@@ -81,7 +81,7 @@ $$;
 comment on function scylla._home is 'What tells this database from a copy of it that was restored from a dump.';
 
 -- Whether the role may act as the owner of a schedule: a name, whose role may be gone.
-create function scylla._may_change(caller oid, owner text) returns boolean
+create or replace function scylla._may_change(caller oid, owner text) returns boolean
     language sql stable parallel safe set search_path = pg_catalog, pg_temp
 as $$
     select exists (select from pg_roles r where r.rolname = owner and pg_has_role(caller, r.oid, 'usage')
@@ -89,7 +89,7 @@ as $$
 $$;
 comment on function scylla._may_change is 'Whether a role may change the schedules of an owner.';
 
-create function scylla._next_run(cron text, timezone text, after timestamptz, starts timestamptz, ends timestamptz)
+create or replace function scylla._next_run(cron text, timezone text, after timestamptz, starts timestamptz, ends timestamptz)
     returns timestamptz
     language sql stable parallel safe set search_path = pg_catalog, pg_temp
 as $$
@@ -99,14 +99,14 @@ $$;
 comment on function scylla._next_run is 'The first planned time after a moment; null: none.';
 
 -- The planned time as it stands in names and specs.
-create function scylla._planned(planned timestamptz) returns text
+create or replace function scylla._planned(planned timestamptz) returns text
     language sql stable parallel safe set search_path = pg_catalog, pg_temp
 as $$ select to_char(planned at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'); $$;
 comment on function scylla._planned is 'A planned time as text, in UTC.';
 
 -- The job that calls run_schedules: made, changed or removed so that it is what the schedules need. It is one for all of a
 -- database, so that nobody can schedule too much for pg_cron, and what it does does not depend on when exactly it comes.
-create function scylla._keep_tick(warn boolean) returns void
+create or replace function scylla._keep_tick(warn boolean) returns void
     language plpgsql set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -168,7 +168,7 @@ begin
 end $$;
 comment on function scylla._keep_tick is 'Makes, changes or removes the job of pg_cron that calls run_schedules().';
 
-create function scylla._put_schedule(
+create or replace function scylla._put_schedule(
     caller oid, name text, cron text, task jsonb, timezone text, overlap text, catch_up text, grace interval,
     max_catch_up integer, jitter interval, starts timestamptz, ends timestamptz, planned_key text)
     returns timestamptz
@@ -214,7 +214,7 @@ begin
 end $$;
 comment on function scylla._put_schedule is 'Makes or changes a schedule: of a task, if it is an object, or of a plan of tasks, an array.';
 
-create function scylla._schedule(
+create or replace function scylla._schedule(
     caller oid, name text, cron text, queue text, spec jsonb, timezone text, overlap text, catch_up text, grace interval,
     max_catch_up integer, jitter interval, starts timestamptz, ends timestamptz, planned_key text, options jsonb)
     returns timestamptz
@@ -225,7 +225,7 @@ as $$
 $$;
 comment on function scylla._schedule is 'Does what schedule() says.';
 
-create function scylla._schedule_plan(
+create or replace function scylla._schedule_plan(
     caller oid, name text, cron text, tasks jsonb, timezone text, overlap text, catch_up text, grace interval,
     max_catch_up integer, jitter interval, starts timestamptz, ends timestamptz, planned_key text)
     returns timestamptz
@@ -236,7 +236,7 @@ as $$
 $$;
 comment on function scylla._schedule_plan is 'Does what schedule_plan() says.';
 
-create function scylla._unschedule(caller oid, name text) returns void
+create or replace function scylla._unschedule(caller oid, name text) returns void
     language plpgsql set search_path = pg_catalog, pg_temp
 as $$
 begin
@@ -249,7 +249,7 @@ begin
 end $$;
 comment on function scylla._unschedule is 'Does what unschedule() says.';
 
-create function scylla._arm_schedules(caller oid) returns bigint
+create or replace function scylla._arm_schedules(caller oid) returns bigint
     language plpgsql set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -267,7 +267,7 @@ comment on function scylla._arm_schedules is 'Does what arm_schedules() says.';
 
 -- The tasks of a planned time, as submit_many takes them: of a schedule of one task this one, of a plan its tasks, with the names
 -- that they have within it put after the name of the plan.
-create function scylla._planned_tasks(s scylla.schedule, planned timestamptz) returns jsonb
+create or replace function scylla._planned_tasks(s scylla.schedule, planned timestamptz) returns jsonb
     language plpgsql set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -303,7 +303,7 @@ end $$;
 comment on function scylla._planned_tasks is 'What submit_many is given for a planned time.';
 
 -- Submits the task or the plan of a planned time as the owner of the schedule; whether there was none of that name.
-create function scylla._submit_planned(s scylla.schedule, planned timestamptz) returns boolean
+create or replace function scylla._submit_planned(s scylla.schedule, planned timestamptz) returns boolean
     language plpgsql set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -332,7 +332,7 @@ begin
 end $$;
 comment on function scylla._submit_planned is 'Submits the task or plan of a planned time, as the owner of the schedule.';
 
-create function scylla._is_live(s scylla.schedule) returns boolean
+create or replace function scylla._is_live(s scylla.schedule) returns boolean
     language sql stable parallel safe set search_path = pg_catalog, pg_temp
 as $$
     select case when jsonb_typeof(s.task) = 'object'
@@ -343,7 +343,7 @@ $$;
 comment on function scylla._is_live is 'Whether the last task or plan of a schedule has not ended.';
 
 -- Deals with the planned times of one schedule up to now; the row is locked. Returns how many tasks were submitted.
-create function scylla._run_schedule(s scylla.schedule, now timestamptz) returns bigint
+create or replace function scylla._run_schedule(s scylla.schedule, now timestamptz) returns bigint
     language plpgsql set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_variable
@@ -401,7 +401,7 @@ begin
 end $$;
 comment on function scylla._run_schedule is 'Deals with what one schedule has planned until now.';
 
-create function scylla._cancel_planned(s scylla.schedule) returns void
+create or replace function scylla._cancel_planned(s scylla.schedule) returns void
     language plpgsql set search_path = pg_catalog, pg_temp
 as $$
 begin
@@ -415,7 +415,7 @@ end $$;
 comment on function scylla._cancel_planned is 'Cancels the last task or plan of a schedule, as its owner.';
 
 -- The moment is an argument so that tests need not wait.
-create function scylla._run_schedules_at(now timestamptz) returns bigint
+create or replace function scylla._run_schedules_at(now timestamptz) returns bigint
     language plpgsql set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_variable
@@ -448,7 +448,7 @@ begin
 end $$;
 comment on function scylla._run_schedules_at is 'Does what run_schedules() says, at a given moment.';
 
-create function scylla._run_schedules(caller oid) returns bigint
+create or replace function scylla._run_schedules(caller oid) returns bigint
     language sql volatile set search_path = pg_catalog, pg_temp
 as $$ select scylla._run_schedules_at(clock_timestamp()); $$;
 comment on function scylla._run_schedules is 'Does what run_schedules() says.';

@@ -1,6 +1,6 @@
 -- Submitting.
 
-create function scylla.submit(
+create or replace function scylla.submit(
     queue text, spec jsonb, priority integer = 0, rn text = null, not_before timestamptz = null,
     depends_on text[] = null, on_dependency_failure text = 'cascade', plan text = null, max_attempts integer = null,
     retry jsonb = null, dedup_key text = null, key text = null, on_duplicate text = 'error')
@@ -26,7 +26,7 @@ Errors: 22023 bad argument; 23505 rn is taken (on ''ignore'': by a task that the
 queues are not created on first use; 42501 no right to submit to the queue; 53400 the queue has reached its max_depth.
 Locks: waits for a transaction that is just submitting the same rn or the same new queue.';
 
-create function scylla.submit_many(tasks jsonb, on_duplicate text = 'ignore', out rn text, out inserted boolean)
+create or replace function scylla.submit_many(tasks jsonb, on_duplicate text = 'ignore', out rn text, out inserted boolean)
     returns setof record
     language c volatile parallel unsafe rows 100 as 'MODULE_PATHNAME', 'scylla_submit_many';
 comment on function scylla.submit_many is
@@ -35,7 +35,7 @@ element in array order: its rn, and whether it was inserted (false: the rn was t
 Errors: 22023 malformed, naming the element; 23505 if on_duplicate is ''error'' and an rn is taken; 53400 not all of them
 may be in their queue. On any error nothing is submitted.';
 
-create function scylla.submit_bulk(queue text, specs jsonb[], rns text[] = null, priority integer = 0) returns bigint
+create or replace function scylla.submit_bulk(queue text, specs jsonb[], rns text[] = null, priority integer = 0) returns bigint
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_submit_bulk';
 comment on function scylla.submit_bulk is
 'Submits one task per element of specs to one queue, fast. rns names them, in the same order; null: UUIDv7. Returns how many.

@@ -2,7 +2,7 @@
 -- vacuum. They commit, so they cannot be called in a transaction block, and must not pin search_path (then the server would
 -- not let them commit).
 
-create procedure scylla.wait(queue text, timeout interval = '30 s', inout ready boolean = null)
+create or replace procedure scylla.wait(queue text, timeout interval = '30 s', inout ready boolean = null)
     language c as 'MODULE_PATHNAME', 'scylla_wait';
 comment on procedure scylla.wait is
 'Returns true as soon as the queue may have a task to lease, false when the timeout is over. Another worker may be faster: then
@@ -12,7 +12,7 @@ Waits without a snapshot and without a transaction id; is woken by the commit th
 Without shared_preload_libraries it looks four times a second instead.
 Errors: 25001 inside a transaction block; 22023 bad argument; 57014 statement_timeout or a cancel request.';
 
-create procedure scylla.wait_any(queues text[], timeout interval = '30 s', inout queue text = null)
+create or replace procedure scylla.wait_any(queues text[], timeout interval = '30 s', inout queue text = null)
     language c as 'MODULE_PATHNAME', 'scylla_wait_any';
 comment on procedure scylla.wait_any is
 'The same for up to 64 queues: returns the name of one that may have a task to lease, null when the timeout is over.';

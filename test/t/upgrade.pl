@@ -194,5 +194,30 @@ my @scripts = map { /^scylla--(.+--.+)\.sql$/ ? $1 : () } slurp_dir($extension);
 my @untested = grep { my $script = $_; !grep { "--$_--" =~ /--\Q$script\E--/ } values %path } @scripts;
 is("@untested", '', 'every upgrade script is part of a path that has been tested (' . @scripts . ' scripts)');
 
+# ---- what a released version has left behind ---------------------------------------------------------------------------------
+
+# Tasks in every state, as that version stored them, come through; and then work goes on.
+for my $file (sort glob "$FindBin::RealBin/data/scylla-*.sql")
+{
+	my ($released) = $file =~ m{scylla-([^/]+)\.sql$};
+	my $database = database_with($released);
+	sql($node, slurp_file($file), $database);
+	my $columns = sql($node, q(select string_agg(attname, ', ' order by attnum) from pg_attribute
+		where attrelid = 'scylla.task'::regclass and attnum > 0), $database);
+	my $look = "select $columns from scylla.task order by rn";
+	my $tasks = sql($node, $look, $database);
+	is(sql($node, 'select string_agg(distinct status::text, $$ $$) from scylla.task', $database),
+		'aborted cancelled completed ready running waiting', "$released has tasks in all states");
+	sql($node, 'alter extension scylla update', $database);
+	is(sql($node, $look, $database), $tasks, "$released -> $version: every task is the same");
+	checked($node, "$released -> $version: check() finds nothing", $database);
+	is(sql($node, q(select rn from scylla.lease('q', 'w')), $database), 'ready', "$released -> $version: lease works");
+	is(sql($node, q(select status from scylla.complete('running', 'w2')), $database), 'completed', "$released -> $version: so does complete");
+	is(sql($node, q(select scylla.open_plan('plan')), $database), '', "$released -> $version: so does a plan");
+	is(sql($node, q(select owner from scylla.get_task('l1')), $database), 'w', "$released -> $version: leases are held");
+	is(sql($node, q(select name from scylla.schedules), $database), 'nightly', "$released -> $version: schedules are there");
+	checked($node, "$released -> $version: check() finds nothing afterwards", $database);
+}
+
 $node->stop;
 done_testing();

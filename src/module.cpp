@@ -1,5 +1,5 @@
 // What the server sees of the library when it loads it.
-#include "monitor/monitor.h"
+#include "server/monitor.h"
 #include "settings.h"
 #include "shmem/pending.h"
 #include "shmem/stats.h"

@@ -30,7 +30,7 @@
 //
 // An entry with something in flight does not give way (stats.cpp), so nothing of that is forgotten. If it gives way
 // later, after a crash or a restart, nothing is in flight, and `base` is counted anew. A queue that gets its first
-// bound has the tables locked against all who might be bringing tasks without having taken room (verbs/queue.cpp).
+// bound has the tables locked against all who might be bringing tasks without having taken room (queue/settings.cpp).
 //
 // Transactions that end without a callback make depth too large, never too small: at PREPARE all that has come stays
 // (`prepared`), and what has left does not leave. A count that is done anew puts that right; it finds what is still

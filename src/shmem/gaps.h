@@ -27,7 +27,7 @@
 //     row that they gave last.
 //   * A transaction's own tasks are told to nobody before it commits; its own scans do not jump over these.
 //
-// *Permits.* Whoever counts the permits of a key holds the key's lock (verbs/limits.h), and only who holds it adds any.
+// *Permits.* Whoever counts the permits of a key holds the key's lock (queue/limits.h), and only who holds it adds any.
 // So it is enough that a lease is taken out of the gaps before its row is written, whatever becomes of the transaction
 // then, and that the gaps which a count leaves behind contain neither a lease that it has counted, committed or not,
 // nor one that its own transaction has ended and would bring back by rolling back.

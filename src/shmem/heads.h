@@ -34,7 +34,7 @@
 //     the scan has passed: what has been covered since then lies below, or has just been told.
 //
 // So (I) holds for every transaction that has a callback. COMMIT PREPARED, logical apply, COPY and changes by hand have
-// none. For them heads are derived again from the table, in small steps all the time (verbs/ready_scan.cpp): such a row
+// none. For them heads are derived again from the table, in small steps all the time (queue/ready_scan.cpp): such a row
 // is late by one pass of the derivation, but not lost. Heads begin with a frontier of 0 and every priority marked:
 // after a crash, or when a place was given to another queue, the first scan finds everything. A standby replays without
 // callbacks, so nothing is concluded there, and a promoted server begins the same way. The key contains the file of the
@@ -131,7 +131,7 @@ struct Step {
 std::optional<Step> claim_step(const HeadKey &key, TimestampTz now, int64 interval);
 void advance(const HeadKey &key, const Step &next) noexcept;
 
-// Whose turn it is in a queue that is shared between keys (verbs/leasable.h), and how many tasks are left of it. It
+// Whose turn it is in a queue that is shared between keys (queue/leasable.h), and how many tasks are left of it. It
 // lives with the head of the queue and is a hint as well: where it is lost the turns begin anew. Without preloading
 // each backend has its own.
 struct Turn {

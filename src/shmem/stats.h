@@ -5,7 +5,7 @@
 // counters tell what was committed, and cost no write.
 //
 // The counters of events begin with zero and only grow. The numbers of tasks in each state begin with a count of the
-// tables (verbs/stat.cpp) and are then kept by adding what each commit changes. For the sum to be right, a commit must
+// tables (api/stat.cpp) and are then kept by adding what each commit changes. For the sum to be right, a commit must
 // be in one of the two and not in both: see Anchor. A commit without a callback (COMMIT PREPARED, logical apply,
 // changes by hand) is in neither; the next count makes up for it.
 //

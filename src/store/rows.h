@@ -40,7 +40,7 @@ struct QueueRow {
 struct LastQueue {
     int32 id;                                    // 0: none yet
     std::optional<QueueRow> row;                 // nothing: there is no such queue
-    std::optional<model::Privileges> privileges; // of the current user, once somebody wanted to know (verbs/rights.h)
+    std::optional<model::Privileges> privileges; // of the current user, once somebody wanted to know (task/rights.h)
 };
 
 // A scan for single rows, kept for the next lookup by the same index: a btree scan is much to set up for one row.
@@ -49,7 +49,7 @@ struct Lookup {
     Scan scan;
 };
 
-// A task that has ended, or a plan that was opened: what waits for it is to be looked at (verbs/gates.h).
+// A task that has ended, or a plan that was opened: what waits for it is to be looked at (plan/gates.h).
 struct Ended {
     int64 id;
     int64 plan; // that it belongs to; 0: none

@@ -22,7 +22,7 @@ void remove_grantee(int32 queue, model::Privilege privilege, const text *role);
 void set_queue_owner(int32 queue, const text *owner);
 
 // Buckets of queues with a rate, and of keys in queues with a rate per key, where there is no shared memory for them
-// (verbs/rate.h). By the server's clock.
+// (queue/rate.h). By the server's clock.
 struct BucketOf {
     int32 queue;
     const text *key; // null: of the queue; the empty text: of the keys that have none

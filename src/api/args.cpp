@@ -1,0 +1,268 @@
+#include "api/args.h"
+
+#include "model/backoff.h"
+#include "pg/error.h"
+#include "pg/text.h"
+
+namespace scylla::args {
+
+namespace {
+
+const char *print(Datum value, Oid type) {
+    Oid output = InvalidOid;
+    bool varlena = false;
+    getTypeOutputInfo(type, &output, &varlena);
+    return OidOutputFunctionCall(output, value);
+}
+
+const char *cut(std::string_view all) {
+    constexpr int k_shown = 60;
+    const auto size = static_cast<int>(all.size());
+    const int shown = pg_mbcharcliplen(all.data(), size, k_shown);
+    return psprintf("%.*s%s", shown, all.data(), shown < size ? "..." : "");
+}
+
+std::optional<int64> length(const char *argument, const Interval *value, int64 min, int64 max, const char *rule,
+                            int64 element = 0) {
+    if (value == nullptr)
+        return std::nullopt;
+    const auto micros = model::interval_length(value->month, value->day, value->time, min, max);
+    if (!micros)
+        error::bad_argument(argument, print(PointerGetDatum(value), INTERVALOID), rule, element);
+    return micros;
+}
+
+// NaN is outside every range.
+float8 number(const char *argument, std::optional<float8> value, float8 min, float8 max, const char *rule,
+              int64 element = 0) {
+    if (!value || !(*value >= min && *value <= max))
+        error::bad_argument(argument, value ? print(Float8GetDatum(*value), FLOAT8OID) : "null", rule, element);
+    return *value;
+}
+
+Jsonb *parse(const char *json) { return DatumGetJsonbP(DirectFunctionCall1(jsonb_in, CStringGetDatum(json))); }
+
+JsonbValue *member(const Jsonb *object, std::string_view key, JsonbValue *value) {
+    return getKeyJsonValueFromContainer(const_cast<JsonbContainer *>(&object->root), key.data(),
+                                        static_cast<int>(key.size()), value);
+}
+
+} // namespace
+
+text *get_text(FunctionCallInfo fcinfo, int n) { return PG_ARGISNULL(n) ? nullptr : PG_GETARG_TEXT_PP(n); }
+
+Jsonb *get_jsonb(FunctionCallInfo fcinfo, int n) { return PG_ARGISNULL(n) ? nullptr : PG_GETARG_JSONB_P(n); }
+
+std::optional<int32> get_int(FunctionCallInfo fcinfo, int n) {
+    return PG_ARGISNULL(n) ? std::nullopt : std::optional(PG_GETARG_INT32(n));
+}
+
+std::optional<bool> get_bool(FunctionCallInfo fcinfo, int n) {
+    return PG_ARGISNULL(n) ? std::nullopt : std::optional(PG_GETARG_BOOL(n));
+}
+
+std::optional<float8> get_float(FunctionCallInfo fcinfo, int n) {
+    return PG_ARGISNULL(n) ? std::nullopt : std::optional(PG_GETARG_FLOAT8(n));
+}
+
+Interval *get_interval(FunctionCallInfo fcinfo, int n) { return PG_ARGISNULL(n) ? nullptr : PG_GETARG_INTERVAL_P(n); }
+
+std::optional<Array> get_array(FunctionCallInfo fcinfo, int n, Oid element_type) {
+    if (PG_ARGISNULL(n))
+        return std::nullopt;
+    int16 length = 0;
+    bool by_value = false;
+    char align = 0;
+    get_typlenbyvalalign(element_type, &length, &by_value, &align);
+    Array array{};
+    int size = 0;
+    deconstruct_array(PG_GETARG_ARRAYTYPE_P(n), element_type, length, by_value, align, &array.value, &array.null,
+                      &size);
+    array.size = size;
+    return array;
+}
+
+const char *array_of(int64 size) {
+    return psprintf("an array of " INT64_FORMAT " element%s", size, size == 1 ? "" : "s");
+}
+
+const char *quote(const text *value) { return value == nullptr ? "null" : psprintf("\"%s\"", cut(view(value))); }
+
+const char *show(Jsonb *value) {
+    return value == nullptr ? "null" : cut(JsonbToCString(nullptr, &value->root, static_cast<int>(VARSIZE(value))));
+}
+
+text *name(const char *argument, text *value, int64 element) {
+    if (value != nullptr) {
+        const auto chars = pg_mbstrlen_with_len(view(value).data(), static_cast<int>(view(value).size()));
+        if (chars >= 1 && chars <= model::k_max_name_chars)
+            return value;
+    }
+    error::bad_argument(argument, quote(value), "It must have 1 to 200 characters.", element);
+}
+
+text *optional_name(const char *argument, text *value, int64 element) {
+    return value == nullptr ? nullptr : name(argument, value, element);
+}
+
+store::OnFailure on_dependency_failure(const text *value, int64 element) {
+    constexpr struct {
+        const char *word;
+        store::OnFailure rule;
+    } k_rules[] = {
+        {"cascade", store::OnFailure::cascade}, {"ignore", store::OnFailure::ignore}, {"skip", store::OnFailure::skip}};
+    for (const auto &each : k_rules)
+        if (value != nullptr && view(value) == each.word)
+            return each.rule;
+    error::bad_argument("on_dependency_failure", quote(value), "It must be cascade, ignore or skip.", element);
+}
+
+int16 priority(std::optional<int32> value, int64 element) {
+    if (!value || *value < 0 || *value > model::k_max_priority)
+        error::bad_argument("priority", value ? psprintf("%d", *value) : "null", "It must be between 0 and 127.",
+                            element);
+    return static_cast<int16>(*value);
+}
+
+Jsonb *spec(Jsonb *value, int64 element) {
+    const bool json_null =
+        value != nullptr && JB_ROOT_IS_SCALAR(value) && getIthJsonbValueFromContainer(&value->root, 0)->type == jbvNull;
+    if (value == nullptr || json_null)
+        error::bad_argument("spec", "null", "A task must say what is to be done.", element);
+    return value;
+}
+
+std::optional<TimestampTz> not_before(std::optional<TimestampTz> value, int64 element) {
+    if (value && TIMESTAMP_NOT_FINITE(*value))
+        error::bad_argument("not_before", print(TimestampTzGetDatum(*value), TIMESTAMPTZOID), "It must be finite.",
+                            element);
+    return value;
+}
+
+std::optional<int32> max_attempts(std::optional<int32> value, int64 element) {
+    if (value && *value < 1)
+        error::bad_argument("max_attempts", psprintf("%d", *value), "It must be at least 1.", element);
+    return value;
+}
+
+int32 max_tasks(std::optional<int32> value, const char *argument) {
+    if (!value || *value < 1 || *value > model::k_max_tasks)
+        error::bad_argument(argument, value ? psprintf("%d", *value) : "null", "It must be between 1 and 100000.");
+    return *value;
+}
+
+std::optional<float4> progress(FunctionCallInfo fcinfo, int n) {
+    if (PG_ARGISNULL(n))
+        return std::nullopt;
+    const float8 value = PG_GETARG_FLOAT8(n);
+    if (!(value >= 0 && value <= 1)) // so that NaN fails too
+        error::bad_argument("progress", print(Float8GetDatum(value), FLOAT8OID), "It must be between 0 and 1.");
+    return static_cast<float4>(value);
+}
+
+float8 aging(std::optional<float8> value) {
+    return number("aging", value, 0, model::k_max_aging, "It must be between 0 and 1000 points per second.");
+}
+
+float8 factor(std::optional<float8> value, int64 element) {
+    return number("factor", value, 1, model::k_max_factor, "It must be between 1 and 1000.", element);
+}
+
+float8 jitter(std::optional<float8> value, int64 element) {
+    return number("jitter", value, 0, 1, "It must be between 0 and 1.", element);
+}
+
+std::optional<int32> bound(const char *argument, std::optional<int32> value) {
+    if (value && *value < 1)
+        error::bad_argument(argument, psprintf("%d", *value), "It must be at least 1.");
+    return value;
+}
+
+store::OnFull on_full(const text *value) {
+    for (std::size_t i = 0; i < store::k_on_full_names.size(); i++)
+        if (value != nullptr && view(value) == store::k_on_full_names[i])
+            return static_cast<store::OnFull>(i);
+    error::bad_argument("on_full", quote(value), "It must be \"error\" or \"shed\".");
+}
+
+float8 fraction(FunctionCallInfo fcinfo, int n) {
+    const float8 value = PG_ARGISNULL(n) ? -1 : PG_GETARG_FLOAT8(n);
+    if (!(value >= 0 && value <= 1))
+        error::bad_argument("fraction", PG_ARGISNULL(n) ? "null" : print(Float8GetDatum(value), FLOAT8OID),
+                            "It must be between 0 and 1.");
+    return value;
+}
+
+std::optional<int64> timeout(const char *argument, const Interval *value) {
+    return length(argument, value, 1, model::k_max_timeout, "It must be more than 0 and at most 365 days.");
+}
+
+std::optional<int64> retry_after(const Interval *value) {
+    return value == nullptr ? std::nullopt : std::optional(delay("retry_after", value));
+}
+
+int64 delay(const char *argument, const Interval *value, int64 element) {
+    const char *rule = "It must be between 0 and 365 days.";
+    if (value == nullptr)
+        error::bad_argument(argument, "null", rule, element);
+    return *length(argument, value, 0, model::k_max_timeout, rule, element);
+}
+
+std::optional<int64> retention(const char *argument, const Interval *value) {
+    return length(argument, value, 0, model::k_max_retention, "It must be between 0 and 36500 days.");
+}
+
+std::optional<int64> grace(const Interval *value) {
+    return length("grace", value, 0, model::k_max_timeout, "It must be between 0 and 365 days.");
+}
+
+std::optional<int64> schedule_jitter(const Interval *value) {
+    if (value == nullptr)
+        error::bad_argument("jitter", "null", "It must be between 0 and 1 day.");
+    return length("jitter", value, 0, model::k_day, "It must be between 0 and 1 day.");
+}
+
+int32 max_catch_up(std::optional<int32> value) {
+    if (!value || *value < 1 || *value > model::k_max_catch_up)
+        error::bad_argument("max_catch_up", value ? psprintf("%d", *value) : "null", "It must be between 1 and 10000.");
+    return *value;
+}
+
+Jsonb *error(Jsonb *value) {
+    const char *rule = "It must be an object with a non-empty text \"code\"; \"description\" must be a text.";
+    // Errors accumulate in one value, which has to stay far below what a value may hold.
+    if (value != nullptr && VARSIZE(value) > model::k_max_error_bytes)
+        error::bad_argument("error",
+                            psprintf("%s of %u bytes",
+                                     JB_ROOT_IS_OBJECT(value)   ? "an object"
+                                     : JB_ROOT_IS_SCALAR(value) ? "a value"
+                                                                : "an array",
+                                     static_cast<unsigned>(VARSIZE(value))),
+                            "It must not have more than 1 MB.");
+    JsonbValue code;
+    JsonbValue description;
+    const bool good = value != nullptr && JB_ROOT_IS_OBJECT(value) && member(value, "code", &code) != nullptr &&
+                      code.type == jbvString && code.val.string.len > 0 &&
+                      (member(value, "description", &description) == nullptr || description.type == jbvString);
+    if (!good)
+        error::bad_argument("error", show(value), rule);
+    return DatumGetJsonbP(DirectFunctionCall2(
+        jsonb_concat, JsonbPGetDatum(parse("{\"args\": {}, \"description\": \"\"}")), JsonbPGetDatum(value)));
+}
+
+bool ignore_duplicate(const text *value) {
+    if (value != nullptr && view(value) == "ignore")
+        return true;
+    if (value == nullptr || view(value) != "error")
+        error::bad_argument("on_duplicate", quote(value), "It must be \"error\" or \"ignore\".");
+    return false;
+}
+
+void same_size(const char *argument, int64 size, const char *other, int64 other_size) {
+    if (size != other_size)
+        error::bad_argument(
+            argument, array_of(size),
+            psprintf("It must have as many elements as \"%s\", which has " INT64_FORMAT ".", other, other_size));
+}
+
+} // namespace scylla::args

@@ -1,0 +1,88 @@
+#include "api/batch.h"
+
+#include "api/args.h"
+
+namespace scylla {
+
+namespace {
+
+int compare(const text *a, const text *b) { return view(a).compare(view(b)); }
+
+// By name, and the first of the same name first.
+extern "C" int compare_items(const void *a, const void *b) {
+    const BatchItem *left = *static_cast<BatchItem *const *>(a);
+    const BatchItem *right = *static_cast<BatchItem *const *>(b);
+    const int order = compare(left->name.rn, right->name.rn);
+    if (order != 0)
+        return order;
+    return left->element < right->element ? -1 : 1;
+}
+
+} // namespace
+
+Batch get_batch(FunctionCallInfo fcinfo, BatchArguments where) {
+    const auto rns = args::get_array(fcinfo, where.rns, TEXTOID);
+    text *worker = args::name("worker", args::get_text(fcinfo, where.worker));
+    const auto results = where.results < 0 ? std::nullopt : args::get_array(fcinfo, where.results, JSONBOID);
+    const auto attempts = args::get_array(fcinfo, where.attempts, INT4OID);
+    if (!rns)
+        error::bad_argument("rns", "null", "It must be an array.");
+    if (results)
+        args::same_size("results", results->size, "rns", rns->size);
+    if (attempts)
+        args::same_size("attempts", attempts->size, "rns", rns->size);
+
+    const auto size = static_cast<std::size_t>(rns->size);
+    Batch batch{allocate<BatchItem>(size), allocate<BatchItem *>(size)};
+    for (std::size_t i = 0; i < size; i++) {
+        const auto element = static_cast<int64>(i + 1);
+        text *rn = args::name("rns", rns->null[i] ? nullptr : DatumGetTextPP(rns->value[i]), element);
+        if (attempts && attempts->null[i])
+            error::bad_argument("attempts", "null", "It must be a number.", element);
+        batch.items[i] = {{rn, worker, attempts ? std::optional(DatumGetInt32(attempts->value[i])) : std::nullopt},
+                          results && !results->null[i] ? DatumGetJsonbP(results->value[i]) : nullptr,
+                          element,
+                          &batch.items[i],
+                          false,
+                          std::nullopt};
+        batch.sorted[i] = &batch.items[i];
+    }
+    // NOLINTNEXTLINE(bugprone-sizeof-expression): pointers are what is sorted
+    qsort(batch.sorted.data(), size, sizeof(BatchItem *), compare_items);
+    std::size_t unique = 0;
+    for (std::size_t i = 0; i < size; i++) {
+        BatchItem *item = batch.sorted[i];
+        if (unique > 0 && compare(batch.sorted[unique - 1]->name.rn, item->name.rn) == 0)
+            item->first = batch.sorted[unique - 1];
+        else
+            batch.sorted[unique++] = item;
+    }
+    batch.sorted = batch.sorted.first(unique);
+    return batch;
+}
+
+void settle(BatchItem &item, const Claim &claim, model::Status now) {
+    item.done = claim.lease.has_value();
+    if (item.done)
+        item.status = now;
+    else if (claim.instead)
+        item.status = claim.instead->status;
+}
+
+Datum return_batch(FunctionCallInfo fcinfo, store::Store &store, const Batch &batch) {
+    const Rows rows = begin_rows(fcinfo);
+    std::array<Datum, model::k_status_names.size()> status{};
+    for (std::size_t i = 0; i < status.size(); i++)
+        status[i] = store::status_datum(store, static_cast<model::Status>(i));
+    for (const BatchItem &item : batch.items) {
+        const auto now = item.first->status; // a repeated element is false, but its task has a status
+        Datum values[] = {PointerGetDatum(item.name.rn), BoolGetDatum(item.done),
+                          now ? status[static_cast<std::size_t>(*now)] : 0};
+        bool nulls[] = {false, false, !now.has_value()};
+        tuplestore_putvalues(rows.store, rows.type, values, nulls);
+    }
+    close(store);
+    return 0;
+}
+
+} // namespace scylla

@@ -1,0 +1,192 @@
+// get_task, list_tasks: looking, with a fresh snapshot; they write nothing and work on a standby.
+#include "model/aging.h"
+#include "pg/error.h"
+#include "pg/memory.h"
+#include "pg/text.h"
+#include "api/args.h"
+#include "queue/ready_scan.h"
+#include "task/rights.h"
+#include "task/task.h"
+
+namespace scylla {
+
+using model::Status;
+using store::Store;
+using store::TableId;
+
+namespace {
+
+struct Filter {
+    std::optional<int32> queue;
+    std::optional<Status> status;
+    const text *worker; // null: any
+    int32 max_tasks;
+};
+
+bool owned(const Filter &filter, const text *owner) {
+    return filter.worker == nullptr || (owner != nullptr && equal(owner, filter.worker));
+}
+
+// The tasks of one table or, without a status, all: newest first.
+void list_newest_first(Store &store, const Filter &filter, Rows &rows) {
+    const Status wanted =
+        filter.status.value_or(Status::ready); // ready stands for any: list_ready() does the ready ones
+    const TableId table = wanted == Status::ready     ? TableId::spec
+                          : wanted == Status::running ? TableId::lease
+                          : wanted == Status::waiting ? TableId::waiting
+                                                      : TableId::outcome;
+    store::Scan scan = scan_by_id(store, table, BackwardScanDirection);
+    const RowMemory memory = begin_row_memory();
+    for (int32 found = 0; found < filter.max_tasks && next(scan); reset(memory)) {
+        std::optional<Task> task;
+        const auto wanted_queue = [&](int32 queue) {
+            return (!filter.queue || *filter.queue == queue) && rights::may(store, queue, model::Privilege::view);
+        };
+        const auto complete = [&](int64 id, int32 queue, const auto &row) {
+            if (!wanted_queue(queue))
+                return;
+            if (const auto spec = find_spec(store, id, store::With::spec))
+                task = task_of(*spec, row);
+        };
+        switch (table) {
+        case TableId::lease: {
+            const auto row = lease_row(scan);
+            if (owned(filter, row.owner))
+                complete(row.id, row.queue, row);
+            break;
+        }
+        case TableId::waiting: {
+            const auto row = waiting_row(scan);
+            if (owned(filter, nullptr))
+                complete(row.id, row.queue, row);
+            break;
+        }
+        case TableId::outcome: {
+            const auto row = outcome_row(scan);
+            if (row.status == wanted && owned(filter, row.owner))
+                complete(row.id, row.queue, row);
+            break;
+        }
+        default: {
+            const auto spec = spec_row(scan, store::With::spec);
+            if (wanted_queue(spec.queue))
+                task = find_task(store, spec);
+            if (task && !owned(filter, task->owner))
+                task.reset();
+        }
+        }
+        if (task) {
+            put_task(rows, store, *task, Show::all);
+            found++;
+        }
+    }
+    end(memory);
+    end(scan);
+}
+
+// A ready task as far as the order of leasing over several queues needs it.
+struct Place {
+    double effective;
+    int32 queue;
+    int16 priority;
+    int64 id;
+};
+
+extern "C" int compare_places(const void *a, const void *b) {
+    const auto *left = static_cast<const Place *>(a);
+    const auto *right = static_cast<const Place *>(b);
+    if (left->effective != right->effective)
+        return left->effective > right->effective ? -1 : 1;
+    return left->id < right->id ? -1 : left->id > right->id;
+}
+
+// The tasks that a queue would give first.
+template <typename Use>
+void for_first(Store &store, const store::QueueRow &queue, int32 max_tasks, TimestampTz now, Use use) {
+    ReadyScan *scan = begin_ready(store, queue.id, queue.aging, now, scylla::Use::no_heads);
+    const RowMemory memory = begin_row_memory();
+    store::ReadyRow row;
+    for (int32 found = 0; found < max_tasks && next_ready(scan, &row); reset(memory))
+        if (const auto spec = find_spec(store, row.id, store::With::spec)) {
+            use(*spec, row);
+            found++;
+        }
+    end(memory);
+    end_ready(scan);
+}
+
+// In the order of leasing. Over all queues, each gives its first tasks, and the best of these are taken.
+void list_ready(Store &store, const std::optional<store::QueueRow> &queue, int32 max_tasks, Rows &rows) {
+    const TimestampTz now = GetCurrentTimestamp();
+    if (queue) {
+        for_first(store, *queue, max_tasks, now, [&](const store::SpecRow &spec, const store::ReadyRow &row) {
+            put_task(rows, store, task_of(spec, row), Show::all);
+        });
+        return;
+    }
+    std::size_t count = 0;
+    std::size_t room = 128;
+    auto *places = static_cast<Place *>(palloc(room * sizeof(Place)));
+    store::Scan queues = scan_queues(store);
+    while (next(queues)) {
+        const store::QueueRow each = queue_row(queues);
+        if (!rights::may(store, each.id, model::Privilege::view))
+            continue;
+        for_first(store, each, max_tasks, now, [&](const store::SpecRow &spec, const store::ReadyRow &row) {
+            if (count == room) {
+                room *= 2;
+                places = static_cast<Place *>(repalloc_huge(places, room * sizeof(Place)));
+            }
+            places[count++] = {model::effective_priority(row.priority, now - spec.created, each.aging), row.queue,
+                               row.priority, row.id};
+        });
+    }
+    end(queues);
+    qsort(places, count, sizeof(Place), compare_places);
+    for (std::size_t i = 0; i < count && i < static_cast<std::size_t>(max_tasks); i++) {
+        const auto spec = find_spec(store, places[i].id, store::With::spec);
+        const auto ready = find_ready(store, places[i].queue, places[i].priority, places[i].id);
+        if (spec && ready)
+            put_task(rows, store, task_of(*spec, *ready), Show::all);
+    }
+}
+
+} // namespace
+} // namespace scylla
+
+SCYLLA_FUNCTION(scylla_get_task) {
+    using namespace scylla;
+    text *rn = args::name("rn", args::get_text(fcinfo, 0));
+    store::Store store = store::open(AccessShareLock);
+    const auto spec = find_spec(store, rn, store::With::spec);
+    if (!spec || !rights::may(store, spec->queue, model::Privilege::view))
+        error::no_such_task(rn);
+    return return_task(fcinfo, store, require_task(store, *spec), Show::all);
+}
+
+SCYLLA_FUNCTION(scylla_list_tasks) {
+    using namespace scylla;
+    text *queue_name = PG_ARGISNULL(0) ? nullptr : args::name("queue", args::get_text(fcinfo, 0));
+    Filter filter{std::nullopt, PG_ARGISNULL(1) ? std::nullopt : std::optional(store::status_of(PG_GETARG_DATUM(1))),
+                  PG_ARGISNULL(2) ? nullptr : args::name("worker", args::get_text(fcinfo, 2)),
+                  args::max_tasks(args::get_int(fcinfo, 3))};
+    Rows rows = begin_rows(fcinfo);
+    store::Store store = store::open(AccessShareLock);
+    const auto queue = queue_name == nullptr ? std::nullopt : find_queue(store, queue_name);
+    if (queue)
+        filter.queue = queue->id;
+    if (queue_name == nullptr || (queue && rights::may(store, queue->id, model::Privilege::view))) {
+        if (filter.status != model::Status::ready)
+            list_newest_first(store, filter, rows);
+        else if (filter.worker == nullptr) // a ready task has no owner
+            list_ready(store, queue, filter.max_tasks, rows);
+    }
+    close(store);
+    return 0;
+}
+
+SCYLLA_FUNCTION(scylla_check_max_tasks) {
+    using namespace scylla;
+    args::max_tasks(args::get_int(fcinfo, 0));
+    PG_RETURN_VOID();
+}

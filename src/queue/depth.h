@@ -1,0 +1,31 @@
+// Bounds that are held without counting: max_depth, how many tasks of a queue may be waiting or ready when one is
+// submitted (what comes back, a retry, a time-out, an opened gate, is always let in); and max_running, how many may
+// run.
+#pragma once
+
+#include "task/moves.h"
+
+namespace scylla {
+
+// Takes room for tasks that are going to be submitted to the queue in this transaction. Returns for how many there is
+// room: all, or in a queue that sheds perhaps fewer. 53400 in a queue that does not, if there is not enough. May
+// refresh the store.
+//
+// Exact without counting, by shared memory (shmem/depth.h). Without it the tasks are counted, and the queue is locked
+// to the end of the transaction: others that submit to it wait for that.
+int64 take_room(store::Store &store, const store::QueueRow &queue, int64 wanted);
+
+// The queue gets its first max_depth, or max_running. Nobody else may be submitting, or leasing.
+void begin_depth(int32 queue, shmem::Bounded which);
+
+// For max_running where there is shared memory; queue/limits.h does it where there is none. How many more tasks may
+// run: a hint; whether that is more than `wanted` does not matter. May refresh the store.
+int64 see_running_room(store::Store &store, const store::QueueRow &queue, int64 wanted);
+// Takes the room of one task that is to be leased in this transaction, and says whether there was any; if it does not
+// know, see_running_room() is to be called again. It is for the middle of a scan: nothing is counted.
+enum class Grant : std::uint8_t { granted, none, unknown };
+Grant take_running_room(const store::QueueRow &queue);
+// It was not used.
+void return_running_room(int32 queue);
+
+} // namespace scylla

@@ -1,0 +1,275 @@
+// lease, lease_task: giving ready tasks to workers.
+//
+// A lease deletes the ready row without waiting: a row that someone else is just deleting is passed over. That means
+// what FOR UPDATE SKIP LOCKED means, with one WAL record instead of two. Nobody takes row locks on ready rows: a lock
+// would make them look taken (docs/internals.md).
+#include "queue/lease.h"
+
+#include "pg/error.h"
+#include "pg/memory.h"
+#include "settings.h"
+#include "shmem/waiters.h"
+#include "api/args.h"
+#include "queue/leasable.h"
+#include "queue/rate.h"
+#include "task/rights.h"
+
+namespace scylla {
+
+using store::Store;
+using store::TableId;
+
+namespace {
+
+int64 default_timeout(const store::QueueRow &queue) {
+    const auto own = args::timeout("default_timeout", queue.default_timeout);
+    return own.value_or(static_cast<int64>(settings::default_timeout) * 1000);
+}
+
+// Leases what the heads know. Returns how many.
+int32 lease_known(Store &store, const LeaseRequest &request, const store::QueueRow &queue, KeyRooms *rooms,
+                  Tokens &tokens, Permits &permits, Rows &rows) {
+    const int64 timeout = request.timeout.value_or(default_timeout(queue));
+    LeasableScan *scan = begin_leasable(store, queue, rooms, {true, request.max_tasks}, GetCurrentTimestamp());
+    // Only now: the call may have waited for locks, and what it sees may have become ready meanwhile.
+    const TimestampTz now = GetCurrentTimestamp();
+    const bool many = request.max_tasks > 1;
+    if (many)
+        begin_bulk(store[TableId::lease]);
+    const RowMemory memory = begin_row_memory();
+    store::ReadyRow ready;
+    int32 leased = 0;
+    for (; leased < request.max_tasks && take_token(tokens) && next_leasable(scan, &ready); reset(memory)) {
+        // Who else is at it is a cheap question, and the answer is often yes where many lease at once.
+        store::Taken standing = store::standing(store, ready);
+        const auto spec = standing != store::Taken::ok ? std::nullopt
+                          : many                       ? find_next_spec(store, ready.id, store::With::spec)
+                                                       : find_spec(store, ready.id, store::With::spec);
+        if (standing == store::Taken::ok && !spec)
+            continue; // a restore is under way and has not brought it yet
+        if (spec && !take_permit(permits, queue))
+            break;
+        if (spec && !take_token(tokens, ready.key)) {
+            close_key(scan);
+            continue;
+        }
+        if (spec)
+            standing = take(store, TableId::ready, *spec, ready.tid, Wait::no);
+        if (spec && standing != store::Taken::ok)
+            return_token(tokens, ready.key);
+        switch (standing) {
+        case store::Taken::ok:
+            put_task(rows, store,
+                     make_running(store, *spec, ready, request.worker, timeout, permit_of(queue, *spec), now),
+                     Show::all);
+            settle(scan, Fate::taken);
+            use_token(tokens);
+            use_permit(permits);
+            leased++;
+            break;
+        case store::Taken::busy:
+            break; // if that transaction rolls back it is there for the next lease
+        case store::Taken::gone:
+            settle(scan, Fate::gone);
+            break;
+        }
+    }
+    end(memory);
+    if (many)
+        end_bulk(store[TableId::lease]);
+    end_leasable(scan);
+    return leased;
+}
+
+} // namespace
+
+LeaseRequest get_lease_request(FunctionCallInfo fcinfo, LeaseArguments where) {
+    return {args::name("queue", args::get_text(fcinfo, where.queue)),
+            args::name("worker", args::get_text(fcinfo, where.worker)),
+            args::max_tasks(args::get_int(fcinfo, where.max_tasks)),
+            args::timeout("timeout", args::get_interval(fcinfo, where.timeout))};
+}
+
+namespace {
+
+// These two say how many they have leased.
+int32 lease_some(Store &store, const LeaseRequest &request, const store::QueueRow &queue, const LimitsLock &lock,
+                 Tokens &tokens, Permits &permits, Rows &rows) {
+    KeyRooms *rooms = begin_rooms(store, queue, lock, &tokens);
+    int32 leased = lease_known(store, request, queue, rooms, tokens, permits, rows);
+    while (leased == 0 && wait_for_room(rooms))
+        leased = lease_known(store, request, queue, rooms, tokens, permits, rows);
+    if (leased == 0 && find_overlooked(store, queue.id))
+        leased = lease_known(store, request, queue, rooms, tokens, permits, rows);
+    end_rooms(rooms);
+    return leased;
+}
+
+// The same where not everything may be leased.
+int32 lease_limited(Store &store, const LeaseRequest &request, const store::QueueRow &seen, Tokens &tokens,
+                    Rows &rows) {
+    LimitsLock lock;
+    const auto queue = lock_limits_unless_full(store, seen, &lock);
+    int32 leased = 0;
+    if (lock.mode != NoLock && queue && !queue->paused) {
+        Permits permits = begin_permits(*queue);
+        do {
+            LeaseRequest allowed = request;
+            allowed.max_tasks =
+                static_cast<int32>(std::min<int64>(request.max_tasks, free_permits(store, *queue, request.max_tasks)));
+            if (allowed.max_tasks < 1)
+                break;
+            leased = lease_some(store, allowed, *queue, lock, tokens, permits, rows);
+        } while (leased == 0 && permits.unknown);
+        end_permits(permits, *queue);
+    }
+    unlock_limits(store, lock);
+    return leased;
+}
+
+// Takes the room that the lease of one task needs, or calls refuse(setting, limit, key), which raises. What it returns
+// is to be ended when the lease is written.
+template <typename Refuse>
+KeyRooms *require_room(Store &store, const store::QueueRow &queue, const LimitsLock &lock, const text *key,
+                       Refuse refuse) {
+    Permits permits = begin_permits(queue);
+    do {
+        if (free_permits(store, queue, 1) < 1)
+            refuse("max_running", *queue.max_running, nullptr);
+    } while (!take_permit(permits, queue) && permits.unknown);
+    if (permits.counted && !permits.held)
+        refuse("max_running", *queue.max_running, nullptr);
+    KeyRooms *rooms = begin_rooms(store, queue, lock, nullptr);
+    if (wait_for_room(rooms, key) < 1)
+        refuse("max_running_per_key", *queue.max_running_per_key, key);
+    return rooms;
+}
+
+} // namespace
+
+void lease_tasks(Store &store, const LeaseRequest &request, Rows &rows) {
+    const auto queue = find_queue(store, request.queue);
+    if (!queue)
+        return;
+    rights::require(store, *queue, model::Privilege::work);
+    if (queue->paused) {
+        shmem::found_empty(stat_key(queue->id)); // its end is told of
+        return;
+    }
+    Tokens tokens = begin_tokens(store, *queue);
+    if (!take_token(tokens)) {
+        shmem::found_empty(stat_key(queue->id)); // what comes from now on is told of
+        return;
+    }
+    const auto nothing = [&] {
+        Permits none{};
+        return (has_limits(*queue) ? lease_limited(store, request, *queue, tokens, rows)
+                                   : lease_some(store, request, *queue, {}, tokens, none, rows)) == 0;
+    };
+    if (nothing() && queue->notify && shmem::found_empty(stat_key(queue->id)))
+        nothing();
+    end_tokens(tokens);
+}
+
+int64 count_leasable(Store &store, int32 queue, int64 limit, TimestampTz now, int64 *again) {
+    const auto row = queue_of(store, queue).row; // a copy: the store is refreshed
+    if (!row || row->paused)
+        return 0;
+    if (const auto token = next_token(*row)) {
+        if (again != nullptr)
+            *again = Min(*again, *token);
+        return 0;
+    }
+    const int64 allowed = std::min(limit, free_permits(store, *row, limit));
+    if (allowed < 1)
+        return 0;
+    Tokens tokens = look_at_tokens(*row);
+    KeyRooms *rooms = begin_rooms(store, *row, {}, &tokens);
+    LeasableScan *scan = begin_leasable(store, *row, rooms, {false, 0}, now);
+    const RowMemory memory = begin_row_memory();
+    store::ReadyRow ready;
+    int64 count = 0;
+    for (; count < allowed && next_leasable(scan, &ready); reset(memory))
+        switch (store::standing(store, ready)) {
+        case store::Taken::ok:
+            count++;
+            use_room(scan);
+            break;
+        case store::Taken::busy:
+            break;
+        case store::Taken::gone:
+            settle(scan, Fate::gone);
+            break;
+        }
+    end(memory);
+    if (count == 0 && again != nullptr && tokens.key_rate && shmem::shared != nullptr)
+        *again = std::min(*again, next_token(rooms, shmem::ahead(row->id)));
+    end_leasable(scan);
+    end_rooms(rooms);
+    end_tokens(tokens);
+    return count;
+}
+
+} // namespace scylla
+
+SCYLLA_FUNCTION(scylla_lease) {
+    using namespace scylla;
+    const LeaseRequest request = get_lease_request(fcinfo, {.queue = 0, .worker = 1, .max_tasks = 2, .timeout = 3});
+    Rows rows = begin_rows(fcinfo);
+    store::Store store = open_for_write("scylla.lease()");
+    lease_tasks(store, request, rows);
+    close(store);
+    return 0;
+}
+
+SCYLLA_FUNCTION(scylla_lease_task) {
+    using namespace scylla;
+    text *rn = args::name("rn", args::get_text(fcinfo, 0));
+    text *worker = args::name("worker", args::get_text(fcinfo, 1));
+    const auto timeout = args::timeout("timeout", args::get_interval(fcinfo, 2));
+    store::Store store = open_for_write("scylla.lease_task()");
+    for (;; refresh(store)) {
+        const auto spec = find_spec(store, rn, store::With::spec);
+        if (!spec || !rights::may_act(store, spec->queue, model::Privilege::work))
+            error::no_such_task(rn);
+        const auto ready = find_ready(store, spec->queue, spec->priority, spec->id);
+        if (!ready) {
+            const Task task = require_task(store, *spec);
+            error::not_ready(rn, model::name(task.status), task.owner, task.carry.attempt);
+        }
+        auto queue = queue_of(store, spec->queue).row;
+        if (queue && queue->paused)
+            error::queue_paused(queue->name);
+        if (take(store, TableId::ready, *spec, ready->tid, Wait::yes) != store::Taken::ok)
+            continue;
+        Tokens tokens = queue ? begin_tokens(store, *queue) : Tokens{};
+        if (!take_token(tokens))
+            error::rate_reached(queue->name);
+        if (!take_token(tokens, spec->key)) {
+            end_tokens(tokens);
+            error::rate_reached(queue->name, spec->key);
+        }
+        const auto refuse = [&](const char *setting, int32 limit, const text *key) {
+            return_token(tokens, spec->key);
+            end_tokens(tokens);
+            error::limit_reached(queue->name, setting, limit, key);
+        };
+        // Only now: who waits for a row must not hold the lock.
+        LimitsLock lock{};
+        KeyRooms *rooms = nullptr;
+        if (queue && has_limits(*queue)) {
+            queue = lock_limits(store, *queue, &lock);
+            if (queue)
+                rooms = require_room(store, *queue, lock, spec->key, refuse);
+        }
+        const int64 length = timeout ? *timeout : queue ? default_timeout(*queue) : 0;
+        const Task task = make_running(store, *spec, *ready, worker, length, queue ? permit_of(*queue, *spec) : nullptr,
+                                       GetCurrentTimestamp());
+        use_token(tokens);
+        end_tokens(tokens);
+        if (rooms != nullptr)
+            end_rooms(rooms);
+        unlock_limits(store, lock);
+        return return_task(fcinfo, store, task, Show::all);
+    }
+}

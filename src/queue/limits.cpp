@@ -1,0 +1,327 @@
+#include "queue/limits.h"
+
+#include "pg/memory.h"
+#include "pg/text.h"
+#include "shmem/gaps.h"
+#include "shmem/key_notes.h"
+#include "queue/depth.h"
+#include "queue/rate.h"
+
+namespace scylla {
+
+using store::Store;
+using store::TableId;
+
+text *permit_of(const store::QueueRow &queue, const store::SpecRow &spec) {
+    if (!has_limits(queue))
+        return nullptr;
+    return spec.key != nullptr ? spec.key : cstring_to_text("");
+}
+
+namespace {
+
+constexpr std::size_t k_key_locks = 256;
+
+// The lock of a queue; or of keys in it, from 1 on.
+LOCKTAG tag_of(Store &store, int32 queue, std::size_t keys = 0) {
+    LOCKTAG tag;
+    SET_LOCKTAG_OBJECT(tag, MyDatabaseId, RelationGetRelid(store[TableId::queue].rel), static_cast<Oid>(queue),
+                       static_cast<uint16>(keys));
+    return tag;
+}
+
+bool acquire(Store &store, const LimitsLock &lock, bool wait) {
+    // What a lease needs is open before: to wait for the lock of a table is to wait for others' transactions.
+    for (const TableId table : {TableId::spec, TableId::ready, TableId::lease})
+        (void)store[table];
+    const LOCKTAG tag = tag_of(store, lock.queue);
+    return LockAcquire(&tag, lock.mode, false, !wait) != LOCKACQUIRE_NOT_AVAIL;
+}
+
+// With all that has been committed, and that this call has done itself: it may have ended leases.
+void look_again(Store &store) {
+    CommandCounterIncrement();
+    refresh(store);
+}
+
+LOCKMODE mode_for(const store::QueueRow &queue) {
+    return queue.max_running && shmem::shared == nullptr ? ExclusiveLock : ShareLock;
+}
+
+enum class IfFull : bool { wait, give_up };
+
+std::optional<store::QueueRow> lock_as_is(Store &store, store::QueueRow seen, LimitsLock *lock, IfFull if_full) {
+    for (;;) {
+        *lock = {seen.id, mode_for(seen)};
+        if (!acquire(store, *lock, false)) {
+            if (if_full == IfFull::give_up && free_permits(store, seen, 1) < 1) {
+                lock->mode = NoLock;
+                return seen;
+            }
+            acquire(store, *lock, true);
+        }
+        look_again(store);
+        const auto queue = queue_of(store, seen.id).row;
+        if (!queue || mode_for(*queue) == lock->mode)
+            return queue;
+        unlock_limits(store, *lock);
+        seen = *queue;
+    }
+}
+
+} // namespace
+
+std::optional<store::QueueRow> lock_limits(Store &store, const store::QueueRow &seen, LimitsLock *lock) {
+    return lock_as_is(store, seen, lock, IfFull::wait);
+}
+
+std::optional<store::QueueRow> lock_limits_unless_full(Store &store, const store::QueueRow &seen, LimitsLock *lock) {
+    return lock_as_is(store, seen, lock, IfFull::give_up);
+}
+
+void lock_limits_of_all(Store &store, int32 queue) {
+    acquire(store, {queue, ExclusiveLock}, true);
+    look_again(store);
+}
+
+void unlock_limits(Store &store, const LimitsLock &lock) {
+    const LOCKTAG tag = tag_of(store, lock.queue);
+    if (lock.mode != NoLock)
+        (void)LockRelease(&tag, lock.mode, false);
+}
+
+int64 free_permits(Store &store, const store::QueueRow &queue, int64 wanted) {
+    if (!queue.max_running)
+        return PG_INT64_MAX;
+    return shmem::shared != nullptr ? see_running_room(store, queue, wanted)
+                                    : *queue.max_running - count_permits(store, queue.id);
+}
+
+Permits begin_permits(const store::QueueRow &queue) {
+    return {queue.max_running && shmem::shared != nullptr, false, false};
+}
+
+bool take_permit(Permits &permits, const store::QueueRow &queue) {
+    if (!permits.counted || permits.held)
+        return true;
+    const Grant grant = take_running_room(queue);
+    permits.held = grant == Grant::granted;
+    permits.unknown = grant == Grant::unknown;
+    return permits.held;
+}
+
+void end_permits(Permits &permits, const store::QueueRow &queue) {
+    if (permits.held)
+        return_running_room(queue.id);
+    permits.held = false;
+}
+
+// ---- keys ----------------------------------------------------------------------------------------------------------
+
+namespace {
+
+uint64 hash_of(const text *key) {
+    return hash_bytes_extended(reinterpret_cast<const unsigned char *>(view(key).data()),
+                               static_cast<int>(view(key).size()), 0);
+}
+
+extern "C" uint32 hash_key(const void *key, Size) {
+    return static_cast<uint32>(hash_of(*static_cast<const text *const *>(key)));
+}
+
+extern "C" int match_keys(const void *a, const void *b, Size) {
+    return equal(*static_cast<const text *const *>(a), *static_cast<const text *const *>(b)) ? 0 : 1;
+}
+
+} // namespace
+
+HTAB *make_key_table(const char *name, std::size_t entry, MemoryContext context) {
+    HASHCTL control{};
+    control.keysize = sizeof(const text *);
+    control.entrysize = entry;
+    control.hash = hash_key;
+    control.match = match_keys;
+    control.hcxt = context;
+    return hash_create(name, 64, &control, HASH_ELEM | HASH_FUNCTION | HASH_COMPARE | HASH_CONTEXT);
+}
+
+struct KeyRooms {
+    Store *store;
+    MemoryContext context; // of what is below
+    HTAB *of_key;
+    int32 queue;
+    std::optional<int32> bound;
+    Tokens *tokens; // null: any number may start in a time
+    bool lock_keys;
+    std::array<bool, k_key_locks> locked;
+    text *busy; // a key with room that somebody else has locked; null: none
+    int64 without_key;
+};
+
+namespace {
+
+// The key is the text that the first member points to.
+struct KeyRoom {
+    const text *key;
+    int64 room;
+    int64 next; // when there is room by its rate; 0: there was
+};
+
+void forget(KeyRooms *rooms) {
+    if (rooms->of_key != nullptr)
+        hash_destroy(rooms->of_key);
+    rooms->of_key = make_key_table("scylla rooms of keys", sizeof(KeyRoom), rooms->context);
+}
+
+// From 1 on; the lock of the queue is 0.
+LOCKTAG tag_of_key(KeyRooms *rooms, std::size_t place) { return tag_of(*rooms->store, rooms->queue, place + 1); }
+
+std::size_t lock_place(const text *key) { return (hash_of(key) >> 32) % k_key_locks; }
+
+void lock_key(KeyRooms *rooms, std::size_t place) {
+    const LOCKTAG tag = tag_of_key(rooms, place);
+    (void)LockAcquire(&tag, ExclusiveLock, false, false);
+    rooms->locked[place] = true;
+}
+
+void unlock_keys(KeyRooms *rooms) {
+    if (!rooms->lock_keys)
+        return;
+    for (std::size_t place = 0; place < k_key_locks; place++)
+        if (rooms->locked[place]) {
+            const LOCKTAG tag = tag_of_key(rooms, place);
+            (void)LockRelease(&tag, ExclusiveLock, false);
+            rooms->locked[place] = false;
+        }
+}
+
+// Whether what the count finds may be left behind for the next one: only with the lock of the key.
+enum class Learn : bool { no, yes };
+
+// The leases of a key, without walking over the dead entries in its gaps (shmem/gaps.h).
+int64 count_permits(KeyRooms *rooms, const text *key, Learn learn) {
+    const shmem::GapKey place{{MyDatabaseId, compat::file_number((*rooms->store)[TableId::lease].rel), rooms->queue},
+                              view(key)};
+    const TimestampTz now = GetCurrentTimestamp();
+    const shmem::KeyGaps known = shmem::gaps_of(place, now);
+    std::array<model::IdRange, shmem::k_gaps + 1> ranges{};
+    const std::size_t count = outside(known, k_permits, ranges);
+    const store::PermitCount found = find_permits(*rooms->store, rooms->queue, key, std::span(ranges).first(count));
+    if (learn == Learn::yes && found.dead >= shmem::k_worth_a_gap) {
+        shmem::KeyGaps gaps{1, {{{0, PG_INT64_MAX, k_permits}}}};
+        for (const int64 id : found.ids)
+            take_out(gaps, k_permits, id, id);
+        // They are held again if this transaction rolls back.
+        if (const shmem::OwnIds ended = shmem::own_ended(rooms->queue); ended.low <= ended.high)
+            take_out(gaps, k_permits, ended.low, ended.high);
+        shmem::replace_gaps(place, gaps, found.dead, now);
+    }
+    return static_cast<int64>(found.ids.size());
+}
+
+// By how many run.
+int64 count_running_room(KeyRooms *rooms, text *key) {
+    if (!rooms->bound)
+        return PG_INT64_MAX;
+    bool locked_here = false;
+    bool busy = false;
+    const std::size_t place = lock_place(key);
+    const LOCKTAG tag = tag_of_key(rooms, place);
+    if (rooms->lock_keys && !rooms->locked[place]) {
+        busy = LockAcquire(&tag, ExclusiveLock, false, true) == LOCKACQUIRE_NOT_AVAIL;
+        rooms->locked[place] = locked_here = !busy;
+    }
+    const int64 room = *rooms->bound - count_permits(rooms, key, rooms->locked[place] ? Learn::yes : Learn::no);
+    if (room < 1 && locked_here) {
+        (void)LockRelease(&tag, ExclusiveLock, false);
+        rooms->locked[place] = false;
+    }
+    if (room < 1 || !busy)
+        return room;
+    rooms->busy = key;
+    return 0;
+}
+
+// The room of a key that is counted for the first time.
+KeyRoom count_room(KeyRooms *rooms, text *key) {
+    int64 next = 0;
+    const int64 starting = rooms->tokens != nullptr ? tokens_of(*rooms->tokens, key, &next) : PG_INT64_MAX;
+    if (starting < 1)
+        return {key, 0, next};
+    return {key, std::min(starting, count_running_room(rooms, key)), 0};
+}
+
+} // namespace
+
+KeyRooms *begin_rooms(Store &store, const store::QueueRow &queue, const LimitsLock &lock, Tokens *tokens) {
+    auto *rooms = static_cast<KeyRooms *>(palloc0(sizeof(KeyRooms)));
+    rooms->store = &store;
+    rooms->context = CurrentMemoryContext;
+    rooms->queue = queue.id;
+    rooms->bound = queue.max_running_per_key;
+    rooms->tokens = tokens != nullptr && tokens->key_rate ? tokens : nullptr;
+    rooms->lock_keys = lock.mode == ShareLock;
+    rooms->without_key = PG_INT64_MAX;
+    if (rooms->bound || rooms->tokens != nullptr)
+        forget(rooms);
+    return rooms;
+}
+
+int64 &room_of(KeyRooms *rooms, const text *key) {
+    if (rooms->of_key == nullptr || key == nullptr || view(key).empty())
+        return rooms->without_key;
+    bool found = false;
+    if (auto *seen = static_cast<KeyRoom *>(hash_search(rooms->of_key, &key, HASH_FIND, nullptr)))
+        return seen->room;
+    MemoryContext caller = MemoryContextSwitchTo(rooms->context);
+    text *copy = cstring_to_text_with_len(view(key).data(), static_cast<int>(view(key).size()));
+    MemoryContextSwitchTo(caller);
+    const KeyRoom counted = count_room(rooms, copy);
+    auto *entered = static_cast<KeyRoom *>(hash_search(rooms->of_key, &copy, HASH_ENTER, &found));
+    *entered = counted;
+    return entered->room;
+}
+
+int64 &wait_for_room(KeyRooms *rooms, const text *key) {
+    if (rooms->lock_keys && rooms->bound && key != nullptr) {
+        unlock_keys(rooms);
+        lock_key(rooms, lock_place(key));
+        forget(rooms);
+    }
+    return room_of(rooms, key);
+}
+
+bool wait_for_room(KeyRooms *rooms) {
+    const text *busy = rooms->busy;
+    rooms->busy = nullptr;
+    if (busy == nullptr)
+        return false;
+    wait_for_room(rooms, busy);
+    return true;
+}
+
+int64 next_token(KeyRooms *rooms, int64 ahead) {
+    if (rooms->tokens == nullptr)
+        return PG_INT64_MAX;
+    const auto firsts = allocate<int64>(static_cast<std::size_t>(hash_get_num_entries(rooms->of_key)));
+    std::size_t count = 0;
+    HASH_SEQ_STATUS at;
+    hash_seq_init(&at, rooms->of_key);
+    while (const auto *known = static_cast<const KeyRoom *>(hash_seq_search(&at))) {
+        if (known->next != 0)
+            firsts[count++] = known->next;
+    }
+    const int64 step = (rooms->tokens->key_rate->interval + model::k_nanos - 1) / model::k_nanos;
+    const int64 time = count > 0 ? model::time_of_any(firsts.first(count), step, ahead) : PG_INT64_MAX;
+    pfree(firsts.data());
+    return time;
+}
+
+void end_rooms(KeyRooms *rooms) {
+    unlock_keys(rooms);
+    if (rooms->of_key != nullptr)
+        hash_destroy(rooms->of_key);
+    pfree(rooms);
+}
+
+} // namespace scylla

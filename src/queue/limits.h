@@ -1,0 +1,99 @@
+// Limits of a queue: how many of its tasks may run at once, and how many of each key. (How many may start in a time:
+// queue/rate.h.)
+//
+// What counts are the leases: those that are committed, and those of transactions in progress, which may commit. A
+// lease in a queue with a limit has a *permit*, its key, in a column with an index of its own: by that it can be
+// counted (store::count_permits).
+//
+//   * max_running goes by a number in shared memory, which is made of such a count and is never too small
+//   (shmem/depth.h). A lease
+//     takes its part of it before it takes the task, and nobody waits for anybody.
+//   * Of a key, whoever wants to lease counts the permits. For that time, which ends long before the transaction does,
+//   nobody else may
+//     add any: a lock per key sees to that. A lease that is rolled back gives its permit back because its row is gone;
+//     one that is being ended keeps it until that commits. Locks of keys are not waited for as long as other keys have
+//     tasks: what somebody else is just leasing is passed over, as rows are. Keys share 256 locks per queue, by their
+//     hash, so that a call that leases from a hundred thousand keys does not fill the server's lock table.
+//   * The queue is locked against changes of its settings; without shared memory, where max_running goes by a count,
+//   against others
+//     that lease from it.
+//   * Who holds a lock waits for nobody who may wait for it: rows are taken without waiting, tables are open before,
+//   and whoever
+//     waits for the lock of a key holds no other.
+//   * A queue that gets its first limit has leases without permits, and perhaps somebody is just adding one. So
+//   alter_queue locks
+//     task_spec against all others, and then gives them permits. Verbs that change tasks lock task_spec before they
+//     look at the queue. The same goes for keys of ready tasks when a queue begins to go by keys.
+#pragma once
+
+#include "store/rows.h"
+
+namespace scylla {
+
+inline bool has_limits(const store::QueueRow &queue) { return queue.max_running || queue.max_running_per_key; }
+// Its ready tasks are found by their keys, too.
+inline bool goes_by_keys(const store::QueueRow &queue) {
+    return queue.max_running_per_key || queue.is_shared || queue.rate_per_key != nullptr;
+}
+
+// What the lease of a task has; null in a queue without limits.
+text *permit_of(const store::QueueRow &queue, const store::SpecRow &spec);
+
+// From lock_limits() on the settings of the queue cannot be changed (nor, without shared memory, can others lease from
+// one with max_running) until unlock_limits() or the end of the transaction. Refreshes the store. Returns the queue as
+// it is now; nothing if it is gone.
+struct LimitsLock {
+    int32 queue;
+    LOCKMODE mode; // NoLock: it is not locked
+};
+std::optional<store::QueueRow> lock_limits(store::Store &store, const store::QueueRow &seen, LimitsLock *lock);
+// The same, but leaves it unlocked where it would have to wait for a queue that is full anyway: many workers may be
+// asking.
+std::optional<store::QueueRow> lock_limits_unless_full(store::Store &store, const store::QueueRow &seen,
+                                                       LimitsLock *lock);
+// For changes of the settings, to the end of the transaction.
+void lock_limits_of_all(store::Store &store, int32 queue);
+void unlock_limits(store::Store &store, const LimitsLock &lock);
+
+// How many more tasks may run now by max_running; whether that is more than `wanted` does not matter. Exact only with
+// the lock held and without shared memory, else a hint: then each lease has to get its permit. May refresh the store.
+int64 free_permits(store::Store &store, const store::QueueRow &queue, int64 wanted);
+
+// The permits by max_running of one call that leases, one after the other.
+struct Permits {
+    bool counted; // by shared memory
+    bool held;    // one is taken and not used yet
+    bool unknown; // that was why there was none: it is worth another try
+};
+Permits begin_permits(const store::QueueRow &queue);
+// Has a permit for the next lease. False: there is none.
+bool take_permit(Permits &permits, const store::QueueRow &queue);
+inline void use_permit(Permits &permits) { permits.held = false; }
+// Gives back what was not used.
+void end_permits(Permits &permits, const store::QueueRow &queue);
+
+// How many more tasks of each key may run, and may start by its rate, as far as somebody has asked: each key is counted
+// once, and what the call leases is taken off. `lock`: what the call has locked; with NoLock the numbers are hints.
+// `tokens`: of the call; null: rates do not matter. By rate the numbers are hints in any case.
+struct Tokens;
+struct KeyRooms;
+KeyRooms *begin_rooms(store::Store &store, const store::QueueRow &queue, const LimitsLock &lock, Tokens *tokens);
+// The room of a key; null or the empty text: no key. It stays where it is until end_rooms() or wait_for_room().
+int64 &room_of(KeyRooms *rooms, const text *key);
+// Where nothing was leased: if a key seemed to have room but somebody else was just leasing from it, waits for that, so
+// that it can be looked at again. False: there was none.
+bool wait_for_room(KeyRooms *rooms);
+// Waits for the lock of this key.
+int64 &wait_for_room(KeyRooms *rooms, const text *key);
+// When a key that has no room by its rate gets a token for somebody before whom `ahead` others want one (steady_now());
+// PG_INT64_MAX: there is no such key.
+int64 next_token(KeyRooms *rooms, int64 ahead);
+void end_rooms(KeyRooms *rooms);
+
+// Permits have no priorities: in the gaps of keys it is this one (shmem/gaps.h).
+inline constexpr int16 k_permits = 0;
+
+// A table by keys: an entry begins with a pointer to the text, which has to live as long.
+HTAB *make_key_table(const char *name, std::size_t entry, MemoryContext context);
+
+} // namespace scylla

@@ -1,0 +1,290 @@
+#include "server/maintain.h"
+
+#include "pg/memory.h"
+#include "settings.h"
+#include "store/plans.h"
+#include "api/args.h"
+#include "task/events.h"
+#include "plan/gates.h"
+#include "task/history.h"
+
+namespace scylla {
+
+using model::Status;
+using store::Store;
+using store::TableId;
+
+namespace {
+
+// A lease whose time is over: the task runs again, or has failed too often.
+void end_lease(Store &store, const store::SpecRow &spec, const store::LeaseRow &lease, TimestampTz now) {
+    store::Carry carry = carry_on(lease, Ending::timeout, now);
+    shmem::count(stat_key(lease.queue), shmem::Count::expired);
+    if (spec.max_attempts && carry.failures >= *spec.max_attempts) {
+        carry.errors = add_error(carry.errors, make_error("timeout", "the lease expired and no attempts are left"));
+        make_final(store, spec, {Status::aborted, lease.progress, nullptr, {}, carry, nullptr, nullptr}, now);
+    } else
+        make_ready(store, spec, carry, now);
+}
+
+// Runs `work` for each row of a scan with the memory of one row, until the portion is used up.
+template <typename Work> void for_each(store::Scan scan, Portion *portion, Work work) {
+    const RowMemory memory = begin_row_memory();
+    while (next(scan)) {
+        if (portion->done == portion->limit) {
+            portion->more = true;
+            break;
+        }
+        const bool go_on = work(scan);
+        reset(memory);
+        if (!go_on)
+            break;
+    }
+    end(memory);
+    end(scan);
+}
+
+// How long tasks stay, by queue and by how they ended.
+constexpr Status k_endings[] = {Status::completed, Status::aborted, Status::cancelled};
+struct Retention {
+    int32 queue;
+    std::array<int64, std::size(k_endings)> micros;
+};
+struct Retentions {
+    std::span<Retention> by_queue;
+    std::array<Datum, std::size(k_endings)> endings; // as values of scylla.task_status
+    int64 shortest;
+    int64 otherwise;
+};
+
+Retentions read_retentions(Store &store) {
+    const int64 otherwise = static_cast<int64>(settings::retention) * model::k_second;
+    std::size_t room = 64;
+    std::size_t count = 0;
+    auto *rows = static_cast<Retention *>(palloc(room * sizeof(Retention)));
+    int64 shortest = otherwise;
+    store::Scan scan = scan_queues(store);
+    while (next(scan)) {
+        const store::QueueSettings own = queue_settings(scan);
+        if (own.retention == nullptr && own.retention_completed == nullptr && own.retention_aborted == nullptr &&
+            own.retention_cancelled == nullptr)
+            continue;
+        if (count == room) {
+            room *= 2;
+            rows = static_cast<Retention *>(repalloc_huge(rows, room * sizeof(Retention)));
+        }
+        Retention &row = rows[count++];
+        const int64 of_queue = args::retention("retention", own.retention).value_or(otherwise);
+        row = {queue_row(scan).id,
+               {args::retention("retention_completed", own.retention_completed).value_or(of_queue),
+                args::retention("retention_aborted", own.retention_aborted).value_or(of_queue),
+                args::retention("retention_cancelled", own.retention_cancelled).value_or(of_queue)}};
+        for (const int64 micros : row.micros)
+            shortest = Min(shortest, micros);
+    }
+    end(scan);
+    Retentions result{{rows, count}, {}, shortest, otherwise};
+    for (std::size_t i = 0; i < std::size(k_endings); i++)
+        result.endings[i] = status_datum(store, k_endings[i]);
+    return result;
+}
+
+int64 retention_of(const Retentions &retentions, const store::OutcomeKey &task) {
+    for (const Retention &retention : retentions.by_queue)
+        if (retention.queue == task.queue)
+            for (std::size_t i = 0; i < std::size(k_endings); i++)
+                if (retentions.endings[i] == task.status)
+                    return retention.micros[i];
+    return retentions.otherwise;
+}
+
+// Removes a terminal task, without waiting. False: somebody is just submitting a task that depends on it.
+bool remove_task(Store &store, const store::SpecRow &spec, const ItemPointerData &outcome) {
+    // The spec first: it is the row that others may lock, and all go or none.
+    if (take(store, TableId::spec, spec, spec.tid, Wait::no) != store::Taken::ok)
+        return false;
+    if (take(store, TableId::outcome, spec, outcome, Wait::no) != store::Taken::ok)
+        elog(ERROR, "outcome of task " INT64_FORMAT " was changed while its specification was removed", spec.id);
+    remove_gates(store, spec);
+    shmem::count(stat_key(spec.queue), shmem::Count::purged);
+    return true;
+}
+
+} // namespace
+
+void end_expired_leases(Store &store, TimestampTz now, Portion *portion, TimestampTz *next_time) {
+    for_each(scan_leases(store), portion, [&](const store::Scan &scan) {
+        const TimestampTz deadline = store::lease_deadline(scan);
+        if (deadline > now) {
+            *next_time = Min(*next_time, deadline);
+            return true;
+        }
+        const store::LeaseRow lease = lease_row(scan);
+        const auto spec = find_spec(store, lease.id, store::With::no_spec);
+        if (!spec)
+            return true; // being restored: a later round will see it
+        if (take_lease(store, *spec, lease.tid, lease.permit != nullptr, Wait::no) == store::Taken::ok) {
+            end_lease(store, *spec, lease, now);
+            portion->done++;
+        } else
+            portion->more = true; // somebody is just changing it
+        return true;
+    });
+    // In the order of their ids: which failure a task names that depends on several is not to hang on places in the
+    // table.
+    std::sort(store.ended.rows, store.ended.rows + store.ended.count,
+              [](const store::Ended &a, const store::Ended &b) { return a.id < b.id; });
+    settle_gates(store, now);
+}
+
+void open_due_tasks(Store &store, TimestampTz now, Portion *portion, TimestampTz *next_time) {
+    for_each(scan_by_due(store), portion, [&](const store::Scan &scan) {
+        const store::WaitingRow row = waiting_row(scan);
+        if (!row.due)
+            return false; // nulls come last: they wait for gates
+        if (*row.due > now) {
+            *next_time = Min(*next_time, *row.due);
+            return false;
+        }
+        const auto spec = find_spec(store, row.id, store::With::no_spec);
+        if (!spec)
+            return true; // being restored
+        if (take(store, TableId::waiting, *spec, row.tid, Wait::no) == store::Taken::ok) {
+            make_ready(store, *spec, row.carry, now);
+            portion->done++;
+        } else
+            portion->more = true;
+        return true;
+    });
+}
+
+// Terminal tasks have no index by time. Ids follow the time of submission, and a task ends after it was submitted, so
+// tasks that ended long ago have small ids: the walk starts at the smallest and is over at the first task that was
+// submitted later than any that may be due. What it passes over in vain are the tasks that took long; their number is
+// bounded too.
+void purge_old_tasks(Store &store, TimestampTz now, Portion *portion, int64 *after) {
+    constexpr int64 k_passed_over_per_removed = 10;
+    const Retentions retentions = read_retentions(store);
+    int64 passed_over = 0;
+    int64 reached = *after;
+    for_each(scan_outcomes(store, *after), portion, [&](const store::Scan &scan) {
+        const store::OutcomeKey row = store::outcome_key(scan);
+        reached = row.id;
+        const auto spec = find_spec(store, row.id, store::With::no_spec);
+        if (!spec)
+            return true; // being restored
+        // A task of a plan goes with the plan, and one whose result may still be needed not yet.
+        // What has ended in this round stays until the next, however short its time.
+        const bool stays = row.finished + retention_of(retentions, row) >= now ||
+                           (spec->plan && find_plan(store, *spec->plan)) || has_live_dependants(store, row.id);
+        if (stays) {
+            portion->more = ++passed_over / k_passed_over_per_removed >= portion->limit;
+            return spec->created + retentions.shortest <= now && !portion->more;
+        }
+        if (remove_task(store, *spec, row.tid))
+            portion->done++;
+        return true;
+    });
+    *after = portion->more ? reached : 0;
+}
+
+namespace {
+
+// Whether every task of a finished plan has been there for its time; without tasks, the plan itself for the usual one.
+bool is_old(Store &store, const store::PlanRow &plan, const Retentions &retentions, TimestampTz now) {
+    if (*plan.finished + retentions.shortest >= now)
+        return false;
+    bool old = true;
+    bool empty = true;
+    store::Scan members = scan_dependants(store, plan.id);
+    const RowMemory memory = begin_row_memory();
+    for (; old && next(members); reset(memory)) {
+        empty = false;
+        const int64 task = gate_row(members).task;
+        const auto outcome = find_outcome(store, task);
+        old =
+            outcome &&
+            outcome->finished +
+                    retention_of(retentions,
+                                 {task, outcome->finished, outcome->queue, status_datum(store, outcome->status), {}}) <
+                now &&
+            !has_live_dependants(store, task);
+    }
+    end(memory);
+    end(members);
+    return empty ? *plan.finished + retentions.otherwise <= now : old;
+}
+
+} // namespace
+
+void purge_old_plans(Store &store, TimestampTz now, Portion *portion) {
+    const Retentions retentions = read_retentions(store);
+    for_each(scan_plans(store, 0), portion, [&](const store::Scan &scan) {
+        const store::PlanRow plan = plan_row(scan);
+        if (plan.finished && is_old(store, plan, retentions, now) && store::remove_plan(plan.id))
+            portion->done++;
+        return true;
+    });
+}
+
+} // namespace scylla
+
+namespace {
+
+constexpr int64 k_no_limit = PG_INT64_MAX;
+
+// Plans first: their tasks go after them. Returns how many tasks.
+int64 purge(scylla::store::Store &store, TimestampTz now) {
+    using namespace scylla;
+    Portion plans{k_no_limit, 0, false};
+    purge_old_plans(store, now, &plans);
+    if (plans.done > 0)
+        refresh(store);
+    Portion tasks{k_no_limit, 0, false};
+    int64 after = 0;
+    purge_old_tasks(store, now, &tasks, &after);
+    Portion events{k_no_limit, 0, false};
+    int64 from = 0;
+    purge_old_events(store, now, &events, &from);
+    return tasks.done;
+}
+
+} // namespace
+
+SCYLLA_FUNCTION(scylla_reset_expired) {
+    using namespace scylla;
+    (void)fcinfo;
+    store::Store store = open_for_write("scylla.reset_expired()");
+    Portion portion{k_no_limit, 0, false};
+    TimestampTz next = DT_NOEND;
+    end_expired_leases(store, GetCurrentTimestamp(), &portion, &next);
+    close(store);
+    PG_RETURN_INT64(portion.done);
+}
+
+SCYLLA_FUNCTION(scylla_purge) {
+    using namespace scylla;
+    (void)fcinfo;
+    store::Store store = open_for_write("scylla.purge()");
+    const int64 tasks = purge(store, GetCurrentTimestamp());
+    close(store);
+    PG_RETURN_INT64(tasks);
+}
+
+SCYLLA_FUNCTION(scylla_maintain) {
+    using namespace scylla;
+    (void)fcinfo;
+    store::Store store = open_for_write("scylla.maintain()");
+    const TimestampTz now = GetCurrentTimestamp();
+    Portion portion{k_no_limit, 0, false};
+    TimestampTz next = DT_NOEND;
+    int64 after = 0;
+    open_due_tasks(store, now, &portion, &next);
+    end_expired_leases(store, now, &portion, &next);
+    recheck_waiting(store, now, k_no_limit, &after);
+    settle_gates(store, now);
+    recheck_plans(store, now, k_no_limit, &after);
+    purge(store, now);
+    close(store);
+    PG_RETURN_VOID();
+}

@@ -1,0 +1,28 @@
+// What time asks for: leases that end, tasks that become due, old tasks that go. The monitor's work, in bounded
+// portions.
+#pragma once
+
+#include "task/moves.h"
+
+namespace scylla {
+
+// How much one call does at most; it says by `more` that it stopped there.
+struct Portion {
+    int64 limit;
+    int64 done;
+    bool more;
+};
+
+// Each works on what can be had without waiting for anybody. `next` is lowered to the next time at which there will be
+// work.
+void end_expired_leases(store::Store &store, TimestampTz now, Portion *portion, TimestampTz *next);
+void open_due_tasks(store::Store &store, TimestampTz now, Portion *portion, TimestampTz *next);
+
+// Removes tasks that ended longer ago than their retention. `after` is where the walk through the terminal tasks goes
+// on, and is left at the place it got to, or at 0 at the end of the walk.
+void purge_old_tasks(store::Store &store, TimestampTz now, Portion *portion, int64 *after);
+
+// Removes finished plans all of whose tasks are past their retention; the tasks are left to purge_old_tasks().
+void purge_old_plans(store::Store &store, TimestampTz now, Portion *portion);
+
+} // namespace scylla

@@ -1,0 +1,313 @@
+#include "task/history.h"
+
+#include "model/bounded_log.h"
+#include "pg/text.h"
+
+namespace scylla {
+
+namespace {
+
+// How the marker of entries left out looks in a history and in a list of errors.
+struct Marker {
+    const char *key;   // the member that tells a marker
+    const char *value; // by this value
+    bool in_args;      // whether "count" is in "args"
+    const char *rest;  // further members
+};
+constexpr Marker k_history_marker{"_typ", "HistoryElided", false, ""};
+constexpr Marker k_errors_marker{"code", "elided", true, ", \"description\": \"errors left out\""};
+
+constexpr float8 k_most_left_out = 1e12;
+
+Jsonb *parse(const char *json) { return DatumGetJsonbP(DirectFunctionCall1(jsonb_in, CStringGetDatum(json))); }
+
+JsonbValue binary(Jsonb *value) {
+    JsonbValue result{};
+    result.type = jbvBinary;
+    result.val.binary.data = &value->root;
+    result.val.binary.len = static_cast<int>(VARSIZE(value) - VARHDRSZ);
+    return result;
+}
+
+JsonbValue *member(JsonbValue *object, const char *key) {
+    if (object == nullptr || object->type != jbvBinary || !JsonContainerIsObject(object->val.binary.data))
+        return nullptr;
+    return getKeyJsonValueFromContainer(object->val.binary.data, key, static_cast<int>(strlen(key)), nullptr);
+}
+
+// The count of the marker in a log that has one, else nothing. Only a log that is as long as it may be can have one.
+std::optional<int64> left_out(Jsonb *log, const Marker &marker) {
+    if (log == nullptr || JB_ROOT_COUNT(log) != model::k_log_max)
+        return std::nullopt;
+    JsonbValue *entry = getIthJsonbValueFromContainer(&log->root, model::k_log_head);
+    const JsonbValue *kind = member(entry, marker.key);
+    if (kind == nullptr || kind->type != jbvString ||
+        std::string_view(kind->val.string.val, static_cast<std::size_t>(kind->val.string.len)) != marker.value)
+        return std::nullopt;
+    const JsonbValue *count = member(marker.in_args ? member(entry, "args") : entry, "count");
+    if (count == nullptr || count->type != jbvNumeric)
+        return std::nullopt;
+    // An error of a worker may look like a marker, with any count.
+    const float8 number =
+        DatumGetFloat8(DirectFunctionCall1(numeric_float8_no_overflow, NumericGetDatum(count->val.numeric)));
+    if (!(number >= 2 && number <= k_most_left_out) || number != std::floor(number))
+        return std::nullopt;
+    return static_cast<int64>(number);
+}
+
+Jsonb *make_marker(const Marker &marker, int64 count) {
+    if (marker.in_args)
+        return parse(psprintf("{\"%s\": \"%s\", \"args\": {\"count\": " INT64_FORMAT "}%s}", marker.key, marker.value,
+                              count, marker.rest));
+    return parse(
+        psprintf("{\"%s\": \"%s\", \"count\": " INT64_FORMAT "%s}", marker.key, marker.value, count, marker.rest));
+}
+
+Jsonb *append(Jsonb *log, std::span<Jsonb *const> added, const Marker &marker) {
+    const int size = log == nullptr ? 0 : static_cast<int>(JB_ROOT_COUNT(log));
+    const auto counted = left_out(log, marker);
+    const auto trim = model::trim_log(size, counted.has_value(), static_cast<int>(added.size()));
+
+    JsonbParseState *state = nullptr;
+    pushJsonbValue(&state, WJB_BEGIN_ARRAY, nullptr);
+    for (int i = 0; i < size; i++) {
+        if (trim.trim && i == model::k_log_head) {
+            JsonbValue entry = binary(make_marker(marker, counted.value_or(0) + trim.newly_left_out));
+            pushJsonbValue(&state, WJB_ELEM, &entry);
+            i = trim.tail_from;
+            if (i == size)
+                break;
+        }
+        pushJsonbValue(&state, WJB_ELEM, getIthJsonbValueFromContainer(&log->root, static_cast<uint32>(i)));
+    }
+    for (Jsonb *entry : added) {
+        JsonbValue value = binary(entry);
+        pushJsonbValue(&state, WJB_ELEM, &value);
+    }
+    return JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_ARRAY, nullptr));
+}
+
+constexpr std::size_t k_utc_size = 32; // of a year with four digits
+
+// ISO 8601 in UTC and always with microseconds, so that times compare as text, whatever the session's settings.
+const char *utc(TimestampTz time) {
+    pg_tm tm{};
+    fsec_t micros = 0;
+    if (timestamp2tm(time, nullptr, &tm, &micros, nullptr, nullptr) != 0)
+        ereport(ERROR, (errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE), errmsg("timestamp out of range")));
+    return psprintf("%04d-%02d-%02dT%02d:%02d:%02d.%06d+00:00", tm.tm_year, tm.tm_mon, tm.tm_mday, tm.tm_hour,
+                    tm.tm_min, tm.tm_sec, micros);
+}
+
+JsonbValue string_value(std::string_view text) {
+    JsonbValue value{};
+    value.type = jbvString;
+    value.val.string.val = const_cast<char *>(text.data());
+    value.val.string.len = static_cast<int>(text.size());
+    return value;
+}
+
+JsonbValue number_value(Datum numeric) {
+    JsonbValue value{};
+    value.type = jbvNumeric;
+    value.val.numeric = DatumGetNumeric(numeric);
+    return value;
+}
+
+// The shortest decimal number that is this value, whatever extra_float_digits is.
+Datum to_numeric(float4 number) {
+    char digits[FLOAT_SHORTEST_DECIMAL_LEN];
+    float_to_shortest_decimal_buf(number, digits);
+    return DirectFunctionCall3(numeric_in, CStringGetDatum(digits), ObjectIdGetDatum(InvalidOid), Int32GetDatum(-1));
+}
+
+void push_member(JsonbParseState **state, std::string_view key, JsonbValue value) {
+    JsonbValue name = string_value(key);
+    pushJsonbValue(state, WJB_KEY, &name);
+    pushJsonbValue(state, WJB_VALUE, &value);
+}
+
+Jsonb *make_entry(const char *type, const text *worker, int32 attempt, float4 progress, TimestampTz time) {
+    JsonbParseState *state = nullptr;
+    pushJsonbValue(&state, WJB_BEGIN_OBJECT, nullptr);
+    push_member(&state, "_typ", string_value(type));
+    push_member(&state, "worker", string_value(view(worker)));
+    push_member(&state, "attempt", number_value(NumericGetDatum(int64_to_numeric(attempt))));
+    push_member(&state, "progress",
+                number_value(progress == 0 ? NumericGetDatum(int64_to_numeric(0)) : to_numeric(progress)));
+    push_member(&state, "time", string_value(utc(time)));
+    return JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, nullptr));
+}
+
+// The history that was made last for a task without a stored one. As a rule the next is the same, or differs in the
+// time alone, and times are all of one length.
+struct LastHistory {
+    TimestampTz leased;
+    int32 attempt;
+    std::size_t worker_size;
+    std::array<char, 64> worker;
+    std::size_t size; // 0: none
+    std::array<char, 320> json;
+    std::size_t time; // where it is in `json`
+};
+
+Jsonb *first_history(const text *worker, int32 attempt, TimestampTz leased) {
+    static constinit LastHistory last{};
+    const std::string_view name = view(worker);
+    const bool alike =
+        last.size > 0 && last.attempt == attempt && name == std::string_view(last.worker.data(), last.worker_size);
+    const std::string_view time = alike && last.leased == leased
+                                      ? std::string_view(last.json.data() + last.time, k_utc_size)
+                                      : std::string_view(utc(leased));
+    if (!alike || time.size() != k_utc_size) {
+        Jsonb *const entries[] = {make_entry("TaskAssignment", worker, attempt, 0, leased)};
+        Jsonb *history = append(nullptr, entries, k_history_marker);
+        const std::string_view json(reinterpret_cast<const char *>(history), VARSIZE(history));
+        if (time.size() == k_utc_size && name.size() <= last.worker.size() && json.size() <= last.json.size()) {
+            last.leased = leased;
+            last.attempt = attempt;
+            last.worker_size = name.size();
+            memcpy(last.worker.data(), name.data(), name.size());
+            last.size = json.size();
+            memcpy(last.json.data(), json.data(), json.size());
+            last.time = json.find(time); // its key is shorter than that of the worker, so it comes first
+        }
+        return history;
+    }
+    if (last.leased != leased) {
+        last.leased = leased;
+        memcpy(last.json.data() + last.time, time.data(), k_utc_size);
+    }
+    auto *copy = static_cast<char *>(palloc(last.size));
+    memcpy(copy, last.json.data(), last.size);
+    return reinterpret_cast<Jsonb *>(copy);
+}
+
+const char *type_of(Ending how) {
+    switch (how) {
+    case Ending::timeout:
+        return "TaskTimeout";
+    case Ending::yield:
+        return "TaskYield";
+    case Ending::retry:
+        return "TaskRetry";
+    }
+    return "";
+}
+
+} // namespace
+
+Jsonb *full_history(Jsonb *stored, const text *worker, int32 attempt, std::optional<TimestampTz> leased) {
+    if (!leased)
+        return stored;
+    if (stored == nullptr)
+        return first_history(worker, attempt, *leased);
+    Jsonb *const entries[] = {make_entry("TaskAssignment", worker, attempt, 0, *leased)};
+    return append(stored, entries, k_history_marker);
+}
+
+store::Carry carry_on(const store::LeaseRow &lease, Ending how, TimestampTz now) {
+    Jsonb *const entries[] = {make_entry("TaskAssignment", lease.owner, lease.carry.attempt, 0, lease.leased),
+                              make_entry(type_of(how), lease.owner, lease.carry.attempt, lease.progress, now)};
+    store::Carry carry = lease.carry;
+    carry.history = append(lease.carry.history, entries, k_history_marker);
+    if (how != Ending::yield)
+        carry.failures++;
+    return carry;
+}
+
+Jsonb *add_error(Jsonb *errors, Jsonb *error) {
+    Jsonb *const entries[] = {error};
+    return append(errors, entries, k_errors_marker);
+}
+
+namespace {
+
+Jsonb *error_object(const char *code, Jsonb *arguments, const char *description) {
+    JsonbParseState *state = nullptr;
+    pushJsonbValue(&state, WJB_BEGIN_OBJECT, nullptr);
+    push_member(&state, "code", string_value(code));
+    push_member(&state, "args", binary(arguments));
+    push_member(&state, "description", string_value(description));
+    return JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, nullptr));
+}
+
+} // namespace
+
+Jsonb *make_error(const char *code, const char *description) { return error_object(code, parse("{}"), description); }
+
+Jsonb *make_error(const char *code, const char *argument, const text *value, const char *description) {
+    JsonbParseState *state = nullptr;
+    pushJsonbValue(&state, WJB_BEGIN_OBJECT, nullptr);
+    push_member(&state, argument, string_value(view(value)));
+    return error_object(code, JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, nullptr)), description);
+}
+
+namespace {
+
+// An element of an array as the array has it: what it is, and its bytes.
+struct Element {
+    JEntry type;
+    const char *bytes;
+    uint32 size;
+    bool aligned;
+};
+
+Element element_of(const Jsonb *value) {
+    if (value == nullptr)
+        return {JENTRY_ISNULL, nullptr, 0, false};
+    const JsonbContainer &root = value->root;
+    if (!JB_ROOT_IS_SCALAR(value))
+        return {JENTRY_ISCONTAINER, reinterpret_cast<const char *>(&root),
+                static_cast<uint32>(VARSIZE(value) - VARHDRSZ), true};
+    const JEntry entry = root.children[0];
+    return {entry & JENTRY_TYPEMASK, reinterpret_cast<const char *>(&root.children[1]), JBE_OFFLENFLD(entry),
+            JBE_ISNUMERIC(entry)};
+}
+
+} // namespace
+
+// The elements are copied as they are: the server's own way takes them to pieces, and goes as deep into its stack as
+// they are nested. Then a result that one session could just give would be too deep for the next, and the task that
+// depends on it would stand in the way of every lease.
+Jsonb *make_array(std::span<Jsonb *const> elements) {
+    const auto place = [](Size at, const Element &element) { return element.aligned ? INTALIGN(at) : at; };
+    const Size begin = offsetof(Jsonb, root.children) + elements.size() * sizeof(JEntry);
+    Size end = begin;
+    for (const Jsonb *value : elements) {
+        const Element element = element_of(value);
+        end = place(end, element) + element.size;
+    }
+    if (end - begin > JENTRY_OFFLENMASK)
+        return nullptr;
+    auto *array = static_cast<Jsonb *>(palloc0(end));
+    SET_VARSIZE(array, end);
+    array->root.header = static_cast<uint32>(elements.size()) | JB_FARRAY;
+    Size at = begin;
+    for (std::size_t i = 0; i < elements.size(); i++) {
+        const Element element = element_of(elements[i]);
+        const Size before = at;
+        at = place(at, element);
+        if (element.size > 0)
+            memcpy(reinterpret_cast<char *>(array) + at, element.bytes, element.size);
+        at += element.size;
+        // Most tell their length with what aligns them, every so often one tells where it ends.
+        array->root.children[i] =
+            element.type | (i % JB_OFFSET_STRIDE == 0 ? JENTRY_HAS_OFF | static_cast<JEntry>(at - begin)
+                                                      : static_cast<JEntry>(at - before));
+    }
+    return array;
+}
+
+} // namespace scylla
+
+SCYLLA_FUNCTION(scylla_history) {
+    using namespace scylla;
+    Jsonb *stored = PG_ARGISNULL(0) ? nullptr : PG_GETARG_JSONB_P(0);
+    const bool assigned = !PG_ARGISNULL(1) && !PG_ARGISNULL(2) && !PG_ARGISNULL(3);
+    Jsonb *history =
+        assigned ? full_history(stored, PG_GETARG_TEXT_PP(1), PG_GETARG_INT32(2), PG_GETARG_TIMESTAMPTZ(3)) : stored;
+    if (history == nullptr)
+        return DirectFunctionCall1(jsonb_in, CStringGetDatum("[]"));
+    PG_RETURN_JSONB_P(history);
+}

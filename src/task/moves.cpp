@@ -1,0 +1,181 @@
+#include "task/moves.h"
+
+#include "pg/text.h"
+#include "shmem/gaps.h"
+#include "shmem/key_notes.h"
+#include "shmem/pending.h"
+#include "task/events.h"
+#include "queue/limits.h"
+
+namespace scylla {
+
+using store::Store;
+using store::TableId;
+
+namespace {
+
+shmem::Place place_of(TableId table) {
+    switch (table) {
+    case TableId::waiting:
+        return shmem::Place::waiting;
+    case TableId::ready:
+        return shmem::Place::ready;
+    case TableId::lease:
+        return shmem::Place::running;
+    case TableId::outcome:
+        return shmem::Place::terminal;
+    case TableId::queue:
+    case TableId::spec:
+    case TableId::gate:
+    case TableId::plan:
+    case TableId::dedup:
+    case TableId::event:
+        break;
+    }
+    elog(ERROR, "table %d is no place of tasks", static_cast<int>(table));
+}
+
+shmem::Count count_of(model::Status status) {
+    switch (status) {
+    case model::Status::completed:
+        return shmem::Count::completed;
+    case model::Status::aborted:
+        return shmem::Count::aborted;
+    case model::Status::cancelled:
+        return shmem::Count::cancelled;
+    case model::Status::waiting:
+    case model::Status::ready:
+    case model::Status::running:
+        break;
+    }
+    elog(ERROR, "status %d is not final", static_cast<int>(status));
+}
+
+void require_writable(const char *call) {
+    PreventCommandIfReadOnly(call);
+    PreventCommandIfParallelMode(call);
+    PreventCommandDuringRecovery(call);
+}
+
+} // namespace
+
+Store open_for_write(const char *call) {
+    require_writable(call);
+    return store::open(RowExclusiveLock, TableId::spec);
+}
+
+Store open_for_settings(const char *call) {
+    require_writable(call);
+    Store store = store::open(RowExclusiveLock);
+    store.reads_queues = true;
+    return store;
+}
+
+namespace {
+
+bool queue_goes_by_keys(Store &store, int32 queue) {
+    const auto &row = queue_of(store, queue).row;
+    return row && goes_by_keys(*row);
+}
+
+// What a ready task is found by where the queue goes by keys: all its tasks have to be in that index.
+text *ready_key(Store &store, const store::SpecRow &spec) {
+    if (spec.key != nullptr)
+        return spec.key;
+    return queue_goes_by_keys(store, spec.queue) ? cstring_to_text("") : nullptr;
+}
+
+// To the gaps of keys.
+void note_key_ready(Store &store, const store::ReadyRow &row) {
+    if (row.key != nullptr && queue_goes_by_keys(store, row.queue))
+        shmem::note_key_ready(compat::file_number(store[TableId::ready].rel), row.queue, shmem::gap_hash(view(row.key)),
+                              row.priority, row.id);
+}
+
+} // namespace
+
+Task make_ready(Store &store, const store::SpecRow &spec, const store::Carry &carry, TimestampTz now, bool is_new) {
+    const store::ReadyRow row{spec.id, now, spec.queue, spec.priority, carry, ready_key(store, spec), {}, true};
+    insert(store, row);
+    shmem::note_ready(compat::file_number(store[TableId::ready].rel), spec.queue, spec.priority, spec.id, is_new);
+    note_key_ready(store, row);
+    shmem::count_arrival(stat_key(spec.queue), shmem::Place::ready);
+    record_event(store, spec, model::Status::ready, carry, nullptr, now);
+    notify_ready(store, spec.queue);
+    return task_of(spec, row);
+}
+
+Task make_waiting(Store &store, const store::SpecRow &spec, const store::Carry &carry, std::optional<TimestampTz> due,
+                  TimestampTz now) {
+    const store::WaitingRow row{spec.id, due, now, spec.queue, carry, {}};
+    insert(store, row);
+    if (due)
+        shmem::note_time(shmem::Timer::due, *due);
+    shmem::count_arrival(stat_key(spec.queue), shmem::Place::waiting);
+    record_event(store, spec, model::Status::waiting, carry, nullptr, now);
+    return task_of(spec, row);
+}
+
+Task make_running(Store &store, const store::SpecRow &spec, const store::ReadyRow &ready, text *worker, int64 timeout,
+                  text *permit, TimestampTz now) {
+    store::LeaseRow row{spec.id, now + timeout, now, now, timeout, spec.queue, 0, worker, ready.carry, permit, {}};
+    row.carry.attempt++;
+    if (permit != nullptr) { // before it is there
+        const shmem::HeadKey queue{MyDatabaseId, compat::file_number(store[TableId::lease].rel), spec.queue};
+        shmem::tell_gaps(queue, shmem::gap_hash(view(permit)), k_permits, spec.id, spec.id);
+    }
+    insert(store, row);
+    shmem::note_time(shmem::Timer::deadline, row.deadline);
+    const shmem::StatKey key = stat_key(spec.queue);
+    shmem::count_arrival(key, shmem::Place::running);
+    shmem::count(key, shmem::Count::leased);
+    shmem::count_time(key, shmem::Time::wait, now - ready.updated);
+    record_event(store, spec, model::Status::running, row.carry, worker, now);
+    return task_of(spec, row);
+}
+
+Task make_final(Store &store, const store::SpecRow &spec, const Final &end, TimestampTz now) {
+    const store::OutcomeRow row{spec.id,   now,        end.leased,  spec.queue, end.progress, end.status, end.owner,
+                                end.carry, end.result, end.metrics, {}};
+    insert(store, row);
+    const shmem::StatKey key = stat_key(spec.queue);
+    shmem::count_arrival(key, shmem::Place::terminal);
+    shmem::count(key, count_of(end.status));
+    if (end.leased && end.status != model::Status::cancelled)
+        shmem::count_time(key, shmem::Time::run, now - *end.leased);
+    record_event(store, spec, end.status, end.carry, end.owner, now);
+    if (spec.dedup_key != nullptr)
+        remove_dedup_key(store, spec);
+    note_ended(store, {spec.id, spec.plan.value_or(0)});
+    return task_of(spec, row);
+}
+
+store::Taken take(Store &store, TableId table, const store::SpecRow &spec, const ItemPointerData &tid, Wait wait) {
+    const store::Taken taken = remove(store[table], tid, store.snapshot, wait == Wait::yes);
+    if (taken != store::Taken::ok)
+        return taken;
+    if (table == TableId::ready) {
+        const Oid file = compat::file_number(store[table].rel);
+        shmem::note_taken(file, spec.queue, spec.priority);
+        const auto &queue = queue_of(store, spec.queue).row;
+        if (queue && queue->notify)
+            shmem::note_notify_taken(stat_key(spec.queue));
+        if (queue && goes_by_keys(*queue))
+            shmem::note_key_taken(file, spec.queue, shmem::gap_hash(spec.key != nullptr ? view(spec.key) : ""));
+    }
+    if (table != TableId::spec)
+        shmem::count_departure(stat_key(spec.queue), place_of(table));
+    return taken;
+}
+
+store::Taken take_lease(Store &store, const store::SpecRow &spec, const ItemPointerData &tid, bool limited, Wait wait) {
+    const store::Taken taken = take(store, TableId::lease, spec, tid, wait);
+    if (taken == store::Taken::ok && limited) {
+        shmem::note_room(spec.queue, 1);
+        shmem::note_lease_ended(spec.queue, spec.id);
+        notify_ready(store, spec.queue);
+    }
+    return taken;
+}
+
+} // namespace scylla

@@ -1,0 +1,53 @@
+// The moves of a task from table to table: what the verbs and the monitor have in common. A task is taken out of its
+// table by take() first. Each move also tells shared memory what the commit means to others: a task that can be leased,
+// a time at which the monitor is needed, the numbers of the statistics.
+#pragma once
+
+#include "shmem/stats.h"
+#include "task/task.h"
+
+namespace scylla {
+
+// Every verb that changes tasks starts with this: it refuses read-only transactions, standbys and parallel workers, as
+// a SQL command would. `call` is the SQL name for the message. Whoever changes what must not change under tasks (a
+// queue that goes, its first limit) locks task_spec first (queue/settings.cpp). So that is locked here, before the
+// snapshot with which the verb looks.
+store::Store open_for_write(const char *call);
+// The same for verbs that change queues, rights and plans.
+store::Store open_for_settings(const char *call);
+
+Task make_ready(store::Store &store, const store::SpecRow &spec, const store::Carry &carry, TimestampTz now,
+                bool is_new = false);
+// due: nothing if it waits for gates.
+Task make_waiting(store::Store &store, const store::SpecRow &spec, const store::Carry &carry,
+                  std::optional<TimestampTz> due, TimestampTz now);
+// A new lease of a ready task: attempt counts up. permit: see queue/limits.h; null: none.
+Task make_running(store::Store &store, const store::SpecRow &spec, const store::ReadyRow &ready, text *worker,
+                  int64 timeout, text *permit, TimestampTz now);
+
+struct Final {
+    model::Status status;
+    float4 progress;
+    text *owner;
+    std::optional<TimestampTz> leased;
+    store::Carry carry;
+    Jsonb *result;
+    Jsonb *metrics;
+};
+// Others may wait for this one: settle_gates() is to follow, when the rows are in the tables.
+Task make_final(store::Store &store, const store::SpecRow &spec, const Final &end, TimestampTz now);
+
+// Takes the row of a task out of its table. Without waiting: `busy` if somebody is just changing it. `gone`: it was
+// changed or removed; refresh the store and look again. A ready task is told to the heads if the transaction rolls
+// back.
+enum class Wait : bool { no, yes };
+store::Taken take(store::Store &store, store::TableId table, const store::SpecRow &spec, const ItemPointerData &tid,
+                  Wait wait);
+// The same for a lease. limited: it has a permit, which somebody else can have now.
+store::Taken take_lease(store::Store &store, const store::SpecRow &spec, const ItemPointerData &tid, bool limited,
+                        Wait wait);
+
+// For the statistics of a queue; 0: of the monitor.
+inline shmem::StatKey stat_key(int32 queue) { return {MyDatabaseId, store::identity(), queue}; }
+
+} // namespace scylla

@@ -1,0 +1,48 @@
+#include "task/retry.h"
+
+#include "pg/error.h"
+#include "api/args.h"
+#include "api/json.h"
+
+namespace scylla {
+
+model::RetryPolicy read_retry_policy(Jsonb *policy, int64 element) {
+    if (!json::is_object(policy))
+        error::bad_argument("retry", args::show(policy), "It must be an object.", element);
+    model::RetryPolicy result;
+    json::for_each_member(&policy->root, [&](const char *name, JsonbValue *value) {
+        const std::string_view member(name);
+        if (member == "initial")
+            result.backoff.initial = args::delay(name, json::to_interval(name, value, element), element);
+        else if (member == "factor")
+            result.backoff.factor = args::factor(json::to_float(name, value, element), element);
+        else if (member == "max")
+            result.backoff.max = args::delay(name, json::to_interval(name, value, element), element);
+        else if (member == "jitter")
+            result.jitter = args::jitter(json::to_float(name, value, element), element);
+        else
+            error::bad_argument("retry", args::quote(cstring_to_text(name)),
+                                "It may have \"initial\", \"factor\", \"max\" and \"jitter\".", element);
+    });
+    return result;
+}
+
+int64 retry_delay(Jsonb *policy, int32 failures) {
+    const model::RetryPolicy applied = policy == nullptr ? model::RetryPolicy{} : read_retry_policy(policy);
+    return model::delay(applied, failures - 1, pg_prng_double(&pg_global_prng_state));
+}
+
+} // namespace scylla
+
+SCYLLA_FUNCTION(scylla_backoff) {
+    using namespace scylla;
+    const auto count = args::get_int(fcinfo, 0);
+    if (!count || *count < 0)
+        error::bad_argument("count", count ? psprintf("%d", *count) : "null", "It must be at least 0.");
+    const model::Backoff backoff{args::delay("initial", args::get_interval(fcinfo, 1)),
+                                 args::factor(args::get_float(fcinfo, 2)),
+                                 args::delay("max", args::get_interval(fcinfo, 3))};
+    auto *interval = static_cast<Interval *>(palloc0(sizeof(Interval)));
+    interval->time = model::delay(backoff, *count);
+    PG_RETURN_INTERVAL_P(interval);
+}

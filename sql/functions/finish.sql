@@ -14,7 +14,8 @@ create or replace function scylla.complete_many(rns text[], worker text, results
     language c volatile parallel unsafe rows 100 as 'MODULE_PATHNAME', 'scylla_complete_many';
 comment on function scylla.complete_many is
 'Completes many tasks. One row per element of rns, in order: whether it was completed by this call, and the status of the
-task now; a lost lease is no error. A repeated element is false; an unknown task has a null status.
+task now; a lost lease is no error. Each element is judged by its own attempt; of
+several that hold one task the first is true. An unknown task has a null status.
 Errors: 22023 a null element in rns, or arrays of different length.';
 
 create or replace function scylla.complete_and_lease(rns text[], worker text, queue text, max_tasks integer = 1,

@@ -16,6 +16,7 @@ create or replace function scylla.heartbeat_many(rns text[], worker text, timeou
     language c volatile parallel unsafe rows 100 as 'MODULE_PATHNAME', 'scylla_heartbeat_many';
 comment on function scylla.heartbeat_many is
 'Extends many leases. One row per element of rns, in order: whether the lease is still held (and was extended), and the
-status of the task; a lost lease is no error. A repeated element is false; an unknown task has a null status.
+status of the task; a lost lease is no error. Each element is judged by its own attempt; of
+several that hold one task the first is true. An unknown task has a null status.
 Errors: 22023 a null element, or arrays of different length.';
 

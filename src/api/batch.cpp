@@ -8,7 +8,7 @@ namespace {
 
 int compare(const text *a, const text *b) { return view(a).compare(view(b)); }
 
-// By name, and the first of the same name first.
+// By name, and those of one name in their order.
 extern "C" int compare_items(const void *a, const void *b) {
     const BatchItem *left = *static_cast<BatchItem *const *>(a);
     const BatchItem *right = *static_cast<BatchItem *const *>(b);
@@ -42,30 +42,22 @@ Batch get_batch(FunctionCallInfo fcinfo, BatchArguments where) {
         batch.items[i] = {{rn, worker, attempts ? std::optional(DatumGetInt32(attempts->value[i])) : std::nullopt},
                           results && !results->null[i] ? DatumGetJsonbP(results->value[i]) : nullptr,
                           element,
-                          &batch.items[i],
                           false,
+                          0,
                           std::nullopt};
         batch.sorted[i] = &batch.items[i];
     }
     // NOLINTNEXTLINE(bugprone-sizeof-expression): pointers are what is sorted
     qsort(batch.sorted.data(), size, sizeof(BatchItem *), compare_items);
-    std::size_t unique = 0;
-    for (std::size_t i = 0; i < size; i++) {
-        BatchItem *item = batch.sorted[i];
-        if (unique > 0 && compare(batch.sorted[unique - 1]->name.rn, item->name.rn) == 0)
-            item->first = batch.sorted[unique - 1];
-        else
-            batch.sorted[unique++] = item;
-    }
-    batch.sorted = batch.sorted.first(unique);
     return batch;
 }
 
 void settle(BatchItem &item, const Claim &claim, model::Status now) {
     item.done = claim.lease.has_value();
-    if (item.done)
+    if (item.done) {
+        item.attempt = claim.lease->carry.attempt;
         item.status = now;
-    else if (claim.instead)
+    } else if (claim.instead)
         item.status = claim.instead->status;
 }
 
@@ -75,10 +67,9 @@ Datum return_batch(FunctionCallInfo fcinfo, store::Store &store, const Batch &ba
     for (std::size_t i = 0; i < status.size(); i++)
         status[i] = store::status_datum(store, static_cast<model::Status>(i));
     for (const BatchItem &item : batch.items) {
-        const auto now = item.first->status; // a repeated element is false, but its task has a status
         Datum values[] = {PointerGetDatum(item.name.rn), BoolGetDatum(item.done),
-                          now ? status[static_cast<std::size_t>(*now)] : 0};
-        bool nulls[] = {false, false, !now.has_value()};
+                          item.status ? status[static_cast<std::size_t>(*item.status)] : 0};
+        bool nulls[] = {false, false, !item.status.has_value()};
         tuplestore_putvalues(rows.store, rows.type, values, nulls);
     }
     close(store);

@@ -8,16 +8,16 @@ namespace scylla {
 
 struct BatchItem {
     LeaseName name;
-    Jsonb *result;    // null if none
-    int64 element;    // 1-based
-    BatchItem *first; // the first element that names the same task: only that one is worked on
-    bool done;        // what was asked for has been done
+    Jsonb *result; // null if none
+    int64 element; // 1-based
+    bool done;     // what was asked for has been done
+    int32 attempt; // the lease that was found, if it is done
     std::optional<model::Status> status;
 };
 
 struct Batch {
     std::span<BatchItem> items;    // in array order
-    std::span<BatchItem *> sorted; // without repetitions, by rn: two batches never wait for each other in a circle
+    std::span<BatchItem *> sorted; // by rn, then by element: two batches never wait for each other in a circle
 };
 
 // Where the arguments are; -1: the verb has none.
@@ -28,12 +28,20 @@ struct BatchArguments {
 // Checks the arrays. 22023: a null in rns, a bad name, arrays of different length.
 Batch get_batch(FunctionCallInfo fcinfo, BatchArguments where);
 
-// Calls work(item) for each in the order of `sorted`, with the memory of one item.
-template <typename Work> void for_each(const Batch &batch, Work work) {
+// Calls work(item) for each in the order of `sorted`, with the memory of one item, until one has dealt with its task;
+// for later elements that name the same task it calls repeat(item, done). So each element is judged by its own attempt,
+// and no row is changed twice.
+template <typename Work, typename Repeat> void for_each(const Batch &batch, Work work, Repeat repeat) {
     const RowMemory memory = begin_row_memory();
+    const BatchItem *done = nullptr;
     for (BatchItem *item : batch.sorted) {
         CHECK_FOR_INTERRUPTS();
-        work(*item);
+        if (done != nullptr && equal(done->name.rn, item->name.rn))
+            repeat(*item, *done);
+        else {
+            work(*item);
+            done = item->done ? item : nullptr;
+        }
         reset(memory);
     }
     end(memory);
@@ -41,6 +49,8 @@ template <typename Work> void for_each(const Batch &batch, Work work) {
 
 // Notes what came of an item: done with the status `now`, or the status that it has instead.
 void settle(BatchItem &item, const Claim &claim, model::Status now);
+// A repeated element does nothing, but its task has a status.
+inline void settle_repeat(BatchItem &item, const BatchItem &done) { item.status = done.status; }
 
 // One row (rn, done, status) per element in array order. Closes the store.
 Datum return_batch(FunctionCallInfo fcinfo, store::Store &store, const Batch &batch);

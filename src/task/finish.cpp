@@ -81,12 +81,15 @@ SCYLLA_FUNCTION(scylla_complete_many) {
     store::Store store = open_for_write("scylla.complete_many()");
     const TimestampTz now = GetCurrentTimestamp();
     begin_bulk(store[store::TableId::outcome]);
-    for_each(batch, [&](BatchItem &item) {
-        const Claim claim = take_held(store, item.name);
-        if (claim.lease)
-            completed(store, claim, item.result, nullptr, now);
-        settle(item, claim, model::Status::completed);
-    });
+    for_each(
+        batch,
+        [&](BatchItem &item) {
+            const Claim claim = take_held(store, item.name);
+            if (claim.lease)
+                completed(store, claim, item.result, nullptr, now);
+            settle(item, claim, model::Status::completed);
+        },
+        settle_repeat);
     end_bulk(store[store::TableId::outcome]);
     settle_gates(store, now);
     return return_batch(fcinfo, store, batch);
@@ -99,11 +102,20 @@ SCYLLA_FUNCTION(scylla_complete_and_lease) {
     store::Store store = open_for_write("scylla.complete_and_lease()");
     const TimestampTz now = GetCurrentTimestamp();
     begin_bulk(store[store::TableId::outcome]);
-    for_each(batch, [&](const BatchItem &item) {
-        const Claim claim = take_held(store, item.name);
-        require_held(item.name, claim);
-        completed(store, claim, item.result, nullptr, now);
-    });
+    for_each(
+        batch,
+        [&](BatchItem &item) {
+            const Claim claim = take_held(store, item.name);
+            require_held(item.name, claim);
+            completed(store, claim, item.result, nullptr, now);
+            settle(item, claim, model::Status::completed);
+        },
+        [&](const BatchItem &item, const BatchItem &done) {
+            // All or nothing: the error tells how the task stood before this call.
+            if (item.name.attempt && *item.name.attempt != done.attempt)
+                error::not_held(item.name.rn, item.name.worker, model::name(model::Status::running), item.name.worker,
+                                done.attempt);
+        });
     end_bulk(store[store::TableId::outcome]);
     if (settle_gates(store, now)) {
         // What this has made ready can be among the next tasks.

@@ -41,8 +41,9 @@ SCYLLA_FUNCTION(scylla_heartbeat_many) {
     const Batch batch = get_batch(fcinfo, {.rns = 0, .worker = 1, .results = -1, .attempts = 3});
     const auto timeout = args::timeout("timeout", args::get_interval(fcinfo, 2));
     store::Store store = open_for_write("scylla.heartbeat_many()");
-    for_each(batch, [&](BatchItem &item) {
-        settle(item, extend(store, item.name, std::nullopt, timeout), model::Status::running);
-    });
+    for_each(
+        batch,
+        [&](BatchItem &item) { settle(item, extend(store, item.name, std::nullopt, timeout), model::Status::running); },
+        settle_repeat);
     return return_batch(fcinfo, store, batch);
 }

@@ -46,8 +46,9 @@ faults=(
   "a task due is not opened|s/w.status = 'waiting' and w.due <= clock_timestamp()/false/"
   "retention of the queue is ignored|s/ q.retention, twin.setting/ null, twin.setting/"
   "retention goes by no ending|s/then q.retention_completed/then null::interval/"
-  "a repetition in complete_many counts|s/completed := wanted.first and /completed := /"
-  "a repetition in heartbeat_many counts|s/held := wanted.first and /held := /"
+  "a repetition in complete_many is passed over|s/completed := twin.holds/completed := not exists (select from twin.batch(rns) b where b.rn = wanted.rn and b.place < wanted.place) and twin.holds/"
+  "a repetition in heartbeat_many counts|s/held := wanted.rn <> all (extended) and /held := /"
+  "a repetition in complete_and_lease is not judged|s/from twin.batch(rns, attempts) order by rn collate .C., place) w;/from twin.batch(rns, attempts) where false) w;/"
   "a delayed task is ready at once|s/if t.not_before > moment then/if false then/"
   "created with the transaction's clock|s/moment timestamptz := clock_timestamp();/moment timestamptz := now();/"
   "spec comes back to the owner|s/shown.spec := null;//"
@@ -101,7 +102,6 @@ declare -A found_by=(
   ["waiting gains without bound"]=2
   ["a heartbeat's own timeout is remembered"]=2
   ["retention of the queue is ignored"]=2
-  ["a repetition in complete_many counts"]=4
   ["created with the transaction's clock"]=2
   ["one of several failures at once is named at will"]=2
   ["the end of a queue finishes no plan"]=5

@@ -261,8 +261,8 @@ select results_eq($$select * from scylla.complete_many('{n3,n1,n2}', 'w', attemp
                   $$values ('n3', true, 'completed'::scylla.task_status), ('n1', false, 'running'),
                   ('n2', true, 'completed')$$, 'an old attempt is not held');
 select results_eq($$select * from scylla.complete_many('{n1,n1}', 'w', attempts => '{1,2}')$$,
-                  $$values ('n1', false, 'running'::scylla.task_status), ('n1', false, 'running')$$,
-                  'of a repeated element only the first counts');
+                  $$values ('n1', false, 'running'::scylla.task_status), ('n1', true, 'completed')$$,
+                  'each element is judged by its own attempt');
 select is_empty($$select * from scylla.complete_many('{}', 'w')$$, 'an empty array is an empty answer');
 
 -- Both batch verbs check their arrays alike; %s is where the arrays stand.
@@ -316,6 +316,10 @@ select results_eq($$select rn, status from scylla.task where queue = 'loop' and 
 select refuses($$select scylla.complete_and_lease('{l4}', 'w', 'loop', attempts => '{2}')$$, '55000', 'held',
                'task "l4" is not held by worker "w"',
                'Its status is running, its owner is "w" and its attempt is 1.');
+select refuses(format($$select scylla.complete_and_lease('{l4,l5,l4}', 'w', 'loop', attempts => '{%s,1,%s}')$$, a, b),
+               '55000', 'held', 'task "l4" is not held by worker "w"',
+               'Its status is running, its owner is "w" and its attempt is 1.', 'a repeated element is judged, too: ' || a)
+from (values (1, 2), (2, 1)) attempts (a, b);
 select refuses($$select scylla.complete_and_lease('{l4}', 'other', 'loop')$$, '55000', 'held',
                'task "l4" is not held by worker "other"',
                'Its status is running, its owner is "w" and its attempt is 1.');

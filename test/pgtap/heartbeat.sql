@@ -106,8 +106,13 @@ select results_eq(
     'an old attempt is not held');
 select results_eq(
     $$select * from scylla.heartbeat_many('{m running,m running}', 'w', attempts => '{1,2}')$$,
-    $$values ('m running', false, 'running'::scylla.task_status), ('m running', false, 'running')$$,
-    'of a repeated element only the first counts');
+    $$values ('m running', false, 'running'::scylla.task_status), ('m running', true, 'running')$$,
+    'each element is judged by its own attempt');
+select results_eq(
+    $$select * from scylla.heartbeat_many('{m running,m running,m running}', 'w', attempts => '{2,1,2}')$$,
+    $$values ('m running', true, 'running'::scylla.task_status), ('m running', false, 'running'),
+    ('m running', false, 'running')$$,
+    'of several that hold the task the first is true');
 select is(deadline - updated, interval '1 h', 'no timeout: what the lease was given')
 from scylla.heartbeat_many('{m expired}', 'w') h join lateral scylla.get_task(h.rn) using (rn);
 select is_empty($$select * from scylla.heartbeat_many('{}', 'w')$$, 'an empty array is an empty answer');

@@ -51,12 +51,12 @@ begin
                                 'It must have as many elements as rns.');
 end $$;
 
--- The elements of a batch. A name counts once, where it comes first.
+-- The elements of a batch. Each is judged by itself; a name counts once, where it first succeeds.
 create function twin.batch(rns text[], attempts int[] default null, results jsonb[] default null)
-    returns table (rn text, attempt int, result jsonb, place bigint, first boolean) language plpgsql as $$
+    returns table (rn text, attempt int, result jsonb, place bigint) language plpgsql as $$
 begin
     return query
-        select w.*, row_number() over (partition by w.rn order by w.place) = 1
+        select w.*
         from rows from (unnest(rns), unnest(attempts), unnest(results)) with ordinality w (rn, attempt, result, place);
 end $$;
 

@@ -148,6 +148,7 @@ create function twin.heartbeat_many(rns text[], worker text, timeout interval de
 declare
     wanted record;
     t twin.task;
+    extended text[] := '{}';
 begin
     perform twin.check_batch(rns, attempts);
     perform twin.check_name('worker', worker);
@@ -155,9 +156,10 @@ begin
     for wanted in select * from twin.batch(rns, attempts) order by place
     loop
         select * into t from twin.task u where u.rn = wanted.rn;
-        held := wanted.first and twin.holds(t, worker, wanted.attempt);
+        held := wanted.rn <> all (extended) and twin.holds(t, worker, wanted.attempt);
         if held then
             t := twin.extended(t, timeout, null);
+            extended := extended || wanted.rn;
         end if;
         rn := wanted.rn;
         status := t.status;
@@ -194,7 +196,7 @@ begin
     for wanted in select * from twin.batch(rns, attempts, results) order by place
     loop
         select * into t from twin.task u where u.rn = wanted.rn;
-        completed := wanted.first and twin.holds(t, worker, wanted.attempt);
+        completed := twin.holds(t, worker, wanted.attempt);
         if completed then
             t := twin.completed(t, wanted.result, null);
         end if;
@@ -205,8 +207,8 @@ begin
     perform twin.settle();
 end $$;
 
--- A worker's loop in one call. Here a lost lease is an error, and then nothing is done. The names are taken in
--- the order of their bytes, so that two calls never wait for each other.
+-- A worker's loop in one call. Here a lost lease is an error, also in a repetition, and then nothing is done. The names are
+-- taken in the order of their bytes, so that two calls never wait for each other.
 create function twin.complete_and_lease(rns text[], worker text, queue text, max_tasks int default 1,
                                         timeout interval default null, results jsonb[] default null,
                                         attempts int[] default null)
@@ -217,8 +219,10 @@ begin
     perform twin.check_name('worker', worker);
     perform twin.check_count(max_tasks);
     perform twin.check_timeout('timeout', timeout);
-    perform twin.completed(twin.held(w.rn, worker, w.attempt), w.result, null)
-    from (select * from twin.batch(rns, attempts, results) where first order by rn collate "C") w;
+    perform twin.held(w.rn, worker, w.attempt)
+    from (select * from twin.batch(rns, attempts) order by rn collate "C", place) w;
+    perform twin.completed(twin.held(w.rn, worker, null), w.result, null)
+    from (select distinct on (rn collate "C") * from twin.batch(rns, attempts, results) order by rn collate "C", place) w;
     perform twin.settle();
     return query select * from twin.lease(queue, worker, max_tasks, timeout);
 end $$;

@@ -1,6 +1,6 @@
 #include "settings.h"
 
-#include "model/limits.h"
+#include "pg/settings.h"
 #include "shmem/shared.h"
 
 namespace scylla::settings {

@@ -1,6 +1,8 @@
 #include "api/batch.h"
 
-#include "api/args.h"
+#include "api/call.h"
+#include "api/rows.h"
+#include "task/rules.h"
 
 namespace scylla {
 

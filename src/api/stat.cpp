@@ -8,7 +8,9 @@
 #include "pg/error.h"
 #include "pg/memory.h"
 #include "pg/text.h"
-#include "api/args.h"
+#include "api/call.h"
+#include "api/rows.h"
+#include "task/rules.h"
 #include "queue/ready_scan.h"
 #include "task/rights.h"
 
@@ -299,7 +301,7 @@ SCYLLA_FUNCTION(scylla_stat_reset) {
 SCYLLA_FUNCTION(scylla_quantile) {
     using namespace scylla;
     const auto histogram = args::get_array(fcinfo, 0, INT8OID);
-    const float8 fraction = args::fraction(fcinfo, 1);
+    const float8 fraction = args::fraction(args::get_float(fcinfo, 1));
     if (!histogram)
         PG_RETURN_NULL();
     std::array<std::int64_t, model::k_buckets> count;
@@ -309,7 +311,7 @@ SCYLLA_FUNCTION(scylla_quantile) {
         good = count[i] >= 0;
     }
     if (!good)
-        error::bad_argument("histogram", args::array_of(histogram->size),
+        error::bad_argument("histogram", error::array_of(histogram->size),
                             "It must have 32 elements, none of them null or negative.");
     const auto micros = model::quantile(count, fraction);
     if (!micros)

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "model/limits.h"
+#include "model/bounds.h"
 
 namespace scylla::model {
 

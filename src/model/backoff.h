@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "model/limits.h"
+#include "model/bounds.h"
 
 namespace scylla::model {
 

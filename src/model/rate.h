@@ -14,7 +14,7 @@
 #include <optional>
 #include <span>
 
-#include "model/limits.h"
+#include "model/bounds.h"
 
 namespace scylla::model {
 

@@ -1,5 +1,7 @@
 #include "pg/error.h"
 
+#include "pg/text.h"
+
 namespace scylla::error {
 
 namespace {
@@ -169,6 +171,34 @@ void bad_argument(const char *name, const char *value, const char *rule, int64 e
     ereport(ERROR,
             (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("invalid value for argument \"%s\": %s", name, value),
              errdetail_internal("%s", rule), identify("task", "argument")));
+}
+
+namespace {
+
+const char *cut(std::string_view all) {
+    constexpr int k_shown = 60;
+    const auto size = static_cast<int>(all.size());
+    const int shown = pg_mbcharcliplen(all.data(), size, k_shown);
+    return psprintf("%.*s%s", shown, all.data(), shown < size ? "..." : "");
+}
+
+} // namespace
+
+const char *quote(const text *value) { return value == nullptr ? "null" : psprintf("\"%s\"", cut(view(value))); }
+
+const char *show(Jsonb *value) {
+    return value == nullptr ? "null" : cut(JsonbToCString(nullptr, &value->root, static_cast<int>(VARSIZE(value))));
+}
+
+const char *print(Datum value, Oid type) {
+    Oid output = InvalidOid;
+    bool varlena = false;
+    getTypeOutputInfo(type, &output, &varlena);
+    return OidOutputFunctionCall(output, value);
+}
+
+const char *array_of(int64 size) {
+    return psprintf("an array of " INT64_FORMAT " element%s", size, size == 1 ? "" : "s");
 }
 
 void inside_transaction(const char *call) {

@@ -60,6 +60,14 @@ namespace scylla::error {
 // element is the 1-based place in an array argument, or 0.
 [[noreturn]] void bad_argument(const char *name, const char *value, const char *rule, int64 element = 0);
 
+// Values for a message, cut if they are long: a text in quotes, JSON as it is, any other value as its type shows it. A
+// null pointer is a null.
+const char *quote(const text *value);
+const char *show(Jsonb *value);
+const char *print(Datum value, Oid type);
+// An array, by its size.
+const char *array_of(int64 size);
+
 // 25001, constraint "transaction": a procedure that commits was called inside a transaction block.
 [[noreturn]] void inside_transaction(const char *call);
 // 08006: nobody is there to tell it to.

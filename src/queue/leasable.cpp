@@ -3,10 +3,12 @@
 #include "model/aging.h"
 #include "pg/error.h"
 #include "pg/text.h"
+#include "pg/text_table.h"
 #include "shmem/gaps.h"
 #include "shmem/key_notes.h"
-#include "api/args.h"
-#include "api/json.h"
+#include "api/call.h"
+#include "task/rules.h"
+#include "pg/json.h"
 
 namespace scylla {
 
@@ -478,7 +480,7 @@ LeasableScan *begin_leasable(Store &store, const store::QueueRow &queue, KeyRoom
         scan->weights = find_settings(store, queue.id)->key_weights;
         scan->head = head_key(store, queue.id);
         scan->most = static_cast<int32>(purpose.most);
-        scan->sharers = make_key_table("scylla keys that take turns", sizeof(Sharer), scan->context);
+        scan->sharers = make_text_table("scylla keys that take turns", sizeof(Sharer), scan->context);
     } else
         scan->along = begin_ready(store, queue.id, queue.aging, now, Use::heads);
     return scan;
@@ -518,7 +520,7 @@ void end_leasable(LeasableScan *scan) {
 
 void check_key_weights(Jsonb *weights) {
     if (!json::is_object(weights))
-        error::bad_argument("key_weights", args::show(weights), "It must be an object.");
+        error::bad_argument("key_weights", error::show(weights), "It must be an object.");
     json::for_each_member(&weights->root, [&](const char *name, JsonbValue *value) {
         if (*name != '\0')
             args::name("key_weights", cstring_to_text(name));

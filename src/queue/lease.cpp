@@ -7,9 +7,11 @@
 
 #include "pg/error.h"
 #include "pg/memory.h"
-#include "settings.h"
+#include "pg/settings.h"
 #include "shmem/waiters.h"
-#include "api/args.h"
+#include "api/call.h"
+#include "api/rows.h"
+#include "task/rules.h"
 #include "queue/leasable.h"
 #include "queue/rate.h"
 #include "task/rights.h"

@@ -1,6 +1,7 @@
 // Leasing, for the verbs that do it.
 #pragma once
 
+#include "api/rows.h"
 #include "task/moves.h"
 
 namespace scylla {

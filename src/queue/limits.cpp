@@ -2,6 +2,7 @@
 
 #include "pg/memory.h"
 #include "pg/text.h"
+#include "pg/text_table.h"
 #include "shmem/gaps.h"
 #include "shmem/key_notes.h"
 #include "queue/depth.h"
@@ -118,33 +119,6 @@ void end_permits(Permits &permits, const store::QueueRow &queue) {
 
 // ---- keys ----------------------------------------------------------------------------------------------------------
 
-namespace {
-
-uint64 hash_of(const text *key) {
-    return hash_bytes_extended(reinterpret_cast<const unsigned char *>(view(key).data()),
-                               static_cast<int>(view(key).size()), 0);
-}
-
-extern "C" uint32 hash_key(const void *key, Size) {
-    return static_cast<uint32>(hash_of(*static_cast<const text *const *>(key)));
-}
-
-extern "C" int match_keys(const void *a, const void *b, Size) {
-    return equal(*static_cast<const text *const *>(a), *static_cast<const text *const *>(b)) ? 0 : 1;
-}
-
-} // namespace
-
-HTAB *make_key_table(const char *name, std::size_t entry, MemoryContext context) {
-    HASHCTL control{};
-    control.keysize = sizeof(const text *);
-    control.entrysize = entry;
-    control.hash = hash_key;
-    control.match = match_keys;
-    control.hcxt = context;
-    return hash_create(name, 64, &control, HASH_ELEM | HASH_FUNCTION | HASH_COMPARE | HASH_CONTEXT);
-}
-
 struct KeyRooms {
     Store *store;
     MemoryContext context; // of what is below
@@ -170,13 +144,13 @@ struct KeyRoom {
 void forget(KeyRooms *rooms) {
     if (rooms->of_key != nullptr)
         hash_destroy(rooms->of_key);
-    rooms->of_key = make_key_table("scylla rooms of keys", sizeof(KeyRoom), rooms->context);
+    rooms->of_key = make_text_table("scylla rooms of keys", sizeof(KeyRoom), rooms->context);
 }
 
 // From 1 on; the lock of the queue is 0.
 LOCKTAG tag_of_key(KeyRooms *rooms, std::size_t place) { return tag_of(*rooms->store, rooms->queue, place + 1); }
 
-std::size_t lock_place(const text *key) { return (hash_of(key) >> 32) % k_key_locks; }
+std::size_t lock_place(const text *key) { return (hash_of_text(key) >> 32) % k_key_locks; }
 
 void lock_key(KeyRooms *rooms, std::size_t place) {
     const LOCKTAG tag = tag_of_key(rooms, place);
@@ -205,15 +179,15 @@ int64 count_permits(KeyRooms *rooms, const text *key, Learn learn) {
     const TimestampTz now = GetCurrentTimestamp();
     const shmem::KeyGaps known = shmem::gaps_of(place, now);
     std::array<model::IdRange, shmem::k_gaps + 1> ranges{};
-    const std::size_t count = outside(known, k_permits, ranges);
+    const std::size_t count = outside(known, shmem::k_permits, ranges);
     const store::PermitCount found = find_permits(*rooms->store, rooms->queue, key, std::span(ranges).first(count));
     if (learn == Learn::yes && found.dead >= shmem::k_worth_a_gap) {
-        shmem::KeyGaps gaps{1, {{{0, PG_INT64_MAX, k_permits}}}};
+        shmem::KeyGaps gaps{1, {{{0, PG_INT64_MAX, shmem::k_permits}}}};
         for (const int64 id : found.ids)
-            take_out(gaps, k_permits, id, id);
+            take_out(gaps, shmem::k_permits, id, id);
         // They are held again if this transaction rolls back.
         if (const shmem::OwnIds ended = shmem::own_ended(rooms->queue); ended.low <= ended.high)
-            take_out(gaps, k_permits, ended.low, ended.high);
+            take_out(gaps, shmem::k_permits, ended.low, ended.high);
         shmem::replace_gaps(place, gaps, found.dead, now);
     }
     return static_cast<int64>(found.ids.size());

@@ -30,12 +30,6 @@
 
 namespace scylla {
 
-inline bool has_limits(const store::QueueRow &queue) { return queue.max_running || queue.max_running_per_key; }
-// Its ready tasks are found by their keys, too.
-inline bool goes_by_keys(const store::QueueRow &queue) {
-    return queue.max_running_per_key || queue.is_shared || queue.rate_per_key != nullptr;
-}
-
 // What the lease of a task has; null in a queue without limits.
 text *permit_of(const store::QueueRow &queue, const store::SpecRow &spec);
 
@@ -89,11 +83,5 @@ int64 &wait_for_room(KeyRooms *rooms, const text *key);
 // PG_INT64_MAX: there is no such key.
 int64 next_token(KeyRooms *rooms, int64 ahead);
 void end_rooms(KeyRooms *rooms);
-
-// Permits have no priorities: in the gaps of keys it is this one (shmem/gaps.h).
-inline constexpr int16 k_permits = 0;
-
-// A table by keys: an entry begins with a pointer to the text, which has to live as long.
-HTAB *make_key_table(const char *name, std::size_t entry, MemoryContext context);
 
 } // namespace scylla

@@ -2,11 +2,13 @@
 
 #include "pg/error.h"
 #include "pg/text.h"
+#include "pg/text_table.h"
 #include "shmem/rates.h"
 #include "shmem/waiters.h"
 #include "store/upsert.h"
-#include "api/args.h"
-#include "api/json.h"
+#include "api/call.h"
+#include "task/rules.h"
+#include "pg/json.h"
 #include "queue/limits.h"
 
 namespace scylla {
@@ -54,7 +56,7 @@ bool begin_rate(const store::BucketOf &whose, const std::optional<model::Rate> &
 
 model::Rate read_rate(const char *setting, Jsonb *rate) {
     if (!json::is_object(rate))
-        error::bad_argument(setting, args::show(rate), "It must be an object.");
+        error::bad_argument(setting, error::show(rate), "It must be an object.");
     std::optional<int32> tasks;
     std::optional<int32> burst = 1;
     int64 per = model::k_second;
@@ -67,15 +69,15 @@ model::Rate read_rate(const char *setting, Jsonb *rate) {
         else if (member == "per")
             per = *args::timeout(name, json::to_interval(name, value));
         else
-            error::bad_argument(setting, args::quote(cstring_to_text(name)),
+            error::bad_argument(setting, error::quote(cstring_to_text(name)),
                                 "It may have \"tasks\", \"per\" and \"burst\".");
     });
     if (!tasks)
-        error::bad_argument(setting, args::show(rate), "It must have \"tasks\".");
+        error::bad_argument(setting, error::show(rate), "It must have \"tasks\".");
     const auto result = model::make_rate(*tasks, per, *burst);
     if (!result)
         error::bad_argument(
-            setting, args::show(rate),
+            setting, error::show(rate),
             "It must be at most a million tasks per second, and slow enough for its burst to come in ten years.");
     return *result;
 }
@@ -158,7 +160,7 @@ struct KeyBucket {
 
 KeyBucket &bucket_of(Tokens &tokens, const text *key) {
     if (tokens.of_key == nullptr)
-        tokens.of_key = make_key_table("scylla buckets of keys", sizeof(KeyBucket), tokens.context);
+        tokens.of_key = make_text_table("scylla buckets of keys", sizeof(KeyBucket), tokens.context);
     if (auto *known = static_cast<KeyBucket *>(hash_search(tokens.of_key, &key, HASH_FIND, nullptr)))
         return *known;
     const auto row = store::find_bucket({tokens.queue, key});

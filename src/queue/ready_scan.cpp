@@ -2,7 +2,7 @@
 
 #include "model/aging.h"
 #include "pg/memory.h"
-#include "settings.h"
+#include "pg/settings.h"
 #include "shmem/pending.h"
 
 #include <bit>

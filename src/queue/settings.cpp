@@ -5,11 +5,12 @@
 #include "shmem/key_notes.h"
 #include "shmem/pending.h"
 #include "store/upsert.h"
-#include "api/args.h"
+#include "api/call.h"
+#include "task/rules.h"
 #include "queue/depth.h"
 #include "task/events.h"
 #include "plan/gates.h"
-#include "api/json.h"
+#include "pg/json.h"
 #include "queue/leasable.h"
 #include "task/moves.h"
 #include "queue/rate.h"
@@ -55,7 +56,7 @@ bool require_bool(const char *argument, std::optional<bool> value) {
 // Changes those settings that are members of the object; null is the default.
 void apply(Jsonb *changes, QueueSettings *settings) {
     if (!json::is_object(changes))
-        error::bad_argument("settings", args::show(changes), "It must be an object.");
+        error::bad_argument("settings", error::show(changes), "It must be an object.");
     json::for_each_member(&changes->root, [&](const char *name, JsonbValue *value) {
         const std::string_view setting(name);
         const bool reset = value->type == jbvNull;
@@ -99,7 +100,8 @@ void apply(Jsonb *changes, QueueSettings *settings) {
         else if (setting == "rate_per_key")
             settings->rate_per_key = reset ? nullptr : json::to_jsonb(value);
         else
-            error::bad_argument("settings", args::quote(cstring_to_text(name)), "There is no such setting of a queue.");
+            error::bad_argument("settings", error::quote(cstring_to_text(name)),
+                                "There is no such setting of a queue.");
     });
     check(*settings);
 }

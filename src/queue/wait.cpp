@@ -5,7 +5,8 @@
 #include "pg/error.h"
 #include "pg/memory.h"
 #include "shmem/waiters.h"
-#include "api/args.h"
+#include "api/call.h"
+#include "task/rules.h"
 #include "queue/lease.h"
 #include "task/rights.h"
 
@@ -157,7 +158,7 @@ SCYLLA_FUNCTION(scylla_wait_any) {
     using namespace scylla;
     const auto queues = args::get_array(fcinfo, 0, TEXTOID);
     if (!queues || queues->size < 1 || queues->size > shmem::k_max_wait_queues)
-        error::bad_argument("queues", queues ? args::array_of(queues->size) : "null",
+        error::bad_argument("queues", queues ? error::array_of(queues->size) : "null",
                             "It must be an array of 1 to 64 queues.");
     const auto names = allocate<text *>(static_cast<std::size_t>(queues->size));
     for (std::size_t i = 0; i < names.size(); i++)

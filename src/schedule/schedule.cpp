@@ -5,7 +5,8 @@
 #include "pg/error.h"
 #include "pg/text.h"
 #include "store/table.h"
-#include "api/args.h"
+#include "api/call.h"
+#include "task/rules.h"
 
 namespace scylla {
 
@@ -50,7 +51,7 @@ model::Cron get_cron(FunctionCallInfo fcinfo, int n) {
     model::Cron cron;
     const auto fault = value == nullptr ? model::CronFault::fields : model::parse_cron(view(value), cron);
     if (fault != model::CronFault::none)
-        error::bad_argument("cron", args::quote(value), rule_for(fault));
+        error::bad_argument("cron", error::quote(value), rule_for(fault));
     return cron;
 }
 
@@ -58,7 +59,7 @@ pg_tz *get_timezone(FunctionCallInfo fcinfo, int n) {
     const text *value = args::get_text(fcinfo, n);
     pg_tz *zone = value == nullptr || view(value).size() > TZ_STRLEN_MAX ? nullptr : pg_tzset(text_to_cstring(value));
     if (zone == nullptr || !pg_tz_acceptable(zone))
-        error::bad_argument("timezone", args::quote(value), "It must be the name of a time zone.");
+        error::bad_argument("timezone", error::quote(value), "It must be the name of a time zone.");
     return zone;
 }
 
@@ -92,7 +93,7 @@ void check_word(FunctionCallInfo fcinfo, int n, const char *argument, const std:
                 const char *rule) {
     const text *value = args::get_text(fcinfo, n);
     if (value == nullptr || std::find(words.begin(), words.end(), view(value)) == words.end())
-        error::bad_argument(argument, args::quote(value), rule);
+        error::bad_argument(argument, error::quote(value), rule);
 }
 
 // A finite time, or nothing.
@@ -104,7 +105,7 @@ void check_schedule_name(const text *name) {
     const auto chars =
         name == nullptr ? 0 : pg_mbstrlen_with_len(view(name).data(), static_cast<int>(view(name).size()));
     if (chars < 1 || chars > model::k_max_schedule_chars)
-        error::bad_argument("name", args::quote(name), "It must have 1 to 150 characters.");
+        error::bad_argument("name", error::quote(name), "It must have 1 to 150 characters.");
 }
 
 // The schedule must come at some time between its start and its end.
@@ -114,7 +115,7 @@ void check_times(FunctionCallInfo fcinfo, int timezone_arg, int starts_arg, int 
     const auto starts = get_limit(fcinfo, starts_arg, "starts");
     const auto ends = get_limit(fcinfo, ends_arg, "ends");
     if (!come_next(cron, to_unix(GetCurrentTimestamp()), zone))
-        error::bad_argument("cron", args::quote(args::get_text(fcinfo, 1)), "There is no such day.");
+        error::bad_argument("cron", error::quote(args::get_text(fcinfo, 1)), "There is no such day.");
     const TimestampTz after = Max(GetCurrentTimestamp(), starts ? *starts - 1 : 0);
     const auto next = come_next(cron, to_unix(after), zone);
     if (ends && (!next || to_timestamp(*next) >= *ends))
@@ -123,44 +124,44 @@ void check_times(FunctionCallInfo fcinfo, int timezone_arg, int starts_arg, int 
 
 void check_options(Jsonb *options) {
     if (options == nullptr || !JB_ROOT_IS_OBJECT(options))
-        error::bad_argument("options", args::show(options), "It must be an object.");
+        error::bad_argument("options", error::show(options), "It must be an object.");
     for (const std::string_view key : {"queue", "spec", "rn", "not_before"}) {
         JsonbValue value;
         if (getKeyJsonValueFromContainer(&options->root, key.data(), static_cast<int>(key.size()), &value) != nullptr)
-            error::bad_argument("options", args::show(options),
+            error::bad_argument("options", error::show(options),
                                 "The schedule itself gives queue, spec, rn and not_before.");
     }
 }
 
 void check_planned_key(const text *key, const Jsonb *spec) {
     if (key != nullptr && !JB_ROOT_IS_OBJECT(spec))
-        error::bad_argument("planned_key", args::quote(key), "The spec must be an object to have a key.");
+        error::bad_argument("planned_key", error::quote(key), "The spec must be an object to have a key.");
 }
 
 // The tasks of a plan, as far as submit_many does not look at them: it will.
 void check_tasks(Jsonb *tasks, const text *planned_key) {
     if (tasks == nullptr || !JB_ROOT_IS_ARRAY(tasks) || JB_ROOT_IS_SCALAR(tasks) || JB_ROOT_COUNT(tasks) == 0)
-        error::bad_argument("tasks", args::show(tasks), "It must be an array of objects, and not empty.");
+        error::bad_argument("tasks", error::show(tasks), "It must be an array of objects, and not empty.");
     for (uint32 i = 0; i < JB_ROOT_COUNT(tasks); i++) {
         Jsonb *task = JsonbValueToJsonb(getIthJsonbValueFromContainer(&tasks->root, i));
         if (!JB_ROOT_IS_OBJECT(task))
-            error::bad_argument("tasks", args::show(task), "Each element must be an object.", i + 1);
+            error::bad_argument("tasks", error::show(task), "Each element must be an object.", i + 1);
         JsonbValue value;
         const auto find = [&](std::string_view key) {
             return getKeyJsonValueFromContainer(&task->root, key.data(), static_cast<int>(key.size()), &value);
         };
         if (find("plan") != nullptr || find("not_before") != nullptr)
-            error::bad_argument("tasks", args::show(task), "The schedule itself gives plan and not_before.", i + 1);
+            error::bad_argument("tasks", error::show(task), "The schedule itself gives plan and not_before.", i + 1);
         if (find("rn") != nullptr && value.type != jbvString)
-            error::bad_argument("rn", args::show(JsonbValueToJsonb(&value)), "It must be a text.", i + 1);
+            error::bad_argument("rn", error::show(JsonbValueToJsonb(&value)), "It must be a text.", i + 1);
         if (find("depends_on") != nullptr && value.type != jbvNull &&
             !(value.type == jbvBinary && JsonContainerIsArray(value.val.binary.data)))
-            error::bad_argument("depends_on", args::show(JsonbValueToJsonb(&value)), "It must be an array of texts.",
+            error::bad_argument("depends_on", error::show(JsonbValueToJsonb(&value)), "It must be an array of texts.",
                                 i + 1);
         const bool has_object =
             find("spec") != nullptr && value.type == jbvBinary && JsonContainerIsObject(value.val.binary.data);
         if (planned_key != nullptr && !has_object)
-            error::bad_argument("planned_key", args::quote(planned_key), "The spec must be an object to have a key.",
+            error::bad_argument("planned_key", error::quote(planned_key), "The spec must be an object to have a key.",
                                 i + 1);
     }
 }

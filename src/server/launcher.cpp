@@ -7,7 +7,7 @@
 
 #include "pg/clock.h"
 #include "pg/memory.h"
-#include "settings.h"
+#include "pg/settings.h"
 #include "shmem/shared.h"
 
 namespace scylla::monitor {

@@ -1,12 +1,14 @@
 #include "server/maintain.h"
 
 #include "pg/memory.h"
-#include "settings.h"
+#include "pg/settings.h"
 #include "store/plans.h"
-#include "api/args.h"
+#include "api/call.h"
+#include "task/rules.h"
 #include "task/events.h"
 #include "plan/gates.h"
 #include "task/history.h"
+#include "task/moves.h"
 
 namespace scylla {
 

@@ -2,16 +2,10 @@
 // portions.
 #pragma once
 
-#include "task/moves.h"
+#include "store/rows.h"
+#include "task/portion.h"
 
 namespace scylla {
-
-// How much one call does at most; it says by `more` that it stopped there.
-struct Portion {
-    int64 limit;
-    int64 done;
-    bool more;
-};
 
 // Each works on what can be had without waiting for anybody. `next` is lowered to the next time at which there will be
 // work.

@@ -11,7 +11,7 @@
 #include "server/monitor.h"
 
 #include "model/pace.h"
-#include "settings.h"
+#include "pg/settings.h"
 #include "shmem/stats.h"
 #include "shmem/timers.h"
 #include "shmem/waiters.h"

@@ -1,6 +1,6 @@
 #include "shmem/gaps.h"
 
-#include "settings.h"
+#include "pg/settings.h"
 
 namespace scylla::shmem {
 

@@ -45,6 +45,7 @@ namespace scylla::shmem {
 inline constexpr std::size_t k_gaps = 16;  // of a key
 inline constexpr int64 k_worth_a_gap = 16; // dead entries; fewer are walked over
 using KeyGaps = model::Gaps<k_gaps>;
+inline constexpr int16 k_permits = 0; // permits have no priorities: in the gaps of keys it is this one
 
 // An order of ids: that of a table's index, of one key of a queue. Of long keys nothing is remembered.
 struct GapKey {

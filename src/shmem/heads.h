@@ -44,7 +44,7 @@
 // (shmem/pending.h).
 #pragma once
 
-#include "model/limits.h"
+#include "model/bounds.h"
 #include "model/stretches.h"
 #include "shmem/shared.h"
 

@@ -1,7 +1,7 @@
 #include "shmem/rates.h"
 
 #include "pg/clock.h"
-#include "settings.h"
+#include "pg/settings.h"
 #include "shmem/stat_entries.h"
 
 namespace scylla::shmem {

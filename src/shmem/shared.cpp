@@ -1,6 +1,6 @@
 #include "shmem/shared.h"
 
-#include "settings.h"
+#include "pg/settings.h"
 #include "shmem/gaps.h"
 #include "shmem/heads.h"
 #include "shmem/rates.h"

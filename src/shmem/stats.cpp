@@ -1,6 +1,6 @@
 #include "shmem/stat_entries.h"
 
-#include "settings.h"
+#include "pg/settings.h"
 
 namespace scylla::shmem {
 

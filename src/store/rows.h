@@ -36,6 +36,13 @@ struct QueueRow {
     ItemPointerData tid; // where it was when it was read: only for a Store that reads_queues
 };
 
+// What runs of it is bounded: its leases have permits.
+inline bool has_limits(const QueueRow &queue) { return queue.max_running || queue.max_running_per_key; }
+// Its ready tasks are found by their keys, too.
+inline bool goes_by_keys(const QueueRow &queue) {
+    return queue.max_running_per_key || queue.is_shared || queue.rate_per_key != nullptr;
+}
+
 // The queue that was asked for last: one call comes back to the same one again and again.
 struct LastQueue {
     int32 id;                                    // 0: none yet

@@ -9,9 +9,12 @@ extern "C" {
 #include "pg/error.h"
 #include "pg/memory.h"
 #include "pg/text.h"
-#include "settings.h"
-#include "api/args.h"
+#include "pg/settings.h"
+#include "api/call.h"
+#include "api/rows.h"
+#include "task/open.h"
 #include "task/rights.h"
+#include "task/rules.h"
 
 namespace scylla {
 
@@ -53,7 +56,7 @@ Cursor get_cursor(FunctionCallInfo fcinfo, int n) {
         return {0, 0};
     const auto cursor = parse(view(value));
     if (!cursor || cursor->position > next_position())
-        error::bad_argument("after", args::quote(value),
+        error::bad_argument("after", error::quote(value),
                             "It must be a cursor that read_events() has returned in this database.");
     return *cursor;
 }

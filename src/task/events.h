@@ -7,7 +7,8 @@
 // put those of one position in order.
 #pragma once
 
-#include "server/maintain.h"
+#include "store/rows.h"
+#include "task/portion.h"
 
 namespace scylla {
 

@@ -1,5 +1,7 @@
 // complete, complete_many, abort, fail: how a worker ends its lease with a word about the task.
-#include "api/args.h"
+#include "api/call.h"
+#include "api/rows.h"
+#include "task/rules.h"
 #include "api/batch.h"
 #include "plan/gates.h"
 #include "task/history.h"

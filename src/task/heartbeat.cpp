@@ -1,6 +1,8 @@
 // heartbeat, heartbeat_many: extending leases in place (a HOT update: no index knows what changes).
 #include "shmem/pending.h"
-#include "api/args.h"
+#include "api/call.h"
+#include "api/rows.h"
+#include "task/rules.h"
 #include "api/batch.h"
 #include "task/held.h"
 
@@ -28,7 +30,7 @@ SCYLLA_FUNCTION(scylla_heartbeat) {
     using namespace scylla;
     const LeaseName name{args::name("rn", args::get_text(fcinfo, 0)), args::name("worker", args::get_text(fcinfo, 1)),
                          args::get_int(fcinfo, 4)};
-    const auto progress = args::progress(fcinfo, 2);
+    const auto progress = args::progress(args::get_float(fcinfo, 2));
     const auto timeout = args::timeout("timeout", args::get_interval(fcinfo, 3));
     store::Store store = open_for_write("scylla.heartbeat()");
     const Claim claim = extend(store, name, progress, timeout);

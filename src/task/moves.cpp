@@ -5,7 +5,6 @@
 #include "shmem/key_notes.h"
 #include "shmem/pending.h"
 #include "task/events.h"
-#include "queue/limits.h"
 
 namespace scylla {
 
@@ -50,28 +49,6 @@ shmem::Count count_of(model::Status status) {
     }
     elog(ERROR, "status %d is not final", static_cast<int>(status));
 }
-
-void require_writable(const char *call) {
-    PreventCommandIfReadOnly(call);
-    PreventCommandIfParallelMode(call);
-    PreventCommandDuringRecovery(call);
-}
-
-} // namespace
-
-Store open_for_write(const char *call) {
-    require_writable(call);
-    return store::open(RowExclusiveLock, TableId::spec);
-}
-
-Store open_for_settings(const char *call) {
-    require_writable(call);
-    Store store = store::open(RowExclusiveLock);
-    store.reads_queues = true;
-    return store;
-}
-
-namespace {
 
 bool queue_goes_by_keys(Store &store, int32 queue) {
     const auto &row = queue_of(store, queue).row;
@@ -122,7 +99,7 @@ Task make_running(Store &store, const store::SpecRow &spec, const store::ReadyRo
     row.carry.attempt++;
     if (permit != nullptr) { // before it is there
         const shmem::HeadKey queue{MyDatabaseId, compat::file_number(store[TableId::lease].rel), spec.queue};
-        shmem::tell_gaps(queue, shmem::gap_hash(view(permit)), k_permits, spec.id, spec.id);
+        shmem::tell_gaps(queue, shmem::gap_hash(view(permit)), shmem::k_permits, spec.id, spec.id);
     }
     insert(store, row);
     shmem::note_time(shmem::Timer::deadline, row.deadline);

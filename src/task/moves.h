@@ -3,18 +3,10 @@
 // a time at which the monitor is needed, the numbers of the statistics.
 #pragma once
 
-#include "shmem/stats.h"
+#include "task/open.h"
 #include "task/task.h"
 
 namespace scylla {
-
-// Every verb that changes tasks starts with this: it refuses read-only transactions, standbys and parallel workers, as
-// a SQL command would. `call` is the SQL name for the message. Whoever changes what must not change under tasks (a
-// queue that goes, its first limit) locks task_spec first (queue/settings.cpp). So that is locked here, before the
-// snapshot with which the verb looks.
-store::Store open_for_write(const char *call);
-// The same for verbs that change queues, rights and plans.
-store::Store open_for_settings(const char *call);
 
 Task make_ready(store::Store &store, const store::SpecRow &spec, const store::Carry &carry, TimestampTz now,
                 bool is_new = false);
@@ -46,8 +38,5 @@ store::Taken take(store::Store &store, store::TableId table, const store::SpecRo
 // The same for a lease. limited: it has a permit, which somebody else can have now.
 store::Taken take_lease(store::Store &store, const store::SpecRow &spec, const ItemPointerData &tid, bool limited,
                         Wait wait);
-
-// For the statistics of a queue; 0: of the monitor.
-inline shmem::StatKey stat_key(int32 queue) { return {MyDatabaseId, store::identity(), queue}; }
 
 } // namespace scylla

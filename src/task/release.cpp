@@ -1,7 +1,9 @@
 // yield, cancel: taking a task from its worker, by the worker or by a client.
 #include "task/release.h"
 
-#include "api/args.h"
+#include "api/call.h"
+#include "api/rows.h"
+#include "task/rules.h"
 #include "plan/gates.h"
 #include "task/held.h"
 #include "task/history.h"

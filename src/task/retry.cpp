@@ -1,14 +1,15 @@
 #include "task/retry.h"
 
 #include "pg/error.h"
-#include "api/args.h"
-#include "api/json.h"
+#include "api/call.h"
+#include "task/rules.h"
+#include "pg/json.h"
 
 namespace scylla {
 
 model::RetryPolicy read_retry_policy(Jsonb *policy, int64 element) {
     if (!json::is_object(policy))
-        error::bad_argument("retry", args::show(policy), "It must be an object.", element);
+        error::bad_argument("retry", error::show(policy), "It must be an object.", element);
     model::RetryPolicy result;
     json::for_each_member(&policy->root, [&](const char *name, JsonbValue *value) {
         const std::string_view member(name);
@@ -21,7 +22,7 @@ model::RetryPolicy read_retry_policy(Jsonb *policy, int64 element) {
         else if (member == "jitter")
             result.jitter = args::jitter(json::to_float(name, value, element), element);
         else
-            error::bad_argument("retry", args::quote(cstring_to_text(name)),
+            error::bad_argument("retry", error::quote(cstring_to_text(name)),
                                 "It may have \"initial\", \"factor\", \"max\" and \"jitter\".", element);
     });
     return result;

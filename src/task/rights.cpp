@@ -4,7 +4,8 @@
 #include "pg/error.h"
 #include "pg/text.h"
 #include "store/upsert.h"
-#include "api/args.h"
+#include "api/call.h"
+#include "task/rules.h"
 #include "task/moves.h"
 
 namespace scylla::rights {
@@ -112,7 +113,7 @@ model::Privilege get_privilege(FunctionCallInfo fcinfo, int n) {
     for (std::size_t p = 0; p < model::k_privilege_names.size(); p++)
         if (value != nullptr && view(value) == model::k_privilege_names[p])
             return static_cast<model::Privilege>(p);
-    error::bad_argument("privilege", args::quote(value), "It must be \"submit\", \"work\", \"view\" or \"admin\".");
+    error::bad_argument("privilege", error::quote(value), "It must be \"submit\", \"work\", \"view\" or \"admin\".");
 }
 
 enum class Change : bool { grant, revoke };

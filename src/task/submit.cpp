@@ -3,16 +3,18 @@
 #include "pg/error.h"
 #include "pg/memory.h"
 #include "pg/text.h"
-#include "settings.h"
+#include "pg/settings.h"
 #include "shmem/pending.h"
 #include "store/plans.h"
 #include "store/upsert.h"
 #include "task/admission.h"
-#include "api/args.h"
+#include "api/call.h"
+#include "api/rows.h"
+#include "task/rules.h"
 #include "queue/depth.h"
 #include "plan/gates.h"
 #include "task/history.h"
-#include "api/json.h"
+#include "pg/json.h"
 #include "task/retry.h"
 #include "task/names.h"
 #include "task/rights.h"
@@ -142,7 +144,7 @@ std::optional<Task> try_submit(Store &store, const Submission &task, bool ignore
     const auto providers = allocate<int64>(task.depends_on.size());
     for (std::size_t i = 0; i < providers.size(); i++) {
         if (task.rn != nullptr && equal(task.depends_on[i], task.rn))
-            error::dependency_cycle(psprintf("%s -> %s", args::quote(task.rn), args::quote(task.rn)));
+            error::dependency_cycle(psprintf("%s -> %s", error::quote(task.rn), error::quote(task.rn)));
         providers[i] = provider_id(store, task.depends_on[i]);
     }
     const store::QueueRow queue = queue_for(store, task.queue);
@@ -269,8 +271,8 @@ Submission to_submission(JsonbValue *object, int64 element) {
                            name == "on_dependency_failure" || name == "plan" || name == "retry" ||
                            name == "dedup_key" || name == "key";
         if (!known)
-            error::bad_argument("tasks", args::quote(cstring_to_text(argument)), "There is no such argument of submit.",
-                                element);
+            error::bad_argument("tasks", error::quote(cstring_to_text(argument)),
+                                "There is no such argument of submit.", element);
         if (value->type == jbvNull)
             return;
         if (name == "queue")
@@ -367,8 +369,8 @@ constexpr std::size_t k_none = SIZE_MAX;
     StringInfoData path;
     initStringInfo(&path);
     for (std::size_t i = 0; i < cycle.size() && i < k_shown; i++)
-        appendStringInfo(&path, "%s -> ", args::quote(tasks[cycle[i]].rn));
-    appendStringInfo(&path, "%s%s", cycle.size() > k_shown ? "... -> " : "", args::quote(tasks[cycle[0]].rn));
+        appendStringInfo(&path, "%s -> ", error::quote(tasks[cycle[i]].rn));
+    appendStringInfo(&path, "%s%s", cycle.size() > k_shown ? "... -> " : "", error::quote(tasks[cycle[0]].rn));
     error::dependency_cycle(path.data);
 }
 
@@ -544,7 +546,7 @@ SCYLLA_FUNCTION(scylla_submit_many) {
     using namespace scylla;
     Jsonb *tasks = args::get_jsonb(fcinfo, 0);
     if (tasks == nullptr || !JB_ROOT_IS_ARRAY(tasks) || JB_ROOT_IS_SCALAR(tasks))
-        error::bad_argument("tasks", args::show(tasks), "It must be an array of objects.");
+        error::bad_argument("tasks", error::show(tasks), "It must be an array of objects.");
     const bool ignore = args::ignore_duplicate(args::get_text(fcinfo, 1));
     const Rows result = begin_rows(fcinfo);
     store::Store store = open_for_write("scylla.submit_many()");

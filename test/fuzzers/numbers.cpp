@@ -6,7 +6,7 @@
 
 #include "model/backoff.h"
 #include "model/histogram.h"
-#include "model/limits.h"
+#include "model/bounds.h"
 #include "model/pace.h"
 #include "model/uuid.h"
 

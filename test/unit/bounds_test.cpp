@@ -1,5 +1,5 @@
 // The length of an interval, up to what months, days and microseconds can hold.
-#include "model/limits.h"
+#include "model/bounds.h"
 
 #include <gtest/gtest.h>
 
@@ -113,7 +113,7 @@ TEST(IntervalLength, AgreesWithArithmeticInDays) {
     EXPECT_GT(inside, 10'000); // the property was really looked at
 }
 
-TEST(Limits, UnitsAreMicroseconds) {
+TEST(Bounds, UnitsAreMicroseconds) {
     EXPECT_EQ(k_second, 1'000'000);
     EXPECT_EQ(k_max_timeout, std::int64_t{31'536'000} * 1'000'000);
     EXPECT_EQ(k_max_retention, k_max_timeout * 100);

@@ -1,7 +1,6 @@
-#include "api/json.h"
+#include "pg/json.h"
 
 #include "pg/error.h"
-#include "api/args.h"
 
 namespace scylla::json {
 
@@ -31,7 +30,7 @@ Datum read(const char *argument, JsonbValue *value, const char *rule, int64 elem
 
 Jsonb *to_jsonb(JsonbValue *value) { return JsonbValueToJsonb(value); }
 
-const char *show(JsonbValue *value) { return args::show(to_jsonb(value)); }
+const char *show(JsonbValue *value) { return error::show(to_jsonb(value)); }
 
 text *to_text(const char *argument, JsonbValue *value, int64 element) {
     if (value->type != jbvString)

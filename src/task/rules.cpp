@@ -1,4 +1,4 @@
-#include "api/args.h"
+#include "task/rules.h"
 
 #include "model/backoff.h"
 #include "pg/error.h"
@@ -8,27 +8,13 @@ namespace scylla::args {
 
 namespace {
 
-const char *print(Datum value, Oid type) {
-    Oid output = InvalidOid;
-    bool varlena = false;
-    getTypeOutputInfo(type, &output, &varlena);
-    return OidOutputFunctionCall(output, value);
-}
-
-const char *cut(std::string_view all) {
-    constexpr int k_shown = 60;
-    const auto size = static_cast<int>(all.size());
-    const int shown = pg_mbcharcliplen(all.data(), size, k_shown);
-    return psprintf("%.*s%s", shown, all.data(), shown < size ? "..." : "");
-}
-
 std::optional<int64> length(const char *argument, const Interval *value, int64 min, int64 max, const char *rule,
                             int64 element = 0) {
     if (value == nullptr)
         return std::nullopt;
     const auto micros = model::interval_length(value->month, value->day, value->time, min, max);
     if (!micros)
-        error::bad_argument(argument, print(PointerGetDatum(value), INTERVALOID), rule, element);
+        error::bad_argument(argument, error::print(PointerGetDatum(value), INTERVALOID), rule, element);
     return micros;
 }
 
@@ -36,7 +22,7 @@ std::optional<int64> length(const char *argument, const Interval *value, int64 m
 float8 number(const char *argument, std::optional<float8> value, float8 min, float8 max, const char *rule,
               int64 element = 0) {
     if (!value || !(*value >= min && *value <= max))
-        error::bad_argument(argument, value ? print(Float8GetDatum(*value), FLOAT8OID) : "null", rule, element);
+        error::bad_argument(argument, value ? error::print(Float8GetDatum(*value), FLOAT8OID) : "null", rule, element);
     return *value;
 }
 
@@ -49,56 +35,13 @@ JsonbValue *member(const Jsonb *object, std::string_view key, JsonbValue *value)
 
 } // namespace
 
-text *get_text(FunctionCallInfo fcinfo, int n) { return PG_ARGISNULL(n) ? nullptr : PG_GETARG_TEXT_PP(n); }
-
-Jsonb *get_jsonb(FunctionCallInfo fcinfo, int n) { return PG_ARGISNULL(n) ? nullptr : PG_GETARG_JSONB_P(n); }
-
-std::optional<int32> get_int(FunctionCallInfo fcinfo, int n) {
-    return PG_ARGISNULL(n) ? std::nullopt : std::optional(PG_GETARG_INT32(n));
-}
-
-std::optional<bool> get_bool(FunctionCallInfo fcinfo, int n) {
-    return PG_ARGISNULL(n) ? std::nullopt : std::optional(PG_GETARG_BOOL(n));
-}
-
-std::optional<float8> get_float(FunctionCallInfo fcinfo, int n) {
-    return PG_ARGISNULL(n) ? std::nullopt : std::optional(PG_GETARG_FLOAT8(n));
-}
-
-Interval *get_interval(FunctionCallInfo fcinfo, int n) { return PG_ARGISNULL(n) ? nullptr : PG_GETARG_INTERVAL_P(n); }
-
-std::optional<Array> get_array(FunctionCallInfo fcinfo, int n, Oid element_type) {
-    if (PG_ARGISNULL(n))
-        return std::nullopt;
-    int16 length = 0;
-    bool by_value = false;
-    char align = 0;
-    get_typlenbyvalalign(element_type, &length, &by_value, &align);
-    Array array{};
-    int size = 0;
-    deconstruct_array(PG_GETARG_ARRAYTYPE_P(n), element_type, length, by_value, align, &array.value, &array.null,
-                      &size);
-    array.size = size;
-    return array;
-}
-
-const char *array_of(int64 size) {
-    return psprintf("an array of " INT64_FORMAT " element%s", size, size == 1 ? "" : "s");
-}
-
-const char *quote(const text *value) { return value == nullptr ? "null" : psprintf("\"%s\"", cut(view(value))); }
-
-const char *show(Jsonb *value) {
-    return value == nullptr ? "null" : cut(JsonbToCString(nullptr, &value->root, static_cast<int>(VARSIZE(value))));
-}
-
 text *name(const char *argument, text *value, int64 element) {
     if (value != nullptr) {
         const auto chars = pg_mbstrlen_with_len(view(value).data(), static_cast<int>(view(value).size()));
         if (chars >= 1 && chars <= model::k_max_name_chars)
             return value;
     }
-    error::bad_argument(argument, quote(value), "It must have 1 to 200 characters.", element);
+    error::bad_argument(argument, error::quote(value), "It must have 1 to 200 characters.", element);
 }
 
 text *optional_name(const char *argument, text *value, int64 element) {
@@ -114,7 +57,7 @@ store::OnFailure on_dependency_failure(const text *value, int64 element) {
     for (const auto &each : k_rules)
         if (value != nullptr && view(value) == each.word)
             return each.rule;
-    error::bad_argument("on_dependency_failure", quote(value), "It must be cascade, ignore or skip.", element);
+    error::bad_argument("on_dependency_failure", error::quote(value), "It must be cascade, ignore or skip.", element);
 }
 
 int16 priority(std::optional<int32> value, int64 element) {
@@ -134,8 +77,8 @@ Jsonb *spec(Jsonb *value, int64 element) {
 
 std::optional<TimestampTz> not_before(std::optional<TimestampTz> value, int64 element) {
     if (value && TIMESTAMP_NOT_FINITE(*value))
-        error::bad_argument("not_before", print(TimestampTzGetDatum(*value), TIMESTAMPTZOID), "It must be finite.",
-                            element);
+        error::bad_argument("not_before", error::print(TimestampTzGetDatum(*value), TIMESTAMPTZOID),
+                            "It must be finite.", element);
     return value;
 }
 
@@ -151,13 +94,10 @@ int32 max_tasks(std::optional<int32> value, const char *argument) {
     return *value;
 }
 
-std::optional<float4> progress(FunctionCallInfo fcinfo, int n) {
-    if (PG_ARGISNULL(n))
+std::optional<float4> progress(std::optional<float8> value) {
+    if (!value)
         return std::nullopt;
-    const float8 value = PG_GETARG_FLOAT8(n);
-    if (!(value >= 0 && value <= 1)) // so that NaN fails too
-        error::bad_argument("progress", print(Float8GetDatum(value), FLOAT8OID), "It must be between 0 and 1.");
-    return static_cast<float4>(value);
+    return static_cast<float4>(number("progress", value, 0, 1, "It must be between 0 and 1."));
 }
 
 float8 aging(std::optional<float8> value) {
@@ -182,16 +122,10 @@ store::OnFull on_full(const text *value) {
     for (std::size_t i = 0; i < store::k_on_full_names.size(); i++)
         if (value != nullptr && view(value) == store::k_on_full_names[i])
             return static_cast<store::OnFull>(i);
-    error::bad_argument("on_full", quote(value), "It must be \"error\" or \"shed\".");
+    error::bad_argument("on_full", error::quote(value), "It must be \"error\" or \"shed\".");
 }
 
-float8 fraction(FunctionCallInfo fcinfo, int n) {
-    const float8 value = PG_ARGISNULL(n) ? -1 : PG_GETARG_FLOAT8(n);
-    if (!(value >= 0 && value <= 1))
-        error::bad_argument("fraction", PG_ARGISNULL(n) ? "null" : print(Float8GetDatum(value), FLOAT8OID),
-                            "It must be between 0 and 1.");
-    return value;
-}
+float8 fraction(std::optional<float8> value) { return number("fraction", value, 0, 1, "It must be between 0 and 1."); }
 
 std::optional<int64> timeout(const char *argument, const Interval *value) {
     return length(argument, value, 1, model::k_max_timeout, "It must be more than 0 and at most 365 days.");
@@ -245,7 +179,7 @@ Jsonb *error(Jsonb *value) {
                       code.type == jbvString && code.val.string.len > 0 &&
                       (member(value, "description", &description) == nullptr || description.type == jbvString);
     if (!good)
-        error::bad_argument("error", show(value), rule);
+        error::bad_argument("error", error::show(value), rule);
     return DatumGetJsonbP(DirectFunctionCall2(
         jsonb_concat, JsonbPGetDatum(parse("{\"args\": {}, \"description\": \"\"}")), JsonbPGetDatum(value)));
 }
@@ -254,14 +188,14 @@ bool ignore_duplicate(const text *value) {
     if (value != nullptr && view(value) == "ignore")
         return true;
     if (value == nullptr || view(value) != "error")
-        error::bad_argument("on_duplicate", quote(value), "It must be \"error\" or \"ignore\".");
+        error::bad_argument("on_duplicate", error::quote(value), "It must be \"error\" or \"ignore\".");
     return false;
 }
 
 void same_size(const char *argument, int64 size, const char *other, int64 other_size) {
     if (size != other_size)
         error::bad_argument(
-            argument, array_of(size),
+            argument, error::array_of(size),
             psprintf("It must have as many elements as \"%s\", which has " INT64_FORMAT ".", other, other_size));
 }
 

@@ -1,6 +1,6 @@
 // Arguments that come inside JSON: the elements of submit_many(), the settings of a queue, a retry policy. Each
 // function reads a value of one kind, or raises 22023 with the name of the member and the value. `element` as in
-// args.h.
+// pg/error.h.
 #pragma once
 
 #include "pg/prelude.h"

@@ -1,30 +1,13 @@
-// Arguments: each rule stands here once, and every message names the argument and the value. A null pointer is a null.
-// `element` is the 1-based place in an array argument (0: not in an array).
+// The rules that values from outside follow: arguments of calls, members of JSON, settings of queues. Each rule stands
+// here once, and every message names the argument and the value. A null pointer is a null. `element` is the 1-based
+// place in an array argument (0: not in an array).
 #pragma once
 
-#include "model/limits.h"
+#include "model/bounds.h"
 #include "pg/prelude.h"
 #include "store/rows.h"
 
 namespace scylla::args {
-
-// ---- raw arguments of a call ---------------------------------------------------------------------------------------
-
-text *get_text(FunctionCallInfo fcinfo, int n);   // null if null
-Jsonb *get_jsonb(FunctionCallInfo fcinfo, int n); // null if null
-std::optional<int32> get_int(FunctionCallInfo fcinfo, int n);
-std::optional<bool> get_bool(FunctionCallInfo fcinfo, int n);
-std::optional<float8> get_float(FunctionCallInfo fcinfo, int n);
-
-// An array argument as values. Null if the argument is null.
-struct Array {
-    Datum *value;
-    bool *null;
-    int64 size;
-};
-std::optional<Array> get_array(FunctionCallInfo fcinfo, int n, Oid element_type);
-
-// ---- rules ---------------------------------------------------------------------------------------------------------
 
 // The name of a queue, task or worker: 1 to 200 characters.
 text *name(const char *argument, text *value, int64 element = 0);
@@ -33,7 +16,7 @@ Jsonb *spec(Jsonb *value, int64 element = 0);
 std::optional<TimestampTz> not_before(std::optional<TimestampTz> value, int64 element = 0);
 std::optional<int32> max_attempts(std::optional<int32> value, int64 element = 0);
 int32 max_tasks(std::optional<int32> value, const char *argument = "max_tasks");
-std::optional<float4> progress(FunctionCallInfo fcinfo, int n);
+std::optional<float4> progress(std::optional<float8> value);
 // Microseconds; nothing if null.
 std::optional<int64> timeout(const char *argument, const Interval *value);
 std::optional<int64> retry_after(const Interval *value);
@@ -45,9 +28,8 @@ float8 jitter(std::optional<float8> value, int64 element = 0);
 std::optional<int64> grace(const Interval *value);
 std::optional<int64> schedule_jitter(const Interval *value);
 int32 max_catch_up(std::optional<int32> value);
-Interval *get_interval(FunctionCallInfo fcinfo, int n); // null if null
 float8 aging(std::optional<float8> value);
-float8 fraction(FunctionCallInfo fcinfo, int n);
+float8 fraction(std::optional<float8> value);
 // How many tasks of a queue may run at once.
 std::optional<int32> bound(const char *argument, std::optional<int32> value);
 // What becomes of a submit to a queue that is full.
@@ -62,11 +44,5 @@ bool ignore_duplicate(const text *value);
 
 // Two arrays that go together have one size.
 void same_size(const char *argument, int64 size, const char *other, int64 other_size);
-
-// An array for a message, by its size.
-const char *array_of(int64 size);
-// Values for a message, cut if they are long: a text in quotes, and JSON as it is.
-const char *quote(const text *value);
-const char *show(Jsonb *value);
 
 } // namespace scylla::args

@@ -1,0 +1,146 @@
+#include "api/rows.h"
+
+#include "pg/memory.h"
+#include "task/history.h"
+
+namespace scylla {
+
+using store::Store;
+
+namespace {
+
+// Columns of scylla.task, 0-based.
+enum Column : std::size_t {
+    rn,
+    queue,
+    spec,
+    status,
+    priority,
+    progress,
+    created,
+    updated,
+    owner,
+    deadline,
+    errors,
+    history,
+    result,
+    metrics,
+    args,
+    attempt,
+    failures,
+    max_attempts,
+    not_before,
+    plan,
+    key,
+    known_columns
+};
+
+// One for the life of the process.
+Jsonb *empty_array() {
+    static constinit Jsonb *array = nullptr;
+    if (array == nullptr) {
+        MemoryContext caller = MemoryContextSwitchTo(TopMemoryContext);
+        array = DatumGetJsonbP(DirectFunctionCall1(jsonb_in, CStringGetDatum("[]")));
+        MemoryContextSwitchTo(caller);
+    }
+    return array;
+}
+
+// What the tasks that this one depends on have given, in the order in which they were declared; null if it is too much
+// for one value. That must not be an error: the task would stand in the way of every lease of its queue.
+Jsonb *results_of_providers(Store &store, const store::SpecRow &spec_row) {
+    const auto results = allocate<Jsonb *>(static_cast<std::size_t>(*spec_row.gates));
+    std::size_t count = 0;
+    store::Scan scan = scan_gates(store, spec_row.id);
+    while (next(scan)) {
+        const store::GateRow gate = gate_row(scan);
+        if (gate.kind != store::GateKind::task || count == results.size())
+            continue;
+        const auto outcome = find_outcome(store, gate.provider);
+        results[count++] = outcome ? outcome->result : nullptr;
+    }
+    end(scan);
+    return count == 0 ? empty_array() : make_array(results.first(count));
+}
+
+struct TaskColumns {
+    Datum *value;
+    bool *null;
+};
+
+TaskColumns task_columns(Store &store, const Task &task, Show show, TupleDesc row_type) {
+    // A view of another version has more columns, or less: they are only ever appended.
+    const auto columns = Max(static_cast<std::size_t>(row_type->natts), static_cast<std::size_t>(known_columns));
+    auto *value = static_cast<Datum *>(palloc0(columns * sizeof(Datum)));
+    auto *null = static_cast<bool *>(palloc(columns * sizeof(bool)));
+    std::fill_n(null, columns, true);
+    const auto set = [&](Column column, Datum datum) {
+        value[column] = datum;
+        null[column] = false;
+    };
+    const auto set_pointer = [&](Column column, const void *pointer) {
+        if (pointer != nullptr)
+            set(column, PointerGetDatum(pointer));
+    };
+    const auto set_array = [&](Column column, Jsonb *array) {
+        set_pointer(column, array != nullptr ? array : empty_array());
+    };
+
+    set_pointer(rn, task.spec.rn);
+    if (const auto &its_queue = queue_of(store, task.spec.queue).row)
+        set_pointer(queue, its_queue->name);
+    if (show == Show::all) {
+        set_pointer(spec, task.spec.spec);
+        set_pointer(args, task.spec.gates ? results_of_providers(store, task.spec) : empty_array());
+    }
+    set(status, store::status_datum(store, task.status));
+    set(priority, Int32GetDatum(task.spec.priority));
+    set(progress, Float4GetDatum(task.progress));
+    set(created, TimestampTzGetDatum(task.spec.created));
+    set(updated, TimestampTzGetDatum(task.updated));
+    set_pointer(owner, task.owner);
+    if (task.deadline)
+        set(deadline, TimestampTzGetDatum(*task.deadline));
+    if (show != Show::no_content) {
+        set_array(errors, task.carry.errors);
+        set_array(history, full_history(task.carry.history, task.owner, task.carry.attempt, task.leased));
+        set_pointer(result, task.result);
+        set_pointer(metrics, task.metrics);
+        set_pointer(key, task.spec.key);
+    }
+    set(attempt, Int32GetDatum(task.carry.attempt));
+    set(failures, Int32GetDatum(task.carry.failures));
+    if (task.spec.max_attempts)
+        set(max_attempts, Int32GetDatum(*task.spec.max_attempts));
+    const auto opens = task.due ? task.due : task.spec.not_before;
+    if (opens)
+        set(not_before, TimestampTzGetDatum(*opens));
+    if (task.spec.plan)
+        set_pointer(plan, store::plan_name(store, *task.spec.plan));
+    return {value, null};
+}
+
+} // namespace
+
+Datum return_task(FunctionCallInfo fcinfo, Store &store, const Task &task, Show show) {
+    const Oid type = get_func_rettype(fcinfo->flinfo->fn_oid);
+    TupleDesc row_type = lookup_rowtype_tupdesc(type, -1);
+    const TaskColumns columns = task_columns(store, task, show, row_type);
+    HeapTuple tuple = heap_form_tuple(row_type, columns.value, columns.null);
+    ReleaseTupleDesc(row_type);
+    close(store);
+    return HeapTupleGetDatum(tuple);
+}
+
+Rows begin_rows(FunctionCallInfo fcinfo) {
+    InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC); // it knows what it wants: the type need not be looked up
+    const auto *info = reinterpret_cast<ReturnSetInfo *>(fcinfo->resultinfo);
+    return {info->setResult, info->setDesc};
+}
+
+void put_task(Rows &rows, Store &store, const Task &task, Show show) {
+    const TaskColumns columns = task_columns(store, task, show, rows.type);
+    tuplestore_putvalues(rows.store, rows.type, columns.value, columns.null);
+}
+
+} // namespace scylla

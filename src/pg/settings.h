@@ -1,0 +1,21 @@
+// The values of the settings (GUCs); src/settings.cpp registers them. docs/reference.md describes them.
+#pragma once
+
+#include "pg/prelude.h"
+
+namespace scylla::settings {
+
+extern bool monitor;            // scylla.monitor
+extern int monitor_interval;    // scylla.monitor_interval, milliseconds
+extern int default_timeout;     // scylla.default_timeout, milliseconds
+extern int event_retention;     // scylla.event_retention, seconds
+extern int retention;           // scylla.retention, seconds
+extern bool auto_create_queues; // scylla.auto_create_queues
+extern int max_queues;          // scylla.max_queues; fixed at server start
+extern int max_rate_keys;       // scylla.max_rate_keys; fixed at server start
+extern int max_monitors;        // scylla.max_monitors; fixed at server start
+
+enum class Schedules : int { pg_cron, manual, off };
+extern int schedules; // scylla.schedules; read in SQL
+
+} // namespace scylla::settings

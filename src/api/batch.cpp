@@ -22,6 +22,11 @@ extern "C" int compare_items(const void *a, const void *b) {
 
 } // namespace
 
+LeaseName get_lease_name(FunctionCallInfo fcinfo, int attempt) {
+    return {args::name("rn", args::get_text(fcinfo, 0)), args::name("worker", args::get_text(fcinfo, 1)),
+            args::get_int(fcinfo, attempt)};
+}
+
 Batch get_batch(FunctionCallInfo fcinfo, BatchArguments where) {
     const auto rns = args::get_array(fcinfo, where.rns, TEXTOID);
     text *worker = args::name("worker", args::get_text(fcinfo, where.worker));
@@ -52,15 +57,6 @@ Batch get_batch(FunctionCallInfo fcinfo, BatchArguments where) {
     // NOLINTNEXTLINE(bugprone-sizeof-expression): pointers are what is sorted
     qsort(batch.sorted.data(), size, sizeof(BatchItem *), compare_items);
     return batch;
-}
-
-void settle(BatchItem &item, const Claim &claim, model::Status now) {
-    item.done = claim.lease.has_value();
-    if (item.done) {
-        item.attempt = claim.lease->carry.attempt;
-        item.status = now;
-    } else if (claim.instead)
-        item.status = claim.instead->status;
 }
 
 Datum return_batch(FunctionCallInfo fcinfo, store::Store &store, const Batch &batch) {

@@ -1,24 +1,12 @@
-// The _many verbs: arrays of task names, worked on in one order by everybody and answered in the order of the array.
+// The leases that a call is about: one, or arrays of task names, which are answered in the order of the array.
 #pragma once
 
-#include "pg/memory.h"
-#include "task/held.h"
+#include "task/batch.h"
 
 namespace scylla {
 
-struct BatchItem {
-    LeaseName name;
-    Jsonb *result; // null if none
-    int64 element; // 1-based
-    bool done;     // what was asked for has been done
-    int32 attempt; // the lease that was found, if it is done
-    std::optional<model::Status> status;
-};
-
-struct Batch {
-    std::span<BatchItem> items;    // in array order
-    std::span<BatchItem *> sorted; // by rn, then by element: two batches never wait for each other in a circle
-};
+// What a worker says about one lease: rn, worker and, as argument number `attempt`, which attempt.
+LeaseName get_lease_name(FunctionCallInfo fcinfo, int attempt);
 
 // Where the arguments are; -1: the verb has none.
 struct BatchArguments {
@@ -27,30 +15,6 @@ struct BatchArguments {
 
 // Checks the arrays. 22023: a null in rns, a bad name, arrays of different length.
 Batch get_batch(FunctionCallInfo fcinfo, BatchArguments where);
-
-// Calls work(item) for each in the order of `sorted`, with the memory of one item, until one has dealt with its task;
-// for later elements that name the same task it calls repeat(item, done). So each element is judged by its own attempt,
-// and no row is changed twice.
-template <typename Work, typename Repeat> void for_each(const Batch &batch, Work work, Repeat repeat) {
-    const RowMemory memory = begin_row_memory();
-    const BatchItem *done = nullptr;
-    for (BatchItem *item : batch.sorted) {
-        CHECK_FOR_INTERRUPTS();
-        if (done != nullptr && equal(done->name.rn, item->name.rn))
-            repeat(*item, *done);
-        else {
-            work(*item);
-            done = item->done ? item : nullptr;
-        }
-        reset(memory);
-    }
-    end(memory);
-}
-
-// Notes what came of an item: done with the status `now`, or the status that it has instead.
-void settle(BatchItem &item, const Claim &claim, model::Status now);
-// A repeated element does nothing, but its task has a status.
-inline void settle_repeat(BatchItem &item, const BatchItem &done) { item.status = done.status; }
 
 // One row (rn, done, status) per element in array order. Closes the store.
 Datum return_batch(FunctionCallInfo fcinfo, store::Store &store, const Batch &batch);

@@ -1,4 +1,4 @@
-// get_task, list_tasks: looking, with a fresh snapshot; they write nothing and work on a standby.
+// get_task, list_tasks, _history: looking, with a fresh snapshot; they write nothing and work on a standby.
 #include "model/aging.h"
 #include "pg/error.h"
 #include "pg/memory.h"
@@ -7,6 +7,7 @@
 #include "api/rows.h"
 #include "task/rules.h"
 #include "queue/ready_scan.h"
+#include "task/history.h"
 #include "task/rights.h"
 #include "task/task.h"
 
@@ -191,4 +192,15 @@ SCYLLA_FUNCTION(scylla_check_max_tasks) {
     using namespace scylla;
     args::max_tasks(args::get_int(fcinfo, 0));
     PG_RETURN_VOID();
+}
+
+SCYLLA_FUNCTION(scylla_history) {
+    using namespace scylla;
+    Jsonb *stored = PG_ARGISNULL(0) ? nullptr : PG_GETARG_JSONB_P(0);
+    const bool assigned = !PG_ARGISNULL(1) && !PG_ARGISNULL(2) && !PG_ARGISNULL(3);
+    Jsonb *history =
+        assigned ? full_history(stored, PG_GETARG_TEXT_PP(1), PG_GETARG_INT32(2), PG_GETARG_TIMESTAMPTZ(3)) : stored;
+    if (history == nullptr)
+        return DirectFunctionCall1(jsonb_in, CStringGetDatum("[]"));
+    PG_RETURN_JSONB_P(history);
 }

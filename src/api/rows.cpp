@@ -138,9 +138,16 @@ Rows begin_rows(FunctionCallInfo fcinfo) {
     return {info->setResult, info->setDesc};
 }
 
-void put_task(Rows &rows, Store &store, const Task &task, Show show) {
+void put_task(const Rows &rows, Store &store, const Task &task, Show show) {
     const TaskColumns columns = task_columns(store, task, show, rows.type);
     tuplestore_putvalues(rows.store, rows.type, columns.value, columns.null);
+}
+
+TaskSink sink_of(Rows &rows) {
+    return {[](void *to, Store &store, const Task &task) {
+                put_task(*static_cast<const Rows *>(to), store, task, Show::all);
+            },
+            &rows};
 }
 
 } // namespace scylla

@@ -18,6 +18,8 @@ struct Rows {
     TupleDesc type;
 };
 Rows begin_rows(FunctionCallInfo fcinfo);
-void put_task(Rows &rows, store::Store &store, const Task &task, Show show);
+void put_task(const Rows &rows, store::Store &store, const Task &task, Show show);
+// Puts tasks into the rows, which have to live as long as the sink, with all that is known of them.
+TaskSink sink_of(Rows &rows);
 
 } // namespace scylla

@@ -9,8 +9,6 @@
 #include "pg/memory.h"
 #include "pg/settings.h"
 #include "shmem/waiters.h"
-#include "api/call.h"
-#include "api/rows.h"
 #include "task/rules.h"
 #include "queue/leasable.h"
 #include "queue/rate.h"
@@ -30,7 +28,7 @@ int64 default_timeout(const store::QueueRow &queue) {
 
 // Leases what the heads know. Returns how many.
 int32 lease_known(Store &store, const LeaseRequest &request, const store::QueueRow &queue, KeyRooms *rooms,
-                  Tokens &tokens, Permits &permits, Rows &rows) {
+                  Tokens &tokens, Permits &permits, const TaskSink &sink) {
     const int64 timeout = request.timeout.value_or(default_timeout(queue));
     LeasableScan *scan = begin_leasable(store, queue, rooms, {true, request.max_tasks}, GetCurrentTimestamp());
     // Only now: the call may have waited for locks, and what it sees may have become ready meanwhile.
@@ -61,9 +59,8 @@ int32 lease_known(Store &store, const LeaseRequest &request, const store::QueueR
             return_token(tokens, ready.key);
         switch (standing) {
         case store::Taken::ok:
-            put_task(rows, store,
-                     make_running(store, *spec, ready, request.worker, timeout, permit_of(queue, *spec), now),
-                     Show::all);
+            sink.put(sink.to, store,
+                     make_running(store, *spec, ready, request.worker, timeout, permit_of(queue, *spec), now));
             settle(scan, Fate::taken);
             use_token(tokens);
             use_permit(permits);
@@ -83,33 +80,22 @@ int32 lease_known(Store &store, const LeaseRequest &request, const store::QueueR
     return leased;
 }
 
-} // namespace
-
-LeaseRequest get_lease_request(FunctionCallInfo fcinfo, LeaseArguments where) {
-    return {args::name("queue", args::get_text(fcinfo, where.queue)),
-            args::name("worker", args::get_text(fcinfo, where.worker)),
-            args::max_tasks(args::get_int(fcinfo, where.max_tasks)),
-            args::timeout("timeout", args::get_interval(fcinfo, where.timeout))};
-}
-
-namespace {
-
 // These two say how many they have leased.
 int32 lease_some(Store &store, const LeaseRequest &request, const store::QueueRow &queue, const LimitsLock &lock,
-                 Tokens &tokens, Permits &permits, Rows &rows) {
+                 Tokens &tokens, Permits &permits, const TaskSink &sink) {
     KeyRooms *rooms = begin_rooms(store, queue, lock, &tokens);
-    int32 leased = lease_known(store, request, queue, rooms, tokens, permits, rows);
+    int32 leased = lease_known(store, request, queue, rooms, tokens, permits, sink);
     while (leased == 0 && wait_for_room(rooms))
-        leased = lease_known(store, request, queue, rooms, tokens, permits, rows);
+        leased = lease_known(store, request, queue, rooms, tokens, permits, sink);
     if (leased == 0 && find_overlooked(store, queue.id))
-        leased = lease_known(store, request, queue, rooms, tokens, permits, rows);
+        leased = lease_known(store, request, queue, rooms, tokens, permits, sink);
     end_rooms(rooms);
     return leased;
 }
 
 // The same where not everything may be leased.
 int32 lease_limited(Store &store, const LeaseRequest &request, const store::QueueRow &seen, Tokens &tokens,
-                    Rows &rows) {
+                    const TaskSink &sink) {
     LimitsLock lock;
     const auto queue = lock_limits_unless_full(store, seen, &lock);
     int32 leased = 0;
@@ -121,7 +107,7 @@ int32 lease_limited(Store &store, const LeaseRequest &request, const store::Queu
                 static_cast<int32>(std::min<int64>(request.max_tasks, free_permits(store, *queue, request.max_tasks)));
             if (allowed.max_tasks < 1)
                 break;
-            leased = lease_some(store, allowed, *queue, lock, tokens, permits, rows);
+            leased = lease_some(store, allowed, *queue, lock, tokens, permits, sink);
         } while (leased == 0 && permits.unknown);
         end_permits(permits, *queue);
     }
@@ -149,7 +135,7 @@ KeyRooms *require_room(Store &store, const store::QueueRow &queue, const LimitsL
 
 } // namespace
 
-void lease_tasks(Store &store, const LeaseRequest &request, Rows &rows) {
+void lease_tasks(Store &store, const LeaseRequest &request, const TaskSink &sink) {
     const auto queue = find_queue(store, request.queue);
     if (!queue)
         return;
@@ -165,8 +151,8 @@ void lease_tasks(Store &store, const LeaseRequest &request, Rows &rows) {
     }
     const auto nothing = [&] {
         Permits none{};
-        return (has_limits(*queue) ? lease_limited(store, request, *queue, tokens, rows)
-                                   : lease_some(store, request, *queue, {}, tokens, none, rows)) == 0;
+        return (has_limits(*queue) ? lease_limited(store, request, *queue, tokens, sink)
+                                   : lease_some(store, request, *queue, {}, tokens, none, sink)) == 0;
     };
     if (nothing() && queue->notify && shmem::found_empty(stat_key(queue->id)))
         nothing();
@@ -212,32 +198,15 @@ int64 count_leasable(Store &store, int32 queue, int64 limit, TimestampTz now, in
     return count;
 }
 
-} // namespace scylla
-
-SCYLLA_FUNCTION(scylla_lease) {
-    using namespace scylla;
-    const LeaseRequest request = get_lease_request(fcinfo, {.queue = 0, .worker = 1, .max_tasks = 2, .timeout = 3});
-    Rows rows = begin_rows(fcinfo);
-    store::Store store = open_for_write("scylla.lease()");
-    lease_tasks(store, request, rows);
-    close(store);
-    return 0;
-}
-
-SCYLLA_FUNCTION(scylla_lease_task) {
-    using namespace scylla;
-    text *rn = args::name("rn", args::get_text(fcinfo, 0));
-    text *worker = args::name("worker", args::get_text(fcinfo, 1));
-    const auto timeout = args::timeout("timeout", args::get_interval(fcinfo, 2));
-    store::Store store = open_for_write("scylla.lease_task()");
+Task lease_task(Store &store, const TaskLeaseRequest &request) {
     for (;; refresh(store)) {
-        const auto spec = find_spec(store, rn, store::With::spec);
+        const auto spec = find_spec(store, request.rn, store::With::spec);
         if (!spec || !rights::may_act(store, spec->queue, model::Privilege::work))
-            error::no_such_task(rn);
+            error::no_such_task(request.rn);
         const auto ready = find_ready(store, spec->queue, spec->priority, spec->id);
         if (!ready) {
             const Task task = require_task(store, *spec);
-            error::not_ready(rn, model::name(task.status), task.owner, task.carry.attempt);
+            error::not_ready(request.rn, model::name(task.status), task.owner, task.carry.attempt);
         }
         auto queue = queue_of(store, spec->queue).row;
         if (queue && queue->paused)
@@ -264,14 +233,16 @@ SCYLLA_FUNCTION(scylla_lease_task) {
             if (queue)
                 rooms = require_room(store, *queue, lock, spec->key, refuse);
         }
-        const int64 length = timeout ? *timeout : queue ? default_timeout(*queue) : 0;
-        const Task task = make_running(store, *spec, *ready, worker, length, queue ? permit_of(*queue, *spec) : nullptr,
-                                       GetCurrentTimestamp());
+        const int64 length = request.timeout ? *request.timeout : queue ? default_timeout(*queue) : 0;
+        const Task task = make_running(store, *spec, *ready, request.worker, length,
+                                       queue ? permit_of(*queue, *spec) : nullptr, GetCurrentTimestamp());
         use_token(tokens);
         end_tokens(tokens);
         if (rooms != nullptr)
             end_rooms(rooms);
         unlock_limits(store, lock);
-        return return_task(fcinfo, store, task, Show::all);
+        return task;
     }
 }
+
+} // namespace scylla

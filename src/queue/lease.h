@@ -1,7 +1,6 @@
-// Leasing, for the verbs that do it.
+// Giving ready tasks to workers.
 #pragma once
 
-#include "api/rows.h"
 #include "task/moves.h"
 
 namespace scylla {
@@ -13,13 +12,16 @@ struct LeaseRequest {
     std::optional<int64> timeout; // microseconds; nothing: the queue's
 };
 
-struct LeaseArguments {
-    int queue, worker, max_tasks, timeout;
-};
-LeaseRequest get_lease_request(FunctionCallInfo fcinfo, LeaseArguments where);
+// Leases up to max_tasks ready tasks of the queue and puts them into the sink.
+void lease_tasks(store::Store &store, const LeaseRequest &request, const TaskSink &sink);
 
-// Leases up to max_tasks ready tasks of the queue and puts them into rows.
-void lease_tasks(store::Store &store, const LeaseRequest &request, Rows &rows);
+struct TaskLeaseRequest {
+    text *rn;
+    text *worker;
+    std::optional<int64> timeout; // as above
+};
+// Leases this task; an error if it cannot be leased now.
+Task lease_task(store::Store &store, const TaskLeaseRequest &request);
 
 // How many tasks of the queue could be leased now, counted up to `limit`. A hint: nobody is kept from leasing
 // meanwhile. If there are none because of a rate, *again is lowered to when there may be (steady_now()).

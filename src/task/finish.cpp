@@ -1,21 +1,18 @@
-// complete, complete_many, abort, fail: how a worker ends its lease with a word about the task.
-#include "api/call.h"
-#include "api/rows.h"
-#include "task/rules.h"
-#include "api/batch.h"
+#include "task/finish.h"
+
 #include "plan/gates.h"
 #include "task/history.h"
-#include "queue/lease.h"
 #include "task/retry.h"
 
 namespace scylla {
 
 namespace {
 
-Task completed(store::Store &store, const Claim &claim, Jsonb *result, Jsonb *metrics, TimestampTz now) {
+Task completed(store::Store &store, const Claim &claim, const Outcome &outcome, TimestampTz now) {
     const store::LeaseRow &lease = *claim.lease;
-    return make_final(store, *claim.spec,
-                      {model::Status::completed, 1, lease.owner, lease.leased, lease.carry, result, metrics}, now);
+    return make_final(
+        store, *claim.spec,
+        {model::Status::completed, 1, lease.owner, lease.leased, lease.carry, outcome.result, outcome.metrics}, now);
 }
 
 Task aborted(store::Store &store, const Claim &claim, const store::Carry &carry, TimestampTz now) {
@@ -33,11 +30,11 @@ int64 delay_after(store::Store &store, const store::SpecRow &spec, int32 failure
     return retry_delay(settings ? settings->retry : nullptr, failures);
 }
 
-Task failed(store::Store &store, const Claim &claim, Jsonb *error, std::optional<int64> retry_after, TimestampTz now) {
+Task failed(store::Store &store, const Claim &claim, const Failure &failure, TimestampTz now) {
     const shmem::StatKey key = stat_key(claim.spec->queue);
     shmem::count(key, shmem::Count::failed);
     store::Carry carry = claim.lease->carry;
-    carry.errors = add_error(carry.errors, error);
+    carry.errors = add_error(carry.errors, failure.error);
     if (claim.spec->max_attempts && carry.failures + 1 >= *claim.spec->max_attempts) {
         carry.failures++;
         return aborted(store, claim, carry, now);
@@ -46,14 +43,9 @@ Task failed(store::Store &store, const Claim &claim, Jsonb *error, std::optional
     Jsonb *errors = carry.errors;
     carry = carry_on(*claim.lease, Ending::retry, now);
     carry.errors = errors;
-    const int64 delay = retry_after ? *retry_after : delay_after(store, *claim.spec, carry.failures);
+    const int64 delay = failure.retry_after ? *failure.retry_after : delay_after(store, *claim.spec, carry.failures);
     return delay > 0 ? make_waiting(store, *claim.spec, carry, now + delay, now)
                      : make_ready(store, *claim.spec, carry, now);
-}
-
-LeaseName lease_name(FunctionCallInfo fcinfo, int attempt) {
-    return {args::name("rn", args::get_text(fcinfo, 0)), args::name("worker", args::get_text(fcinfo, 1)),
-            args::get_int(fcinfo, attempt)};
 }
 
 // Takes the lease or raises the reason why not.
@@ -64,23 +56,16 @@ Claim take_or_raise(store::Store &store, const LeaseName &name) {
 }
 
 } // namespace
-} // namespace scylla
 
-SCYLLA_FUNCTION(scylla_complete) {
-    using namespace scylla;
-    const LeaseName name = lease_name(fcinfo, 4);
-    store::Store store = open_for_write("scylla.complete()");
+Task complete(store::Store &store, const LeaseName &name, const Outcome &outcome) {
     const Claim claim = take_or_raise(store, name);
     const TimestampTz now = GetCurrentTimestamp();
-    const Task task = completed(store, claim, args::get_jsonb(fcinfo, 2), args::get_jsonb(fcinfo, 3), now);
+    const Task task = completed(store, claim, outcome, now);
     settle_gates(store, now);
-    return return_task(fcinfo, store, task, Show::no_spec);
+    return task;
 }
 
-SCYLLA_FUNCTION(scylla_complete_many) {
-    using namespace scylla;
-    const Batch batch = get_batch(fcinfo, {.rns = 0, .worker = 1, .results = 2, .attempts = 3});
-    store::Store store = open_for_write("scylla.complete_many()");
+void complete_each(store::Store &store, const Batch &batch) {
     const TimestampTz now = GetCurrentTimestamp();
     begin_bulk(store[store::TableId::outcome]);
     for_each(
@@ -88,20 +73,15 @@ SCYLLA_FUNCTION(scylla_complete_many) {
         [&](BatchItem &item) {
             const Claim claim = take_held(store, item.name);
             if (claim.lease)
-                completed(store, claim, item.result, nullptr, now);
+                completed(store, claim, {item.result, nullptr}, now);
             settle(item, claim, model::Status::completed);
         },
         settle_repeat);
     end_bulk(store[store::TableId::outcome]);
     settle_gates(store, now);
-    return return_batch(fcinfo, store, batch);
 }
 
-SCYLLA_FUNCTION(scylla_complete_and_lease) {
-    using namespace scylla;
-    const Batch batch = get_batch(fcinfo, {.rns = 0, .worker = 1, .results = 5, .attempts = 6});
-    const LeaseRequest request = get_lease_request(fcinfo, {.queue = 2, .worker = 1, .max_tasks = 3, .timeout = 4});
-    store::Store store = open_for_write("scylla.complete_and_lease()");
+bool complete_all(store::Store &store, const Batch &batch) {
     const TimestampTz now = GetCurrentTimestamp();
     begin_bulk(store[store::TableId::outcome]);
     for_each(
@@ -109,7 +89,7 @@ SCYLLA_FUNCTION(scylla_complete_and_lease) {
         [&](BatchItem &item) {
             const Claim claim = take_held(store, item.name);
             require_held(item.name, claim);
-            completed(store, claim, item.result, nullptr, now);
+            completed(store, claim, {item.result, nullptr}, now);
             settle(item, claim, model::Status::completed);
         },
         [&](const BatchItem &item, const BatchItem &done) {
@@ -119,40 +99,25 @@ SCYLLA_FUNCTION(scylla_complete_and_lease) {
                                 done.attempt);
         });
     end_bulk(store[store::TableId::outcome]);
-    if (settle_gates(store, now)) {
-        // What this has made ready can be among the next tasks.
-        CommandCounterIncrement();
-        refresh(store);
-    }
-    Rows rows = begin_rows(fcinfo);
-    lease_tasks(store, request, rows);
-    close(store);
-    return 0;
+    return settle_gates(store, now);
 }
 
-SCYLLA_FUNCTION(scylla_abort) {
-    using namespace scylla;
-    const LeaseName name = lease_name(fcinfo, 3);
-    Jsonb *error = args::error(args::get_jsonb(fcinfo, 2));
-    store::Store store = open_for_write("scylla.abort()");
+Task abort_task(store::Store &store, const LeaseName &name, Jsonb *error) {
     const Claim claim = take_or_raise(store, name);
     store::Carry carry = claim.lease->carry;
     carry.errors = add_error(carry.errors, error);
     const TimestampTz now = GetCurrentTimestamp();
     const Task task = aborted(store, claim, carry, now);
     settle_gates(store, now);
-    return return_task(fcinfo, store, task, Show::no_spec);
+    return task;
 }
 
-SCYLLA_FUNCTION(scylla_fail) {
-    using namespace scylla;
-    const LeaseName name = lease_name(fcinfo, 4);
-    Jsonb *error = args::error(args::get_jsonb(fcinfo, 2));
-    const auto retry_after = args::retry_after(args::get_interval(fcinfo, 3));
-    store::Store store = open_for_write("scylla.fail()");
+Task fail(store::Store &store, const LeaseName &name, const Failure &failure) {
     const Claim claim = take_or_raise(store, name);
     const TimestampTz now = GetCurrentTimestamp();
-    const Task task = failed(store, claim, error, retry_after, now);
+    const Task task = failed(store, claim, failure, now);
     settle_gates(store, now);
-    return return_task(fcinfo, store, task, Show::no_spec);
+    return task;
 }
+
+} // namespace scylla

@@ -300,14 +300,3 @@ Jsonb *make_array(std::span<Jsonb *const> elements) {
 }
 
 } // namespace scylla
-
-SCYLLA_FUNCTION(scylla_history) {
-    using namespace scylla;
-    Jsonb *stored = PG_ARGISNULL(0) ? nullptr : PG_GETARG_JSONB_P(0);
-    const bool assigned = !PG_ARGISNULL(1) && !PG_ARGISNULL(2) && !PG_ARGISNULL(3);
-    Jsonb *history =
-        assigned ? full_history(stored, PG_GETARG_TEXT_PP(1), PG_GETARG_INT32(2), PG_GETARG_TIMESTAMPTZ(3)) : stored;
-    if (history == nullptr)
-        return DirectFunctionCall1(jsonb_in, CStringGetDatum("[]"));
-    PG_RETURN_JSONB_P(history);
-}

@@ -1,11 +1,6 @@
-// yield, cancel: taking a task from its worker, by the worker or by a client.
 #include "task/release.h"
 
-#include "api/call.h"
-#include "api/rows.h"
-#include "task/rules.h"
 #include "plan/gates.h"
-#include "task/held.h"
 #include "task/history.h"
 
 namespace scylla {
@@ -41,25 +36,15 @@ Cancelled cancel_task(store::Store &store, const store::SpecRow &spec, Timestamp
     }
 }
 
-} // namespace scylla
-
-SCYLLA_FUNCTION(scylla_yield) {
-    using namespace scylla;
-    const LeaseName name{args::name("rn", args::get_text(fcinfo, 0)), args::name("worker", args::get_text(fcinfo, 1)),
-                         args::get_int(fcinfo, 2)};
-    store::Store store = open_for_write("scylla.yield()");
+Task yield_task(store::Store &store, const LeaseName &name) {
     const Claim claim = take_held(store, name);
     require_held(name, claim);
     const TimestampTz now = GetCurrentTimestamp();
     shmem::count(stat_key(claim.spec->queue), shmem::Count::yielded);
-    const Task task = make_ready(store, *claim.spec, carry_on(*claim.lease, Ending::yield, now), now);
-    return return_task(fcinfo, store, task, Show::no_spec);
+    return make_ready(store, *claim.spec, carry_on(*claim.lease, Ending::yield, now), now);
 }
 
-SCYLLA_FUNCTION(scylla_cancel) {
-    using namespace scylla;
-    text *rn = args::name("rn", args::get_text(fcinfo, 0));
-    store::Store store = open_for_write("scylla.cancel()");
+Task cancel(store::Store &store, const text *rn) {
     const auto spec = find_spec(store, rn, store::With::spec);
     if (!spec || !rights::may_act(store, spec->queue, model::Privilege::submit))
         error::no_such_task(rn);
@@ -68,6 +53,7 @@ SCYLLA_FUNCTION(scylla_cancel) {
     if (!done)
         error::not_live(rn, model::name(task.status), task.owner, task.carry.attempt);
     settle_gates(store, now);
-    const Show show = rights::may(store, spec->queue, model::Privilege::view) ? Show::all : Show::no_content;
-    return return_task(fcinfo, store, task, show);
+    return task;
 }
+
+} // namespace scylla

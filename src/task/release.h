@@ -1,11 +1,18 @@
-// Cancelling, for the verbs that do it.
+// Taking a task from its worker, by the worker or by a client.
 #pragma once
 
-#include "task/moves.h"
+#include "task/held.h"
 
 namespace scylla {
 
-// The task as it is now, and whether this call has cancelled it: it may have ended before.
+// Gives the lease back: the task is ready again. P0002 or 55000 if it is not held.
+Task yield_task(store::Store &store, const LeaseName &name);
+
+// Cancels a task that has not ended; else 55000. P0002 if there is none that the current user may cancel.
+Task cancel(store::Store &store, const text *rn);
+
+// The same without looking at rights, for those who settle_gates() themselves. The task as it is now, and whether this
+// call has cancelled it: it may have ended before.
 struct Cancelled {
     Task task;
     bool done;

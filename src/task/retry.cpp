@@ -1,7 +1,6 @@
 #include "task/retry.h"
 
 #include "pg/error.h"
-#include "api/call.h"
 #include "task/rules.h"
 #include "pg/json.h"
 
@@ -34,16 +33,3 @@ int64 retry_delay(Jsonb *policy, int32 failures) {
 }
 
 } // namespace scylla
-
-SCYLLA_FUNCTION(scylla_backoff) {
-    using namespace scylla;
-    const auto count = args::get_int(fcinfo, 0);
-    if (!count || *count < 0)
-        error::bad_argument("count", count ? psprintf("%d", *count) : "null", "It must be at least 0.");
-    const model::Backoff backoff{args::delay("initial", args::get_interval(fcinfo, 1)),
-                                 args::factor(args::get_float(fcinfo, 2)),
-                                 args::delay("max", args::get_interval(fcinfo, 3))};
-    auto *interval = static_cast<Interval *>(palloc0(sizeof(Interval)));
-    interval->time = model::delay(backoff, *count);
-    PG_RETURN_INTERVAL_P(interval);
-}

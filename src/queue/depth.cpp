@@ -1,12 +1,12 @@
 #include "queue/depth.h"
 
 #include "pg/error.h"
+#include "queue/locks.h"
 #include "shmem/depth.h"
 
 namespace scylla {
 
 using store::Store;
-using store::TableId;
 
 namespace {
 
@@ -53,15 +53,14 @@ int64 take_known_room(Store &store, const store::QueueRow &queue, int64 wanted) 
     const bool all = queue.on_full == store::OnFull::error;
     int64 taken = 0;
     with_count(store, queue, Bounded::unleased, [&](bool has_counted) {
-        return shmem::take_room(stat_key(queue.id), Bounded::unleased, *queue.max_depth, wanted, all, has_counted,
-                                &taken);
+        return shmem::reserve_room(stat_key(queue.id), Bounded::unleased, *queue.max_depth, wanted, all, has_counted,
+                                   &taken);
     });
     return taken;
 }
 
 int64 take_locked_room(Store &store, const store::QueueRow &queue, int64 wanted) {
-    LOCKTAG tag;
-    SET_LOCKTAG_OBJECT(tag, MyDatabaseId, RelationGetRelid(store[TableId::queue].rel), static_cast<Oid>(queue.id), 1);
+    const LOCKTAG tag = lock_tag(store, queue.id, QueueLock::depth);
     (void)LockAcquire(&tag, ExclusiveLock, false, false);
     CommandCounterIncrement();
     refresh(store);
@@ -83,7 +82,7 @@ int64 take_room(Store &store, const store::QueueRow &queue, int64 wanted) {
     return taken;
 }
 
-void begin_depth(int32 queue, Bounded which) { shmem::begin_depth(stat_key(queue), which); }
+void begin_depth(int32 queue, Bounded which) { shmem::reset_depth(stat_key(queue), which); }
 
 int64 see_running_room(Store &store, const store::QueueRow &queue, int64 wanted) {
     int64 room = 0;
@@ -95,7 +94,7 @@ int64 see_running_room(Store &store, const store::QueueRow &queue, int64 wanted)
 
 Grant take_running_room(const store::QueueRow &queue) {
     int64 taken = 0;
-    switch (shmem::take_room(stat_key(queue.id), Bounded::running, *queue.max_running, 1, true, true, &taken)) {
+    switch (shmem::reserve_room(stat_key(queue.id), Bounded::running, *queue.max_running, 1, true, true, &taken)) {
     case Room::known:
         return taken > 0 ? Grant::granted : Grant::none;
     case Room::unknown:
@@ -106,6 +105,6 @@ Grant take_running_room(const store::QueueRow &queue) {
     error::no_place(queue.name);
 }
 
-void return_running_room(int32 queue) { shmem::return_room(stat_key(queue), Bounded::running, 1); }
+void return_running_room(int32 queue) { shmem::release_room(stat_key(queue), Bounded::running, 1); }
 
 } // namespace scylla

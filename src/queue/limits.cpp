@@ -6,6 +6,7 @@
 #include "shmem/gaps.h"
 #include "shmem/key_notes.h"
 #include "queue/depth.h"
+#include "queue/locks.h"
 #include "queue/rate.h"
 
 namespace scylla {
@@ -21,21 +22,11 @@ text *permit_of(const store::QueueRow &queue, const store::SpecRow &spec) {
 
 namespace {
 
-constexpr std::size_t k_key_locks = 256;
-
-// The lock of a queue; or of keys in it, from 1 on.
-LOCKTAG tag_of(Store &store, int32 queue, std::size_t keys = 0) {
-    LOCKTAG tag;
-    SET_LOCKTAG_OBJECT(tag, MyDatabaseId, RelationGetRelid(store[TableId::queue].rel), static_cast<Oid>(queue),
-                       static_cast<uint16>(keys));
-    return tag;
-}
-
 bool acquire(Store &store, const LimitsLock &lock, bool wait) {
     // What a lease needs is open before: to wait for the lock of a table is to wait for others' transactions.
     for (const TableId table : {TableId::spec, TableId::ready, TableId::lease})
         (void)store[table];
-    const LOCKTAG tag = tag_of(store, lock.queue);
+    const LOCKTAG tag = lock_tag(store, lock.queue, QueueLock::limits);
     return LockAcquire(&tag, lock.mode, false, !wait) != LOCKACQUIRE_NOT_AVAIL;
 }
 
@@ -86,7 +77,7 @@ void lock_limits_of_all(Store &store, int32 queue) {
 }
 
 void unlock_limits(Store &store, const LimitsLock &lock) {
-    const LOCKTAG tag = tag_of(store, lock.queue);
+    const LOCKTAG tag = lock_tag(store, lock.queue, QueueLock::limits);
     if (lock.mode != NoLock)
         (void)LockRelease(&tag, lock.mode, false);
 }
@@ -147,8 +138,9 @@ void forget(KeyRooms *rooms) {
     rooms->of_key = make_text_table("scylla rooms of keys", sizeof(KeyRoom), rooms->context);
 }
 
-// From 1 on; the lock of the queue is 0.
-LOCKTAG tag_of_key(KeyRooms *rooms, std::size_t place) { return tag_of(*rooms->store, rooms->queue, place + 1); }
+LOCKTAG tag_of_key(KeyRooms *rooms, std::size_t place) {
+    return lock_tag(*rooms->store, rooms->queue, key_lock(place));
+}
 
 std::size_t lock_place(const text *key) { return (hash_of_text(key) >> 32) % k_key_locks; }
 

@@ -53,7 +53,8 @@ Room with_room(const StatKey &key, Bounded which, int64 bound, int64 wanted, boo
 
 } // namespace
 
-Room take_room(const StatKey &key, Bounded which, int64 bound, int64 wanted, bool all, bool has_counted, int64 *taken) {
+Room reserve_room(const StatKey &key, Bounded which, int64 bound, int64 wanted, bool all, bool has_counted,
+                  int64 *taken) {
     int64 &noted = noted_room(key, which); // what may raise comes first
     *taken = 0;
     return with_room(key, which, bound, wanted, has_counted, [&](Depth &depth, int64 room) {
@@ -67,7 +68,7 @@ Room see_room(const StatKey &key, Bounded which, int64 bound, int64 wanted, bool
     return with_room(key, which, bound, wanted, has_counted, [room](Depth &, int64 there) { *room = there; });
 }
 
-void return_room(const StatKey &key, Bounded which, int64 room) {
+void release_room(const StatKey &key, Bounded which, int64 room) {
     int64 &noted = noted_room(key, which);
     LWLockAcquire(stats->lock, LW_SHARED);
     StatEntry *entry = find_entry(key); // it is there as long as it has something in flight
@@ -87,7 +88,7 @@ void count_refused(const StatKey &key, int64 tasks) noexcept {
         });
 }
 
-void begin_depth(const StatKey &key, Bounded which) {
+void reset_depth(const StatKey &key, Bounded which) {
     if (stats == nullptr)
         return;
     LWLockAcquire(stats->lock, LW_EXCLUSIVE);

@@ -6,8 +6,8 @@
 // `committed` is a sum of the statistics (stats.h: waiting and ready, or running), which exist for every queue: a
 // commit adds to it what it has changed, a moment after it can be seen. `base` makes it the number of tasks that are
 // committed; it comes from a count of the tables. What transactions in progress have submitted, or leased, is *in
-// flight*: take_room() adds it together with the check, under the entry's mutex, before there is a row. At the end of
-// the transaction it goes: when it commits, in the same moment in which the tasks join the sum, and when it, or the
+// flight*: reserve_room() adds it together with the check, under the entry's mutex, before there is a row. At the end
+// of the transaction it goes: when it commits, in the same moment in which the tasks join the sum, and when it, or the
 // savepoint, is rolled back, because the tasks will not come.
 //
 // Why no snapshot ever sees more tasks than the bound because of a submit or a lease: when it was let in, depth was at
@@ -53,16 +53,17 @@ enum class Room : std::uint8_t {
 // Takes room for tasks that are to come: for `wanted` of them, or, if not `all`, for as many as there is room for.
 // *taken: how many. There is room while depth is less than `bound`. What is not used is free again at the end of the
 // (sub)transaction. has_counted: this call need not count again.
-Room take_room(const StatKey &key, Bounded which, int64 bound, int64 wanted, bool all, bool has_counted, int64 *taken);
+Room reserve_room(const StatKey &key, Bounded which, int64 bound, int64 wanted, bool all, bool has_counted,
+                  int64 *taken);
 // How much there is, without taking any. `wanted`: whether there is more does not matter.
 Room see_room(const StatKey &key, Bounded which, int64 bound, int64 wanted, bool has_counted, int64 *room);
 // Gives back what was taken by this (sub)transaction and not used.
-void return_room(const StatKey &key, Bounded which, int64 room);
+void release_room(const StatKey &key, Bounded which, int64 room);
 // Tasks were refused because there was no room. Counted at once: their transaction will be rolled back.
 void count_refused(const StatKey &key, int64 tasks) noexcept;
 
 // From now on depth is to be known of this queue. Nobody else may bring tasks to it meanwhile.
-void begin_depth(const StatKey &key, Bounded which);
+void reset_depth(const StatKey &key, Bounded which);
 
 // The steps of a count:
 //

@@ -56,12 +56,12 @@ constexpr int64 to_micros(int64 nanos) noexcept { return (nanos + model::k_nanos
 
 } // namespace
 
-void begin_rate(const StatKey &key, const Rate &rate) noexcept {
+void reset_rate(const StatKey &key, const Rate &rate) noexcept {
     if (stats != nullptr)
         begin(key, &StatEntry::bucket, rate);
 }
 
-bool take_token(const StatKey &key, const Rate &rate) noexcept {
+bool reserve_token(const StatKey &key, const Rate &rate) noexcept {
     bool taken = false;
     with_bucket(key, &StatEntry::bucket, rate, [&](Bucket &bucket, int64 now) {
         taken = model::tokens(rate, bucket.arrival, now) > 0;
@@ -71,12 +71,12 @@ bool take_token(const StatKey &key, const Rate &rate) noexcept {
     return taken;
 }
 
-void return_token(const StatKey &key, const Rate &rate) noexcept {
+void release_token(const StatKey &key, const Rate &rate) noexcept {
     with_bucket(key, &StatEntry::bucket, rate,
                 [&](Bucket &bucket, int64) { bucket.arrival = model::give_back(rate, bucket.arrival, 1); });
 }
 
-std::optional<int64> next_token(const StatKey &key, const Rate &rate, int64 ahead) noexcept {
+std::optional<int64> token_time(const StatKey &key, const Rate &rate, int64 ahead) noexcept {
     constexpr int64 k_no_place = USECS_PER_SEC; // until somebody looks for one again
     std::optional<int64> time;
     const bool found = with_bucket(key, &StatEntry::bucket, rate, [&](const Bucket &bucket, int64 now) {
@@ -176,7 +176,7 @@ void with_key(const StatKey &queue, std::string_view key, const Rate &rate, LWLo
 
 } // namespace
 
-bool take_token(const StatKey &queue, std::string_view key, const Rate &rate) noexcept {
+bool reserve_token(const StatKey &queue, std::string_view key, const Rate &rate) noexcept {
     bool taken = false;
     with_key(queue, key, rate, LW_EXCLUSIVE, [&](int64 &arrival, int64 now) {
         taken = model::tokens(rate, arrival, now) > 0;
@@ -186,7 +186,7 @@ bool take_token(const StatKey &queue, std::string_view key, const Rate &rate) no
     return taken;
 }
 
-void return_token(const StatKey &queue, std::string_view key, const Rate &rate) noexcept {
+void release_token(const StatKey &queue, std::string_view key, const Rate &rate) noexcept {
     with_key(queue, key, rate, LW_EXCLUSIVE,
              [&](int64 &arrival, int64) { arrival = model::give_back(rate, arrival, 1); });
 }
@@ -200,7 +200,7 @@ int64 tokens(const StatKey &queue, std::string_view key, const Rate &rate, int64
     return count;
 }
 
-void begin_keys(const StatKey &queue, const std::optional<Rate> &rate) noexcept {
+void reset_key_rates(const StatKey &queue, const std::optional<Rate> &rate) noexcept {
     if (key_places == nullptr)
         return;
     if (rate)

@@ -35,22 +35,22 @@
 namespace scylla::shmem {
 
 // The rate is set or changed.
-void begin_rate(const StatKey &key, const model::Rate &rate) noexcept;
+void reset_rate(const StatKey &key, const model::Rate &rate) noexcept;
 // False: there is none.
-bool take_token(const StatKey &key, const model::Rate &rate) noexcept;
+bool reserve_token(const StatKey &key, const model::Rate &rate) noexcept;
 // One that was taken and not used.
-void return_token(const StatKey &key, const model::Rate &rate) noexcept;
+void release_token(const StatKey &key, const model::Rate &rate) noexcept;
 // Nothing if there is a token. Else when there will be one for somebody before whom `ahead` others want one, of
 // steady_now().
-std::optional<int64> next_token(const StatKey &key, const model::Rate &rate, int64 ahead) noexcept;
+std::optional<int64> token_time(const StatKey &key, const model::Rate &rate, int64 ahead) noexcept;
 
 // The same for a key of the queue.
-bool take_token(const StatKey &queue, std::string_view key, const model::Rate &rate) noexcept;
-void return_token(const StatKey &queue, std::string_view key, const model::Rate &rate) noexcept;
+bool reserve_token(const StatKey &queue, std::string_view key, const model::Rate &rate) noexcept;
+void release_token(const StatKey &queue, std::string_view key, const model::Rate &rate) noexcept;
 // How many tokens there are; if none, *next is when the first comes, of steady_now().
 int64 tokens(const StatKey &queue, std::string_view key, const model::Rate &rate, int64 *next) noexcept;
 // The rate of the keys is set, changed, or gone.
-void begin_keys(const StatKey &queue, const std::optional<model::Rate> &rate) noexcept;
+void reset_key_rates(const StatKey &queue, const std::optional<model::Rate> &rate) noexcept;
 
 // What keys need of shared memory (shared.cpp makes it).
 struct KeyPlaces;

@@ -245,5 +245,15 @@ my $bare = new_node('bare', preload => 0);
 sql($bare, 'set client_min_messages = error; create extension scylla');
 sql($bare, $work);
 stays_within($bare, 8, 40);
+# Of so many keys some fall on each of the locks of keys.
+sql($bare, q(
+	select scylla.create_queue('keys', max_depth => 2000, max_running_per_key => 1);
+	select scylla.submit('keys', '1', key => 'key ' || n) from generate_series(1, 1500) n;));
+my $submitter = $bare->background_psql('postgres');
+$submitter->query_safe('begin; ' . submit('keys'));
+is(sql($bare, q(set statement_timeout = '60 s'; select count(*) from scylla.lease('keys', 'w', 1500, '1 h'))), '1500',
+	'an open submit keeps no key from being leased');
+$submitter->query_safe('rollback');
+$submitter->quit;
 $bare->stop;
 done_testing();

@@ -1,0 +1,39 @@
+// The heavyweight locks of a queue. Each is an object lock on the queue: class scylla.queue, object the queue's number,
+// sub-object one of the numbers below. No two purposes share a number.
+#pragma once
+
+#include "store/rows.h"
+
+namespace scylla {
+
+enum class QueueLock : uint16 {
+    // Who may lease from a queue with max_running or max_running_per_key. A lease holds it until the call ends: in
+    // ShareLock; in ExclusiveLock where the call counts the permits of the whole queue, because shared memory does not.
+    // alter_queue holds it in ExclusiveLock until its transaction ends. Leases that count, and leases of a queue that
+    // is being altered, wait.
+    limits = 0,
+
+    // Who may submit to a queue with max_depth. A submit that counts the tables, because shared memory does not, holds
+    // it in ExclusiveLock until its transaction ends. Other such submits to the queue wait.
+    depth = 1,
+
+    // From here on: who may lease tasks of the keys whose hash falls on the number (key_lock()), in a queue with
+    // max_running_per_key. A lease holds it in ExclusiveLock until the call ends. Only a lease that finds nothing else,
+    // or is for one task, waits.
+    first_key = 256,
+};
+
+inline constexpr std::size_t k_key_locks = 256;
+
+constexpr QueueLock key_lock(std::size_t place) noexcept {
+    return static_cast<QueueLock>(static_cast<std::size_t>(QueueLock::first_key) + place);
+}
+
+inline LOCKTAG lock_tag(store::Store &store, int32 queue, QueueLock lock) {
+    LOCKTAG tag;
+    SET_LOCKTAG_OBJECT(tag, MyDatabaseId, RelationGetRelid(store[store::TableId::queue].rel), static_cast<Oid>(queue),
+                       static_cast<uint16>(lock));
+    return tag;
+}
+
+} // namespace scylla

@@ -62,16 +62,16 @@ void insert_rows(Store &store, std::span<const SpecRow> rows, std::span<Admissio
     const auto place = allocate<std::size_t>(rows.size());
     const auto done = allocate<bool>(rows.size());
     for (std::size_t i = 0; i < rows.size(); i++) {
-        admissions[i] = {Fate::undecided, nullptr};
+        admissions[i] = {Admitted::undecided, nullptr};
         names[i] = keys[i] = {false, nullptr, 0};
     }
     std::size_t undecided = rows.size();
     std::size_t count = 0;
     const auto candidate = allocate<std::size_t>(rows.size());
-    const auto decide = [&](std::size_t i, Fate fate) {
-        admissions[i].fate = fate;
+    const auto decide = [&](std::size_t i, Admitted admitted) {
+        admissions[i].admitted = admitted;
         undecided--;
-        if (fate == Fate::key_taken)
+        if (admitted == Admitted::key_taken)
             admissions[i].holder = keys[key[i]].holder;
         else
             names[name[i]].taken = true;
@@ -84,7 +84,7 @@ void insert_rows(Store &store, std::span<const SpecRow> rows, std::span<Admissio
     const auto insert_part = [&](auto wanted, auto statement, auto see) {
         std::size_t size = 0;
         for (const std::size_t i : candidate.first(count))
-            if (admissions[i].fate == Fate::undecided && wanted(i)) {
+            if (admissions[i].admitted == Admitted::undecided && wanted(i)) {
                 part[size] = rows[i];
                 place[size++] = i;
             }
@@ -101,15 +101,16 @@ void insert_rows(Store &store, std::span<const SpecRow> rows, std::span<Admissio
         round++;
         count = 0;
         for (std::size_t i = 0; i < rows.size(); i++) {
-            if (admissions[i].fate != Fate::undecided)
+            if (admissions[i].admitted != Admitted::undecided)
                 continue;
             Group &of_name = names[name[i]];
             Group *of_key = key[i] != k_none ? &keys[key[i]] : nullptr;
             const bool name_is_free = of_name.met != round;
             if (of_name.taken)
-                decide(i, Fate::name_taken);
+                decide(i, Admitted::name_taken);
             else if (name_is_free && of_key != nullptr && of_key->taken)
-                decide(i, find_spec(store, rows[i].rn, store::With::no_spec) ? Fate::name_taken : Fate::key_taken);
+                decide(i,
+                       find_spec(store, rows[i].rn, store::With::no_spec) ? Admitted::name_taken : Admitted::key_taken);
             else {
                 if (name_is_free && (of_key == nullptr || of_key->met != round))
                     candidate[count++] = i;
@@ -121,11 +122,11 @@ void insert_rows(Store &store, std::span<const SpecRow> rows, std::span<Admissio
         const auto has_key = [&](std::size_t i) { return key[i] != k_none; };
         for (const std::size_t i : candidate.first(count))
             if (has_key(i) && find_spec(store, rows[i].rn, store::With::no_spec))
-                decide(i, Fate::name_taken);
+                decide(i, Admitted::name_taken);
         insert_part(has_key, store::insert_dedup_keys, [&](std::size_t i, bool ok) {
             if (ok)
                 return;
-            admissions[i].fate = Fate::key_taken; // for now
+            admissions[i].admitted = Admitted::key_taken; // for now
             if (const auto id = find_dedup_key(store, rows[i].queue, rows[i].dedup_key))
                 if (const auto spec = find_spec(store, *id, store::With::no_spec))
                     take_key(i, spec->rn);
@@ -136,14 +137,14 @@ void insert_rows(Store &store, std::span<const SpecRow> rows, std::span<Admissio
                             remove_dedup_key(store, rows[i]);
                         if (ok && has_key(i))
                             take_key(i, rows[i].rn);
-                        decide(i, ok ? Fate::inserted : Fate::name_taken);
+                        decide(i, ok ? Admitted::inserted : Admitted::name_taken);
                     });
         // Who has lost his key to somebody that has ended meanwhile tries again.
         for (const std::size_t i : candidate.first(count))
-            if (admissions[i].fate == Fate::key_taken) {
-                admissions[i].fate = Fate::undecided;
+            if (admissions[i].admitted == Admitted::key_taken) {
+                admissions[i].admitted = Admitted::undecided;
                 if (keys[key[i]].taken)
-                    decide(i, Fate::key_taken);
+                    decide(i, Admitted::key_taken);
             }
     }
 }

@@ -6,9 +6,9 @@
 namespace scylla {
 
 // What became of an element of submit_many.
-enum class Fate : std::uint8_t { undecided, inserted, name_taken, key_taken };
+enum class Admitted : std::uint8_t { undecided, inserted, name_taken, key_taken };
 struct Admission {
-    Fate fate;
+    Admitted admitted;
     text *holder; // key_taken: the name of the task that has the key; null if the role may not see it
 };
 

@@ -1,21 +1,17 @@
-// submit, submit_many, submit_bulk: new tasks.
+#include "task/submit.h"
+
 #include "model/graph.h"
 #include "pg/error.h"
 #include "pg/memory.h"
-#include "pg/text.h"
 #include "pg/settings.h"
+#include "pg/text.h"
+#include "plan/gates.h"
+#include "queue/depth.h"
 #include "shmem/pending.h"
 #include "store/plans.h"
 #include "store/upsert.h"
 #include "task/admission.h"
-#include "api/call.h"
-#include "api/rows.h"
-#include "task/rules.h"
-#include "queue/depth.h"
-#include "plan/gates.h"
 #include "task/history.h"
-#include "pg/json.h"
-#include "task/retry.h"
 #include "task/names.h"
 #include "task/rights.h"
 
@@ -25,22 +21,6 @@ using store::SpecRow;
 using store::Store;
 
 namespace {
-
-// One task to be submitted, checked.
-struct Submission {
-    text *queue;
-    Jsonb *spec;
-    int16 priority;
-    text *rn; // null: to be made up
-    std::optional<TimestampTz> not_before;
-    std::optional<int32> max_attempts;
-    std::span<text *> depends_on;
-    store::OnFailure on_failure;
-    text *plan;      // may be null
-    Jsonb *retry;    // may be null
-    text *dedup_key; // may be null
-    text *key;       // may be null
-};
 
 // The queue, made on first use where that is allowed.
 store::QueueRow queue_for(Store &store, const text *name) {
@@ -209,131 +189,12 @@ Task submit_or_find(Store &store, const Submission &task) {
     }
 }
 
-// A retry policy that may be null.
-Jsonb *optional_policy(Jsonb *policy, int64 element = 0) {
-    if (policy != nullptr)
-        read_retry_policy(policy, element);
-    return policy;
-}
-
-// The names in an array argument; empty if it is null.
-std::span<text *> get_names(FunctionCallInfo fcinfo, int n, const char *argument) {
-    const auto array = args::get_array(fcinfo, n, TEXTOID);
-    const auto names = allocate<text *>(array ? static_cast<std::size_t>(array->size) : 0);
-    for (std::size_t i = 0; i < names.size(); i++)
-        names[i] =
-            args::name(argument, array->null[i] ? nullptr : DatumGetTextPP(array->value[i]), static_cast<int64>(i + 1));
-    return names;
-}
-
-// ---- submit_many: reading the elements -----------------------------------------------------------------------------
-
-using json::show;
-using json::to_int;
-using json::to_jsonb;
-using json::to_text;
-using json::to_time;
-
-std::span<text *> to_names(const char *argument, JsonbValue *value, int64 element) {
-    if (value->type != jbvBinary || !JsonContainerIsArray(value->val.binary.data))
-        error::bad_argument(argument, show(value), "It must be an array of texts.", element);
-    const auto names = allocate<text *>(JsonContainerSize(value->val.binary.data));
-    JsonbIterator *iterator = JsonbIteratorInit(value->val.binary.data);
-    JsonbValue each;
-    std::size_t n = 0;
-    for (JsonbIteratorToken token = JsonbIteratorNext(&iterator, &each, true); token != WJB_DONE;
-         token = JsonbIteratorNext(&iterator, &each, true))
-        if (token == WJB_ELEM)
-            names[n++] = args::name(argument, to_text(argument, &each, element), element);
-    return names;
-}
-
-Submission to_submission(JsonbValue *object, int64 element) {
-    if (object->type != jbvBinary || !JsonContainerIsObject(object->val.binary.data))
-        error::bad_argument("tasks", show(object), "Each element must be an object.", element);
-    text *queue = nullptr;
-    Jsonb *spec = nullptr;
-    text *rn = nullptr;
-    int32 priority = 0;
-    std::optional<TimestampTz> not_before;
-    std::optional<int32> max_attempts;
-    std::span<text *> depends_on;
-    store::OnFailure on_failure = store::OnFailure::cascade;
-    text *plan = nullptr;
-    Jsonb *retry = nullptr;
-    text *dedup_key = nullptr;
-    text *key = nullptr;
-
-    json::for_each_member(object->val.binary.data, [&](const char *argument, JsonbValue *value) {
-        const std::string_view name(argument);
-        const bool known = name == "queue" || name == "spec" || name == "priority" || name == "rn" ||
-                           name == "not_before" || name == "max_attempts" || name == "depends_on" ||
-                           name == "on_dependency_failure" || name == "plan" || name == "retry" ||
-                           name == "dedup_key" || name == "key";
-        if (!known)
-            error::bad_argument("tasks", error::quote(cstring_to_text(argument)),
-                                "There is no such argument of submit.", element);
-        if (value->type == jbvNull)
-            return;
-        if (name == "queue")
-            queue = to_text(argument, value, element);
-        else if (name == "spec")
-            spec = to_jsonb(value);
-        else if (name == "rn")
-            rn = to_text(argument, value, element);
-        else if (name == "priority")
-            priority = to_int(argument, value, element);
-        else if (name == "max_attempts")
-            max_attempts = to_int(argument, value, element);
-        else if (name == "depends_on")
-            depends_on = to_names(argument, value, element);
-        else if (name == "on_dependency_failure")
-            on_failure = args::on_dependency_failure(to_text(argument, value, element), element);
-        else if (name == "plan")
-            plan = to_text(argument, value, element);
-        else if (name == "retry")
-            retry = to_jsonb(value);
-        else if (name == "dedup_key")
-            dedup_key = to_text(argument, value, element);
-        else if (name == "key")
-            key = to_text(argument, value, element);
-        else
-            not_before = to_time(argument, value, element);
-    });
-    return {args::name("queue", queue, element),
-            args::spec(spec, element),
-            args::priority(priority, element),
-            args::optional_name("rn", rn, element),
-            args::not_before(not_before, element),
-            args::max_attempts(max_attempts, element),
-            depends_on,
-            on_failure,
-            args::optional_name("plan", plan, element),
-            optional_policy(retry, element),
-            args::optional_name("dedup_key", dedup_key, element),
-            args::optional_name("key", key, element)};
-}
-
 // Puts indices in the order of the names of what they stand for, and those of the same name in their own.
 template <typename NameOf> void sort_by_name(std::span<std::size_t> order, NameOf name_of) {
     std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
         const int compared = view(name_of(a)).compare(view(name_of(b)));
         return compared != 0 ? compared < 0 : a < b;
     });
-}
-
-std::span<Submission> read_tasks(Jsonb *tasks) {
-    const auto submissions = allocate<Submission>(static_cast<std::size_t>(JB_ROOT_COUNT(tasks)));
-    JsonbIterator *iterator = JsonbIteratorInit(&tasks->root);
-    JsonbValue value;
-    std::size_t n = 0;
-    for (JsonbIteratorToken token = JsonbIteratorNext(&iterator, &value, true); token != WJB_DONE;
-         token = JsonbIteratorNext(&iterator, &value, true))
-        if (token == WJB_ELEM) {
-            submissions[n] = to_submission(&value, static_cast<int64>(n + 1));
-            n++;
-        }
-    return submissions;
 }
 
 // Looks up something by a name of each element, once per name and in the order of the names, so that two calls cannot
@@ -428,7 +289,7 @@ Dependencies resolve(Store &store, std::span<const Submission> tasks) {
 // of their ids, so that two calls cannot wait for each other in a circle.
 std::span<const bool> take_rooms(Store &store, std::span<const store::QueueRow *const> queues,
                                  std::span<const Admission> admissions) {
-    const auto inserted = [&](std::size_t i) { return admissions[i].fate == Fate::inserted; };
+    const auto inserted = [&](std::size_t i) { return admissions[i].admitted == Admitted::inserted; };
     const auto order = allocate<std::size_t>(queues.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::stable_sort(order.begin(), order.end(),
@@ -452,11 +313,11 @@ void settle_elements(Store &store, std::span<const Submission> tasks, std::span<
                      std::span<const Admission> admissions, const Dependencies &all) {
     bool moved = false;
     for (std::size_t i = 0; i < rows.size(); i++)
-        for (std::size_t e = all.first[i]; admissions[i].fate == Fate::inserted && e < all.first[i + 1]; e++) {
+        for (std::size_t e = all.first[i]; admissions[i].admitted == Admitted::inserted && e < all.first[i + 1]; e++) {
             std::size_t &element = all.element[e];
             if (element == k_none)
                 continue;
-            if (admissions[element].fate != Fate::inserted) {
+            if (admissions[element].admitted != Admitted::inserted) {
                 all.provider[e] = provider_id(
                     store, admissions[element].holder != nullptr ? admissions[element].holder : rows[element].rn,
                     static_cast<int64>(i + 1));
@@ -478,7 +339,7 @@ void settle_elements(Store &store, std::span<const Submission> tasks, std::span<
 void place_rows(Store &store, std::span<const Submission> tasks, std::span<const SpecRow> rows,
                 std::span<const Admission> admissions, std::span<const bool> has_room, const Dependencies &dependencies,
                 TimestampTz now) {
-    const auto inserted = [&](std::size_t i) { return admissions[i].fate == Fate::inserted; };
+    const auto inserted = [&](std::size_t i) { return admissions[i].admitted == Admitted::inserted; };
     for (const store::TableId table : {store::TableId::gate, store::TableId::ready, store::TableId::waiting})
         begin_bulk(store[table]);
     const auto ended = allocate<bool>(rows.size());
@@ -518,113 +379,67 @@ void place_rows(Store &store, std::span<const Submission> tasks, std::span<const
 }
 
 } // namespace
-} // namespace scylla
 
-SCYLLA_FUNCTION(scylla_submit) {
-    using namespace scylla;
-    const Submission task{args::name("queue", args::get_text(fcinfo, 0)),
-                          args::spec(args::get_jsonb(fcinfo, 1)),
-                          args::priority(args::get_int(fcinfo, 2)),
-                          args::optional_name("rn", args::get_text(fcinfo, 3)),
-                          args::not_before(PG_ARGISNULL(4) ? std::nullopt : std::optional(PG_GETARG_TIMESTAMPTZ(4))),
-                          args::max_attempts(args::get_int(fcinfo, 8)),
-                          get_names(fcinfo, 5, "depends_on"),
-                          args::on_dependency_failure(args::get_text(fcinfo, 6)),
-                          args::optional_name("plan", args::get_text(fcinfo, 7)),
-                          optional_policy(args::get_jsonb(fcinfo, 9)),
-                          args::optional_name("dedup_key", args::get_text(fcinfo, 10)),
-                          args::optional_name("key", args::get_text(fcinfo, 11))};
-    const bool ignore = args::ignore_duplicate(args::get_text(fcinfo, 12));
-    store::Store store = open_for_write("scylla.submit()");
-    const Task submitted = ignore && (task.rn != nullptr || task.dedup_key != nullptr)
-                               ? submit_or_find(store, task)
-                               : *try_submit(store, task, false);
-    return return_task(fcinfo, store, submitted, Show::all);
+Task submit(Store &store, const Submission &task, IfTaken if_taken) {
+    return if_taken == IfTaken::find && (task.rn != nullptr || task.dedup_key != nullptr)
+               ? submit_or_find(store, task)
+               : *try_submit(store, task, false);
 }
 
-SCYLLA_FUNCTION(scylla_submit_many) {
-    using namespace scylla;
-    Jsonb *tasks = args::get_jsonb(fcinfo, 0);
-    if (tasks == nullptr || !JB_ROOT_IS_ARRAY(tasks) || JB_ROOT_IS_SCALAR(tasks))
-        error::bad_argument("tasks", error::show(tasks), "It must be an array of objects.");
-    const bool ignore = args::ignore_duplicate(args::get_text(fcinfo, 1));
-    const Rows result = begin_rows(fcinfo);
-    store::Store store = open_for_write("scylla.submit_many()");
+std::span<const Submitted> submit_many(Store &store, std::span<const Submission> tasks, IfTaken if_taken) {
+    const bool ignore = if_taken == IfTaken::find;
     const TimestampTz now = GetCurrentTimestamp();
     // Everything is checked before anything is made.
-    const auto submissions = read_tasks(tasks);
-    const Dependencies dependencies = resolve(store, submissions);
+    const Dependencies dependencies = resolve(store, tasks);
     const auto queues = look_up_each<const store::QueueRow *>(
-        submissions, [](const Submission &task) { return task.queue; },
+        tasks, [](const Submission &task) { return task.queue; },
         [&](const text *name) {
             auto *row = static_cast<store::QueueRow *>(palloc(sizeof(store::QueueRow)));
             *row = queue_for(store, name);
             return row;
         });
     const auto plans = look_up_each<int64>(
-        submissions, [](const Submission &task) { return task.plan; }, plan_id);
-    const auto rows = allocate<store::SpecRow>(submissions.size());
+        tasks, [](const Submission &task) { return task.plan; }, plan_id);
+    const auto rows = allocate<SpecRow>(tasks.size());
     for (std::size_t i = 0; i < rows.size(); i++)
-        rows[i] = make_spec(submissions[i], *queues[i], plans[i], now);
+        rows[i] = make_spec(tasks[i], *queues[i], plans[i], now);
     const auto admissions = allocate<Admission>(rows.size());
     insert_rows(store, rows, admissions);
+    const auto answers = allocate<Submitted>(rows.size());
     for (std::size_t i = 0; i < rows.size(); i++) {
-        const auto &[fate, holder] = admissions[i];
-        if (!ignore && fate == Fate::key_taken)
-            error::duplicate_key(rows[i].dedup_key, submissions[i].queue);
-        if (!ignore && fate == Fate::name_taken)
+        const auto &[admitted, holder] = admissions[i];
+        if (!ignore && admitted == Admitted::key_taken)
+            error::duplicate_key(rows[i].dedup_key, tasks[i].queue);
+        if (!ignore && admitted == Admitted::name_taken)
             error::duplicate_task(rows[i].rn);
-        Datum values[] = {PointerGetDatum(holder != nullptr ? holder : rows[i].rn),
-                          BoolGetDatum(fate == Fate::inserted)};
-        bool nulls[] = {false, false};
-        tuplestore_putvalues(result.store, result.type, values, nulls);
+        answers[i] = {holder != nullptr ? holder : rows[i].rn, admitted == Admitted::inserted};
     }
     const auto has_room = take_rooms(store, queues, admissions);
-    settle_elements(store, submissions, rows, admissions, dependencies);
-    place_rows(store, submissions, rows, admissions, has_room, dependencies, now);
-    close(store);
-    return 0;
+    settle_elements(store, tasks, rows, admissions, dependencies);
+    place_rows(store, tasks, rows, admissions, has_room, dependencies, now);
+    return answers;
 }
 
-SCYLLA_FUNCTION(scylla_submit_bulk) {
-    using namespace scylla;
-    text *queue = args::name("queue", args::get_text(fcinfo, 0));
-    const auto specs = args::get_array(fcinfo, 1, JSONBOID);
-    const auto rns = args::get_array(fcinfo, 2, TEXTOID);
-    const int16 priority = args::priority(args::get_int(fcinfo, 3));
-    if (!specs)
-        error::bad_argument("specs", "null", "It must be an array.");
-    if (rns)
-        args::same_size("rns", rns->size, "specs", specs->size);
-    const auto size = static_cast<std::size_t>(specs->size);
-    const auto tasks = allocate<Submission>(size);
-    for (std::size_t i = 0; i < size; i++) {
-        const auto element = static_cast<int64>(i + 1);
-        Jsonb *spec = args::spec(specs->null[i] ? nullptr : DatumGetJsonbP(specs->value[i]), element);
-        text *rn = rns ? args::name("rns", rns->null[i] ? nullptr : DatumGetTextPP(rns->value[i]), element) : nullptr;
-        tasks[i] = {queue,   spec,    priority, rn,     {}, {}, {}, store::OnFailure::cascade,
-                    nullptr, nullptr, nullptr,  nullptr};
-    }
-    if (size == 0)
-        PG_RETURN_INT64(0);
-    store::Store store = open_for_write("scylla.submit_bulk()");
-    const store::QueueRow row = queue_for(store, queue);
-    const auto has_room = static_cast<std::size_t>(take_room(store, row, specs->size)); // the first ones
-    const auto rows = allocate<store::SpecRow>(size);
-    for (std::size_t i = 0; i < size; i++)
+void submit_bulk(Store &store, std::span<const Submission> tasks) {
+    const bool named = tasks[0].rn != nullptr;
+    const store::QueueRow row = queue_for(store, tasks[0].queue);
+    const auto has_room =
+        static_cast<std::size_t>(take_room(store, row, static_cast<int64>(tasks.size()))); // the first ones
+    const auto rows = allocate<SpecRow>(tasks.size());
+    for (std::size_t i = 0; i < tasks.size(); i++)
         rows[i] = make_spec(tasks[i], row, 0, GetCurrentTimestamp());
     // By name, so that two calls with the same names cannot wait for each other in a circle. Nobody else has names that
     // are made here.
-    const auto order = allocate<std::size_t>(size);
+    const auto order = allocate<std::size_t>(tasks.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
-    if (rns)
+    if (named)
         sort_by_name(order, [&](std::size_t i) { return rows[i].rn; });
     begin_bulk(store[store::TableId::spec]);
     begin_bulk(store[store::TableId::ready]);
     const RowMemory memory = begin_row_memory();
     for (const std::size_t i : order) {
         CHECK_FOR_INTERRUPTS();
-        insert_new(store, rows[i], !rns);
+        insert_new(store, rows[i], !named);
         if (i < has_room)
             place(store, nullptr, rows[i]); // without gates
         else
@@ -634,6 +449,6 @@ SCYLLA_FUNCTION(scylla_submit_bulk) {
     end(memory);
     end_bulk(store[store::TableId::spec]);
     end_bulk(store[store::TableId::ready]);
-    close(store);
-    PG_RETURN_INT64(static_cast<int64>(size));
 }
+
+} // namespace scylla

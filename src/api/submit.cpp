@@ -1,0 +1,203 @@
+// submit, submit_many, submit_bulk.
+#include "task/submit.h"
+
+#include "api/call.h"
+#include "api/rows.h"
+#include "pg/error.h"
+#include "pg/json.h"
+#include "pg/memory.h"
+#include "task/retry.h"
+#include "task/rules.h"
+
+namespace scylla {
+
+namespace {
+
+IfTaken get_if_taken(FunctionCallInfo fcinfo, int n) {
+    return args::ignore_duplicate(args::get_text(fcinfo, n)) ? IfTaken::find : IfTaken::refuse;
+}
+
+// A retry policy that may be null.
+Jsonb *optional_policy(Jsonb *policy, int64 element = 0) {
+    if (policy != nullptr)
+        read_retry_policy(policy, element);
+    return policy;
+}
+
+// The names in an array argument; empty if it is null.
+std::span<text *> get_names(FunctionCallInfo fcinfo, int n, const char *argument) {
+    const auto array = args::get_array(fcinfo, n, TEXTOID);
+    const auto names = allocate<text *>(array ? static_cast<std::size_t>(array->size) : 0);
+    for (std::size_t i = 0; i < names.size(); i++)
+        names[i] =
+            args::name(argument, array->null[i] ? nullptr : DatumGetTextPP(array->value[i]), static_cast<int64>(i + 1));
+    return names;
+}
+
+// ---- submit_many: reading the elements -----------------------------------------------------------------------------
+
+using json::show;
+using json::to_int;
+using json::to_jsonb;
+using json::to_text;
+using json::to_time;
+
+std::span<text *> to_names(const char *argument, JsonbValue *value, int64 element) {
+    if (value->type != jbvBinary || !JsonContainerIsArray(value->val.binary.data))
+        error::bad_argument(argument, show(value), "It must be an array of texts.", element);
+    const auto names = allocate<text *>(JsonContainerSize(value->val.binary.data));
+    JsonbIterator *iterator = JsonbIteratorInit(value->val.binary.data);
+    JsonbValue each;
+    std::size_t n = 0;
+    for (JsonbIteratorToken token = JsonbIteratorNext(&iterator, &each, true); token != WJB_DONE;
+         token = JsonbIteratorNext(&iterator, &each, true))
+        if (token == WJB_ELEM)
+            names[n++] = args::name(argument, to_text(argument, &each, element), element);
+    return names;
+}
+
+Submission to_submission(JsonbValue *object, int64 element) {
+    if (object->type != jbvBinary || !JsonContainerIsObject(object->val.binary.data))
+        error::bad_argument("tasks", show(object), "Each element must be an object.", element);
+    text *queue = nullptr;
+    Jsonb *spec = nullptr;
+    text *rn = nullptr;
+    int32 priority = 0;
+    std::optional<TimestampTz> not_before;
+    std::optional<int32> max_attempts;
+    std::span<text *> depends_on;
+    store::OnFailure on_failure = store::OnFailure::cascade;
+    text *plan = nullptr;
+    Jsonb *retry = nullptr;
+    text *dedup_key = nullptr;
+    text *key = nullptr;
+
+    json::for_each_member(object->val.binary.data, [&](const char *argument, JsonbValue *value) {
+        const std::string_view name(argument);
+        const bool known = name == "queue" || name == "spec" || name == "priority" || name == "rn" ||
+                           name == "not_before" || name == "max_attempts" || name == "depends_on" ||
+                           name == "on_dependency_failure" || name == "plan" || name == "retry" ||
+                           name == "dedup_key" || name == "key";
+        if (!known)
+            error::bad_argument("tasks", error::quote(cstring_to_text(argument)),
+                                "There is no such argument of submit.", element);
+        if (value->type == jbvNull)
+            return;
+        if (name == "queue")
+            queue = to_text(argument, value, element);
+        else if (name == "spec")
+            spec = to_jsonb(value);
+        else if (name == "rn")
+            rn = to_text(argument, value, element);
+        else if (name == "priority")
+            priority = to_int(argument, value, element);
+        else if (name == "max_attempts")
+            max_attempts = to_int(argument, value, element);
+        else if (name == "depends_on")
+            depends_on = to_names(argument, value, element);
+        else if (name == "on_dependency_failure")
+            on_failure = args::on_dependency_failure(to_text(argument, value, element), element);
+        else if (name == "plan")
+            plan = to_text(argument, value, element);
+        else if (name == "retry")
+            retry = to_jsonb(value);
+        else if (name == "dedup_key")
+            dedup_key = to_text(argument, value, element);
+        else if (name == "key")
+            key = to_text(argument, value, element);
+        else
+            not_before = to_time(argument, value, element);
+    });
+    return {args::name("queue", queue, element),
+            args::spec(spec, element),
+            args::priority(priority, element),
+            args::optional_name("rn", rn, element),
+            args::not_before(not_before, element),
+            args::max_attempts(max_attempts, element),
+            depends_on,
+            on_failure,
+            args::optional_name("plan", plan, element),
+            optional_policy(retry, element),
+            args::optional_name("dedup_key", dedup_key, element),
+            args::optional_name("key", key, element)};
+}
+
+std::span<Submission> read_tasks(Jsonb *tasks) {
+    const auto submissions = allocate<Submission>(static_cast<std::size_t>(JB_ROOT_COUNT(tasks)));
+    JsonbIterator *iterator = JsonbIteratorInit(&tasks->root);
+    JsonbValue value;
+    std::size_t n = 0;
+    for (JsonbIteratorToken token = JsonbIteratorNext(&iterator, &value, true); token != WJB_DONE;
+         token = JsonbIteratorNext(&iterator, &value, true))
+        if (token == WJB_ELEM) {
+            submissions[n] = to_submission(&value, static_cast<int64>(n + 1));
+            n++;
+        }
+    return submissions;
+}
+
+} // namespace
+} // namespace scylla
+
+SCYLLA_FUNCTION(scylla_submit) {
+    using namespace scylla;
+    const Submission task{args::name("queue", args::get_text(fcinfo, 0)),
+                          args::spec(args::get_jsonb(fcinfo, 1)),
+                          args::priority(args::get_int(fcinfo, 2)),
+                          args::optional_name("rn", args::get_text(fcinfo, 3)),
+                          args::not_before(PG_ARGISNULL(4) ? std::nullopt : std::optional(PG_GETARG_TIMESTAMPTZ(4))),
+                          args::max_attempts(args::get_int(fcinfo, 8)),
+                          get_names(fcinfo, 5, "depends_on"),
+                          args::on_dependency_failure(args::get_text(fcinfo, 6)),
+                          args::optional_name("plan", args::get_text(fcinfo, 7)),
+                          optional_policy(args::get_jsonb(fcinfo, 9)),
+                          args::optional_name("dedup_key", args::get_text(fcinfo, 10)),
+                          args::optional_name("key", args::get_text(fcinfo, 11))};
+    const IfTaken if_taken = get_if_taken(fcinfo, 12);
+    store::Store store = open_for_write("scylla.submit()");
+    return return_task(fcinfo, store, submit(store, task, if_taken), Show::all);
+}
+
+SCYLLA_FUNCTION(scylla_submit_many) {
+    using namespace scylla;
+    Jsonb *tasks = args::get_jsonb(fcinfo, 0);
+    if (tasks == nullptr || !JB_ROOT_IS_ARRAY(tasks) || JB_ROOT_IS_SCALAR(tasks))
+        error::bad_argument("tasks", error::show(tasks), "It must be an array of objects.");
+    const IfTaken if_taken = get_if_taken(fcinfo, 1);
+    const Rows result = begin_rows(fcinfo);
+    store::Store store = open_for_write("scylla.submit_many()");
+    for (const Submitted &each : submit_many(store, read_tasks(tasks), if_taken)) {
+        Datum values[] = {PointerGetDatum(each.rn), BoolGetDatum(each.inserted)};
+        bool nulls[] = {false, false};
+        tuplestore_putvalues(result.store, result.type, values, nulls);
+    }
+    close(store);
+    return 0;
+}
+
+SCYLLA_FUNCTION(scylla_submit_bulk) {
+    using namespace scylla;
+    text *queue = args::name("queue", args::get_text(fcinfo, 0));
+    const auto specs = args::get_array(fcinfo, 1, JSONBOID);
+    const auto rns = args::get_array(fcinfo, 2, TEXTOID);
+    const int16 priority = args::priority(args::get_int(fcinfo, 3));
+    if (!specs)
+        error::bad_argument("specs", "null", "It must be an array.");
+    if (rns)
+        args::same_size("rns", rns->size, "specs", specs->size);
+    const auto size = static_cast<std::size_t>(specs->size);
+    const auto tasks = allocate<Submission>(size);
+    for (std::size_t i = 0; i < size; i++) {
+        const auto element = static_cast<int64>(i + 1);
+        Jsonb *spec = args::spec(specs->null[i] ? nullptr : DatumGetJsonbP(specs->value[i]), element);
+        text *rn = rns ? args::name("rns", rns->null[i] ? nullptr : DatumGetTextPP(rns->value[i]), element) : nullptr;
+        tasks[i] = {queue,   spec,    priority, rn,     {}, {}, {}, store::OnFailure::cascade,
+                    nullptr, nullptr, nullptr,  nullptr};
+    }
+    if (size == 0)
+        PG_RETURN_INT64(0);
+    store::Store store = open_for_write("scylla.submit_bulk()");
+    submit_bulk(store, tasks);
+    close(store);
+    PG_RETURN_INT64(static_cast<int64>(size));
+}

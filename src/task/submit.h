@@ -1,0 +1,41 @@
+// New tasks.
+#pragma once
+
+#include "task/moves.h"
+
+namespace scylla {
+
+// One task to be submitted, checked (task/rules.h).
+struct Submission {
+    text *queue;
+    Jsonb *spec;
+    int16 priority;
+    text *rn; // null: to be made up
+    std::optional<TimestampTz> not_before;
+    std::optional<int32> max_attempts;
+    std::span<text *> depends_on;
+    store::OnFailure on_failure;
+    text *plan;      // may be null
+    Jsonb *retry;    // may be null
+    text *dedup_key; // may be null
+    text *key;       // may be null
+};
+
+// What is done with a task whose rn or deduplication key is taken.
+enum class IfTaken : std::uint8_t { refuse, find };
+
+// The task; with `find` perhaps the one that has the rn or the key already.
+Task submit(store::Store &store, const Submission &task, IfTaken if_taken);
+
+// As if one after the other was submitted, but each can depend on any other of them. With `find` those that are taken
+// are passed over.
+struct Submitted {
+    text *rn; // of the task that is there now
+    bool inserted;
+};
+std::span<const Submitted> submit_many(store::Store &store, std::span<const Submission> tasks, IfTaken if_taken);
+
+// Many tasks of one queue, at least one, which depend on nothing and have no keys; all of them with names, or none.
+void submit_bulk(store::Store &store, std::span<const Submission> tasks);
+
+} // namespace scylla

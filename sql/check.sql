@@ -1,5 +1,87 @@
 -- Invariants, in the manner of amcheck.
 
+-- The rows of the tables in the order of each index: as the index leads to them, because nothing may be sorted.
+create or replace function scylla._rows_by_index(out index text, out of text, out place tid) returns setof record
+    language sql stable set search_path = pg_catalog, pg_temp
+    set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set enable_incremental_sort = off
+    set max_parallel_workers_per_gather = 0 set jit = off
+as $$
+    (select 'queue_pkey', 'queue', ctid from scylla.queue order by id)
+    union all
+    (select 'queue_name_key', 'queue', ctid from scylla.queue order by name)
+    union all
+    (select 'task_spec_pkey', 'task_spec', ctid from scylla.task_spec order by id)
+    union all
+    (select 'task_spec_rn', 'task_spec', ctid from scylla.task_spec order by rn using ~<~)
+    union all
+    (select 'task_ready_order', 'task_ready', ctid from scylla.task_ready order by queue, priority desc, id)
+    union all
+    (select 'task_ready_key', 'task_ready', ctid from scylla.task_ready where key is not null order by queue, key using ~<~, priority desc, id)
+    union all
+    (select 'task_lease_pkey', 'task_lease', ctid from scylla.task_lease order by id)
+    union all
+    (select 'task_lease_permit', 'task_lease', ctid from scylla.task_lease where permit is not null order by queue, permit using ~<~, id)
+    union all
+    (select 'task_waiting_pkey', 'task_waiting', ctid from scylla.task_waiting order by id)
+    union all
+    (select 'task_waiting_due', 'task_waiting', ctid from scylla.task_waiting order by due)
+    union all
+    (select 'task_outcome_pkey', 'task_outcome', ctid from scylla.task_outcome order by id)
+    union all
+    (select 'task_gate_pkey', 'task_gate', ctid from scylla.task_gate order by task, ord)
+    union all
+    (select 'task_gate_provider', 'task_gate', ctid from scylla.task_gate order by provider, task)
+    union all
+    (select 'task_plan_pkey', 'task_plan', ctid from scylla.task_plan order by id)
+    union all
+    (select 'task_plan_name', 'task_plan', ctid from scylla.task_plan order by name using ~<~)
+    union all
+    (select 'task_dedup_key', 'task_dedup', ctid from scylla.task_dedup order by queue, key using ~<~)
+    union all
+    (select 'event_pkey', 'event', ctid from scylla.event order by position, id)
+$$;
+-- The rows that each index must lead to, as they stand in the tables.
+create or replace function scylla._rows_by_table(out index text, out of text, out place tid) returns setof record
+    language sql stable set search_path = pg_catalog, pg_temp
+    set enable_indexscan = off set enable_indexonlyscan = off set enable_bitmapscan = off set jit = off
+as $$
+    select 'queue_pkey', 'queue', ctid from scylla.queue
+    union all
+    select 'queue_name_key', 'queue', ctid from scylla.queue
+    union all
+    select 'task_spec_pkey', 'task_spec', ctid from scylla.task_spec
+    union all
+    select 'task_spec_rn', 'task_spec', ctid from scylla.task_spec
+    union all
+    select 'task_ready_order', 'task_ready', ctid from scylla.task_ready
+    union all
+    select 'task_ready_key', 'task_ready', ctid from scylla.task_ready where key is not null
+    union all
+    select 'task_lease_pkey', 'task_lease', ctid from scylla.task_lease
+    union all
+    select 'task_lease_permit', 'task_lease', ctid from scylla.task_lease where permit is not null
+    union all
+    select 'task_waiting_pkey', 'task_waiting', ctid from scylla.task_waiting
+    union all
+    select 'task_waiting_due', 'task_waiting', ctid from scylla.task_waiting
+    union all
+    select 'task_outcome_pkey', 'task_outcome', ctid from scylla.task_outcome
+    union all
+    select 'task_gate_pkey', 'task_gate', ctid from scylla.task_gate
+    union all
+    select 'task_gate_provider', 'task_gate', ctid from scylla.task_gate
+    union all
+    select 'task_plan_pkey', 'task_plan', ctid from scylla.task_plan
+    union all
+    select 'task_plan_name', 'task_plan', ctid from scylla.task_plan
+    union all
+    select 'task_dedup_key', 'task_dedup', ctid from scylla.task_dedup
+    union all
+    select 'event_pkey', 'event', ctid from scylla.event
+$$;
+comment on function scylla._rows_by_index is 'For scylla.check().';
+comment on function scylla._rows_by_table is 'For scylla.check().';
+
 create or replace function scylla.check(out rn text, out problem text) returns setof record
     language sql stable security definer set search_path = pg_catalog, pg_temp
     -- It joins all tasks, also where nobody has analysed their tables yet. The few joins that cannot be done otherwise then look so
@@ -14,6 +96,18 @@ as $$
     ), places as (
         select id, count(*) as n, string_agg(place, ', ' order by place) as held_by, min(queue) as queue from place group by id
     )
+    -- A row that an index leads to twice is taken for another row, too.
+    select null, 'row ' || f.place || ' of ' || f.of || ' is found ' || sum(f.by_index) || ' times by the index ' || f.index || ', instead of once'
+    from (select i.index, i.of, i.place, 1 as by_index from scylla._rows_by_index() i
+          union all select t.index, t.of, t.place, 0 from scylla._rows_by_table() t) f
+    group by f.index, f.of, f.place having sum(f.by_index) <> 1 or count(*) <> 2
+    union all
+    select null, 'id ' || s.id || ' is in ' || count(*) || ' rows of task_spec: ' || string_agg(s.rn, ', ' order by s.rn)
+    from scylla.task_spec s group by s.id having count(*) > 1
+    union all
+    select s.rn, 'is the name of ' || count(*) || ' tasks: ids ' || string_agg(s.id::text, ', ' order by s.id)
+    from scylla.task_spec s group by s.rn having count(*) > 1
+    union all
     select s.rn, 'is in no state: its id ' || s.id || ' is in task_spec only'
     from scylla.task_spec s left join places p using (id) where p.id is null
     union all

@@ -12,26 +12,34 @@ inline IndexScanDesc index_beginscan(Relation heap, Relation index, Snapshot sna
 #endif
 }
 
-// 16 tells which indexes an update must write (commit 19d8e2308bc); before that, HOT or not was in the new tuple.
-// Returns whether all indexes need an entry for the new version.
+// 16 tells which indexes an update must write (commit 19d8e2308bc); before that, HOT or not was in the new tuple, and a
+// summarizing index kept a row from being HOT.
+#if PG_VERSION_NUM >= 160000
+using ::TU_All;
+using ::TU_None;
+using ::TU_Summarizing;
+using ::TU_UpdateIndexes;
+#else
+enum TU_UpdateIndexes { TU_None, TU_All, TU_Summarizing };
+#endif
+
 inline TM_Result heap_update(Relation rel, ItemPointer tid, HeapTuple tuple, CommandId cid, TM_FailureData *failure,
-                             bool *needs_index_entries) {
+                             TU_UpdateIndexes *update_indexes) {
     LockTupleMode mode;
 #if PG_VERSION_NUM >= 160000
-    TU_UpdateIndexes update;
-    const TM_Result result = ::heap_update(rel, tid, tuple, cid, InvalidSnapshot, true, failure, &mode, &update);
-    *needs_index_entries = update != TU_None;
+    return ::heap_update(rel, tid, tuple, cid, InvalidSnapshot, true, failure, &mode, update_indexes);
 #else
     const TM_Result result = ::heap_update(rel, tid, tuple, cid, InvalidSnapshot, true, failure, &mode);
-    *needs_index_entries = !HeapTupleIsHeapOnly(tuple);
-#endif
+    *update_indexes = HeapTupleIsHeapOnly(tuple) ? TU_None : TU_All;
     return result;
+#endif
 }
 
-// 16 added onlySummarizing (commit 19d8e2308bc).
-inline List *exec_insert_index_tuples(ResultRelInfo *target, TupleTableSlot *slot, EState *estate) {
+// 16 added only_summarizing (commit 19d8e2308bc).
+inline List *exec_insert_index_tuples(ResultRelInfo *target, TupleTableSlot *slot, EState *estate,
+                                      [[maybe_unused]] bool only_summarizing) {
 #if PG_VERSION_NUM >= 160000
-    return ExecInsertIndexTuples(target, slot, estate, false, false, nullptr, NIL, false);
+    return ExecInsertIndexTuples(target, slot, estate, false, false, nullptr, NIL, only_summarizing);
 #else
     return ExecInsertIndexTuples(target, slot, estate, false, false, nullptr, NIL);
 #endif

@@ -152,8 +152,12 @@ bool has_own_indexes_only(const Table &table) {
     return list_length(table.rel->rd_indexlist) == definition(table.id).index_count;
 }
 
+// A heap-only tuple gets entries in summarizing indexes only: an entry in a btree would lead to it past its chain, and
+// to whatever row is there once the chain has been pruned.
+enum class Entries : bool { all, summarizing };
+
 // Entries in whatever indexes the table has: expressions, predicates and all.
-void insert_any_index_entries(Table &table, HeapTuple tuple) {
+void insert_any_index_entries(Table &table, HeapTuple tuple, Entries entries) {
     EState *estate = CreateExecutorState();
     ResultRelInfo *target = makeNode(ResultRelInfo);
     InitResultRelInfo(target, table.rel, 0, nullptr, 0);
@@ -162,7 +166,7 @@ void insert_any_index_entries(Table &table, HeapTuple tuple) {
     ExecStoreHeapTuple(tuple, slot, false);
     slot->tts_tid = tuple->t_self;
     slot->tts_tableOid = RelationGetRelid(table.rel);
-    list_free(compat::exec_insert_index_tuples(target, slot, estate));
+    list_free(compat::exec_insert_index_tuples(target, slot, estate, entries == Entries::summarizing));
     ExecDropSingleTupleTableSlot(slot);
     ExecCloseIndices(target);
     FreeExecutorState(estate);
@@ -175,7 +179,7 @@ enum class Version : bool { first, next };
 void insert_index_entries(Table &table, HeapTuple tuple, std::span<Datum> values, std::span<bool> nulls,
                           Version version) {
     if (!table.own_indexes_only) {
-        insert_any_index_entries(table, tuple);
+        insert_any_index_entries(table, tuple, Entries::all);
         return;
     }
     const TableDef &def = definition(table.id);
@@ -589,6 +593,21 @@ void make_room(Table &table, const ItemPointerData &tid, std::size_t size) {
     ReleaseBuffer(buffer);
 }
 
+// The index entries of a new version of a row.
+void insert_next_entries(Table &table, HeapTuple tuple, compat::TU_UpdateIndexes update) {
+    if (update == compat::TU_None)
+        return;
+    if (update == compat::TU_Summarizing) {
+        insert_any_index_entries(table, tuple, Entries::summarizing);
+        return;
+    }
+    const auto columns = static_cast<std::size_t>(RelationGetNumberOfAttributes(table.rel));
+    auto *values = static_cast<Datum *>(palloc(columns * sizeof(Datum)));
+    auto *nulls = static_cast<bool *>(palloc(columns));
+    heap_deform_tuple(tuple, RelationGetDescr(table.rel), values, nulls);
+    insert_index_entries(table, tuple, {values, columns}, {nulls, columns}, Version::next);
+}
+
 } // namespace
 
 Taken update(Table &table, TupleTableSlot *slot, std::span<Datum> values, std::span<bool> nulls,
@@ -604,18 +623,12 @@ Taken update(Table &table, TupleTableSlot *slot, std::span<Datum> values, std::s
     ExecClearTuple(slot); // a page that somebody holds is not cleared; so `values` no longer lead anywhere
     make_room(table, old, tuple->t_len);
     TM_FailureData failure;
-    bool needs_index_entries = false;
+    compat::TU_UpdateIndexes update_indexes = compat::TU_None;
     const TM_Result result =
-        compat::heap_update(table.rel, &old, tuple, GetCurrentCommandId(true), &failure, &needs_index_entries);
+        compat::heap_update(table.rel, &old, tuple, GetCurrentCommandId(true), &failure, &update_indexes);
     switch (result) {
     case TM_Ok:
-        if (needs_index_entries) {
-            const auto columns = static_cast<std::size_t>(RelationGetNumberOfAttributes(table.rel));
-            auto *row = static_cast<Datum *>(palloc(columns * sizeof(Datum)));
-            auto *row_null = static_cast<bool *>(palloc(columns));
-            heap_deform_tuple(tuple, RelationGetDescr(table.rel), row, row_null);
-            insert_index_entries(table, tuple, {row, columns}, {row_null, columns}, Version::next);
-        }
+        insert_next_entries(table, tuple, update_indexes);
         *tid = tuple->t_self;
         heap_freetuple(tuple);
         return Taken::ok;

@@ -2,8 +2,8 @@
 
 create or replace view scylla.plan with (security_barrier) as
     select p.name,
-           case when p.cancelled then 'cancelled' when p.failed then 'failed' when p.finished is not null then 'completed'
-                when p.opened is not null then 'running' else 'building' end as status,
+           case when p.finished is null then case when p.opened is null then 'building' else 'running' end
+                when p.cancelled then 'cancelled' when p.failed then 'failed' else 'completed' end as status,
            p.spec, m.waiting, m.tasks - m.waiting - m.running - m.completed - m.aborted - m.cancelled as ready,
            m.running, m.completed, m.aborted, m.cancelled,
            case when m.tasks = 0 then (p.finished is not null)::integer
@@ -37,7 +37,8 @@ comment on view scylla.plan is 'The plans of the current user and the roles it i
 the plans that are selected.';
 comment on column scylla.plan.name is 'Identifies the plan in the database.';
 comment on column scylla.plan.status is
-'building (not opened yet), running, completed (no task is live), failed (no task is live and one was aborted), cancelled.';
+'building (not opened yet), running, and once no task is live: failed (a task was aborted), cancelled (by cancel_plan, or a task was
+cancelled other than by on_dependency_failure => ''skip''), completed.';
 comment on column scylla.plan.spec is 'What create_plan() was given.';
 comment on column scylla.plan.waiting is 'Tasks behind a closed gate.';
 comment on column scylla.plan.ready is 'Tasks that can be leased.';

@@ -226,7 +226,9 @@ comment on table scylla.task_plan is 'A set of tasks that is watched, cancelled 
 comment on column scylla.task_plan.opened is 'Since when its tasks may start; null: it is being built.';
 comment on column scylla.task_plan.finished is 'When its last live task ended, or it was cancelled.';
 comment on column scylla.task_plan.owner is 'The role that created it, unless it has been given away; for others it does not exist.';
-comment on column scylla.task_plan.failed is 'It is finished, and a task of it was aborted.';
+comment on column scylla.task_plan.failed is 'A task of it was aborted: known when it is finished, or when that task was removed.';
+comment on column scylla.task_plan.cancelled is
+    'It was cancelled, or a task of it was, but for those that were skipped; known as for failed. Of a finished plan only one of both is true.';
 
 create table scylla.task_dedup (
     queue integer not null,

@@ -24,7 +24,7 @@ Errors: P0002 no such plan; 55000 it has ended. Locks: waits for transactions th
 create or replace function scylla.plan_completed(plan text) returns boolean
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_plan_completed';
 comment on function scylla.plan_completed is
-'Whether a plan is finished and neither failed nor cancelled. Looks afresh, whatever the isolation level.
+'Whether a plan is completed: finished, and neither failed nor cancelled. Looks afresh, whatever the isolation level.
 Errors: P0002 no such plan.';
 
 create or replace function scylla.set_plan_owner(plan text, owner text) returns void

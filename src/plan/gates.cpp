@@ -20,6 +20,9 @@ using store::TableId;
 
 namespace {
 
+// The code of the error of a task whose provider has failed.
+constexpr const char *k_dependency_failed = "dependency-failed";
+
 enum class Verdict : std::uint8_t { closed, in_doubt, open, failed };
 
 // Where this backend last found a closed gate of a task, or a live member of a plan. Where many providers of one task
@@ -102,16 +105,15 @@ Jsonb *dependency_error(Dirty *dirty, const GateRow &gate) {
     if (see_spec(dirty, gate.provider, &provider) != Sight::present ||
         see_outcome(dirty, gate.provider, &status) != Sight::present)
         elog(ERROR, "provider " INT64_FORMAT " of task " INT64_FORMAT " has vanished", gate.provider, gate.task);
-    return make_error("dependency-failed", "provider", provider.rn,
+    return make_error(k_dependency_failed, "provider", provider.rn,
                       psprintf("a task that this one depends on was %s", model::name(status)));
 }
 
 // The end of a task by the failure of a provider.
 Final end_by(Dirty *dirty, const GateRow &gate, store::Carry carry) {
-    if (gate.on_failure == OnFailure::skip)
-        return {Status::cancelled, 0, nullptr, {}, carry, nullptr, nullptr};
     carry.errors = add_error(carry.errors, dependency_error(dirty, gate));
-    return {Status::aborted, 0, nullptr, {}, carry, nullptr, nullptr};
+    const Status status = gate.on_failure == OnFailure::skip ? Status::cancelled : Status::aborted;
+    return {status, 0, nullptr, {}, carry, nullptr, nullptr};
 }
 
 // Where a task goes when its gates are open.
@@ -168,32 +170,45 @@ void hold_provider(Store &store, Dirty *dirty, const GateRow &gate, const store:
         error::no_such_provider(provider.rn, dependant.rn);
 }
 
-// Whether a plan has a live task, looked for from the member `after` on and around; if not, whether any was aborted.
-Sight see_live_member(Store &store, Dirty *dirty, int64 plan, int64 after, bool *aborted) {
-    Status status{};
+// What a task that has ended means to its plan. One that was cancelled by `skip` ended as the plan wanted.
+store::Toll toll_of(const store::Ending &ending) {
+    return {ending.status == Status::aborted,
+            ending.status == Status::cancelled && !ends_with_error(ending.errors, k_dependency_failed)};
+}
+
+// Whether a plan has a live task, looked for from the member `after` on and around; if not, what those that have ended
+// mean to it.
+Sight see_live_member(Store &store, Dirty *dirty, int64 plan, int64 after, store::Toll *toll) {
+    Status status;
     store::SpecRow spec; // gone if its queue was dropped
     if (const GateRow *before = recall_closed(store, plan);
         before != nullptr && see_outcome(dirty, before->task, &status) == Sight::absent &&
         see_spec(dirty, before->task, &spec) == Sight::present)
         return Sight::present;
-    *aborted = false;
+    *toll = {};
+    const RowMemory memory = begin_row_memory();
     Sight live = Sight::absent;
     const std::array<std::pair<int64, int64>, 2> ranges{{{after, PG_INT64_MAX}, {0, after + 1}}};
     for (const auto &[from, before] : ranges) {
         GateRow member;
         walk_dependants(dirty, plan, from, before);
-        for (Sight sight; (sight = next_dependant(dirty, &member)) != Sight::absent;) {
-            const Sight outcome = sight == Sight::in_doubt ? sight : see_outcome(dirty, member.task, &status);
+        for (Sight sight; (sight = next_dependant(dirty, &member)) != Sight::absent; reset(memory)) {
+            store::Ending ending;
+            const Sight outcome = sight == Sight::in_doubt ? sight : see_ending(dirty, member.task, &ending);
             if (outcome == Sight::absent) {
+                end(memory);
                 remember_closed(store, plan, member);
                 return Sight::present;
             }
             if (outcome == Sight::in_doubt)
                 live = Sight::in_doubt;
-            else
-                *aborted = *aborted || status == Status::aborted;
+            else {
+                const store::Toll own = toll_of(ending);
+                *toll = {toll->aborted || own.aborted, toll->cancelled || own.cancelled};
+            }
         }
     }
+    end(memory);
     return live;
 }
 
@@ -205,8 +220,8 @@ Sight consider_plan(Store &store, Dirty *dirty, int64 id, int64 after, Timestamp
         return Sight::in_doubt;
     if (!plan.opened || plan.finished)
         return Sight::present;
-    bool aborted = false;
-    switch (see_live_member(store, dirty, id, after, &aborted)) {
+    store::Toll toll{};
+    switch (see_live_member(store, dirty, id, after, &toll)) {
     case Sight::present:
         return Sight::present;
     case Sight::in_doubt:
@@ -214,7 +229,7 @@ Sight consider_plan(Store &store, Dirty *dirty, int64 id, int64 after, Timestamp
     case Sight::absent:
         break;
     }
-    if (!store::finish_plan(id, aborted, now))
+    if (!store::finish_plan(id, toll, now))
         return Sight::in_doubt; // somebody is just adding a task, or cancelling it
     shmem::note_plan_finished();
     *changed = true;
@@ -380,6 +395,19 @@ void remove_gates(Store &store, const store::SpecRow &spec) {
         if (remove(store[TableId::gate], gate_row(gates).tid, store.snapshot, true) != store::Taken::ok)
             elog(ERROR, "a gate of task " INT64_FORMAT " was changed while the task was removed", spec.id);
     end(gates);
+}
+
+void leave_plan(Store &store, const store::SpecRow &spec) {
+    if (!spec.plan)
+        return;
+    const auto outcome = find_outcome(store, spec.id);
+    const store::Ending ending =
+        outcome ? store::Ending{outcome->status, outcome->carry.attempt == 0 ? outcome->carry.errors : nullptr}
+                : store::Ending{Status::cancelled, nullptr};
+    const store::Toll toll = toll_of(ending);
+    if (toll.aborted || toll.cancelled)
+        store::charge_plan(*spec.plan, toll);
+    note_ended(store, {spec.id, *spec.plan}); // it may have been the last live one
 }
 
 } // namespace scylla

@@ -56,5 +56,8 @@ void recheck_plans(store::Store &store, TimestampTz now, int64 limit, int64 *aft
 bool has_live_dependants(store::Store &store, int64 id, std::optional<int32> outside = std::nullopt);
 // For a task that is removed.
 void remove_gates(store::Store &store, const store::SpecRow &spec);
+// For a task that is removed before its plan is finished: how it ended is remembered with the plan; one that is live
+// counts as cancelled. settle_gates() is to follow.
+void leave_plan(store::Store &store, const store::SpecRow &spec);
 
 } // namespace scylla

@@ -178,8 +178,7 @@ void give_up(Store &store, const store::SpecRow &task) {
     remove_gates(store, task);
     if (task.dedup_key != nullptr && find_dedup_key(store, task.queue, task.dedup_key) == task.id)
         remove_dedup_key(store, task);
-    if (task.plan)
-        note_ended(store, {task.id, *task.plan}); // it may have been the last live one
+    leave_plan(store, task);
 }
 
 // Whether a row of the table belongs to a task of the queue; all that do are removed if `remove_them` says so.

@@ -72,6 +72,10 @@ Sight see_outcome(Dirty *dirty, int64 id, model::Status *status) {
     return see(dirty, outcomes, TableId::outcome, id, status,
                [dirty](const Scan &scan) { return outcome_status(*dirty->store, scan); });
 }
+Sight see_ending(Dirty *dirty, int64 id, Ending *ending) {
+    return see(dirty, outcomes, TableId::outcome, id, ending,
+               [dirty](const Scan &scan) { return outcome_ending(*dirty->store, scan); });
+}
 Sight see_waiting(Dirty *dirty, int64 id, WaitingRow *row) {
     return see(dirty, waiting, TableId::waiting, id, row, waiting_row);
 }

@@ -24,6 +24,7 @@ Dirty *begin_dirty(Store &store);
 void end(Dirty *dirty);
 
 Sight see_outcome(Dirty *dirty, int64 id, model::Status *status);
+Sight see_ending(Dirty *dirty, int64 id, Ending *ending);
 Sight see_waiting(Dirty *dirty, int64 id, WaitingRow *row);
 Sight see_spec(Dirty *dirty, int64 id, SpecRow *row); // without the spec itself
 Sight see_plan(Dirty *dirty, int64 id, PlanRow *row);

@@ -13,6 +13,7 @@ constinit SPIPlanPtr open_statement = nullptr;
 constinit SPIPlanPtr cancel_statement = nullptr;
 constinit SPIPlanPtr owner_statement = nullptr;
 constinit SPIPlanPtr finish_statement = nullptr;
+constinit SPIPlanPtr charge_statement = nullptr;
 constinit SPIPlanPtr remove_statement = nullptr;
 
 Datum result(int column, bool *null) {
@@ -25,10 +26,11 @@ std::optional<TimestampTz> result_time(int column) {
     return null ? std::nullopt : std::optional(DatumGetTimestampTz(value));
 }
 
-// Changes one plan. False: it was not there to be changed.
-bool change(SPIPlanPtr *plan, const char *sql, int64 id, TimestampTz now, bool failed) {
-    std::array<Oid, 3> types{INT8OID, TIMESTAMPTZOID, BOOLOID};
-    std::array<Datum, 3> values{Int64GetDatum(id), TimestampTzGetDatum(now), BoolGetDatum(failed)};
+// Changes one plan ($1; at $2; by the toll $3, $4). False: it was not there to be changed.
+bool change(SPIPlanPtr *plan, const char *sql, int64 id, TimestampTz now, const Toll &toll = {}) {
+    std::array<Oid, 4> types{INT8OID, TIMESTAMPTZOID, BOOLOID, BOOLOID};
+    std::array<Datum, 4> values{Int64GetDatum(id), TimestampTzGetDatum(now), BoolGetDatum(toll.aborted),
+                                BoolGetDatum(toll.cancelled)};
     AsOwner as_owner;
     as_owner.begin();
     run(plan, sql, types, values, nullptr, SPI_OK_UPDATE);
@@ -91,14 +93,14 @@ std::optional<PlanRow> hold_plan(const text *name, Hold how) {
 }
 
 void open_plan(int64 id, TimestampTz now) {
-    change(&open_statement, "update scylla.task_plan set opened = $2 where id operator(pg_catalog.=) $1", id, now,
-           false);
+    change(&open_statement, "update scylla.task_plan set opened = $2 where id operator(pg_catalog.=) $1", id, now);
 }
 
 void cancel_plan(int64 id, TimestampTz now) {
     change(&cancel_statement,
-           "update scylla.task_plan set cancelled = true, finished = $2 where id operator(pg_catalog.=) $1", id, now,
-           false);
+           "update scylla.task_plan set cancelled = true, failed = false, finished = $2 where id "
+           "operator(pg_catalog.=) $1",
+           id, now);
 }
 
 void set_plan_owner(int64 id, const text *owner) {
@@ -111,13 +113,21 @@ void set_plan_owner(int64 id, const text *owner) {
     as_owner.end();
 }
 
-bool finish_plan(int64 id, bool failed, TimestampTz now) {
+bool finish_plan(int64 id, const Toll &toll, TimestampTz now) {
     return change(&finish_statement,
-                  "update scylla.task_plan p set finished = $2, failed = $3 "
+                  "update scylla.task_plan p set finished = $2, failed = p.failed or $3, "
+                  "cancelled = (p.cancelled or $4) and not (p.failed or $3) "
                   "from (select id from scylla.task_plan where id operator(pg_catalog.=) $1 and finished is null "
                   "for no key update skip locked) held "
                   "where p.id operator(pg_catalog.=) held.id",
-                  id, now, failed);
+                  id, now, toll);
+}
+
+void charge_plan(int64 id, const Toll &toll) {
+    change(&charge_statement,
+           "update scylla.task_plan set failed = failed or $3, cancelled = cancelled or $4 "
+           "where id operator(pg_catalog.=) $1 and finished is null and $2 is not null",
+           id, 0, toll);
 }
 
 bool remove_plan(int64 id) {

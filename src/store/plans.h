@@ -18,8 +18,16 @@ void open_plan(int64 id, TimestampTz now);
 void cancel_plan(int64 id, TimestampTz now);
 void set_plan_owner(int64 id, const text *owner);
 
+// What tasks that have ended mean to their plan: aborted ones make it fail; cancelled ones, but for those that were
+// skipped, make it cancelled unless it has failed.
+struct Toll {
+    bool aborted;
+    bool cancelled;
+};
 // Stamps a plan as finished, without waiting. False: somebody is just changing it or adding to it.
-bool finish_plan(int64 id, bool failed, TimestampTz now);
+bool finish_plan(int64 id, const Toll &toll, TimestampTz now);
+// For tasks that are removed before their plan is finished. Waits for whoever is changing it or adding to it.
+void charge_plan(int64 id, const Toll &toll);
 
 // Removes a plan, without waiting. False: somebody is at it.
 bool remove_plan(int64 id);

@@ -331,6 +331,11 @@ OutcomeKey outcome_key(const Scan &scan);
 
 // How a task ended.
 model::Status outcome_status(Store &store, const Scan &scan);
+struct Ending {
+    model::Status status;
+    Jsonb *errors; // of a task that was cancelled before its first lease, so none of them is a worker's; else null
+};
+Ending outcome_ending(Store &store, const Scan &scan);
 
 [[nodiscard]] bool insert(Store &store, const SpecRow &row); // false: the rn is taken (see insert_unique)
 void insert_made_up(Store &store, const SpecRow &row);       // with a name that we have made, which cannot be taken

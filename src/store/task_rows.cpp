@@ -299,6 +299,13 @@ model::Status outcome_status(Store &store, const Scan &scan) {
     elog(ERROR, "unexpected status %u in task_outcome", DatumGetObjectId(status));
 }
 
+Ending outcome_ending(Store &store, const Scan &scan) {
+    using namespace outcome_col;
+    const model::Status ended = outcome_status(store, scan);
+    const bool never_ran = ended == model::Status::cancelled && DatumGetInt32(get(scan, attempt)) == 0;
+    return {ended, never_ran ? get_jsonb(scan, errors) : nullptr};
+}
+
 namespace {
 
 Values<13> spec_values(const SpecRow &row) {

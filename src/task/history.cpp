@@ -234,6 +234,20 @@ Jsonb *error_object(const char *code, Jsonb *arguments, const char *description)
 
 } // namespace
 
+bool ends_with_error(Jsonb *errors, const char *code) {
+    if (errors == nullptr || JB_ROOT_COUNT(errors) == 0)
+        return false;
+    const JsonbValue *last = getIthJsonbValueFromContainer(&errors->root, JB_ROOT_COUNT(errors) - 1);
+    if (last->type != jbvBinary || !JsonContainerIsObject(last->val.binary.data))
+        return false;
+    const char *name = "code";
+    JsonbValue found;
+    const JsonbValue *value =
+        getKeyJsonValueFromContainer(last->val.binary.data, name, static_cast<int>(strlen(name)), &found);
+    return value != nullptr && value->type == jbvString &&
+           std::string_view(value->val.string.val, static_cast<std::size_t>(value->val.string.len)) == code;
+}
+
 Jsonb *make_error(const char *code, const char *description) { return error_object(code, parse("{}"), description); }
 
 Jsonb *make_error(const char *code, const char *argument, const text *value, const char *description) {

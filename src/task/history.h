@@ -21,6 +21,9 @@ Jsonb *add_error(Jsonb *errors, Jsonb *error);
 Jsonb *make_error(const char *code, const char *description);
 Jsonb *make_error(const char *code, const char *argument, const text *value, const char *description);
 
+// Whether the last of the errors has this code.
+bool ends_with_error(Jsonb *errors, const char *code);
+
 // Results as an array; a null pointer is a null. Null if they have more bytes than an array may have (256 MB).
 Jsonb *make_array(std::span<Jsonb *const> elements);
 

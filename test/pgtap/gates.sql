@@ -101,7 +101,8 @@ from unnest('{abort,cancel}'::text[]) how;
 select is((scylla.get_task(rn)).errors, jsonb_build_array(jsonb_build_object('code', 'dependency-failed', 'args',
           jsonb_build_object('provider', provider), 'description', 'a task that this one depends on was ' || what)), rn)
 from (values ('abort cascade', 'abort', 'aborted'), ('cancel cascade', 'cancel', 'cancelled'),
-             ('abort next', 'abort cascade', 'aborted')) _ (rn, provider, what);
+             ('abort next', 'abort cascade', 'aborted'), ('abort skip', 'abort', 'aborted'),
+             ('cancel skip', 'cancel', 'cancelled')) _ (rn, provider, what);
 select is((select row(status, errors -> 0 -> 'args')::text
            from scylla.submit('q', '1', depends_on => '{a,abort}')), '(aborted,"{""provider"": ""abort""}")',
           'what has failed before fails the task when it is submitted');
@@ -242,6 +243,45 @@ select is(scylla.cancel_plan('cancelled'), 2::bigint, 'cancelling a plan cancels
 select is(states('c1', 'c2', 'c3', 'outside') || plan_row('cancelled'),
           'cancelled cancelled completed aborted(cancelled,0,0,0,1,0,2,1.00,t,t,"{""c3"": null}")',
           'its tasks are cancelled and not aborted, and others do as their rule says');
+select refuses($$select scylla.submit('q', '1', plan => 'cancelled')$$, '55000', 'live', 'plan "cancelled" has already ended',
+               'It is cancelled.', table_ => 'plan');
+-- What becomes of a plan, by how its tasks end. One that was skipped was cancelled by the rule of its plan; any other was not.
+create function end_of_plan(plan text, variadic hows text[]) returns text language plpgsql as $$
+begin
+    perform scylla.create_plan(plan);
+    for i in 1 .. cardinality(hows) loop
+        perform scylla.submit('q', '1', rn => plan || i, plan => plan);
+    end loop;
+    perform scylla.submit('q', '1', rn => plan || ' skips', plan => plan, depends_on => array[plan || '1'], on_dependency_failure => 'skip');
+    perform scylla.open_plan(plan);
+    perform finish(plan || n, null, how) from unnest(hows) with ordinality h (how, n);
+    perform finish(plan || ' skips') where hows[1] = 'complete';
+    return (select row(p.status, scylla.plan_completed(p.name))::text from scylla.plan p where p.name = plan);
+end $$;
+select is(end_of_plan(array_to_string(hows, '-'), variadic hows), wanted, 'a plan: ' || array_to_string(hows, ', '))
+from (values ('{complete,complete}'::text[], '(completed,t)'), ('{cancel,complete}', '(cancelled,f)'), ('{complete,cancel}', '(cancelled,f)'),
+             ('{cancel,abort}', '(failed,f)'), ('{abort,cancel}', '(failed,f)'), ('{complete,abort}', '(failed,f)')) _ (hows, wanted);
+-- Its provider is in no plan.
+select scylla.create_plan('skipping'), scylla.submit('q', '1', rn => 'fails'),
+       scylla.submit('q', '1', rn => 'skipping1', plan => 'skipping', depends_on => '{fails}', on_dependency_failure => 'skip'),
+       scylla.submit('q', '1', rn => 'skipping2', plan => 'skipping', depends_on => '{skipping1}', on_dependency_failure => 'skip'),
+       scylla.submit('q', '1', rn => 'skipping3', plan => 'skipping'), scylla.open_plan('skipping') \g /dev/null
+select finish('fails', null, 'cancel');
+select is(states('skipping1', 'skipping2', 'skipping3'), 'cancelled cancelled ready', 'skipped tasks are cancelled, further down, too');
+select finish('skipping3');
+select is(plan_row('skipping') || scylla.plan_completed('skipping'), '(completed,0,0,0,1,0,2,1.00,t,t,"{""skipping3"": null}")true',
+          'a plan whose other tasks were skipped is completed');
+-- An error that a worker gave does not make it one that was skipped.
+select scylla.create_plan('said'), scylla.submit('q', '1', rn => 'said', plan => 'said'), scylla.open_plan('said'),
+       scylla.lease_task('said', 'w'), scylla.fail('said', 'w', '{"code": "dependency-failed"}'), scylla.cancel('said') \g /dev/null
+select is((select status from scylla.plan where name = 'said'), 'cancelled', 'a task that was run and cancelled was not skipped, whatever its errors');
+-- Those for which there is no room are cancelled, too.
+select scylla.create_queue('shedding', max_depth => 1, on_full => 'shed'), scylla.create_plan('shed') \g /dev/null
+select scylla.submit_many('[{"queue": "shedding", "spec": 1, "rn": "shed1", "plan": "shed"}, {"queue": "shedding", "spec": 1, "rn": "shed2", "plan": "shed"}]') \g /dev/null
+select scylla.open_plan('shed') \g /dev/null
+select finish('shed1');
+select is((select status from scylla.plan where name = 'shed'), 'cancelled', 'a plan with a task that was shed is no success');
+
 select scylla.create_plan('empty');
 select scylla.open_plan('empty');
 select is(plan_row('empty'), '(completed,0,0,0,0,0,0,1.00,t,t,)', 'an open plan without tasks is finished');
@@ -328,8 +368,18 @@ select scylla.create_plan('left'), scylla.create_plan('alone') \g /dev/null
 select scylla.submit('dropped', '1', plan => plan), scylla.open_plan(plan) from unnest('{left,alone}'::text[]) plan \g /dev/null
 select scylla.submit('kept', '1', rn => 'stays', plan => 'left') \g /dev/null
 select scylla.drop_queue('dropped', true);
-select is(plan_row('left') || plan_row('alone'), '(running,0,1,0,0,0,0,0.00,t,f,)(completed,0,0,0,0,0,0,1.00,t,t,)',
-          'and finishes the plans that have no other live task');
+select is(plan_row('left') || plan_row('alone'), '(running,0,1,0,0,0,0,0.00,t,f,)(cancelled,0,0,0,0,0,0,1.00,t,t,)',
+          'and finishes the plans that have no other live task, which are no success');
+select finish('stays');
+select is((select status from scylla.plan where name = 'left'), 'cancelled', 'nor are those that finish later');
+select scylla.create_plan('did'), scylla.create_plan('did not') \g /dev/null
+select scylla.submit('dropped', '1', rn => plan, plan => plan), scylla.submit('kept', '1', rn => plan || ' kept', plan => plan),
+       scylla.open_plan(plan) from unnest('{did,did not}'::text[]) plan \g /dev/null
+select finish('did'), finish('did not', null, 'abort');
+select scylla.drop_queue('dropped', true);
+select finish('did kept'), finish('did not kept');
+select results_eq($$select name, status from scylla.plan where name like 'did%' order by name$$, $$values ('did', 'completed'), ('did not', 'failed')$$,
+                  'what had ended before its queue was dropped counts as it ended');
 
 select scylla.maintain();
 select is_empty('select * from scylla.check()', 'the invariants hold');

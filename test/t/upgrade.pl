@@ -219,5 +219,32 @@ for my $file (sort glob "$FindBin::RealBin/data/scylla-*.sql")
 	checked($node, "$released -> $version: check() finds nothing afterwards", $database);
 }
 
+# 0.1 did not tell of a task why it was skipped; from then on it says so, and is known by it.
+my $skipped = database_with('0.1');
+sql($node, q(
+	insert into scylla.queue (name) values ('q');
+	insert into scylla.task_plan (id, opened, owner, name) values (nextval('scylla.task_id_seq'), now(), current_user, 'plan');
+	insert into scylla.task_spec (id, created, queue, priority, rn, spec, gates, plan)
+	select nextval('scylla.task_id_seq'), now(), 1, 0, rn, '1', gates, plan
+	from (values ('late', null, null), ('first', null, null), ('fine', null, null), ('skipped', 4, 1), ('by hand', 1, null), ('last', 1, 1)) v (rn, gates, plan);
+	insert into scylla.task_gate (task, provider, ord, kind, on_failure)
+	select t.id, case ord when 0 then 1 else p.id end, ord, case ord when 0 then 'p' else 't' end::"char", case t.rn when 'last' then 'c' else 's' end::"char"
+	from (values ('skipped', null, 0), ('skipped', 'fine', 1), ('skipped', 'late', 2), ('skipped', 'first', 3), ('by hand', 'fine', 1), ('last', null, 0)) v (task, provider, ord)
+	join scylla.task_spec t on t.rn = v.task left join scylla.task_spec p on p.rn = v.provider;
+	insert into scylla.task_outcome (id, finished, queue, attempt, failures, progress, status, owner)
+	select t.id, now() + n * interval '1 s', 1, attempt, 0, case status when 'completed' then 1 else 0 end, status::scylla.task_status,
+		case attempt when 1 then 'w' end
+	from (values (1, 'by hand', 'cancelled', 0), (2, 'fine', 'completed', 1), (3, 'first', 'aborted', 1), (4, 'skipped', 'cancelled', 0),
+		(5, 'late', 'cancelled', 0)) v (n, rn, status, attempt) join scylla.task_spec t using (rn);
+	insert into scylla.task_ready (id, updated, queue, attempt, failures, priority)
+	select id, now(), 1, 0, 0, 0 from scylla.task_spec where rn = 'last'), $skipped);
+sql($node, 'alter extension scylla update', $skipped);
+is(sql($node, q(select rn, errors from scylla.task where rn in ('skipped', 'by hand') order by rn), $skipped),
+	qq(by hand|[]\nskipped|[{"args": {"provider": "first"}, "code": "dependency-failed", "description": "a task that this one depends on was aborted"}]),
+	'a task that 0.1 has skipped says why');
+checked($node, 'check() finds nothing', $skipped);
+sql($node, q(select scylla.lease_task('last', 'w'); select scylla.complete('last', 'w')), $skipped);
+is(sql($node, 'select status from scylla.plan', $skipped), 'completed', 'and its plan is completed');
+
 $node->stop;
 done_testing();

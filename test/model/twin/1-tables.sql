@@ -52,7 +52,7 @@ create table twin.plan (
     opened timestamptz,         -- null: it is being built, and its tasks wait
     finished timestamptz,       -- when its last live task ended, or it was cancelled
     failed boolean not null default false,      -- a task of it was aborted
-    cancelled boolean not null default false
+    cancelled boolean not null default false    -- it was cancelled, or a task of it
 );
 
 create table twin.task (
@@ -88,6 +88,7 @@ create table twin.task (
     failures int not null default 0,    -- counts fails and expired leases
     history jsonb not null default '[]',
     errors jsonb not null default '[]',
+    skipped boolean not null default false,     -- cancelled as its on_failure says
     result jsonb,
     metrics jsonb,
 
@@ -162,8 +163,8 @@ create view twin.tasks as select s.* from twin.task t, twin.shown(t) s;
 -- How a plan is shown. Its result is that of its final tasks: those on which no other of its tasks depends.
 create view twin.plans as
     select p.name,
-           case when p.cancelled then 'cancelled' when p.failed then 'failed' when p.finished is not null then 'completed'
-                when p.opened is not null then 'running' else 'building' end as status,
+           case when p.finished is null then case when p.opened is null then 'building' else 'running' end
+                when p.cancelled then 'cancelled' when p.failed then 'failed' else 'completed' end as status,
            p.spec, m.waiting, m.ready, m.running, m.completed, m.aborted, m.cancelled,
            case when m.tasks > 0 then m.parts_done / m.tasks
                 when p.finished is not null then 1 else 0 end::real as progress,

@@ -35,7 +35,7 @@ begin
     update twin.task u
     set status = t.status, updated = t.updated, due = t.due, owner = t.owner, deadline = t.deadline,
         timeout = t.timeout, progress = t.progress, attempt = t.attempt, failures = t.failures, history = t.history,
-        errors = t.errors, result = t.result, metrics = t.metrics
+        errors = t.errors, skipped = t.skipped, result = t.result, metrics = t.metrics
     where u.id = t.id;
     if (t.status, t.due) is distinct from (before.status, before.due) then
         perform twin.record_event(t);

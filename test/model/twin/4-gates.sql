@@ -26,13 +26,12 @@ begin
         where p.status in ('aborted', 'cancelled') and p.id = coalesce(cause, p.id)
         order by place limit 1;
     end if;
-    if failed.id is not null and t.on_failure = 'skip' then
-        return twin.ended(t, 'cancelled', moment);
-    elsif failed.id is not null then
+    if failed.id is not null then
         t.errors := twin.errors_with(t, jsonb_build_object(
             'code', 'dependency-failed', 'args', jsonb_build_object('provider', failed.rn),
             'description', format('a task that this one depends on was %s', failed.status)));
-        return twin.ended(t, 'aborted', moment);
+        t.skipped := t.on_failure = 'skip';
+        return twin.ended(t, case when t.skipped then 'cancelled' else 'aborted' end::twin.task_status, moment);
     elsif exists (select from unnest(t.depends_on) d (id) join twin.task p using (id) where twin.is_live(p))
        or exists (select from twin.plan p where p.id = t.plan and p.opened is null) then
         return t;
@@ -56,10 +55,19 @@ begin
     return t;
 end $$;
 
+-- What a plan has come to by those of its tasks that have ended: it has failed with the first that was aborted; else it is cancelled
+-- with the first that was cancelled, but for those that were skipped.
+create function twin.judge(plan bigint) returns void language sql as $$
+    update twin.plan p
+    set failed = p.failed or exists (select from twin.task t where t.plan = p.id and t.status = 'aborted'),
+        cancelled = p.cancelled or exists (select from twin.task t where t.plan = p.id and t.status = 'cancelled' and not t.skipped)
+    where p.id = judge.plan and p.finished is null;
+$$;
+
 -- A plan that is open is finished when no task of it is live.
 create function twin.finish(plan bigint, moment timestamptz) returns void language sql as $$
-    update twin.plan p
-    set finished = moment, failed = exists (select from twin.task t where t.plan = p.id and t.status = 'aborted')
+    select twin.judge(finish.plan);
+    update twin.plan p set finished = moment, cancelled = p.cancelled and not p.failed
     where p.id = finish.plan and p.opened is not null and p.finished is null
       and not exists (select from twin.task t where t.plan = p.id and twin.is_live(t));
 $$;

@@ -259,6 +259,9 @@ begin
         perform twin.refuse('55000', 'queue', 'needed', format('queue "%s" is still needed', queue));
     end if;
     select array_agg(t.plan order by t.id) into plans from twin.task t where t.queue = drop_queue.queue;
+    -- A task that is live is as good as cancelled to its plan; how others ended is remembered.
+    update twin.task t set status = 'cancelled', deadline = null, timeout = null, due = null where t.queue = drop_queue.queue and twin.is_live(t);
+    perform twin.judge(p) from unnest(plans) p;
     delete from twin.task t where t.queue = drop_queue.queue;
     delete from twin.queue q where q.name = drop_queue.queue;
     execute 'drop sequence ' || twin.place_of_turn(queue);

@@ -59,7 +59,7 @@ begin
     p := twin.live_plan(plan);
     select count(twin.ended(l.t, 'cancelled')) into n
     from (select t from twin.task t where t.plan = p.id and twin.is_live(t) order by t.id) l;
-    update twin.plan c set cancelled = true, finished = clock_timestamp() where c.id = p.id;
+    update twin.plan c set cancelled = true, failed = false, finished = clock_timestamp() where c.id = p.id;
     perform twin.settle();
     return n;
 end $$;

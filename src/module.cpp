@@ -24,18 +24,3 @@ void _PG_init(void) {
         monitor::install();
     }
 }
-
-SCYLLA_FUNCTION(scylla_announce) {
-    using namespace scylla;
-    (void)fcinfo;
-    if (shmem::shared == nullptr)
-        ereport(
-            WARNING,
-            (errmsg("scylla is not preloaded: no monitor will run"),
-             errdetail("Tasks can be submitted and leased, but expired leases, delayed tasks and old tasks are only "
-                       "looked after by scylla.maintain()."),
-             errhint("Add scylla to shared_preload_libraries and restart the server, or call scylla.maintain() "
-                     "regularly.")));
-    shmem::note_extension();
-    PG_RETURN_VOID();
-}

@@ -3,7 +3,6 @@
 #include "pg/memory.h"
 #include "pg/settings.h"
 #include "store/plans.h"
-#include "api/call.h"
 #include "task/rules.h"
 #include "task/events.h"
 #include "plan/gates.h"
@@ -229,15 +228,21 @@ void purge_old_plans(Store &store, TimestampTz now, Portion *portion) {
     });
 }
 
-} // namespace scylla
-
 namespace {
 
 constexpr int64 k_no_limit = PG_INT64_MAX;
 
-// Plans first: their tasks go after them. Returns how many tasks.
-int64 purge(scylla::store::Store &store, TimestampTz now) {
-    using namespace scylla;
+} // namespace
+
+int64 reset_expired(Store &store) {
+    Portion portion{k_no_limit, 0, false};
+    TimestampTz next = DT_NOEND;
+    end_expired_leases(store, GetCurrentTimestamp(), &portion, &next);
+    return portion.done;
+}
+
+int64 purge(Store &store, TimestampTz now) {
+    // Plans first: their tasks go after them.
     Portion plans{k_no_limit, 0, false};
     purge_old_plans(store, now, &plans);
     if (plans.done > 0)
@@ -251,33 +256,7 @@ int64 purge(scylla::store::Store &store, TimestampTz now) {
     return tasks.done;
 }
 
-} // namespace
-
-SCYLLA_FUNCTION(scylla_reset_expired) {
-    using namespace scylla;
-    (void)fcinfo;
-    store::Store store = open_for_write("scylla.reset_expired()");
-    Portion portion{k_no_limit, 0, false};
-    TimestampTz next = DT_NOEND;
-    end_expired_leases(store, GetCurrentTimestamp(), &portion, &next);
-    close(store);
-    PG_RETURN_INT64(portion.done);
-}
-
-SCYLLA_FUNCTION(scylla_purge) {
-    using namespace scylla;
-    (void)fcinfo;
-    store::Store store = open_for_write("scylla.purge()");
-    const int64 tasks = purge(store, GetCurrentTimestamp());
-    close(store);
-    PG_RETURN_INT64(tasks);
-}
-
-SCYLLA_FUNCTION(scylla_maintain) {
-    using namespace scylla;
-    (void)fcinfo;
-    store::Store store = open_for_write("scylla.maintain()");
-    const TimestampTz now = GetCurrentTimestamp();
+void maintain(Store &store, TimestampTz now) {
     Portion portion{k_no_limit, 0, false};
     TimestampTz next = DT_NOEND;
     int64 after = 0;
@@ -287,6 +266,6 @@ SCYLLA_FUNCTION(scylla_maintain) {
     settle_gates(store, now);
     recheck_plans(store, now, k_no_limit, &after);
     purge(store, now);
-    close(store);
-    PG_RETURN_VOID();
 }
+
+} // namespace scylla

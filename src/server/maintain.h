@@ -19,4 +19,10 @@ void purge_old_tasks(store::Store &store, TimestampTz now, Portion *portion, int
 // Removes finished plans all of whose tasks are past their retention; the tasks are left to purge_old_tasks().
 void purge_old_plans(store::Store &store, TimestampTz now, Portion *portion);
 
+// All at once, whatever it takes: for those who have no monitor. How many leases have ended; how many tasks were
+// removed.
+int64 reset_expired(store::Store &store);
+int64 purge(store::Store &store, TimestampTz now);
+void maintain(store::Store &store, TimestampTz now);
+
 } // namespace scylla

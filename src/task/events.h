@@ -22,6 +22,22 @@ void notify_ready(store::Store &store, int32 queue);
 // NOTIFY on the channel "scylla", with the name of the queue.
 void notify(store::Store &store, int32 queue);
 
+// A place between two events.
+struct EventCursor {
+    int64 position;
+    int64 id;
+};
+// Whether read_events() may have come there in this database.
+bool is_reached(const EventCursor &cursor);
+
+// Where events go, one after the other. What an event points to is gone after the call.
+struct EventSink {
+    void (*put)(void *to, store::Store &store, const store::EventRow &event);
+    void *to;
+};
+// The first events behind the cursor that are final and that the current user may see, up to `limit`.
+void read_events(store::Store &store, const EventCursor &after, int32 limit, const EventSink &sink);
+
 // Removes events older than scylla.event_retention. `from` is the position where the walk begins; it is moved up over
 // what has gone.
 void purge_old_events(store::Store &store, TimestampTz now, Portion *portion, int64 *from);

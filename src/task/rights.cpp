@@ -1,12 +1,8 @@
-// The rights of roles on queues, and grant_queue, revoke_queue, set_queue_owner.
 #include "task/rights.h"
 
 #include "pg/error.h"
 #include "pg/text.h"
 #include "store/upsert.h"
-#include "api/call.h"
-#include "task/rules.h"
-#include "task/moves.h"
 
 namespace scylla::rights {
 
@@ -102,73 +98,32 @@ bool may_act(store::Store &store, int32 queue, Privilege privilege) {
     return false;
 }
 
-} // namespace scylla::rights
-
-namespace {
-
-using namespace scylla;
-
-model::Privilege get_privilege(FunctionCallInfo fcinfo, int n) {
-    const text *value = args::get_text(fcinfo, n);
-    for (std::size_t p = 0; p < model::k_privilege_names.size(); p++)
-        if (value != nullptr && view(value) == model::k_privilege_names[p])
-            return static_cast<model::Privilege>(p);
-    error::bad_argument("privilege", error::quote(value), "It must be \"submit\", \"work\", \"view\" or \"admin\".");
+void grant(store::Store &store, const Grant &what) {
+    const store::QueueRow queue = require_queue(store, what.queue, Privilege::admin);
+    if (view(what.role) != k_public)
+        (void)require_role(what.role, "queue");
+    store::add_grantee(queue.id, what.privilege, what.role);
 }
 
-enum class Change : bool { grant, revoke };
-
-Datum change_grant(FunctionCallInfo fcinfo, Change change, const char *call) {
-    text *name = args::name("queue", args::get_text(fcinfo, 0));
-    text *role = args::name("role", args::get_text(fcinfo, 1));
-    const model::Privilege privilege = get_privilege(fcinfo, 2);
-    store::Store store = open_for_settings(call);
-    const store::QueueRow queue = rights::require_queue(store, name, model::Privilege::admin);
-    if (change == Change::grant && view(role) != rights::k_public)
-        (void)rights::require_role(role, "queue");
-    if (change == Change::grant)
-        store::add_grantee(queue.id, privilege, role);
-    else
-        store::remove_grantee(queue.id, privilege, role);
-    close(store);
-    PG_RETURN_VOID();
+void revoke(store::Store &store, const Grant &what) {
+    const store::QueueRow queue = require_queue(store, what.queue, Privilege::admin);
+    store::remove_grantee(queue.id, what.privilege, what.role);
 }
 
-} // namespace
-
-SCYLLA_FUNCTION(scylla_grant_queue) { return change_grant(fcinfo, Change::grant, "scylla.grant_queue()"); }
-
-SCYLLA_FUNCTION(scylla_revoke_queue) { return change_grant(fcinfo, Change::revoke, "scylla.revoke_queue()"); }
-
-SCYLLA_FUNCTION(scylla_set_queue_owner) {
-    text *name = args::name("queue", args::get_text(fcinfo, 0));
-    text *owner = args::name("owner", args::get_text(fcinfo, 1));
-    store::Store store = open_for_settings("scylla.set_queue_owner()");
+void set_owner(store::Store &store, const text *name, const text *owner) {
     const auto queue = find_queue(store, name);
     if (!queue)
         error::no_such_queue(name);
-    if (!superuser() && !rights::is_member(GetUserId(), queue->owner))
+    if (!superuser() && !is_member(GetUserId(), queue->owner))
         error::not_owner(name);
-    rights::require_new_owner(owner, "queue");
+    require_new_owner(owner, "queue");
     store::set_queue_owner(queue->id, owner);
-    close(store);
-    PG_RETURN_VOID();
 }
 
-namespace {
-
-// For views, by the columns of a queue: owner, viewers, admins.
-bool may_view(FunctionCallInfo fcinfo) {
-    const auto grantees = [&](int n) { return PG_ARGISNULL(n) ? nullptr : PG_GETARG_ARRAYTYPE_P(n); };
+bool may_view(const Viewers &who) {
     const Oid user = GetUserId();
-    return superuser_arg(user) || (!PG_ARGISNULL(0) && rights::is_member(user, NameStr(*PG_GETARG_NAME(0)))) ||
-           rights::includes(user, grantees(1)) || rights::includes(user, grantees(2));
+    return superuser_arg(user) || (who.owner != nullptr && is_member(user, who.owner)) || includes(user, who.viewers) ||
+           includes(user, who.admins);
 }
 
-} // namespace
-
-SCYLLA_FUNCTION(scylla_may_view) { PG_RETURN_BOOL(may_view(fcinfo)); }
-
-SCYLLA_FUNCTION(scylla_may_watch) {
-    PG_RETURN_BOOL(may_view(fcinfo) || has_privs_of_role(GetUserId(), ROLE_PG_MONITOR));
-}
+} // namespace scylla::rights

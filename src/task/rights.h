@@ -46,4 +46,22 @@ store::QueueRow require_queue(store::Store &store, const text *name, Privilege p
 // task; false means that there is no such task.
 bool may_act(store::Store &store, int32 queue, Privilege privilege);
 
+// Changes of rights. 42704 or 42501 as above.
+struct Grant {
+    const text *queue;
+    model::Privilege privilege;
+    const text *role; // may be public
+};
+void grant(store::Store &store, const Grant &what);
+void revoke(store::Store &store, const Grant &what);
+void set_owner(store::Store &store, const text *name, const text *owner);
+
+// For views: whether the current user may see the tasks of a queue, by its columns. Each may be null.
+struct Viewers {
+    const char *owner;
+    ArrayType *viewers;
+    ArrayType *admins;
+};
+bool may_view(const Viewers &who);
+
 } // namespace scylla::rights

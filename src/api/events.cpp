@@ -1,0 +1,66 @@
+// read_events.
+#include "task/events.h"
+
+#include <charconv>
+
+#include "api/call.h"
+#include "api/rows.h"
+#include "pg/error.h"
+#include "pg/text.h"
+#include "task/rules.h"
+
+namespace scylla {
+
+namespace {
+
+std::optional<EventCursor> parse(std::string_view value) {
+    EventCursor cursor{};
+    const char *end = value.data() + value.size();
+    const auto position = std::from_chars(value.data(), end, cursor.position);
+    if (position.ec != std::errc{} || position.ptr == end || *position.ptr != '-' || cursor.position < 0)
+        return std::nullopt;
+    const auto id = std::from_chars(position.ptr + 1, end, cursor.id);
+    if (id.ec != std::errc{} || id.ptr != end || cursor.id < 0)
+        return std::nullopt;
+    return cursor;
+}
+
+EventCursor get_cursor(FunctionCallInfo fcinfo, int n) {
+    const text *value = args::get_text(fcinfo, n);
+    if (value == nullptr)
+        return {0, 0};
+    const auto cursor = parse(view(value));
+    if (!cursor || !is_reached(*cursor))
+        error::bad_argument("after", error::quote(value),
+                            "It must be a cursor that read_events() has returned in this database.");
+    return *cursor;
+}
+
+void put(void *to, store::Store &store, const store::EventRow &event) {
+    const auto &rows = *static_cast<const Rows *>(to);
+    Datum values[] = {CStringGetTextDatum(psprintf(INT64_FORMAT "-" INT64_FORMAT, event.position, event.id)),
+                      TimestampTzGetDatum(event.time),
+                      PointerGetDatum(event.queue_name),
+                      PointerGetDatum(event.rn),
+                      store::status_datum(store, event.status),
+                      Int32GetDatum(event.attempt),
+                      Int32GetDatum(event.failures),
+                      PointerGetDatum(event.worker)};
+    bool nulls[8] = {};
+    nulls[7] = event.worker == nullptr;
+    tuplestore_putvalues(rows.store, rows.type, values, nulls);
+}
+
+} // namespace
+} // namespace scylla
+
+SCYLLA_FUNCTION(scylla_read_events) {
+    using namespace scylla;
+    const EventCursor after = get_cursor(fcinfo, 0);
+    const int32 max_events = args::max_tasks(args::get_int(fcinfo, 1), "max_events");
+    Rows rows = begin_rows(fcinfo);
+    store::Store store = store::open(AccessShareLock);
+    read_events(store, after, max_events, {put, &rows});
+    close(store);
+    return 0;
+}

@@ -1,0 +1,66 @@
+// grant_queue, revoke_queue, set_queue_owner, and what the views ask.
+#include "task/rights.h"
+
+#include "api/call.h"
+#include "pg/error.h"
+#include "pg/text.h"
+#include "task/open.h"
+#include "task/rules.h"
+
+namespace scylla {
+
+namespace {
+
+model::Privilege get_privilege(FunctionCallInfo fcinfo, int n) {
+    const text *value = args::get_text(fcinfo, n);
+    for (std::size_t p = 0; p < model::k_privilege_names.size(); p++)
+        if (value != nullptr && view(value) == model::k_privilege_names[p])
+            return static_cast<model::Privilege>(p);
+    error::bad_argument("privilege", error::quote(value), "It must be \"submit\", \"work\", \"view\" or \"admin\".");
+}
+
+Datum change_grant(FunctionCallInfo fcinfo, void (*change)(store::Store &, const rights::Grant &), const char *call) {
+    const text *queue = args::name("queue", args::get_text(fcinfo, 0));
+    const text *role = args::name("role", args::get_text(fcinfo, 1));
+    const rights::Grant what{queue, get_privilege(fcinfo, 2), role};
+    store::Store store = open_for_settings(call);
+    change(store, what);
+    close(store);
+    PG_RETURN_VOID();
+}
+
+rights::Viewers get_viewers(FunctionCallInfo fcinfo) {
+    const auto roles = [&](int n) { return PG_ARGISNULL(n) ? nullptr : PG_GETARG_ARRAYTYPE_P(n); };
+    return {PG_ARGISNULL(0) ? nullptr : NameStr(*PG_GETARG_NAME(0)), roles(1), roles(2)};
+}
+
+} // namespace
+} // namespace scylla
+
+SCYLLA_FUNCTION(scylla_grant_queue) {
+    return scylla::change_grant(fcinfo, scylla::rights::grant, "scylla.grant_queue()");
+}
+
+SCYLLA_FUNCTION(scylla_revoke_queue) {
+    return scylla::change_grant(fcinfo, scylla::rights::revoke, "scylla.revoke_queue()");
+}
+
+SCYLLA_FUNCTION(scylla_set_queue_owner) {
+    using namespace scylla;
+    const text *name = args::name("queue", args::get_text(fcinfo, 0));
+    const text *owner = args::name("owner", args::get_text(fcinfo, 1));
+    store::Store store = open_for_settings("scylla.set_queue_owner()");
+    rights::set_owner(store, name, owner);
+    close(store);
+    PG_RETURN_VOID();
+}
+
+SCYLLA_FUNCTION(scylla_may_view) {
+    using namespace scylla;
+    PG_RETURN_BOOL(rights::may_view(get_viewers(fcinfo)));
+}
+
+SCYLLA_FUNCTION(scylla_may_watch) {
+    using namespace scylla;
+    PG_RETURN_BOOL(rights::may_view(get_viewers(fcinfo)) || has_privs_of_role(GetUserId(), ROLE_PG_MONITOR));
+}

@@ -1,0 +1,66 @@
+// wait, wait_any, wait_plan.
+#include "queue/wait.h"
+
+#include "api/call.h"
+#include "pg/error.h"
+#include "pg/memory.h"
+#include "plan/plans.h"
+#include "shmem/waiters.h"
+#include "task/rules.h"
+
+namespace scylla {
+
+namespace {
+
+Datum return_one(FunctionCallInfo fcinfo, Datum value, bool null) {
+    TupleDesc type = nullptr;
+    if (get_call_result_type(fcinfo, nullptr, &type) != TYPEFUNC_COMPOSITE)
+        elog(ERROR, "the procedure does not return a row");
+    type = BlessTupleDesc(type);
+    return HeapTupleGetDatum(heap_form_tuple(type, &value, &null));
+}
+
+// The time-out is argument 1.
+Patience get_patience(FunctionCallInfo fcinfo, const char *call) {
+    const auto timeout = args::timeout("timeout", args::get_interval(fcinfo, 1));
+    if (!timeout)
+        error::bad_argument("timeout", "null", "It must be more than 0 and at most 365 days.");
+    const bool outside_transaction = fcinfo->context != nullptr && IsA(fcinfo->context, CallContext) &&
+                                     !castNode(CallContext, fcinfo->context)->atomic;
+    if (!outside_transaction)
+        error::inside_transaction(call);
+    return {*timeout, call};
+}
+
+} // namespace
+} // namespace scylla
+
+SCYLLA_FUNCTION(scylla_wait) {
+    using namespace scylla;
+    text *queue = args::name("queue", args::get_text(fcinfo, 0));
+    const Patience patience = get_patience(fcinfo, "scylla.wait()");
+    const auto found = wait_for_task({&queue, 1}, patience);
+    return return_one(fcinfo, BoolGetDatum(found.has_value()), false);
+}
+
+SCYLLA_FUNCTION(scylla_wait_any) {
+    using namespace scylla;
+    const auto queues = args::get_array(fcinfo, 0, TEXTOID);
+    if (!queues || queues->size < 1 || queues->size > shmem::k_max_wait_queues)
+        error::bad_argument("queues", queues ? error::array_of(queues->size) : "null",
+                            "It must be an array of 1 to 64 queues.");
+    const auto names = allocate<text *>(static_cast<std::size_t>(queues->size));
+    for (std::size_t i = 0; i < names.size(); i++)
+        names[i] = args::name("queues", queues->null[i] ? nullptr : DatumGetTextPP(queues->value[i]),
+                              static_cast<int64>(i + 1));
+    const Patience patience = get_patience(fcinfo, "scylla.wait_any()");
+    const auto found = wait_for_task(names, patience);
+    return return_one(fcinfo, found ? PointerGetDatum(names[*found]) : 0, !found);
+}
+
+SCYLLA_FUNCTION(scylla_wait_plan) {
+    using namespace scylla;
+    text *plan = args::name("plan", args::get_text(fcinfo, 0));
+    const Patience patience = get_patience(fcinfo, "scylla.wait_plan()");
+    return return_one(fcinfo, BoolGetDatum(wait_for_plan(plan, patience)), false);
+}

@@ -1,0 +1,21 @@
+// Plans: tasks that are put together first and begin when the plan is opened. What a plan is to its tasks is in
+// plan/gates.h: a gate of each, which opening the plan opens.
+#pragma once
+
+#include "queue/wait.h"
+#include "store/rows.h"
+
+namespace scylla {
+
+// name: null: one is made up. Returns it. 42710 if it is taken.
+text *create_plan(text *name, Jsonb *spec);
+// P0002 if there is no such plan for the current user, 55000 if it has ended; so does cancel_plan().
+void open_plan(store::Store &store, const text *name);
+// Returns how many tasks it has cancelled.
+int64 cancel_plan(store::Store &store, const text *name);
+void set_plan_owner(const text *name, const text *owner);
+store::PlanRow require_plan(store::Store &store, const text *name);
+// Whether the plan is finished: when it is, or when the time is over.
+bool wait_for_plan(text *name, const Patience &patience);
+
+} // namespace scylla

@@ -29,17 +29,17 @@ using action = std::function<int()>;
 class command_line {
 public:
     command_line()
-        : m_app{"Submits, shows and cancels tasks, works on them by running programs, and looks after plans, queues, "
+        : m_app{"Submits, shows and cancels tasks, runs programs for them, and manages plans, queues, "
                 "schedules and the server.\n\n"
-                "scylla talks to a database that has the extension, as psql does.",
+                "scylla connects to a database that has the extension, as psql does.",
                 "scylla"} {
         m_app.formatter(std::make_shared<help_formatter>());
         m_app.require_subcommand(1);
-        m_app.set_help_flag("--help", "Show this help, or that of the command.")->group("General options");
+        m_app.set_help_flag("--help", "Show this help, or the help of a command.")->group("General options");
         m_app.set_version_flag("--version", "scylla " SCYLLA_VERSION)
             ->group("General options")
             ->description("Show the version.");
-        m_app.add_flag("--json", m_given.json, "Write JSON, in the order of the columns.")->group("General options");
+        m_app.add_flag("--json", m_given.json, "Print JSON, with members in column order.")->group("General options");
         add_connection();
         add_tasks();
         add_work();
@@ -120,161 +120,163 @@ private:
             m_app.add_option(names, into, description)->type_name(type)->group("Connection options");
         };
         add("-d,--dbname", c.dbname, "NAME", "Database, connection string or URI.");
-        add("-h,--host", c.host, "NAME", "Host, or folder of the socket.");
+        add("-h,--host", c.host, "NAME", "Host, or directory of the socket.");
         add("-p,--port", c.port, "PORT", "Port.");
         add("-U,--username", c.user, "NAME", "Role.");
         m_app.add_flag("-w,--no-password", c.never_ask, "Never ask for a password.")->group("Connection options");
-        m_app.add_flag("-W,--password", c.ask_password, "Ask for a password at once.")->group("Connection options");
+        m_app.add_flag("-W,--password", c.ask_password, "Always ask for a password.")->group("Connection options");
     }
 
     void add_tasks() {
         {
-            auto [command, o] = add<submit_options>(
-                m_app, "submit",
-                "Submit a task, or many.\n\nPrints the rn of the task, with --lines how many were submitted.",
-                submit_task);
-            argument(command, "QUEUE", o->queue, "The queue.")->required();
-            argument(command, "SPEC", o->spec, "What is to be done, as JSON. \"-\" or nothing: from standard input.");
-            CLI::Option *lines = flag(command, "--lines", o->lines,
-                                      "Standard input has a JSON value per line, each a task of its own. All or none.");
-            option(command, "--rn", o->rn, "NAME", "Its name; otherwise the server makes one.")->excludes(lines);
+            auto [command, o] = add<submit_options>(m_app, "submit",
+                                                    "Submit one task or many.\n\n"
+                                                    "Prints the rn of the task; with --lines, the number of tasks.",
+                                                    submit_task);
+            argument(command, "QUEUE", o->queue, "Name of the queue.")->required();
+            argument(command, "SPEC", o->spec, "What to do, as JSON. \"-\" or nothing: read it from standard input.");
+            CLI::Option *lines =
+                flag(command, "--lines", o->lines,
+                     "Read one JSON value per line from standard input and submit a task for each: all or "
+                     "none.");
+            option(command, "--rn", o->rn, "NAME", "Name of the task. Default: the server generates one.")
+                ->excludes(lines);
             option(command, "--priority", o->priority, "N", "0 to 127; 127 is leased first.");
             CLI::Option *not_before = option(command, "--not-before", o->not_before, "TIME",
-                                             "It waits until then, as PostgreSQL reads times.");
-            option(command, "--delay", o->delay, "INTERVAL", "It waits for so long.")->excludes(not_before);
-            option(command, "--max-attempts", o->max_attempts, "N", "So many failures abort it.");
+                                             "Wait until this time, in a format of PostgreSQL.");
+            option(command, "--delay", o->delay, "INTERVAL", "Wait for this long.")->excludes(not_before);
+            option(command, "--max-attempts", o->max_attempts, "N", "Number of failures that abort the task.");
             option(command, "--retry", o->retry, "JSON",
-                   "How long to wait before the next try: {\"initial\": \"10 s\", \"factor\": 2, \"max\": \"1 h\"}.");
+                   "Delays before retries: {\"initial\": \"10 s\", \"factor\": 2, \"max\": \"1 h\"}.");
             option(command, "--depends-on", o->depends_on, "RN",
-                   "It starts when that task is completed. More than once: all of them.")
+                   "Start after this task is completed. May be repeated: after all of them.")
                 ->allow_extra_args(false);
             choice(command, "--on-dependency-failure", o->on_dependency_failure, "cascade|skip|ignore",
-                   "If one of these fails: abort the task, too; cancel it; or start it all the same.");
-            option(command, "--plan", o->plan, "NAME", "The plan that it belongs to.");
+                   "If one of these fails: abort the task too, cancel it, or start it all the same.");
+            option(command, "--plan", o->plan, "NAME", "The plan of the task.");
             option(command, "--dedup-key", o->dedup_key, "KEY", "Unique among the live tasks of the queue.")
                 ->excludes(lines);
-            option(command, "--key", o->key, "KEY", "Whose work it is, for limits per key.");
+            option(command, "--key", o->key, "KEY",
+                   "The tenant, customer or host that the task is for; used by limits per key.");
             choice(command, "--on-duplicate", o->on_duplicate, "error|ignore",
-                   "If the rn or the deduplication key is taken: an error, or the existing task stays as it is.");
+                   "If the rn or the deduplication key is taken: raise an error, or keep the existing task "
+                   "unchanged.");
         }
         {
             auto [command, o] = add<get_options>(m_app, "get", "Show a task.", get_task);
-            argument(command, "RN", o->rn, "Its name.")->required();
-            option(command, "--field", o->field, "COLUMN", "Only that column, as it is: status, result, ...");
+            argument(command, "RN", o->rn, "Name of the task.")->required();
+            option(command, "--field", o->field, "COLUMN", "Print only this column, unchanged: status, result, ...");
         }
         {
             auto [command, o] = add<list_options>(
-                m_app, "list", "Show tasks: the newest, with \"--status ready\" those that are leased next.",
+                m_app, "list", "Show tasks, newest first; with \"--status ready\", in the order of leasing.",
                 list_tasks);
-            option(command, "--queue", o->queue, "QUEUE", "Only of that queue.");
+            option(command, "--queue", o->queue, "QUEUE", "Only tasks of this queue.");
             choice(command, "--status", o->status, "waiting|ready|running|completed|aborted|cancelled",
-                   "Only in that status.");
-            option(command, "--worker", o->worker, "NAME", "Only of that worker.");
-            option(command, "--limit", o->limit, "N", "At most so many, up to 100,000.")->default_str("100");
+                   "Only tasks in this status.");
+            option(command, "--worker", o->worker, "NAME", "Only tasks of this worker.");
+            option(command, "--limit", o->limit, "N", "Maximum number of tasks, up to 100,000.")->default_str("100");
         }
         {
             auto [command, rns] = add<std::vector<std::string>>(
                 m_app, "cancel",
-                "Cancel tasks.\n\nTheir workers learn of it at the next heartbeat. If one does not exist or has ended, "
-                "the others are cancelled all the same, and the exit status is 1.",
+                "Cancel tasks.\n\n"
+                "Their workers notice at the next heartbeat. If a task does not exist or has ended, the "
+                "others are cancelled all the same, and the exit status is 1.",
                 cancel_tasks);
-            argument(command, "RN", *rns, "Their names.")->required();
+            argument(command, "RN", *rns, "Names of the tasks.")->required();
         }
     }
 
     void add_work() {
-        auto [command, o] = add<work_options>(
-            m_app, "work",
-            "Work on the tasks of queues: run a command for each.\n\n"
-            "The command gets the specification of its task on standard input, and SCYLLA_RN, SCYLLA_QUEUE, "
-            "SCYLLA_WORKER, "
-            "SCYLLA_ATTEMPT, SCYLLA_FAILURES, SCYLLA_PRIORITY, SCYLLA_PLAN, SCYLLA_KEY and SCYLLA_ARGS in its "
-            "environment. Its exit status "
-            "decides: 0 completes the task, and what it wrote to standard output is the result; 75 (EX_TEMPFAIL), 126 "
-            "and 127 "
-            "fail it, so that it is tried again; any other status, or a signal, aborts it. The end of standard error "
-            "becomes the "
-            "description of the error. Lines like 0.25 or 25% on descriptor 3 (SCYLLA_PROGRESS_FD) are its progress.",
-            work);
-        argument(command, "QUEUE", o->queues, "The queues, up to 64. They take turns.")->required();
+        auto [command, o] =
+            add<work_options>(m_app, "work",
+                              "Lease tasks of queues and run a command for each.\n\n"
+                              "The command reads the specification of its task from standard input. Its environment "
+                              "has SCYLLA_RN, SCYLLA_QUEUE, SCYLLA_WORKER, SCYLLA_ATTEMPT, SCYLLA_FAILURES, "
+                              "SCYLLA_PRIORITY, SCYLLA_PLAN, SCYLLA_KEY and SCYLLA_ARGS. Its exit status decides: 0 "
+                              "completes the task, with standard output as the result; 75 (EX_TEMPFAIL), 126 and 127 "
+                              "fail the task, which is then retried; any other status, or a signal, aborts it. The end "
+                              "of standard error becomes the description of the error. Lines like 0.25 or 25% on "
+                              "descriptor 3 (SCYLLA_PROGRESS_FD) report progress.",
+                              work);
+        argument(command, "QUEUE", o->queues, "The queues, up to 64. The worker takes turns between them.")->required();
         option(command, "--exec", o->command, "COMMAND",
-               "The command, for the shell. One of plain words is started without a shell.")
+               "The command, run by the shell. A command of plain words is run without a shell.")
             ->required();
-        option(command, "-j,--jobs", o->jobs, "N", "How many commands may run at the same time.")
+        option(command, "-j,--jobs", o->jobs, "N", "Maximum number of commands that run at the same time.")
             ->default_str("1")
             ->check(CLI::Range(1U, 1000U).description(""));
         option(command, "--timeout", o->timeout, "TIME",
-               "How long a command may run, for example 500ms, 30s, 5min or 2h. Then it gets SIGTERM, and the task "
-               "fails.");
+               "How long a command may run, for example 500ms, 30s, 5min or 2h. After that it gets "
+               "SIGTERM, and the task fails.");
         option(command, "--grace", o->grace, "TIME",
-               "How long a command may go on after SIGTERM. Then it gets SIGKILL.")
+               "How long a command may run after SIGTERM. After that it gets SIGKILL.")
             ->default_str("5s");
         option(command, "--lease", o->lease, "TIME",
-               "How long leases last without a heartbeat, and so how soon others take over when this worker dies; "
-               "otherwise as the "
-               "queue says.");
+               "How long leases last without a heartbeat. If this worker dies, others wait this long "
+               "for its tasks. Default: the queue's setting.");
         option(command, "--prefetch", o->prefetch, "N",
-               "How many more tasks to hold than run: quicker for very short commands, unfair to other workers for "
-               "long ones.")
+               "How many tasks to lease ahead: faster for very short commands, unfair to other workers "
+               "for long ones.")
             ->default_str("0")
             ->check(CLI::Range(0U, 10000U).description(""));
         option(command, "--worker", o->worker, "NAME",
-               "The worker's name, used by no other; otherwise the server gives one.");
+               "The worker's name, which no other worker may use. Default: the server assigns one.");
         choice(command, "--input", o->input, "spec|task",
-               "What standard input has: the specification, or an object with rn, queue, spec, args, priority, "
-               "attempt, failures, "
-               "errors, plan and key.")
+               "What the command reads from standard input: the specification, or an object with rn, "
+               "queue, spec, args, priority, attempt, failures, errors, plan and key.")
             ->default_str("spec");
-        option(command, "--max-output", o->max_output, "BYTES", "More on standard output aborts the task.")
+        option(command, "--max-output", o->max_output, "BYTES",
+               "Abort a task that writes more than this to standard output.")
             ->default_str("1048576");
-        flag(command, "--until-empty", o->until_empty,
-             "Stop when the queues have no task left that waits, is ready or runs.");
+        flag(command, "--until-empty", o->until_empty, "Stop when no task of the queues is waiting, ready or running.");
         CLI::Option *quiet =
-            flag(command, "-q,--quiet", o->quiet, "Neither messages nor the standard error of commands; only errors.");
-        flag(command, "-v,--verbose", o->verbose, "All messages.")->excludes(quiet);
-        command->footer(
-            "A result that is JSON is stored as it is, other text as {\"output\": \"...\"}. SCYLLA_ARGS is left out "
-            "when "
-            "it is longer than 100,000 bytes: use --input task.\n\n"
-            "SIGTERM, SIGINT and SIGHUP (a terminal that is closed) are handed on as SIGTERM to what runs. What ends "
-            "with "
-            "status 0 within the grace is completed; everything else is given back, for other workers to start anew. "
-            "Under nohup SIGHUP does nothing. If this worker is killed, "
-            "its commands are killed with it, and their leases expire. The commands of tasks that were cancelled, or "
-            "lost to another worker, get SIGTERM, too.");
+            flag(command, "-q,--quiet", o->quiet, "Print only errors: no messages, and no standard error of commands.");
+        flag(command, "-v,--verbose", o->verbose, "Print all messages.")->excludes(quiet);
+        command->footer("A result that is JSON is stored unchanged, other text as {\"output\": \"...\"}. "
+                        "SCYLLA_ARGS is omitted when it is longer than 100,000 bytes: use --input task.\n\n"
+                        "On SIGTERM, SIGINT and SIGHUP (a closed terminal) the worker sends SIGTERM to its "
+                        "commands. Tasks whose command ends with status 0 within the grace are completed; all "
+                        "others are yielded to other workers. Under nohup SIGHUP does nothing. If this worker is "
+                        "killed, its commands are killed too, and their leases expire. The commands of tasks "
+                        "that were cancelled, or lost to another worker, also get SIGTERM.");
     }
 
     void add_plans() {
-        CLI::App *plan = add(m_app, "plan", "Plans: sets of tasks that are watched, cancelled and finished as one.");
+        CLI::App *plan =
+            add(m_app, "plan", "Manage plans: sets of tasks that are watched, cancelled and finished as one.");
         plan->require_subcommand(1);
         {
-            auto [command, o] = add<create_plan_options>(*plan, "create",
-                                                         "Create a plan.\n\nPrints its name. Submit tasks with --plan, "
-                                                         "then open it: none of them starts before.",
-                                                         create_plan);
-            argument(command, "NAME", o->name, "Its name; otherwise the server makes one.");
-            option(command, "--spec", o->spec, "JSON", "Whatever it is to be remembered by.");
+            auto [command, o] = add<create_plan_options>(
+                *plan, "create",
+                "Create a plan.\n\n"
+                "Prints its name. Submit tasks with --plan, then open the plan: no task starts before.",
+                create_plan);
+            argument(command, "NAME", o->name, "Name of the plan. Default: the server generates one.");
+            option(command, "--spec", o->spec, "JSON", "A description of the plan.");
         }
-        one_plan(*plan, "open", "Let the tasks of a plan start.", open_plan);
-        add(*plan, "list", "Show plans, the newest first.", list_plans);
+        one_plan(*plan, "open", "Open a plan: let its tasks start.", open_plan);
+        add(*plan, "list", "Show plans, newest first.", list_plans);
         one_plan(*plan, "get", "Show a plan: its status, progress, tasks by state, and results.", get_plan);
         {
-            auto [command, o] =
-                add<wait_plan_options>(*plan, "wait", "Wait until a plan is finished, and show how.", wait_for_plan);
-            argument(command, "NAME", o->plan, "Its name.")->required();
-            option(command, "--timeout", o->timeout, "INTERVAL", "At most for so long; otherwise without end.");
-            command->footer("The exit status is 0 if it is completed, 1 if it has failed, was cancelled, or is not "
-                            "finished in time.");
+            auto [command, o] = add<wait_plan_options>(
+                *plan, "wait", "Wait until a plan is finished, and show its status.", wait_for_plan);
+            argument(command, "NAME", o->plan, "Name of the plan.")->required();
+            option(command, "--timeout", o->timeout, "INTERVAL", "Wait at most for this long. Default: no limit.");
+            command->footer("The exit status is 0 if the plan is completed, and 1 if it failed, was cancelled, or is "
+                            "not finished in time.");
         }
         drawing(*plan, "dot", "Draw a plan for Graphviz.\n\nFor example: scylla plan dot nightly | dot -Tsvg",
                 draw_plan_as_dot);
         drawing(*plan, "mermaid", "Draw a plan as a flowchart for Mermaid.", draw_plan_as_mermaid);
-        one_plan(*plan, "timeline", "Show who ran which task of a plan when.", show_plan_timeline);
-        one_plan(*plan, "cancel", "Cancel a plan with every task of it that has not ended. Prints how many tasks.",
+        one_plan(*plan, "timeline", "Show which worker ran which task of a plan, and when.", show_plan_timeline);
+        one_plan(*plan, "cancel", "Cancel a plan and all its live tasks. Prints the number of cancelled tasks.",
                  cancel_plan);
         {
-            auto [command, o] = add<plan_owner_options>(*plan, "owner", "Give a plan to another role.", set_plan_owner);
-            argument(command, "NAME", o->plan, "Its name.")->required();
+            auto [command, o] =
+                add<plan_owner_options>(*plan, "owner", "Transfer a plan to another role.", set_plan_owner);
+            argument(command, "NAME", o->plan, "Name of the plan.")->required();
             argument(command, "ROLE", o->role, "The new owner.")->required();
         }
     }
@@ -282,92 +284,95 @@ private:
     void drawing(CLI::App &parent, const char *name, const char *description,
                  command_function<draw_plan_options> function) {
         auto [command, o] = add(parent, name, description, function);
-        argument(command, "NAME", o->plan, "Its name.")->required();
+        argument(command, "NAME", o->plan, "Name of the plan.")->required();
         option(command, "--max-tasks", o->max_tasks, "N",
-               "Of more tasks those of a kind become one node; otherwise 200.");
+               "If there are more tasks, draw similar tasks as one node. Default: 200.");
     }
 
     void one_plan(CLI::App &parent, const char *name, const char *description, command_function<std::string> function) {
         auto [command, plan] = add(parent, name, description, function);
-        argument(command, "NAME", *plan, "Its name.")->required();
+        argument(command, "NAME", *plan, "Name of the plan.")->required();
     }
 
     void add_queues() {
         {
             auto [command, o] = add<watch_options>(
                 m_app, "watch",
-                "Watch queues, rates and workers.\n\nOn a terminal a screen that is refreshed until Ctrl-C; elsewhere "
-                "a line per "
-                "queue and round, or with --json an object per round, with the columns of scylla.stat_queue and "
-                "scylla.stat_worker.",
+                "Watch queues, rates and workers.\n\n"
+                "On a terminal, refreshes a screen until Ctrl-C. Elsewhere, prints a line per queue and "
+                "round. With --json, prints an object per round, with the columns of scylla.stat_queue "
+                "and scylla.stat_worker.",
                 watch);
             argument(command, "QUEUE", o->queues, "Only these queues.");
-            option(command, "--interval", o->interval, "TIME", "From one round to the next: 500ms, 2s, 1min.")
+            option(command, "--interval", o->interval, "TIME", "Time between rounds: 500ms, 2s, 1min.")
                 ->default_str("2s");
-            option(command, "--count", o->count, "N", "End after so many rounds.")
+            option(command, "--count", o->count, "N", "Stop after this many rounds.")
                 ->check(CLI::PositiveNumber.description(""));
-            command->footer(
-                "Rates are those since the round before. They need the library to be preloaded, as all counters do.");
+            command->footer("Rates are measured since the previous round. Like all counters, they need the library "
+                            "to be preloaded.");
         }
-        CLI::App *queue = add(m_app, "queue", "Make queues, change their settings, and grant rights on them.");
+        CLI::App *queue = add(m_app, "queue", "Create queues, change their settings, and grant rights on them.");
         queue->require_subcommand(1);
         {
-            auto [command, o] = add<queue_options>(
-                *queue, "create",
-                "Make a queue.\n\nA queue that nobody makes is made by its first task, with default settings.",
-                create_queue);
-            argument(command, "QUEUE", o->queue, "Its name.")->required();
+            auto [command, o] =
+                add<queue_options>(*queue, "create",
+                                   "Create a queue.\n\n"
+                                   "A queue that does not exist is created by its first task, with default settings.",
+                                   create_queue);
+            argument(command, "QUEUE", o->queue, "Name of the queue.")->required();
             argument(
                 command, "SETTING", o->settings,
                 "name=value: the arguments of scylla.create_queue(), for example default_timeout=5min retention=1d.");
         }
         {
             auto [command, o] = add<queue_options>(*queue, "set", "Change settings of a queue.", set_queue);
-            argument(command, "QUEUE", o->queue, "Its name.")->required();
-            argument(command, "SETTING", o->settings, "name=value, as for \"create\"; name= for the default.")
+            argument(command, "QUEUE", o->queue, "Name of the queue.")->required();
+            argument(command, "SETTING", o->settings, "name=value, as for \"create\"; name= sets the default.")
                 ->required();
         }
         add(*queue, "list", "Show the queues and their settings.", list_queues);
         one_queue(*queue, "get", "Show the settings of a queue.", get_queue);
-        one_queue(
-            *queue, "pause",
-            "Pause a queue: no task of it can be leased any more.\n\nWhat runs goes on, and tasks can be submitted.",
-            pause_queue);
+        one_queue(*queue, "pause",
+                  "Pause a queue: none of its tasks can be leased.\n\n"
+                  "Running tasks continue, and tasks can be submitted.",
+                  pause_queue);
         one_queue(*queue, "resume", "End the pause of a queue.", resume_queue);
         {
             auto [command, o] = add<drop_queue_options>(*queue, "drop", "Remove a queue.", drop_queue);
-            argument(command, "QUEUE", o->queue, "Its name.")->required();
-            flag(command, "--force", o->force, "With all its tasks, whatever their state.");
+            argument(command, "QUEUE", o->queue, "Name of the queue.")->required();
+            flag(command, "--force", o->force, "Remove its tasks too, whatever their state.");
         }
         add_grants(*queue);
     }
 
     void add_grants(CLI::App &queue) {
         {
-            auto [command, o] = add<grant_options>(queue, "grant", "Give a role a privilege on a queue.", grant_queue);
-            argument(command, "QUEUE", o->queue, "Its name.")->required();
-            argument(command, "ROLE", o->role, "The role, or public for everybody.")->required();
+            auto [command, o] = add<grant_options>(queue, "grant", "Grant a role a privilege on a queue.", grant_queue);
+            argument(command, "QUEUE", o->queue, "Name of the queue.")->required();
+            argument(command, "ROLE", o->role, "The role, or public for every role.")->required();
             privilege(command, o->privilege);
         }
         {
-            auto [command, o] = add<grant_options>(queue, "revoke", "Take a privilege back.", revoke_queue);
-            argument(command, "QUEUE", o->queue, "Its name.")->required();
-            argument(command, "ROLE", o->role, "The role, or public for everybody.")->required();
+            auto [command, o] = add<grant_options>(queue, "revoke", "Revoke a privilege on a queue.", revoke_queue);
+            argument(command, "QUEUE", o->queue, "Name of the queue.")->required();
+            argument(command, "ROLE", o->role, "The role, or public for every role.")->required();
             privilege(command, o->privilege);
         }
         {
-            auto [command, queue_name] = add<maybe_text>(queue, "grants", "Show who may do what.", list_grants);
-            argument(command, "QUEUE", *queue_name, "Only with this queue.");
+            auto [command, queue_name] =
+                add<maybe_text>(queue, "grants", "Show the privileges of roles on queues.", list_grants);
+            argument(command, "QUEUE", *queue_name, "Only privileges on this queue.");
         }
         {
-            auto [command, o] = add<grant_options>(queue, "owner", "Give a queue to another role.", set_queue_owner);
-            argument(command, "QUEUE", o->queue, "Its name.")->required();
+            auto [command, o] =
+                add<grant_options>(queue, "owner", "Transfer a queue to another role.", set_queue_owner);
+            argument(command, "QUEUE", o->queue, "Name of the queue.")->required();
             argument(command, "ROLE", o->role, "The new owner.")->required();
         }
     }
 
     static void privilege(CLI::App *command, std::string &into) {
-        argument(command, "PRIVILEGE", into, "submit, work, view, or admin: all of these and the settings.")
+        argument(command, "PRIVILEGE", into, "submit, work, view, or admin (all of these, and changing settings).")
             ->required()
             ->check(one_of("submit|work|view|admin"));
     }
@@ -375,74 +380,80 @@ private:
     void one_queue(CLI::App &parent, const char *name, const char *description,
                    command_function<std::string> function) {
         auto [command, queue] = add(parent, name, description, function);
-        argument(command, "QUEUE", *queue, "Its name.")->required();
+        argument(command, "QUEUE", *queue, "Name of the queue.")->required();
     }
 
     void add_schedules() {
-        CLI::App *schedule = add(m_app, "schedule", "Recurring tasks.");
+        CLI::App *schedule = add(m_app, "schedule", "Manage recurring tasks.");
         schedule->require_subcommand(1);
         {
-            auto [command, o] = add<schedule_options>(
-                *schedule, "set", "Make or change a schedule.\n\nPrints when it comes first.", set_schedule);
-            argument(command, "NAME", o->name, "Its name.")->required();
-            argument(command, "CRON", o->cron, "When it comes: \"30 2 * * mon-fri\", \"@daily\", \"30 seconds\".")
+            auto [command, o] = add<schedule_options>(*schedule, "set",
+                                                      "Create or change a schedule.\n\n"
+                                                      "Prints the first planned time.",
+                                                      set_schedule);
+            argument(command, "NAME", o->name, "Name of the schedule.")->required();
+            argument(command, "CRON", o->cron, "The planned times: \"30 2 * * mon-fri\", \"@daily\", \"30 seconds\".")
                 ->required();
             argument(command, "QUEUE", o->queue, "The queue of its tasks.")->required();
-            argument(command, "SPEC", o->spec, "What they are about, as JSON.")->required();
+            argument(command, "SPEC", o->spec, "The specification of its tasks, as JSON.")->required();
             argument(
                 command, "SETTING", o->settings,
                 "name=value: the other arguments of scylla.schedule(), for example timezone=Europe/Berlin overlap=skip "
                 "options='{\"priority\": 5}'.");
         }
         {
-            auto [command, o] = add<plan_schedule_options>(
-                *schedule, "plan", "Make or change a schedule of a plan.\n\nPrints when it comes first.",
-                set_plan_schedule);
-            argument(command, "NAME", o->name, "Its name.")->required();
+            auto [command, o] = add<plan_schedule_options>(*schedule, "plan",
+                                                           "Create or change a schedule of a plan.\n\n"
+                                                           "Prints the first planned time.",
+                                                           set_plan_schedule);
+            argument(command, "NAME", o->name, "Name of the schedule.")->required();
             argument(command, "CRON", o->cron, "As for \"set\".")->required();
             argument(command, "TASKS", o->tasks,
-                     "The tasks of the plan, as scylla.schedule_plan() takes them: a JSON array of objects.")
+                     "The tasks of the plan, as for scylla.schedule_plan(): a JSON array of objects.")
                 ->required();
             argument(command, "SETTING", o->settings, "name=value, as for \"set\".");
         }
-        add(*schedule, "list", "Show schedules, when they come next, and what became of them.", list_schedules);
+        add(*schedule, "list", "Show schedules, their next planned times, and their last results.", list_schedules);
         one_schedule(*schedule, "get", "Show a schedule.", get_schedule);
         one_schedule(*schedule, "remove", "Remove a schedule. Its tasks stay.", remove_schedule);
         {
-            auto [command, o] = add<next_options>(*schedule, "next", "Show when a schedule would come.", show_next);
+            auto [command, o] =
+                add<next_options>(*schedule, "next", "Show the next planned times of a cron expression.", show_next);
             argument(command, "CRON", o->cron, "As for \"set\".")->required();
-            option(command, "--timezone", o->timezone, "NAME", "Whose clocks it goes by; otherwise UTC.");
-            option(command, "--count", o->count, "N", "How many times.")
+            option(command, "--timezone", o->timezone, "NAME", "The time zone of the planned times. Default: UTC.");
+            option(command, "--count", o->count, "N", "Number of planned times.")
                 ->default_str("5")
                 ->check(CLI::Range(1U, 1000U).description(""));
         }
-        add(*schedule, "arm", "Let schedules run in a database that was restored. Prints how many did not.",
+        add(*schedule, "arm", "Arm the schedules in a restored database. Prints how many were not armed.",
             arm_schedules);
-        add(*schedule, "run", "Submit what is due, as pg_cron's job does. Prints how many tasks.", run_schedules);
+        add(*schedule, "run", "Submit the tasks that are due, as pg_cron's job does. Prints their number.",
+            run_schedules);
     }
 
     void one_schedule(CLI::App &parent, const char *name, const char *description,
                       command_function<std::string> function) {
         auto [command, schedule] = add(parent, name, description, function);
-        argument(command, "NAME", *schedule, "Its name.")->required();
+        argument(command, "NAME", *schedule, "Name of the schedule.")->required();
     }
 
     void add_server() {
         {
             CLI::App *command =
-                add(m_app, "init", "Create the extension in the database, and say what is missing.", init_database);
+                add(m_app, "init", "Create the extension in the database, and report what is missing.", init_database);
             command->footer("The exit status is 1 if something is missing.");
         }
         {
-            auto [command, o] = add<doctor_options>(
-                m_app, "doctor",
-                "Look whether all is well.\n\nVersions, preloading, the monitor, the invariants of the storage "
-                "(scylla.check()), autovacuum, and what holds back vacuum.",
-                examine_server);
+            auto [command, o] =
+                add<doctor_options>(m_app, "doctor",
+                                    "Check the installation.\n\n"
+                                    "Checks versions, preloading, the monitor, the invariants of the storage "
+                                    "(scylla.check()), autovacuum, and what holds back vacuum.",
+                                    examine_server);
             option(command, "--long-transaction", o->long_transaction, "INTERVAL",
-                   "Transactions older than this are a problem.")
+                   "Report transactions older than this as a problem.")
                 ->default_str("5 min");
-            flag(command, "--no-check", o->skip_check, "Without scylla.check(), which reads every task.");
+            flag(command, "--no-check", o->skip_check, "Skip scylla.check(), which reads every task.");
             command->footer("The exit status is 1 if there is a problem.");
         }
     }
@@ -450,14 +461,17 @@ private:
     void add_completion() {
         CLI::App *completion =
             add(m_app, "completion",
-                "Write the completion for a shell.\n\nFor example: source <(scylla completion bash), or for "
-                "fish: scylla completion fish | source");
+                "Print the completion script for a shell.\n\n"
+                "For example: source <(scylla completion bash), or for fish: scylla completion fish | "
+                "source");
         argument(completion, "SHELL", m_shell, "bash, zsh or fish.")->required()->check(one_of("bash|zsh|fish"));
         m_actions[completion] = [this] {
             std::cout << to_completion(m_app, m_shell);
             return 0;
         };
-        CLI::App *man = add(m_app, "man", "Write the man page.\n\nFor example: scylla man | man -l -");
+        CLI::App *man = add(m_app, "man",
+                            "Print the man page.\n\n"
+                            "For example: scylla man | man -l -");
         m_actions[man] = [this] {
             std::cout << to_man_page(m_app);
             return 0;

@@ -1,4 +1,5 @@
 // What the server sees of the library when it loads it.
+#include "plan/gates.h"
 #include "server/monitor.h"
 #include "settings.h"
 #include "shmem/pending.h"
@@ -17,6 +18,7 @@ PGDLLEXPORT void _PG_init(void);
 void _PG_init(void) {
     using namespace scylla;
     settings::define();
+    register_plan_gates();
     shmem::install_stat_callbacks();
     shmem::install_callbacks();
     if (process_shared_preload_libraries_in_progress) {

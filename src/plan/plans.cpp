@@ -3,6 +3,7 @@
 #include "pg/error.h"
 #include "pg/memory.h"
 #include "plan/gates.h"
+#include "task/gates.h"
 #include "queue/wait.h"
 #include "shmem/pending.h"
 #include "shmem/waiters.h"

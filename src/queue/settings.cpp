@@ -9,7 +9,7 @@
 #include "task/rules.h"
 #include "queue/depth.h"
 #include "task/events.h"
-#include "plan/gates.h"
+#include "task/gates.h"
 #include "pg/json.h"
 #include "queue/leasable.h"
 #include "task/moves.h"

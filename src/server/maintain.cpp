@@ -6,6 +6,7 @@
 #include "task/rules.h"
 #include "task/events.h"
 #include "plan/gates.h"
+#include "task/gates.h"
 #include "task/history.h"
 #include "task/moves.h"
 

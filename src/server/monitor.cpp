@@ -17,6 +17,7 @@
 #include "shmem/waiters.h"
 #include "task/events.h"
 #include "plan/gates.h"
+#include "task/gates.h"
 #include "server/maintain.h"
 #include "queue/lease.h"
 

@@ -20,7 +20,7 @@ void note_queue();
 // There may be tasks to lease that nobody could lease before: `count` waiters of the queue are to look.
 void note_room(int32 queue, int64 count);
 void note_time(Timer timer, TimestampTz when);
-// A task that waits for gates, or a plan, about which nobody could decide yet (plan/gates.h).
+// A task that waits for gates, or a plan, about which nobody could decide yet (task/gates.h).
 void note_recheck(int64 id);
 // A plan is finished: whoever waits for one is to look.
 void note_plan_finished();

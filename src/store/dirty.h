@@ -1,6 +1,6 @@
 // Looks that see what is not committed yet.
 //
-// Gates open without locks (plan/gates.h): whoever ends a provider must know of dependants that somebody is just
+// Gates open without locks (task/gates.h): whoever ends a provider must know of dependants that somebody is just
 // submitting, and of other providers that somebody is just ending. A snapshot does not show them; SnapshotDirty does,
 // and tells that a transaction is still at it.
 //

@@ -56,7 +56,7 @@ struct Lookup {
     Scan scan;
 };
 
-// A task that has ended, or a plan that was opened: what waits for it is to be looked at (plan/gates.h).
+// A task that has ended, or a plan that was opened: what waits for it is to be looked at (task/gates.h).
 struct Ended {
     int64 id;
     int64 plan; // that it belongs to; 0: none

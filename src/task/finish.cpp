@@ -1,6 +1,6 @@
 #include "task/finish.h"
 
-#include "plan/gates.h"
+#include "task/gates.h"
 #include "task/history.h"
 #include "task/retry.h"
 

@@ -1,6 +1,6 @@
 #include "task/release.h"
 
-#include "plan/gates.h"
+#include "task/gates.h"
 #include "task/history.h"
 
 namespace scylla {

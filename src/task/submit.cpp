@@ -5,7 +5,7 @@
 #include "pg/memory.h"
 #include "pg/settings.h"
 #include "pg/text.h"
-#include "plan/gates.h"
+#include "task/gates.h"
 #include "queue/depth.h"
 #include "shmem/pending.h"
 #include "store/plans.h"

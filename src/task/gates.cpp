@@ -1,0 +1,343 @@
+#include "task/gates.h"
+
+#include "pg/error.h"
+#include "pg/memory.h"
+#include "shmem/pending.h"
+#include "task/history.h"
+
+namespace scylla {
+
+using model::Status;
+using store::Dirty;
+using store::GateKind;
+using store::GateRow;
+using store::OnFailure;
+using store::Sight;
+using store::Store;
+using store::TableId;
+
+namespace {
+
+// The code of the error of a task whose provider has failed.
+constexpr const char *k_dependency_failed = "dependency-failed";
+
+// Where this backend last found a closed gate of a task, or a live member of a plan. Where many providers of one task
+// end one after the other, that one mostly is still closed: then there is nothing to search. It is only believed if a
+// look confirms it, and the file of the table is part of it, as ids may begin anew with the tables.
+struct Closed {
+    Oid file;
+    int64 id; // of the task or the plan
+    GateRow gate;
+};
+constinit std::array<Closed, 256> closed_before{};
+
+constinit std::array<GateProviders, 8> providers{};
+constinit std::size_t kinds = 0;
+
+const GateProviders &providers_of(GateKind kind) {
+    for (const GateProviders &each : std::span(providers).first(kinds))
+        if (each.kind == kind)
+            return each;
+    elog(ERROR, "gates of kind \"%c\" have no provider", static_cast<char>(kind));
+}
+
+Closed &closed_entry(int64 id) { return closed_before[static_cast<std::uint64_t>(id) % closed_before.size()]; }
+
+} // namespace
+
+void register_gates(const GateProviders &of) {
+    if (kinds == providers.size())
+        elog(ERROR, "there are more than %zu kinds of gates", providers.size());
+    providers[kinds++] = of;
+}
+
+void remember_closed(Store &store, int64 id, const GateRow &gate) {
+    closed_entry(id) = {compat::file_number(store[TableId::gate].rel), id, gate};
+}
+
+const GateRow *recall_closed(Store &store, int64 id) {
+    const Closed &entry = closed_entry(id);
+    return entry.id == id && entry.file == compat::file_number(store[TableId::gate].rel) ? &entry.gate : nullptr;
+}
+
+namespace {
+
+// How a task stands to its gates. failed: by that gate.
+struct Judgement {
+    Verdict verdict;
+    GateRow gate;
+};
+
+Verdict judge_provider(Dirty *dirty, const GateRow &gate) {
+    if (gate.kind != GateKind::task)
+        return providers_of(gate.kind).judge(dirty, gate);
+    Status status;
+    switch (see_outcome(dirty, gate.provider, &status)) {
+    case Sight::absent:
+        return Verdict::closed;
+    case Sight::in_doubt:
+        return Verdict::in_doubt;
+    case Sight::present:
+        break;
+    }
+    return status == Status::completed || gate.on_failure == OnFailure::ignore ? Verdict::open : Verdict::failed;
+}
+
+// Gates with ord in after+1 .. before-1; first_closed: the first closed one decides.
+Judgement judge_range(Dirty *dirty, int64 task, int32 after, int32 before, bool first_closed) {
+    Judgement all{Verdict::open, {}};
+    GateRow gate;
+    walk_gates(dirty, task, after, before);
+    for (Sight sight; (sight = next_gate(dirty, &gate)) != Sight::absent;) {
+        const Verdict verdict = sight == Sight::in_doubt ? Verdict::in_doubt : judge_provider(dirty, gate);
+        if (verdict == Verdict::failed || (first_closed && verdict == Verdict::closed))
+            return {verdict, gate};
+        if (verdict == Verdict::closed || (verdict == Verdict::in_doubt && all.verdict == Verdict::open))
+            all.verdict = verdict;
+    }
+    return all;
+}
+
+// All gates of a task.
+Judgement judge_all(Dirty *dirty, int64 task) { return judge_range(dirty, task, -1, PG_INT32_MAX, false); }
+
+// After the provider of the gate `ord` has been ended: whether there is a closed one among the others. Failures of
+// others are the business of those who end them.
+Judgement judge_others(Dirty *dirty, int64 task, int32 ord) {
+    const Judgement above = judge_range(dirty, task, ord, PG_INT32_MAX, true);
+    if (above.verdict == Verdict::closed || above.verdict == Verdict::failed)
+        return above;
+    const Judgement below = judge_range(dirty, task, -1, ord, true);
+    return below.verdict == Verdict::open ? above : below;
+}
+
+Jsonb *dependency_error(Dirty *dirty, const GateRow &gate) {
+    store::SpecRow provider;
+    Status status;
+    if (see_spec(dirty, gate.provider, &provider) != Sight::present ||
+        see_outcome(dirty, gate.provider, &status) != Sight::present)
+        elog(ERROR, "provider " INT64_FORMAT " of task " INT64_FORMAT " has vanished", gate.provider, gate.task);
+    return make_error(k_dependency_failed, "provider", provider.rn,
+                      psprintf("a task that this one depends on was %s", model::name(status)));
+}
+
+// The end of a task by the failure of a provider.
+Final end_by(Dirty *dirty, const GateRow &gate, store::Carry carry) {
+    carry.errors = add_error(carry.errors, dependency_error(dirty, gate));
+    const Status status = gate.on_failure == OnFailure::skip ? Status::cancelled : Status::aborted;
+    return {status, 0, nullptr, {}, carry, nullptr, nullptr};
+}
+
+// Where a task goes when its gates are open.
+Task begin_task(Store &store, const store::SpecRow &spec, const store::Carry &carry, TimestampTz now, bool is_new) {
+    if (spec.not_before && *spec.not_before > now)
+        return make_waiting(store, spec, carry, *spec.not_before, now);
+    return make_ready(store, spec, carry, now, is_new);
+}
+
+// Decides about a waiting task if that can be done now. `ended`: the gate whose provider has just ended; null: any.
+Sight consider(Store &store, Dirty *dirty, int64 task, const GateRow *ended, TimestampTz now, bool *changed) {
+    store::WaitingRow waiting;
+    const Sight sight = see_waiting(dirty, task, &waiting);
+    if (sight != Sight::present)
+        return sight;
+    if (waiting.due)
+        return Sight::present; // its gates are open, it waits for the time
+    Judgement judgement = ended == nullptr ? judge_all(dirty, task) : Judgement{judge_provider(dirty, *ended), *ended};
+    if (ended != nullptr && judgement.verdict == Verdict::open) {
+        if (const GateRow *before = recall_closed(store, task);
+            before != nullptr && judge_provider(dirty, *before) == Verdict::closed)
+            return Sight::present;
+        judgement = judge_others(dirty, task, ended->ord);
+        if (judgement.verdict == Verdict::closed)
+            remember_closed(store, task, judgement.gate);
+    }
+    if (judgement.verdict == Verdict::closed)
+        return Sight::present;
+    if (judgement.verdict == Verdict::in_doubt)
+        return Sight::in_doubt;
+    store::SpecRow spec;
+    store::SpecRow provider; // its name is needed where it has failed
+    if (see_spec(dirty, task, &spec) != Sight::present ||
+        (judgement.verdict == Verdict::failed && see_spec(dirty, judgement.gate.provider, &provider) != Sight::present))
+        return Sight::in_doubt;
+    // Not there any more, or about to: cancelled, say. If that is rolled back it is to be looked at again.
+    if (take(store, TableId::waiting, spec, waiting.tid, Wait::no) != store::Taken::ok)
+        return Sight::in_doubt;
+    *changed = true;
+    if (judgement.verdict == Verdict::failed)
+        make_final(store, spec, end_by(dirty, judgement.gate, waiting.carry), now);
+    else
+        begin_task(store, spec, waiting.carry, now, false);
+    return Sight::present;
+}
+
+// What is done already may be purged at any moment: held until the gate is committed; from then on
+// has_live_dependants() keeps it.
+void hold_provider(Store &store, Dirty *dirty, const GateRow &gate, const store::SpecRow &dependant) {
+    store::SpecRow provider;
+    if (see_spec(dirty, gate.provider, &provider) == Sight::absent)
+        error::no_such_provider(nullptr, dependant.rn);
+    if (hold(store[TableId::spec], provider.tid, store.snapshot) != store::Taken::ok)
+        error::no_such_provider(provider.rn, dependant.rn);
+}
+
+} // namespace
+
+bool settle_gates(Store &store, TimestampTz now) {
+    if (store.ended.count == 0)
+        return false;
+    // As long as nobody has ever used a gate this costs next to nothing. (A first gate that somebody is just writing
+    // comes after our outcomes, so its writer sees them.)
+    if (store.ended.rows[0].plan == 0 && store::is_empty(store[TableId::gate])) {
+        store.ended.count = 0;
+        return false;
+    }
+    bool changed = false;
+    // The task that was last seen to wait for something else, after all outcomes so far; 0: none. Often the next has
+    // the same dependant. It need not be looked at again: whoever ends what it waits for comes later, and sees all that
+    // has ended here.
+    int64 waits_on = 0;
+    Dirty *dirty = begin_dirty(store);
+    const RowMemory memory = begin_row_memory();
+    // What ends here on account of others joins the list.
+    for (std::size_t i = 0; i < store.ended.count; i++) {
+        const store::Ended ended = store.ended.rows[i];
+        GateRow gate;
+        walk_dependants(dirty, ended.id, 0, PG_INT64_MAX);
+        for (Sight sight; (sight = next_dependant(dirty, &gate)) != Sight::absent; reset(memory)) {
+            if (sight == Sight::present && gate.task == waits_on && judge_provider(dirty, gate) == Verdict::open)
+                continue;
+            bool moved = false;
+            if (sight == Sight::present)
+                sight = consider(store, dirty, gate.task, &gate, now, &moved);
+            waits_on = sight == Sight::present && !moved ? gate.task : 0;
+            changed = changed || moved;
+            if (sight == Sight::in_doubt)
+                shmem::note_recheck(gate.task);
+        }
+        // A plan is looked at once for a row of its tasks.
+        const bool last = i + 1 == store.ended.count || store.ended.rows[i + 1].plan != ended.plan;
+        if (ended.plan != 0 && last &&
+            providers_of(GateKind::plan).consider(store, dirty, ended, now, &changed) == Sight::in_doubt)
+            shmem::note_recheck(ended.plan);
+        reset(memory);
+    }
+    end(memory);
+    end(dirty);
+    store.ended.count = 0;
+    return changed;
+}
+
+Task place_gated(Store &store, Dirty *dirty, const store::SpecRow &spec, TimestampTz now) {
+    Judgement judgement{Verdict::open, {}};
+    GateRow gate;
+    walk_gates(dirty, spec.id, -1, PG_INT32_MAX);
+    while (next_gate(dirty, &gate) != Sight::absent) {
+        Verdict verdict = judge_provider(dirty, gate);
+        if (verdict != Verdict::closed && gate.kind == GateKind::task) {
+            hold_provider(store, dirty, gate, spec);
+            verdict = judge_provider(dirty, gate); // a purge that was under way has ended
+        }
+        if (verdict == Verdict::failed && judgement.verdict != Verdict::failed)
+            judgement = {verdict, gate};
+        else if ((verdict == Verdict::closed && judgement.verdict != Verdict::failed) ||
+                 (verdict == Verdict::in_doubt && judgement.verdict == Verdict::open))
+            judgement.verdict = verdict;
+    }
+    switch (judgement.verdict) {
+    case Verdict::open:
+        return begin_task(store, spec, {}, now, true);
+    case Verdict::failed:
+        return make_final(store, spec, end_by(dirty, judgement.gate, {}), now);
+    case Verdict::in_doubt:
+        shmem::note_recheck(spec.id);
+        break;
+    case Verdict::closed:
+        break;
+    }
+    return make_waiting(store, spec, {}, std::nullopt, now);
+}
+
+bool recheck(Store &store, int64 id, TimestampTz now) {
+    bool changed = false;
+    Dirty *dirty = begin_dirty(store);
+    store::SpecRow spec;
+    Sight sight = see_spec(dirty, id, &spec);
+    if (sight == Sight::present)
+        sight = consider(store, dirty, id, nullptr, now, &changed);
+    else if (sight == Sight::absent)
+        for (const GateProviders &each : std::span(providers).first(kinds))
+            if (each.has(dirty, id))
+                sight = each.consider(store, dirty, {0, id}, now, &changed);
+    end(dirty);
+    return sight != Sight::in_doubt;
+}
+
+void recheck_waiting(Store &store, TimestampTz now, int64 limit, int64 *after) {
+    bool changed = false;
+    Dirty *dirty = begin_dirty(store);
+    store::Scan scan = scan_waiting(store, *after);
+    const RowMemory memory = begin_row_memory();
+    *after = 0;
+    for (int64 seen = 0; next(scan); reset(memory)) {
+        const store::WaitingRow row = waiting_row(scan);
+        if (!row.due)
+            consider(store, dirty, row.id, nullptr, now, &changed);
+        if (++seen == limit) {
+            *after = row.id;
+            break;
+        }
+    }
+    end(memory);
+    end(scan);
+    end(dirty);
+}
+
+bool has_live_dependants(Store &store, int64 id, std::optional<int32> outside) {
+    if (store::is_empty(store[TableId::gate]))
+        return false;
+    bool found = false;
+    Dirty *dirty = begin_dirty(store);
+    GateRow gate;
+    walk_dependants(dirty, id, 0, PG_INT64_MAX);
+    for (Sight sight; !found && (sight = next_dependant(dirty, &gate)) != Sight::absent;) {
+        Status status;
+        found = sight == Sight::in_doubt || see_outcome(dirty, gate.task, &status) != Sight::present;
+        store::SpecRow spec;
+        if (found && outside && see_spec(dirty, gate.task, &spec) == Sight::present)
+            found = spec.queue != *outside;
+    }
+    end(dirty);
+    return found;
+}
+
+void remove_gates(Store &store, const store::SpecRow &spec) {
+    if (!spec.gates)
+        return;
+    store::Scan gates = scan_gates(store, spec.id);
+    while (next(gates))
+        if (remove(store[TableId::gate], gate_row(gates).tid, store.snapshot, true) != store::Taken::ok)
+            elog(ERROR, "a gate of task " INT64_FORMAT " was changed while the task was removed", spec.id);
+    end(gates);
+}
+
+store::Toll toll_of(const store::Ending &ending) {
+    return {ending.status == Status::aborted,
+            ending.status == Status::cancelled && !ends_with_error(ending.errors, k_dependency_failed)};
+}
+
+void leave_plan(Store &store, const store::SpecRow &spec) {
+    if (!spec.plan)
+        return;
+    const auto outcome = find_outcome(store, spec.id);
+    const store::Ending ending =
+        outcome ? store::Ending{outcome->status, outcome->carry.attempt == 0 ? outcome->carry.errors : nullptr}
+                : store::Ending{Status::cancelled, nullptr};
+    const store::Toll toll = toll_of(ending);
+    if (toll.aborted || toll.cancelled)
+        store::charge_plan(*spec.plan, toll);
+    note_ended(store, {spec.id, *spec.plan}); // it may have been the last live one
+}
+
+} // namespace scylla

@@ -1,0 +1,85 @@
+// Gates: what happens when something that tasks wait for is done.
+//
+// A gate is a row of task_gate, written with its task and never changed. It is open when its provider is done: a task
+// that is completed (or has failed, for a gate that ignores that), a plan that is opened. A task waits while a gate of
+// it is closed; whoever ends the last provider makes it ready in the same transaction. A plan is finished, in the same
+// way, by whoever ends the last of its live tasks.
+//
+// Nobody waits for anybody and nothing is locked, so nothing can deadlock, and a join is no hot row. Instead each side
+// first writes, then looks, and looks at what is not committed yet, too (store/dirty.h):
+//
+//   * Who ends a provider inserts its outcome, then walks through the gates of the provider, and for each dependant
+//   looks at
+//     the outcomes of its other providers.
+//   * Who submits a dependant inserts its gates, then looks at the outcomes of its providers.
+//
+// Of two that are at it at the same time at least one sees the other's row. What it sees may yet be rolled back: then
+// the dependant is in doubt, and is noted. At the commit it is told to the monitor, which decides when those
+// transactions have ended (note_recheck() in shmem/pending.h). As every one of them has noted it, the last to commit
+// tells it after all others have ended; so the monitor finds it decided at once. What shared memory has lost (a crash,
+// a prepared transaction, no monitor) is found by walking through all tasks that wait for gates: when a monitor starts,
+// now and then after that, and in maintain().
+//
+// Where several providers of a dependant are open, the look goes on from the gate of the one that has just ended, and
+// around, to the first that is closed. Ends that come in the order of the gates, or at random, find it after a few
+// steps.
+//
+// The value of a gate is the result in the outcome of its provider, which stays as long as a live task depends on it;
+// it is copied once, into args, for the worker that leases the task.
+#pragma once
+
+#include "store/dirty.h"
+#include "store/plans.h"
+#include "task/moves.h"
+
+namespace scylla {
+
+// Acts on what the tasks that ended in this store (make_final()) and the plans that were opened mean to others. Verbs
+// call it when their rows are in the tables. True: it has changed something.
+bool settle_gates(store::Store &store, TimestampTz now);
+
+// Where a task that has just got its gates, in this transaction, begins: behind them, ready, or ended if a provider has
+// failed. Raises P0002 if a provider is just being purged.
+Task place_gated(store::Store &store, store::Dirty *dirty, const store::SpecRow &spec, TimestampTz now);
+
+// Looks at a task, or another provider of gates, that was in doubt. True: it is not any more.
+bool recheck(store::Store &store, int64 id, TimestampTz now);
+
+// Looks at the tasks that wait for gates: `limit` at most, with ids larger than `*after`. *after is left at the place
+// reached, or at 0 at the end.
+void recheck_waiting(store::Store &store, TimestampTz now, int64 limit, int64 *after);
+
+// Whether a live task depends on this one, or somebody is just submitting one that does. outside: not counting those of
+// that queue.
+bool has_live_dependants(store::Store &store, int64 id, std::optional<int32> outside = std::nullopt);
+// For a task that is removed.
+void remove_gates(store::Store &store, const store::SpecRow &spec);
+// What a task that has ended means to its plan. One that was cancelled by `skip` ended as the plan wanted.
+store::Toll toll_of(const store::Ending &ending);
+// For a task that is removed before its plan is finished: how it ended is remembered with the plan; one that is live
+// counts as cancelled. settle_gates() is to follow.
+void leave_plan(store::Store &store, const store::SpecRow &spec);
+
+// ---- providers that are no tasks -----------------------------------------------------------------------------------
+
+enum class Verdict : std::uint8_t { closed, in_doubt, open, failed };
+
+// A kind of gates whose providers are no tasks. Their room registers it when the library is loaded.
+struct GateProviders {
+    store::GateKind kind;
+    // How the provider of a gate stands.
+    Verdict (*judge)(store::Dirty *dirty, const store::GateRow &gate);
+    // Whether it is the id of such a provider.
+    bool (*has)(store::Dirty *dirty, int64 id);
+    // For those that have tasks themselves: looks at a provider, `ended.plan`, whose task `ended.id` (0: any) has
+    // ended.
+    store::Sight (*consider)(store::Store &store, store::Dirty *dirty, const store::Ended &ended, TimestampTz now,
+                             bool *changed);
+};
+void register_gates(const GateProviders &of);
+
+// Where this backend last found a closed gate of a task, or a live task of a provider.
+void remember_closed(store::Store &store, int64 id, const store::GateRow &gate);
+const store::GateRow *recall_closed(store::Store &store, int64 id);
+
+} // namespace scylla

@@ -6,7 +6,6 @@
 #include "pg/text_table.h"
 #include "shmem/gaps.h"
 #include "shmem/key_notes.h"
-#include "api/call.h"
 #include "task/rules.h"
 #include "pg/json.h"
 

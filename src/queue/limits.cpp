@@ -5,8 +5,8 @@
 #include "pg/text_table.h"
 #include "shmem/gaps.h"
 #include "shmem/key_notes.h"
-#include "queue/depth.h"
-#include "queue/locks.h"
+#include "task/depth.h"
+#include "store/locks.h"
 #include "queue/rate.h"
 
 namespace scylla {

@@ -6,7 +6,6 @@
 #include "shmem/rates.h"
 #include "shmem/waiters.h"
 #include "store/upsert.h"
-#include "api/call.h"
 #include "task/rules.h"
 #include "pg/json.h"
 #include "queue/limits.h"

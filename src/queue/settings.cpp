@@ -7,7 +7,7 @@
 #include "store/upsert.h"
 #include "api/call.h"
 #include "task/rules.h"
-#include "queue/depth.h"
+#include "task/depth.h"
 #include "task/events.h"
 #include "task/gates.h"
 #include "pg/json.h"

@@ -5,12 +5,12 @@
 #include "pg/memory.h"
 #include "pg/settings.h"
 #include "pg/text.h"
-#include "task/gates.h"
-#include "queue/depth.h"
 #include "shmem/pending.h"
 #include "store/plans.h"
 #include "store/upsert.h"
 #include "task/admission.h"
+#include "task/depth.h"
+#include "task/gates.h"
 #include "task/history.h"
 #include "task/names.h"
 #include "task/rights.h"
@@ -108,7 +108,7 @@ Task place_closed(Store &store, const SpecRow &spec) {
     return make_waiting(store, spec, {}, std::nullopt, spec.created);
 }
 
-// Where a task ends at once for which there is no room (queue/depth.h). Gates are to be settled, as others may wait for
+// Where a task ends at once for which there is no room (task/depth.h). Gates are to be settled, as others may wait for
 // it.
 Task shed(Store &store, const SpecRow &spec) {
     const shmem::StatKey key = stat_key(spec.queue);

@@ -1,7 +1,7 @@
-#include "queue/depth.h"
+#include "task/depth.h"
 
 #include "pg/error.h"
-#include "queue/locks.h"
+#include "store/locks.h"
 #include "shmem/depth.h"
 
 namespace scylla {

@@ -3,7 +3,7 @@
 // run.
 #pragma once
 
-#include "task/moves.h"
+#include "task/open.h"
 
 namespace scylla {
 

@@ -27,7 +27,7 @@ grant execute on function scylla._stat_queues, scylla._stat_monitor, scylla._hea
     to pg_monitor;
 
 -- But what the views call: it is done in the name of their reader, and tells him nothing that he does not know already.
-grant execute on function scylla._history, scylla._may_view, scylla._may_watch to public;
+grant execute on function scylla._history, scylla._args, scylla._may_view, scylla._may_watch to public;
 -- And what makes the pictures of plans: it reads as its caller.
 grant execute on function scylla._plan_picture, scylla._check_max_tasks to public;
 

@@ -12,7 +12,7 @@
 create or replace view scylla._spec as
     select s.id, s.queue as queue_id, s.priority, s.rn, q.name as queue, s.spec, s.created,
            case when s.gates is null then '[]'::jsonb
-                else (select coalesce(jsonb_agg(p.result order by g.ord), '[]')
+                else (select scylla._args(p.result order by g.ord)
                       from scylla.task_gate g left join scylla.task_outcome p on p.id = g.provider
                       where g.task = s.id and g.kind = 't') end as args,
            s.max_attempts, s.not_before,

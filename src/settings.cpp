@@ -1,5 +1,6 @@
 #include "settings.h"
 
+#include "model/bounds.h"
 #include "pg/settings.h"
 #include "shmem/shared.h"
 
@@ -11,6 +12,8 @@ constinit int default_timeout = 10'000;
 constinit int event_retention = 86'400;
 constinit int retention = 7 * 86'400;
 constinit bool auto_create_queues = true;
+constinit int max_value_size = 64 * 1024;
+constinit int max_result_size = 256 * 1024;
 constinit int max_queues = 1024;
 constinit int max_rate_keys = 16'384;
 constinit int max_monitors = 4;
@@ -44,6 +47,14 @@ void define() {
                              "pg_cron, whatever else calls scylla.run_schedules(), or nothing.", &schedules,
                              static_cast<int>(Schedules::pg_cron), k_schedules, PGC_SUSET, 0, nullptr, nullptr,
                              nullptr);
+    DefineCustomIntVariable("scylla.max_value_size",
+                            "Maximum size of the text of a spec, a result and other JSON values.", nullptr,
+                            &max_value_size, 64 * 1024, 1, model::k_max_value_bytes / 1024, PGC_SUSET, GUC_UNIT_KB,
+                            nullptr, nullptr, nullptr);
+    DefineCustomIntVariable(
+        "scylla.max_result_size", "Size of the tasks at which a call returns no more of them.",
+        "A lease then gives fewer tasks than it was asked for, and scylla.list_tasks() raises an error.",
+        &max_result_size, 256 * 1024, 1, MAX_KILOBYTES, PGC_SUSET, GUC_UNIT_KB, nullptr, nullptr, nullptr);
     // The sizes of shared memory are chosen while it is being made. Without preloading they mean nothing, but may stand
     // in the configuration file.
     const GucContext fixed = process_shared_preload_libraries_in_progress ? PGC_POSTMASTER : PGC_SIGHUP;

@@ -47,7 +47,9 @@ Batch get_batch(FunctionCallInfo fcinfo, BatchArguments where) {
         if (attempts && attempts->null[i])
             error::bad_argument("attempts", "null", "It must be a number.", element);
         batch.items[i] = {{rn, worker, attempts ? std::optional(DatumGetInt32(attempts->value[i])) : std::nullopt},
-                          results && !results->null[i] ? DatumGetJsonbP(results->value[i]) : nullptr,
+                          results && !results->null[i]
+                              ? args::document("results", DatumGetJsonbP(results->value[i]), element)
+                              : nullptr,
                           element,
                           false,
                           0,

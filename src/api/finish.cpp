@@ -11,7 +11,8 @@
 SCYLLA_FUNCTION(scylla_complete) {
     using namespace scylla;
     const LeaseName name = get_lease_name(fcinfo, 4);
-    const Outcome outcome{args::get_jsonb(fcinfo, 2), args::get_jsonb(fcinfo, 3)};
+    const Outcome outcome{args::document("result", args::get_jsonb(fcinfo, 2)),
+                          args::document("metrics", args::get_jsonb(fcinfo, 3))};
     store::Store store = open_for_write("scylla.complete()");
     return return_task(fcinfo, store, complete(store, name, outcome), Show::no_spec);
 }

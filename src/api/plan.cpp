@@ -8,8 +8,9 @@
 SCYLLA_FUNCTION(scylla_create_plan) {
     using namespace scylla;
     text *name = args::optional_name("name", args::get_text(fcinfo, 0));
+    Jsonb *spec = args::document("spec", args::get_jsonb(fcinfo, 1));
     store::Store store = open_for_settings("scylla.create_plan()");
-    name = create_plan(name, args::get_jsonb(fcinfo, 1));
+    name = create_plan(name, spec);
     close(store);
     PG_RETURN_TEXT_P(name);
 }

@@ -2,12 +2,14 @@
 #include "model/aging.h"
 #include "pg/error.h"
 #include "pg/memory.h"
+#include "pg/settings.h"
 #include "pg/text.h"
 #include "api/call.h"
 #include "api/rows.h"
 #include "task/rules.h"
 #include "queue/ready_scan.h"
 #include "task/history.h"
+#include "task/results.h"
 #include "task/rights.h"
 #include "task/task.h"
 
@@ -28,6 +30,13 @@ struct Filter {
 
 bool owned(const Filter &filter, const text *owner) {
     return filter.worker == nullptr || (owner != nullptr && equal(owner, filter.worker));
+}
+
+// `before`: how many the result has.
+void put_listed(Rows &rows, Store &store, const Task &task, int64 before) {
+    if (is_full(rows))
+        error::result_too_large(before, settings::result_limit());
+    put_task(rows, store, task, Show::all);
 }
 
 // The tasks of one table or, without a status, all: newest first.
@@ -79,7 +88,7 @@ void list_newest_first(Store &store, const Filter &filter, Rows &rows) {
         }
         }
         if (task) {
-            put_task(rows, store, *task, Show::all);
+            put_listed(rows, store, *task, found);
             found++;
         }
     }
@@ -122,8 +131,9 @@ void for_first(Store &store, const store::QueueRow &queue, int32 max_tasks, Time
 void list_ready(Store &store, const std::optional<store::QueueRow> &queue, int32 max_tasks, Rows &rows) {
     const TimestampTz now = GetCurrentTimestamp();
     if (queue) {
+        int64 found = 0;
         for_first(store, *queue, max_tasks, now, [&](const store::SpecRow &spec, const store::ReadyRow &row) {
-            put_task(rows, store, task_of(spec, row), Show::all);
+            put_listed(rows, store, task_of(spec, row), found++);
         });
         return;
     }
@@ -150,7 +160,7 @@ void list_ready(Store &store, const std::optional<store::QueueRow> &queue, int32
         const auto spec = find_spec(store, places[i].id, store::With::spec);
         const auto ready = find_ready(store, places[i].queue, places[i].priority, places[i].id);
         if (spec && ready)
-            put_task(rows, store, task_of(*spec, *ready), Show::all);
+            put_listed(rows, store, task_of(*spec, *ready), static_cast<int64>(i));
     }
 }
 
@@ -186,6 +196,33 @@ SCYLLA_FUNCTION(scylla_list_tasks) {
     }
     close(store);
     return 0;
+}
+
+// The aggregate _args(results): what a lease puts together to args, for the view.
+SCYLLA_FUNCTION(scylla_args_add) {
+    using namespace scylla;
+    MemoryContext memory = nullptr;
+    if (AggCheckCallContext(fcinfo, &memory) == 0)
+        elog(ERROR, "called outside of an aggregate");
+    MemoryContext caller = MemoryContextSwitchTo(memory);
+    auto *results = PG_ARGISNULL(0) ? nullptr : reinterpret_cast<Results *>(PG_GETARG_POINTER(0));
+    if (results == nullptr) {
+        results = static_cast<Results *>(palloc(sizeof(Results)));
+        *results = k_no_results;
+    }
+    if (!results->too_large)
+        add_result(*results, PG_ARGISNULL(1) ? nullptr : PG_GETARG_JSONB_P_COPY(1));
+    MemoryContextSwitchTo(caller);
+    PG_RETURN_POINTER(results);
+}
+
+SCYLLA_FUNCTION(scylla_args_end) {
+    using namespace scylla;
+    const Results results = PG_ARGISNULL(0) ? k_no_results : *reinterpret_cast<Results *>(PG_GETARG_POINTER(0));
+    Jsonb *array = to_array(results);
+    if (array == nullptr)
+        PG_RETURN_NULL();
+    PG_RETURN_JSONB_P(array);
 }
 
 SCYLLA_FUNCTION(scylla_check_max_tasks) {

@@ -1,7 +1,10 @@
 #include "api/rows.h"
 
-#include "pg/memory.h"
+#include "model/bounds.h"
+#include "pg/json_text.h"
+#include "pg/settings.h"
 #include "task/history.h"
+#include "task/results.h"
 
 namespace scylla {
 
@@ -49,24 +52,29 @@ Jsonb *empty_array() {
 // What the tasks that this one depends on have given, in the order in which they were declared; null if it is too much
 // for one value. That must not be an error: the task would stand in the way of every lease of its queue.
 Jsonb *results_of_providers(Store &store, const store::SpecRow &spec_row) {
-    const auto results = allocate<Jsonb *>(static_cast<std::size_t>(*spec_row.gates));
-    std::size_t count = 0;
+    Results results = k_no_results;
     store::Scan scan = scan_gates(store, spec_row.id);
     while (next(scan)) {
         const store::GateRow gate = gate_row(scan);
-        if (gate.kind != store::GateKind::task || count == results.size())
+        if (gate.kind != store::GateKind::task || results.too_large)
             continue;
         const auto outcome = find_outcome(store, gate.provider);
-        results[count++] = outcome ? outcome->result : nullptr;
+        add_result(results, outcome ? outcome->result : nullptr);
     }
     end(scan);
-    return count == 0 ? empty_array() : make_array(results.first(count));
+    return results.count == 0 && !results.too_large ? empty_array() : to_array(results);
 }
 
 struct TaskColumns {
     Datum *value;
     bool *null;
+    int64 size; // of the JSON
 };
+
+// Version 0.1 accepted values whose text is too large to be sent. They are not shown, so that they block no other task.
+Jsonb *shown(Jsonb *value) {
+    return value != nullptr && text_is_larger(value, model::k_max_sent_bytes) ? nullptr : value;
+}
 
 TaskColumns task_columns(Store &store, const Task &task, Show show, TupleDesc row_type) {
     // A view of another version has more columns, or less: they are only ever appended.
@@ -82,16 +90,21 @@ TaskColumns task_columns(Store &store, const Task &task, Show show, TupleDesc ro
         if (pointer != nullptr)
             set(column, PointerGetDatum(pointer));
     };
+    int64 size = 0;
+    const auto set_json = [&](Column column, Jsonb *json) {
+        set_pointer(column, json);
+        size += json != nullptr ? static_cast<int64>(VARSIZE(json)) : 0;
+    };
     const auto set_array = [&](Column column, Jsonb *array) {
-        set_pointer(column, array != nullptr ? array : empty_array());
+        set_json(column, array != nullptr ? array : empty_array());
     };
 
     set_pointer(rn, task.spec.rn);
     if (const auto &its_queue = queue_of(store, task.spec.queue).row)
         set_pointer(queue, its_queue->name);
     if (show == Show::all) {
-        set_pointer(spec, task.spec.spec);
-        set_pointer(args, task.spec.gates ? results_of_providers(store, task.spec) : empty_array());
+        set_json(spec, shown(task.spec.spec));
+        set_json(args, task.spec.gates ? results_of_providers(store, task.spec) : empty_array());
     }
     set(status, store::status_datum(store, task.status));
     set(priority, Int32GetDatum(task.spec.priority));
@@ -102,10 +115,10 @@ TaskColumns task_columns(Store &store, const Task &task, Show show, TupleDesc ro
     if (task.deadline)
         set(deadline, TimestampTzGetDatum(*task.deadline));
     if (show != Show::no_content) {
-        set_array(errors, task.carry.errors);
+        set_array(errors, shown(task.carry.errors));
         set_array(history, full_history(task.carry.history, task.owner, task.carry.attempt, task.leased));
-        set_pointer(result, task.result);
-        set_pointer(metrics, task.metrics);
+        set_json(result, shown(task.result));
+        set_json(metrics, shown(task.metrics));
         set_pointer(key, task.spec.key);
     }
     set(attempt, Int32GetDatum(task.carry.attempt));
@@ -117,7 +130,7 @@ TaskColumns task_columns(Store &store, const Task &task, Show show, TupleDesc ro
         set(not_before, TimestampTzGetDatum(*opens));
     if (task.spec.plan)
         set_pointer(plan, store::plan_name(store, *task.spec.plan));
-    return {value, null};
+    return {value, null, size};
 }
 
 } // namespace
@@ -135,17 +148,22 @@ Datum return_task(FunctionCallInfo fcinfo, Store &store, const Task &task, Show 
 Rows begin_rows(FunctionCallInfo fcinfo) {
     InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC); // it knows what it wants: the type need not be looked up
     const auto *info = reinterpret_cast<ReturnSetInfo *>(fcinfo->resultinfo);
-    return {info->setResult, info->setDesc};
+    return {info->setResult, info->setDesc, 0};
 }
 
-void put_task(const Rows &rows, Store &store, const Task &task, Show show) {
+bool is_full(const Rows &rows) { return rows.size >= settings::result_limit(); }
+
+void put_task(Rows &rows, Store &store, const Task &task, Show show) {
     const TaskColumns columns = task_columns(store, task, show, rows.type);
     tuplestore_putvalues(rows.store, rows.type, columns.value, columns.null);
+    rows.size += columns.size;
 }
 
 TaskSink sink_of(Rows &rows) {
     return {[](void *to, Store &store, const Task &task) {
-                put_task(*static_cast<const Rows *>(to), store, task, Show::all);
+                auto *into = static_cast<Rows *>(to);
+                put_task(*into, store, task, Show::all);
+                return !is_full(*into);
             },
             &rows};
 }

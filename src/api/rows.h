@@ -16,9 +16,12 @@ Datum return_task(FunctionCallInfo fcinfo, store::Store &store, const Task &task
 struct Rows {
     Tuplestorestate *store;
     TupleDesc type;
+    int64 size; // of the JSON in tasks
 };
 Rows begin_rows(FunctionCallInfo fcinfo);
-void put_task(const Rows &rows, store::Store &store, const Task &task, Show show);
+// Whether the tasks are so large that a call returns no more of them (scylla.max_result_size).
+bool is_full(const Rows &rows);
+void put_task(Rows &rows, store::Store &store, const Task &task, Show show);
 // Puts tasks into the rows, which have to live as long as the sink, with all that is known of them.
 TaskSink sink_of(Rows &rows);
 

@@ -21,7 +21,7 @@ IfTaken get_if_taken(FunctionCallInfo fcinfo, int n) {
 Jsonb *optional_policy(Jsonb *policy, int64 element = 0) {
     if (policy != nullptr)
         read_retry_policy(policy, element);
-    return policy;
+    return args::document("retry", policy, element);
 }
 
 // The names in an array argument; empty if it is null.

@@ -1,5 +1,7 @@
 #include "pg/error.h"
 
+#include "pg/json_text.h"
+
 #include "pg/text.h"
 
 namespace scylla::error {
@@ -187,7 +189,20 @@ const char *cut(std::string_view all) {
 const char *quote(const text *value) { return value == nullptr ? "null" : psprintf("\"%s\"", cut(view(value))); }
 
 const char *show(Jsonb *value) {
-    return value == nullptr ? "null" : cut(JsonbToCString(nullptr, &value->root, static_cast<int>(VARSIZE(value))));
+    constexpr int64 k_max_made = 1 << 16; // of text, to show its beginning
+    if (value == nullptr)
+        return "null";
+    if (text_is_larger(value, k_max_made))
+        return outline(value, text_size(value));
+    return cut(JsonbToCString(nullptr, &value->root, static_cast<int>(VARSIZE(value))));
+}
+
+const char *outline(const Jsonb *value, int64 size) {
+    return psprintf("%s of " INT64_FORMAT " bytes",
+                    JB_ROOT_IS_OBJECT(value)   ? "an object"
+                    : JB_ROOT_IS_SCALAR(value) ? "a value"
+                                               : "an array",
+                    size);
 }
 
 const char *print(Datum value, Oid type) {
@@ -199,6 +214,15 @@ const char *print(Datum value, Oid type) {
 
 const char *array_of(int64 size) {
     return psprintf("an array of " INT64_FORMAT " element%s", size, size == 1 ? "" : "s");
+}
+
+void result_too_large(int64 tasks, int64 limit) {
+    ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED), errmsg("tasks are too large for one result"),
+                    errdetail("The first " INT64_FORMAT " have " INT64_FORMAT
+                              " bytes or more, as \"scylla.max_result_size\" says.",
+                              tasks, limit),
+                    errhint("Ask for fewer tasks, or select only the columns that you need from the view scylla.task."),
+                    identify("task", "max_result_size")));
 }
 
 void inside_transaction(const char *call) {

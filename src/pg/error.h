@@ -64,9 +64,14 @@ namespace scylla::error {
 // null pointer is a null.
 const char *quote(const text *value);
 const char *show(Jsonb *value);
+// A value that is too large to be shown.
+const char *outline(const Jsonb *value, int64 size);
 const char *print(Datum value, Oid type);
 // An array, by its size.
 const char *array_of(int64 size);
+
+// 54000, constraint "max_result_size": tasks to be listed.
+[[noreturn]] void result_too_large(int64 tasks, int64 limit);
 
 // 25001, constraint "transaction": a procedure that commits was called inside a transaction block.
 [[noreturn]] void inside_transaction(const char *call);

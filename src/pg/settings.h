@@ -11,11 +11,17 @@ extern int default_timeout;     // scylla.default_timeout, milliseconds
 extern int event_retention;     // scylla.event_retention, seconds
 extern int retention;           // scylla.retention, seconds
 extern bool auto_create_queues; // scylla.auto_create_queues
+extern int max_value_size;      // scylla.max_value_size, kB
+extern int max_result_size;     // scylla.max_result_size, kB
 extern int max_queues;          // scylla.max_queues; fixed at server start
 extern int max_rate_keys;       // scylla.max_rate_keys; fixed at server start
 extern int max_monitors;        // scylla.max_monitors; fixed at server start
 
 enum class Schedules : int { pg_cron, manual, off };
 extern int schedules; // scylla.schedules; read in SQL
+
+// The same in bytes.
+inline int64 value_limit() { return static_cast<int64>(max_value_size) * 1024; }
+inline int64 result_limit() { return static_cast<int64>(max_result_size) * 1024; }
 
 } // namespace scylla::settings

@@ -39,7 +39,9 @@ int32 lease_known(Store &store, const LeaseRequest &request, const store::QueueR
     const RowMemory memory = begin_row_memory();
     store::ReadyRow ready;
     int32 leased = 0;
-    for (; leased < request.max_tasks && take_token(tokens) && next_leasable(scan, &ready); reset(memory)) {
+    bool wants_more = true;
+    for (; leased < request.max_tasks && wants_more && take_token(tokens) && next_leasable(scan, &ready);
+         reset(memory)) {
         // Who else is at it is a cheap question, and the answer is often yes where many lease at once.
         store::Taken standing = store::standing(store, ready);
         const auto spec = standing != store::Taken::ok ? std::nullopt
@@ -59,8 +61,9 @@ int32 lease_known(Store &store, const LeaseRequest &request, const store::QueueR
             return_token(tokens, ready.key);
         switch (standing) {
         case store::Taken::ok:
-            sink.put(sink.to, store,
-                     make_running(store, *spec, ready, request.worker, timeout, permit_of(queue, *spec), now));
+            wants_more =
+                sink.put(sink.to, store,
+                         make_running(store, *spec, ready, request.worker, timeout, permit_of(queue, *spec), now));
             settle(scan, Fate::taken);
             use_token(tokens);
             use_permit(permits);

@@ -39,6 +39,10 @@ void check(const QueueSettings &settings) {
     args::bound("max_running", settings.max_running);
     args::bound("max_running_per_key", settings.max_running_per_key);
     args::bound("max_depth", settings.max_depth);
+    args::document("retry", settings.retry);
+    args::document("key_weights", settings.key_weights);
+    args::document("rate", settings.rate);
+    args::document("rate_per_key", settings.rate_per_key);
     if (settings.key_weights != nullptr)
         check_key_weights(settings.key_weights);
     if (settings.rate != nullptr)

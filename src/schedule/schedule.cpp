@@ -273,7 +273,7 @@ SCYLLA_FUNCTION(scylla_schedule) {
     args::name("queue", args::get_text(fcinfo, 2));
     const Jsonb *spec = args::spec(args::get_jsonb(fcinfo, 3));
     check_planned_key(args::get_text(fcinfo, 12), spec);
-    check_options(args::get_jsonb(fcinfo, 13));
+    check_options(args::document("options", args::get_jsonb(fcinfo, 13)));
     return call_as_owner(fcinfo);
 }
 
@@ -281,7 +281,7 @@ SCYLLA_FUNCTION(scylla_schedule) {
 SCYLLA_FUNCTION(scylla_schedule_plan) {
     using namespace scylla;
     check_policies(fcinfo, 3);
-    check_tasks(args::get_jsonb(fcinfo, 2), args::get_text(fcinfo, 11));
+    check_tasks(args::document("tasks", args::get_jsonb(fcinfo, 2)), args::get_text(fcinfo, 11));
     return call_as_owner(fcinfo);
 }
 

@@ -2,6 +2,8 @@
 
 #include "model/backoff.h"
 #include "pg/error.h"
+#include "pg/json_text.h"
+#include "pg/settings.h"
 #include "pg/text.h"
 
 namespace scylla::args {
@@ -72,6 +74,22 @@ Jsonb *spec(Jsonb *value, int64 element) {
         value != nullptr && JB_ROOT_IS_SCALAR(value) && getIthJsonbValueFromContainer(&value->root, 0)->type == jbvNull;
     if (value == nullptr || json_null)
         error::bad_argument("spec", "null", "A task must say what is to be done.", element);
+    return document("spec", value, element);
+}
+
+Jsonb *document(const char *argument, Jsonb *value, int64 element) {
+    const auto refuse = [&](int64 size, const char *rule) {
+        error::bad_argument(argument, error::outline(value, size), rule, element);
+    };
+    if (value == nullptr)
+        return value;
+    if (text_is_larger(value, settings::value_limit()))
+        refuse(text_size(value),
+               psprintf("Its text must not have more than " INT64_FORMAT " bytes, as \"scylla.max_value_size\" says.",
+                        settings::value_limit()));
+    // Numbers of one digit take more in the tables than as text.
+    if (VARSIZE(value) > model::k_max_value_bytes)
+        refuse(VARSIZE(value), psprintf("It must not take more than %d bytes.", model::k_max_value_bytes));
     return value;
 }
 
@@ -165,14 +183,8 @@ int32 max_catch_up(std::optional<int32> value) {
 Jsonb *error(Jsonb *value) {
     const char *rule = "It must be an object with a non-empty text \"code\"; \"description\" must be a text.";
     // Errors accumulate in one value, which has to stay far below what a value may hold.
-    if (value != nullptr && VARSIZE(value) > model::k_max_error_bytes)
-        error::bad_argument("error",
-                            psprintf("%s of %u bytes",
-                                     JB_ROOT_IS_OBJECT(value)   ? "an object"
-                                     : JB_ROOT_IS_SCALAR(value) ? "a value"
-                                                                : "an array",
-                                     static_cast<unsigned>(VARSIZE(value))),
-                            "It must not have more than 1 MB.");
+    if (value != nullptr && text_is_larger(value, model::k_max_error_bytes))
+        error::bad_argument("error", error::outline(value, text_size(value)), "It must not have more than 1 MB.");
     JsonbValue code;
     JsonbValue description;
     const bool good = value != nullptr && JB_ROOT_IS_OBJECT(value) && member(value, "code", &code) != nullptr &&

@@ -13,6 +13,8 @@ namespace scylla::args {
 text *name(const char *argument, text *value, int64 element = 0);
 int16 priority(std::optional<int32> value, int64 element = 0);
 Jsonb *spec(Jsonb *value, int64 element = 0);
+// Any JSON that is to be stored, as far as its size goes (scylla.max_value_size); may be null.
+Jsonb *document(const char *argument, Jsonb *value, int64 element = 0);
 std::optional<TimestampTz> not_before(std::optional<TimestampTz> value, int64 element = 0);
 std::optional<int32> max_attempts(std::optional<int32> value, int64 element = 0);
 int32 max_tasks(std::optional<int32> value, const char *argument = "max_tasks");

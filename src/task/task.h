@@ -31,9 +31,10 @@ std::optional<Task> find_task(store::Store &store, const store::SpecRow &spec);
 // The same, but P0002 instead of nothing.
 Task require_task(store::Store &store, const store::SpecRow &spec);
 
-// Where tasks go that are found or made one after the other. What a task points to is gone after the call.
+// Where tasks go that are found or made one after the other. What a task points to is gone after the call. False: the
+// result is so large that no more are wanted.
 struct TaskSink {
-    void (*put)(void *to, store::Store &store, const Task &task);
+    bool (*put)(void *to, store::Store &store, const Task &task);
     void *to;
 };
 

@@ -25,7 +25,7 @@ select p.oid, p.proname::text as name,
        format('%s scylla.%I(%s)', case p.prokind when 'p' then 'call' else 'select' end, p.proname,
               (select string_agg(format('null::%s', t::regtype), ', ' order by n)
                from unnest(p.proargtypes) with ordinality _ (t, n))) as call
-from pg_proc p where p.pronamespace = 'scylla'::regnamespace and not p.proname = any('{_check_max_tasks,_history,_may_view,_may_watch,_plan_picture}');
+from pg_proc p where p.pronamespace = 'scylla'::regnamespace and not p.proname = any('{_args,_args_add,_args_end,_check_max_tasks,_history,_may_view,_may_watch,_plan_picture}');
 -- Every relation, and ways of touching it.
 create temp table touch as
 select c.relname::text as name, statement

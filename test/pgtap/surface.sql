@@ -10,7 +10,7 @@ select p.oid, p.oid::regprocedure::text as name, l.lanname as language, p.prosec
        regexp_replace(regexp_replace(p.prosrc, '--[^\n]*', '', 'g'), '''[^'']*''', '''''', 'g') as body,
        p.prosqlbody is not null as atomic
 from pg_proc p join pg_language l on l.oid = p.prolang
-where p.pronamespace = 'scylla'::regnamespace;
+where p.pronamespace = 'scylla'::regnamespace and p.prokind <> 'a'; -- an aggregate is made of functions
 create temp table view_ as
 select c.oid, c.oid::regclass::text as name, coalesce(c.reloptions, '{}') as options, pg_get_viewdef(c.oid) as definition
 from pg_class c where c.relnamespace = 'scylla'::regnamespace and c.relkind in ('v', 'm');

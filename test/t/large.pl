@@ -12,7 +12,7 @@ use Test::More;
 # 100 MB by hand: SCYLLA_TEST_BYTES=100000000
 my $bytes = $ENV{SCYLLA_TEST_BYTES} || 4_000_000;
 
-my $node = new_node('main', settings => "fsync = off\nscylla.schedules = manual\nscylla.default_timeout = '1 h'\nlog_min_error_statement = panic");
+my $node = new_node('main', settings => "fsync = off\nscylla.schedules = manual\nscylla.default_timeout = '1 h'\nlog_min_error_statement = panic" . ($bytes > 60_000_000 ? "\nscylla.max_value_size = '200 MB'\nscylla.max_result_size = '10 GB'" : ''));
 sql($node, <<"SQL");
 create extension scylla;
 -- Text that cannot be compressed.
@@ -99,6 +99,8 @@ gives('unschedule', q(select scylla.unschedule('s')), '');
 # ---- too much for one value ---------------------------------------------------------------------------------------------------------------
 
 my $limit = 256 * 1024 * 1024; # of a text in jsonb, and of an array
+gives('a spec whose text is larger than a value may be', q(select scylla.submit('q', to_jsonb(repeat(E'\x01', 190000000)))), '22023');
+gives('a spec of small numbers, which take more in the table than as text', q(select scylla.submit('q', ('[' || repeat('1,', 20000000) || '1]')::jsonb)), '22023');
 gives('a spec that jsonb cannot hold', "select scylla.submit('q', to_jsonb(repeat('x', $limit)))", '54000');
 SKIP:
 {

@@ -225,12 +225,12 @@ select is_empty($$
     select 'routine', p.proname, a.privilege_type from pg_proc p,
     aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a
     where p.pronamespace = 'scylla'::regnamespace and a.grantee = 0
-          and p.oid <> all (array['scylla._check_max_tasks'::regproc, 'scylla._history', 'scylla._may_view', 'scylla._may_watch', 'scylla._plan_picture'])$$,
+          and p.oid <> all (array['scylla._args'::regproc, 'scylla._check_max_tasks', 'scylla._history', 'scylla._may_view', 'scylla._may_watch', 'scylla._plan_picture'])$$,
     'PUBLIC holds nothing in the schema');
 select results_eq($$select p.proname::text collate "default", a.privilege_type, p.proowner::regrole
                     from pg_proc p, aclexplode(p.proacl) a
                     where p.pronamespace = 'scylla'::regnamespace and a.grantee = 0 order by 1$$,
-                  $$values ('_check_max_tasks', 'EXECUTE', current_user::regrole),
+                  $$values ('_args', 'EXECUTE', current_user::regrole), ('_check_max_tasks', 'EXECUTE', current_user::regrole),
                            ('_history', 'EXECUTE', current_user::regrole),
                            ('_may_view', 'EXECUTE', current_user::regrole),
                            ('_may_watch', 'EXECUTE', current_user::regrole),

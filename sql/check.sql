@@ -1,6 +1,6 @@
--- Invariants, in the manner of amcheck.
+-- Invariants, like amcheck.
 
--- The rows of the tables in the order of each index: as the index leads to them, because nothing may be sorted.
+-- The rows of the tables in the order of each index. Sorting is disabled, so each index must return its rows itself.
 create or replace function scylla._rows_by_index(out index text, out of text, out place tid) returns setof record
     language sql stable set search_path = pg_catalog, pg_temp
     set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set enable_incremental_sort = off
@@ -40,7 +40,7 @@ as $$
     union all
     (select 'event_pkey', 'event', ctid from scylla.event order by position, id)
 $$;
--- The rows that each index must lead to, as they stand in the tables.
+-- The rows that each index must return, read from the tables.
 create or replace function scylla._rows_by_table(out index text, out of text, out place tid) returns setof record
     language sql stable set search_path = pg_catalog, pg_temp
     set enable_indexscan = off set enable_indexonlyscan = off set enable_bitmapscan = off set jit = off
@@ -84,8 +84,8 @@ comment on function scylla._rows_by_table is 'For scylla.check().';
 
 create or replace function scylla.check(out rn text, out problem text) returns setof record
     language sql stable security definer set search_path = pg_catalog, pg_temp
-    -- It joins all tasks, also where nobody has analysed their tables yet. The few joins that cannot be done otherwise then look so
-    -- expensive that the server would compile the whole query.
+    -- The query joins all tasks, even if their tables have not been analysed yet. The few joins that need nested loops then look so
+    -- expensive that the server would JIT-compile the whole query.
     set enable_nestloop = off set jit = off
 as $$
     with place as (
@@ -96,7 +96,7 @@ as $$
     ), places as (
         select id, count(*) as n, string_agg(place, ', ' order by place) as held_by, min(queue) as queue from place group by id
     )
-    -- A row that an index leads to twice is taken for another row, too.
+    -- If an index returns a row twice, it may also return it for another key.
     select null, 'row ' || f.place || ' of ' || f.of || ' is found ' || sum(f.by_index) || ' times by the index ' || f.index || ', instead of once'
     from (select i.index, i.of, i.place, 1 as by_index from scylla._rows_by_index() i
           union all select t.index, t.of, t.place, 0 from scylla._rows_by_table() t) f
@@ -257,6 +257,6 @@ as $$
     from scylla.queue_id_seq q, (select max(id) as id from scylla.queue) m where m.id > q.last_value;
 $$;
 comment on function scylla.check is
-'Proves the invariants of the tables: one row per violation, so an empty set is good. Reads every task. Always write it with
+'Checks the invariants of the tables: one row per violation, so no rows means no problem. Reads every task. Always write it with
 its schema: CHECK is a reserved word.';
 

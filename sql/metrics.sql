@@ -1,24 +1,24 @@
--- The statistics for Prometheus and its like.
+-- The statistics for Prometheus and similar systems.
 
 create or replace function scylla.metrics() returns text
     language sql volatile parallel unsafe set search_path = pg_catalog, pg_temp
 as $$
     with family (n, name, type, unit, help) as (values
         (1, 'scylla_tasks', 'gauge', null, 'Tasks by queue and state.'),
-        (2, 'scylla_oldest_ready_seconds', 'gauge', 'seconds', 'How long the tasks that would be leased next have been ready: the longest time.'),
+        (2, 'scylla_oldest_ready_seconds', 'gauge', 'seconds', 'Longest time that one of the tasks to be leased next has been ready.'),
         (3, 'scylla_queue_workers', 'gauge', null, 'Workers that hold leases.'),
-        (4, 'scylla_tasks_submitted', 'counter', null, 'Tasks submitted.'),
-        (5, 'scylla_tasks_turned_away', 'counter', null, 'Tasks that max_depth did not let in, by what became of them.'),
-        (6, 'scylla_leases', 'counter', null, 'Leases given.'),
+        (4, 'scylla_tasks_submitted', 'counter', null, 'Submitted tasks.'),
+        (5, 'scylla_tasks_turned_away', 'counter', null, 'Tasks beyond max_depth, by what happened to them.'),
+        (6, 'scylla_leases', 'counter', null, 'Leases.'),
         (7, 'scylla_leases_lost', 'counter', null, 'Leases that ended without ending the task, by reason.'),
         (8, 'scylla_tasks_ended', 'counter', null, 'Tasks that ended, by status.'),
         (9, 'scylla_tasks_purged', 'counter', null, 'Tasks removed after their retention.'),
         (10, 'scylla_wait_seconds', 'histogram', 'seconds', 'Time from becoming ready to being leased.'),
-        (11, 'scylla_run_seconds', 'histogram', 'seconds', 'Time of leases that ended by complete, abort or fail.'),
-        (12, 'scylla_monitor_running', 'gauge', null, 'Whether a monitor is at work in this database.'),
+        (11, 'scylla_run_seconds', 'histogram', 'seconds', 'Duration of leases that ended by complete, abort or fail.'),
+        (12, 'scylla_monitor_running', 'gauge', null, 'Whether a monitor is running in this database.'),
         (13, 'scylla_monitor_rounds', 'counter', null, 'Transactions of the monitor.'),
-        (14, 'scylla_monitor_busy_seconds', 'counter', 'seconds', 'How long they took.'),
-        (15, 'scylla_monitor_errors', 'counter', null, 'Errors that have ended a monitor.')
+        (14, 'scylla_monitor_busy_seconds', 'counter', 'seconds', 'Duration of the transactions of the monitor.'),
+        (15, 'scylla_monitor_errors', 'counter', null, 'Errors that ended a monitor.')
     ), stat as materialized (
         select *, replace(replace(replace(queue, E'\\', E'\\\\'), '"', E'\\"'), E'\n', E'\\n') as label from scylla.stat_queue
     ), sample (name, queue, n, suffix, labels, value) as (
@@ -76,5 +76,5 @@ as $$
     from family f
 $$;
 comment on function scylla.metrics is
-'The statistics of this database in the OpenMetrics text format, for Prometheus and its like.';
+    'The statistics of this database in the OpenMetrics text format, for Prometheus and similar systems.';
 

@@ -1,4 +1,4 @@
--- The public face of plans. Columns are only ever appended.
+-- The public view of plans. New columns are only appended.
 
 create or replace view scylla.plan with (security_barrier) as
     select p.name,
@@ -33,22 +33,25 @@ create or replace view scylla.plan with (security_barrier) as
         where g.provider = p.id) m
     where scylla._may_view(p.owner, null, null);
 
-comment on view scylla.plan is 'The plans of the current user and the roles it is a member of, as the statement''s snapshot sees them. Reads all tasks of
-the plans that are selected.';
+comment on view scylla.plan is
+'The plans of the current user and of the roles it is a member of, as the statement''s snapshot sees them. A query reads all tasks of
+the plans that it selects.';
 comment on column scylla.plan.name is 'Identifies the plan in the database.';
 comment on column scylla.plan.status is
 'building (not opened yet), running, and once no task is live: failed (a task was aborted), cancelled (by cancel_plan, or a task was
 cancelled other than by on_dependency_failure => ''skip''), completed.';
-comment on column scylla.plan.spec is 'What create_plan() was given.';
+comment on column scylla.plan.spec is 'The spec passed to create_plan().';
 comment on column scylla.plan.waiting is 'Tasks behind a closed gate.';
 comment on column scylla.plan.ready is 'Tasks that can be leased.';
 comment on column scylla.plan.running is 'Tasks that are leased.';
 comment on column scylla.plan.completed is 'Tasks that are completed.';
 comment on column scylla.plan.aborted is 'Tasks that are aborted.';
 comment on column scylla.plan.cancelled is 'Tasks that are cancelled.';
-comment on column scylla.plan.progress is '0..1: the part of the tasks that has ended; a running task counts with its progress.';
+comment on column scylla.plan.progress is '0..1: the share of finished tasks; a running task counts with its progress.';
 comment on column scylla.plan.created is 'When it was created.';
-comment on column scylla.plan.opened is 'When its tasks were allowed to start.';
+comment on column scylla.plan.opened is 'When it was opened.';
 comment on column scylla.plan.finished is 'When its last live task ended, or it was cancelled.';
-comment on column scylla.plan.result is 'Results of its completed final tasks, on which no other of its tasks depends, by rn; of the queues that the reader may view.';
-comment on column scylla.plan.owner is 'The role that it belongs to.';
+comment on column scylla.plan.result is
+'Results of its completed final tasks (no other task of the plan depends on them), by rn; only from queues that the reader may
+view.';
+comment on column scylla.plan.owner is 'The role that owns it.';

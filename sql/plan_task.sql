@@ -1,4 +1,4 @@
--- The tasks of plans with what they depend on: what a picture of a plan is made of. Columns are only ever appended.
+-- The tasks of plans with their providers, for pictures of plans. New columns are only appended.
 
 create or replace view scylla.plan_task with (security_barrier) as
     select p.name as plan, s.rn, q.name as queue,
@@ -25,17 +25,18 @@ create or replace view scylla.plan_task with (security_barrier) as
     left join scylla.task_outcome o on o.id = s.id
     where scylla._may_view(p.owner, null, null);
 
-comment on view scylla.plan_task is 'The tasks of the plans that the current user sees, in the queues that he may view; as the statement''s
-snapshot sees them.';
+comment on view scylla.plan_task is
+'The tasks of the plans that the current user sees, in the queues that the current user may view, as the statement''s snapshot sees
+them.';
 comment on column scylla.plan_task.plan is 'The plan.';
 comment on column scylla.plan_task.rn is 'The task.';
 comment on column scylla.plan_task.queue is 'Its queue.';
-comment on column scylla.plan_task.status is 'Where it is in its life.';
-comment on column scylla.plan_task.progress is '0..1, as the worker last said; 1 when completed.';
+comment on column scylla.plan_task.status is 'Its status.';
+comment on column scylla.plan_task.progress is '0..1, as the worker last reported; 1 when completed.';
 comment on column scylla.plan_task.created is 'When it was submitted.';
 comment on column scylla.plan_task.updated is 'When it last changed.';
-comment on column scylla.plan_task.owner is 'The worker that runs it, or whose lease ended with it.';
+comment on column scylla.plan_task.owner is 'The worker that runs it, or that held it when it ended.';
 comment on column scylla.plan_task.attempt is 'How often it has been leased.';
 comment on column scylla.plan_task.history is 'As in the view scylla.task.';
 comment on column scylla.plan_task.depends_on is
-'The tasks that it depends on, in the order in which they were given; of the queues that the reader may view.';
+    'Its providers, in the order in which they were given; only from queues that the reader may view.';

@@ -1,6 +1,6 @@
 -- Scylla: a task scheduler inside PostgreSQL.
 --
--- This script is assembled by make from the files under sql/, one file per concept (see SQL_PARTS in the Makefile).
+-- make assembles this script from the files under sql/, one file per concept (see TABLES and REPLACED in the Makefile).
 \echo Use "CREATE EXTENSION scylla" to load this file. \quit
 
 create schema scylla;

@@ -1,5 +1,5 @@
--- Nothing is for everybody. Grant USAGE on the schema and EXECUTE on the functions that a role needs. An object whose
--- privileges have been set before keeps them: after an update, what a database's owner has granted is still granted.
+-- PUBLIC gets nothing. Grant USAGE on the schema and EXECUTE on the functions that a role needs. An object whose privileges were
+-- set before keeps them, so grants survive an update.
 do $$
 declare
     object record;
@@ -19,16 +19,16 @@ begin
 end
 $$;
 
--- Except that monitoring may look at the statistics, as it may at the server's own. They tell names and numbers, no contents.
+-- pg_monitor may read the statistics, as it may read the server's own. They show names and numbers, no content of tasks.
 grant usage on schema scylla to pg_monitor;
 grant select on scylla.stat_queue, scylla.stat_worker, scylla.stat_monitor, scylla.stat_heads to pg_monitor;
 grant execute on function scylla._stat_queues, scylla._stat_monitor, scylla._heads, scylla.count_tasks, scylla.quantile,
     scylla.metrics
     to pg_monitor;
 
--- But what the views call: it is done in the name of their reader, and tells him nothing that he does not know already.
+-- The views call these functions as their reader. They reveal nothing that the reader does not know already.
 grant execute on function scylla._history, scylla._args, scylla._may_view, scylla._may_watch to public;
--- And what makes the pictures of plans: it reads as its caller.
+-- The functions that draw plans read as their caller.
 grant execute on function scylla._plan_picture, scylla._check_max_tasks to public;
 
 select scylla._announce();

@@ -1,4 +1,4 @@
--- Schedules of recurring tasks, and how they have been kept. Written by sql/functions/schedule.sql only.
+-- Schedules of recurring tasks and their last results. Written by sql/functions/schedule.sql only.
 
 create table scylla.schedule (
     name text not null,
@@ -29,12 +29,13 @@ create table scylla.schedule (
     constraint schedule_pkey primary key (name)
 ) using heap with (fillfactor = 50);
 comment on table scylla.schedule is 'Schedules of recurring tasks. Read the view scylla.schedules instead.';
-comment on column scylla.schedule.owner is 'The role that made it, by name: it submits the tasks.';
+comment on column scylla.schedule.owner is 'Name of the role that created the schedule and submits its tasks.';
 comment on column scylla.schedule.home is
-    'The database in which it is armed: the identifier of the system and the oid. A copy of it elsewhere comes with the wrong one.';
-comment on column scylla.schedule.task is 'What submit_many is given, but for rn, not_before and the planned time in the spec; an array: the tasks of a plan.';
+    'The database in which the schedule is armed: system identifier and database oid. In a restored copy they do not match.';
+comment on column scylla.schedule.task is
+    'The element for submit_many, without rn, not_before and the planned time in the spec; an array: the tasks of a plan.';
 comment on column scylla.schedule.handled is
-    'Whatever was planned until then has been submitted, skipped or missed, and will not be looked at again.';
-comment on column scylla.schedule.next_run is 'The first planned time after that; null: none.';
+    'All planned times up to this one have been submitted, skipped or missed, and are not looked at again.';
+comment on column scylla.schedule.next_run is 'The first planned time after handled; null: none.';
 
 select pg_catalog.pg_extension_config_dump('scylla.schedule', '');

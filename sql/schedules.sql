@@ -1,4 +1,4 @@
--- What roles see of their schedules.
+-- The public view of schedules.
 
 create or replace view scylla.schedules with (security_barrier) as
     select s.name, s.owner, s.cron, s.timezone, s.task ->> 'queue' as queue, s.task -> 'spec' as spec,
@@ -13,32 +13,33 @@ create or replace view scylla.schedules with (security_barrier) as
                   where r.rolname = s.owner and pg_has_role(r.oid, 'usage')
                      or r.rolname = current_user and r.rolsuper);
 comment on view scylla.schedules is
-'Schedules of recurring tasks, and how they have been kept: those of the roles whose rights the current one has.';
-comment on column scylla.schedules.name is 'Its name; the tasks are called name/planned time.';
-comment on column scylla.schedules.owner is 'The role that made it, and as which its tasks are submitted.';
-comment on column scylla.schedules.cron is 'When it comes.';
-comment on column scylla.schedules.timezone is 'Whose clocks it goes by.';
-comment on column scylla.schedules.queue is 'The queue of its tasks; null: it is for plans.';
-comment on column scylla.schedules.spec is 'What its tasks are about.';
+    'Schedules of recurring tasks and their last results: those of the roles whose rights the current user has.';
+comment on column scylla.schedules.name is 'Its name; the tasks are named name/planned time.';
+comment on column scylla.schedules.owner is 'The role that created it and submits its tasks.';
+comment on column scylla.schedules.cron is 'Its planned times, as a cron expression.';
+comment on column scylla.schedules.timezone is 'The time zone of the planned times.';
+comment on column scylla.schedules.queue is 'The queue of its tasks; null for a schedule of plans.';
+comment on column scylla.schedules.spec is 'The spec of its tasks.';
 comment on column scylla.schedules.options is 'Further arguments of submit.';
 comment on column scylla.schedules.overlap is 'While its previous task is live: allow, skip, or replace (cancel) it.';
-comment on column scylla.schedules.catch_up is 'Planned times that nobody looked at in time: none, latest or all of them.';
+comment on column scylla.schedules.catch_up is 'Which missed planned times are submitted: none, latest or all.';
 comment on column scylla.schedules.grace is 'How late a task may be submitted; null: no bound.';
-comment on column scylla.schedules.max_catch_up is 'How many planned times catch_up all submits at most.';
+comment on column scylla.schedules.max_catch_up is 'The maximum number of planned times that catch_up all submits.';
 comment on column scylla.schedules.jitter is 'Tasks are delayed by up to this.';
-comment on column scylla.schedules.starts is 'No planned time is before it.';
-comment on column scylla.schedules.ends is 'No planned time is at it or after it.';
-comment on column scylla.schedules.planned_key is 'The key of the spec under which the planned time stands; null: none.';
-comment on column scylla.schedules.armed is 'Whether it runs in this database: not in a restored copy, until arm_schedules().';
-comment on column scylla.schedules.created is 'When it was made.';
-comment on column scylla.schedules.next_run is 'The planned time that comes next; null: none comes any more.';
-comment on column scylla.schedules.last_run is 'The planned time for which a task was submitted last.';
-comment on column scylla.schedules.last_submitted is 'When that was.';
-comment on column scylla.schedules.last_task is 'The name of that task, or plan.';
-comment on column scylla.schedules.runs is 'How many tasks, or plans, it has submitted.';
-comment on column scylla.schedules.skipped is 'How many planned times passed by because the previous task was live.';
-comment on column scylla.schedules.missed is 'How many planned times passed by because nobody looked, or submitting failed, until too late.';
-comment on column scylla.schedules.last_error is 'Why a task could not be submitted last.';
+comment on column scylla.schedules.starts is 'Planned times are not before this.';
+comment on column scylla.schedules.ends is 'Planned times are before this.';
+comment on column scylla.schedules.planned_key is 'The key in the spec that gets the planned time; null: none.';
+comment on column scylla.schedules.armed is 'Whether it runs in this database; false in a restored copy, until arm_schedules().';
+comment on column scylla.schedules.created is 'When it was created.';
+comment on column scylla.schedules.next_run is 'The next planned time; null: there is none.';
+comment on column scylla.schedules.last_run is 'The planned time of the last submitted task.';
+comment on column scylla.schedules.last_submitted is 'When that task was submitted.';
+comment on column scylla.schedules.last_task is 'The name of that task or plan.';
+comment on column scylla.schedules.runs is 'Number of tasks or plans submitted.';
+comment on column scylla.schedules.skipped is 'Number of planned times skipped because the previous task was live.';
+comment on column scylla.schedules.missed is
+    'Number of planned times that were too late: nothing looked in time, or the submits failed.';
+comment on column scylla.schedules.last_error is 'Why the last submit failed; null: it succeeded.';
 comment on column scylla.schedules.failed is 'When that was.';
-comment on column scylla.schedules.tasks is 'The tasks of its plans; null: it is for single tasks.';
+comment on column scylla.schedules.tasks is 'The tasks of its plans; null for a schedule of single tasks.';
 

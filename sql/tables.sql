@@ -1,15 +1,15 @@
--- Storage: what a task is, where it is now and how it ended are facts with different lifetimes, so they are different
--- tables. A transition deletes a narrow row here and inserts a narrow row there; the wide specification never moves.
--- The state of a task is the table that holds its id, and it is in exactly one of task_waiting, task_ready, task_lease
--- and task_outcome (scylla.check() proves it).
+-- Storage. What a task is, its current state and how it ended are facts with different lifetimes, so they are in different
+-- tables. A transition deletes a narrow row in one table and inserts a narrow row in another; the wide specification never moves.
+-- The table that holds a task's id is the task's state. Exactly one of task_waiting, task_ready, task_lease and task_outcome
+-- holds the id (scylla.check() verifies that).
 --
--- These tables are internal: the functions write them directly, so triggers, row security and foreign keys that somebody
--- adds to them do not take effect (additional indexes do), and sessions keep what they know of queues until a function changes
--- one. Read the view scylla.task instead.
+-- These tables are internal: the functions write them directly. So triggers, row security and foreign keys that somebody adds
+-- have no effect (additional indexes do), and sessions cache queues until a function changes one. Read the view scylla.task
+-- instead.
 
 create type scylla.task_status as enum ('waiting', 'ready', 'running', 'completed', 'aborted', 'cancelled');
 comment on type scylla.task_status is
-$$Where a task is in its life:
+$$The status of a task:
   waiting   -> ready (its last gate opened) | cancelled
   ready     -> running (leased) | cancelled
   running   -> ready or waiting (lease expired, yield, fail) | completed | aborted | cancelled
@@ -18,9 +18,9 @@ $$Where a task is in its life:
 create sequence scylla.queue_id_seq as integer;
 create sequence scylla.task_id_seq;
 create sequence scylla.worker_seq;
-comment on sequence scylla.queue_id_seq is 'Numbers the queues.';
-comment on sequence scylla.task_id_seq is 'Numbers the tasks in the order of their submission.';
-comment on sequence scylla.worker_seq is 'Numbers that register_worker() gives out.';
+comment on sequence scylla.queue_id_seq is 'Ids of queues.';
+comment on sequence scylla.task_id_seq is 'Ids of tasks, in the order of their submission, and of plans.';
+comment on sequence scylla.worker_seq is 'Numbers for register_worker().';
 
 create table scylla.queue (
     id integer not null default nextval('scylla.queue_id_seq'),
@@ -52,18 +52,17 @@ create table scylla.queue (
     constraint queue_pkey primary key (id),
     constraint queue_name_key unique (name)
 ) using heap;
-comment on table scylla.queue is
-    'A namespace that segregates tasks, and its settings, as the view scylla.queue_settings shows them.';
--- Roles by their names and not as regrole: a dump restores where a role does not exist, and then that role has no rights, while
--- COPY into a regrole would fail and leave the tasks without their queues. Where the roles are a number, and dropped, it would
--- even give their rights to whoever has that number in the other cluster.
-comment on column scylla.queue.owner is 'The role that may do everything with it: its creator, unless it has been given away.';
-comment on column scylla.queue.submitters is 'Roles that have been granted the privilege "submit"; null: none.';
-comment on column scylla.queue.workers is 'Roles that have been granted the privilege "work".';
-comment on column scylla.queue.viewers is 'Roles that have been granted the privilege "view".';
-comment on column scylla.queue.admins is 'Roles that have been granted the privilege "admin".';
+comment on table scylla.queue is 'A namespace for tasks, and its settings, which the view scylla.queue_settings shows.';
+-- Roles are stored by name, not as regrole: a dump can then be restored where a role does not exist, and that role has no rights.
+-- COPY into a regrole would fail and leave the tasks without their queues. And a dropped role is dumped as a number; its rights
+-- would go to the role with that number in the other cluster.
+comment on column scylla.queue.owner is 'The role that owns the queue and has all rights on it. At first its creator.';
+comment on column scylla.queue.submitters is 'Roles with the privilege "submit"; null: none.';
+comment on column scylla.queue.workers is 'Roles with the privilege "work".';
+comment on column scylla.queue.viewers is 'Roles with the privilege "view".';
+comment on column scylla.queue.admins is 'Roles with the privilege "admin".';
 
--- Where there is shared memory it is kept there, and this is not looked at.
+-- With preloading, buckets are in shared memory and this table is not read.
 create table scylla.queue_rate (
     queue integer not null,
     per_key boolean not null,
@@ -74,12 +73,13 @@ create table scylla.queue_rate (
     constraint queue_rate_pkey primary key (queue, per_key, key)
     -- Room for new versions on the same page.
 ) using heap with (fillfactor = 50, vacuum_truncate = off);
-comment on table scylla.queue_rate is 'How much of its rate a queue has used, and each key in it, in a server that does not preload the library.';
-comment on column scylla.queue_rate.per_key is 'Whether it is of a key; else of the queue.';
-comment on column scylla.queue_rate.key is 'The key; the empty text: all keys of the queue that have no row.';
-comment on column scylla.queue_rate.arrival is 'When its bucket of tokens will be full, in nanoseconds since 2000.';
-comment on column scylla.queue_rate.step is 'Nanoseconds in which it gets a token.';
-comment on column scylla.queue_rate.burst is 'How many tokens it holds.';
+comment on table scylla.queue_rate is
+    'The used rate of a queue and of each key in it. Only for servers that do not preload the library.';
+comment on column scylla.queue_rate.per_key is 'True: the bucket of a key; false: the bucket of the queue.';
+comment on column scylla.queue_rate.key is 'The key; the empty string: all keys of the queue without a row.';
+comment on column scylla.queue_rate.arrival is 'When the bucket will be full, in nanoseconds since 2000.';
+comment on column scylla.queue_rate.step is 'Nanoseconds between two tokens.';
+comment on column scylla.queue_rate.burst is 'How many tokens the bucket holds.';
 
 create table scylla.task_spec (
     id bigint not null,
@@ -97,14 +97,14 @@ create table scylla.task_spec (
     key text,
     constraint task_spec_pkey primary key (id)
 ) using heap;
--- Compared byte by byte whatever the database's collation is: faster, and deaf to changes of collation versions.
+-- Compares byte by byte: faster than the database's collation, and independent of collation versions.
 create unique index task_spec_rn on scylla.task_spec (rn text_pattern_ops);
 comment on table scylla.task_spec is 'What a task is: written once by submit, never changed, removed by purge.';
-comment on column scylla.task_spec.gates is 'How many rows of task_gate it has; null: none.';
-comment on column scylla.task_spec.plan is 'The plan it belongs to: its id in task_plan.';
-comment on column scylla.task_spec.retry is 'How long to wait after a failure; null: as its queue says.';
+comment on column scylla.task_spec.gates is 'Number of its rows in task_gate; null: none.';
+comment on column scylla.task_spec.plan is 'The id of its plan in task_plan.';
+comment on column scylla.task_spec.retry is 'Its retry policy; null: that of its queue.';
 comment on column scylla.task_spec.dedup_key is 'Unique among the live tasks of its queue (task_dedup).';
-comment on column scylla.task_spec.key is 'Whose work it is, for limits per key.';
+comment on column scylla.task_spec.key is 'The tenant, customer or host that the task is for; used by limits per key.';
 
 create table scylla.task_ready (
     id bigint not null,
@@ -118,13 +118,13 @@ create table scylla.task_ready (
     key text
 ) using heap with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000,
                    autovacuum_vacuum_cost_delay = 0, vacuum_truncate = off);
--- The order in which tasks are leased, and that order for each key. Tasks without a key are not in the second and pay nothing.
+-- The order of leasing, and that order for each key. Tasks without a key are not in the second index and pay nothing.
 create unique index task_ready_order on scylla.task_ready (queue, priority desc, id);
 create index task_ready_key on scylla.task_ready (queue, key text_pattern_ops, priority desc, id) where key is not null;
 alter table scylla.task_ready replica identity using index task_ready_order;
-comment on table scylla.task_ready is 'Tasks that a worker may lease now, and what a retry carries from earlier runs.';
+comment on table scylla.task_ready is 'Tasks that a worker may lease now, with the history of earlier runs.';
 comment on column scylla.task_ready.key is
-    'As in task_spec; in a queue that goes by keys the empty text for a task without one, so that it is in the index.';
+    'As in task_spec. In a queue that uses keys, the empty string for a task without a key, so that the index contains it.';
 
 create table scylla.task_lease (
     id bigint not null,
@@ -141,16 +141,17 @@ create table scylla.task_lease (
     errors jsonb,
     permit text,
     constraint task_lease_pkey primary key (id)
-    -- Room for new versions on the same page: a heartbeat changes no indexed column, so it stays there (HOT).
+    -- Space for new versions on the same page: a heartbeat changes no indexed column, so its version stays there (HOT).
 ) using heap with (fillfactor = 60, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000,
                    autovacuum_vacuum_cost_delay = 0, vacuum_truncate = off);
--- The leases of queues with a limit, for counting them: of each key in the order of ids (src/shmem/gaps.h). Those of other queues are not in it and pay nothing.
+-- For counting the leases of queues with a limit, per key and in id order (src/shmem/gaps.h). Leases of other queues are not in the
+-- index and pay nothing.
 create index task_lease_permit on scylla.task_lease (queue, permit text_pattern_ops, id) where permit is not null;
-comment on table scylla.task_lease is 'Tasks that a worker runs: its time-bounded right to do so.';
+comment on table scylla.task_lease is 'Running tasks: the time-limited right of a worker to run one.';
 comment on column scylla.task_lease.timeout is 'Microseconds by which a heartbeat extends the lease.';
 
 comment on column scylla.task_lease.permit is
-    'Not null in a queue that has a limit: the key of the task; the empty text for a task without one.';
+    'In a queue with a limit: the key of the task, the empty string if it has none. In other queues: null.';
 
 create table scylla.task_waiting (
     id bigint not null,
@@ -166,7 +167,7 @@ create table scylla.task_waiting (
 create index task_waiting_due on scylla.task_waiting (due);
 comment on table scylla.task_waiting is 'Tasks with a closed gate.';
 comment on column scylla.task_waiting.due is
-    'When the task becomes ready; null: it waits for gates in task_gate, and only then for the time.';
+    'When the task becomes ready; null: it waits for gates in task_gate first, then for its time.';
 
 create table scylla.task_outcome (
     id bigint not null,
@@ -186,11 +187,11 @@ create table scylla.task_outcome (
 ) using heap with (vacuum_truncate = off);
 comment on table scylla.task_outcome is 'How a task ended: written once, removed by purge.';
 comment on column scylla.task_outcome.leased is
-    'When the last lease began if it was this lease that ended the task; null: history tells it all.';
+    'When the last lease began, if that lease ended the task; null: history has all leases.';
 
--- A gate is written once, with its task, and removed with it. Nothing is written when it opens: whether it is open is a
--- fact about its provider, which is looked up. So a provider is completed at the same price however many wait for it, until
--- they really become ready, and nothing is locked that two providers would have to share (docs/internals.md).
+-- A gate is written once, with its task, and removed with it. Nothing is written when it opens: its provider's state decides, and is
+-- looked up. So completing a provider costs the same however many tasks wait for it, until they become ready. And no row
+-- is locked that two providers would share (docs/internals.md).
 create table scylla.task_gate (
     task bigint not null,
     provider bigint not null,
@@ -200,13 +201,13 @@ create table scylla.task_gate (
     constraint task_gate_pkey primary key (task, ord)
 ) using heap with (vacuum_truncate = off);
 create index task_gate_provider on scylla.task_gate (provider, task);
-comment on table scylla.task_gate is 'What a task waits for: a row for each task it depends on, and one for its plan.';
-comment on column scylla.task_gate.provider is 'The id of the task or of the plan that opens it; both come from task_id_seq.';
-comment on column scylla.task_gate.ord is 'Its place in depends_on, from 1; 0 for the plan.';
+comment on table scylla.task_gate is 'The gates of a task: one row for each provider that it depends on, and one for its plan.';
+comment on column scylla.task_gate.provider is 'The id of the task or plan that opens the gate; both ids come from task_id_seq.';
+comment on column scylla.task_gate.ord is 'Position in depends_on, from 1; 0 for the plan.';
 comment on column scylla.task_gate.kind is
-    't: open when the provider, a task, is completed, which gives it a value; p: open when the plan is.';
+    't: opens when the provider, a task, is completed, and has its result as value; p: opens when the plan is opened.';
 comment on column scylla.task_gate.on_failure is
-    'What an aborted or cancelled provider does: c aborts the task, s cancels it, i opens the gate without a value.';
+    'What happens when the provider is aborted or cancelled: c aborts the task, s cancels it, i opens the gate without a value.';
 
 create table scylla.task_plan (
     id bigint not null default nextval('scylla.task_id_seq'),
@@ -219,16 +220,18 @@ create table scylla.task_plan (
     name text not null,
     spec jsonb,
     constraint task_plan_pkey primary key (id)
-    -- Room for new versions on the same page: opening and finishing change no indexed column.
+    -- Space for new versions on the same page: opening and finishing change no indexed column.
 ) using heap with (fillfactor = 50, vacuum_truncate = off);
 create unique index task_plan_name on scylla.task_plan (name text_pattern_ops);
 comment on table scylla.task_plan is 'A set of tasks that is watched, cancelled and finished as one.';
-comment on column scylla.task_plan.opened is 'Since when its tasks may start; null: it is being built.';
+comment on column scylla.task_plan.opened is 'When its tasks were allowed to start; null: it is not open yet.';
 comment on column scylla.task_plan.finished is 'When its last live task ended, or it was cancelled.';
-comment on column scylla.task_plan.owner is 'The role that created it, unless it has been given away; for others it does not exist.';
-comment on column scylla.task_plan.failed is 'A task of it was aborted: known when it is finished, or when that task was removed.';
+comment on column scylla.task_plan.owner is 'The role that owns the plan, at first its creator. Other roles cannot see the plan.';
+comment on column scylla.task_plan.failed is
+    'One of its tasks was aborted. Set when the plan finishes, or when that task is removed.';
 comment on column scylla.task_plan.cancelled is
-    'It was cancelled, or a task of it was, but for those that were skipped; known as for failed. Of a finished plan only one of both is true.';
+'The plan was cancelled, or one of its tasks was, other than by skip. Set as failed is. In a finished plan only one of the two
+is true.';
 
 create table scylla.task_dedup (
     queue integer not null,
@@ -240,7 +243,7 @@ alter table scylla.task_dedup replica identity using index task_dedup_key;
 comment on table scylla.task_dedup is 'The deduplication keys of live tasks.';
 
 create sequence scylla.event_id_seq;
-comment on sequence scylla.event_id_seq is 'Numbers the events.';
+comment on sequence scylla.event_id_seq is 'Ids of events.';
 create table scylla.event (
     position bigint not null,
     id bigint not null,
@@ -255,15 +258,15 @@ create table scylla.event (
     constraint event_pkey primary key (position, id)
 ) using heap with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000, vacuum_truncate = off);
 comment on table scylla.event is
-'What has happened to the tasks of queues whose setting events is on: one row per change of status, for read_events().';
+    'Status changes of tasks, for read_events(): one row per change, only of queues whose setting events is on.';
 comment on column scylla.event.position is
-'The number that the next transaction would have got when this was written. Whatever has a position up to the oldest running
-transaction is final: nothing will come before it any more.';
-comment on column scylla.event.id is 'Puts what has the same position in order.';
-comment on column scylla.event.status is 'The status that the task has got.';
-comment on column scylla.event.worker is 'Whose lease began or ended with it, as far as the task tells.';
+'The next transaction id that the server would have assigned when the event was written. Events with a position up to the
+oldest running transaction id are final: no event will be inserted before them.';
+comment on column scylla.event.id is 'Orders events with the same position.';
+comment on column scylla.event.status is 'The new status of the task.';
+comment on column scylla.event.worker is 'The worker whose lease began or ended with the event, if the task shows it.';
 
--- Everything that users put in travels with pg_dump; but not events, whose positions mean something on this server only.
+-- pg_dump includes all user data, but not events, whose positions are valid only on this server.
 select pg_catalog.pg_extension_config_dump('scylla.queue_id_seq', '');
 select pg_catalog.pg_extension_config_dump('scylla.task_id_seq', '');
 select pg_catalog.pg_extension_config_dump('scylla.worker_seq', '');

@@ -1,14 +1,15 @@
--- The public face of the tables: one row per task. Columns are only ever appended.
+-- The public view of the tables: one row per task. New columns are only appended.
 --
--- A reader sees the tasks of the queues that it may view. The parts are views of their own, because a function in somebody's WHERE
--- must not get to see other rows, whatever its cost says: security_barrier keeps it above the filter, but the planner flattens a
--- UNION ALL before it looks at that, so the whole cannot be the barrier. Comparisons that leak nothing (=, < of texts, numbers and
--- times) go below, to the indexes. Those of enums are not among them, so the status stands outside as a constant: parts that
--- cannot match are not read. That is why the many that are completed are a part of their own, beside the few that ended
--- otherwise.
+-- A reader sees the tasks of the queues that it may view. A function in the reader's WHERE must not see other rows, whatever its
+-- cost. security_barrier keeps it above the filter, but the planner flattens a UNION ALL before it considers security_barrier. So
+-- the whole cannot be the barrier, and each part is a barrier view of its own. Leakproof comparisons (=, < of texts, numbers and
+-- times) are pushed down to the indexes. Comparisons of enums are not leakproof, so the status is a constant outside the parts:
+-- parts that cannot match are not read. That is why the many completed tasks have a part of their own, apart from the few that
+-- ended otherwise.
 --
--- All parts have exactly the same types, so that the planner flattens them and computes only what is asked for. What they have in
--- common is in _spec and _outcome: not barriers, so that they become one with the part that reads them, and for nobody else.
+-- All parts have exactly the same types, so that the planner flattens them and computes only the requested columns. What they have
+-- in common is in _spec and _outcome. These are not barriers, so the planner merges them into the part that reads them. No role has
+-- privileges on them.
 create or replace view scylla._spec as
     select s.id, s.queue as queue_id, s.priority, s.rn, q.name as queue, s.spec, s.created,
            case when s.gates is null then '[]'::jsonb
@@ -58,8 +59,8 @@ create or replace view scylla._waiting with (security_barrier) as
 create or replace view scylla._completed with (security_barrier) as select * from scylla._outcome where status = 'completed';
 create or replace view scylla._ended with (security_barrier) as select * from scylla._outcome where status <> 'completed';
 
-comment on view scylla._spec is 'What the parts of scylla.task show of what a task is.';
-comment on view scylla._outcome is 'The parts of scylla.task that have ended.';
+comment on view scylla._spec is 'The columns of task_spec and queue that all parts of scylla.task show.';
+comment on view scylla._outcome is 'The columns of finished tasks that their parts of scylla.task show.';
 comment on view scylla._ready is 'A part of scylla.task.';
 comment on view scylla._running is 'A part of scylla.task.';
 comment on view scylla._waiting is 'A part of scylla.task.';
@@ -87,29 +88,29 @@ union all
            errors, history, result, metrics, args, attempt, failures, max_attempts, not_before, plan, key
     from scylla._ended;
 
-comment on view scylla.task is 'Every task, one row each, as its statement''s snapshot sees it.';
+comment on view scylla.task is 'One row per task, as the statement''s snapshot sees it.';
 comment on column scylla.task.rn is 'Resource name: identifies the task in the database.';
-comment on column scylla.task.queue is 'The queue it belongs to.';
-comment on column scylla.task.spec is 'What is to be done: immutable, and opaque to the scheduler.';
-comment on column scylla.task.status is 'Where it is in its life.';
+comment on column scylla.task.queue is 'The queue of the task.';
+comment on column scylla.task.spec is 'What to do; immutable, and not interpreted by the scheduler.';
+comment on column scylla.task.status is 'Its status.';
 comment on column scylla.task.priority is '0..127; 127 is leased first.';
-comment on column scylla.task.progress is '0..1, as the worker last said; 1 when completed.';
+comment on column scylla.task.progress is '0..1, as the worker last reported; 1 when completed.';
 comment on column scylla.task.created is 'When it was submitted, by the server''s clock.';
 comment on column scylla.task.updated is 'When it last changed.';
-comment on column scylla.task.owner is 'The worker that runs it, or whose lease ended with it.';
-comment on column scylla.task.deadline is 'While it runs: when its lease ends unless a heartbeat extends it.';
+comment on column scylla.task.owner is 'The worker that runs it, or that held it when it ended.';
+comment on column scylla.task.deadline is 'While it runs: when its lease expires unless a heartbeat extends it.';
 comment on column scylla.task.errors is 'Array of {"code", "args", "description"}, oldest first.';
 comment on column scylla.task.history is
-'Array of {"_typ": TaskAssignment|TaskTimeout|TaskYield|TaskRetry, "worker", "attempt", "progress", "time"}, oldest first; a
-long one keeps its first and its latest entries and {"_typ": "HistoryElided", "count"} in between.';
-comment on column scylla.task.result is 'What complete() was given.';
-comment on column scylla.task.metrics is 'Figures about the run, given to complete().';
+'Array of {"_typ": TaskAssignment|TaskTimeout|TaskYield|TaskRetry, "worker", "attempt", "progress", "time"}, oldest first. A long
+history keeps its first and its latest entries, with {"_typ": "HistoryElided", "count"} in between.';
+comment on column scylla.task.result is 'The result passed to complete().';
+comment on column scylla.task.metrics is 'The metrics passed to complete(): figures about the run.';
 comment on column scylla.task.args is
-'Results of the tasks it depends on, in the order of depends_on; null for one that has none (yet).';
-comment on column scylla.task.attempt is 'How often it has been leased: the fencing token of the present lease.';
+    'Results of the tasks it depends on, in the order of depends_on; null for a task without a result (yet).';
+comment on column scylla.task.attempt is 'How often it has been leased: the fencing token of the current lease.';
 comment on column scylla.task.failures is 'How often it failed or its lease expired.';
-comment on column scylla.task.max_attempts is 'That many failures abort it; null: no bound.';
+comment on column scylla.task.max_attempts is 'Number of failures that abort it; null: no bound.';
 comment on column scylla.task.not_before is 'While it waits: when it becomes ready. Otherwise as submitted.';
-comment on column scylla.task.plan is 'The plan it belongs to.';
-comment on column scylla.task.key is 'Whose work it is, as the client said.';
+comment on column scylla.task.plan is 'The plan of the task.';
+comment on column scylla.task.key is 'The key passed to submit().';
 

@@ -28,46 +28,45 @@ constexpr config_enum_entry k_schedules[] = {{"pg_cron", static_cast<int>(Schedu
 
 void define() {
     DefineCustomBoolVariable("scylla.monitor", "Runs a monitor in every database that has the extension.",
-                             "The monitor ends expired leases, opens tasks that have become due and removes old ones.",
-                             &monitor, true, PGC_SIGHUP, 0, nullptr, nullptr, nullptr);
-    DefineCustomIntVariable("scylla.monitor_interval", "The longest time that a monitor sleeps between two rounds.",
+                             "The monitor expires leases, makes delayed tasks ready and removes old tasks.", &monitor,
+                             true, PGC_SIGHUP, 0, nullptr, nullptr, nullptr);
+    DefineCustomIntVariable("scylla.monitor_interval", "Longest time that a monitor sleeps between two rounds.",
                             nullptr, &monitor_interval, 1000, 10, 3'600'000, PGC_SIGHUP, GUC_UNIT_MS, nullptr, nullptr,
                             nullptr);
     DefineCustomIntVariable("scylla.default_timeout",
-                            "How long a lease lasts when neither the worker nor the queue says.", nullptr,
+                            "Duration of a lease when neither the worker nor the queue sets one.", nullptr,
                             &default_timeout, 10'000, 1, INT_MAX, PGC_USERSET, GUC_UNIT_MS, nullptr, nullptr, nullptr);
-    DefineCustomIntVariable("scylla.retention", "How long tasks stay after they have ended, unless their queue says.",
-                            nullptr, &retention, 7 * 86'400, 0, INT_MAX, PGC_SIGHUP, GUC_UNIT_S, nullptr, nullptr,
-                            nullptr);
-    DefineCustomIntVariable("scylla.event_retention", "How long events stay.", nullptr, &event_retention, 86'400, 0,
+    DefineCustomIntVariable("scylla.retention",
+                            "How long finished tasks are kept, unless their queue sets its own value.", nullptr,
+                            &retention, 7 * 86'400, 0, INT_MAX, PGC_SIGHUP, GUC_UNIT_S, nullptr, nullptr, nullptr);
+    DefineCustomIntVariable("scylla.event_retention", "How long events are kept.", nullptr, &event_retention, 86'400, 0,
                             INT_MAX, PGC_SIGHUP, GUC_UNIT_S, nullptr, nullptr, nullptr);
     DefineCustomBoolVariable("scylla.auto_create_queues", "Creates a queue when the first task is submitted to it.",
                              nullptr, &auto_create_queues, true, PGC_SUSET, 0, nullptr, nullptr, nullptr);
-    DefineCustomEnumVariable("scylla.schedules", "What runs the schedules of recurring tasks.",
-                             "pg_cron, whatever else calls scylla.run_schedules(), or nothing.", &schedules,
+    DefineCustomEnumVariable("scylla.schedules", "Selects what runs the schedules of recurring tasks.",
+                             "pg_cron, another scheduler that calls scylla.run_schedules(), or nothing.", &schedules,
                              static_cast<int>(Schedules::pg_cron), k_schedules, PGC_SUSET, 0, nullptr, nullptr,
                              nullptr);
     DefineCustomIntVariable("scylla.max_value_size",
                             "Maximum size of the text of a spec, a result and other JSON values.", nullptr,
                             &max_value_size, 64 * 1024, 1, model::k_max_value_bytes / 1024, PGC_SUSET, GUC_UNIT_KB,
                             nullptr, nullptr, nullptr);
-    DefineCustomIntVariable(
-        "scylla.max_result_size", "Size of the tasks at which a call returns no more of them.",
-        "A lease then gives fewer tasks than it was asked for, and scylla.list_tasks() raises an error.",
-        &max_result_size, 256 * 1024, 1, MAX_KILOBYTES, PGC_SUSET, GUC_UNIT_KB, nullptr, nullptr, nullptr);
-    // The sizes of shared memory are chosen while it is being made. Without preloading they mean nothing, but may stand
-    // in the configuration file.
+    DefineCustomIntVariable("scylla.max_result_size", "Size of the tasks at which a call returns no more of them.",
+                            "A lease then returns fewer tasks than requested, and scylla.list_tasks() raises an error.",
+                            &max_result_size, 256 * 1024, 1, MAX_KILOBYTES, PGC_SUSET, GUC_UNIT_KB, nullptr, nullptr,
+                            nullptr);
+    // Shared memory is sized when it is created. Without preloading these settings have no effect, but may be in the
+    // configuration file.
     const GucContext fixed = process_shared_preload_libraries_in_progress ? PGC_POSTMASTER : PGC_SIGHUP;
-    DefineCustomIntVariable("scylla.max_queues", "How many queues have a place in shared memory.",
-                            "Further queues work, only slower under long transactions.", &max_queues, 1024, 16,
+    DefineCustomIntVariable("scylla.max_queues", "Maximum number of queues tracked in shared memory.",
+                            "More queues work, but are slower under long transactions.", &max_queues, 1024, 16,
                             1'000'000, fixed, 0, nullptr, nullptr, nullptr);
-    DefineCustomIntVariable("scylla.max_rate_keys",
-                            "How many keys that have used their rate have a place in shared memory.",
-                            "With more keys than that, some get less than their rate, and none gets more.",
-                            &max_rate_keys, 16'384, 16, 10'000'000, fixed, 0, nullptr, nullptr, nullptr);
+    DefineCustomIntVariable("scylla.max_rate_keys", "Maximum number of rate-limited keys tracked in shared memory.",
+                            "With more keys, some get less than their rate, and none gets more.", &max_rate_keys,
+                            16'384, 16, 10'000'000, fixed, 0, nullptr, nullptr, nullptr);
     DefineCustomIntVariable(
-        "scylla.max_monitors", "How many databases are monitored at the same time.",
-        "With more databases the monitors visit them in turn. Each takes one of max_worker_processes, "
+        "scylla.max_monitors", "Maximum number of databases monitored at the same time.",
+        "With more databases, the monitors take turns. Each monitor takes one of max_worker_processes, "
         "and so does the launcher.",
         &max_monitors, 4, 1, shmem::k_max_monitors, fixed, 0, nullptr, nullptr, nullptr);
     MarkGUCPrefixReserved("scylla");

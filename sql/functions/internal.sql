@@ -1,10 +1,10 @@
--- Functions that the extension needs for itself.
+-- Functions for internal use.
 
 create or replace function scylla._history(history jsonb, worker text, attempt integer, leased timestamptz) returns jsonb
     language c immutable parallel safe as 'MODULE_PATHNAME', 'scylla_history';
 comment on function scylla._history is
-'The complete history of a task: the stored entries and, unless leased is null, the assignment of the last lease, which the
-tables hold as columns.';
+'The complete history of a task: the stored entries and, unless leased is null, the assignment of the last lease, which the tables
+store in columns.';
 
 create or replace function scylla._args_add(internal, jsonb) returns internal
     language c stable parallel safe as 'MODULE_PATHNAME', 'scylla_args_add';
@@ -19,8 +19,9 @@ comment on aggregate scylla._args(jsonb) is
 create or replace function scylla._announce() returns void
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_announce';
 comment on function scylla._announce is
-'Tells the launcher, when this transaction commits, that this database has the extension. Called by the install script.';
+    'Informs the launcher, when this transaction commits, that this database has the extension. Called by the install script.';
 
 create or replace function scylla._check_max_tasks(max_tasks integer) returns void
     language c immutable parallel safe as 'MODULE_PATHNAME', 'scylla_check_max_tasks';
-comment on function scylla._check_max_tasks is 'Refuses a bad value of an argument of that name, for functions that are not in C.';
+comment on function scylla._check_max_tasks is
+    'Raises an error for a bad value of the argument max_tasks, for functions that are not in C.';

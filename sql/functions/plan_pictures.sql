@@ -1,7 +1,7 @@
--- Pictures of plans, from the view scylla.plan_task, so everybody sees in them what he sees there.
+-- Pictures of plans, from the view scylla.plan_task: a picture shows what its caller sees in that view.
 
--- The nodes and edges of a picture. One row per node: a task, or many that have the same queue and status and are about as
--- deep in the plan; sources are the numbers of the nodes that it depends on.
+-- The nodes and edges of a picture. One row per node: a task, or many tasks of the same queue, status and similar depth in the
+-- plan. sources are the numbers of the nodes that it depends on.
 create or replace function scylla._plan_picture(plan text, max_tasks integer)
     returns table (node integer, label text, status scylla.task_status, sources integer[])
     language plpgsql volatile parallel unsafe set search_path = pg_catalog, pg_temp as $$
@@ -10,12 +10,12 @@ declare
     names text[];
     queues text[];
     statuses scylla.task_status[];
-    froms integer[];        -- the edges, by where they begin
+    froms integer[];        -- edges, in the order of their start
     tos integer[];
     first_edge integer[];   -- of each task
-    missing integer[];      -- how many of a task's dependencies have not been dealt with
+    missing integer[];      -- how many of a task's dependencies are not processed yet
     depths integer[];
-    pending integer[];      -- tasks whose depth is final, in the order in which that was found
+    pending integer[];      -- tasks whose depth is final, in the order in which it became final
     tasks integer;
     levels integer;
     kinds integer;
@@ -27,7 +27,7 @@ declare
     t integer;
 begin
     perform scylla._check_max_tasks(max_tasks);
-    perform scylla.plan_completed(plan); -- there is such a plan
+    perform scylla.plan_completed(plan); -- raises if there is no such plan
 
     -- One statement, so one snapshot.
     with task as materialized (
@@ -82,7 +82,7 @@ begin
         end loop;
     end loop;
 
-    -- As many bands of depths as give no more than max_tasks nodes.
+    -- The largest number of depth bands that gives at most max_tasks nodes.
     select max(d) + 1 into levels from unnest(depths) d;
     select count(distinct (q, s)) into kinds from unnest(queues, statuses) u (q, s);
     bands := least(levels, greatest(1, max_tasks / kinds));
@@ -103,7 +103,7 @@ begin
         from collapsed c left join edge e using (node) order by c.node;
 end $$;
 comment on function scylla._plan_picture is
-'The nodes and edges of plan_dot() and plan_mermaid(). It reads as its caller, who must be allowed to.';
+    'The nodes and edges of plan_dot() and plan_mermaid(). It reads as its caller, who needs the privileges.';
 
 create or replace function scylla.plan_dot(plan text, max_tasks integer = 200) returns text
     language sql volatile parallel unsafe
@@ -119,9 +119,8 @@ begin atomic
     from scylla._plan_picture(plan_dot.plan, plan_dot.max_tasks) p;
 end;
 comment on function scylla.plan_dot is
-'A plan as a graph in the language of Graphviz: a node per task, coloured by status, and an arrow from each task to those that
-depend on it.
-  max_tasks  1..100000; of a larger plan, tasks of the same queue and status that are about as deep become one node
+'A plan as a Graphviz graph: one node per task, coloured by status, and an arrow from each task to the tasks that depend on it.
+  max_tasks  1..100000; in a larger plan, tasks of the same queue, status and similar depth share one node
 Needs EXECUTE on plan_completed and SELECT on the view plan_task. Errors: P0002 no such plan; 22023 bad argument.';
 
 create or replace function scylla.plan_mermaid(plan text, max_tasks integer = 200) returns text
@@ -129,7 +128,7 @@ create or replace function scylla.plan_mermaid(plan text, max_tasks integer = 20
 begin atomic
     select format(E'flowchart LR\n%s%s%s',
         string_agg(format(E'  n%s["%s"]:::%s\n', p.node,
-            -- What means something in a label or before it is one becomes a number; # first, as the numbers begin with it.
+            -- Special characters become numeric entities; # first, because entities start with it.
             regexp_replace(replace(replace(replace(replace(replace(replace(replace(replace(replace(replace(replace(p.label,
                 '#', '#35;'), '"', '#34;'), '&', '#38;'), '<', '#60;'), '>', '#62;'), E'\\', '#92;'), '`', '#96;'), ':', '#58;'),
                 '%', '#37;'), '*', '#42;'), E'\n', '<br>'), '[[:cntrl:]]', ' ', 'g'),
@@ -140,8 +139,7 @@ begin atomic
         '  classDef completed fill:#b2f2bb\n  classDef aborted fill:#ffc9c9\n  classDef cancelled fill:#d0bfff\n')
     from scylla._plan_picture(plan_mermaid.plan, plan_mermaid.max_tasks) p;
 end;
-comment on function scylla.plan_mermaid is
-'The same as plan_dot, as a flowchart in the language of Mermaid.';
+comment on function scylla.plan_mermaid is 'The same as plan_dot, as a Mermaid flowchart.';
 
 create or replace function scylla.plan_timeline(plan text, out rn text, out queue text, out owner text, out attempt integer,
                                      out started timestamptz, out ended timestamptz, out status text)
@@ -149,7 +147,7 @@ create or replace function scylla.plan_timeline(plan text, out rn text, out queu
     language plpgsql volatile parallel unsafe set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
 begin
-    perform scylla.plan_completed(plan); -- there is such a plan
+    perform scylla.plan_completed(plan); -- raises if there is no such plan
     return query
         select m.rn, m.queue, a.worker, a.attempt, a."time",
                coalesce(e."time", case when m.status in ('completed', 'aborted', 'cancelled') then m.updated end),
@@ -167,7 +165,7 @@ begin
         order by a."time", m.rn, a.attempt;
 end $$;
 comment on function scylla.plan_timeline is
-'When which task of a plan was run by whom: a row per attempt, for a Gantt chart. ended is null while it runs; status says how the
-attempt ended: expired, yielded, failed, completed, aborted, cancelled; or running. Of very many attempts of a task the history
-keeps the first and the latest.
+'Which worker ran which task of a plan, and when: one row per attempt, for a Gantt chart. ended is null while the attempt runs.
+status is running, or how the attempt ended: expired, yielded, failed, completed, aborted or cancelled. For a task with very many
+attempts, the history has only the first and the latest.
 Needs EXECUTE on plan_completed and SELECT on the view plan_task. Errors: P0002 no such plan; 22023 bad argument.';

@@ -1,20 +1,20 @@
--- Who may do what with a queue.
+-- Rights on queues.
 
 create or replace function scylla._may_view(owner name, viewers text[], admins text[]) returns boolean
     language c stable parallel safe as 'MODULE_PATHNAME', 'scylla_may_view';
 comment on function scylla._may_view is
-'Whether the current user may see the tasks of a queue with these columns. The views ask it.';
+    'Whether the current user may view the tasks of a queue with these columns. For the views.';
 
 create or replace function scylla._may_watch(owner name, viewers text[], admins text[]) returns boolean
     language c stable parallel safe as 'MODULE_PATHNAME', 'scylla_may_watch';
 comment on function scylla._may_watch is
-'Whether the current user may see statistics of a queue with these columns. The views ask it.';
+    'Whether the current user may see statistics of a queue with these columns. For the views.';
 
 create or replace function scylla.grant_queue(queue text, role text, privilege text) returns void
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_grant_queue';
 comment on function scylla.grant_queue is
-'Gives a role, and its members, a privilege on a queue. It may have it already. Needs admin.
-  role       its name exactly as in pg_roles, or ''public'' for everybody
+'Grants a role, and its members, a privilege on a queue; no error if it has it already. Needs admin.
+  role       its name exactly as in pg_roles, or ''public'' for every role
   privilege  submit: submit and cancel tasks
              work: lease tasks, keep and finish the leases, wait
              view: see tasks and statistics
@@ -24,16 +24,16 @@ Errors: 42704 unknown queue or role; 42501 no privilege; 22023 bad argument.';
 create or replace function scylla.revoke_queue(queue text, role text, privilege text) returns void
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_revoke_queue';
 comment on function scylla.revoke_queue is
-'Takes a privilege back. The role need not have it, nor exist any more. What it has through other roles, as owner or as
-superuser stays. Needs admin. Errors: 42704 unknown queue; 42501 no privilege; 22023 bad argument.';
+'Revokes a privilege. The role need not have it, nor exist any more. Rights through other roles, as owner or as superuser stay.
+Needs admin. Errors: 42704 unknown queue; 42501 no privilege; 22023 bad argument.';
 
 create or replace function scylla.set_queue_owner(queue text, owner text) returns void
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_set_queue_owner';
 comment on function scylla.set_queue_owner is
-'Gives a queue to another role. The caller must be its owner and able to become the new one (SET ROLE), or a superuser.
+'Transfers a queue to another role. The caller must be its owner and able to become the new owner (SET ROLE), or a superuser.
 Errors: 42704 unknown queue or role; 42501 no privilege; 22023 bad argument.';
 
--- Not for those who merely submit or work: what they may themselves they find out by doing it.
+-- Hidden from roles that may only submit or work: they learn their own rights by calling the functions.
 create or replace view scylla.queue_grants with (security_barrier) as
     select q.name as queue, g.role, p.privilege
     from scylla.queue q,
@@ -41,8 +41,8 @@ create or replace view scylla.queue_grants with (security_barrier) as
                          ('view', q.viewers), ('admin', q.admins)) p (privilege, roles),
          lateral pg_catalog.unnest(p.roles) g (role)
     where scylla._may_view(q.owner, q.viewers, q.admins);
-comment on view scylla.queue_grants is 'Who has which privilege on the queues whose tasks the current user may see.';
+comment on view scylla.queue_grants is 'The privileges of roles on the queues whose tasks the current user may view.';
 comment on column scylla.queue_grants.queue is 'The queue.';
-comment on column scylla.queue_grants.role is 'The role; public: everybody.';
+comment on column scylla.queue_grants.role is 'The role; public: every role.';
 comment on column scylla.queue_grants.privilege is 'owner, submit, work, view or admin.';
 

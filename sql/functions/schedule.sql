@@ -3,16 +3,16 @@
 create or replace function scylla.cron_next(cron text, after timestamptz = null, timezone text = 'UTC') returns timestamptz
     language c stable parallel safe as 'MODULE_PATHNAME', 'scylla_cron_next';
 comment on function scylla.cron_next is
-'When a schedule comes next after a moment (null: now); null if never.
+'The next planned time after a point in time (null: now); null if there is none.
   cron      five fields as in pg_cron, a name like @daily, or "30 seconds"
-  timezone  whose clocks the schedule goes by
+  timezone  the time zone of the planned times
 Errors: 22023 bad argument.';
 
 create or replace function scylla._cron_due(cron text, timezone text, after timestamptz, until timestamptz, max_times integer,
                                  out total bigint, out times timestamptz[])
     language c stable parallel safe as 'MODULE_PATHNAME', 'scylla_cron_due';
 comment on function scylla._cron_due is
-'How often a schedule came after one moment until another, and the last max_times of these times, in order.';
+    'The number of planned times after one point in time and up to another, and the last max_times of them, in order.';
 
 create or replace function scylla.schedule(
     name text, cron text, queue text, spec jsonb, timezone text = 'UTC', overlap text = 'allow', catch_up text = 'latest',
@@ -21,20 +21,20 @@ create or replace function scylla.schedule(
     returns timestamptz
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_schedule';
 comment on function scylla.schedule is
-'Submits a task again and again, by pg_cron, as the role that calls this. Replaces the schedule of that name, if it is the
-caller''s. Returns when it comes first.
-  name          1..150 characters; the tasks are called name/planned time, as in nightly/2027-01-31T02:00:00Z
+'Submits a task repeatedly, by pg_cron, as the role that calls this. Replaces an existing schedule of that name, if it belongs to
+the caller. Returns the first planned time.
+  name          1..150 characters; the tasks are named name/planned time, as in nightly/2027-01-31T02:00:00Z
   cron          five fields as in pg_cron, a name like @daily, or "30 seconds"
-  timezone      whose clocks it goes by
+  timezone      the time zone of the planned times
   overlap       while the previous task is live: allow, skip the new one, or replace (cancel) the old one
-  catch_up      what to do about planned times that nobody looked at in time: none, latest or all
-  grace         how late a task may be submitted, two minutes at least; null: no bound
-  max_catch_up  at most so many of the latest by catch_up all
+  catch_up      which missed planned times to submit: none, latest or all
+  grace         how late a task may be submitted, at least two minutes; null: no bound
+  max_catch_up  the maximum number for catch_up all; the latest are submitted
   jitter        each task is delayed by up to this, always the same for the same planned time
-  starts, ends  planned times are from the one until before the other
-  planned_key   puts the planned time into the spec under this key
+  starts, ends  planned times are at or after starts and before ends
+  planned_key   the key in the spec that gets the planned time
   options       further arguments of submit: {"priority": 5, "max_attempts": 3}
-Errors: 22023 bad argument; 42501 somebody else''s schedule; 55000 pg_cron is missing; what submit raises.';
+Errors: 22023 bad argument; 42501 the schedule belongs to another role; 55000 pg_cron is missing; and the errors of submit.';
 
 create or replace function scylla.schedule_plan(
     name text, cron text, tasks jsonb, timezone text = 'UTC', overlap text = 'allow', catch_up text = 'latest',
@@ -43,44 +43,44 @@ create or replace function scylla.schedule_plan(
     returns timestamptz
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_schedule_plan';
 comment on function scylla.schedule_plan is
-'Runs a plan again and again: schedule() for several tasks that depend on each other. Returns when it comes first.
-  tasks   an array of objects as for submit_many; rn names a task within the plan (else its number does), and depends_on
-          means these names. The plan is called name/planned time, its tasks plan/rn
-The other arguments are those of schedule(); what it says about the previous task is about the previous plan.
-Errors: as schedule(), and what create_plan and open_plan raise.';
+'Runs a plan repeatedly: schedule() for several tasks that depend on each other. Returns the first planned time.
+  tasks   an array of objects as for submit_many; rn names a task within the plan (default: its number), and depends_on
+          refers to these names. The plan is named name/planned time, its tasks plan/rn
+The other arguments are those of schedule(); where they refer to the previous task, they refer to the previous plan.
+Errors: as schedule(), and those of create_plan and open_plan.';
 
 create or replace function scylla.unschedule(name text) returns void
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_call_as_owner';
 comment on function scylla.unschedule is
-'Removes a schedule. Its tasks stay. Errors: 42704 no such schedule of the caller''s.';
+    'Removes a schedule. Its tasks stay. Errors: 42704 no such schedule that the caller may change.';
 
 create or replace function scylla.run_schedules() returns bigint
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_call_as_owner';
 comment on function scylla.run_schedules is
-'Submits the tasks and plans whose planned time has come, and returns how many: the job that pg_cron runs every minute. Whoever else
-runs it at the same time, each planned time gives one task. A schedule that fails is reported by a warning and in the view
-scylla.schedules, and does not keep the others.';
+'Submits the tasks and plans whose planned time has come, and returns their number. pg_cron runs this every minute. If several
+sessions run it at the same time, each planned time still gives one task. A schedule that fails is reported by a warning and in
+the view scylla.schedules, and does not stop the others.';
 
 create or replace function scylla.arm_schedules() returns bigint
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_call_as_owner';
 comment on function scylla.arm_schedules is
-'Lets the caller''s schedules run in this database, after it was restored from a dump. Returns how many did not before.';
+    'Arms the caller''s schedules in this database, after it was restored from a dump. Returns how many were not armed before.';
 
--- ---- behind them: run by the functions above as the owner of the tables, never by users -----------------------------------
+-- ---- internal: the functions above call these as the owner of the tables, users never do ----------------------------------
 
 create or replace function scylla._as_role(role oid, query text, argument jsonb) returns bigint
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_as_role';
 comment on function scylla._as_role is
-'Runs a query that gives one number, $1 being the argument, as a role that the present one may become.';
+    'Runs a query that returns one number, with the argument as $1, as a role that the current role may become.';
 
 create or replace function scylla._home() returns text
     language sql stable parallel safe set search_path = pg_catalog, pg_temp
 as $$
     select c.system_identifier || '/' || d.oid from pg_control_system() c, pg_database d where d.datname = current_database();
 $$;
-comment on function scylla._home is 'What tells this database from a copy of it that was restored from a dump.';
+comment on function scylla._home is 'Identifies this database; a copy that was restored from a dump has another value.';
 
--- Whether the role may act as the owner of a schedule: a name, whose role may be gone.
+-- Whether the role may act as the owner of a schedule. The owner is a name; its role may have been dropped.
 create or replace function scylla._may_change(caller oid, owner text) returns boolean
     language sql stable parallel safe set search_path = pg_catalog, pg_temp
 as $$
@@ -96,16 +96,16 @@ as $$
     select n from scylla.cron_next(cron, greatest(after, starts - interval '1 microsecond'), timezone) n
     where ends is null or n < ends;
 $$;
-comment on function scylla._next_run is 'The first planned time after a moment; null: none.';
+comment on function scylla._next_run is 'The first planned time after a point in time; null: none.';
 
--- The planned time as it stands in names and specs.
+-- The planned time as written in names and specs.
 create or replace function scylla._planned(planned timestamptz) returns text
     language sql stable parallel safe set search_path = pg_catalog, pg_temp
 as $$ select to_char(planned at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'); $$;
 comment on function scylla._planned is 'A planned time as text, in UTC.';
 
--- The job that calls run_schedules: made, changed or removed so that it is what the schedules need. It is one for all of a
--- database, so that nobody can schedule too much for pg_cron, and what it does does not depend on when exactly it comes.
+-- Creates, changes or removes the job that calls run_schedules, as the schedules need it. There is one job per database, so that
+-- users cannot overload pg_cron, and so that the result does not depend on the exact time of a tick.
 create or replace function scylla._keep_tick(warn boolean) returns void
     language plpgsql set search_path = pg_catalog, pg_temp
 as $$
@@ -166,7 +166,7 @@ begin
         perform cron.schedule(job_name, wanted, tick);
     end if;
 end $$;
-comment on function scylla._keep_tick is 'Makes, changes or removes the job of pg_cron that calls run_schedules().';
+comment on function scylla._keep_tick is 'Creates, changes or removes the job of pg_cron that calls run_schedules().';
 
 create or replace function scylla._put_schedule(
     caller oid, name text, cron text, task jsonb, timezone text, overlap text, catch_up text, grace interval,
@@ -191,7 +191,7 @@ begin
             overlap = excluded.overlap, catch_up = excluded.catch_up, grace = excluded.grace,
             max_catch_up = excluded.max_catch_up, jitter = excluded.jitter, starts = excluded.starts, ends = excluded.ends,
             planned_key = excluded.planned_key, last_error = null, failed = null,
-            -- What was due under the same plan is still due.
+            -- Planned times that are due stay due if the times of the schedule do not change.
             handled = case when (t.cron, t.timezone, t.home) = (excluded.cron, excluded.timezone, excluded.home) then t.handled
                            else excluded.handled end
         returning * into s;
@@ -202,7 +202,7 @@ begin
     update scylla.schedule t set next_run = scylla._next_run(t.cron, t.timezone, t.handled, t.starts, t.ends)
       where t.name = s.name returning * into s;
 
-    -- A rehearsal, undone at once: what a submit would refuse, it refuses now. That there is no room now is no reason.
+    -- A trial submit, rolled back at once, so that errors of a submit are raised now. A full queue is no error here.
     begin
         perform scylla._submit_planned(s, s.next_run);
         raise 'undone' using errcode = 'SCYLL';
@@ -212,7 +212,8 @@ begin
     perform scylla._keep_tick(is_first);
     return s.next_run;
 end $$;
-comment on function scylla._put_schedule is 'Makes or changes a schedule: of a task, if it is an object, or of a plan of tasks, an array.';
+comment on function scylla._put_schedule is
+    'Creates or changes a schedule: of a task, if task is an object, or of a plan of tasks, if it is an array.';
 
 create or replace function scylla._schedule(
     caller oid, name text, cron text, queue text, spec jsonb, timezone text, overlap text, catch_up text, grace interval,
@@ -223,7 +224,7 @@ as $$
     select scylla._put_schedule(caller, name, cron, options || jsonb_build_object('queue', queue, 'spec', spec), timezone,
                                 overlap, catch_up, grace, max_catch_up, jitter, starts, ends, planned_key);
 $$;
-comment on function scylla._schedule is 'Does what schedule() says.';
+comment on function scylla._schedule is 'Implements schedule().';
 
 create or replace function scylla._schedule_plan(
     caller oid, name text, cron text, tasks jsonb, timezone text, overlap text, catch_up text, grace interval,
@@ -234,7 +235,7 @@ as $$
     select scylla._put_schedule(caller, name, cron, tasks, timezone, overlap, catch_up, grace, max_catch_up, jitter, starts,
                                 ends, planned_key);
 $$;
-comment on function scylla._schedule_plan is 'Does what schedule_plan() says.';
+comment on function scylla._schedule_plan is 'Implements schedule_plan().';
 
 create or replace function scylla._unschedule(caller oid, name text) returns void
     language plpgsql set search_path = pg_catalog, pg_temp
@@ -247,7 +248,7 @@ begin
     end if;
     perform scylla._keep_tick(false);
 end $$;
-comment on function scylla._unschedule is 'Does what unschedule() says.';
+comment on function scylla._unschedule is 'Implements unschedule().';
 
 create or replace function scylla._arm_schedules(caller oid) returns bigint
     language plpgsql set search_path = pg_catalog, pg_temp
@@ -263,10 +264,10 @@ begin
     end if;
     return armed;
 end $$;
-comment on function scylla._arm_schedules is 'Does what arm_schedules() says.';
+comment on function scylla._arm_schedules is 'Implements arm_schedules().';
 
--- The tasks of a planned time, as submit_many takes them: of a schedule of one task this one, of a plan its tasks, with the names
--- that they have within it put after the name of the plan.
+-- The elements for submit_many for a planned time: the task of the schedule, or the tasks of its plan. The name of a plan's task
+-- follows the name of the plan.
 create or replace function scylla._planned_tasks(s scylla.schedule, planned timestamptz) returns jsonb
     language plpgsql set search_path = pg_catalog, pg_temp
 as $$
@@ -276,7 +277,7 @@ declare
     tasks jsonb;
 begin
     if s.jitter > interval '0' then
-        -- A delay that looks random, but is the same whoever submits the task.
+        -- A delay that looks random, but is the same for every session that submits the task.
         common := jsonb_build_object('not_before',
             planned + s.jitter * ((hashtextextended(rn, 0) & 4294967295) / 4294967296.0));
     end if;
@@ -300,9 +301,9 @@ begin
     end if;
     return tasks;
 end $$;
-comment on function scylla._planned_tasks is 'What submit_many is given for a planned time.';
+comment on function scylla._planned_tasks is 'The elements for submit_many for a planned time.';
 
--- Submits the task or the plan of a planned time as the owner of the schedule; whether there was none of that name.
+-- Submits the task or the plan of a planned time as the owner of the schedule. Returns false if one of that name existed.
 create or replace function scylla._submit_planned(s scylla.schedule, planned timestamptz) returns boolean
     language plpgsql set search_path = pg_catalog, pg_temp
 as $$
@@ -340,15 +341,15 @@ as $$
                              where t.rn = s.last_task and not exists (select from scylla.task_outcome o where o.id = t.id))
                 else exists (select from scylla.task_plan p where p.name = s.last_task and p.finished is null) end;
 $$;
-comment on function scylla._is_live is 'Whether the last task or plan of a schedule has not ended.';
+comment on function scylla._is_live is 'Whether the last task or plan of a schedule is live.';
 
--- Deals with the planned times of one schedule up to now; the row is locked. Returns how many tasks were submitted.
+-- Processes the planned times of one schedule up to now; its row is locked. Returns the number of submitted tasks.
 create or replace function scylla._run_schedule(s scylla.schedule, now timestamptz) returns bigint
     language plpgsql set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_variable
 declare
-    -- pg_cron comes every minute, and may be late by as much.
+    -- pg_cron runs the job every minute, and may be a minute late.
     tick constant interval := '2 minutes';
     until constant timestamptz := least(now, s.ends - interval '1 microsecond');
     oldest constant timestamptz := now - case when s.catch_up = 'none' then tick
@@ -384,7 +385,7 @@ begin
             s.last_error := null;
             s.failed := null;
         exception when others then
-            -- To be tried again at the next tick, as long as it is not too late.
+            -- The next tick tries again, unless it is too late.
             s.last_error := sqlstate || ': ' || sqlerrm;
             s.failed := clock_timestamp();
             s.handled := planned - interval '1 microsecond';
@@ -399,7 +400,7 @@ begin
      where t.name = s.name;
     return submitted;
 end $$;
-comment on function scylla._run_schedule is 'Deals with what one schedule has planned until now.';
+comment on function scylla._run_schedule is 'Processes the planned times of one schedule up to now.';
 
 create or replace function scylla._cancel_planned(s scylla.schedule) returns void
     language plpgsql set search_path = pg_catalog, pg_temp
@@ -414,7 +415,7 @@ exception when object_not_in_prerequisite_state or no_data_found then
 end $$;
 comment on function scylla._cancel_planned is 'Cancels the last task or plan of a schedule, as its owner.';
 
--- The moment is an argument so that tests need not wait.
+-- The time is an argument so that tests need not wait.
 create or replace function scylla._run_schedules_at(now timestamptz) returns bigint
     language plpgsql set search_path = pg_catalog, pg_temp
 as $$
@@ -428,7 +429,7 @@ begin
     if current_setting('scylla.schedules') = 'off' then
         return 0;
     end if;
-    -- Another call that is at a schedule deals with it.
+    -- A schedule that another call has locked is left to that call.
     for s in select * from scylla.schedule t where t.next_run <= now and t.home = here order by t.name for update skip locked loop
         begin
             submitted := submitted + scylla._run_schedule(s, now);
@@ -446,10 +447,10 @@ begin
     end if;
     return submitted;
 end $$;
-comment on function scylla._run_schedules_at is 'Does what run_schedules() says, at a given moment.';
+comment on function scylla._run_schedules_at is 'Implements run_schedules(), for a given time.';
 
 create or replace function scylla._run_schedules(caller oid) returns bigint
     language sql volatile set search_path = pg_catalog, pg_temp
 as $$ select scylla._run_schedules_at(clock_timestamp()); $$;
-comment on function scylla._run_schedules is 'Does what run_schedules() says.';
+comment on function scylla._run_schedules is 'Implements run_schedules().';
 

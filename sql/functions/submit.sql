@@ -7,37 +7,39 @@ create or replace function scylla.submit(
     returns scylla.task
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_submit';
 comment on function scylla.submit is
-'Submits a task; it exists, and can be leased, once the transaction commits. Returns it.
+'Submits a task and returns it. The task exists, and can be leased, when the transaction commits.
   queue         created if it does not exist (scylla.auto_create_queues)
-  spec          what is to be done; the worker gets it as it is
+  spec          what to do; passed to the worker unchanged
   priority      0..127; 127 is leased first
-  rn            1..200 characters, unique in the database; null: a UUIDv7
-  not_before    the task waits until then
-  max_attempts  that many failures and expired leases abort it; null: the queue''s, else no bound
-  depends_on    tasks that have to be completed first; their results become its args, in this order
-  on_dependency_failure  what an aborted or cancelled one of these does: ''cascade'' aborts this task, too, ''skip'' cancels it,
-                ''ignore'' counts as completed
-  plan          the plan that it belongs to
+  rn            1..200 characters, unique in the database; null: a generated UUIDv7
+  not_before    the task waits until this time
+  max_attempts  number of failures and expired leases that abort it; null: the queue''s, else no bound
+  depends_on    tasks that must be completed first; their results become its args, in this order
+  on_dependency_failure  what happens when one of these is aborted or cancelled: ''cascade'' aborts this task too, ''skip'' cancels it,
+                ''ignore'' treats the other task as completed
+  plan          the plan of the task
   retry         delays between tries, as for create_queue; null: the queue''s at the time of the failure
   dedup_key     unique among the live tasks of the queue
-  key           whose work it is (a tenant, a customer, a host), for limits per key
-  on_duplicate  what to do if rn or dedup_key is taken: ''error'', or ''ignore'': return the existing task unchanged
-Errors: 22023 bad argument; 23505 rn is taken (on ''ignore'': by a task that the caller may not see); 42704 unknown queue, if
+  key           the tenant, customer or host that the task is for; used by limits per key
+  on_duplicate  if rn or dedup_key is taken: ''error'', or ''ignore'' to return the existing task unchanged
+Errors: 22023 bad argument; 23505 rn is taken (with ''ignore'': by a task that the caller may not see); 42704 unknown queue, if
 queues are not created on first use; 42501 no right to submit to the queue; 53400 the queue has reached its max_depth.
-Locks: waits for a transaction that is just submitting the same rn or the same new queue.';
+Locks: waits for a transaction that is submitting the same rn or creating the same queue.';
 
 create or replace function scylla.submit_many(tasks jsonb, on_duplicate text = 'ignore', out rn text, out inserted boolean)
     returns setof record
     language c volatile parallel unsafe rows 100 as 'MODULE_PATHNAME', 'scylla_submit_many';
 comment on function scylla.submit_many is
-'Submits an array of tasks, objects with the names of submit''s arguments as keys; queue and spec are mandatory. One row per
-element in array order: its rn, and whether it was inserted (false: the rn was taken already, perhaps by an earlier element).
-Errors: 22023 malformed, naming the element; 23505 if on_duplicate is ''error'' and an rn is taken; 53400 not all of them
-may be in their queue. On any error nothing is submitted.';
+'Submits an array of tasks: objects whose keys are the names of submit''s arguments; queue and spec are mandatory. Returns one row
+per element, in array order: its rn, and whether it was inserted (false: the rn was taken, perhaps by an earlier element).
+Errors: 22023 malformed, naming the element; 23505 if on_duplicate is ''error'' and an rn is taken; 53400 a queue has no room for
+all of its tasks. On any error nothing is submitted.';
 
 create or replace function scylla.submit_bulk(queue text, specs jsonb[], rns text[] = null, priority integer = 0) returns bigint
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_submit_bulk';
 comment on function scylla.submit_bulk is
-'Submits one task per element of specs to one queue, fast. rns names them, in the same order; null: UUIDv7. Returns how many.
-Errors: 22023 bad argument, naming the element; 23505 if an rn is taken; 53400 not all of them may be in the queue. On any error nothing is submitted.';
+'Submits one task per element of specs to one queue, fast. rns names them, in the same order; null: UUIDv7. Returns the number of
+tasks.
+Errors: 22023 bad argument, naming the element; 23505 if an rn is taken; 53400 the queue has no room for all of them. On any error
+nothing is submitted.';
 

@@ -1,13 +1,88 @@
--- From 0.1 to 0.2: what `create or replace` cannot do. make puts this before all functions and views of the present version
--- (REPLACED in the Makefile), so this holds changes of tables, and drops what has another signature or other columns now.
+-- From 0.1 to 0.2: what `create or replace` cannot do. make puts this before all functions and views of the current version
+-- (REPLACED in the Makefile). So this file changes tables, and drops functions and views whose signature or columns changed.
 \echo Use "ALTER EXTENSION scylla UPDATE" to load this file. \quit
 
-comment on column scylla.task_plan.failed is 'A task of it was aborted: known when it is finished, or when that task was removed.';
-comment on column scylla.task_plan.cancelled is
-    'It was cancelled, or a task of it was, but for those that were skipped; known as for failed. Of a finished plan only one of both is true.';
+-- Comments of objects that are not created again.
+comment on type scylla.task_status is
+$$The status of a task:
+  waiting   -> ready (its last gate opened) | cancelled
+  ready     -> running (leased) | cancelled
+  running   -> ready or waiting (lease expired, yield, fail) | completed | aborted | cancelled
+  completed, aborted, cancelled are final.$$;
+comment on sequence scylla.queue_id_seq is 'Ids of queues.';
+comment on sequence scylla.task_id_seq is 'Ids of tasks, in the order of their submission, and of plans.';
+comment on sequence scylla.worker_seq is 'Numbers for register_worker().';
+comment on table scylla.queue is 'A namespace for tasks, and its settings, which the view scylla.queue_settings shows.';
+comment on column scylla.queue.owner is 'The role that owns the queue and has all rights on it. At first its creator.';
+comment on column scylla.queue.submitters is 'Roles with the privilege "submit"; null: none.';
+comment on column scylla.queue.workers is 'Roles with the privilege "work".';
+comment on column scylla.queue.viewers is 'Roles with the privilege "view".';
+comment on column scylla.queue.admins is 'Roles with the privilege "admin".';
+comment on table scylla.queue_rate is
+    'The used rate of a queue and of each key in it. Only for servers that do not preload the library.';
+comment on column scylla.queue_rate.per_key is 'True: the bucket of a key; false: the bucket of the queue.';
+comment on column scylla.queue_rate.key is 'The key; the empty string: all keys of the queue without a row.';
+comment on column scylla.queue_rate.arrival is 'When the bucket will be full, in nanoseconds since 2000.';
+comment on column scylla.queue_rate.step is 'Nanoseconds between two tokens.';
+comment on column scylla.queue_rate.burst is 'How many tokens the bucket holds.';
+comment on table scylla.task_spec is 'What a task is: written once by submit, never changed, removed by purge.';
+comment on column scylla.task_spec.gates is 'Number of its rows in task_gate; null: none.';
+comment on column scylla.task_spec.plan is 'The id of its plan in task_plan.';
+comment on column scylla.task_spec.retry is 'Its retry policy; null: that of its queue.';
+comment on column scylla.task_spec.dedup_key is 'Unique among the live tasks of its queue (task_dedup).';
+comment on column scylla.task_spec.key is 'The tenant, customer or host that the task is for; used by limits per key.';
+comment on table scylla.task_ready is 'Tasks that a worker may lease now, with the history of earlier runs.';
+comment on column scylla.task_ready.key is
+    'As in task_spec. In a queue that uses keys, the empty string for a task without a key, so that the index contains it.';
+comment on table scylla.task_lease is 'Running tasks: the time-limited right of a worker to run one.';
+comment on column scylla.task_lease.timeout is 'Microseconds by which a heartbeat extends the lease.';
+comment on column scylla.task_lease.permit is
+    'In a queue with a limit: the key of the task, the empty string if it has none. In other queues: null.';
+comment on table scylla.task_waiting is 'Tasks with a closed gate.';
+comment on column scylla.task_waiting.due is
+    'When the task becomes ready; null: it waits for gates in task_gate first, then for its time.';
+comment on table scylla.task_outcome is 'How a task ended: written once, removed by purge.';
+comment on column scylla.task_outcome.leased is
+    'When the last lease began, if that lease ended the task; null: history has all leases.';
+comment on table scylla.task_gate is 'The gates of a task: one row for each provider that it depends on, and one for its plan.';
+comment on column scylla.task_gate.provider is 'The id of the task or plan that opens the gate; both ids come from task_id_seq.';
+comment on column scylla.task_gate.ord is 'Position in depends_on, from 1; 0 for the plan.';
+comment on column scylla.task_gate.kind is
+    't: opens when the provider, a task, is completed, and has its result as value; p: opens when the plan is opened.';
+comment on column scylla.task_gate.on_failure is
+    'What happens when the provider is aborted or cancelled: c aborts the task, s cancels it, i opens the gate without a value.';
+comment on table scylla.task_plan is 'A set of tasks that is watched, cancelled and finished as one.';
+comment on column scylla.task_plan.opened is 'When its tasks were allowed to start; null: it is not open yet.';
+comment on column scylla.task_plan.finished is 'When its last live task ended, or it was cancelled.';
+comment on column scylla.task_plan.owner is 'The role that owns the plan, at first its creator. Other roles cannot see the plan.';
+comment on table scylla.task_dedup is 'The deduplication keys of live tasks.';
+comment on sequence scylla.event_id_seq is 'Ids of events.';
+comment on table scylla.event is
+    'Status changes of tasks, for read_events(): one row per change, only of queues whose setting events is on.';
+comment on column scylla.event.position is
+'The next transaction id that the server would have assigned when the event was written. Events with a position up to the
+oldest running transaction id are final: no event will be inserted before them.';
+comment on column scylla.event.id is 'Orders events with the same position.';
+comment on column scylla.event.status is 'The new status of the task.';
+comment on column scylla.event.worker is 'The worker whose lease began or ended with the event, if the task shows it.';
+comment on table scylla.schedule is 'Schedules of recurring tasks. Read the view scylla.schedules instead.';
+comment on column scylla.schedule.owner is 'Name of the role that created the schedule and submits its tasks.';
+comment on column scylla.schedule.home is
+    'The database in which the schedule is armed: system identifier and database oid. In a restored copy they do not match.';
+comment on column scylla.schedule.task is
+    'The element for submit_many, without rn, not_before and the planned time in the spec; an array: the tasks of a plan.';
+comment on column scylla.schedule.handled is
+    'All planned times up to this one have been submitted, skipped or missed, and are not looked at again.';
+comment on column scylla.schedule.next_run is 'The first planned time after handled; null: none.';
 
--- A task that `skip` has cancelled tells why, as the error of one that `cascade` has aborted does; by that its plan knows it. Nobody
--- may look at outcomes meanwhile: who does in order to decide about gates locks task_spec.
+comment on column scylla.task_plan.failed is
+    'One of its tasks was aborted. Set when the plan finishes, or when that task is removed.';
+comment on column scylla.task_plan.cancelled is
+'The plan was cancelled, or one of its tasks was, other than by skip. Set as failed is. In a finished plan only one of the two
+is true.';
+
+-- A task that `skip` cancels has an error that says why, like a task that `cascade` aborts; its plan recognises it by that error.
+-- Meanwhile nobody may read outcomes to decide about gates: such transactions lock task_spec.
 lock table scylla.task_spec in share row exclusive mode;
 update scylla.task_outcome o
 set errors = pg_catalog.jsonb_build_array(pg_catalog.jsonb_build_object(

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Draws the Grafana dashboard beside it as an SVG picture, with data from a Prometheus server: for those without Grafana.
+"""Draws the Grafana dashboard beside it as an SVG picture, with data from a Prometheus server: for use without Grafana.
 
 render.py http://localhost:9090 [MINUTES [MINUTES-AGO]] >dashboard.svg
 """

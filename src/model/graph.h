@@ -1,4 +1,4 @@
-// Finding a cycle in a directed graph.
+// Directed graphs: finding a cycle, and an order that follows the edges.
 #pragma once
 
 #include <cstddef>
@@ -26,8 +26,10 @@ struct CycleWork {
 
 // The nodes of a cycle, each with an edge to the next and the last with one to the first; empty if there is none. They
 // are written to `cycle`; it and `work` have an element per node. Depth first without recursion: chains can be long.
-inline std::span<std::size_t> find_cycle(const Graph &graph, std::span<CycleWork> work,
-                                         std::span<std::size_t> cycle) noexcept {
+// `done` gets each node once, after all to which its edges lead, unless there is a cycle.
+template <typename Done>
+std::span<std::size_t> walk_graph(const Graph &graph, std::span<CycleWork> work, std::span<std::size_t> cycle,
+                                  Done done) noexcept {
     for (std::size_t n = 0; n < graph.nodes(); n++)
         work[n] = {graph.first[n], 0, false, false};
     for (std::size_t root = 0; root < graph.nodes(); root++) {
@@ -40,6 +42,7 @@ inline std::span<std::size_t> find_cycle(const Graph &graph, std::span<CycleWork
             const std::size_t node = work[depth - 1].on_path;
             if (work[node].next_edge == graph.first[node + 1]) {
                 work[node].done = true;
+                done(node);
                 depth--;
                 continue;
             }
@@ -61,6 +64,18 @@ inline std::span<std::size_t> find_cycle(const Graph &graph, std::span<CycleWork
         }
     }
     return cycle.first(0);
+}
+
+inline std::span<std::size_t> find_cycle(const Graph &graph, std::span<CycleWork> work,
+                                         std::span<std::size_t> cycle) noexcept {
+    return walk_graph(graph, work, cycle, [](std::size_t) {});
+}
+
+// The nodes of a graph without a cycle in their order, but each after all to which its edges lead. `order` has an
+// element per node.
+inline void put_targets_first(const Graph &graph, std::span<CycleWork> work, std::span<std::size_t> order) noexcept {
+    std::size_t count = 0;
+    (void)walk_graph(graph, work, order, [&](std::size_t node) { order[count++] = node; });
 }
 
 } // namespace scylla::model

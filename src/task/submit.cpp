@@ -235,19 +235,25 @@ constexpr std::size_t k_none = SIZE_MAX;
     error::dependency_cycle(path.data);
 }
 
-void refuse_cycle(std::span<const Submission> tasks, const Dependencies &all) {
-    const auto first = allocate<std::size_t>(tasks.size() + 1);
+// The elements, each with edges to those that it depends on.
+model::Graph graph_of(const Dependencies &all) {
+    const std::size_t size = all.first.size() - 1;
+    const auto first = allocate<std::size_t>(size + 1);
     const auto target = allocate<std::size_t>(all.element.size());
     std::size_t count = 0;
-    for (std::size_t i = 0; i < tasks.size(); i++) {
+    for (std::size_t i = 0; i < size; i++) {
         first[i] = count;
         for (std::size_t e = all.first[i]; e < all.first[i + 1]; e++)
             if (all.element[e] != k_none)
                 target[count++] = all.element[e];
     }
-    first[tasks.size()] = count;
-    const auto cycle = model::find_cycle({first, target.first(count)}, allocate<model::CycleWork>(tasks.size()),
-                                         allocate<std::size_t>(tasks.size()));
+    first[size] = count;
+    return {first, target.first(count)};
+}
+
+void refuse_cycle(std::span<const Submission> tasks, const Dependencies &all) {
+    const auto cycle =
+        model::find_cycle(graph_of(all), allocate<model::CycleWork>(tasks.size()), allocate<std::size_t>(tasks.size()));
     if (!cycle.empty())
         report_cycle(tasks, cycle);
 }
@@ -285,13 +291,14 @@ Dependencies resolve(Store &store, std::span<const Submission> tasks) {
     return all;
 }
 
-// For which of the rows that were inserted there is room: the first of each queue. Every queue once, and in the order
-// of their ids, so that two calls cannot wait for each other in a circle.
+// For which of the rows that were inserted there is room: the first of each queue, where a row comes after those that
+// it depends on, as it would end with them. Every queue once, and in the order of their ids, so that two calls cannot
+// wait for each other in a circle.
 std::span<const bool> take_rooms(Store &store, std::span<const store::QueueRow *const> queues,
-                                 std::span<const Admission> admissions) {
+                                 std::span<const Admission> admissions, const Dependencies &dependencies) {
     const auto inserted = [&](std::size_t i) { return admissions[i].admitted == Admitted::inserted; };
     const auto order = allocate<std::size_t>(queues.size());
-    std::iota(order.begin(), order.end(), std::size_t{0});
+    model::put_targets_first(graph_of(dependencies), allocate<model::CycleWork>(queues.size()), order);
     std::stable_sort(order.begin(), order.end(),
                      [&](std::size_t a, std::size_t b) { return queues[a]->id < queues[b]->id; });
     const auto has_room = allocate<bool>(queues.size());
@@ -414,8 +421,8 @@ std::span<const Submitted> submit_many(Store &store, std::span<const Submission>
             error::duplicate_task(rows[i].rn);
         answers[i] = {holder != nullptr ? holder : rows[i].rn, admitted == Admitted::inserted};
     }
-    const auto has_room = take_rooms(store, queues, admissions);
     settle_elements(store, tasks, rows, admissions, dependencies);
+    const auto has_room = take_rooms(store, queues, admissions, dependencies);
     place_rows(store, tasks, rows, admissions, has_room, dependencies, now);
     return answers;
 }

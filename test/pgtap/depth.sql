@@ -113,7 +113,7 @@ select is((select string_agg(rn || ' ' || status, ', ' order by id) from scylla.
 select is((select count(*) from scylla.lease('sheds', 'w', 10, '1 h')), 2::bigint, 'it is never leased');
 select is((select t.status::text from scylla.submit('sheds', '1', rn => 's5') t), 'ready', 'when there is room again it is let in');
 
--- In the order of a batch; those after it that depend on them find a provider that was cancelled.
+-- In the order of a batch, each after those that it depends on.
 do $$ begin perform scylla.create_queue('sheds many', max_depth => 3, on_full => 'shed'); end $$;
 select is(scylla.submit_bulk('sheds many', array_fill('1'::jsonb, array[5]), array['b5', 'b1', 'b4', 'b2', 'b3']), 5::bigint,
           'a batch is taken as a whole');
@@ -128,8 +128,36 @@ select results_eq($$select * from scylla.submit_many('[
         {"queue": "sheds many", "spec": 1, "rn": "m5", "depends_on": ["m4"]}]')$$,
     $$select 'm' || n, true from generate_series(0, 5) n$$, 'submit_many inserts them all');
 select results_eq($$select rn, status::text, errors #>> '{0,code}' from scylla.task where rn ~ '^m[0-9]$' order by rn$$,
-    $$values ('m0', 'aborted', 'dependency-failed'), ('m1', 'ready', null), ('m2', 'ready', null), ('m3', 'cancelled', 'queue-full'),
-             ('m4', 'cancelled', null), ('m5', 'cancelled', 'queue-full')$$, 'what is shed is a provider that was cancelled');
+    $$values ('m0', 'waiting', null), ('m1', 'cancelled', 'queue-full'), ('m2', 'waiting', null), ('m3', 'ready', null),
+             ('m4', 'waiting', null), ('m5', 'cancelled', 'queue-full')$$, '... and lets in first what the first of them depends on');
+select results_eq($$select * from scylla.submit_many('[
+        {"queue": "other", "spec": 1, "rn": "n1", "depends_on": ["n4"]},
+        {"queue": "other", "spec": 1, "rn": "n2", "depends_on": ["n4"], "on_dependency_failure": "ignore"},
+        {"queue": "other", "spec": 1, "rn": "n3", "depends_on": ["n4"], "on_dependency_failure": "skip"},
+        {"queue": "sheds many", "spec": 1, "rn": "n4"},
+        {"queue": "sheds many", "spec": 1, "rn": "n5", "depends_on": ["n3"]}]')$$,
+    $$select 'n' || n, true from generate_series(1, 5) n$$, 'so it is with a queue that is full');
+select results_eq($$select rn, status::text, errors #>> '{0,code}' from scylla.task where rn ~ '^n[0-9]$' order by rn$$,
+    $$values ('n1', 'aborted', 'dependency-failed'), ('n2', 'ready', null), ('n3', 'cancelled', 'dependency-failed'),
+             ('n4', 'cancelled', 'queue-full'), ('n5', 'cancelled', 'queue-full')$$, 'what is shed is a provider that was cancelled');
+-- For each number of places: who stays depends on nobody who was shed. Elements are given last things first.
+create function shed_of(places int) returns text language plpgsql as $$
+declare
+    queue text := 'places ' || places;
+begin
+    perform scylla.create_queue(queue, max_depth => places, on_full => 'shed');
+    perform scylla.submit_many(format('[
+        {"queue": %1$s, "spec": 1, "rn": "%2$s end", "depends_on": ["%2$s left", "%2$s right", "%2$s left"]},
+        {"queue": %1$s, "spec": 1, "rn": "%2$s alone"},
+        {"queue": %1$s, "spec": 1, "rn": "%2$s right", "depends_on": ["%2$s begin"]},
+        {"queue": %1$s, "spec": 1, "rn": "%2$s left", "depends_on": ["%2$s begin"]},
+        {"queue": %1$s, "spec": 1, "rn": "%2$s begin"}]', to_json(queue), places)::jsonb);
+    return (select string_agg(split_part(rn, ' ', 2), ' ' order by rn) from scylla.task t
+            where t.queue = 'places ' || places and status in ('waiting', 'ready'));
+end $$;
+select is(shed_of(places), stay, 'room for ' || places || ' of five')
+from (values (1, 'begin'), (2, 'begin left'), (3, 'begin left right'), (4, 'begin end left right'), (5, 'alone begin end left right')) v (places, stay);
+do $$ begin perform scylla.alter_queue('sheds many', '{"max_depth": 4}'); end $$;
 do $$ begin
     perform scylla.create_plan('p');
     perform scylla.submit('sheds many', '1', rn => 'p1', plan => 'p');
@@ -140,7 +168,7 @@ end $$;
 select results_eq($$select rn, status::text from scylla.task where plan = 'p' order by rn$$,
     $$values ('p1', 'ready'), ('p2', 'cancelled'), ('p3', 'cancelled')$$, 'a plan can have tasks that are shed');
 do $$ begin perform scylla.lease_task('p1', 'w', '1 h'); perform scylla.complete('p1', 'w'); end $$;
-select is((select status from scylla.plan where name = 'p'), 'completed', '... and is finished without them');
+select is((select status from scylla.plan where name = 'p'), 'cancelled', '... and is finished without them, but no success');
 
 -- A schedule's task is a task like others.
 do $$ begin

@@ -54,6 +54,45 @@ TEST(Graph, NamesOnlyTheNodesOfTheCycle) {
     EXPECT_EQ(cycle, (std::vector<std::size_t>{1, 2, 3}));
 }
 
+std::vector<std::size_t> order_of(const Edges &edges) {
+    std::vector<std::size_t> first{0};
+    std::vector<std::size_t> target;
+    for (const auto &of_node : edges) {
+        target.insert(target.end(), of_node.begin(), of_node.end());
+        first.push_back(target.size());
+    }
+    std::vector<CycleWork> work(edges.size());
+    std::vector<std::size_t> order(edges.size());
+    scylla::model::put_targets_first(Graph{first, target}, work, order);
+    return order;
+}
+
+TEST(Graph, OrderKeepsItsOwnWhereNoEdgeSaysOtherwise) {
+    EXPECT_EQ(order_of({{}, {}, {}}), (std::vector<std::size_t>{0, 1, 2}));
+    EXPECT_EQ(order_of({{}, {0}, {1}}), (std::vector<std::size_t>{0, 1, 2}));
+    EXPECT_EQ(order_of({{3}, {}, {0}, {}}), (std::vector<std::size_t>{3, 0, 1, 2}));
+    EXPECT_EQ(order_of({{3, 2}, {}, {4}, {4, 4}, {}}), (std::vector<std::size_t>{4, 3, 2, 0, 1}));
+}
+
+TEST(Graph, OrderHasEveryNodeOnceAndTargetsFirst) {
+    std::mt19937 random(7); // NOLINT: the same in every run
+    for (int round = 0; round < 200; round++) {
+        Edges edges(1 + random() % 30);
+        for (std::size_t n = 1; n < edges.size(); n++)
+            for (std::size_t e = random() % 4; e > 0; e--)
+                edges[edges.size() - 1 - n].push_back(edges.size() - 1 - random() % n);
+        const auto order = order_of(edges);
+        std::vector<bool> seen(edges.size());
+        for (const std::size_t node : order) {
+            EXPECT_FALSE(seen[node]);
+            for (const std::size_t to : edges[node])
+                EXPECT_TRUE(seen[to]);
+            seen[node] = true;
+        }
+        EXPECT_EQ(order.size(), edges.size());
+    }
+}
+
 TEST(Graph, LongChainNeedsNoStack) {
     Edges edges(200'000);
     for (std::size_t n = 0; n + 1 < edges.size(); n++)

@@ -215,9 +215,24 @@ create function twin.edges(requests twin.request[]) returns twin.edge[] language
     from unnest(requests) with ordinality r, unnest(r.depends_on) with ordinality d (rn, place);
 $$;
 
+-- Puts an element behind those that come before it: those that it depends on, and those that they depend on.
+create function twin.in_order(before bigint[], one bigint, of_all bigint[]) returns bigint[] language plpgsql as $$
+declare
+    provider bigint;
+begin
+    if one = any (before) or one <> all (of_all) then
+        return before;
+    end if;
+    foreach provider in array (select depends_on from twin.task where id = one) loop
+        before := twin.in_order(before, provider, of_all);
+    end loop;
+    return before || one;
+end $$;
+
 -- The whole array is read, and has its queues, before the first task is written. Elements may depend on each other, in any order
 -- but a circle. Who depends on an element that was not inserted depends on the task that is there instead. Where a queue that sheds
--- has not room for all of its elements, it is the last ones that are shed.
+-- has not room for all of its elements, it is the last ones that are shed, where each comes
+-- after those that it depends on.
 create function twin.submit_many(tasks jsonb, on_duplicate text default 'ignore')
     returns table (rn text, inserted boolean) language plpgsql as $$
 declare
@@ -228,6 +243,7 @@ declare
     ids bigint[];
     new bigint[] := '{}';       -- those of them that are inserted
     shed bigint[] := '{}';
+    in_order bigint[] := '{}';
     name text;
     of_queue bigint[];
     one bigint;
@@ -267,8 +283,11 @@ begin
                       union select r.id, next from reached r join twin.task t on t.id = r.other, unnest(t.depends_on) next
                             where t.id = any (new))
                   select from reached r where r.id = r.other);
+    foreach one in array new loop
+        in_order := twin.in_order(in_order, one, new);
+    end loop;
     for name, of_queue in
-        select t.queue, array_agg(t.id order by t.id) from twin.task t where t.id = any (new) group by t.queue
+        select t.queue, array_agg(t.id order by array_position(in_order, t.id)) from twin.task t where t.id = any (new) group by t.queue
     loop
         shed := shed || of_queue[twin.taken(name, cardinality(of_queue), new) + 1 :];
     end loop;

@@ -246,7 +246,7 @@ as $$
     select null, format('queue "%s" is granted to role "%s", which does not exist', q.name, g.role)
     from scylla.queue q,
          lateral (select unnest(q.submitters) union select unnest(q.workers)
-                  union select unnest(q.viewers) union select unnest(q.admins)) g (role)
+                  union select unnest(q.viewers) union select unnest(q.admins) union select unnest(q.dependers)) g (role)
     where g.role <> 'public' and g.role not in (select rolname from pg_roles)
     union all
     select null, format('%s has given out %s, but the id %s is in use', 'task_id_seq', q.last_value, m.id)

@@ -49,6 +49,7 @@ create table scylla.queue (
     workers text[],
     viewers text[],
     admins text[],
+    dependers text[],
     constraint queue_pkey primary key (id),
     constraint queue_name_key unique (name)
 ) using heap;
@@ -61,6 +62,7 @@ comment on column scylla.queue.submitters is 'Roles with the privilege "submit";
 comment on column scylla.queue.workers is 'Roles with the privilege "work".';
 comment on column scylla.queue.viewers is 'Roles with the privilege "view".';
 comment on column scylla.queue.admins is 'Roles with the privilege "admin".';
+comment on column scylla.queue.dependers is 'Roles with the privilege "depend".';
 
 -- With preloading, buckets are in shared memory and this table is not read.
 create table scylla.queue_rate (

@@ -372,9 +372,10 @@ private:
     }
 
     static void privilege(CLI::App *command, std::string &into) {
-        argument(command, "PRIVILEGE", into, "submit, work, view, or admin (all of these, and changing settings).")
+        argument(command, "PRIVILEGE", into,
+                 "submit, work, view, depend, or admin (all of these, and changing settings).")
             ->required()
-            ->check(one_of("submit|work|view|admin"));
+            ->check(one_of("submit|work|view|depend|admin"));
     }
 
     void one_queue(CLI::App &parent, const char *name, const char *description,

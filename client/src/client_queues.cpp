@@ -108,6 +108,8 @@ std::string_view to_string(queue_privilege privilege) noexcept {
         return "work";
     case queue_privilege::view:
         return "view";
+    case queue_privilege::depend:
+        return "depend";
     case queue_privilege::admin:
         break;
     }

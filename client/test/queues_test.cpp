@@ -120,14 +120,14 @@ TEST_F(Calls, QueueRights) {
                 privileges.insert(grant.privilege);
         return privileges;
     };
-    for (const queue_privilege privilege :
-         {queue_privilege::submit, queue_privilege::work, queue_privilege::view, queue_privilege::admin})
+    for (const queue_privilege privilege : {queue_privilege::submit, queue_privilege::work, queue_privilege::view,
+                                            queue_privilege::admin, queue_privilege::depend})
         c.grant_queue(queue, "client_granted", privilege);
-    EXPECT_EQ(granted(), (std::set<std::string>{"submit", "work", "view", "admin"}));
+    EXPECT_EQ(granted(), (std::set<std::string>{"submit", "work", "view", "admin", "depend"}));
     c.revoke_queue(queue, "client_granted", queue_privilege::admin);
-    EXPECT_EQ(granted(), (std::set<std::string>{"submit", "work", "view"}));
+    EXPECT_EQ(granted(), (std::set<std::string>{"submit", "work", "view", "depend"}));
     c.set_queue_owner(queue, "client_granted");
-    EXPECT_EQ(granted(), (std::set<std::string>{"owner", "submit", "work", "view"}));
+    EXPECT_EQ(granted(), (std::set<std::string>{"owner", "submit", "work", "view", "depend"}));
     thrown<not_found>([&] { c.grant_queue(queue, "no such role", queue_privilege::work); });
 }
 

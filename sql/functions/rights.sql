@@ -18,6 +18,7 @@ comment on function scylla.grant_queue is
   privilege  submit: submit and cancel tasks
              work: lease tasks, keep and finish the leases, wait
              view: see tasks and statistics
+             depend: let tasks of any queue depend on its tasks, whose results they get
              admin: all of these, grant and revoke, change the settings, drop
 Errors: 42704 unknown queue or role; 42501 no privilege; 22023 bad argument.';
 
@@ -38,11 +39,12 @@ create or replace view scylla.queue_grants with (security_barrier) as
     select q.name as queue, g.role, p.privilege
     from scylla.queue q,
          lateral (values ('owner', array[q.owner::text]), ('submit', q.submitters), ('work', q.workers),
-                         ('view', q.viewers), ('admin', q.admins)) p (privilege, roles),
+                         ('view', q.viewers), ('admin', q.admins),
+                         ('depend', q.dependers)) p (privilege, roles),
          lateral pg_catalog.unnest(p.roles) g (role)
     where scylla._may_view(q.owner, q.viewers, q.admins);
 comment on view scylla.queue_grants is 'The privileges of roles on the queues whose tasks the current user may view.';
 comment on column scylla.queue_grants.queue is 'The queue.';
 comment on column scylla.queue_grants.role is 'The role; public: every role.';
-comment on column scylla.queue_grants.privilege is 'owner, submit, work, view or admin.';
+comment on column scylla.queue_grants.privilege is 'owner, submit, work, view, depend or admin.';
 

@@ -16,7 +16,8 @@ model::Privilege get_privilege(FunctionCallInfo fcinfo, int n) {
     for (std::size_t p = 0; p < model::k_privilege_names.size(); p++)
         if (value != nullptr && view(value) == model::k_privilege_names[p])
             return static_cast<model::Privilege>(p);
-    error::bad_argument("privilege", error::quote(value), "It must be \"submit\", \"work\", \"view\" or \"admin\".");
+    error::bad_argument("privilege", error::quote(value),
+                        "It must be \"submit\", \"work\", \"view\", \"depend\" or \"admin\".");
 }
 
 Datum change_grant(FunctionCallInfo fcinfo, void (*change)(store::Store &, const rights::Grant &), const char *call) {

@@ -8,9 +8,9 @@
 namespace scylla::model {
 
 // In the order of the columns of scylla.queue that hold the grantees.
-enum class Privilege : std::uint8_t { submit, work, view, admin };
+enum class Privilege : std::uint8_t { submit, work, view, admin, depend };
 
-inline constexpr std::array<const char *, 4> k_privilege_names = {"submit", "work", "view", "admin"};
+inline constexpr std::array<const char *, 5> k_privilege_names = {"submit", "work", "view", "admin", "depend"};
 
 constexpr const char *name(Privilege privilege) noexcept {
     // cppcheck-suppress CastIntegerToAddressAtReturn // it takes an element of a std::array of pointers for a number

@@ -39,7 +39,8 @@ enum : int {
     submitters,
     workers,
     viewers,
-    admins
+    admins,
+    dependers
 };
 }
 namespace spec_col {

@@ -204,6 +204,8 @@ const char *grantees_column(model::Privilege privilege) {
         return "workers";
     case model::Privilege::view:
         return "viewers";
+    case model::Privilege::depend:
+        return "dependers";
     case model::Privilege::admin:
         break;
     }

@@ -7,6 +7,7 @@
 //
 //   to                                             one needs
 //   submit, and to cancel                          submit
+//   have tasks depend on its tasks                 depend
 //   lease, heartbeat, finish, yield, wait          work
 //   see tasks: get_task, list_tasks, scylla.task   view
 //   see statistics                                 view, or to be a member of pg_monitor

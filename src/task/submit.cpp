@@ -79,7 +79,7 @@ int64 plan_id(const text *name) {
 // The id of a task that others depend on.
 int64 provider_id(Store &store, const text *rn, int64 element = 0) {
     const auto spec = find_spec(store, rn, store::With::no_spec);
-    if (!spec || !rights::may(store, spec->queue, model::Privilege::view)) // its result becomes an argument
+    if (!spec || !rights::may_act(store, spec->queue, model::Privilege::depend))
         error::no_such_provider(rn, nullptr, element);
     return spec->id;
 }

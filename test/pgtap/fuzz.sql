@@ -22,7 +22,7 @@ create function any_text(argument text) returns text language sql volatile as $$
         when argument = 'worker' then pick('w', 'v')
         when argument in ('plan', 'name') then pick('p', 'o', 'new')
         when argument in ('role', 'owner') then pick(current_user, current_user, 'public', 'nobody')
-        when argument = 'privilege' then pick('submit', 'work', 'view', 'admin')
+        when argument = 'privilege' then pick('submit', 'work', 'view', 'admin', 'depend')
         when argument = 'cron' and chance(0.1) then pick('@never', '99 seconds', '0 0 31 2 *', '1-70 * * * *', '* * * *', '0-59/0 * * * *')
         when argument = 'cron' then pick('* * * * *', '0 0 29 2 *', '*/7 1-5 $ jan-dec mon,7', '@daily', '5 seconds')
         when argument = 'timezone' then pick('UTC', 'Europe/Berlin', 'Australia/Lord_Howe', '<-03>3')

@@ -16,10 +16,12 @@ create role scylla_test_worker;                                          -- w
 create role scylla_test_viewer;                                          -- v
 create role scylla_test_stranger;                                        -- x
 create role scylla_test_monitoring in role pg_monitor;                   -- n: sees numbers
+create role scylla_test_depender;                                        -- d
 create temp table kind (letter text, role text);
 insert into kind values ('S', current_user), ('o', 'scylla test owner'), ('m', 'scylla_test_member'),
     ('a', 'scylla_test_admin'), ('g', 'scylla_test_crew'), ('s', 'scylla_test_submitter'), ('w', 'scylla_test_worker'),
-    ('v', 'scylla_test_viewer'), ('x', 'scylla_test_stranger'), ('h', 'scylla_test_heir'), ('n', 'scylla_test_monitoring');
+    ('v', 'scylla_test_viewer'), ('x', 'scylla_test_stranger'), ('h', 'scylla_test_heir'), ('n', 'scylla_test_monitoring'),
+    ('d', 'scylla_test_depender');
 grant usage on schema scylla to public;
 grant execute on all routines in schema scylla to public;
 grant select on scylla.task, scylla.queue_grants, scylla.queue_settings, scylla.stat_heads, scylla.stat_queue,
@@ -47,8 +49,8 @@ do $$ begin
     perform scylla.create_queue('r', retention => '1 day');
     perform scylla.set_queue_owner('r', 'scylla test owner');
     perform scylla.grant_queue('r', 'scylla_test_' || role, privilege)
-    from (values ('admin', 'admin'), ('group', 'work'), ('submitter', 'submit'), ('worker', 'work'), ('viewer', 'view'))
-         g (role, privilege);
+    from (values ('admin', 'admin'), ('group', 'work'), ('submitter', 'submit'), ('worker', 'work'), ('viewer', 'view'),
+                 ('depender', 'depend')) g (role, privilege);
     perform given('r completed', 'ready', 'r');
     perform scylla.complete(rn, 'w') from scylla.lease('r', 'w'); -- and there is a head
     perform given('r ready', 'ready', 'r');
@@ -79,98 +81,102 @@ end $$;
 -- A new function or view needs a row; one that is not about a queue has a y for everybody.
 create temp table way (name text, query text, done text, nothing text, answers text);
 insert into way values
---                                                                                                            Somagswvxhn
-('submit',             $$select queue from scylla.submit('r', '1')$$,                        'r', null,       'yyyydyddddd'),
+--                                                                                                            Somagswvxhnd
+('submit',             $$select queue from scylla.submit('r', '1')$$,                        'r', null,       'yyyydydddddd'),
 ('submit',             $$select queue from scylla.submit('r', '1', rn => 'r ready', on_duplicate => 'ignore')$$,
-                                                                                             'r', null,       'yyyyduddddd'),
+                                                                                             'r', null,       'yyyydudddddd'),
 ('submit',             $$select queue from scylla.submit('r', '1', rn => 'elsewhere', on_duplicate => 'ignore')$$,
-                                                                    'a queue of the superuser', null,         'yuuududdddd'),
+                                                                    'a queue of the superuser', null,         'yuuududddddd'),
 ('submit_many',        $$select inserted from scylla.submit_many('[{"queue": "r", "spec": 1}]')$$,
-                                                                                             'true', null,    'yyyydyddddd'),
+                                                                                             'true', null,    'yyyydydddddd'),
 ('submit_many',        $$select inserted from scylla.submit_many('[{"queue": "r", "spec": 1, "rn": "elsewhere"}]')$$,
-                                                                                             'false', null,   'yyyydyddddd'),
-('submit_bulk',        $$select scylla.submit_bulk('r', '{1,2}')$$,                          '2', null,       'yyyydyddddd'),
-('lease',              $$select rn from scylla.lease('r', 'w')$$,                            'r ready', null, 'yyyyydydddd'),
-('lease_task',         $$select rn from scylla.lease_task('r ready', 'w')$$,                 'r ready', null, 'yyyyynydnnn'),
-('lease_task',         $$select rn from scylla.lease_task('elsewhere', 'w')$$,               'elsewhere', null, 'ynnnnnnnnnn'),
-('heartbeat',          $$select rn from scylla.heartbeat('r running', 'w')$$,              'r running', null, 'yyyyynydnnn'),
+                                                                                             'false', null,   'yyyydydddddd'),
+('submit_bulk',        $$select scylla.submit_bulk('r', '{1,2}')$$,                          '2', null,       'yyyydydddddd'),
+('lease',              $$select rn from scylla.lease('r', 'w')$$,                            'r ready', null, 'yyyyydyddddd'),
+('lease_task',         $$select rn from scylla.lease_task('r ready', 'w')$$,                 'r ready', null, 'yyyyynydnnnn'),
+('lease_task',         $$select rn from scylla.lease_task('elsewhere', 'w')$$,               'elsewhere', null, 'ynnnnnnnnnnn'),
+('heartbeat',          $$select rn from scylla.heartbeat('r running', 'w')$$,              'r running', null, 'yyyyynydnnnn'),
 ('heartbeat_many',     $$select held || ' ' || status from scylla.heartbeat_many('{r running}', 'w')$$,
-                                                                                   'true running', 'null',    'yyyyyeydeee'),
-('complete',           $$select rn from scylla.complete('r running', 'w')$$,               'r running', null, 'yyyyynydnnn'),
+                                                                                   'true running', 'null',    'yyyyyeydeeee'),
+('complete',           $$select rn from scylla.complete('r running', 'w')$$,               'r running', null, 'yyyyynydnnnn'),
 ('complete_many',      $$select completed || ' ' || status from scylla.complete_many('{r running}', 'w')$$,
-                                                                                   'true completed', 'null',  'yyyyyeydeee'),
+                                                                                   'true completed', 'null',  'yyyyyeydeeee'),
 ('complete_and_lease', $$select rn from scylla.complete_and_lease('{r running}', 'w', 'r')$$, 'r ready', null,
-                                                                                                              'yyyyynydnnn'),
-('complete_and_lease', $$select rn from scylla.complete_and_lease('{}', 'w', 'r')$$,         'r ready', null, 'yyyyydydddd'),
-('abort',              $$select rn from scylla.abort('r running', 'w', '{"code": "x"}')$$, 'r running', null, 'yyyyynydnnn'),
-('fail',               $$select rn from scylla.fail('r running', 'w', '{"code": "x"}')$$,  'r running', null, 'yyyyynydnnn'),
-('yield',              $$select rn from scylla.yield('r running', 'w')$$,                  'r running', null, 'yyyyynydnnn'),
-('cancel',             $$select rn from scylla.cancel('r waiting')$$,                      'r waiting', null, 'yyyynyndnnn'),
-('get_task',           $$select rn from scylla.get_task('r completed')$$,                'r completed', null, 'yyyynnnynnn'),
-('get_task',           $$select rn from scylla.get_task('elsewhere')$$,                    'elsewhere', null, 'ynnnnnnnnnn'),
-('list_tasks',         $$select count(*) from scylla.list_tasks('r')$$,                        '7', '0',      'yyyyeeeyeee'),
-('list_tasks',         $$select count(*) from scylla.list_tasks('r', 'ready')$$,               '2', '0',      'yyyyeeeyeee'),
+                                                                                                              'yyyyynydnnnn'),
+('complete_and_lease', $$select rn from scylla.complete_and_lease('{}', 'w', 'r')$$,         'r ready', null, 'yyyyydyddddd'),
+('abort',              $$select rn from scylla.abort('r running', 'w', '{"code": "x"}')$$, 'r running', null, 'yyyyynydnnnn'),
+('fail',               $$select rn from scylla.fail('r running', 'w', '{"code": "x"}')$$,  'r running', null, 'yyyyynydnnnn'),
+('yield',              $$select rn from scylla.yield('r running', 'w')$$,                  'r running', null, 'yyyyynydnnnn'),
+('cancel',             $$select rn from scylla.cancel('r waiting')$$,                      'r waiting', null, 'yyyynyndnnnn'),
+('get_task',           $$select rn from scylla.get_task('r completed')$$,                'r completed', null, 'yyyynnnynnnn'),
+('get_task',           $$select rn from scylla.get_task('elsewhere')$$,                    'elsewhere', null, 'ynnnnnnnnnnn'),
+('list_tasks',         $$select count(*) from scylla.list_tasks('r')$$,                        '7', '0',      'yyyyeeeyeeee'),
+('list_tasks',         $$select count(*) from scylla.list_tasks('r', 'ready')$$,               '2', '0',      'yyyyeeeyeeee'),
 ('list_tasks',         $$select count(*) from scylla.list_tasks(status => 'ready') where queue = 'r'$$, '2', '0',
-                                                                                                              'yyyyeeeyeee'),
-('list_tasks',         $$select count(*) from scylla.list_tasks(status => 'running')$$,        '2', '0',      'yyyyeeeyeee'),
-('list_tasks',         $$select count(*) from scylla.list_tasks(worker => 'w')$$,              '4', '0',      'yyyyeeeyeee'),
-('list_tasks',         $$select rn from scylla.list_tasks() where rn = 'elsewhere'$$,    'elsewhere', 'null', 'yeeeeeeeeee'),
-('view task',          $$select count(*) from scylla.task where queue = 'r'$$,                 '7', '0',      'yyyyeeeyeee'),
-('view task',          $$select count(distinct status) from scylla.task where rn like 'r %'$$, '5', '0',      'yyyyeeeyeee'),
-('view task',          $$select rn from scylla.task where rn = 'elsewhere'$$,            'elsewhere', 'null', 'yeeeeeeeeee'),
-('view queue_grants',  $$select count(*) from scylla.queue_grants where queue = 'r'$$,         '6', '0',      'yyyyeeeyeee'),
+                                                                                                              'yyyyeeeyeeee'),
+('list_tasks',         $$select count(*) from scylla.list_tasks(status => 'running')$$,        '2', '0',      'yyyyeeeyeeee'),
+('list_tasks',         $$select count(*) from scylla.list_tasks(worker => 'w')$$,              '4', '0',      'yyyyeeeyeeee'),
+('list_tasks',         $$select rn from scylla.list_tasks() where rn = 'elsewhere'$$,    'elsewhere', 'null', 'yeeeeeeeeeee'),
+('view task',          $$select count(*) from scylla.task where queue = 'r'$$,                 '7', '0',      'yyyyeeeyeeee'),
+('view task',          $$select count(distinct status) from scylla.task where rn like 'r %'$$, '5', '0',      'yyyyeeeyeeee'),
+('view task',          $$select rn from scylla.task where rn = 'elsewhere'$$,            'elsewhere', 'null', 'yeeeeeeeeeee'),
+('view queue_grants',  $$select count(*) from scylla.queue_grants where queue = 'r'$$,         '7', '0',      'yyyyeeeyeeee'),
 ('view stat_heads',    $$select count(*) > 0 from scylla.stat_heads where queue = 'r'$$,
-                                    (current_setting('shared_preload_libraries') <> '')::text, 'false',       'yyyyeeeyeey'),
-('view stat_queue',    $$select ready || ' ' || running from scylla.stat_queue where queue = 'r'$$, '2 2', 'null', 'yyyyeeeyeey'),
-('view stat_worker',   $$select leases from scylla.stat_worker where queue = 'r'$$,            '2', 'null',   'yyyyeeeyeey'),
-('view stat_monitor',  $$select count(*) < 2 from scylla.stat_monitor$$,                       'true', null,  'yyyyyyyyyyy'),
-('count_tasks',        $$select sum(tasks) from scylla.count_tasks('r')$$,                     '7', 'null',   'yyyyeeeyeey'),
-('count_tasks',        $$select sum(tasks) from scylla.count_tasks() where queue_name = 'r'$$, '7', 'null',   'yyyyeeeyeey'),
-('read_events',        $$select count(*) from scylla.read_events()$$,                           '0', null,     'yyyyyyyyyyy'),
-('metrics',            $$select scylla.metrics() ~ 'queue="r"'$$,                                'true', 'false', 'yyyyeeeyeey'),
-('quantile',           $$select scylla.quantile(array_fill(0::bigint, array[32]), 0.5)$$,      'null', null,  'yyyyyyyyyyy'),
-('stat_reset',         $$select scylla.stat_reset('r')$$,                                      '', null,      'yyyyddddddd'),
-('stat_reset',         $$select scylla.stat_reset()$$,                                         '', null,      'yyyyyyyyyyy'),
-('view queue_settings', $$select count(*) from scylla.queue_settings where queue = 'r'$$,      '1', '0',      'yyyyeeeyeee'),
-('alter_queue',        $$select scylla.alter_queue('r', '{"aging": 1}')$$,                      '', null,     'yyyyddddddd'),
-('pause_queue',        $$select scylla.pause_queue('r')$$,                                      '', null,     'yyyyddddddd'),
-('resume_queue',       $$select scylla.resume_queue('r')$$,                                     '', null,     'yyyyddddddd'),
-('drop_queue',         $$select scylla.drop_queue('r', force => true)$$,                        '', null,     'yyyyddddddd'),
-('grant_queue',        $$select scylla.grant_queue('r', 'public', 'view')$$,                    '', null,     'yyyyddddddd'),
-('revoke_queue',       $$select scylla.revoke_queue('r', 'public', 'view')$$,                   '', null,     'yyyyddddddd'),
-('set_queue_owner',    $$select scylla.set_queue_owner('r', current_user::text)$$,              '', null,     'yyy--------'),
-('schedule',           $$select scylla.schedule('mine', '@daily', 'r', '1') is not null$$,      'true', null, 'yyyydyddddd'),
+                                    (current_setting('shared_preload_libraries') <> '')::text, 'false',       'yyyyeeeyeeye'),
+('view stat_queue',    $$select ready || ' ' || running from scylla.stat_queue where queue = 'r'$$, '2 2', 'null', 'yyyyeeeyeeye'),
+('view stat_worker',   $$select leases from scylla.stat_worker where queue = 'r'$$,            '2', 'null',   'yyyyeeeyeeye'),
+('view stat_monitor',  $$select count(*) < 2 from scylla.stat_monitor$$,                       'true', null,  'yyyyyyyyyyyy'),
+('count_tasks',        $$select sum(tasks) from scylla.count_tasks('r')$$,                     '7', 'null',   'yyyyeeeyeeye'),
+('count_tasks',        $$select sum(tasks) from scylla.count_tasks() where queue_name = 'r'$$, '7', 'null',   'yyyyeeeyeeye'),
+('read_events',        $$select count(*) from scylla.read_events()$$,                           '0', null,     'yyyyyyyyyyyy'),
+('metrics',            $$select scylla.metrics() ~ 'queue="r"'$$,                                'true', 'false', 'yyyyeeeyeeye'),
+('quantile',           $$select scylla.quantile(array_fill(0::bigint, array[32]), 0.5)$$,      'null', null,  'yyyyyyyyyyyy'),
+('stat_reset',         $$select scylla.stat_reset('r')$$,                                      '', null,      'yyyydddddddd'),
+('stat_reset',         $$select scylla.stat_reset()$$,                                         '', null,      'yyyyyyyyyyyy'),
+('view queue_settings', $$select count(*) from scylla.queue_settings where queue = 'r'$$,      '1', '0',      'yyyyeeeyeeee'),
+('alter_queue',        $$select scylla.alter_queue('r', '{"aging": 1}')$$,                      '', null,     'yyyydddddddd'),
+('pause_queue',        $$select scylla.pause_queue('r')$$,                                      '', null,     'yyyydddddddd'),
+('resume_queue',       $$select scylla.resume_queue('r')$$,                                     '', null,     'yyyydddddddd'),
+('drop_queue',         $$select scylla.drop_queue('r', force => true)$$,                        '', null,     'yyyydddddddd'),
+('grant_queue',        $$select scylla.grant_queue('r', 'public', 'view')$$,                    '', null,     'yyyydddddddd'),
+('revoke_queue',       $$select scylla.revoke_queue('r', 'public', 'view')$$,                   '', null,     'yyyydddddddd'),
+('set_queue_owner',    $$select scylla.set_queue_owner('r', current_user::text)$$,              '', null,     'yyy---------'),
+('schedule',           $$select scylla.schedule('mine', '@daily', 'r', '1') is not null$$,      'true', null, 'yyyydydddddd'),
 ('schedule_plan',      $$select scylla.schedule_plan('mine', '@daily', '[{"queue": "r", "spec": 1}]') is not null$$,
-                                                                                             'true', null,    'yyyydyddddd'),
-('unschedule',         $$select scylla.unschedule('theirs')$$,                                  '', null,     'yyytttttttt'),
-('view schedules',     $$select count(*) from scylla.schedules where name = 'theirs'$$,         '1', '0',     'yyyeeeeeeee'),
-('run_schedules',      $$select scylla.run_schedules()$$,                                       '0', null,    'yyyyyyyyyyy'),
-('arm_schedules',      $$select scylla.arm_schedules()$$,                                       '0', null,    'yyyyyyyyyyy'),
+                                                                                             'true', null,    'yyyydydddddd'),
+('unschedule',         $$select scylla.unschedule('theirs')$$,                                  '', null,     'yyyttttttttt'),
+('view schedules',     $$select count(*) from scylla.schedules where name = 'theirs'$$,         '1', '0',     'yyyeeeeeeeee'),
+('run_schedules',      $$select scylla.run_schedules()$$,                                       '0', null,    'yyyyyyyyyyyy'),
+('arm_schedules',      $$select scylla.arm_schedules()$$,                                       '0', null,    'yyyyyyyyyyyy'),
 ('submit',             $$select status from scylla.submit('r', '1', depends_on => '{r running}')$$,
-                                                                                          'waiting', null,    'yyyyfffdfff'),
+                                                                                          'waiting', null,    'yyyyfffdfffd'),
 ('submit_many',        $$select inserted from scylla.submit_many('[{"queue": "r", "spec": 1, "depends_on": ["r running"]}]')$$,
-                                                                                          'true', null,       'yyyyfffdfff'),
-('submit',             $$select status from scylla.submit('r', '1', plan => 'their plan')$$, 'waiting', null, 'yyypdpddddd'),
-('create_plan',        $$select scylla.create_plan('a plan of my own')$$,             'a plan of my own', null, 'yyyyyyyyyyy'),
-('open_plan',          $$select scylla.open_plan('their plan')$$,                               '', null,     'yyypppppppp'),
-('cancel_plan',        $$select scylla.cancel_plan('their plan')$$,                             '0', null,    'yyypppppppp'),
-('plan_completed',     $$select scylla.plan_completed('their plan')$$,                      'false', null,    'yyypppppppp'),
-('set_plan_owner',     $$select scylla.set_plan_owner('their plan', current_user::text)$$,     '', null,     'yyypppppppp'),
-('view plan',          $$select count(*) from scylla.plan where name = 'their plan'$$,          '1', '0',     'yyyeeeeeeee'),
-('plan_dot',           $$select scylla.plan_dot('their plan') ~ 'digraph'$$,                 'true', null,    'yyypppppppp'),
-('plan_mermaid',       $$select scylla.plan_mermaid('their plan') ~ 'flowchart'$$,           'true', null,    'yyypppppppp'),
-('plan_timeline',      $$select count(*) from scylla.plan_timeline('their plan')$$,          '0', null,       'yyypppppppp'),
+                                                                                          'true', null,       'yyyyfffdfffd'),
+('depend',             $$select status from scylla.submit('a queue of my own', '1', depends_on => '{r running}')$$,
+                                                                                          'waiting', null,    'yyyyfffdfffy'),
+('depend',             $$select inserted from scylla.submit_many('[{"queue": "a queue of my own", "spec": 1, "depends_on": ["r running"]}]')$$,
+                                                                                          'true', null,       'yyyyfffdfffy'),
+('submit',             $$select status from scylla.submit('r', '1', plan => 'their plan')$$, 'waiting', null, 'yyypdpdddddd'),
+('create_plan',        $$select scylla.create_plan('a plan of my own')$$,             'a plan of my own', null, 'yyyyyyyyyyyy'),
+('open_plan',          $$select scylla.open_plan('their plan')$$,                               '', null,     'yyyppppppppp'),
+('cancel_plan',        $$select scylla.cancel_plan('their plan')$$,                             '0', null,    'yyyppppppppp'),
+('plan_completed',     $$select scylla.plan_completed('their plan')$$,                      'false', null,    'yyyppppppppp'),
+('set_plan_owner',     $$select scylla.set_plan_owner('their plan', current_user::text)$$,     '', null,     'yyyppppppppp'),
+('view plan',          $$select count(*) from scylla.plan where name = 'their plan'$$,          '1', '0',     'yyyeeeeeeeee'),
+('plan_dot',           $$select scylla.plan_dot('their plan') ~ 'digraph'$$,                 'true', null,    'yyyppppppppp'),
+('plan_mermaid',       $$select scylla.plan_mermaid('their plan') ~ 'flowchart'$$,           'true', null,    'yyyppppppppp'),
+('plan_timeline',      $$select count(*) from scylla.plan_timeline('their plan')$$,          '0', null,       'yyyppppppppp'),
 -- Which tasks of a plan one sees is in plan_pictures.sql.
-('view plan_task',     $$select count(*) from scylla.plan_task where plan = 'their plan'$$,  '0', null,       'yyyyyyyyyyy'),
+('view plan_task',     $$select count(*) from scylla.plan_task where plan = 'their plan'$$,  '0', null,       'yyyyyyyyyyyy'),
 -- Not about a queue that exists, or about all of them: EXECUTE is enough.
-('create_queue',       $$select scylla.create_queue('a queue of my own')$$,                     '', null,     'yyyyyyyyyyy'),
-('backoff',            $$select scylla.backoff(0)$$,                                   '00:00:00.1', null,    'yyyyyyyyyyy'),
-('cron_next',          $$select scylla.cron_next('@daily', '2026-01-01 12:00Z')::date$$, '2026-01-02', null, 'yyyyyyyyyyy'),
-('register_worker',    $$select scylla.register_worker() ~ '^worker-'$$,                        'true', null, 'yyyyyyyyyyy'),
-('reset_expired',      $$select scylla.reset_expired()$$,                                       '1', null,    'yyyyyyyyyyy'),
-('purge',              $$select scylla.purge()$$,                                               '0', null,    'yyyyyyyyyyy'),
-('maintain',           $$select scylla.maintain()$$,                                            '', null,     'yyyyyyyyyyy'),
-('check',              $$select count(*) from scylla.check()$$,                                 '0', null,    'yyyyyyyyyyy');
+('create_queue',       $$select scylla.create_queue('a queue of my own')$$,                     '', null,     'yyyyyyyyyyyy'),
+('backoff',            $$select scylla.backoff(0)$$,                                   '00:00:00.1', null,    'yyyyyyyyyyyy'),
+('cron_next',          $$select scylla.cron_next('@daily', '2026-01-01 12:00Z')::date$$, '2026-01-02', null, 'yyyyyyyyyyyy'),
+('register_worker',    $$select scylla.register_worker() ~ '^worker-'$$,                        'true', null, 'yyyyyyyyyyyy'),
+('reset_expired',      $$select scylla.reset_expired()$$,                                       '1', null,    'yyyyyyyyyyyy'),
+('purge',              $$select scylla.purge()$$,                                               '0', null,    'yyyyyyyyyyyy'),
+('maintain',           $$select scylla.maintain()$$,                                            '', null,     'yyyyyyyyyyyy'),
+('check',              $$select count(*) from scylla.check()$$,                                 '0', null,    'yyyyyyyyyyyy');
 
 select is(as_role(k.role, w.query),
           case substr(w.answers, n::int, 1)
@@ -179,12 +185,13 @@ select is(as_role(k.role, w.query),
               when 'n' then format('P0002 task "%s" does not exist', substring(w.query from '[''{](r [a-z]+|elsewhere)'))
               when 'u' then format('23505 task "%s" already exists', substring(w.query from 'rn => ''([a-z ]+)'))
               when 'd' then format('42501 permission denied for queue "r"; Role "%s" does not have the privilege "%s".',
-                                   k.role, case when w.name ~ 'submit|cancel|schedule' then 'submit'
+                                   k.role, case when w.query ~ 'depend' and substr(w.answers, n::int, 1) = 'd' and k.letter = 'v' then 'depend'
+                                                when w.name ~ 'submit|cancel|schedule' then 'submit'
                                                 when w.name ~ '_queue$|_reset' then 'admin' else 'work' end)
               when '-' then '42501 must be owner of queue "r"'
               when 'p' then 'P0002 plan "their plan" does not exist'
               when 'f' then format('P0002 task "r running" in "depends_on"%s does not exist',
-                                   case when w.name = 'submit_many' then ' in element 1' else '' end)
+                                   case when w.query ~ 'submit_many' then ' in element 1' else '' end)
               when 't' then '42704 schedule "theirs" does not exist'
           end,
           format('%s: %s', k.role, w.query))
@@ -192,7 +199,7 @@ from way w, (select *, row_number() over () as n from kind) k;
 select is((select count(*) from way where length(answers) <> (select count(*) from kind)), 0::bigint,
           'the matrix has no holes');
 -- wait, wait_any and wait_plan do not run in a transaction: t/wait.pl has them.
-select set_eq($$select distinct name from way union all values ('wait'), ('wait_any'), ('wait_plan')$$,
+select set_eq($$select distinct name from way where name <> 'depend' union all values ('wait'), ('wait_any'), ('wait_plan')$$,
               $$select proname::text from pg_proc where pronamespace = 'scylla'::regnamespace and proname !~ '^_'
                 union all
                 select 'view ' || relname from pg_class
@@ -425,7 +432,7 @@ select * from checks_name('select scylla.grant_queue(''g'', $1, ''view'')', 'rol
 select * from checks_name('select scylla.revoke_queue(''g'', $1, ''view'')', 'role');
 select * from checks_name('select scylla.set_queue_owner(''g'', $1)', 'owner');
 select refuses_argument(format('select scylla.%s(''g'', ''public'', %L)', f, v), 'privilege', coalesce('"' || v || '"', 'null'),
-                        'It must be "submit", "work", "view" or "admin".')
+                        'It must be "submit", "work", "view", "depend" or "admin".')
 from unnest(array['grant_queue', 'revoke_queue']) f, unnest(array['', 'select', 'View', 'owner', null]) v;
 select refuses(format('select scylla.%s', call), '42704', 'exists', 'queue "nowhere" does not exist', table_ => 'queue')
 from unnest(array[$$grant_queue('nowhere', 'public', 'view')$$, $$revoke_queue('nowhere', 'public', 'view')$$,

@@ -244,6 +244,7 @@ enum class queue_privilege {
     work,   ///< lease tasks, keep and finish the leases, wait
     view,   ///< see tasks and statistics
     admin,  ///< all of these, grant and revoke, change the settings, drop
+    depend, ///< let tasks of any queue depend on its tasks
 };
 
 [[nodiscard]] std::string_view to_string(queue_privilege privilege) noexcept;

@@ -30,7 +30,8 @@ QueueRow queue_row(const Scan &scan) {
             get_jsonb(scan, rate),
             get_jsonb(scan, rate_per_key),
             pstrdup(NameStr(*DatumGetName(get(scan, owner)))),
-            {get_array(scan, submitters), get_array(scan, workers), get_array(scan, viewers), get_array(scan, admins)},
+            {get_array(scan, submitters), get_array(scan, workers), get_array(scan, viewers), get_array(scan, admins),
+             get_array(scan, dependers)},
             scan.slot->tts_tid};
 }
 
@@ -159,8 +160,8 @@ Scan scan_queues(Store &store) { return begin(store[TableId::queue], 0, store.sn
 Taken update_settings(Store &store, const QueueRow &queue, const QueueSettings &settings) {
     using namespace queue_col;
     Table &table = store[TableId::queue];
-    Values<26> values;
-    std::array<bool, 26> replace{};
+    Values<27> values;
+    std::array<bool, 27> replace{};
     for (int column = default_timeout; column < owner; column++)
         replace[static_cast<std::size_t>(column - 1)] = true;
     values.set_pointer(default_timeout, settings.default_timeout);

@@ -14,7 +14,7 @@ namespace scylla::store {
 namespace {
 
 constexpr std::array<TableDef, k_tables> k_definitions = {{
-    {"queue", 26, {{{"queue_pkey", {1}, 1, true, 0}, {"queue_name_key", {2}, 1, true, 0}}}, 2},
+    {"queue", 27, {{{"queue_pkey", {1}, 1, true, 0}, {"queue_name_key", {2}, 1, true, 0}}}, 2},
     {"task_spec", 13, {{{"task_spec_pkey", {1}, 1, true, 0}, {"task_spec_rn", {5}, 1, true, 0}}}, 2},
     {"task_ready",
      9,

@@ -397,7 +397,7 @@ select is(as_role('scylla test owner', $$select scylla.set_queue_owner('r', 'scy
 set local role scylla_test_member;
 select lives_ok($$select scylla.set_queue_owner('r', 'scylla_test_member')$$, 'but to himself');
 reset role;
-select is(grants('r'), 'admin scylla_test_admin, owner scylla_test_member, submit scylla_test_submitter, '
+select is(grants('r'), 'admin scylla_test_admin, depend scylla_test_depender, owner scylla_test_member, submit scylla_test_submitter, '
           'view scylla_test_viewer, work scylla_test_group, work scylla_test_worker', 'the grants stay');
 select matches(as_role('scylla test owner', $$select scylla.get_task('r ready')$$), '^P0002', 'the former owner has nothing');
 select lives_ok($$select scylla.set_queue_owner('g', 'scylla_test_stranger')$$, 'a superuser may');

@@ -222,7 +222,7 @@ for my $file (sort glob "$FindBin::RealBin/data/scylla-*.sql")
 # 0.1 did not tell of a task why it was skipped; from then on it says so, and is known by it.
 my $skipped = database_with('0.1');
 sql($node, q(
-	insert into scylla.queue (name) values ('q');
+	insert into scylla.queue (name, viewers) values ('q', '{pg_monitor,public}');
 	insert into scylla.task_plan (id, opened, owner, name) values (nextval('scylla.task_id_seq'), now(), current_user, 'plan');
 	insert into scylla.task_spec (id, created, queue, priority, rn, spec, gates, plan)
 	select nextval('scylla.task_id_seq'), now(), 1, 0, rn, '1', gates, plan
@@ -243,6 +243,8 @@ is(sql($node, q(select rn, errors from scylla.task where rn in ('skipped', 'by h
 	qq(by hand|[]\nskipped|[{"args": {"provider": "first"}, "code": "dependency-failed", "description": "a task that this one depends on was aborted"}]),
 	'a task that 0.1 has skipped says why');
 checked($node, 'check() finds nothing', $skipped);
+is(sql($node, q(select string_agg(role, ' ' order by role) from scylla.queue_grants where privilege = 'depend'), $skipped), 'pg_monitor public',
+	'who may view a queue of 0.1 may still depend on its tasks');
 sql($node, q(select scylla.lease_task('last', 'w'); select scylla.complete('last', 'w')), $skipped);
 is(sql($node, 'select status from scylla.plan', $skipped), 'completed', 'and its plan is completed');
 

@@ -59,6 +59,8 @@ run scylla queue revoke mail guest submit
 is "$status $(sql "select count(*) from scylla.queue_grants where role = 'guest'")" '0 0' 'queue revoke'
 run scylla queue owner plain guest
 is "$status $(sql "select role from scylla.queue_grants where queue = 'plain'")" '0 guest' 'queue owner'
+run scylla queue grant mail guest depend
+is "$status $(sql "select privilege from scylla.queue_grants where role = 'guest' and queue = 'mail'")" '0 depend' 'each privilege can be granted'
 run scylla queue grant mail nobody_at_all view
 is "$status $errors" '1 scylla: role "nobody_at_all" does not exist' 'no such role'
 run scylla queue grant mail guest everything

@@ -97,16 +97,16 @@ void list_newest_first(Store &store, const Filter &filter, Rows &rows) {
 }
 
 // A ready task as far as the order of leasing over several queues needs it.
-struct Place {
+struct ListedTask {
     double effective;
     int32 queue;
     int16 priority;
     int64 id;
 };
 
-extern "C" int compare_places(const void *a, const void *b) {
-    const auto *left = static_cast<const Place *>(a);
-    const auto *right = static_cast<const Place *>(b);
+extern "C" int compare_listed(const void *a, const void *b) {
+    const auto *left = static_cast<const ListedTask *>(a);
+    const auto *right = static_cast<const ListedTask *>(b);
     if (left->effective != right->effective)
         return left->effective > right->effective ? -1 : 1;
     return left->id < right->id ? -1 : left->id > right->id;
@@ -139,7 +139,7 @@ void list_ready(Store &store, const std::optional<store::QueueRow> &queue, int32
     }
     std::size_t count = 0;
     std::size_t room = 128;
-    auto *places = static_cast<Place *>(palloc(room * sizeof(Place)));
+    auto *listed = static_cast<ListedTask *>(palloc(room * sizeof(ListedTask)));
     store::Scan queues = scan_queues(store);
     while (next(queues)) {
         const store::QueueRow each = queue_row(queues);
@@ -148,17 +148,17 @@ void list_ready(Store &store, const std::optional<store::QueueRow> &queue, int32
         for_first(store, each, max_tasks, now, [&](const store::SpecRow &spec, const store::ReadyRow &row) {
             if (count == room) {
                 room *= 2;
-                places = static_cast<Place *>(repalloc_huge(places, room * sizeof(Place)));
+                listed = static_cast<ListedTask *>(repalloc_huge(listed, room * sizeof(ListedTask)));
             }
-            places[count++] = {model::effective_priority(row.priority, now - spec.created, each.aging), row.queue,
+            listed[count++] = {model::effective_priority(row.priority, now - spec.created, each.aging), row.queue,
                                row.priority, row.id};
         });
     }
     end(queues);
-    qsort(places, count, sizeof(Place), compare_places);
+    qsort(listed, count, sizeof(ListedTask), compare_listed);
     for (std::size_t i = 0; i < count && i < static_cast<std::size_t>(max_tasks); i++) {
-        const auto spec = find_spec(store, places[i].id, store::With::spec);
-        const auto ready = find_ready(store, places[i].queue, places[i].priority, places[i].id);
+        const auto spec = find_spec(store, listed[i].id, store::With::spec);
+        const auto ready = find_ready(store, listed[i].queue, listed[i].priority, listed[i].id);
         if (spec && ready)
             put_listed(rows, store, task_of(*spec, *ready), static_cast<int64>(i));
     }

@@ -218,7 +218,7 @@ bool next_place(LeasableScan *scan, KeyedPlace *place) {
     return found == Found::row;
 }
 
-void begin_keys(LeasableScan *scan) {
+void begin_keyed_scan(LeasableScan *scan) {
     if (scan->has_keys)
         return;
     MemoryContext caller = MemoryContextSwitchTo(scan->context);
@@ -230,7 +230,7 @@ void begin_keys(LeasableScan *scan) {
 
 // Collects the first tasks of so many keys. True: of all keys.
 bool collect(LeasableScan *scan, int64 keys) {
-    begin_keys(scan);
+    begin_keyed_scan(scan);
     for (; keys > 0; keys--) {
         KeyedPlace place;
         if (next_place(scan, &place)) {
@@ -443,7 +443,7 @@ bool begin_turn(LeasableScan *scan) {
 bool next_by_turns(LeasableScan *scan, store::ReadyRow *row) {
     MemoryContext caller = MemoryContextSwitchTo(scan->context);
     bool found = false;
-    begin_keys(scan);
+    begin_keyed_scan(scan);
     while (!found && (scan->granted > 0 || begin_turn(scan))) {
         found = has_task(scan, scan->sharer);
         if (found) {
@@ -493,8 +493,8 @@ bool next_leasable(LeasableScan *scan, store::ReadyRow *row) {
     return scan->along == nullptr && next_of(scan, scan->tasks, row);
 }
 
-void settle(LeasableScan *scan, Fate fate) {
-    if (fate == Fate::taken) {
+void settle(LeasableScan *scan, RowFate fate) {
+    if (fate == RowFate::taken) {
         use_room(scan);
         scan->granted--;
         scan->most--;

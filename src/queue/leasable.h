@@ -32,7 +32,7 @@ LeasableScan *begin_leasable(store::Store &store, const store::QueueRow &queue, 
 // As next_ready() and settle(): a row that the snapshot sees, and what became of it. One that is taken takes room of
 // its key.
 bool next_leasable(LeasableScan *scan, store::ReadyRow *row);
-void settle(LeasableScan *scan, Fate fate);
+void settle(LeasableScan *scan, RowFate fate);
 // The key of the row turns out to have no room: somebody else has just taken its last token. The row is left.
 void close_key(LeasableScan *scan);
 // For a count: the row is left, but what follows goes as if it were taken.

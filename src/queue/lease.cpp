@@ -64,7 +64,7 @@ int32 lease_known(Store &store, const LeaseRequest &request, const store::QueueR
             wants_more =
                 sink.put(sink.to, store,
                          make_running(store, *spec, ready, request.worker, timeout, permit_of(queue, *spec), now));
-            settle(scan, Fate::taken);
+            settle(scan, RowFate::taken);
             use_token(tokens);
             use_permit(permits);
             leased++;
@@ -72,7 +72,7 @@ int32 lease_known(Store &store, const LeaseRequest &request, const store::QueueR
         case store::Taken::busy:
             break; // if that transaction rolls back it is there for the next lease
         case store::Taken::gone:
-            settle(scan, Fate::gone);
+            settle(scan, RowFate::gone);
             break;
         }
     }
@@ -189,7 +189,7 @@ int64 count_leasable(Store &store, int32 queue, int64 limit, TimestampTz now, in
         case store::Taken::busy:
             break;
         case store::Taken::gone:
-            settle(scan, Fate::gone);
+            settle(scan, RowFate::gone);
             break;
         }
     end(memory);

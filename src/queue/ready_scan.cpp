@@ -67,7 +67,7 @@ struct Cursor {
 struct Last {
     Cursor *cursor; // null: none
     int64 id;
-    Fate fate;
+    RowFate fate;
 };
 
 } // namespace
@@ -267,13 +267,13 @@ void leave_behind(ReadyScan *scan, Cursor *cursor) {
 }
 
 // What a row means for the range.
-void settle_row(ReadyScan *scan, Cursor *cursor, int64 id, Fate fate) {
+void settle_row(ReadyScan *scan, Cursor *cursor, int64 id, RowFate fate) {
     cursor->last = id;
-    if (fate == Fate::gone) {
+    if (fate == RowFate::gone) {
         cursor->gone++;
         return;
     }
-    if (fate == Fate::left && cursor->first_left == 0)
+    if (fate == RowFate::left && cursor->first_left == 0)
         cursor->first_left = id;
     leave_behind(scan, cursor);
     if (cursor->kept_low == 0)
@@ -299,7 +299,7 @@ void close_range(ReadyScan *scan, Cursor *cursor, bool to_the_end) {
 
 void close_cursor(ReadyScan *scan, Cursor *cursor) {
     if (cursor->has_task)
-        settle_row(scan, cursor, cursor->id, Fate::left); // it was shown, but not given
+        settle_row(scan, cursor, cursor->id, RowFate::left); // it was shown, but not given
     if (cursor->in_range)
         close_range(scan, cursor, false);
     if (cursor->has_scan)
@@ -344,7 +344,7 @@ bool next_plain(ReadyScan *scan, store::ReadyRow *row) {
             scan->count = 1;
         }
         if (next_of(scan, cursor, row)) {
-            scan->last = {cursor, row->id, Fate::left};
+            scan->last = {cursor, row->id, RowFate::left};
             return true;
         }
         close_cursor(scan, cursor);
@@ -384,7 +384,7 @@ bool next_aged(ReadyScan *scan, store::ReadyRow *row) {
         elog(ERROR, "ready task " INT64_FORMAT " has vanished from a snapshot", best->id);
     *row = *found;
     best->has_task = false;
-    scan->last = {best, best->id, Fate::left};
+    scan->last = {best, best->id, RowFate::left};
     return true;
 }
 
@@ -402,7 +402,7 @@ ReadyScan *begin_ready(Store &store, int32 queue, double aging, TimestampTz now,
     scan->now = now;
     scan->key = head_key(store, queue);
     scan->next_priority = static_cast<int>(shmem::k_priorities);
-    scan->last = {nullptr, 0, Fate::left};
+    scan->last = {nullptr, 0, RowFate::left};
     scan->findings.count = 0;
     scan->findings.pieces = 0;
     scan->view.valid = false;
@@ -436,7 +436,7 @@ bool next_ready(ReadyScan *scan, store::ReadyRow *row) {
     return scan->aging > 0 ? next_aged(scan, row) : next_plain(scan, row);
 }
 
-void settle(ReadyScan *scan, Fate fate) { scan->last.fate = fate; }
+void settle(ReadyScan *scan, RowFate fate) { scan->last.fate = fate; }
 
 bool find_overlooked(Store &store, int32 queue) {
     return derive(store, head_key(store, queue), GetCurrentTimestamp(), k_empty_step_interval);
@@ -456,7 +456,7 @@ std::optional<TimestampTz> ready_since(Store &store, int32 queue, TimestampTz no
     for (; begin_cursor(scan, cursor);) {
         store::ReadyRow row;
         for (int i = 0; i < k_next && next_of(scan, cursor, &row); i++, reset(memory)) {
-            settle_row(scan, cursor, row.id, Fate::left);
+            settle_row(scan, cursor, row.id, RowFate::left);
             earliest = earliest ? Min(*earliest, row.updated) : row.updated;
         }
         close_cursor(scan, cursor);

@@ -4,9 +4,9 @@
 //   ReadyScan *scan = begin_ready(store, queue, aging, now, Use::heads);
 //   while (next_ready(scan, &row))
 //       if (<the row is gone: its deleter has committed>)
-//           settle(scan, Fate::gone);
+//           settle(scan, RowFate::gone);
 //       else if (<this transaction has taken it>)
-//           settle(scan, Fate::taken);
+//           settle(scan, RowFate::taken);
 //   end_ready(scan);
 #pragma once
 
@@ -27,8 +27,8 @@ ReadyScan *begin_ready(store::Store &store, int32 queue, double aging, Timestamp
 // A row that the snapshot sees. Somebody may have taken it since, or be about to.
 bool next_ready(ReadyScan *scan, store::ReadyRow *row);
 // What became of the row that next_ready() gave last; unless it is said, the row is left.
-enum class Fate : std::uint8_t { left, taken, gone };
-void settle(ReadyScan *scan, Fate fate);
+enum class RowFate : std::uint8_t { left, taken, gone };
+void settle(ReadyScan *scan, RowFate fate);
 // Tells the heads what was found.
 void end_ready(ReadyScan *scan);
 

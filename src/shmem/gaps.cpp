@@ -6,8 +6,8 @@ namespace scylla::shmem {
 
 namespace {
 
-constexpr int k_ways = 8;                // places a key can have; the one that was not used for longest gives way
-constexpr int k_places_per_queue = 2;    // of scylla.max_queues
+constexpr int k_ways = 8;                // slots a key can have; the one that was not used for longest gives way
+constexpr int k_slots_per_queue = 2;     // of scylla.max_queues
 constexpr std::size_t k_key_bytes = 100; // of longer keys nothing is remembered
 constexpr std::size_t k_tells = 16;      // that a key remembers
 // How long gaps are kept: to walk over a dead entry again takes a tenth of a microsecond, and is to be done a hundredth
@@ -22,8 +22,8 @@ struct Tell {
     int16 priority;
 };
 
-struct Place {
-    HeadKey queue; // database 0: the place is free
+struct KeySlot {
+    HeadKey queue; // database 0: the slot is free
     uint64 hash;
     int32 length; // of the key
     std::array<char, k_key_bytes> key;
@@ -39,18 +39,20 @@ struct Place {
 } // namespace
 
 struct GapTable {
-    LWLockPadded *locks; // a row of k_ways places has one of them
+    LWLockPadded *locks; // a row of k_ways slots has one of them
     pg_atomic_uint64 clock;
     int rows;
 
-    Place *row(int i) noexcept { return reinterpret_cast<Place *>(this + 1) + static_cast<std::ptrdiff_t>(i) * k_ways; }
+    KeySlot *row(int i) noexcept {
+        return reinterpret_cast<KeySlot *>(this + 1) + static_cast<std::ptrdiff_t>(i) * k_ways;
+    }
 };
 
 namespace {
 
 constinit GapTable *table = nullptr;
 
-int rows() { return (settings::max_queues * k_places_per_queue + k_ways - 1) / k_ways; }
+int rows() { return (settings::max_queues * k_slots_per_queue + k_ways - 1) / k_ways; }
 
 int row_of(const HeadKey &queue, uint64 hash) noexcept {
     const uint64 mixed =
@@ -60,43 +62,43 @@ int row_of(const HeadKey &queue, uint64 hash) noexcept {
 
 LWLock *lock_of(int row) noexcept { return &table->locks[row % k_gap_locks].lock; }
 
-bool is_of(const Place &place, const GapKey &key, uint64 hash) noexcept {
-    return place.hash == hash && place.queue == key.queue &&
-           std::string_view(place.key.data(), static_cast<std::size_t>(place.length)) == key.key;
+bool is_of(const KeySlot &slot, const GapKey &key, uint64 hash) noexcept {
+    return slot.hash == hash && slot.queue == key.queue &&
+           std::string_view(slot.key.data(), static_cast<std::size_t>(slot.length)) == key.key;
 }
 
-void forget(Place *place) noexcept {
-    place->gaps.count = 0;
-    place->dead = 0;
+void forget(KeySlot *slot) noexcept {
+    slot->gaps.count = 0;
+    slot->dead = 0;
 }
 
 // True: they were, and what somebody has concluded from them is not to be added.
-bool forget_if_old(Place *place, TimestampTz now) noexcept {
-    const int64 life = Max(k_shortest_life, place->dead * k_life_of_entry);
-    const bool old = place->gaps.count > 0 && (now < place->since || now - place->since > life);
+bool forget_if_old(KeySlot *slot, TimestampTz now) noexcept {
+    const int64 life = Max(k_shortest_life, slot->dead * k_life_of_entry);
+    const bool old = slot->gaps.count > 0 && (now < slot->since || now - slot->since > life);
     if (old)
-        forget(place);
+        forget(slot);
     return old;
 }
 
-// Lets `use` act on the place of a key with the lock held exclusively; on null if it has none. Not if there is no
-// table, or no place for such a key.
-template <typename Use> void with_place(const GapKey &key, Use use) noexcept {
+// Lets `use` act on the slot of a key with the lock held exclusively; on null if it has none. Not if there is no
+// table, or no slot for such a key.
+template <typename Use> void with_slot(const GapKey &key, Use use) noexcept {
     if (table == nullptr || key.key.size() > k_key_bytes)
         return;
     const uint64 hash = gap_hash(key.key);
     const int row = row_of(key.queue, hash);
-    Place *places = table->row(row);
+    KeySlot *slots = table->row(row);
     LWLockAcquire(lock_of(row), LW_EXCLUSIVE);
-    Place *found = std::find_if(places, places + k_ways, [&](const Place &place) { return is_of(place, key, hash); });
-    use(found != places + k_ways ? found : nullptr, places);
+    KeySlot *found = std::find_if(slots, slots + k_ways, [&](const KeySlot &slot) { return is_of(slot, key, hash); });
+    use(found != slots + k_ways ? found : nullptr, slots);
     LWLockRelease(lock_of(row));
 }
 
-Place *make_place(Place *places, const GapKey &key, TimestampTz now) noexcept {
-    Place *oldest =
-        std::min_element(places, places + k_ways, [](const Place &a, const Place &b) { return a.used < b.used; });
-    *oldest = Place{};
+KeySlot *make_slot(KeySlot *slots, const GapKey &key, TimestampTz now) noexcept {
+    KeySlot *oldest =
+        std::min_element(slots, slots + k_ways, [](const KeySlot &a, const KeySlot &b) { return a.used < b.used; });
+    *oldest = KeySlot{};
     oldest->queue = key.queue;
     oldest->hash = gap_hash(key.key);
     oldest->length = static_cast<int32>(key.key.size());
@@ -106,9 +108,9 @@ Place *make_place(Place *places, const GapKey &key, TimestampTz now) noexcept {
     return oldest;
 }
 
-// Whether the place knows all that its key was told since then.
-bool knows_all_since(const Place &place, uint64 clock) noexcept {
-    return place.made <= clock && (place.tells < k_tells || place.told[place.tells % k_tells].clock <= clock);
+// Whether the slot knows all that its key was told since then.
+bool knows_all_since(const KeySlot &slot, uint64 clock) noexcept {
+    return slot.made <= clock && (slot.tells < k_tells || slot.told[slot.tells % k_tells].clock <= clock);
 }
 
 } // namespace
@@ -127,12 +129,12 @@ uint64 gap_clock() noexcept {
 
 std::optional<model::Gap> find_gap(const GapKey &key, int16 priority, int64 id, TimestampTz now) noexcept {
     std::optional<model::Gap> gap;
-    with_place(key, [&](Place *place, Place *) {
-        if (place == nullptr)
+    with_slot(key, [&](KeySlot *slot, KeySlot *) {
+        if (slot == nullptr)
             return;
-        place->used = now;
-        forget_if_old(place, now);
-        gap = model::find(place->gaps, priority, id);
+        slot->used = now;
+        forget_if_old(slot, now);
+        gap = model::find(slot->gaps, priority, id);
     });
     return gap;
 }
@@ -141,21 +143,21 @@ void add_gap(const GapKey &key, const model::Gap &gap, int64 dead, uint64 clock,
     // What is replayed on a standby tells nothing, so nothing may be concluded there.
     if (RecoveryInProgress())
         return;
-    with_place(key, [&](Place *place, Place *places) {
-        if (place == nullptr) {
-            make_place(places, key, now); // for the next one who looks
+    with_slot(key, [&](KeySlot *slot, KeySlot *slots) {
+        if (slot == nullptr) {
+            make_slot(slots, key, now); // for the next one who looks
             return;
         }
-        place->used = now;
-        if (!knows_all_since(*place, clock) || forget_if_old(place, now))
+        slot->used = now;
+        if (!knows_all_since(*slot, clock) || forget_if_old(slot, now))
             return;
-        if (place->gaps.count == 0)
-            place->since = now;
-        place->dead += dead;
-        add(place->gaps, gap);
-        for (const Tell &tell : std::span(place->told).first(static_cast<std::size_t>(Min(place->tells, k_tells))))
+        if (slot->gaps.count == 0)
+            slot->since = now;
+        slot->dead += dead;
+        add(slot->gaps, gap);
+        for (const Tell &tell : std::span(slot->told).first(static_cast<std::size_t>(Min(slot->tells, k_tells))))
             if (tell.clock > clock)
-                take_out(place->gaps, tell.priority, tell.low, tell.high);
+                take_out(slot->gaps, tell.priority, tell.low, tell.high);
     });
 }
 
@@ -166,11 +168,11 @@ void tell_gaps(const HeadKey &queue, uint64 hash, int16 priority, int64 low, int
     const uint64 clock = pg_atomic_add_fetch_u64(&table->clock, 1);
     const int row = row_of(queue, hash);
     LWLockAcquire(lock_of(row), LW_EXCLUSIVE);
-    for (Place &place : std::span(table->row(row), k_ways)) {
-        if (place.hash != hash || !(place.queue == queue))
+    for (KeySlot &slot : std::span(table->row(row), k_ways)) {
+        if (slot.hash != hash || !(slot.queue == queue))
             continue; // keys with the same hash are told together
-        place.told[place.tells++ % k_tells] = {clock, low, high, priority};
-        take_out(place.gaps, priority, low, high);
+        slot.told[slot.tells++ % k_tells] = {clock, low, high, priority};
+        take_out(slot.gaps, priority, low, high);
     }
     LWLockRelease(lock_of(row));
 }
@@ -181,10 +183,10 @@ void forget_gaps(const HeadKey &queue) noexcept {
     const uint64 clock = pg_atomic_add_fetch_u64(&table->clock, 1);
     for (int row = 0; row < table->rows; row++) {
         LWLockAcquire(lock_of(row), LW_EXCLUSIVE);
-        for (Place &place : std::span(table->row(row), k_ways))
-            if (place.queue.database == queue.database && (queue.queue == 0 || place.queue == queue)) {
-                forget(&place);
-                place.made = Max(place.made, clock);
+        for (KeySlot &slot : std::span(table->row(row), k_ways))
+            if (slot.queue.database == queue.database && (queue.queue == 0 || slot.queue == queue)) {
+                forget(&slot);
+                slot.made = Max(slot.made, clock);
             }
         LWLockRelease(lock_of(row));
     }
@@ -192,12 +194,12 @@ void forget_gaps(const HeadKey &queue) noexcept {
 
 KeyGaps gaps_of(const GapKey &key, TimestampTz now) noexcept {
     KeyGaps gaps{};
-    with_place(key, [&](Place *place, Place *) {
-        if (place == nullptr)
+    with_slot(key, [&](KeySlot *slot, KeySlot *) {
+        if (slot == nullptr)
             return;
-        place->used = now;
-        forget_if_old(place, now);
-        gaps = place->gaps;
+        slot->used = now;
+        forget_if_old(slot, now);
+        gaps = slot->gaps;
     });
     return gaps;
 }
@@ -205,19 +207,19 @@ KeyGaps gaps_of(const GapKey &key, TimestampTz now) noexcept {
 void replace_gaps(const GapKey &key, const KeyGaps &gaps, int64 dead, TimestampTz now) noexcept {
     if (RecoveryInProgress())
         return;
-    with_place(key, [&](Place *place, Place *places) {
-        if (place == nullptr)
-            place = make_place(places, key, now);
-        if (forget_if_old(place, now))
+    with_slot(key, [&](KeySlot *slot, KeySlot *slots) {
+        if (slot == nullptr)
+            slot = make_slot(slots, key, now);
+        if (forget_if_old(slot, now))
             return;
-        if (place->gaps.count == 0)
-            place->since = now;
-        place->dead += dead;
-        place->gaps = gaps;
+        if (slot->gaps.count == 0)
+            slot->since = now;
+        slot->dead += dead;
+        slot->gaps = gaps;
     });
 }
 
-Size gaps_size() { return sizeof(GapTable) + static_cast<Size>(rows()) * k_ways * sizeof(Place); }
+Size gaps_size() { return sizeof(GapTable) + static_cast<Size>(rows()) * k_ways * sizeof(KeySlot); }
 
 void make_gaps(GapTable *made, LWLockPadded *locks, bool found) {
     table = made;

@@ -77,8 +77,6 @@ void enlist(std::span<const int32> queues) {
     LWLockRelease(waiters->lock);
 }
 
-bool enlisted() noexcept { return on_the_list; }
-
 std::optional<int32> signalled() noexcept {
     LWLockAcquire(waiters->lock, LW_SHARED);
     const Waiter &waiter = mine();

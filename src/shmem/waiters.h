@@ -24,7 +24,6 @@ void make_waiters(Waiters *made, LWLock *lock, bool found);
 
 // Puts this backend on the list; if it is there, only changes what it waits for. The latch is set when it is signalled.
 void enlist(std::span<const int32> queues);
-bool enlisted() noexcept;
 // The queue it was signalled for, if it was.
 std::optional<int32> signalled() noexcept;
 // Before a look: stays on the list and can be signalled again, for what the look does not see. The signal that led to

@@ -1,10 +1,12 @@
 // The statistics as rows: what the counters in shared memory say, and counts of the tables.
 //
 // How many tasks are in each state is kept in shared memory once the tables have been counted; the first look after a
-// start does that. Later looks count anew where that costs next to nothing: when the last count was a thousand times as
-// long ago as it took. That makes up for what commits without a callback have changed.
+// start does that. Later looks count anew where that costs next to nothing: when the last count is long enough ago for
+// the processor time that it took (model/pace.h). That makes up for what commits without a callback have changed.
 #include "task/moves.h"
 
+#include "model/pace.h"
+#include "pg/clock.h"
 #include "pg/error.h"
 #include "pg/memory.h"
 #include "pg/text.h"
@@ -22,7 +24,6 @@ using model::Status;
 using store::Store;
 using store::TableId;
 
-constexpr int64 k_count_share = 1000;
 constexpr int k_attempts = 1000; // to find a moment at which a count can begin
 
 // How many tasks of a queue are in each state.
@@ -98,16 +99,23 @@ HTAB *count_tasks(Store &store) {
             break;
         view = shmem::look_at_snapshot(MyDatabaseId, store::identity(), store.snapshot, changes);
     }
-    const TimestampTz begin = GetCurrentTimestamp();
+    const int64 begin = processor_time();
     HTAB *tallies = count_tables(store);
     if (view)
-        anchor(*view, tallies, GetCurrentTimestamp() - begin);
+        anchor(*view, tallies, processor_time() - begin);
     return tallies;
 }
 
+// Commits without a callback (COMMIT PREPARED) have not been added: fewer than no tasks seem to be there.
+bool is_wrong(const shmem::StatView &view) {
+    return std::any_of(view.queues.begin(), view.queues.end(), [](const shmem::QueueEntry &entry) {
+        return std::any_of(entry.stats.place.begin(), entry.stats.place.end(), [](int64 tasks) { return tasks < 0; });
+    });
+}
+
 bool is_true(const shmem::StatView &view, bool may_count) {
-    return view.valid && view.counted && !RecoveryInProgress() &&
-           (!may_count || GetCurrentTimestamp() - view.counted_at < view.count_time * k_count_share);
+    return view.valid && view.counted && !RecoveryInProgress() && !is_wrong(view) &&
+           (!may_count || !model::count_is_due(GetCurrentTimestamp(), view.counted_at, view.count_time));
 }
 
 const shmem::QueueEntry *find_entry(const shmem::StatView &view, int32 queue) {
@@ -160,7 +168,7 @@ void put_queue(const Rows &rows, Store &store, const store::QueueRow &queue, con
     RowValues<k_queue_columns> row;
     row.add(PointerGetDatum(queue.name));
     for (const int64 tasks : now_in)
-        row.add(Int64GetDatum(tasks));
+        row.add(Int64GetDatum(Max(tasks, 0)));
     const auto since = now_in[static_cast<std::size_t>(shmem::Place::ready)] == 0
                            ? std::nullopt
                            : ready_since(store, queue.id, now, RecoveryInProgress() ? Use::no_heads : Use::heads);

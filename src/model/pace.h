@@ -21,4 +21,16 @@ constexpr std::int64_t pause_after(std::int64_t took, std::int64_t portion, std:
     return std::clamp(static_cast<std::int64_t>(std::min(until_next, 1e15)) - took, std::int64_t{0}, longest);
 }
 
+// When tables are counted again to put a number right: 1 of so many parts of the processor's time goes to counts, or,
+// so that a number is right again soon, 1 of fewer.
+inline constexpr std::int64_t k_count_share = 1000;
+inline constexpr std::int64_t k_soon_count_share = 100;
+inline constexpr std::int64_t k_soon = 10'000'000; // microseconds
+
+// Whether the next count is due. `took`: the processor time of the last one. All in microseconds.
+constexpr bool count_is_due(std::int64_t now, std::int64_t counted_at, std::int64_t took) noexcept {
+    const std::int64_t pause = std::min(took * k_count_share, std::max(k_soon, took * k_soon_count_share));
+    return now < counted_at || now - counted_at >= pause; // the former: the clock was set back
+}
+
 } // namespace scylla::model

@@ -136,13 +136,6 @@ void rate_reached(const text *queue, const text *key) {
                     errmsg("queue \"%s\" has used up its rate", str(queue)), identify("queue", "rate")));
 }
 
-void no_place(const text *queue) {
-    ereport(ERROR, (errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
-                    errmsg("there is no place in shared memory to count the tasks of queue \"%s\"", str(queue)),
-                    errdetail("Transactions in progress use as many queues with bounds as there are places."),
-                    errhint("Increase scylla.max_queues."), identify("queue", "max_queues")));
-}
-
 void queue_not_empty(const text *queue) {
     ereport(ERROR, (errcode(ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST), errmsg("queue \"%s\" has tasks", str(queue)),
                     errhint("Use force => true to drop them too."), identify("queue", "empty")));

@@ -43,7 +43,6 @@ namespace scylla::error {
 // 53400, constraint "rate", or "rate_per_key" with a key, table queue: lease_task().
 [[noreturn]] void rate_reached(const text *queue, const text *key = nullptr);
 // 53400, constraint "max_queues", table queue.
-[[noreturn]] void no_place(const text *queue);
 // 2BP01, constraint "empty", table queue: drop_queue() without force.
 [[noreturn]] void queue_not_empty(const text *queue);
 // 55000, constraint "needed": a task in another queue depends on this one.

@@ -99,37 +99,62 @@ int32 lease_some(Store &store, const LeaseRequest &request, const store::QueueRo
 // The same where not everything may be leased.
 int32 lease_limited(Store &store, const LeaseRequest &request, const store::QueueRow &seen, Tokens &tokens,
                     const TaskSink &sink) {
-    LimitsLock lock;
-    const auto queue = lock_limits_unless_full(store, seen, &lock);
-    int32 leased = 0;
-    if (lock.mode != NoLock && queue && !queue->paused) {
-        Permits permits = begin_permits(*queue);
-        do {
-            LeaseRequest allowed = request;
-            allowed.max_tasks =
-                static_cast<int32>(std::min<int64>(request.max_tasks, free_permits(store, *queue, request.max_tasks)));
-            if (allowed.max_tasks < 1)
-                break;
-            leased = lease_some(store, allowed, *queue, lock, tokens, permits, sink);
-        } while (leased == 0 && permits.unknown);
-        end_permits(permits, *queue);
+    for (LimitsLock lock{};; lock.held_by = HeldBy::count) {
+        Permits permits{};
+        int32 leased = 0;
+        const auto queue = lock_limits_unless_full(store, seen, &lock);
+        if (lock.mode != NoLock && queue && !queue->paused) {
+            permits = begin_permits(*queue, lock);
+            for (int attempt = 0; attempt < k_permit_attempts; attempt++) {
+                LeaseRequest allowed = request;
+                allowed.max_tasks = static_cast<int32>(
+                    std::min<int64>(request.max_tasks, free_permits(store, *queue, lock.held_by, request.max_tasks)));
+                permits.unknown = false;
+                if (allowed.max_tasks < 1)
+                    break;
+                leased = lease_some(store, allowed, *queue, lock, tokens, permits, sink);
+                if (leased > 0 || !permits.unknown)
+                    break;
+            }
+            end_permits(permits, *queue);
+        }
+        unlock_limits(store, lock);
+        if (leased > 0 || !permits.unknown)
+            return leased;
     }
-    unlock_limits(store, lock);
-    return leased;
 }
 
-// Takes the room that the lease of one task needs, or calls refuse(setting, limit, key), which raises. What it returns
-// is to be ended when the lease is written.
+// Takes the permit by max_running that the lease of one task needs. False: shared memory does not know whether there is
+// one. If there is none, calls refuse(setting, limit, key), which raises.
+template <typename Refuse>
+bool require_permit(Store &store, const store::QueueRow &queue, const LimitsLock &lock, Refuse refuse) {
+    Permits permits = begin_permits(queue, lock);
+    for (int attempt = 0; attempt < k_permit_attempts; attempt++) {
+        permits.unknown = false;
+        const bool taken = free_permits(store, queue, lock.held_by, 1) >= 1 && take_permit(permits, queue);
+        if (taken)
+            return true;
+        if (!permits.unknown)
+            refuse("max_running", *queue.max_running, nullptr);
+    }
+    return false;
+}
+
+// Locks the limits of a queue and takes the permit. Returns the queue as it is now; nothing if it is gone.
+template <typename Refuse>
+std::optional<store::QueueRow> lock_permit(Store &store, const store::QueueRow &seen, LimitsLock *lock, Refuse refuse) {
+    for (;; lock->held_by = HeldBy::count) {
+        const auto queue = lock_limits(store, seen, lock);
+        if (!queue || require_permit(store, *queue, *lock, refuse))
+            return queue;
+        unlock_limits(store, *lock);
+    }
+}
+
+// Takes the room of the key, as above. What it returns is to be ended when the lease is written.
 template <typename Refuse>
 KeyRooms *require_room(Store &store, const store::QueueRow &queue, const LimitsLock &lock, const text *key,
                        Refuse refuse) {
-    Permits permits = begin_permits(queue);
-    do {
-        if (free_permits(store, queue, 1) < 1)
-            refuse("max_running", *queue.max_running, nullptr);
-    } while (!take_permit(permits, queue) && permits.unknown);
-    if (permits.counted && !permits.held)
-        refuse("max_running", *queue.max_running, nullptr);
     KeyRooms *rooms = begin_rooms(store, queue, lock, nullptr);
     if (wait_for_room(rooms, key) < 1)
         refuse("max_running_per_key", *queue.max_running_per_key, key);
@@ -171,7 +196,7 @@ int64 count_leasable(Store &store, int32 queue, int64 limit, TimestampTz now, in
             *again = Min(*again, *token);
         return 0;
     }
-    const int64 allowed = std::min(limit, free_permits(store, *row, limit));
+    const int64 allowed = std::min(limit, free_permits(store, *row, HeldBy::shared_memory, limit));
     if (allowed < 1)
         return 0;
     Tokens tokens = look_at_tokens(*row);
@@ -232,7 +257,7 @@ Task lease_task(Store &store, const TaskLeaseRequest &request) {
         LimitsLock lock{};
         KeyRooms *rooms = nullptr;
         if (queue && has_limits(*queue)) {
-            queue = lock_limits(store, *queue, &lock);
+            queue = lock_permit(store, *queue, &lock, refuse);
             if (queue)
                 rooms = require_room(store, *queue, lock, spec->key, refuse);
         }

@@ -36,17 +36,20 @@ void look_again(Store &store) {
     refresh(store);
 }
 
-LOCKMODE mode_for(const store::QueueRow &queue) {
-    return queue.max_running && shmem::shared == nullptr ? ExclusiveLock : ShareLock;
+LOCKMODE mode_for(const store::QueueRow &queue, HeldBy held_by) {
+    return queue.max_running && held_by == HeldBy::count ? ExclusiveLock : ShareLock;
 }
 
 enum class IfFull : bool { wait, give_up };
 
 std::optional<store::QueueRow> lock_as_is(Store &store, store::QueueRow seen, LimitsLock *lock, IfFull if_full) {
+    if (shmem::shared == nullptr)
+        lock->held_by = HeldBy::count;
     for (;;) {
-        *lock = {seen.id, mode_for(seen)};
+        lock->queue = seen.id;
+        lock->mode = mode_for(seen, lock->held_by);
         if (!acquire(store, *lock, false)) {
-            if (if_full == IfFull::give_up && free_permits(store, seen, 1) < 1) {
+            if (if_full == IfFull::give_up && free_permits(store, seen, lock->held_by, 1) < 1) {
                 lock->mode = NoLock;
                 return seen;
             }
@@ -54,9 +57,13 @@ std::optional<store::QueueRow> lock_as_is(Store &store, store::QueueRow seen, Li
         }
         look_again(store);
         const auto queue = queue_of(store, seen.id).row;
-        if (!queue || mode_for(*queue) == lock->mode)
+        const bool fits = !queue || mode_for(*queue, lock->held_by) == lock->mode;
+        const bool leaves = fits && lock->mode == ExclusiveLock && shmem::shared != nullptr;
+        if (fits && (!leaves || leave_running_room(store, seen.id)))
             return queue;
         unlock_limits(store, *lock);
+        if (leaves)
+            lock->held_by = HeldBy::shared_memory;
         seen = *queue;
     }
 }
@@ -72,7 +79,7 @@ std::optional<store::QueueRow> lock_limits_unless_full(Store &store, const store
 }
 
 void lock_limits_of_all(Store &store, int32 queue) {
-    acquire(store, {queue, ExclusiveLock}, true);
+    acquire(store, {.queue = queue, .mode = ExclusiveLock, .held_by = HeldBy::count}, true);
     look_again(store);
 }
 
@@ -82,19 +89,21 @@ void unlock_limits(Store &store, const LimitsLock &lock) {
         (void)LockRelease(&tag, lock.mode, false);
 }
 
-int64 free_permits(Store &store, const store::QueueRow &queue, int64 wanted) {
+int64 free_permits(Store &store, const store::QueueRow &queue, HeldBy held_by, int64 wanted) {
     if (!queue.max_running)
         return PG_INT64_MAX;
-    return shmem::shared != nullptr ? see_running_room(store, queue, wanted)
-                                    : *queue.max_running - count_permits(store, queue.id);
+    const auto room = held_by == HeldBy::shared_memory && shmem::shared != nullptr
+                          ? see_running_room(store, queue, wanted)
+                          : std::nullopt;
+    return room ? *room : *queue.max_running - count_permits(store, queue.id);
 }
 
-Permits begin_permits(const store::QueueRow &queue) {
-    return {queue.max_running && shmem::shared != nullptr, false, false};
+Permits begin_permits(const store::QueueRow &queue, const LimitsLock &lock) {
+    return {queue.max_running && lock.held_by == HeldBy::shared_memory, false, false};
 }
 
 bool take_permit(Permits &permits, const store::QueueRow &queue) {
-    if (!permits.counted || permits.held)
+    if (!permits.needed || permits.held)
         return true;
     const Grant grant = take_running_room(queue);
     permits.held = grant == Grant::granted;

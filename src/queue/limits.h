@@ -33,12 +33,17 @@ namespace scylla {
 // What the lease of a task has; null in a queue without limits.
 text *permit_of(const store::QueueRow &queue, const store::SpecRow &spec);
 
-// From lock_limits() on the settings of the queue cannot be changed (nor, without shared memory, can others lease from
-// one with max_running) until unlock_limits() or the end of the transaction. Refreshes the store. Returns the queue as
+// What holds max_running: the number in shared memory or, where there is none, a count of the permits. There is none
+// without preloading, and where open transactions leave no entry for the queue.
+enum class HeldBy : bool { shared_memory, count };
+
+// From lock_limits() on the settings of the queue cannot be changed (nor, where a count holds max_running, can others
+// lease from the queue) until unlock_limits() or the end of the transaction. Refreshes the store. Returns the queue as
 // it is now; nothing if it is gone.
 struct LimitsLock {
     int32 queue;
-    LOCKMODE mode; // NoLock: it is not locked
+    LOCKMODE mode;  // NoLock: it is not locked
+    HeldBy held_by; // what the caller wants; after lock_limits(), what it is
 };
 std::optional<store::QueueRow> lock_limits(store::Store &store, const store::QueueRow &seen, LimitsLock *lock);
 // The same, but leaves it unlocked where it would have to wait for a queue that is full anyway: many workers may be
@@ -50,16 +55,18 @@ void lock_limits_of_all(store::Store &store, int32 queue);
 void unlock_limits(store::Store &store, const LimitsLock &lock);
 
 // How many more tasks may run now by max_running; whether that is more than `wanted` does not matter. Exact only with
-// the lock held and without shared memory, else a hint: then each lease has to get its permit. May refresh the store.
-int64 free_permits(store::Store &store, const store::QueueRow &queue, int64 wanted);
+// the lock held, by a count, else a hint: then each lease has to get its permit. May refresh the store.
+int64 free_permits(store::Store &store, const store::QueueRow &queue, HeldBy held_by, int64 wanted);
 
 // The permits by max_running of one call that leases, one after the other.
 struct Permits {
-    bool counted; // by shared memory
+    bool needed;  // shared memory gives them
     bool held;    // one is taken and not used yet
-    bool unknown; // that was why there was none: it is worth another try
+    bool unknown; // there was none because shared memory did not know
 };
-Permits begin_permits(const store::QueueRow &queue);
+Permits begin_permits(const store::QueueRow &queue, const LimitsLock &lock);
+// Shared memory may know after so many attempts. After that the permits are to be counted.
+inline constexpr int k_permit_attempts = 2;
 // Has a permit for the next lease. False: there is none.
 bool take_permit(Permits &permits, const store::QueueRow &queue);
 inline void use_permit(Permits &permits) { permits.held = false; }

@@ -1,13 +1,12 @@
 #include "shmem/depth.h"
 
+#include "model/pace.h"
 #include "shmem/stat_entries.h"
 #include "shmem/waiters.h"
 
 namespace scylla::shmem {
 
 namespace {
-
-constexpr int64 k_count_share = 1000; // how much longer than a count takes is the time until the next one
 
 int64 total(const StatEntry &entry, Bounded which) noexcept {
     const Depth &depth = entry.depth[static_cast<std::size_t>(which)];
@@ -16,15 +15,24 @@ int64 total(const StatEntry &entry, Bounded which) noexcept {
 
 // True for one who asks, who is to count then; the others go by the present number.
 bool claim_count(Depth &depth, TimestampTz now) noexcept {
-    if (now - depth.counted_at < depth.count_time * k_count_share)
+    if (!model::count_is_due(now, depth.counted_at, depth.count_time))
         return false;
     depth.counted_at = now;
     return true;
 }
 
+struct Wish {
+    StatKey key;
+    Bounded which;
+    int64 bound;
+    int64 wanted;
+    bool has_counted;
+    bool shares_only; // the entry may not be held by this transaction alone
+};
+
 // Lets `use(depth, room)` act under the entry's mutex where the room is known: no more than arithmetic.
-template <typename Use>
-Room with_room(const StatKey &key, Bounded which, int64 bound, int64 wanted, bool has_counted, Use use) noexcept {
+template <typename Use> Room with_room(const Wish &wish, Use use) noexcept {
+    const auto [key, which, bound, wanted, has_counted, shares_only] = wish;
     const TimestampTz now = GetCurrentTimestamp();
     const int64 own = noted_excess(key, which);
     LWLockAcquire(stats->lock, LW_SHARED);
@@ -35,7 +43,7 @@ Room with_room(const StatKey &key, Bounded which, int64 bound, int64 wanted, boo
         entry = find_or_make_entry(key, now);
         if (entry == nullptr) {
             LWLockRelease(stats->lock);
-            return Room::no_place;
+            return Room::no_entry;
         }
     }
     SpinLockAcquire(&entry->mutex);
@@ -43,42 +51,59 @@ Room with_room(const StatKey &key, Bounded which, int64 bound, int64 wanted, boo
     Depth &depth = depth_of(*entry, which);
     const int64 room = Max(bound - total(*entry, which) - own, 0);
     const bool in_doubt = which == Bounded::running && depth.doubtful && room < wanted;
-    const bool known = depth.known && (has_counted || (!in_doubt && !claim_count(depth, now)));
+    const bool allowed = !shares_only || is_in_flight(*entry);
+    const bool known = allowed && depth.known && (has_counted || (!in_doubt && !claim_count(depth, now)));
     if (known)
         use(depth, room);
     SpinLockRelease(&entry->mutex);
     LWLockRelease(stats->lock);
-    return known ? Room::known : Room::unknown;
+    return known ? Room::known : allowed ? Room::unknown : Room::no_entry;
 }
 
 } // namespace
 
 Room reserve_room(const StatKey &key, Bounded which, int64 bound, int64 wanted, bool all, bool has_counted,
                   int64 *taken) {
-    int64 &noted = noted_room(key, which); // what may raise comes first
+    HeldRoom &held = held_room(key); // what may raise comes first
+    const bool shares_only = !held.any() && !may_hold_another();
     *taken = 0;
-    return with_room(key, which, bound, wanted, has_counted, [&](Depth &depth, int64 room) {
+    return with_room({key, which, bound, wanted, has_counted, shares_only}, [&](Depth &depth, int64 room) {
         *taken = wanted <= room ? wanted : all ? 0 : room;
         depth.in_flight += *taken;
-        noted += *taken;
+        change(held, which, *taken);
     });
 }
 
 Room see_room(const StatKey &key, Bounded which, int64 bound, int64 wanted, bool has_counted, int64 *room) {
-    return with_room(key, which, bound, wanted, has_counted, [room](Depth &, int64 there) { *room = there; });
+    return with_room({key, which, bound, wanted, has_counted, false}, [room](Depth &, int64 there) { *room = there; });
 }
 
 void release_room(const StatKey &key, Bounded which, int64 room) {
-    int64 &noted = noted_room(key, which);
+    HeldRoom &held = held_room(key);
     LWLockAcquire(stats->lock, LW_SHARED);
     StatEntry *entry = find_entry(key); // it is there as long as it has something in flight
     SpinLockAcquire(&entry->mutex);
     depth_of(*entry, which).in_flight -= room;
-    noted -= room;
+    change(held, which, -room);
     SpinLockRelease(&entry->mutex);
     LWLockRelease(stats->lock);
     if (which == Bounded::running)
         signal(key.database, key.queue, room); // others may have found none meanwhile
+}
+
+bool forget_depth(const StatKey &key, Bounded which) noexcept {
+    bool free = true;
+    LWLockAcquire(stats->lock, LW_EXCLUSIVE);
+    if (StatEntry *entry = find_entry(key)) {
+        Depth &depth = depth_of(*entry, which);
+        free = depth.in_flight == 0;
+        if (free) {
+            depth.known = false;
+            depth.version = ++stats->depth_version;
+        }
+    }
+    LWLockRelease(stats->lock);
+    return free;
 }
 
 void count_refused(const StatKey &key, int64 tasks) noexcept {
@@ -113,14 +138,18 @@ PreparedDepth prepared_depth(const StatKey &key, Bounded which) noexcept {
     return prepared;
 }
 
-std::optional<DepthView> look_at_depth(const StatKey &key, Bounded which, Snapshot snapshot, uint64 changes) noexcept {
-    std::optional<DepthView> view;
+Look look_at_depth(const StatKey &key, Bounded which, Snapshot snapshot, uint64 changes, DepthView *view) noexcept {
+    Look look = Look::missed;
     LWLockAcquire(stats->lock, LW_EXCLUSIVE); // nothing is added meanwhile
-    if (is_moment_of(snapshot, changes))
-        if (StatEntry *entry = find_entry(key))
-            view = {key, which, number_of(which, entry->stats.place), noted_depth(key, which)};
+    const StatEntry *entry = find_entry(key);
+    if (entry == nullptr)
+        look = Look::evicted;
+    else if (is_moment_of(snapshot, changes)) {
+        look = Look::good;
+        *view = {key, which, number_of(which, entry->stats.place), noted_depth(key, which)};
+    }
     LWLockRelease(stats->lock);
-    return view;
+    return look;
 }
 
 void set_depth(const DepthView &view, int64 counted, const PreparedDepth &prepared, bool any_prepared,
@@ -129,6 +158,8 @@ void set_depth(const DepthView &view, int64 counted, const PreparedDepth &prepar
     StatEntry *entry = find_entry(view.key);
     if (entry != nullptr && depth_of(*entry, view.which).version == prepared.version) {
         Depth &depth = depth_of(*entry, view.which);
+        if (!depth.known)
+            take_noted_room(*entry, view.which);
         depth.known = true;
         depth.base = counted - view.own - view.sum;
         depth.prepared -= prepared.tasks;

@@ -28,16 +28,23 @@
 //     come. What is then neither visible nor in the sum is in flight. What the counting transaction has done itself is
 //     visible to it and not yet in the sum, and is subtracted.
 //
-// An entry with something in flight does not give way (stats.cpp), so nothing of that is forgotten. If it gives way
-// later, after a crash or a restart, nothing is in flight, and `base` is counted anew. A queue that gets its first
+// An entry with something in flight is not evicted (stats.cpp), so nothing of that is forgotten. If it is evicted
+// later, or after a crash or a restart, nothing is in flight, and `base` is counted anew. A queue that gets its first
 // bound has the tables locked against all who might be bringing tasks without having taken room (queue/settings.cpp).
 //
 // Transactions that end without a callback make depth too large, never too small: at PREPARE all that has come stays
 // (`prepared`), and what has left does not leave. A count that is done anew puts that right; it finds what is still
 // prepared by looking at rows whose inserter is in progress and no backend's. Rows that come past the verbs (a restore,
-// a subscription, changes by hand) are not in depth until then. It is done when the last one was a thousand times as
-// long ago as it took; of running tasks also whenever there seems to be less room than is wanted and a transaction that
-// was prepared may have ended since.
+// a subscription, changes by hand) are not in depth until then. It is done when the last one is long enough ago
+// for the processor time that it took (model/pace.h); of running tasks also whenever there seems to be less room than
+// is wanted and a transaction that was prepared may have ended since.
+//
+// Without an entry: open transactions may hold all entries, and each may hold only its part of them. A verb that gets
+// none counts the tables under a heavyweight lock of the queue (store/locks.h), which it keeps to the end of its
+// transaction. What it brings is in flight nowhere. So it makes the number of the queue unknown first
+// (forget_depth()), and whoever counts to make it known needs a lock that conflicts: the number is either known and has
+// all that is in flight, or transactions that are in no entry are open. One exception: a transaction that alone holds
+// the lock may count; set_depth() then takes room for what it has brought.
 #pragma once
 
 #include "shmem/stats.h"
@@ -47,7 +54,7 @@ namespace scylla::shmem {
 enum class Room : std::uint8_t {
     known,    // what there was
     unknown,  // count first
-    no_place, // every entry has something in flight
+    no_entry, // open transactions hold all entries, or this one holds its part of them
 };
 
 // Takes room for tasks that are to come: for `wanted` of them, or, if not `all`, for as many as there is room for.
@@ -59,6 +66,9 @@ Room reserve_room(const StatKey &key, Bounded which, int64 bound, int64 wanted, 
 Room see_room(const StatKey &key, Bounded which, int64 bound, int64 wanted, bool has_counted, int64 *room);
 // Gives back what was taken by this (sub)transaction and not used.
 void release_room(const StatKey &key, Bounded which, int64 room);
+// Makes the number unknown, so that it cannot be taken from until somebody has counted. False: open transactions have
+// something in flight, so it stays.
+bool forget_depth(const StatKey &key, Bounded which) noexcept;
 // Tasks were refused because there was no room. Counted at once: their transaction will be rolled back.
 void count_refused(const StatKey &key, int64 tasks) noexcept;
 
@@ -71,7 +81,7 @@ void reset_depth(const StatKey &key, Bounded which);
 //   2. find the tasks of prepared transactions
 //   3. changes = stat_changes()
 //   4. a snapshot
-//   5. view = look_at_depth(…, changes), else again from 3
+//   5. look_at_depth(…, changes, &view): if the moment was missed again from 3
 //   6. count what the snapshot sees, and add those of 2 that it does not
 //   7. set_depth(view, …)
 struct PreparedDepth {
@@ -86,9 +96,15 @@ struct DepthView {
     int64 sum; // committed
     int64 own; // this transaction's change of it, which the snapshot sees and the sum does not have
 };
-std::optional<DepthView> look_at_depth(const StatKey &key, Bounded which, Snapshot snapshot, uint64 changes) noexcept;
+enum class Look : std::uint8_t {
+    good,
+    missed, // the snapshot is not of this moment
+    evicted,
+};
+Look look_at_depth(const StatKey &key, Bounded which, Snapshot snapshot, uint64 changes, DepthView *view) noexcept;
 // prepared: of step 1. any_prepared: step 2 has found rows that prepared transactions have brought or taken. `time`:
-// how long the count took. Comes to nothing if somebody else has done it since step 1.
+// the processor time that the count took. Does nothing if somebody else has set the depth since step 1, or if the entry
+// was evicted.
 void set_depth(const DepthView &view, int64 counted, const PreparedDepth &prepared, bool any_prepared,
                int64 time) noexcept;
 

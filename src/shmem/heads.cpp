@@ -13,7 +13,7 @@ struct Head {
     uint64 epoch; // tells one use of the place from the next
     uint64 generation;
     bool told_in_generation; // something out of the order of ids
-    TimestampTz used;
+    pg_atomic_uint64 used;   // a TimestampTz; changed under the shared lock, too
     TimestampTz stepped;
     Step step;
     std::array<uint64, 2> nonempty;
@@ -58,9 +58,17 @@ Head *find(const HeadKey &key) noexcept {
     return nullptr;
 }
 
+TimestampTz used_at(Head &head) noexcept { return static_cast<TimestampTz>(pg_atomic_read_u64(&head.used)); }
+
+// With the lock held, perhaps shared.
+void mark_used(Head &head) noexcept {
+    pg_atomic_write_u64(&head.used, static_cast<uint64>(GetCurrentStatementStartTimestamp()));
+}
+
 // With the lock held exclusively.
 void begin_anew(Head *head, const HeadKey &key) noexcept {
     *head = Head{};
+    pg_atomic_init_u64(&head->used, 0);
     head->key = key;
     head->epoch = pg_atomic_add_fetch_u64(&heads->epochs, 1);
     head->step = k_first_step;
@@ -75,7 +83,7 @@ Head *find_or_make(const HeadKey &key) noexcept {
     Head *row = heads->row(row_of(key));
     Head *oldest = row;
     for (int i = 1; i < k_ways; i++)
-        if (row[i].used < oldest->used)
+        if (used_at(row[i]) < used_at(*oldest))
             oldest = &row[i];
     begin_anew(oldest, key);
     return oldest;
@@ -231,6 +239,8 @@ void make_heads(Heads *made, LWLockPadded *locks, bool found) {
     made->locks = locks;
     made->rows = rows();
     pg_atomic_init_u64(&made->epochs, 0);
+    for (int i = 0; i < made->rows * k_ways; i++)
+        pg_atomic_init_u64(&made->row(0)[i].used, 0);
 }
 
 void look(const HeadKey &key, HeadView *view) {
@@ -246,7 +256,7 @@ void look(const HeadKey &key, HeadView *view) {
         LWLockAcquire(lock, LW_EXCLUSIVE);
         head = find_or_make(key);
     }
-    head->used = GetCurrentStatementStartTimestamp(); // several may write it at once: all of them write about the same
+    mark_used(*head);
     fill(*head, view);
     LWLockRelease(lock);
 }
@@ -371,7 +381,7 @@ template <typename Use> void with_turn(const HeadKey &queue, Use use) noexcept {
     LWLock *lock = lock_of(queue);
     LWLockAcquire(lock, LW_EXCLUSIVE);
     Head *head = find_or_make(queue);
-    head->used = GetCurrentStatementStartTimestamp();
+    mark_used(*head);
     use(head->turn);
     LWLockRelease(lock);
 }

@@ -114,9 +114,27 @@ inline Depth &depth_of(StatEntry &entry, Bounded which) noexcept {
     return entry.depth[static_cast<std::size_t>(which)];
 }
 
-// Of this transaction's notes of the queue: the room that it has taken, to be changed; how the number of its tasks has
-// changed; and how much more that is than all the room that it has taken.
-int64 &noted_room(const StatKey &key, Bounded which);
+// Whether open transactions hold the entry: then it is not evicted.
+inline bool is_in_flight(const StatEntry &entry) noexcept {
+    return std::any_of(entry.depth.begin(), entry.depth.end(), [](const Depth &depth) { return depth.in_flight != 0; });
+}
+
+// The part of Depth::in_flight that is this transaction's, or its savepoint's.
+struct HeldRoom {
+    std::array<int64, k_bounded> tasks;
+
+    [[nodiscard]] bool any() const noexcept {
+        return std::any_of(tasks.begin(), tasks.end(), [](int64 number) { return number != 0; });
+    }
+};
+HeldRoom &held_room(const StatKey &key);
+void change(HeldRoom &held, Bounded which, int64 by) noexcept;
+// Whether this transaction may hold another entry that no other holds. Each may hold its part of the entries, so that
+// one alone leaves others enough.
+bool may_hold_another() noexcept;
+
+// Of this transaction's notes of the queue: how the number of its tasks has changed; and how much more that is than all
+// the room that it has taken.
 int64 noted_depth(const StatKey &key, Bounded which) noexcept;
 int64 noted_excess(const StatKey &key, Bounded which) noexcept;
 // Takes room for all that has come to the queue without any. With the lock held exclusively.

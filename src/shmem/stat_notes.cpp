@@ -25,9 +25,9 @@ struct Note {
     StatKey key;
     QueueStats done;
     std::array<int64, k_bounded> arrived; // tasks that came
-    std::array<int64, k_bounded> room;    // Depth::in_flight that is this transaction's
-    bool notify_ready;                    // NOTIFY is to tell if this commits
-    bool notify_taken;                    // and if this rolls back
+    HeldRoom held;
+    bool notify_ready; // NOTIFY is to tell if this commits
+    bool notify_taken; // and if this rolls back
 };
 struct Level {
     Level *outer;
@@ -35,6 +35,7 @@ struct Level {
     Note *first;
 };
 constinit Level *level = nullptr;
+constinit int holding = 0; // notes that hold room; a queue may have several
 
 Note *find_note(const Level &where, const StatKey &key) noexcept {
     int depth = 0;
@@ -85,16 +86,17 @@ void announce_taken(const Level &where) noexcept {
 // What has taken room for tasks that will not come gives it back.
 void give_back_room(const Level &where) noexcept {
     for (const Note *note = where.first; note != nullptr; note = note->next) {
-        const int64 running = note->room[static_cast<std::size_t>(Bounded::running)];
-        if (running == 0 && note->room[static_cast<std::size_t>(Bounded::unleased)] == 0)
+        if (!note->held.any())
             continue;
+        const int64 running = note->held.tasks[static_cast<std::size_t>(Bounded::running)];
         LWLockAcquire(stats->lock, LW_SHARED);
         StatEntry *entry = find_entry(note->key); // it is there as long as it has something in flight
         SpinLockAcquire(&entry->mutex);
         for (std::size_t b = 0; b < k_bounded; b++)
-            entry->depth[b].in_flight -= note->room[b];
+            entry->depth[b].in_flight -= note->held.tasks[b];
         SpinLockRelease(&entry->mutex);
         LWLockRelease(stats->lock);
+        holding--;
         if (running > 0)
             signal(note->key.database, note->key.queue, running); // again (pending.h): there was no room until now
     }
@@ -107,7 +109,7 @@ void keep_prepared(const Level &where) noexcept {
         if (StatEntry *entry = find_entry(note->key)) {
             SpinLockAcquire(&entry->mutex);
             for (std::size_t b = 0; b < k_bounded; b++) {
-                entry->depth[b].in_flight -= note->room[b];
+                entry->depth[b].in_flight -= note->held.tasks[b];
                 entry->depth[b].prepared += note->arrived[b];
                 entry->depth[b].doubts++;
                 entry->depth[b].doubtful = true;
@@ -143,9 +145,10 @@ void merge_level() {
         Note *next = note->next;
         if (Note *same = find_note(*outer, note->key)) {
             add(same->done, note->done);
+            holding -= note->held.any() ? 1 : 0;
             for (std::size_t b = 0; b < k_bounded; b++) {
                 same->arrived[b] += note->arrived[b];
-                same->room[b] += note->room[b];
+                change(same->held, static_cast<Bounded>(b), note->held.tasks[b]);
             }
             same->notify_ready = same->notify_ready || note->notify_ready;
             same->notify_taken = same->notify_taken || note->notify_taken;
@@ -177,12 +180,12 @@ void add_notes() noexcept {
     for (const Level *at = level; at != nullptr; at = at->outer)
         for (const Note *note = at->first; note != nullptr; note = note->next) {
             const auto running = static_cast<std::size_t>(Bounded::running);
-            const int64 fewer = note->room[running] - number_of(Bounded::running, note->done.place);
+            const int64 fewer = note->held.tasks[running] - number_of(Bounded::running, note->done.place);
             bool has_bound = false;
             change_entry(note->key, now, [&](StatEntry &entry) {
                 add(entry.stats, note->done);
                 for (std::size_t b = 0; b < k_bounded; b++)
-                    entry.depth[b].in_flight -= note->room[b];
+                    entry.depth[b].in_flight -= note->held.tasks[b];
                 has_bound = depth_of(entry, Bounded::running).known;
             });
             if (fewer > 0 && has_bound)
@@ -190,6 +193,12 @@ void add_notes() noexcept {
             if (note->notify_ready)
                 announce(note->key, now);
         }
+}
+
+// The memory of the notes goes with the transaction.
+void forget_all() noexcept {
+    level = nullptr;
+    holding = 0;
 }
 
 extern "C" void settle_notes(XactEvent event, void *) {
@@ -202,7 +211,7 @@ extern "C" void settle_notes(XactEvent event, void *) {
     case XACT_EVENT_COMMIT:
         add_notes();
         show_committing(InvalidTransactionId);
-        level = nullptr;
+        forget_all();
         break;
     case XACT_EVENT_ABORT:
         for (const Level *at = level; at != nullptr; at = at->outer)
@@ -210,12 +219,12 @@ extern "C" void settle_notes(XactEvent event, void *) {
         for (const Level *at = level; at != nullptr; at = at->outer)
             give_back_room(*at);
         show_committing(InvalidTransactionId);
-        level = nullptr;
+        forget_all();
         break;
     case XACT_EVENT_PREPARE:
         for (const Level *at = level; at != nullptr; at = at->outer)
             keep_prepared(*at);
-        level = nullptr;
+        forget_all();
         break;
     case XACT_EVENT_PRE_PREPARE:
     case XACT_EVENT_PARALLEL_PRE_COMMIT:
@@ -312,7 +321,19 @@ std::size_t take_untold(const StatKey &monitor, bool again, std::span<int32> que
 
 bool has_own_stats() noexcept { return level != nullptr; }
 
-int64 &noted_room(const StatKey &key, Bounded which) { return note_of(key).room[static_cast<std::size_t>(which)]; }
+HeldRoom &held_room(const StatKey &key) { return note_of(key).held; }
+
+void change(HeldRoom &held, Bounded which, int64 by) noexcept {
+    holding -= held.any() ? 1 : 0;
+    held.tasks[static_cast<std::size_t>(which)] += by;
+    holding += held.any() ? 1 : 0;
+}
+
+bool may_hold_another() noexcept {
+    constexpr int k_part = 8; // of the entries
+    constexpr int k_few = 4;
+    return holding < Max(stats->size / k_part, k_few);
+}
 
 namespace {
 
@@ -334,7 +355,7 @@ int64 noted_depth(const StatKey &key, Bounded which) noexcept {
 int64 noted_excess(const StatKey &key, Bounded which) noexcept {
     int64 excess = 0;
     for_each_note(key, [&](const Note &note) {
-        excess += number_of(which, note.done.place) - note.room[static_cast<std::size_t>(which)];
+        excess += number_of(which, note.done.place) - note.held.tasks[static_cast<std::size_t>(which)];
     });
     return excess;
 }
@@ -342,8 +363,9 @@ int64 noted_excess(const StatKey &key, Bounded which) noexcept {
 void take_noted_room(StatEntry &entry, Bounded which) noexcept {
     const auto b = static_cast<std::size_t>(which);
     for_each_note(entry.key, [&](Note &note) {
-        entry.depth[b].in_flight += Max(note.arrived[b] - note.room[b], 0);
-        note.room[b] = Max(note.room[b], note.arrived[b]);
+        const int64 more = Max(note.arrived[b] - note.held.tasks[b], 0);
+        entry.depth[b].in_flight += more;
+        change(note.held, which, more);
     });
 }
 

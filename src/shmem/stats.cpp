@@ -1,5 +1,6 @@
 #include "shmem/stat_entries.h"
 
+#include "model/visible.h"
 #include "pg/settings.h"
 
 namespace scylla::shmem {
@@ -30,10 +31,6 @@ void forget_counts(const StatKey &key) noexcept {
     stats->generation++;
     if (StatEntry *database = find_entry({key.database, key.extension, 0}))
         database->counted = false;
-}
-
-bool is_in_flight(const StatEntry &entry) noexcept {
-    return std::any_of(entry.depth.begin(), entry.depth.end(), [](const Depth &depth) { return depth.in_flight != 0; });
 }
 
 // Makes room: of the entries at the hand the one that has not changed for longest. k_none if none may go.
@@ -131,11 +128,16 @@ StatView begin_view(Oid database, Oid extension) {
 
 void sort(StatView *view) { qsort(view->queues.data(), view->queues.size(), sizeof(QueueEntry), compare_queues); }
 
-// Whether somebody whom the snapshot sees as ended has not added its notes yet.
+// Whether somebody whom the snapshot sees as ended has not added its notes yet. Not XidInMVCCSnapshot(): commits wait
+// for the lock that is held here, and it may read pg_subtrans. The ids are those of top-level transactions.
 bool is_behind(Snapshot snapshot) noexcept {
+    const model::InProgress in_progress{snapshot->xmin,
+                                        snapshot->xmax,
+                                        {snapshot->xip, snapshot->xcnt},
+                                        {snapshot->subxip, static_cast<std::size_t>(Max(snapshot->subxcnt, 0))}};
     for (int i = 0; i < MaxBackends; i++) {
         const TransactionId xid = pg_atomic_read_u32(&stats->committing(i).xid);
-        if (TransactionIdIsValid(xid) && !XidInMVCCSnapshot(xid, snapshot))
+        if (TransactionIdIsValid(xid) && !model::is_in_progress(xid, in_progress))
             return true;
     }
     return false;

@@ -124,7 +124,7 @@ struct StatView {
     Oid extension;
     bool counted; // QueueStats::place is true
     TimestampTz counted_at;
-    int64 count_time; // how long the last count of the tables took, microseconds
+    int64 count_time; // the processor time that the last count of the tables took, microseconds
     uint64 generation;
     std::span<QueueEntry> queues; // by number; those that nothing has happened in may be missing
 };
@@ -151,8 +151,8 @@ struct Counted {
     int32 queue;
     Places places;
 };
-// What the snapshot saw was `counted`; queues that are not there have no tasks. `time` is how long the count took.
-// Comes to nothing if somebody else has done it since, or the counters of a queue have given way.
+// What the snapshot saw was `counted`; queues that are not there have no tasks. `time`: the processor time of the
+// count. Comes to nothing if somebody else has done it since, or the counters of a queue have given way.
 void anchor(const StatView &view, std::span<const Counted> counted, int64 time);
 
 // Begins the counters of events anew; of one queue, or of the whole database and its monitor.

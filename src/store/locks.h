@@ -8,14 +8,22 @@ namespace scylla {
 
 enum class QueueLock : uint16 {
     // Who may lease from a queue with max_running or max_running_per_key. A lease holds it until the call ends: in
-    // ShareLock; in ExclusiveLock where the call counts the permits of the whole queue, because shared memory does not.
-    // alter_queue holds it in ExclusiveLock until its transaction ends. Leases that count, and leases of a queue that
+    // ShareLock; in ExclusiveLock where the call counts the permits of the whole queue, because there is no shared
+    // memory, or no entry in it for the queue. alter_queue holds it in ExclusiveLock until its transaction ends. Leases
+    // that count, and leases of a queue that
     // is being altered, wait.
     limits = 0,
 
-    // Who may submit to a queue with max_depth. A submit that counts the tables, because shared memory does not, holds
-    // it in ExclusiveLock until its transaction ends. Other such submits to the queue wait.
+    // Who may submit to a queue with max_depth. A submit that counts the tables, because there is no shared memory, or
+    // no entry in it for the queue, holds it in ExclusiveLock until its transaction ends. A submit that counts for
+    // shared memory holds it in RowExclusiveLock during the count. The former make all submits wait that count.
     depth = 1,
+
+    // Whether shared memory may come to know how many tasks of a queue with max_running are running. A lease that
+    // counted permits, because there was no entry in shared memory for the queue, holds it in ShareLock until its
+    // transaction ends. Whoever counts for shared memory holds it in RowExclusiveLock during the count, but does not
+    // wait for it. Only the former waits, for a count.
+    running = 2,
 
     // From here on: who may lease tasks of the keys whose hash falls on the number (key_lock()), in a queue with
     // max_running_per_key. A lease holds it in ExclusiveLock until the call ends. Only a lease that finds nothing else,

@@ -1,5 +1,6 @@
 #include "task/depth.h"
 
+#include "pg/clock.h"
 #include "pg/error.h"
 #include "store/locks.h"
 #include "shmem/depth.h"
@@ -13,59 +14,120 @@ namespace {
 using shmem::Bounded;
 using shmem::Room;
 
-// Counts what is committed, and what prepared transactions may commit (shmem/depth.h).
-void count_tasks(Store &store, int32 queue, Bounded which) {
-    const shmem::StatKey key = stat_key(queue);
-    const TimestampTz begin = GetCurrentTimestamp();
-    CommandCounterIncrement(); // what this transaction has noted is in the tables, and is to be seen
-    const shmem::PreparedDepth prepared = shmem::prepared_depth(key, which);
-    const bool running = which == Bounded::running;
-    const store::PreparedTasks tasks = running ? find_prepared_permits(store, queue) : find_prepared(store, queue);
-    constexpr int k_attempts = 100; // a moment comes soon, unless somebody is kept from telling its commit
-    std::optional<shmem::DepthView> view;
-    for (int attempt = 1; !view; attempt++) {
+LOCKTAG tag_of(Store &store, int32 queue, Bounded which) {
+    return lock_tag(store, queue, which == Bounded::running ? QueueLock::running : QueueLock::depth);
+}
+
+// Takes the lock of those who count for shared memory. A submit waits for submits that count for themselves; a lease
+// waits for nobody's transaction.
+bool lock_for_count(const LOCKTAG &tag, Bounded which) {
+    const bool wait = which == Bounded::unleased;
+    return LockAcquire(&tag, RowExclusiveLock, false, !wait) != LOCKACQUIRE_NOT_AVAIL;
+}
+
+// Takes a snapshot of a moment at which nobody was between his commit and telling it. False: there was none, or the
+// entry has been evicted.
+bool find_moment(Store &store, const shmem::StatKey &key, Bounded which, shmem::DepthView *view) {
+    constexpr int k_attempts = 1000; // a moment comes soon, unless somebody is kept from telling his commit
+    constexpr int k_until_sleep = 100;
+    for (int attempt = 1; attempt <= k_attempts; attempt++) {
         CHECK_FOR_INTERRUPTS();
-        if (attempt % k_attempts == 0)
+        if (attempt % k_until_sleep == 0)
             pg_usleep(1000);
         const uint64 changes = shmem::stat_changes();
         refresh(store);
-        view = shmem::look_at_depth(key, which, store.snapshot, changes);
+        switch (shmem::look_at_depth(key, which, store.snapshot, changes, view)) {
+        case shmem::Look::good:
+            return true;
+        case shmem::Look::missed:
+            break;
+        case shmem::Look::evicted:
+            return false;
+        }
     }
-    const int64 counted = running ? count_permits(store, queue, tasks.ids) : count_unleased(store, queue, tasks.ids);
-    shmem::set_depth(*view, counted, prepared, tasks.any, GetCurrentTimestamp() - begin);
+    return false;
 }
 
-// Asks until it is known: ask(has_counted).
-template <typename Ask> void with_count(Store &store, const store::QueueRow &queue, Bounded which, Ask ask) {
-    for (bool has_counted = false;; has_counted = true)
-        switch (ask(has_counted)) {
+// Counts what is committed, and what prepared transactions may commit (shmem/depth.h). False: it cannot become known,
+// for transactions are open that count for themselves.
+bool count_tasks(Store &store, int32 queue, Bounded which) {
+    const LOCKTAG tag = tag_of(store, queue, which);
+    if (!lock_for_count(tag, which))
+        return false;
+    const shmem::StatKey key = stat_key(queue);
+    CommandCounterIncrement(); // what this transaction has noted is in the tables, and is to be seen
+    const int64 begin = processor_time();
+    const shmem::PreparedDepth prepared = shmem::prepared_depth(key, which);
+    const bool running = which == Bounded::running;
+    const store::PreparedTasks tasks = running ? find_prepared_permits(store, queue) : find_prepared(store, queue);
+    shmem::DepthView view;
+    if (find_moment(store, key, which, &view)) {
+        const int64 counted =
+            running ? count_permits(store, queue, tasks.ids) : count_unleased(store, queue, tasks.ids);
+        shmem::set_depth(view, counted, prepared, tasks.any, processor_time() - begin);
+    }
+    (void)LockRelease(&tag, RowExclusiveLock, false);
+    return true;
+}
+
+// Asks shared memory until it knows: ask(has_counted). False: it does not come to know. Entries may be evicted as fast
+// as they are counted, so nobody counts again and again.
+template <typename Ask> bool with_count(Store &store, const store::QueueRow &queue, Bounded which, Ask ask) {
+    constexpr int k_counts = 2;
+    for (int counts = 0;; counts++)
+        switch (ask(counts > 0)) {
         case Room::known:
-            return;
+            return true;
         case Room::unknown:
-            count_tasks(store, queue.id, which);
+            if (counts == k_counts || !count_tasks(store, queue.id, which))
+                return false;
             break;
-        case Room::no_place:
-            error::no_place(queue.name);
+        case Room::no_entry:
+            return false;
         }
 }
 
-int64 take_known_room(Store &store, const store::QueueRow &queue, int64 wanted) {
+// The room that was taken in shared memory; nothing if it does not know how much there is.
+std::optional<int64> reserve_room(Store &store, const store::QueueRow &queue, int64 wanted) {
     const bool all = queue.on_full == store::OnFull::error;
     int64 taken = 0;
-    with_count(store, queue, Bounded::unleased, [&](bool has_counted) {
+    const bool known = with_count(store, queue, Bounded::unleased, [&](bool has_counted) {
         return shmem::reserve_room(stat_key(queue.id), Bounded::unleased, *queue.max_depth, wanted, all, has_counted,
                                    &taken);
     });
-    return taken;
+    return known ? std::optional(taken) : std::nullopt;
 }
 
-int64 take_locked_room(Store &store, const store::QueueRow &queue, int64 wanted) {
-    const LOCKTAG tag = lock_tag(store, queue.id, QueueLock::depth);
+// The room by a count, with others kept from submitting to the end of the transaction. Nothing if shared memory has to
+// be asked, as others have something in flight there.
+std::optional<int64> lock_room(Store &store, const store::QueueRow &queue, int64 wanted) {
+    const LOCKTAG tag = tag_of(store, queue.id, Bounded::unleased);
     (void)LockAcquire(&tag, ExclusiveLock, false, false);
+    store::PreparedTasks prepared{}; // without shared memory they hold the lock
+    if (shmem::shared != nullptr) {
+        if (!shmem::forget_depth(stat_key(queue.id), Bounded::unleased)) {
+            (void)LockRelease(&tag, ExclusiveLock, false);
+            return std::nullopt;
+        }
+        prepared = find_prepared(store, queue.id);
+    }
     CommandCounterIncrement();
     refresh(store);
-    const int64 room = *queue.max_depth - count_unleased(store, queue.id, static_cast<int64>(*queue.max_depth));
-    return wanted <= room ? wanted : queue.on_full == store::OnFull::error ? 0 : room;
+    const int64 bound = *queue.max_depth;
+    const int64 room = bound - (prepared.ids.empty() ? count_unleased(store, queue.id, bound)
+                                                     : count_unleased(store, queue.id, prepared.ids));
+    return wanted <= room ? wanted : queue.on_full == store::OnFull::error ? 0 : Max(room, 0);
+}
+
+int64 take_any_room(Store &store, const store::QueueRow &queue, int64 wanted) {
+    for (;;) {
+        CHECK_FOR_INTERRUPTS();
+        if (shmem::shared != nullptr)
+            if (const auto reserved = reserve_room(store, queue, wanted))
+                return *reserved;
+        if (const auto counted = lock_room(store, queue, wanted))
+            return *counted;
+    }
 }
 
 } // namespace
@@ -73,8 +135,7 @@ int64 take_locked_room(Store &store, const store::QueueRow &queue, int64 wanted)
 int64 take_room(Store &store, const store::QueueRow &queue, int64 wanted) {
     if (!queue.max_depth || wanted == 0)
         return wanted;
-    const int64 taken =
-        shmem::shared != nullptr ? take_known_room(store, queue, wanted) : take_locked_room(store, queue, wanted);
+    const int64 taken = take_any_room(store, queue, wanted);
     if (taken < wanted && queue.on_full == store::OnFull::error) {
         shmem::count_refused(stat_key(queue.id), wanted);
         error::limit_reached(queue.name, "max_depth", *queue.max_depth);
@@ -84,12 +145,12 @@ int64 take_room(Store &store, const store::QueueRow &queue, int64 wanted) {
 
 void begin_depth(int32 queue, Bounded which) { shmem::reset_depth(stat_key(queue), which); }
 
-int64 see_running_room(Store &store, const store::QueueRow &queue, int64 wanted) {
+std::optional<int64> see_running_room(Store &store, const store::QueueRow &queue, int64 wanted) {
     int64 room = 0;
-    with_count(store, queue, Bounded::running, [&](bool has_counted) {
+    const bool known = with_count(store, queue, Bounded::running, [&](bool has_counted) {
         return shmem::see_room(stat_key(queue.id), Bounded::running, *queue.max_running, wanted, has_counted, &room);
     });
-    return room;
+    return known ? std::optional(room) : std::nullopt;
 }
 
 Grant take_running_room(const store::QueueRow &queue) {
@@ -97,14 +158,22 @@ Grant take_running_room(const store::QueueRow &queue) {
     switch (shmem::reserve_room(stat_key(queue.id), Bounded::running, *queue.max_running, 1, true, true, &taken)) {
     case Room::known:
         return taken > 0 ? Grant::granted : Grant::none;
-    case Room::unknown:
-        return Grant::unknown; // the place has been given away meanwhile
-    case Room::no_place:
+    case Room::unknown: // the entry has been evicted meanwhile
+    case Room::no_entry:
         break;
     }
-    error::no_place(queue.name);
+    return Grant::unknown;
 }
 
 void return_running_room(int32 queue) { shmem::release_room(stat_key(queue), Bounded::running, 1); }
+
+bool leave_running_room(Store &store, int32 queue) {
+    const LOCKTAG tag = tag_of(store, queue, Bounded::running);
+    (void)LockAcquire(&tag, ShareLock, false, false);
+    if (shmem::forget_depth(stat_key(queue), Bounded::running))
+        return true;
+    (void)LockRelease(&tag, ShareLock, false);
+    return false;
+}
 
 } // namespace scylla

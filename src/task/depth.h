@@ -11,21 +11,26 @@ namespace scylla {
 // room: all, or in a queue that sheds perhaps fewer. 53400 in a queue that does not, if there is not enough. May
 // refresh the store.
 //
-// Exact without counting, by shared memory (shmem/depth.h). Without it the tasks are counted, and the queue is locked
-// to the end of the transaction: others that submit to it wait for that.
+// Exact without counting, by shared memory (shmem/depth.h). Without it, or where open transactions leave no entry for
+// the queue, the tasks are counted, and the queue is locked to the end of the transaction: others that submit to it
+// wait.
 int64 take_room(store::Store &store, const store::QueueRow &queue, int64 wanted);
 
 // The queue gets its first max_depth, or max_running. Nobody else may be submitting, or leasing.
 void begin_depth(int32 queue, shmem::Bounded which);
 
-// For max_running where there is shared memory; queue/limits.h does it where there is none. How many more tasks may
-// run: a hint; whether that is more than `wanted` does not matter. May refresh the store.
-int64 see_running_room(store::Store &store, const store::QueueRow &queue, int64 wanted);
+// For max_running where shared memory has the number; queue/limits.h does it where it has not. How many more tasks may
+// run: a hint; whether that is more than `wanted` does not matter. Nothing if shared memory does not know. May refresh
+// the store.
+std::optional<int64> see_running_room(store::Store &store, const store::QueueRow &queue, int64 wanted);
 // Takes the room of one task that is to be leased in this transaction, and says whether there was any; if it does not
-// know, see_running_room() is to be called again. It is for the middle of a scan: nothing is counted.
+// know, see_running_room() may, or permits are to be counted. It is for the middle of a scan: nothing is counted.
 enum class Grant : std::uint8_t { granted, none, unknown };
 Grant take_running_room(const store::QueueRow &queue);
 // It was not used.
 void return_running_room(int32 queue);
+// What is leased from now on in this transaction is counted in the tables. Nobody else may be leasing from the queue.
+// False: others have something in flight in shared memory, which has to be asked again.
+bool leave_running_room(store::Store &store, int32 queue);
 
 } // namespace scylla

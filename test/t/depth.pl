@@ -202,6 +202,25 @@ do { $state = sqlstate($node, 'begin; ' . submit('restored') . 'rollback'); } un
 is($state, '53400', 'tasks that were restored are counted, too');
 checked($node, 'check() finds nothing after all that');
 
+# A count that waits for a lock takes none of the time that counts may take.
+sql($node, q(select scylla.create_queue('waited', max_depth => 3);
+	select scylla.submit_bulk('waited', array['1', '2', '3']::jsonb[]);));
+$node->restart;
+my $locker = $node->background_psql('postgres');
+$locker->query_safe('begin; lock scylla.task_waiting');
+my $slow = $node->background_psql('postgres', on_error_stop => 0);
+$slow->query_until(qr/^submits$/m, "\\echo submits\n" . submit('waited') . "\\echo ended :SQLSTATE\n");
+ok($node->poll_query_until('postgres', q(select now() - query_start > '3 s' from pg_stat_activity where wait_event_type = 'Lock')),
+	'a submit that counts waits for a lock');
+$locker->query_safe('commit');
+like($slow->query_until(qr/^ended \w{5}$/m, ''), qr/^ended 53400$/m, '... and is refused');
+$_->quit for $locker, $slow;
+sql($node, q(with r as (delete from scylla.task_ready r using scylla.queue q where q.id = r.queue and q.name = 'waited' returning r.id)
+	delete from scylla.task_spec s using r where s.id = r.id));
+my $start = time;
+ok($node->poll_query_until('postgres', q(select try_submit('waited', 3, 3))), '... what is deleted by hand makes room when tasks are counted again');
+cmp_ok(time - $start, '<', 60, '... which is soon');
+
 # ---- what it costs --------------------------------------------------------------------------------------------------------
 
 sql($node, q(
@@ -233,10 +252,58 @@ $holder->query_safe('rollback');
 is(accepted($small, 'q1', 2), 1, '... until that has ended');
 $holder->quit;
 sql($small, join "\n", map { "select scylla.cancel(rn) from scylla.list_tasks('$_', 'ready', max_tasks => 1);" } @all);
-my (undef, $error) = result_of($small, join "\n", '\set VERBOSITY default', 'begin;', map { submit($_) } @all);
-like($error, qr/there is no place in shared memory to count the tasks of queue "q\d+"/,
-	'a transaction cannot submit to more bounded queues than there are places');
-is(accepted($small, \@all, 2), join(' ', (1) x @all), '... and leaves nothing behind');
+my @own = map { "own$_" } 1 .. 20;
+sql($small, join "\n", map { "select scylla.create_queue('$_', max_depth => 2);" } @own);
+my $greedy = $small->background_psql('postgres');
+$greedy->query_safe(join "\n", 'begin;', map { submit($_) } @own);
+is(accepted($small, \@all, 2), join(' ', (1) x @all), 'one transaction that submits to many queues leaves others their entries');
+sql($small, join "\n", map { "select scylla.cancel(rn) from scylla.list_tasks('$_', 'ready', max_tasks => 2);" } @all);
+my @holders = map { $small->background_psql('postgres') } 1 .. 4;
+$holders[$_]->query_safe(join "\n", 'begin;', map { submit($_) } @all[ 4 * $_ .. 4 * $_ + 3 ]) for 0 .. 3;
+is(accepted($small, [ @all[ 16 .. 39 ] ], 3), join(' ', (2) x 24), 'without any entry left others are held to their bounds, too');
+my $counts = $small->background_psql('postgres');
+sql($small, "select scylla.cancel(rn) from scylla.list_tasks('q40', 'ready', max_tasks => 1)");
+$counts->query_safe('begin; ' . submit('q40'));
+my $waits = $small->background_psql('postgres', on_error_stop => 0);
+$waits->query_until(qr/^submits$/m, "\\echo submits\n" . submit('q40') . "\\echo ended :SQLSTATE\n");
+ok($small->poll_query_until('postgres', q(select true from pg_locks where locktype = 'object' and not granted)),
+	'... a submit waits for one that has counted the tasks');
+$_->query_safe('rollback') for @holders;
+is(accepted($small, 'q39', 1), 0, '... and other queues do not');
+$counts->query_safe('commit');
+like($waits->query_until(qr/^ended \w{5}$/m, ''), qr/^ended 53400$/m, '... to be held to the bound with its tasks');
+$greedy->query_safe('rollback');
+$_->quit for @holders, $counts, $waits, $greedy;
+is(accepted($small, [ @all[ 0 .. 15 ], @own ], 3), join(' ', (2) x 36), '... and nothing is left behind');
+
+# An entry is evicted faster than its queue is counted.
+sql($small, q(
+	select scylla.create_queue('counts', max_depth => 1000000);
+	select scylla.submit_bulk('counts', array_agg(to_jsonb(n))) from generate_series(1, 200000) n;));
+PostgreSQL::Test::Utils::append_to_file("$folder/evict.sql", "\\set queue random(1, 40)\nbegin;\n" .
+	"do \$\$ begin perform scylla.submit('q' || :queue, '1'); exception when configuration_limit_exceeded then null; end \$\$;\nrollback;\n");
+PostgreSQL::Test::Utils::append_to_file("$folder/count.sql", "begin;\n" . submit('counts') . "rollback;\n");
+$ENV{PGOPTIONS} = '-c statement_timeout=60s';
+$small->command_ok([ 'pgbench', '-n', '-c', '4', '-t', '100', '-f', "$folder/evict.sql\@9", '-f', "$folder/count.sql\@1", 'postgres' ],
+	'submits to a long queue end while its entry is evicted again and again');
+delete $ENV{PGOPTIONS};
+
+# Sessions that come and go leave others an entry, or none.
+sql($small, $work);
+sql($small, q(select scylla.drop_queue('counts', force => true)));
+sql($small, q(
+	select scylla.create_queue('hold' || n, max_depth => 100) from generate_series(1, 20) n;
+	create procedure hold_entries() language plpgsql as $$ begin
+		while to_regclass('over') is null loop
+			perform scylla.submit('hold' || n, '1') from (select n from generate_series(1, 20) n order by random() limit 4) n;
+			perform pg_sleep(random() * 0.02);
+			rollback;
+		end loop;
+	end $$;));
+@holders = map { $small->background_psql('postgres') } 1 .. 5;
+$_->query_until(qr/^begun$/m, "\\echo begun\ncall hold_entries();\n") for @holders;
+stays_within($small, 16, 40);
+$_->quit for @holders;
 $small->stop;
 
 # ---- without shared memory ------------------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ wait_for_monitor($node, 'postgres');
 
 # A worker leases some tasks, or tries to, and lets go of them in one of the ways that there are. Whenever it has leased it
 # counts what runs, as the newest snapshot shows it.
-sql($node, q(
+my $work = q(
 	select scylla.create_queue('narrow', max_running => 3, retry => '{"initial": "0"}');
 	select scylla.submit_bulk('narrow', array_agg(to_jsonb(n))) from generate_series(1, 20000) n;
 
@@ -81,7 +81,8 @@ sql($node, q(
 				commit;
 			end if;
 		end loop;
-	end $$;));
+	end $$;);
+sql($node, $work);
 
 PostgreSQL::Test::Utils::append_to_file("$folder/work.sql", "\\set way random(1, 10)\ncall work('w' || :client_id, :way);\n");
 # Somebody looks all the time.
@@ -398,4 +399,59 @@ $late->quit;
 checked($node, 'check() finds nothing in the end');
 
 $node->stop;
+
+# ---- few entries in shared memory --------------------------------------------------------------------------------------------
+
+my $few = new_node('few', settings => "scylla.max_queues = 16\nmax_connections = 100");
+sql($few, "create extension scylla;\n$work");
+sql($few, q(
+	select scylla.create_queue(q, max_running => 2) from generate_series(1, 40) n, concat('q', n) q;
+	select scylla.submit_bulk('q' || n, array['1', '2', '3']::jsonb[]) from generate_series(1, 40) n;
+	select scylla.create_queue(q, max_running => 100) from generate_series(1, 20) n, concat('hold', n) q;
+	select scylla.submit_bulk('hold' || n, array_fill('1'::jsonb, array[50])) from generate_series(1, 20) n;));
+
+sub lease_from
+{
+	my ($from, $to, $tasks) = @_;
+	return "select count(*) from generate_series($from, $to) n, lateral scylla.lease('q' || n, 'w', $tasks, '1 h');";
+}
+# More queues than there are entries, in one transaction.
+my $greedy = $few->background_psql('postgres');
+is($greedy->query_safe('begin; ' . lease_from(1, 20, 1)), '20', 'one transaction leases from more queues than there are entries');
+is(sql($few, lease_from(21, 40, 3)), '40', '... and leaves others their entries, and their bounds');
+my @holders = map { $few->background_psql('postgres') } 0 .. 3;
+for my $n (0 .. 3)
+{
+	$holders[$n]->query_safe("begin; select scylla.lease('hold' || n, 'h', 1, '1 h') from generate_series(" . (4 * $n + 1) . ', ' . (4 * $n + 4) . ') n');
+}
+is(sql($few, lease_from(1, 20, 3)), '20', 'without any entry left leases are held to the bounds, and wait for nobody');
+is(sql($few, "set statement_timeout = '60 s'; " . lease_from(1, 40, 1)), '0', '... whoever asks');
+# The first of the tasks that are ready is the one that is just being leased.
+fails_with($few, '53400', "set statement_timeout = '60 s'; select scylla.lease_task((select rn from scylla.list_tasks('q1', 'ready') offset 1), 'w')",
+	'... nor is one task leased');
+$_->query_safe('rollback') for @holders;
+is(sql($few, lease_from(1, 20, 1)), '0', 'what was leased without an entry counts when there are entries again');
+$greedy->query_safe('rollback');
+is(sql($few, lease_from(1, 20, 3)), '20', '... and no longer than its transaction');
+$_->quit for @holders, $greedy;
+sql($few, q(select scylla.complete(rn, 'w') from scylla.task where status = 'running'));
+
+# Sessions that come and go leave others an entry, or none.
+sql($few, q(
+	create procedure hold_entries() language plpgsql as $$ begin
+		while to_regclass('over') is null loop
+			perform scylla.lease('hold' || n, 'h', 1) from (select n from generate_series(1, 20) n order by random() limit 4) n;
+			perform pg_sleep(random() * 0.02);
+			rollback;
+		end loop;
+	end $$;));
+@holders = map { $few->background_psql('postgres') } 1 .. 5;
+$_->query_until(qr/^begun$/m, "\\echo begun\ncall hold_entries();\n") for @holders;
+$few->command_ok([ 'pgbench', '-n', '-c', '16', '-j', '2', '-t', '40', '-f', "$folder/work.sql", 'postgres' ],
+	'16 sessions work while entries come and go, and none ever sees more than the limit');
+sql($few, 'create table over ()');
+$_->quit for @holders;
+is(sql($few, q(select count(*) from scylla.lease('narrow', 'w', 10, '1 h'))), '3', '... and no place is lost');
+checked($few, '... check() finds nothing');
+$few->stop;
 done_testing();

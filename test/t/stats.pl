@@ -98,6 +98,24 @@ is(kept('submitted, ready', 'q'), '13|5', 'a prepared transaction is not counted
 is(sql($node, q(select tasks from scylla.count_tasks('q') where status = 'ready')), '6', 'count_tasks() counts it');
 is(kept('submitted, ready', 'q'), '13|6', '... and puts the numbers of tasks right');
 
+# A count that waits for a lock uses no processor time, so the next one comes soon.
+my $locker = $node->background_psql('postgres');
+$locker->query_safe('begin; lock scylla.task_outcome');
+my $looks = $node->background_psql('postgres');
+$looks->query_until(qr/^looks$/m, "\\echo looks\nselect count(*) from scylla.count_tasks();\n\\echo looked\n");
+ok($node->poll_query_until('postgres', q(select now() - query_start > '3 s' from pg_stat_activity where wait_event_type = 'Lock')),
+	'a count waits for a lock');
+$locker->query_safe('commit');
+like($looks->query_until(qr/^looked$/m, ''), qr/^looked$/m, '... and gets it');
+$_->quit for $locker, $looks;
+sql($node, q(select scylla.submit('unkind', '1', rn => 'unkind'); begin; select scylla.lease('unkind', 'w', timeout => '1 h');
+	prepare transaction 'p'; commit prepared 'p'; select scylla.complete('unkind', 'w');));
+is(kept('running', 'unkind'), '0', 'what a prepared transaction has leased ends, and no number is negative');
+sql($node, q(begin; select scylla.submit('unkind', '1'); prepare transaction 'p'; commit prepared 'p';));
+my $begin = time;
+ok($node->poll_query_until('postgres', q(select ready = 1 from scylla.stat_queue where queue = 'unkind')), 'numbers are right again');
+cmp_ok(time - $begin, '<', 60, '... soon');
+
 # ---- what a look sees of its own transaction ----------------------------------------------------------------------------
 
 is(sql($node, q(begin; select from scylla.submit('own', '1'); select tasks from scylla.count_tasks('own') where status = 'ready'; commit)),

@@ -43,4 +43,21 @@ TEST(Pace, ExtremesDoNotOverflow) {
     EXPECT_EQ(pause_after(1000, 250, INT64_MAX, 1), 0);
 }
 
+TEST(PaceTest, CountsTakeAThousandthOfTheTime) {
+    EXPECT_FALSE(count_is_due(1000, 1000, 1));
+    EXPECT_FALSE(count_is_due(1999, 1000, 1));
+    EXPECT_TRUE(count_is_due(2000, 1000, 1));
+    EXPECT_TRUE(count_is_due(1000, 1000, 0));
+}
+
+TEST(PaceTest, ALongCountIsDoneAgainAfterTenSecondsOrAHundredTimesItsTime) {
+    constexpr std::int64_t k_sec = 1'000'000;
+    EXPECT_FALSE(count_is_due(k_sec * 99 / 10, 0, k_sec / 20));
+    EXPECT_TRUE(count_is_due(10 * k_sec, 0, k_sec / 20));
+    EXPECT_FALSE(count_is_due(199 * k_sec, 0, 2 * k_sec));
+    EXPECT_TRUE(count_is_due(200 * k_sec, 0, 2 * k_sec));
+}
+
+TEST(PaceTest, AClockThatIsSetBackPutsNoCountOff) { EXPECT_TRUE(count_is_due(1000, 1001, 1'000'000)); }
+
 } // namespace

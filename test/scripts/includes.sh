@@ -1,0 +1,92 @@
+#!/bin/bash
+# The rooms of src/, held against the table in docs/internals.md, section "Layers": which file may include which. Prints TAP.
+#
+# A row of the table is a folder of src/ ("src/" itself: the files in no folder) and, in the last column, the folders whose
+# files it may include besides its own. Server headers are none of ours, and not looked at.
+set -euo pipefail
+checkout=$(cd "$(dirname "$(readlink -f "$0")")/../.." && pwd -P)
+
+# Files whose functions for SQL have not been moved to src/api yet: these two may see calls and include src/api. One that has
+# nothing of the kind any more has to be struck off here.
+unsplit=(queue/settings.cpp schedule/schedule.cpp)
+
+number=0
+# A test that has passed if there are no findings.
+none() { # NAME FINDINGS
+  number=$((number + 1))
+  if [[ -z $2 ]]; then
+    echo "ok $number - $1"
+  else
+    echo "not ok $number - $1"
+    sed 's/^/# /' <<<"$2"
+  fi
+}
+
+# The rows of the table as lines: the room, and after it the rooms that it may include.
+table() {
+  sed -n '/^## Layers$/,/^## /p' "$checkout/docs/internals.md" | awk -F'|' '
+    $2 ~ /^ `src\/[a-z]*\/?` $/ {
+      room = $2; may = $(NF - 1)
+      gsub(/[` ]|src\/|\//, "", room)
+      gsub(/[`,]|src\/|\//, "", may)
+      print (room == "" ? "." : room), may
+    }'
+}
+
+# Every include of one of our files: the file, and what it includes, both below src/.
+includes() {
+  local file name
+  (cd "$checkout/src" && grep -Ero --include='*.cpp' --include='*.h' '^ *# *include *"[^"]+"' . || true) |
+    sed -E 's|^\./([^:]+):.*"([^"]+)"|\1 \2|' | while read -r file name; do
+    [[ ! -e $checkout/src/$name ]] || echo "$file $name"
+  done
+}
+
+is_unsplit() { [[ " ${unsplit[*]} " == *" $1 "* ]]; } # FILE
+
+room_of() { dirname "$1"; }
+
+declare -A rooms=() may=()
+while read -r room others; do
+  rooms[$room]=1
+  for other in $others; do may[$room $other]=1; done
+done < <(table)
+mapfile -t edges < <(includes)
+
+none "the table and the sources can be read" \
+  "$( ((${#rooms[@]} >= 5)) || echo "the table has ${#rooms[@]} rows"
+      ((${#edges[@]} >= 100)) || echo "there are ${#edges[@]} includes")"
+
+none "every room is in the table" \
+  "$(cd "$checkout/src" && find . -name '*.cpp' -o -name '*.h' | sed 's|^\./||' | while read -r file; do
+       [[ -n ${rooms[$(room_of "$file")]-} ]] || echo "$file"
+     done | sort)"
+
+none "every row of the table is a room, and names rooms" \
+  "$(for room in "${!rooms[@]}"; do
+       compgen -G "$checkout/src/$room/*.[ch]*" >/dev/null || echo "src/$room has no sources"
+     done
+     for pair in "${!may[@]}"; do
+       [[ -n ${rooms[${pair#* }]-} ]] || echo "src/${pair% *} may include src/${pair#* }, which is no room of the table"
+     done)"
+
+none "no file includes one of a room that the table does not allow" \
+  "$(for edge in "${edges[@]}"; do
+       from=$(room_of "${edge% *}") to=$(room_of "${edge#* }")
+       [[ $from == "$to" || -n ${may[$from $to]-} ]] || { [[ $to == api ]] && is_unsplit "${edge% *}"; } || echo "src/${edge% *} includes ${edge#* }"
+     done | sort)"
+
+# tsort names what is in a circle on its standard error.
+none "no room includes itself by way of others" "$(printf '%s\n' "${!may[@]}" | tsort 2>&1 >/dev/null || true)"
+none "no file includes itself by way of others" "$(printf '%s\n' "${edges[@]}" | tsort 2>&1 >/dev/null || true)"
+
+callers=$(cd "$checkout/src" && grep -Erl --include='*.cpp' --include='*.h' '\bFunctionCallInfo\b|\bfcinfo\b|\bSCYLLA_FUNCTION\(' . |
+  sed 's|^\./||' | grep -Ev '^(api/|pg/prelude\.h$)' | sort || true)
+none "only src/api sees the calls of SQL functions" \
+  "$(for file in $callers; do is_unsplit "$file" || echo "src/$file"; done)"
+none "files that are said to be unsplit are" \
+  "$(for file in "${unsplit[@]}"; do
+       [[ ! -e $checkout/src/$file ]] || grep -qx "$file" <<<"$callers" || echo "src/$file"
+     done)"
+
+echo "1..$number"

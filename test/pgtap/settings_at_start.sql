@@ -5,7 +5,7 @@ select * from no_plan();
 
 select results_eq(
     $$select name, vartype, boot_val, unit, context, min_val, max_val from pg_settings
-      where name like 'scylla.max_%' order by name$$,
+      where name like 'scylla.%' and context = 'postmaster' order by name$$,
     $$values ('scylla.max_monitors', 'integer', '4',    null, 'postmaster', '1',  '64'),
              ('scylla.max_queues',   'integer', '1024', null, 'postmaster', '16', '1000000'),
              ('scylla.max_rate_keys', 'integer', '16384', null, 'postmaster', '16', '10000000')$$,

@@ -82,12 +82,27 @@ $$;
 comment on function scylla._rows_by_index is 'For scylla.check().';
 comment on function scylla._rows_by_table is 'For scylla.check().';
 
+create or replace function scylla._shape_problem(name text) returns text
+    language c stable as 'MODULE_PATHNAME', 'scylla_shape_problem';
+comment on function scylla._shape_problem is
+'For scylla.check(): what is wrong with the columns and indexes of a table that the functions write directly; null: nothing.';
+
 create or replace function scylla.check(out rn text, out problem text) returns setof record
-    language sql stable security definer set search_path = pg_catalog, pg_temp
+    language plpgsql stable security definer set search_path = pg_catalog, pg_temp
     -- The query joins all tasks, even if their tables have not been analysed yet. The few joins that need nested loops then look so
     -- expensive that the server would JIT-compile the whole query.
     set enable_nestloop = off set jit = off
 as $$
+#variable_conflict use_column
+begin
+    return query
+    select null::text, format('table %s has been changed: %s', c.relname, scylla._shape_problem(c.relname))
+    from pg_class c where c.relnamespace = 'scylla'::regnamespace and c.relkind = 'r' and scylla._shape_problem(c.relname) is not null;
+    -- Of a table of another shape nothing else can be said.
+    if found then
+        return;
+    end if;
+    return query
     with place as (
         select id, queue, 'task_waiting' as place from scylla.task_waiting
         union all select id, queue, 'task_ready' from scylla.task_ready
@@ -255,6 +270,7 @@ as $$
     union all
     select null, format('%s has given out %s, but the id %s is in use', 'queue_id_seq', q.last_value, m.id)
     from scylla.queue_id_seq q, (select max(id) as id from scylla.queue) m where m.id > q.last_value;
+end
 $$;
 comment on function scylla.check is
 'Checks the invariants of the tables: one row per violation, so no rows means no problem. Reads every task. Always write it with

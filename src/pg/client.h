@@ -1,10 +1,23 @@
-// The connection to the client. The server's own header for it needs headers of libraries (GSSAPI) that a build of an
-// extension may lack, so what we use of it is declared here.
+// The connection to the client.
 #pragma once
 
 #include "pg/prelude.h"
 
-extern "C" bool pq_check_connection(void);
+// The server's header declares its struct Port with types of GSSAPI and OpenSSL if the server was built with them, and
+// the headers of these libraries may be missing where an extension is built. Nothing here looks into a Port, so it is
+// declared without them.
+#pragma push_macro("ENABLE_GSS")
+#pragma push_macro("USE_OPENSSL")
+#pragma push_macro("USE_SSL")
+#undef ENABLE_GSS
+#undef USE_OPENSSL
+#undef USE_SSL
+extern "C" {
+#include "libpq/libpq.h"
+}
+#pragma pop_macro("USE_SSL")
+#pragma pop_macro("USE_OPENSSL")
+#pragma pop_macro("ENABLE_GSS")
 
 namespace scylla {
 

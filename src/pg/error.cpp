@@ -42,6 +42,13 @@ void other_version(const char *installed, bool older) {
          identify("extension", "version")));
 }
 
+void other_shape(const char *table, const char *problem) {
+    ereport(ERROR,
+            (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+             errmsg("table \"%s\" of extension \"scylla\" has been changed", table), errdetail_internal("%s", problem),
+             errhint("Scylla writes this table directly: undo the change."), identify("extension", "shape")));
+}
+
 void no_such_task(const text *rn) {
     ereport(ERROR, (errcode(ERRCODE_NO_DATA_FOUND), errmsg("task \"%s\" does not exist", str(rn)),
                     identify("task", "exists")));

@@ -12,6 +12,9 @@ namespace scylla::error {
 // go with.
 [[noreturn]] void other_version(const char *installed, bool older);
 
+// 55000, constraint "shape", table extension: somebody has changed a table of the extension. problem: a sentence.
+[[noreturn]] void other_shape(const char *table, const char *problem);
+
 // P0002, constraint "exists".
 [[noreturn]] void no_such_task(const text *rn);
 // P0002, constraint "provider": a task in depends_on does not exist, or has just been purged (null: its name is gone,

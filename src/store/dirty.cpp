@@ -30,15 +30,27 @@ Scan &start(Dirty *dirty, Kept which, TableId table, std::size_t index, std::spa
     return lookup.scan;
 }
 
+// Of a row that is not committed: where it is. A gate has no values that could be stored elsewhere.
+template <typename Row> Row row_without_values(const Scan &scan) {
+    if constexpr (std::is_same_v<Row, GateRow>)
+        return gate_row(scan);
+    Row row{};
+    if constexpr (requires { row.tid; })
+        row.tid = scan.slot->tts_tid;
+    return row;
+}
+
 template <typename Row, typename Read> Sight step(Dirty *dirty, Scan &scan, Row *row, Read read) {
     if (!next(scan)) {
         release_row(scan);
         return Sight::absent;
     }
     // Of the row that was looked at last: this one.
-    const bool in_doubt = TransactionIdIsValid(dirty->snapshot.xmin) || TransactionIdIsValid(dirty->snapshot.xmax);
-    *row = read(scan);
-    return in_doubt ? Sight::in_doubt : Sight::present;
+    const bool inserting = TransactionIdIsValid(dirty->snapshot.xmin);
+    const bool removing = TransactionIdIsValid(dirty->snapshot.xmax);
+    // An inserter may abort at any moment, and vacuum may then remove the values that are stored outside its row.
+    *row = inserting ? row_without_values<Row>(scan) : read(scan);
+    return inserting || removing ? Sight::in_doubt : Sight::present;
 }
 
 template <typename Row, typename Read>

@@ -15,7 +15,8 @@ namespace scylla::store {
 enum class Sight : std::uint8_t {
     absent,
     present,
-    in_doubt, // a transaction that is still running, not this one, has inserted or removed the row
+    in_doubt, // a transaction that is still running, not this one, has inserted or removed the row; of one that it has
+              // inserted only the place is known, and of a gate everything
 };
 
 struct Dirty;

@@ -30,7 +30,7 @@ Scan scan_events(Store &store, int64 from) {
 
 void insert(Store &store, const EventRow &row) {
     using namespace event_col;
-    Values<10> values;
+    Values<event_col::k_count> values;
     values.set(position, Int64GetDatum(row.position));
     values.set(id, Int64GetDatum(row.id));
     values.set(event_col::time, TimestampTzGetDatum(row.time));

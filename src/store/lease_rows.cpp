@@ -42,7 +42,7 @@ TimestampTz lease_deadline(const Scan &scan) { return DatumGetTimestampTz(get(sc
 
 void insert(Store &store, const LeaseRow &row) {
     using namespace lease_col;
-    Values<13> values;
+    Values<lease_col::k_count> values;
     values.set(id, Int64GetDatum(row.id));
     values.set(deadline, TimestampTzGetDatum(row.deadline));
     values.set(leased, TimestampTzGetDatum(row.leased));
@@ -59,8 +59,8 @@ void insert(Store &store, const LeaseRow &row) {
 Taken update_lease(Store &store, const LeaseRow &row) {
     using namespace lease_col;
     Table &table = store[TableId::lease];
-    Values<13> values;
-    std::array<bool, 13> replace{};
+    Values<lease_col::k_count> values;
+    std::array<bool, lease_col::k_count> replace{};
     values.set(deadline, TimestampTzGetDatum(row.deadline));
     values.set(updated, TimestampTzGetDatum(row.updated));
     values.set(progress, Float4GetDatum(row.progress));
@@ -179,8 +179,8 @@ int64 count_permits(Store &store, int32 queue, std::span<const int64> prepared) 
 
 void give_permits(Store &store, int32 queue) {
     Table &table = store[TableId::lease];
-    Values<13> values;
-    std::array<bool, 13> replace{};
+    Values<lease_col::k_count> values;
+    std::array<bool, lease_col::k_count> replace{};
     replace[lease_col::permit - 1] = true;
     Scan scan = begin_whole(table, store.snapshot);
     const RowMemory memory = begin_row_memory();

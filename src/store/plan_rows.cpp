@@ -54,7 +54,7 @@ Scan scan_dependants(Store &store, int64 provider) {
 
 void insert(Store &store, const GateRow &row) {
     using namespace gate_col;
-    Values<5> values;
+    Values<gate_col::k_count> values;
     values.set(task, Int64GetDatum(row.task));
     values.set(provider, Int64GetDatum(row.provider));
     values.set(ord, Int32GetDatum(row.ord));

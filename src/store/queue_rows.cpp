@@ -160,8 +160,8 @@ Scan scan_queues(Store &store) { return begin(store[TableId::queue], 0, store.sn
 Taken update_settings(Store &store, const QueueRow &queue, const QueueSettings &settings) {
     using namespace queue_col;
     Table &table = store[TableId::queue];
-    Values<27> values;
-    std::array<bool, 27> replace{};
+    Values<queue_col::k_count> values;
+    std::array<bool, queue_col::k_count> replace{};
     for (int column = default_timeout; column < owner; column++)
         replace[static_cast<std::size_t>(column - 1)] = true;
     values.set_pointer(default_timeout, settings.default_timeout);

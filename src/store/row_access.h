@@ -1,8 +1,9 @@
-// For the files that read and fill rows (…_rows.cpp): the columns of each table, values out of a slot and into a row,
+// For the files that read and fill rows (…_rows.cpp): values out of a slot and into a row,
 // and looking up a row by a unique key or by a hint.
 #pragma once
 
 #include "pg/text.h"
+#include "store/columns.h"
 #include "store/rows.h"
 
 extern "C" {
@@ -10,94 +11,6 @@ extern "C" {
 }
 
 namespace scylla::store {
-
-// Columns in the order of sql/tables.sql, 1-based as the server counts.
-namespace queue_col {
-enum : int {
-    id = 1,
-    name,
-    created,
-    default_timeout,
-    retention,
-    aging,
-    max_attempts,
-    retry,
-    retention_completed,
-    retention_aborted,
-    retention_cancelled,
-    paused,
-    max_running,
-    events,
-    notify,
-    max_running_per_key,
-    max_depth,
-    on_full,
-    key_weights,
-    rate,
-    rate_per_key,
-    owner,
-    submitters,
-    workers,
-    viewers,
-    admins,
-    dependers
-};
-}
-namespace spec_col {
-enum : int { id = 1, created, queue, priority, rn, spec, not_before, max_attempts, gates, plan, retry, dedup_key, key };
-}
-namespace ready_col {
-enum : int { id = 1, updated, queue, attempt, failures, priority, history, errors, key };
-}
-namespace lease_col {
-enum : int {
-    id = 1,
-    deadline,
-    leased,
-    updated,
-    timeout,
-    queue,
-    attempt,
-    failures,
-    progress,
-    owner,
-    history,
-    errors,
-    permit
-};
-}
-namespace waiting_col {
-enum : int { id = 1, due, updated, queue, attempt, failures, history, errors };
-}
-namespace event_col {
-enum : int { position = 1, id, time, queue, attempt, failures, status, queue_name, rn, worker };
-}
-namespace outcome_col {
-enum : int {
-    id = 1,
-    finished,
-    leased,
-    queue,
-    attempt,
-    failures,
-    progress,
-    status,
-    owner,
-    history,
-    errors,
-    result,
-    metrics
-};
-}
-namespace gate_col {
-enum : int { task = 1, provider, ord, kind, on_failure };
-}
-namespace plan_col {
-enum : int { id = 1, created, opened, finished, cancelled, failed, owner, name, spec };
-}
-namespace dedup_col {
-enum : int { queue = 1, id, key };
-}
 
 // ---- reading a slot ------------------------------------------------------------------------------------------------
 //

@@ -337,8 +337,8 @@ struct Ending {
 };
 Ending outcome_ending(Store &store, const Scan &scan);
 
-[[nodiscard]] bool insert(Store &store, const SpecRow &row); // false: the rn is taken (see insert_unique)
-void insert_made_up(Store &store, const SpecRow &row);       // with a name that we have made, which cannot be taken
+void insert(Store &store, const SpecRow &row);         // 23505 if the rn is taken
+void insert_made_up(Store &store, const SpecRow &row); // with a name that we have made, which cannot be taken
 void insert(Store &store, const ReadyRow &row);
 void insert(Store &store, const LeaseRow &row);
 void insert(Store &store, const WaitingRow &row);

@@ -1,5 +1,7 @@
 // Direct access to the tables of the extension: index scans, inserts, deletes and HOT updates without the executor.
 //
+// catalog.cpp finds the tables and holds them against their definitions, scan.cpp reads them, write.cpp writes them.
+//
 // This layer is the only code that touches the tables. What it leaves out on purpose: privileges (the SQL functions are
 // guarded by EXECUTE), triggers, row security, foreign keys and check constraints; the tables have none. Indexes are
 // maintained whatever they are: ours directly, others (somebody's own) through the executor.
@@ -8,50 +10,9 @@
 // with CommandCounterIncrement().
 #pragma once
 
-#include "pg/prelude.h"
+#include "store/catalog.h"
 
 namespace scylla::store {
-
-enum class TableId : std::uint8_t { queue, spec, ready, lease, waiting, outcome, gate, plan, dedup, event };
-inline constexpr std::size_t k_tables = 10;
-
-// An index of ours: the columns of its key, so that an insert can fill it without looking anything up.
-struct IndexDef {
-    const char *name;
-    std::array<AttrNumber, 4> key;
-    int columns;
-    bool unique;
-    AttrNumber not_null; // it holds only rows where this column is not null; 0: all rows
-};
-
-struct TableDef {
-    const char *name;
-    int columns;
-    std::array<IndexDef, 2> indexes;
-    int index_count;
-};
-
-const TableDef &definition(TableId id) noexcept;
-
-// Whether the extension's tables exist in this database. If so, they do until the end of the transaction. Raises an
-// error if they are of a version that the library does not go with.
-bool hold_installed();
-
-// Tells one installation of the extension from another in the same database, before or after it: it stays the same as
-// long as the extension is there.
-Oid identity();
-
-// Counts what the server has told this process of changes of our tables: as long as it stays the same, so do their
-// definitions, and the rows of those tables whose writers call tell_changed(). A change is told before its transaction
-// gives up its locks and before its client hears of it, but a moment after others can see it; and it is heard of by
-// refresh() and wherever a table is locked.
-uint64 table_changes() noexcept;
-// Has every process told, at the end of the transaction, and this one at the end of the command. To be called before
-// the change.
-void tell_changed(TableId id);
-
-// The role that owns the tables.
-Oid tables_owner();
 
 // Rows on their way into a table (see begin_bulk).
 struct Bulk;
@@ -70,6 +31,8 @@ Table open(TableId id, LOCKMODE mode);
 // Locks a table to the end of the transaction. With a mode that is stronger than that of the opening it is called
 // before it: else two that want the same would wait for each other.
 void lock_table(TableId id, LOCKMODE mode);
+// One of its indexes, which is opened when it is first used.
+Relation index_of(Table &table, std::size_t index);
 // Closes without giving up the lock, which is held to the end of the transaction as for any statement.
 void close(Table &table);
 
@@ -126,10 +89,11 @@ void insert(Table &table, std::span<Datum> values, std::span<bool> nulls);
 void begin_bulk(Table &table);
 void end_bulk(Table &table);
 
-// The same as insert(), always at once, but a row that one of our unique indexes refuses is reported by false instead
-// of the server's error. The caller must raise an error of its own at once: nothing else can be done in this
+// The same as insert(), always at once. If one of our unique indexes refuses the row, `refuse` is called with `name`
+// instead of the server's error; it must raise an error of its own, because nothing else can be done in this
 // (sub)transaction.
-[[nodiscard]] bool insert_unique(Table &table, std::span<Datum> values, std::span<bool> nulls);
+void insert_unique(Table &table, std::span<Datum> values, std::span<bool> nulls, void (*refuse)(const text *name),
+                   const text *name);
 
 enum class Taken : std::uint8_t {
     ok,

@@ -1,4 +1,5 @@
 // Rows of tasks but for leases: specification, ready, waiting, outcome.
+#include "pg/error.h"
 #include "pg/memory.h"
 #include "store/hints.h"
 #include "store/row_access.h"
@@ -265,8 +266,8 @@ bool has_key(const Scan &scan, const text *key) {
 
 void give_keys(Store &store, int32 queue, void (*tell)(Store &store, const ReadyRow &row)) {
     Table &table = store[TableId::ready];
-    Values<9> values;
-    std::array<bool, 9> replace{};
+    Values<ready_col::k_count> values;
+    std::array<bool, ready_col::k_count> replace{};
     values.set_pointer(ready_col::key, cstring_to_text(""));
     replace[ready_col::key - 1] = true;
     Scan scan = begin_whole(table, store.snapshot);
@@ -308,8 +309,8 @@ Ending outcome_ending(Store &store, const Scan &scan) {
 
 namespace {
 
-Values<13> spec_values(const SpecRow &row) {
-    Values<13> values;
+Values<spec_col::k_count> spec_values(const SpecRow &row) {
+    Values<spec_col::k_count> values;
     values.set(spec_col::id, Int64GetDatum(row.id));
     values.set(spec_col::created, TimestampTzGetDatum(row.created));
     values.set(spec_col::queue, Int32GetDatum(row.queue));
@@ -331,19 +332,19 @@ Values<13> spec_values(const SpecRow &row) {
 
 } // namespace
 
-bool insert(Store &store, const SpecRow &row) {
-    Values<13> values = spec_values(row);
-    return insert_unique(store[TableId::spec], values.value, values.null);
+void insert(Store &store, const SpecRow &row) {
+    Values<spec_col::k_count> values = spec_values(row);
+    insert_unique(store[TableId::spec], values.value, values.null, error::duplicate_task, row.rn);
 }
 
 void insert_made_up(Store &store, const SpecRow &row) {
-    Values<13> values = spec_values(row);
+    Values<spec_col::k_count> values = spec_values(row);
     insert(store[TableId::spec], values.value, values.null);
 }
 
 void insert(Store &store, const ReadyRow &row) {
     using namespace ready_col;
-    Values<9> values;
+    Values<ready_col::k_count> values;
     values.set(id, Int64GetDatum(row.id));
     values.set(updated, TimestampTzGetDatum(row.updated));
     values.set(queue, Int32GetDatum(row.queue));
@@ -355,7 +356,7 @@ void insert(Store &store, const ReadyRow &row) {
 
 void insert(Store &store, const WaitingRow &row) {
     using namespace waiting_col;
-    Values<8> values;
+    Values<waiting_col::k_count> values;
     values.set(id, Int64GetDatum(row.id));
     values.set_time(due, row.due);
     values.set(updated, TimestampTzGetDatum(row.updated));
@@ -366,7 +367,7 @@ void insert(Store &store, const WaitingRow &row) {
 
 void insert(Store &store, const OutcomeRow &row) {
     using namespace outcome_col;
-    Values<13> values;
+    Values<outcome_col::k_count> values;
     values.set(id, Int64GetDatum(row.id));
     values.set(finished, TimestampTzGetDatum(row.finished));
     values.set_time(leased, row.leased);

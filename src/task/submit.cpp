@@ -60,8 +60,8 @@ SpecRow make_spec(const Submission &task, const store::QueueRow &queue, int64 pl
 void insert_new(Store &store, const SpecRow &spec, bool made_up) {
     if (made_up)
         insert_made_up(store, spec);
-    else if (!insert(store, spec))
-        error::duplicate_task(spec.rn);
+    else
+        insert(store, spec);
 }
 
 // The plan that a task is to belong to, held so that it cannot end before this transaction. 0: none.

@@ -1,0 +1,296 @@
+// Where the tables are, what they must look like, and opening them.
+#include "model/version.h"
+#include "pg/error.h"
+#include "store/table.h"
+
+namespace scylla::store {
+
+namespace {
+
+constexpr std::array<TableDef, k_tables> k_definitions = {{
+    {.name = "queue",
+     .columns = queue_col::k_columns,
+     .indexes = {{{.name = "queue_pkey", .key = {{{queue_col::id}}}, .columns = 1, .unique = true},
+                  {.name = "queue_name_key", .key = {{{queue_col::name}}}, .columns = 1, .unique = true}}},
+     .index_count = 2},
+    {.name = "task_spec",
+     .columns = spec_col::k_columns,
+     .indexes = {{{.name = "task_spec_pkey", .key = {{{spec_col::id}}}, .columns = 1, .unique = true},
+                  {.name = "task_spec_rn", .key = {{{spec_col::rn, Order::bytes}}}, .columns = 1, .unique = true}}},
+     .index_count = 2},
+    {.name = "task_ready",
+     .columns = ready_col::k_columns,
+     .indexes = {{{.name = "task_ready_order",
+                   .key = {{{ready_col::queue}, {ready_col::priority, Order::descending}, {ready_col::id}}},
+                   .columns = 3,
+                   .unique = true},
+                  {.name = "task_ready_key",
+                   .key = {{{ready_col::queue},
+                            {ready_col::key, Order::bytes},
+                            {ready_col::priority, Order::descending},
+                            {ready_col::id}}},
+                   .columns = 4,
+                   .not_null = ready_col::key}}},
+     .index_count = 2},
+    {.name = "task_lease",
+     .columns = lease_col::k_columns,
+     .indexes = {{{.name = "task_lease_pkey", .key = {{{lease_col::id}}}, .columns = 1, .unique = true},
+                  {.name = "task_lease_permit",
+                   .key = {{{lease_col::queue}, {lease_col::permit, Order::bytes}, {lease_col::id}}},
+                   .columns = 3,
+                   .not_null = lease_col::permit}}},
+     .index_count = 2},
+    {.name = "task_waiting",
+     .columns = waiting_col::k_columns,
+     .indexes = {{{.name = "task_waiting_pkey", .key = {{{waiting_col::id}}}, .columns = 1, .unique = true},
+                  {.name = "task_waiting_due", .key = {{{waiting_col::due}}}, .columns = 1}}},
+     .index_count = 2},
+    {.name = "task_outcome",
+     .columns = outcome_col::k_columns,
+     .indexes = {{{.name = "task_outcome_pkey", .key = {{{outcome_col::id}}}, .columns = 1, .unique = true}}},
+     .index_count = 1},
+    {.name = "task_gate",
+     .columns = gate_col::k_columns,
+     .indexes =
+         {{{.name = "task_gate_pkey", .key = {{{gate_col::task}, {gate_col::ord}}}, .columns = 2, .unique = true},
+           {.name = "task_gate_provider", .key = {{{gate_col::provider}, {gate_col::task}}}, .columns = 2}}},
+     .index_count = 2},
+    {.name = "task_plan",
+     .columns = plan_col::k_columns,
+     .indexes = {{{.name = "task_plan_pkey", .key = {{{plan_col::id}}}, .columns = 1, .unique = true},
+                  {.name = "task_plan_name", .key = {{{plan_col::name, Order::bytes}}}, .columns = 1, .unique = true}}},
+     .index_count = 2},
+    {.name = "task_dedup",
+     .columns = dedup_col::k_columns,
+     .indexes = {{{.name = "task_dedup_key",
+                   .key = {{{dedup_col::queue}, {dedup_col::key, Order::bytes}}},
+                   .columns = 2,
+                   .unique = true}}},
+     .index_count = 1},
+    {.name = "event",
+     .columns = event_col::k_columns,
+     .indexes =
+         {{{.name = "event_pkey", .key = {{{event_col::position}, {event_col::id}}}, .columns = 2, .unique = true}}},
+     .index_count = 1},
+}};
+
+// Oids of our tables and indexes, found by name and kept until the server says that one of them has changed.
+struct Oids {
+    bool valid;
+    std::array<Oid, k_tables> table;
+    std::array<std::array<Oid, 2>, k_tables> index; // 0: there is none of that name
+    std::array<bool, k_tables> has_shape;           // it has been held against its definition
+};
+constinit Oids oids{};
+constinit uint64 invalidations = 0; // of whatever table
+constinit uint64 changes = 0;       // of ours
+constinit bool callbacks_registered = false;
+
+// The table that the relation is, or that it is an index of.
+std::optional<std::size_t> table_of(Oid relation) noexcept {
+    for (std::size_t t = 0; t < k_tables; t++)
+        if (oids.table[t] == relation || oids.index[t][0] == relation || oids.index[t][1] == relation)
+            return t;
+    return std::nullopt;
+}
+
+void forget_oids() noexcept {
+    changes++;
+    oids.valid = false;
+}
+
+extern "C" void forget_relation(Datum, Oid relation) {
+    invalidations++;
+    if (relation == InvalidOid) {
+        oids.has_shape = {};
+        forget_oids();
+    } else if (const auto t = table_of(relation)) {
+        oids.has_shape[*t] = false;
+        forget_oids();
+    }
+}
+
+extern "C" void forget_schema(Datum, int, uint32) {
+    invalidations++;
+    forget_oids();
+}
+
+// The version of the extension's objects in this database; null if there are none.
+const char *installed_version() {
+    const char *version = nullptr;
+    Relation rel = table_open(ExtensionRelationId, AccessShareLock);
+    ScanKeyData key;
+    ScanKeyInit(&key, Anum_pg_extension_extname, BTEqualStrategyNumber, F_NAMEEQ, CStringGetDatum("scylla"));
+    SysScanDesc scan = systable_beginscan(rel, ExtensionNameIndexId, true, nullptr, 1, &key);
+    if (HeapTuple tuple = systable_getnext(scan); HeapTupleIsValid(tuple)) {
+        bool null = false;
+        version = TextDatumGetCString(heap_getattr(tuple, Anum_pg_extension_extversion, RelationGetDescr(rel), &null));
+    }
+    systable_endscan(scan);
+    table_close(rel, AccessShareLock);
+    return version;
+}
+
+// The library knows the places of columns, so it works with the objects of its own version only.
+void require_own_version(const char *installed) {
+    const auto theirs = model::release_of(installed);
+    constexpr auto ours = model::release_of(SCYLLA_VERSION);
+    if (theirs != ours)
+        error::other_version(installed, theirs < ours);
+}
+
+// Returns false if the extension or a table does not exist.
+bool find_oids() {
+    if (oids.valid)
+        return true;
+    if (!callbacks_registered) {
+        CacheRegisterRelcacheCallback(forget_relation, 0);
+        CacheRegisterSyscacheCallback(NAMESPACEOID, forget_schema, 0);
+        callbacks_registered = true;
+    }
+    const uint64 seen = invalidations;
+    const Oid schema = get_namespace_oid("scylla", true);
+    const char *version = OidIsValid(schema) ? installed_version() : nullptr;
+    if (version == nullptr)
+        return false;
+    require_own_version(version);
+    Oids found{};
+    for (std::size_t t = 0; t < k_tables; t++) {
+        found.table[t] = get_relname_relid(k_definitions[t].name, schema);
+        if (!OidIsValid(found.table[t]))
+            return false;
+        for (int i = 0; i < k_definitions[t].index_count; i++) {
+            const auto at = static_cast<std::size_t>(i);
+            found.index[t][at] = get_relname_relid(k_definitions[t].indexes[at].name, schema);
+        }
+    }
+    for (std::size_t t = 0; t < k_tables; t++)
+        found.has_shape[t] = oids.has_shape[t] && found.table[t] == oids.table[t] && found.index[t] == oids.index[t];
+    found.valid = seen == invalidations; // else good for now, but to be looked up again
+    oids = found;
+    changes++; // what was told of them before was not known to be theirs
+    return true;
+}
+
+// With a lock comes word of what others have committed while nobody held it: the extension may have been dropped and
+// made again, or an index replaced by REINDEX CONCURRENTLY. So the oids are only good if they still are when the table
+// is locked. Returns false if the extension is not there.
+bool lock_present(TableId id, LOCKMODE mode) {
+    const auto t = static_cast<std::size_t>(id);
+    while (find_oids()) {
+        const Oid known = oids.table[t];
+        LockRelationOid(known, mode);
+        if (find_oids() && oids.table[t] == known)
+            return true;
+        UnlockRelationOid(known, mode);
+    }
+    return false;
+}
+
+void require_oids() {
+    if (!find_oids())
+        error::not_installed();
+}
+
+// Everything that this layer takes for granted of a table, once for each change that the server tells of.
+void require_shape(const Table &table) {
+    const auto t = static_cast<std::size_t>(table.id);
+    if (oids.valid && oids.has_shape[t])
+        return;
+    const TableDef &def = definition(table.id);
+    if (const char *problem = shape_problem(def, table.rel, oids.index[t]); problem != nullptr)
+        error::other_shape(def.name, problem);
+    oids.has_shape[t] = oids.valid; // else a change was told meanwhile
+}
+
+bool has_own_indexes_only(const Table &table) {
+    if (!table.rel->rd_indexvalid)
+        list_free(RelationGetIndexList(table.rel)); // the relation keeps a list of its own
+    return list_length(table.rel->rd_indexlist) == definition(table.id).index_count;
+}
+
+} // namespace
+
+const TableDef &definition(TableId id) noexcept { return k_definitions[static_cast<std::size_t>(id)]; }
+
+std::optional<TableId> table_of_name(std::string_view name) noexcept {
+    for (std::size_t t = 0; t < k_tables; t++)
+        if (name == k_definitions[t].name)
+            return static_cast<TableId>(t);
+    return std::nullopt;
+}
+
+bool hold_installed() {
+    const Oid extension = get_extension_oid("scylla", true);
+    if (!OidIsValid(extension))
+        return false;
+    // What DROP EXTENSION locks before anything else: or each of us could hold a table that the other one wants.
+    LockDatabaseObject(ExtensionRelationId, extension, 0, AccessShareLock);
+    return lock_present(TableId::spec, AccessShareLock);
+}
+
+Oid identity() {
+    require_oids();
+    return oids.table[static_cast<std::size_t>(TableId::spec)];
+}
+
+uint64 table_changes() noexcept { return changes; }
+
+void tell_changed(TableId id) {
+    require_oids();
+    CacheInvalidateRelcacheByRelid(oids.table[static_cast<std::size_t>(id)]);
+}
+
+Oid tables_owner() {
+    lock_table(TableId::spec, AccessShareLock);
+    Relation rel = table_open(oids.table[static_cast<std::size_t>(TableId::spec)], NoLock);
+    const Oid role = rel->rd_rel->relowner;
+    table_close(rel, AccessShareLock);
+    return role;
+}
+
+Table open(TableId id, LOCKMODE mode) {
+    lock_table(id, mode);
+    Table table{};
+    table.id = id;
+    table.mode = mode;
+    table.rel = table_open(oids.table[static_cast<std::size_t>(id)], NoLock);
+    require_shape(table);
+    if (mode != AccessShareLock)
+        table.own_indexes_only = has_own_indexes_only(table);
+    return table;
+}
+
+const char *shape_problem(TableId id) {
+    lock_table(id, AccessShareLock);
+    const auto t = static_cast<std::size_t>(id);
+    Relation rel = table_open(oids.table[t], NoLock);
+    const char *problem = shape_problem(definition(id), rel, oids.index[t]);
+    table_close(rel, NoLock);
+    return problem;
+}
+
+Relation index_of(Table &table, std::size_t i) {
+    if (table.index[i] == nullptr)
+        table.index[i] = index_open(oids.index[static_cast<std::size_t>(table.id)][i], table.mode);
+    return table.index[i];
+}
+
+void lock_table(TableId id, LOCKMODE mode) {
+    while (!lock_present(id, mode))
+        require_oids(); // says so; if it has come meanwhile, again
+}
+
+void close(Table &table) {
+    if (table.rel == nullptr)
+        return;
+    for (Relation &index : table.index) {
+        if (index != nullptr)
+            index_close(index, NoLock);
+        index = nullptr;
+    }
+    table_close(table.rel, NoLock);
+    table.rel = nullptr;
+}
+
+} // namespace scylla::store

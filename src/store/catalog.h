@@ -1,0 +1,67 @@
+// The tables that are written directly, as the catalog must have them, and where this database has them.
+#pragma once
+
+#include "store/columns.h"
+
+namespace scylla::store {
+
+enum class TableId : std::uint8_t { queue, spec, ready, lease, waiting, outcome, gate, plan, dedup, event };
+inline constexpr std::size_t k_tables = 10;
+
+// How a btree compares a column of its key.
+enum class Order : std::uint8_t {
+    ascending, // as the type does by default
+    descending,
+    bytes, // text_pattern_ops
+};
+struct IndexKey {
+    int column = 0;
+    Order order = Order::ascending;
+};
+
+// An index of ours: the columns of its key, so that an insert can fill it without looking anything up.
+struct IndexDef {
+    const char *name = nullptr;
+    std::array<IndexKey, 4> key{};
+    int columns = 0;
+    bool unique = false;
+    int not_null = 0; // it holds only rows where this column is not null; 0: all rows
+};
+
+struct TableDef {
+    const char *name;
+    std::span<const ColumnDef> columns;
+    std::array<IndexDef, 2> indexes;
+    int index_count;
+};
+
+const TableDef &definition(TableId id) noexcept;
+std::optional<TableId> table_of_name(std::string_view name) noexcept;
+
+// Whether the extension's tables exist in this database. If so, they do until the end of the transaction. Raises an
+// error if they are of a version that the library does not go with.
+bool hold_installed();
+
+// Tells one installation of the extension from another in the same database, before or after it: it stays the same as
+// long as the extension is there.
+Oid identity();
+
+// Counts what the server has told this process of changes of our tables: as long as it stays the same, so do their
+// definitions, and the rows of those tables whose writers call tell_changed(). A change is told before its transaction
+// gives up its locks and before its client hears of it, but a moment after others can see it; and it is heard of by
+// refresh() and wherever a table is locked.
+uint64 table_changes() noexcept;
+// Has every process told, at the end of the transaction, and this one at the end of the command. To be called before
+// the change.
+void tell_changed(TableId id);
+
+// The role that owns the tables.
+Oid tables_owner();
+
+// What is wrong with the shape of a table, as a sentence for an error's detail: columns or indexes that are not those
+// of its definition. Null: nothing. The table is locked; index: its indexes by their names, 0 where there is none.
+const char *shape_problem(const TableDef &def, Relation rel, const std::array<Oid, 2> &index);
+// The same of a table of this database.
+const char *shape_problem(TableId id);
+
+} // namespace scylla::store

@@ -1,0 +1,149 @@
+// Reading the tables: by an index, whole, or a row by its place.
+#include "store/table.h"
+
+namespace scylla::store {
+
+namespace {
+
+Scan make_scan(Table &table, std::size_t index, Snapshot snapshot, std::size_t keys, ScanDirection direction) {
+    return {compat::index_beginscan(table.rel, index_of(table, index), snapshot, static_cast<int>(keys)),
+            nullptr,
+            MakeSingleTupleTableSlot(RelationGetDescr(table.rel), &TTSOpsBufferHeapTuple),
+            direction,
+            CurrentMemoryContext,
+            table.id == TableId::queue || table.id == TableId::plan,
+            0};
+}
+
+} // namespace
+
+void restart(Scan &scan, std::span<const Key> keys) {
+    std::array<ScanKeyData, 4> scan_keys;
+    for (std::size_t k = 0; k < keys.size(); k++)
+        ScanKeyEntryInitialize(&scan_keys[k], 0, keys[k].column, keys[k].strategy, InvalidOid,
+                               scan.by_index->indexRelation->rd_indcollation[keys[k].column - 1], keys[k].comparison,
+                               keys[k].value);
+    index_rescan(scan.by_index, scan_keys.data(), static_cast<int>(keys.size()), nullptr, 0);
+}
+
+void release_row(Scan &scan) {
+    ExecClearTuple(scan.slot);
+    table_index_fetch_reset(scan.by_index->xs_heapfetch);
+}
+
+Scan begin(Table &table, std::size_t index, Snapshot snapshot, std::span<const Key> keys, ScanDirection direction) {
+    Scan scan = make_scan(table, index, snapshot, keys.size(), direction);
+    restart(scan, keys);
+    return scan;
+}
+
+Scan begin_keys(Table &table, std::size_t index, Snapshot snapshot, std::span<const Key> keys) {
+    Scan scan = make_scan(table, index, snapshot, keys.size(), ForwardScanDirection);
+    scan.by_index->xs_want_itup = true;
+    restart(scan, keys);
+    return scan;
+}
+
+Found next_key(Scan &scan) {
+    CHECK_FOR_INTERRUPTS();
+    MemoryContext caller = MemoryContextSwitchTo(scan.context);
+    Found found = Found::end;
+    if (index_getnext_tid(scan.by_index, scan.direction) != nullptr)
+        found = index_fetch_heap(scan.by_index, scan.slot) ? Found::row : Found::dead;
+    MemoryContextSwitchTo(caller);
+    return found;
+}
+
+Datum key_column(const Scan &scan, int column) {
+    bool null = false;
+    return index_getattr(scan.by_index->xs_itup, column, scan.by_index->xs_itupdesc, &null);
+}
+
+Scan begin_whole(Table &table, Snapshot snapshot) {
+    return {nullptr,
+            table_beginscan(table.rel, snapshot, 0, nullptr),
+            MakeSingleTupleTableSlot(RelationGetDescr(table.rel), &TTSOpsBufferHeapTuple),
+            ForwardScanDirection,
+            CurrentMemoryContext,
+            true,
+            0};
+}
+
+namespace {
+
+// What index_fetch_heap() does, without clearing the page of dead versions on the way.
+bool fetch_unpruned(Scan &scan) {
+    IndexScanDesc index = scan.by_index;
+    auto *slot = reinterpret_cast<BufferHeapTupleTableSlot *>(scan.slot);
+    ItemPointerData tid = index->xs_heaptid;
+    // Row after row is on the same page: it stays pinned, as there.
+    auto *heap = reinterpret_cast<IndexFetchHeapData *>(index->xs_heapfetch);
+    heap->xs_cbuf = ReleaseAndReadBuffer(heap->xs_cbuf, index->heapRelation, ItemPointerGetBlockNumber(&tid));
+    Buffer buffer = heap->xs_cbuf;
+    LockBuffer(buffer, BUFFER_LOCK_SHARE);
+    bool all_dead = false;
+    const bool found = heap_hot_search_buffer(&tid, index->heapRelation, buffer, index->xs_snapshot,
+                                              &slot->base.tupdata, &all_dead, true);
+    LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
+    if (found) {
+        pgstat_count_heap_fetch(index->indexRelation);
+        ExecStoreBufferHeapTuple(&slot->base.tupdata, scan.slot, buffer);
+    }
+    if (!index->xactStartedInRecovery)
+        index->kill_prior_tuple = all_dead;
+    return found;
+}
+
+// What index_getnext_slot() does, counting the dead entries.
+bool next_by_index(Scan &scan) {
+    while (index_getnext_tid(scan.by_index, scan.direction) != nullptr) {
+        if (scan.prunes ? index_fetch_heap(scan.by_index, scan.slot) : fetch_unpruned(scan))
+            return true;
+        scan.dead++;
+        CHECK_FOR_INTERRUPTS();
+    }
+    return false;
+}
+
+} // namespace
+
+bool next(Scan &scan) {
+    CHECK_FOR_INTERRUPTS();
+    MemoryContext caller = MemoryContextSwitchTo(scan.context);
+    const bool found =
+        scan.by_index != nullptr ? next_by_index(scan) : table_scan_getnextslot(scan.whole, scan.direction, scan.slot);
+    MemoryContextSwitchTo(caller);
+    return found;
+}
+
+void end(Scan &scan) {
+    ExecDropSingleTupleTableSlot(scan.slot);
+    if (scan.by_index != nullptr)
+        index_endscan(scan.by_index);
+    else
+        table_endscan(scan.whole);
+}
+
+namespace {
+
+// Whether the table has the page. As long as the table is open nobody can shorten it, so what this process once found,
+// or was told about since, will do; asking the system is a call for every row.
+bool has_page(const Table &table, const ItemPointerData &tid) {
+    const BlockNumber block = ItemPointerGetBlockNumber(&tid);
+    const BlockNumber known = RelationGetSmgr(table.rel)->smgr_cached_nblocks[MAIN_FORKNUM];
+    return (known != InvalidBlockNumber && block < known) || block < RelationGetNumberOfBlocks(table.rel);
+}
+
+} // namespace
+
+bool is_empty(const Table &table) { return RelationGetNumberOfBlocks(table.rel) == 0; }
+
+bool fetch(Table &table, const ItemPointerData &tid, Snapshot snapshot, TupleTableSlot *slot) {
+    // Somebody may have let vacuum shorten the table.
+    if (!has_page(table, tid))
+        return false;
+    ItemPointerData where = tid;
+    return table_tuple_fetch_row_version(table.rel, &where, snapshot, slot);
+}
+
+} // namespace scylla::store

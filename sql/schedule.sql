@@ -1,4 +1,4 @@
--- Schedules of recurring tasks and their last results. Written by sql/functions/schedule.sql only.
+-- Schedules of recurring tasks and their last results. Written by src/store/schedule_rows.cpp only.
 
 create table scylla.schedule (
     name text not null,
@@ -26,6 +26,10 @@ create table scylla.schedule (
     missed bigint not null default 0,
     last_error text,
     failed timestamptz,
+    failing_since timestamptz,
+    retry_at timestamptz,
+    last_skipped timestamptz,
+    skip_reason text,
     constraint schedule_pkey primary key (name)
 ) using heap with (fillfactor = 50);
 comment on table scylla.schedule is 'Schedules of recurring tasks. Read the view scylla.schedules instead.';
@@ -37,5 +41,15 @@ comment on column scylla.schedule.task is
 comment on column scylla.schedule.handled is
     'All planned times up to this one have been submitted, skipped or missed, and are not looked at again.';
 comment on column scylla.schedule.next_run is 'The first planned time after handled; null: none.';
+comment on column scylla.schedule.failing_since is 'When the first failure happened since the last success; null: none.';
+comment on column scylla.schedule.retry_at is 'The monitor does not try again before this time.';
+
+create table scylla.schedule_tick (
+    id integer not null,
+    ticked timestamptz,
+    constraint schedule_tick_pkey primary key (id)
+) using heap with (fillfactor = 50);
+comment on table scylla.schedule_tick is 'When something last looked for schedules that are due, to half a minute: one row.';
+insert into scylla.schedule_tick (id) values (1);
 
 select pg_catalog.pg_extension_config_dump('scylla.schedule', '');

@@ -7,7 +7,8 @@ create or replace view scylla.schedules with (security_barrier) as
            s.home = (select c.system_identifier || '/' || d.oid from pg_catalog.pg_control_system() c, pg_catalog.pg_database d
                      where d.datname = current_database()) as armed,
            s.created, s.next_run, s.last_run, s.last_submitted, s.last_task, s.runs, s.skipped, s.missed, s.last_error, s.failed,
-           case jsonb_typeof(s.task) when 'array' then s.task end as tasks
+           case jsonb_typeof(s.task) when 'array' then s.task end as tasks,
+           s.last_skipped, s.skip_reason, (select t.ticked from scylla.schedule_tick t) as ticked
     from scylla.schedule s
     where exists (select from pg_catalog.pg_roles r
                   where r.rolname = s.owner and pg_has_role(r.oid, 'usage')
@@ -36,10 +37,13 @@ comment on column scylla.schedules.last_run is 'The planned time of the last sub
 comment on column scylla.schedules.last_submitted is 'When that task was submitted.';
 comment on column scylla.schedules.last_task is 'The name of that task or plan.';
 comment on column scylla.schedules.runs is 'Number of tasks or plans submitted.';
-comment on column scylla.schedules.skipped is 'Number of planned times skipped because the previous task was live.';
+comment on column scylla.schedules.skipped is 'The number of planned times that passed because the previous task, or one with the dedup_key, was live.';
 comment on column scylla.schedules.missed is
-    'Number of planned times that were too late: nothing looked in time, or the submits failed.';
+    'The number of planned times that passed because nothing ticked or submitting failed until too late, or the name was taken.';
 comment on column scylla.schedules.last_error is 'Why the last submit failed; null: it succeeded.';
 comment on column scylla.schedules.failed is 'When that was.';
 comment on column scylla.schedules.tasks is 'The tasks of its plans; null for a schedule of single tasks.';
-
+comment on column scylla.schedules.last_skipped is 'The planned time that was skipped last.';
+comment on column scylla.schedules.skip_reason is 'Why it was skipped.';
+comment on column scylla.schedules.ticked is
+    'When something last looked for due schedules in this database, to half a minute; null: never.';

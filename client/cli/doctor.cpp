@@ -126,23 +126,68 @@ void check_tasks(session &server, const doctor_options &options, findings &found
             "A bug, or somebody wrote to the internal tables: please report it.");
 }
 
+// What pg_cron says of its last try to run schedules, as far as this role may see it.
+std::string pg_cron_failure(session &server) {
+    if (!holds(server, "select to_regclass('cron.job_run_details') is not null") ||
+        !holds(server, "select has_schema_privilege('cron', 'usage') and has_table_privilege('cron.job_run_details', "
+                       "'select')"))
+        return {};
+    return server
+        .ask("select (select case when d.status = 'failed' then coalesce(d.return_message, '') else '' end "
+             "  from cron.job_run_details d where d.command = 'select scylla.run_schedules()' "
+             "   and d.database = current_database() order by d.runid desc limit 1)")
+        .value_or("");
+}
+
+// What to do when nothing runs schedules.
+std::string ticking_advice(session &server) {
+    const std::string mode = server.ask("select current_setting('scylla.schedules', true)").value_or("auto");
+    if (mode == "off")
+        return "scylla.schedules is off.";
+    if (mode == "manual")
+        return "scylla.schedules is manual: whatever else there is has to call scylla.run_schedules() every minute.";
+    if (mode == "auto" && is_preloaded(server) && !holds(server, "select current_setting('scylla.monitor') = 'off'"))
+        return "The monitor should: the server log tells why it does not.";
+    const std::string failure = pg_cron_failure(server);
+    return (failure.empty() ? std::string{"Does pg_cron run? cron.job_run_details tells. "}
+                            : "The job of pg_cron has failed: " + failure + ". ") +
+           "Where it cannot connect, set cron.use_background_workers = on in postgresql.conf and restart the server. "
+           "The monitor needs no pg_cron: preload scylla, and set scylla.schedules = auto.";
+}
+
+// That there are schedules which nothing runs is said before one of them is late: a nightly one may be so for a day.
+bool check_ticks(session &server, findings &found) {
+    const bool tells = holds(server, "select exists (select from pg_attribute where attname = 'ticked' "
+                                     "and attrelid = 'scylla.schedules'::regclass)"); // since version 0.2
+    if (!tells || holds(server, "select pg_is_in_recovery()"))
+        return true;
+    const rows late = server.query("select coalesce('nothing has looked for due schedules since ' || max(ticked), "
+                                   "                'nothing has ever looked for due schedules') "
+                                   "  from scylla.schedules where armed and next_run is not null "
+                                   "having greatest(max(ticked), min(created)) < clock_timestamp() - interval '2 min'");
+    for (const auto &row : late.cells)
+        add(found, false, row[0].value_or(""), ticking_advice(server));
+    return late.cells.empty();
+}
+
 void check_schedules(session &server, findings &found) {
     if (!holds(server,
                "select has_schema_privilege('scylla', 'usage') and has_table_privilege('scylla.schedules', 'select')"))
         return;
+    const bool ticks = check_ticks(server, found);
     const rows schedules = server.query(
         "select case when not armed then 'schedule ' || quote_literal(name) || ' does not run in this database' "
         "            when last_error is not null then 'schedule ' || quote_literal(name) || ' could not submit a task: "
         "' || last_error "
         "            else 'schedule ' || quote_literal(name) || ' should have come at ' || next_run end, "
         "       case when not armed then 'After a restore: scylla schedule arm.' "
-        "            when last_error is not null then 'It is tried again with the next tick.' "
-        "            else 'Does pg_cron run? cron.job_run_details tells. scylla schedule run does it by hand.' end "
+        "            when last_error is not null then 'It is tried again, unless the name was taken.' end "
         "  from scylla.schedules "
         " where not armed or last_error is not null or next_run < clock_timestamp() - interval '2 min' order by name");
     for (const auto &schedule : schedules.cells)
-        add(found, false, schedule[0].value_or(""), schedule[1].value_or(""));
-    if (schedules.cells.empty() && holds(server, "select exists (select from scylla.schedules)"))
+        add(found, false, schedule[0].value_or(""),
+            schedule[1] ? *schedule[1] : ticking_advice(server) + " scylla schedule run does it by hand.");
+    if (ticks && schedules.cells.empty() && holds(server, "select exists (select from scylla.schedules)"))
         add(found, true, "schedules come in time");
 }
 

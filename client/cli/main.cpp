@@ -428,8 +428,7 @@ private:
         }
         add(*schedule, "arm", "Arm the schedules in a restored database. Prints how many were not armed.",
             arm_schedules);
-        add(*schedule, "run", "Submit the tasks that are due, as pg_cron's job does. Prints their number.",
-            run_schedules);
+        add(*schedule, "run", "Submit the tasks that are due. Prints their number.", run_schedules);
     }
 
     void one_schedule(CLI::App &parent, const char *name, const char *description,

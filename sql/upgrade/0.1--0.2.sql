@@ -98,3 +98,35 @@ from (select distinct on (g.task) g.task, s.rn, p.status
       where g.on_failure = 's' and p.status in ('aborted', 'cancelled')
       order by g.task, p.finished, g.ord) f
 where o.id = f.task and o.status = 'cancelled' and o.attempt = 0 and o.errors is null;
+
+-- Schedules: what was SQL behind their functions is C++ now, and a schedule remembers what it skipped, and since when it fails.
+drop function scylla._run_schedules(oid);
+drop function scylla._run_schedules_at(timestamptz);
+drop function scylla._cancel_planned(scylla.schedule);
+drop function scylla._run_schedule(scylla.schedule, timestamptz);
+drop function scylla._is_live(scylla.schedule);
+drop function scylla._submit_planned(scylla.schedule, timestamptz);
+drop function scylla._planned_tasks(scylla.schedule, timestamptz);
+drop function scylla._arm_schedules(oid);
+drop function scylla._unschedule(oid, text);
+drop function scylla._schedule_plan(oid, text, text, jsonb, text, text, text, interval, integer, interval, timestamptz, timestamptz, text);
+drop function scylla._schedule(oid, text, text, text, jsonb, text, text, text, interval, integer, interval, timestamptz, timestamptz, text, jsonb);
+drop function scylla._put_schedule(oid, text, text, jsonb, text, text, text, interval, integer, interval, timestamptz, timestamptz, text);
+drop function scylla._keep_tick(boolean);
+drop function scylla._planned(timestamptz);
+drop function scylla._next_run(text, text, timestamptz, timestamptz, timestamptz);
+drop function scylla._may_change(oid, text);
+drop function scylla._home();
+drop function scylla._as_role(oid, text, jsonb);
+drop function scylla._cron_due(text, text, timestamptz, timestamptz, integer);
+alter table scylla.schedule add column failing_since timestamptz, add column retry_at timestamptz,
+    add column last_skipped timestamptz, add column skip_reason text;
+comment on column scylla.schedule.failing_since is 'When the first failure happened since the last success; null: none.';
+comment on column scylla.schedule.retry_at is 'The monitor does not try again before this time.';
+create table scylla.schedule_tick (
+    id integer not null,
+    ticked timestamptz,
+    constraint schedule_tick_pkey primary key (id)
+) using heap with (fillfactor = 50);
+comment on table scylla.schedule_tick is 'When something last looked for schedules that are due, to half a minute: one row.';
+insert into scylla.schedule_tick (id) values (1);

@@ -249,6 +249,50 @@ void not_owner(const text *queue) {
                     identify("queue", "owner")));
 }
 
+void no_such_schedule(const text *name) {
+    ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT),
+                    errmsg("schedule \"%s\" does not exist", name == nullptr ? "<NULL>" : str(name)),
+                    identify("schedule", "exists")));
+}
+
+void not_schedule_owner(const text *name) {
+    ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE), errmsg("permission denied for schedule \"%s\"", str(name)),
+                    errdetail("It belongs to another role."), identify("schedule", "owner")));
+}
+
+void no_schedule_role(const char *role) {
+    ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT), errmsg("role \"%s\" does not exist", role),
+                    errdetail("It made the schedule, whose tasks are submitted as this role."),
+                    identify("schedule", "owner")));
+}
+
+void no_ticker(NoTicker why) {
+    ereport(ERROR,
+            (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE), errmsg("pg_cron is not available"),
+             why == NoTicker::nothing
+                 ? errdetail("Nothing runs schedules: this server runs no monitor, and does not preload pg_cron.")
+                 : errdetail("The extension pg_cron has not been created in this database."),
+             why == NoTicker::nothing
+                 ? errhint("Add scylla to shared_preload_libraries, restart the server, and set "
+                           "scylla.schedules to \"auto\"; or preload pg_cron; or set scylla.schedules to "
+                           "\"manual\" and call scylla.run_schedules() by other means.")
+                 : errhint("create extension pg_cron"),
+             identify("schedule", "pg_cron")));
+}
+
+void pg_cron_too_old(const char *version) {
+    ereport(ERROR,
+            (errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("pg_cron %s cannot run a job every few seconds", version),
+             errhint("Use a schedule of minutes, pg_cron 1.5 or later, or scylla.schedules = auto."),
+             identify("schedule", "pg_cron")));
+}
+
+void internal_function(const char *call) {
+    ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE), errmsg("permission denied for %s", call),
+                    errdetail("It is internal: only the owner of the extension may call it."),
+                    identify("extension", "internal")));
+}
+
 void no_such_role(const text *role, const char *table) {
     ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT), errmsg("role \"%s\" does not exist", str(role)),
                     identify(table, "role")));

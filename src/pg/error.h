@@ -84,6 +84,20 @@ const char *array_of(int64 size);
 [[noreturn]] void no_privilege(const text *queue, const char *role, const char *privilege);
 // 42501, constraint "owner".
 [[noreturn]] void not_owner(const text *queue);
+// 42704, constraint "exists", table schedule.
+[[noreturn]] void no_such_schedule(const text *name);
+// 42501, constraint "owner", table schedule.
+[[noreturn]] void not_schedule_owner(const text *name);
+// 42704, constraint "owner", table schedule: the role that made it is gone.
+[[noreturn]] void no_schedule_role(const char *role);
+// 55000, constraint "pg_cron", table schedule: nothing is there that would tick.
+enum class NoTicker : std::uint8_t { nothing, not_created };
+[[noreturn]] void no_ticker(NoTicker why);
+// 0A000, constraint "pg_cron", table schedule.
+[[noreturn]] void pg_cron_too_old(const char *version);
+// 42501, constraint "internal": only the owner of the extension may call it.
+[[noreturn]] void internal_function(const char *call);
+
 // 42704, constraint "role".
 [[noreturn]] void no_such_role(const text *role, const char *table);
 

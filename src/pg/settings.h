@@ -17,8 +17,8 @@ extern int max_queues;          // scylla.max_queues; fixed at server start
 extern int max_rate_keys;       // scylla.max_rate_keys; fixed at server start
 extern int max_monitors;        // scylla.max_monitors; fixed at server start
 
-enum class Schedules : int { pg_cron, manual, off };
-extern int schedules; // scylla.schedules; read in SQL
+enum class Schedules : int { automatic, pg_cron, manual, off };
+extern int schedules; // scylla.schedules
 
 // The same in bytes.
 inline int64 value_limit() { return static_cast<int64>(max_value_size) * 1024; }

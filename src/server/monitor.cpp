@@ -18,6 +18,7 @@
 #include "task/events.h"
 #include "plan/gates.h"
 #include "task/gates.h"
+#include "schedule/run.h"
 #include "server/maintain.h"
 #include "queue/lease.h"
 
@@ -31,7 +32,10 @@ constexpr int64 k_portion = 1000;     // rows per transaction
 constexpr int64 k_retry = 50'000;     // microseconds until rows that were busy are tried again
 constexpr int64 k_first_doubt = 1000; // microseconds until what is in doubt is looked at again; twice that after it, …
 constexpr int64 k_scan_share = 50;    // a look at all leases for safety takes at most 1/50 of the time
-constexpr int64 k_purge_portion = 250; // tasks per transaction of the purge: a small bite out of what workers get
+constexpr int64 k_purge_portion = 250;     // tasks per transaction of the purge: a small bite out of what workers get
+constexpr int64 k_schedules = 200;         // that a portion knows of
+constexpr int64 k_schedules_time = 50'000; // microseconds of a portion: the other duties have their turn
+constexpr int64 k_tick_interval = 60 * USECS_PER_SEC;   // it is written down that there are ticks (store::note_tick())
 constexpr int64 k_events_interval = 10 * USECS_PER_SEC; // between two looks for old events
 
 shmem::MonitorSlot *slot = nullptr;
@@ -109,8 +113,8 @@ void override_settings() {
         SetConfigOption(setting.name, setting.value, PGC_SUSET, PGC_S_OVERRIDE);
 }
 
-// Runs `work` on a store in a transaction of its own, as the owner of the tables.
-template <typename Work> void in_transaction(const char *activity, Work work) {
+// Runs `work` in a transaction of its own, as the owner of the tables.
+template <typename Work> void as_owner_in_transaction(const char *activity, Work work) {
     SetCurrentStatementStartTimestamp();
     StartTransactionCommand();
     pgstat_report_activity(STATE_RUNNING, activity);
@@ -122,13 +126,20 @@ template <typename Work> void in_transaction(const char *activity, Work work) {
     GetUserIdAndSecContext(&user, &context);
     SetUserIdAndSecContext(store::tables_owner(), context | SECURITY_RESTRICTED_OPERATION);
     PushActiveSnapshot(GetTransactionSnapshot()); // for functions in somebody's index on the tables
-    store::Store store = store::open(RowExclusiveLock, store::TableId::spec);
-    work(store);
-    close(store);
+    work();
     PopActiveSnapshot();
     SetUserIdAndSecContext(user, context);
     CommitTransactionCommand();
     pgstat_report_activity(STATE_IDLE, nullptr);
+}
+
+// The same on a store.
+template <typename Work> void in_transaction(const char *activity, Work work) {
+    as_owner_in_transaction(activity, [&] {
+        store::Store store = store::open(RowExclusiveLock, store::TableId::spec);
+        work(store);
+        close(store);
+    });
 }
 
 using Round = void (*)(store::Store &, TimestampTz, Portion *, TimestampTz *);
@@ -318,11 +329,59 @@ void run_gates(Agenda &agenda) {
     agenda.gates = end + Max(more ? 0 : interval(), (end - now) * k_scan_share);
 }
 
+// What the schedules that come first have to say, in memory that outlives the transaction.
+std::span<store::NextSchedule> look_at_schedules(MemoryContext memory, TimestampTz now) {
+    static constinit bool has_warned = false;
+    std::span<store::NextSchedule> schedules;
+    as_owner_in_transaction("looking for schedules", [&] {
+        MemoryContext caller = MemoryContextSwitchTo(memory);
+        schedules = store::next_schedules(k_schedules, store::Retries::when_due);
+        MemoryContextSwitchTo(caller);
+        if (!schedules.empty())
+            store::note_tick(now);
+        if (!has_warned)
+            schedule::warn_of_asleep(now);
+        has_warned = true;
+    });
+    return schedules;
+}
+
+// Runs the schedules that are due, each in a transaction of its own, until the time of a portion is over. Returns when
+// the first comes that is left.
+TimestampTz run_portion_of_schedules(std::span<const store::NextSchedule> schedules, TimestampTz now) {
+    for (const store::NextSchedule &next : schedules) {
+        if (next.at > now || GetCurrentTimestamp() - now > k_schedules_time)
+            return next.at;
+        as_owner_in_transaction("running a schedule",
+                                [&] { schedule::run_schedule(next.name, GetCurrentTimestamp()); });
+    }
+    return schedules.size() == k_schedules ? now : shmem::k_never;
+}
+
+void run_schedules(Agenda &agenda) {
+    constexpr auto t = static_cast<std::size_t>(Timer::schedule);
+    const TimestampTz now = GetCurrentTimestamp();
+    if (now < agenda.at[t] && now < agenda.safety[t] && now < earliest(*slot, Timer::schedule))
+        return;
+    clear(*slot, Timer::schedule);
+    TimestampTz next = shmem::k_never;
+    if (schedule::monitor_ticks()) {
+        static constinit MemoryContext memory = nullptr;
+        if (memory == nullptr)
+            memory = AllocSetContextCreate(TopMemoryContext, "scylla schedules", ALLOCSET_DEFAULT_SIZES);
+        MemoryContextReset(memory);
+        next = run_portion_of_schedules(look_at_schedules(memory, now), now);
+    }
+    agenda.at[t] = next;
+    agenda.safety[t] = GetCurrentTimestamp() + Min(interval(), k_tick_interval);
+    shmem::lower(*slot, Timer::schedule, next);
+}
+
 TimestampTz next_time(const Agenda &agenda) {
     TimestampTz next = Min(Min(agenda.purge, agenda.events), Min(agenda.waiters, agenda.gates));
     if (doubts.count > 0)
         next = Min(next, doubts.at);
-    for (const Timer timer : {Timer::due, Timer::deadline}) {
+    for (const Timer timer : {Timer::due, Timer::deadline, Timer::schedule}) {
         const auto t = static_cast<std::size_t>(timer);
         next = Min(next, Min(agenda.safety[t], Min(agenda.at[t], earliest(*slot, timer))));
     }
@@ -351,8 +410,8 @@ void run_deadlines(Agenda &agenda) { run_timer(agenda, Timer::deadline, "ending 
 
 // What it does in turn, each if it is time for it.
 using Duty = void (*)(Agenda &);
-constexpr std::array<Duty, 8> k_duties{run_due,    run_deadlines, run_doubts, run_gates,
-                                       run_notify, run_waiters,   run_purge,  run_events};
+constexpr std::array<Duty, 9> k_duties{run_due,    run_deadlines, run_schedules, run_doubts, run_gates,
+                                       run_notify, run_waiters,   run_purge,     run_events};
 
 // Until it is asked to stop.
 void run() {

@@ -6,10 +6,15 @@ source "$(dirname "$(readlink -f "$0")")/../lib/tap.sh"
 begin_test schedules
 sql 'create extension scylla'
 
-run scylla schedule set nightly '30 2 * * *' reports '{}'
+# Nothing ticks of itself: neither the monitor nor pg_cron.
+sql "alter system set scylla.schedules = manual"
+sql "select pg_reload_conf()"
+is_manual() { [[ $(sql 'show scylla.schedules') == manual ]]; }
+wait_until is_manual
+
+PGOPTIONS='-c scylla.schedules=pg_cron' run scylla schedule set nightly '30 2 * * *' reports '{}'
 is "$status $(head -n 1 <<<"$errors")" '1 scylla: pg_cron is not available' 'schedule set without pg_cron'
 like "$errors" 'HINT:  ' 'with a hint'
-sql "alter database schedules set scylla.schedules = manual"
 
 run scylla schedule set nightly '30 2 * * *' reports '{"a": 1}' timezone=Europe/Berlin overlap=skip 'options={"priority": 5}'
 is "$status $output" "0 $(sql "select next_run from scylla.schedules")" 'schedule set prints when it comes first'
@@ -52,8 +57,22 @@ visited() { holds 'select exists (select from scylla.stat_monitor where last_rou
 wait_until visited # it comes to the new database when it is its turn
 run scylla doctor
 is "$status" 0 'and doctor is content'
+sql "update scylla.schedule set created = now() - interval '10 min'; update scylla.schedule_tick set ticked = now() - interval '5 min'"
+run scylla doctor
+is "$status" 1 'doctor: nothing ticks, though nothing is overdue'
+like "$output" 'problem  nothing has looked for due schedules since 20' 'is said'
+like "$output" 'scylla.schedules is manual' 'and what to do'
+sql "update scylla.schedule_tick set ticked = null"
+PGOPTIONS='-c scylla.schedules=pg_cron' run scylla doctor
+like "$output" 'problem  nothing has ever looked for due schedules' 'nothing ever did'
+like "$output" 'cron.use_background_workers = on' 'with pg_cron: what to do'
+run scylla schedule run
+run scylla doctor
+like "$output" 'ok       schedules come in time' 'a tick is noticed'
 run scylla schedule remove nightly
 is "$status $(sql 'select count(*) from scylla.schedules')" '0 0' 'schedule remove'
 run scylla schedule arm
 is "$status $output" '0 0' 'schedule arm'
+sql "alter system reset scylla.schedules"
+sql "select pg_reload_conf()"
 done_testing

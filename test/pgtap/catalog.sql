@@ -59,8 +59,8 @@ select is(raised('alter extension scylla set schema public') ~ 'does not support
 
 select set_eq($$select unnest(extconfig)::regclass from pg_extension where extname = 'scylla'$$,
               $$select oid::regclass from pg_class where relnamespace = 'scylla'::regnamespace
-              and relkind in ('r', 'S') and relname not in ('event', 'event_id_seq', 'queue_rate')$$,
-              'pg_dump dumps the contents of every table and sequence, but not events and how much of their rates queues have used');
+              and relkind in ('r', 'S') and relname not in ('event', 'event_id_seq', 'queue_rate', 'schedule_tick')$$,
+              'pg_dump dumps the contents of every table and sequence, but not events, how much of their rates queues have used, and the last tick');
 select is_empty($$select c from pg_extension, unnest(extcondition) c where extname = 'scylla' and c <> ''$$,
                 'all of them');
 select is_empty($$select oid::regclass from pg_class where relnamespace = 'scylla'::regnamespace and relkind = 'r'
@@ -101,7 +101,7 @@ select results_eq(
              ('scylla.monitor',            'bool',    'on',     null, 'sighup', null, null),
              ('scylla.monitor_interval',   'integer', '1000',   'ms', 'sighup', '10', '3600000'),
              ('scylla.retention',          'integer', '604800', 's',  'sighup', '0',  '2147483647'),
-             ('scylla.schedules',          'enum',    'pg_cron', null, 'superuser', null, null)$$,
+             ('scylla.schedules',          'enum',    'auto', null, 'superuser', null, null)$$,
              'the settings, their units and defaults');
 select is_empty($$select name from pg_settings where name like 'scylla.%' and (short_desc = '' or short_desc is null)$$,
                 'every setting has a description');

@@ -71,16 +71,6 @@ from unnest(array['Mars/Olympus', '', null, 'right/UTC']) zone;
 select refuses_argument(format('select scylla.cron_next(''* * * * *'', %L)', t), 'after', t, 'It must be finite.')
 from unnest(array['infinity', '-infinity']) t;
 
-select results_eq($$select * from scylla._cron_due('0 12 * * *', 'UTC', '2026-01-01 12:00Z', '2026-01-11 12:00Z', 3)$$,
-                  $$values (10::bigint, array['2026-01-09 12:00Z', '2026-01-10 12:00Z', '2026-01-11 12:00Z']::timestamptz[])$$,
-                  'all times are counted, and the last of them listed');
-select results_eq($$select * from scylla._cron_due('1 second', 'UTC', '2025-01-01', '2026-01-01', 2)$$,
-                  $$values (31536000::bigint, array['2025-12-31 23:59:59Z', '2026-01-01 00:00:00Z']::timestamptz[])$$,
-                  'also if there are millions');
-select results_eq($$select d.* from unnest(array['* * * * *', '1 second']) cron,
-                    scylla._cron_due(cron, 'UTC', '2026-01-01 12:00Z', '2025-01-01', 2) d$$,
-                  $$values (0::bigint, '{}'::timestamptz[]), (0, '{}')$$, 'and none backwards');
-
 -- ---- arguments -----------------------------------------------------------------------------------------------------
 
 select is(scylla.schedule('first', '0 2 1 1 *', 'q', '{"a": 1}', 'Europe/Berlin', 'skip', 'all', '1 day', 7, '5 min',
@@ -170,12 +160,15 @@ select refuses('select scylla.unschedule(null)', '42704', 'exists', 'schedule "<
 
 -- Pretends that a schedule was made some time ago.
 create function made(name text, at_ timestamptz) returns void language sql as $$
-    update scylla.schedule s set handled = at_, next_run = scylla._next_run(cron, timezone, at_, starts, ends)
+    update scylla.schedule s set handled = at_, failing_since = null, retry_at = null,
+        next_run = scylla.cron_next(cron, greatest(at_, starts - interval '1 microsecond'), timezone)
     where s.name = made.name;
 $$;
+create function stamp(at_ timestamptz) returns text language sql as $$
+    select to_char(at_ at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') $$;
 create function run(at_ timestamptz) returns bigint language sql as $$ select scylla._run_schedules_at(at_) $$;
 create function told(name text) returns text language sql as $$
-    select format('%s runs, %s skipped, %s missed, next %s', runs, skipped, missed, scylla._planned(next_run))
+    select format('%s runs, %s skipped, %s missed, next %s', runs, skipped, missed, stamp(next_run))
     from scylla.schedules s where s.name = told.name;
 $$;
 -- Ends all tasks.
@@ -205,6 +198,8 @@ select is(run('2026-05-01 01:00Z'), 0::bigint, 'nor does a clock that goes back'
 do $$ begin perform made('s', '2026-05-01 01:30Z'); end $$;
 select is(run('2026-05-01 02:00:03Z'), 0::bigint, 'a task that is there is not submitted again');
 select is(count(*), 1::bigint, 'there is one') from scylla.task;
+select is(last_error, '23505: task "s/2026-05-01T02:00:00Z" already exists', 'and the schedule says so') from scylla.schedules;
+select is(told('s'), '1 runs, 0 skipped, 1 missed, next 2026-05-02T02:00:00Z', 'and goes on');
 -- And one whose task has been purged.
 do $$ begin
     perform done();
@@ -215,7 +210,7 @@ select is_empty('select * from scylla.task', 'purged');
 select is(run('2026-05-01 02:30Z'), 0::bigint, 'nor is one that has been purged');
 select is(run('2026-05-02 03:00Z'), 1::bigint, 'an hour late is not too late');
 select is(run('2026-05-03 03:00:00.000001Z'), 0::bigint, 'more is');
-select is(told('s'), '2 runs, 0 skipped, 1 missed, next 2026-05-04T02:00:00Z', 'and counts as missed');
+select is(told('s'), '2 runs, 0 skipped, 2 missed, next 2026-05-04T02:00:00Z', 'and counts as missed');
 
 -- ---- catch-up ------------------------------------------------------------------------------------------------------
 
@@ -263,6 +258,20 @@ do $$ begin
     perform made('c', '2026-05-01 00:00Z');
 end $$;
 select is(run('2026-05-01 00:01Z'), 6::bigint, 'every ten seconds, by a tick every minute');
+do $$ begin
+    perform scylla.unschedule('c');
+    perform scheduled('c', '1 second', catch_up => 'all', max_catch_up => 2);
+    perform made('c', '2025-01-01');
+end $$;
+select is(run('2026-01-01'), 2::bigint, 'every second for a year');
+select is(told('c'), '2 runs, 0 skipped, 31535998 missed, next 2026-01-01T00:00:01Z', 'is counted, and the last are run');
+do $$ begin
+    perform scylla.unschedule('c');
+    perform scheduled('c', '0 12 * * *', catch_up => 'all', max_catch_up => 3, grace => null);
+    perform made('c', '2026-01-01 12:00Z');
+end $$;
+select is(run('2026-01-11 12:00Z'), 3::bigint, 'ten days');
+select is(told('c'), '3 runs, 0 skipped, 7 missed, next 2026-01-12T12:00:00Z', 'are counted, and the last are run');
 
 -- ---- overlap -------------------------------------------------------------------------------------------------------
 
@@ -299,8 +308,10 @@ select is(overlap('replace', state), '01 cancelled, 02 ready; 2 runs, 0 skipped,
 from unnest(array['ready', 'running', 'retried']) state;
 select is(overlap('replace', 'completed'),
           '01 completed, 02 ready; 2 runs, 0 skipped, 0 missed, next 2026-05-01T03:00:00Z', 'nothing to replace');
-do $$ begin perform scylla.cancel('o/2026-05-01T02:00:00Z'); end $$;
-select lives_ok($$select scylla._cancel_planned(s) from scylla.schedule s$$, 'one that has just ended is no error');
+select is(skip_reason, null, 'nothing was skipped') from scylla.schedules;
+do $$ begin perform overlap('skip', 'running'); end $$;
+select is(last_skipped || ' ' || skip_reason, '2026-05-01 02:00:00+00 "o/2026-05-01T01:00:00Z" has not ended', 'what was skipped says why')
+from scylla.schedules;
 -- Several that are caught up overlap among themselves.
 create function overlap_of_all(overlap text) returns text language plpgsql as $$
 begin
@@ -320,7 +331,7 @@ select is(overlap_of_all('replace'),
 
 create function empty() returns void language sql as $$
     truncate scylla.task_spec, scylla.task_ready, scylla.task_lease, scylla.task_waiting, scylla.task_outcome,
-        scylla.task_gate, scylla.task_plan;
+        scylla.task_gate, scylla.task_plan, scylla.task_dedup;
     select scylla.unschedule(name) from scylla.schedules;
 $$;
 create function planned(tasks jsonb, name text = 'p', cron text = '0 2 * * *', overlap text = 'allow',
@@ -369,7 +380,8 @@ select results_eq('select status from scylla.plan', $$values ('completed')$$, 'i
 select is(args, '["report", "load"]', 'in order') from scylla.task where rn like '%/3';
 do $$ begin perform made('p', '2026-05-01 01:30Z'); end $$;
 select is(run('2026-05-01 02:00:03Z'), 0::bigint, 'a plan that is there is not submitted again');
-select is(told('p'), '1 runs, 0 skipped, 0 missed, next 2026-05-02T02:00:00Z', 'nor counted');
+select is(told('p'), '1 runs, 0 skipped, 1 missed, next 2026-05-02T02:00:00Z', 'but counted as missed');
+select is(last_error, '42710: plan "p/2026-05-01T02:00:00Z" already exists', 'and the schedule says why') from scylla.schedules;
 
 create function overlap_of_plans(overlap text, ended boolean) returns text language plpgsql as $$
 begin
@@ -395,9 +407,6 @@ select is(overlap_of_plans('replace', false), '01 cancelled, 02 running; 2 runs,
 select is(count(*), 4::bigint, 'with all its tasks') from scylla.task where status = 'cancelled';
 select is(overlap_of_plans('replace', true), '01 cancelled, 02 running; 2 runs, 0 skipped, 0 missed, next '
           '2026-05-03T02:00:00Z', 'if it is live');
-select lives_ok($$select scylla._cancel_planned(s), scylla._cancel_planned(s) from scylla.schedule s$$,
-                'a plan that has just ended is no error');
-
 do $$ begin
     perform empty();
     perform planned('[{"queue": "q", "rn": "a", "spec": 1}, {"queue": "not there at all", "rn": "b", "spec": 1}]');
@@ -607,8 +616,64 @@ select is(last_error, '42704: role "nobody at all" does not exist', 'and the sch
 from scylla.schedules where name = 'mine';
 select is(as_role('scylla_test_role', $$select count(*) from scylla.schedules$$), '0',
           'only a superuser sees a schedule without an owner');
-select throws_ok($$select scylla._as_role(r.oid, 'select 1', '1') from pg_roles r where rolname = 'scylla_test_role'$$,
-                 'XX000', null, 'a query for _as_role gives one number');
+-- Internal functions: for the owner of the extension only, whoever has EXECUTE.
+grant execute on all functions in schema scylla to scylla_test_other;
+select is(as_role('scylla_test_other', 'select scylla._run_schedules_at(now())'),
+          '42501 permission denied for scylla._run_schedules_at()', 'EXECUTE does not let a role move the clock');
+select is_empty($$select proname from pg_proc where pronamespace = 'scylla'::regnamespace
+                  and proname in ('_as_role', '_cron_due', '_keep_tick', '_put_schedule', '_schedule', '_unschedule', '_run_schedule')$$,
+                'and what could be told to run anything is no function any more');
+select throws_ok('select scylla._run_schedules_at(''infinity'')', '22023', null, 'nobody moves it beyond all times');
+select lives_ok('select scylla._run_schedules_at(null)', 'null is now');
+
+-- ---- names and keys that are taken -----------------------------------------------------------------------------------
+
+do $$ begin
+    perform empty();
+    perform scheduled('s', '0 * * * *', catch_up => 'all', grace => null);
+    perform made('s', '2026-05-01 00:30Z');
+    perform scylla.submit('q', '"mine"', rn => 's/2026-05-01T01:00:00Z');
+end $$;
+select is(run('2026-05-01 02:00Z'), 1::bigint, 'a name that somebody has taken costs the schedule that planned time only');
+select is(told('s'), '1 runs, 0 skipped, 1 missed, next 2026-05-01T03:00:00Z', 'which counts as missed');
+do $$ begin
+    perform empty();
+    perform scheduled('s', '0 * * * *');
+    perform made('s', '2026-05-01 00:30Z');
+    perform scylla.submit('q', '"mine"', rn => 's/2026-05-01T01:00:00Z');
+    perform run('2026-05-01 01:00Z');
+end $$;
+select is(last_error || coalesce(last_task, ', and no task'), '23505: task "s/2026-05-01T01:00:00Z" already exists, and no task',
+          'and shows as an error') from scylla.schedules;
+select ok(failed between now() and clock_timestamp(), 'with its time') from scylla.schedules;
+select lives_ok($$select scheduled('t', '0 0 1 1 *', starts => '2040-01-01'); select scylla.submit('q', '1', rn => 't/2041-01-01T00:00:00Z');
+                  select scheduled('t', '0 0 1 1 *', starts => '2041-01-01')$$, 'that a name is taken keeps nobody from changing a schedule');
+
+do $$ begin
+    perform empty();
+    perform scheduled('s', '0 * * * *', options => '{"dedup_key": "one"}');
+    perform made('s', '2026-05-01 00:30Z');
+    perform run('2026-05-01 01:00Z');
+    perform run('2026-05-01 02:00Z');
+end $$;
+select is(told('s'), '1 runs, 1 skipped, 0 missed, next 2026-05-01T03:00:00Z', 'a planned time whose dedup_key is taken is skipped');
+select results_eq('select last_run, last_task, last_skipped, skip_reason, last_error from scylla.schedules',
+    $$values (timestamptz '2026-05-01 01:00Z', 's/2026-05-01T01:00:00Z', timestamptz '2026-05-01 02:00Z',
+              'a live task of queue "q" already has the deduplication key "one"', null::text)$$, 'with the reason, and the last task stays the last');
+do $$ begin perform scylla.lease_task('s/2026-05-01T01:00:00Z', 'w'), scylla.complete('s/2026-05-01T01:00:00Z', 'w'); end $$;
+select is(run('2026-05-01 03:00Z'), 1::bigint, 'until it is free');
+do $$ begin
+    perform empty();
+    perform scylla.submit('q', '1', dedup_key => 'one');
+    perform planned('[{"queue": "q", "rn": "a", "spec": 1}, {"queue": "q", "rn": "b", "spec": 1, "dedup_key": "one"}]');
+    perform made('p', '2026-05-01 01:30Z');
+end $$;
+select is(run('2026-05-01 02:00Z'), 0::bigint, 'so is a plan with such a task');
+select is(told('p'), '0 runs, 1 skipped, 0 missed, next 2026-05-02T02:00:00Z', 'as a whole');
+select is_empty('select from scylla.plan', 'nothing is left of it');
+select throws_ok($$select planned('[{"queue": "q", "rn": "a", "spec": 1}, {"queue": "q", "rn": "a", "spec": 1}]', name => 'twice')$$,
+                 '23505', null, 'two tasks of a plan cannot have one name');
+do $$ begin perform empty(); end $$;
 
 -- ---- the switch ----------------------------------------------------------------------------------------------------
 
@@ -633,14 +698,29 @@ update scylla.schedule set home = 'another database';
 do $$ begin perform scheduled('s', '0 * * * *'); end $$;
 select is(armed and next_run > now(), true, 'to schedule it again does it, too, from now on') from scylla.schedules;
 
+-- ---- who ticks ------------------------------------------------------------------------------------------------------
+
+select throws_ok('set local scylla.schedules = cron', '22023', null, 'scylla.schedules has four values');
+do $$ begin
+    perform scylla.unschedule(name) from scylla.schedules;
+    update scylla.schedule_tick set ticked = null;
+    perform scheduled('s', '0 * * * *');
+end $$;
+select is(ticked, null, 'nothing has ticked') from scylla.schedules;
+do $$ begin perform scylla.run_schedules(); end $$;
+select ok(ticked between now() and clock_timestamp(), 'now somebody has') from scylla.schedules;
+do $$ begin
+    perform scylla.unschedule('s');
+    perform scheduled('p');
+end $$;
+
 -- ---- without pg_cron ---------------------------------------------------------------------------------------------------
 
 set local scylla.schedules = pg_cron;
 select refuses('select scheduled(''p'')', '55000', 'pg_cron', 'pg_cron is not available',
-               'Recurring tasks need something that calls scylla.run_schedules() every minute.', table_ => 'schedule');
+               'Nothing runs schedules: this server runs no monitor, and does not preload pg_cron.', table_ => 'schedule');
 select is(count(*), 1::bigint, 'no schedule was made') from scylla.schedules;
-select lives_ok($$select scylla.unschedule('s')$$, 'unschedule needs no pg_cron');
-select throws_ok('set local scylla.schedules = cron', '22023', null, 'scylla.schedules has three values');
+select lives_ok($$select scylla.unschedule('p')$$, 'unschedule needs no pg_cron');
 
 select all_is_sound();
 select * from finish();

@@ -24,6 +24,11 @@ my $has_seconds = $version !~ /^1\.[0-4]\b/;
 sql($node, 'create extension scylla; create database app;');
 sql($node, 'create extension scylla', 'app');
 
+# A server on which pg_cron cannot connect, as on any where that takes a password. What comes of it is looked at in the end.
+my $shut = new_node('shut', settings => "shared_preload_libraries = 'scylla, pg_cron'");
+sql($shut, q(create extension scylla; create extension pg_cron; select scylla.schedule('yearly', '@yearly', 'q', '1')));
+is(sql($shut, 'select count(*) from cron.job'), '1', 'without a monitor, pg_cron is asked to tick');
+
 # Everything that a statement says besides its result.
 sub said
 {
@@ -68,7 +73,7 @@ if ($has_seconds)
 }
 else
 {
-	like(said($seconds), qr/ERROR:  pg_cron 1\.4 cannot run a job every few seconds\nHINT:  Use a schedule of minutes, or pg_cron 1\.5 or later\./,
+	like(said($seconds), qr/ERROR:  pg_cron 1\.4 cannot run a job every few seconds\nHINT:  Use a schedule of minutes, pg_cron 1\.5 or later, or scylla\.schedules = auto\./,
 		'pg_cron 1.4 knows no seconds, and schedule says so');
 	is(sqlstate($node, $seconds), '0A000', '... with an error of its own');
 }
@@ -127,10 +132,20 @@ sql($node, q(
 	update scylla.schedule set handled = handled - interval '1 hour', next_run = next_run - interval '1 hour', catch_up = 'all';));
 my $before = sql($node, 'select count(*) from scylla.task');
 sql($node, 'select scylla.run_schedules()');
-is(sql($node, q(select runs = (select count(*) from scylla.task), missed from scylla.schedules)), 't|0',
+is(sql($node, "select runs = (select count(*) from scylla.task), missed = $before, last_error ~ '^23505' from scylla.schedules"), 't|t|t',
 	'what has been submitted is not submitted again');
 is(sql($node, q(select count(*) - count(distinct spec -> 'planned') from scylla.task)), '0', '... each planned time has one task');
 cmp_ok(sql($node, 'select count(*) from scylla.task'), '>', $before + 50, '... and the others are caught up');
+
+# ---- a tick that does not come ---------------------------------------------------------------------------------------------
+
+eventually($shut, q(select count(*) > 0 from cron.job_run_details where status = 'failed'), 't', 'where pg_cron cannot connect its job fails');
+is(sql($shut, q(select ticked is null, last_error is null, next_run > now() from scylla.schedules)), 't|t|t', '... and the schedule shows that nothing has ticked');
+is(sql($node, q(select ticked > now() - interval '3 min' from scylla.schedules)), 't', '... as it shows elsewhere that something has');
+$shut->append_conf('postgresql.conf', 'scylla.monitor = on');
+$shut->reload;
+eventually($shut, q(select ticked > now() - interval '1 min' from scylla.schedules), 't', 'a monitor ticks instead');
+$shut->stop;
 
 # ---- copies -------------------------------------------------------------------------------------------------------------
 
@@ -205,7 +220,7 @@ $standby->append_conf('postgresql.conf', "scylla.schedules = pg_cron\nshared_pre
 $standby->restart;
 is(sqlstate($standby, $every_minute), '55000', 'without pg_cron schedule fails');
 my (undef, undef, $err) = $standby->psql('postgres', $every_minute);
-like($err, qr/HINT:  Add pg_cron to shared_preload_libraries and restart the server, or set scylla\.schedules to "manual"/, '... and says what to do');
+like($err, qr/DETAIL:  Nothing runs schedules: .*\nHINT:  Add scylla to shared_preload_libraries, .* or set scylla\.schedules to "manual"/, '... and says what to do');
 is(sql($standby, q(select status from scylla.submit('q', '1'))), 'ready', 'everything else goes on');
 cmp_ok(sql($standby, 'select scylla.run_schedules()'), '>=', 5, '... so do schedules, if something ticks');
 is(sql($standby, q(select scylla.unschedule('every minute'))), '', '... and they can be removed');

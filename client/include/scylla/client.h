@@ -220,7 +220,8 @@ public:
     /// Submits a task again and again. Replaces the schedule of that name.
     /// @param cron five fields as in pg_cron, a name like `@daily`, or `30 seconds`
     /// @return when it comes first; none: never
-    /// @throw wrong_state pg_cron is missing @throw denied the name is somebody else's
+    /// @throw wrong_state nothing would run it: there is no monitor, and no pg_cron @throw denied the name is somebody
+    /// else's
     std::optional<time_point> schedule(const schedule_name &name, const std::string &cron, const queue_name &queue,
                                        const json &spec, const schedule_options &options = {});
     /// The same for a plan: tasks that depend on each other, under their rns, or numbers, within it.
@@ -230,7 +231,7 @@ public:
     void unschedule(const schedule_name &name);
     /// @return by name
     std::vector<schedule_info> schedules();
-    /// What pg_cron calls every minute. @return how many tasks were submitted
+    /// Submits what is due, as the monitor or pg_cron does. @return how many tasks were submitted
     std::int64_t run_schedules();
     /// Lets the schedules of the current user run in this database, which was restored from a dump. @return how many
     /// did not

@@ -339,7 +339,7 @@ struct schedule_info {
     std::optional<time_point> last_run;
     std::optional<resource_name> last_task;
     std::int64_t runs = 0;
-    std::int64_t skipped = 0; ///< planned times passed by because the previous task was live
+    std::int64_t skipped = 0; ///< planned times passed by because the previous task, or a dedup_key, was live
     std::int64_t missed = 0;  ///< or because nobody looked, or submitting failed
     std::optional<std::string> last_error;
 };

@@ -1,0 +1,42 @@
+// Work that may fail, without the transaction around it.
+#pragma once
+
+#include "pg/prelude.h"
+
+namespace scylla {
+
+enum class Keep : std::uint8_t { yes, no };
+
+// Runs `work` in a subtransaction, and undoes it when it raises an error; with Keep::no always. Returns the error, in
+// the caller's memory; null: none. That the caller is to end is no error of the work, and goes on. The role comes back,
+// too.
+template <typename Work> ErrorData *attempt(Work work, Keep keep = Keep::yes) {
+    MemoryContext context = CurrentMemoryContext;
+    ResourceOwner resources = CurrentResourceOwner;
+    ErrorData *volatile error = nullptr;
+    BeginInternalSubTransaction(nullptr);
+    MemoryContextSwitchTo(context);
+    PG_TRY();
+    {
+        work();
+        if (keep == Keep::yes)
+            ReleaseCurrentSubTransaction();
+        else
+            RollbackAndReleaseCurrentSubTransaction();
+    }
+    PG_CATCH();
+    {
+        MemoryContextSwitchTo(context);
+        error = CopyErrorData();
+        FlushErrorState();
+        RollbackAndReleaseCurrentSubTransaction();
+    }
+    PG_END_TRY();
+    MemoryContextSwitchTo(context);
+    CurrentResourceOwner = resources;
+    if (error != nullptr && error->sqlerrcode == ERRCODE_QUERY_CANCELED)
+        ReThrowError(error);
+    return error;
+}
+
+} // namespace scylla

@@ -1,0 +1,65 @@
+#include "schedule/change.h"
+
+#include "pg/error.h"
+#include "pg/subtransaction.h"
+#include "schedule/pg_cron.h"
+#include "schedule/run.h"
+#include "shmem/pending.h"
+
+namespace scylla::schedule {
+
+namespace {
+
+// What a submit would refuse is refused now. That there is no room just now, that somebody has the name or the key of
+// the first task, or is just doing something, is no reason; two tasks of a plan with one name are.
+void rehearse(const store::ScheduleRow &schedule) {
+    const TimestampTz planned = schedule.state.next_run.value_or(schedule.state.handled);
+    const int settings_level = limit_waiting(Patience::short_);
+    ErrorData *error = attempt([&] { submit_planned(schedule, planned); }, Keep::no);
+    AtEOXact_GUC(true, settings_level);
+    if (error == nullptr || error->sqlerrcode == ERRCODE_CONFIGURATION_LIMIT_EXCEEDED ||
+        error->sqlerrcode == ERRCODE_LOCK_NOT_AVAILABLE || is_dedup_key_taken(error) ||
+        (is_name_taken(error) && !is_plan(schedule.settings)) || error->sqlerrcode == ERRCODE_DUPLICATE_OBJECT)
+        return;
+    ReThrowError(error);
+}
+
+} // namespace
+
+std::optional<TimestampTz> put(const store::ScheduleSettings &settings, Oid caller) {
+    const bool is_first = !store::has_schedules();
+    store::ScheduleRow schedule =
+        store::put_schedule(settings, GetUserNameFromId(caller, false), GetCurrentTimestamp());
+    if (!may_act_for(caller, schedule.owner))
+        error::not_schedule_owner(settings.name);
+    schedule.state.next_run = next_run(schedule);
+    store::write_schedule(schedule);
+    rehearse(schedule);
+    keep_job(is_first ? Warn::yes : Warn::no);
+    note_next(schedule.state);
+    return schedule.state.next_run;
+}
+
+void remove(const text *name, Oid caller) {
+    const auto schedule = name == nullptr ? std::nullopt : store::hold_schedule(name);
+    if (!schedule || !may_act_for(caller, schedule->owner))
+        error::no_such_schedule(name);
+    store::remove_schedule(name);
+    keep_job(Warn::no);
+}
+
+int64 arm(Oid caller) {
+    int64 armed = 0;
+    for (const store::AsleepSchedule &schedule : store::asleep_schedules())
+        if (may_act_for(caller, schedule.owner)) {
+            store::arm_schedule(schedule.name);
+            armed++;
+        }
+    if (armed > 0)
+        shmem::note_time(shmem::Timer::schedule, GetCurrentTimestamp());
+    if (store::has_schedules())
+        keep_job(Warn::yes);
+    return armed;
+}
+
+} // namespace scylla::schedule

@@ -1,0 +1,201 @@
+#include "schedule/planned.h"
+
+#include "model/bounds.h"
+#include "pg/memory.h"
+#include "pg/text.h"
+
+namespace scylla::schedule {
+
+namespace {
+
+// The planned time as it stands in names and specifications.
+const char *show(TimestampTz planned) {
+    pg_tm tm{};
+    fsec_t fraction = 0;
+    if (timestamp2tm(planned, nullptr, &tm, &fraction, nullptr, nullptr) != 0)
+        ereport(ERROR, (errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE), errmsg("timestamp out of range")));
+    return psprintf("%04d-%02d-%02dT%02d:%02d:%02dZ", tm.tm_year, tm.tm_mon, tm.tm_mday, tm.tm_hour, tm.tm_min,
+                    tm.tm_sec);
+}
+
+// A delay that looks random, but is the same whoever submits the task.
+std::optional<TimestampTz> delayed_until(const store::ScheduleSettings &schedule, TimestampTz planned,
+                                         const text *name) {
+    const Interval &jitter = *schedule.jitter;
+    const int64 most = model::interval_length(jitter.month, jitter.day, jitter.time, 0, model::k_day).value_or(0);
+    if (most == 0)
+        return std::nullopt;
+    constexpr double k_hashes = 4294967296.0;
+    const std::string_view bytes = view(name);
+    const uint64 hash = DatumGetUInt64(hash_any_extended(reinterpret_cast<const unsigned char *>(bytes.data()),
+                                                         static_cast<int>(bytes.size()), 0)) &
+                        PG_UINT32_MAX;
+    return planned + static_cast<int64>(static_cast<double>(most) * (static_cast<double>(hash) / k_hashes));
+}
+
+// ---- writing JSON --------------------------------------------------------------------------------------------------
+
+JsonbValue to_value(std::string_view string) {
+    JsonbValue value{};
+    value.type = jbvString;
+    value.val.string.val = const_cast<char *>(string.data());
+    value.val.string.len = static_cast<int>(string.size());
+    return value;
+}
+
+// Of a key that is there already the value that is put last counts.
+class Writer {
+public:
+    void begin_object() { pushJsonbValue(&state_, WJB_BEGIN_OBJECT, nullptr); }
+    JsonbValue *end_object() { return pushJsonbValue(&state_, WJB_END_OBJECT, nullptr); }
+    void begin_array() { pushJsonbValue(&state_, WJB_BEGIN_ARRAY, nullptr); }
+    JsonbValue *end_array() { return pushJsonbValue(&state_, WJB_END_ARRAY, nullptr); }
+    void key(std::string_view key) {
+        JsonbValue value = to_value(key);
+        pushJsonbValue(&state_, WJB_KEY, &value);
+    }
+    void put(std::string_view name, std::string_view string) {
+        key(name);
+        JsonbValue value = to_value(string);
+        pushJsonbValue(&state_, WJB_VALUE, &value);
+    }
+    void put_element(std::string_view string) {
+        JsonbValue value = to_value(string);
+        pushJsonbValue(&state_, WJB_ELEM, &value);
+    }
+    void put_members(JsonbContainer *object) {
+        JsonbIterator *iterator = JsonbIteratorInit(object);
+        JsonbValue value;
+        for (JsonbIteratorToken token = JsonbIteratorNext(&iterator, &value, true); token != WJB_DONE;
+             token = JsonbIteratorNext(&iterator, &value, true))
+            if (token == WJB_KEY || token == WJB_VALUE)
+                pushJsonbValue(&state_, token, &value);
+    }
+
+private:
+    JsonbParseState *state_ = nullptr;
+};
+
+// A member of an object; nothing if there is none.
+std::optional<JsonbValue> find(JsonbContainer *object, std::string_view key) {
+    JsonbValue value;
+    if (getKeyJsonValueFromContainer(object, key.data(), static_cast<int>(key.size()), &value) == nullptr)
+        return std::nullopt;
+    return value;
+}
+
+std::string_view string_of(const JsonbValue &value) {
+    return {value.val.string.val, static_cast<std::size_t>(value.val.string.len)};
+}
+
+// ---- tasks ---------------------------------------------------------------------------------------------------------
+
+// What all tasks of a planned time have in common.
+struct Common {
+    const text *name;
+    const char *planned;
+    const char *not_before;  // null: none
+    const text *planned_key; // may be null
+};
+
+void put_common(Writer &writer, JsonbContainer *task, const Common &common) {
+    writer.put_members(task);
+    if (common.not_before != nullptr)
+        writer.put("not_before", common.not_before);
+    const auto spec = find(task, "spec");
+    if (common.planned_key == nullptr || !spec || spec->type != jbvBinary ||
+        !JsonContainerIsObject(spec->val.binary.data))
+        return;
+    writer.key("spec");
+    writer.begin_object();
+    writer.put_members(spec->val.binary.data);
+    writer.put(view(common.planned_key), common.planned);
+    (void)writer.end_object();
+}
+
+// The names that the tasks of a plan have within it: what "rn" says, else their numbers.
+std::span<std::string_view> names_within(std::span<const JsonbValue> tasks) {
+    const auto names = allocate<std::string_view>(tasks.size());
+    for (std::size_t i = 0; i < tasks.size(); i++) {
+        const auto rn = find(tasks[i].val.binary.data, "rn");
+        names[i] = rn && rn->type == jbvString ? string_of(*rn) : std::string_view(psprintf("%zu", i + 1));
+    }
+    return names;
+}
+
+std::string_view join(const text *plan, std::string_view name) {
+    const char *joined = psprintf("%s/%.*s", text_to_cstring(plan), static_cast<int>(name.size()), name.data());
+    return joined;
+}
+
+// Names of tasks of the plan are meant within it; any other is a task outside.
+void put_dependencies(Writer &writer, const JsonbValue &depends_on, const text *plan,
+                      std::span<const std::string_view> sorted) {
+    writer.key("depends_on");
+    writer.begin_array();
+    const uint32 count = JsonContainerSize(depends_on.val.binary.data);
+    for (uint32 i = 0; i < count; i++) {
+        const JsonbValue *name = getIthJsonbValueFromContainer(depends_on.val.binary.data, i);
+        const std::string_view given = name->type == jbvString ? string_of(*name) : std::string_view();
+        writer.put_element(std::binary_search(sorted.begin(), sorted.end(), given) ? join(plan, given) : given);
+    }
+    (void)writer.end_array();
+}
+
+JsonbValue *write_plan(Writer &writer, const store::ScheduleSettings &schedule, const Common &common) {
+    const auto tasks = allocate<JsonbValue>(JB_ROOT_COUNT(schedule.task));
+    for (std::size_t i = 0; i < tasks.size(); i++) {
+        tasks[i] = *getIthJsonbValueFromContainer(&schedule.task->root, static_cast<uint32>(i));
+        if (tasks[i].type != jbvBinary || !JsonContainerIsObject(tasks[i].val.binary.data))
+            elog(ERROR, "a task of schedule \"%s\" is no object", text_to_cstring(schedule.name));
+    }
+    const std::span<std::string_view> names = names_within(tasks);
+    const auto sorted = allocate<std::string_view>(names.size());
+    std::copy(names.begin(), names.end(), sorted.begin());
+    std::sort(sorted.begin(), sorted.end());
+    for (std::size_t i = 0; i < tasks.size(); i++) {
+        JsonbContainer *task = tasks[i].val.binary.data;
+        writer.begin_object();
+        put_common(writer, task, common);
+        writer.put("plan", view(common.name));
+        writer.put("rn", join(common.name, names[i]));
+        if (const auto depends_on = find(task, "depends_on"); depends_on && depends_on->type == jbvBinary)
+            put_dependencies(writer, *depends_on, common.name, sorted);
+        (void)writer.end_object();
+    }
+    return writer.end_array();
+}
+
+} // namespace
+
+text *planned_name(const store::ScheduleSettings &schedule, TimestampTz planned) {
+    return cstring_to_text(psprintf("%s/%s", text_to_cstring(schedule.name), show(planned)));
+}
+
+Jsonb *planned_tasks(const store::ScheduleSettings &schedule, TimestampTz planned) {
+    const text *name = planned_name(schedule, planned);
+    const auto not_before = delayed_until(schedule, planned, name);
+    const Common common{
+        name, show(planned),
+        not_before ? JsonEncodeDateTime(nullptr, TimestampTzGetDatum(*not_before), TIMESTAMPTZOID, nullptr) : nullptr,
+        schedule.planned_key};
+    Writer writer;
+    writer.begin_array();
+    if (is_plan(schedule))
+        return JsonbValueToJsonb(write_plan(writer, schedule, common));
+    writer.begin_object();
+    put_common(writer, &schedule.task->root, common);
+    writer.put("rn", view(name));
+    (void)writer.end_object();
+    return JsonbValueToJsonb(writer.end_array());
+}
+
+Jsonb *planned_spec(const store::ScheduleSettings &schedule, TimestampTz planned) {
+    Writer writer;
+    writer.begin_object();
+    writer.put("schedule", view(schedule.name));
+    writer.put("planned", show(planned));
+    return JsonbValueToJsonb(writer.end_object());
+}
+
+} // namespace scylla::schedule

@@ -1,0 +1,243 @@
+#include "schedule/run.h"
+
+#include "model/bounds.h"
+#include "pg/error.h"
+#include "pg/memory.h"
+#include "pg/settings.h"
+#include "pg/subtransaction.h"
+#include "pg/text.h"
+#include "schedule/calendar.h"
+#include "shmem/pending.h"
+
+namespace scylla::schedule {
+
+namespace {
+
+using store::CatchUp;
+using store::Overlap;
+using store::ScheduleRow;
+using store::ScheduleSettings;
+using store::ScheduleState;
+
+constexpr int64 k_tick = 2 * 60 * USECS_PER_SEC; // pg_cron comes every minute, and may be late by as much
+constexpr std::size_t k_none_limit = 120;        // planned times that a tick can find with catch_up none: one a second
+constexpr int64 k_first_retry = 100'000;         // microseconds; then as long again as it has been failing
+constexpr int64 k_last_retry = 60 * USECS_PER_SEC;
+
+// ---- what is due ---------------------------------------------------------------------------------------------------
+
+std::size_t limit_of(const ScheduleSettings &settings) {
+    switch (settings.catch_up) {
+    case CatchUp::none:
+        return k_none_limit;
+    case CatchUp::latest:
+        return 1;
+    case CatchUp::all:
+        break;
+    }
+    return static_cast<std::size_t>(Max(settings.max_catch_up, 1));
+}
+
+// Planned times before this one are too late.
+std::optional<TimestampTz> oldest_of(const ScheduleSettings &settings, TimestampTz now) {
+    if (settings.catch_up == CatchUp::none)
+        return now - k_tick;
+    if (settings.grace == nullptr)
+        return std::nullopt;
+    const Interval &grace = *settings.grace;
+    const auto micros = model::interval_length(grace.month, grace.day, grace.time, 0, model::k_max_timeout);
+    return now - Max(micros.value_or(0), k_tick);
+}
+
+struct Due {
+    Calendar calendar;
+    TimestampTz last; // of all that have come
+    int64 too_many;   // that have come, and will not get a task
+    std::span<TimestampTz> times;
+};
+
+Due find_due(const ScheduleRow &schedule, TimestampTz now) {
+    const ScheduleSettings &settings = schedule.settings;
+    Due due{read_calendar(settings.cron, settings.timezone), schedule.state.handled, 0, {}};
+    const TimestampTz until = settings.ends ? Min(now, *settings.ends - 1) : now;
+    const DueTimes come = due_times(due.calendar, *schedule.state.next_run - 1, until, limit_of(settings));
+    if (!come.latest.empty())
+        due.last = come.latest.back();
+    std::size_t first = 0;
+    if (const auto oldest = oldest_of(settings, now))
+        while (first < come.latest.size() && come.latest[first] < *oldest)
+            first++;
+    due.times = come.latest.subspan(first);
+    due.too_many = come.total - static_cast<int64>(due.times.size());
+    return due;
+}
+
+// ---- one planned time ----------------------------------------------------------------------------------------------
+
+bool is_ours(const ErrorData *error, int sqlstate, const char *table, const char *constraint) {
+    const auto is = [](const char *field, const char *value) { return field != nullptr && strcmp(field, value) == 0; };
+    return error->sqlerrcode == sqlstate && is(error->schema_name, "scylla") && is(error->table_name, table) &&
+           is(error->constraint_name, constraint);
+}
+
+void note_skipped(ScheduleState &state, TimestampTz planned, const char *reason) {
+    state.skipped++;
+    state.last_skipped = planned;
+    state.skip_reason = cstring_to_text(reason);
+    state.failing_since = std::nullopt;
+    state.retry_at = std::nullopt;
+}
+
+void note_submitted(ScheduleRow &schedule, TimestampTz planned) {
+    ScheduleState &state = schedule.state;
+    state.runs++;
+    state.last_run = planned;
+    state.last_submitted = GetCurrentTimestamp();
+    state.last_task = planned_name(schedule.settings, planned);
+    state.last_error = nullptr;
+    state.failed = std::nullopt;
+    state.failing_since = std::nullopt;
+    state.retry_at = std::nullopt;
+}
+
+void note_error(ScheduleRow &schedule, const ErrorData *error) {
+    ScheduleState &state = schedule.state;
+    state.failed = GetCurrentTimestamp();
+    state.last_error = cstring_to_text(psprintf("%s: %s", unpack_sql_state(error->sqlerrcode), error->message));
+    ereport(WARNING, (errmsg("schedule \"%s\" could not submit its task: %s", text_to_cstring(schedule.settings.name),
+                             error->message)));
+}
+
+// To be tried again, as long as it is not too late.
+void note_failed(ScheduleRow &schedule, const ErrorData *error) {
+    note_error(schedule, error);
+    ScheduleState &state = schedule.state;
+    const TimestampTz now = *state.failed;
+    state.failing_since = Min(state.failing_since.value_or(now), now);
+    state.retry_at = now + std::clamp(now - *state.failing_since, k_first_retry, k_last_retry);
+}
+
+// The name is somebody else's. It will stay so, and what is planned after it is not to wait.
+void note_taken(ScheduleRow &schedule, const ErrorData *error) {
+    note_error(schedule, error);
+    schedule.state.missed++;
+    schedule.state.failing_since = std::nullopt;
+    schedule.state.retry_at = std::nullopt;
+}
+
+// False: it is to be tried again.
+bool deal_with(ScheduleRow &schedule, TimestampTz planned) {
+    const bool live = schedule.settings.overlap != Overlap::allow && is_last_live(schedule);
+    if (live && schedule.settings.overlap == Overlap::skip) {
+        note_skipped(schedule.state, planned,
+                     psprintf("\"%s\" has not ended", text_to_cstring(schedule.state.last_task)));
+        return true;
+    }
+    const ErrorData *error = attempt([&] {
+        if (live)
+            cancel_last(schedule);
+        submit_planned(schedule, planned);
+    });
+    if (error == nullptr)
+        note_submitted(schedule, planned);
+    else if (is_dedup_key_taken(error))
+        note_skipped(schedule.state, planned, error->message);
+    else if (is_name_taken(error))
+        note_taken(schedule, error);
+    else {
+        note_failed(schedule, error);
+        return false;
+    }
+    return true;
+}
+
+// The first planned time after what is handled.
+std::optional<TimestampTz> next_run(const ScheduleRow &schedule, const Calendar &calendar) {
+    const ScheduleSettings &settings = schedule.settings;
+    const auto next =
+        next_time(calendar, Max(schedule.state.handled, settings.starts ? *settings.starts - 1 : DT_NOBEGIN));
+    return settings.ends && next && *next >= *settings.ends ? std::nullopt : next;
+}
+
+} // namespace
+
+bool is_monitored() { return shmem::shared != nullptr && settings::monitor; }
+
+bool monitor_ticks() {
+    return settings::schedules == static_cast<int>(settings::Schedules::automatic) && is_monitored();
+}
+
+int limit_waiting(Patience patience) {
+    const int level = NewGUCNestLevel();
+    const char *timeout = patience == Patience::shortest ? "1" : "10"; // milliseconds
+    (void)set_config_option("lock_timeout", timeout, PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
+    return level;
+}
+
+bool is_dedup_key_taken(const ErrorData *error) { return is_ours(error, ERRCODE_UNIQUE_VIOLATION, "task", "dedup"); }
+
+bool is_name_taken(const ErrorData *error) {
+    return is_ours(error, ERRCODE_UNIQUE_VIOLATION, "task", "unique") ||
+           is_ours(error, ERRCODE_DUPLICATE_OBJECT, "plan", "unique");
+}
+
+void note_next(const ScheduleState &state) {
+    if (state.next_run)
+        shmem::note_time(shmem::Timer::schedule, Max(*state.next_run, state.retry_at.value_or(DT_NOBEGIN)));
+}
+
+std::optional<TimestampTz> next_run(const ScheduleRow &schedule) {
+    return next_run(schedule, read_calendar(schedule.settings.cron, schedule.settings.timezone));
+}
+
+int64 run_schedule(const text *name, TimestampTz now) {
+    auto held = store::hold_due_schedule(name, now);
+    if (!held)
+        return 0;
+    ScheduleRow &schedule = *held;
+    const int64 runs = schedule.state.runs;
+    const int settings_level = limit_waiting(schedule.state.failing_since ? Patience::shortest : Patience::short_);
+    Due due{};
+    if (const ErrorData *error = attempt([&] { due = find_due(schedule, now); }))
+        note_failed(schedule, error); // nobody can tell when it comes
+    else {
+        schedule.state.handled = due.last;
+        schedule.state.missed += due.too_many;
+        for (const TimestampTz planned : due.times)
+            if (!deal_with(schedule, planned)) {
+                schedule.state.handled = planned - 1;
+                break;
+            }
+        schedule.state.next_run = next_run(schedule, due.calendar);
+    }
+    store::write_schedule(schedule);
+    AtEOXact_GUC(true, settings_level);
+    note_next(schedule.state);
+    return schedule.state.runs - runs;
+}
+
+int64 run_due_schedules(TimestampTz now, Oid caller, bool all) {
+    int64 submitted = 0;
+    const auto schedules = store::next_schedules(PG_INT64_MAX, store::Retries::now);
+    const RowMemory memory = begin_row_memory();
+    for (const store::NextSchedule &schedule : schedules) {
+        CHECK_FOR_INTERRUPTS();
+        if (schedule.at > now)
+            continue;
+        if (all || may_act_for(caller, schedule.owner))
+            submitted += run_schedule(schedule.name, now);
+        reset(memory);
+    }
+    end(memory);
+    return submitted;
+}
+
+void warn_of_asleep(TimestampTz now) {
+    const int64 asleep = store::count_asleep_due(now);
+    if (asleep > 0)
+        ereport(WARNING, (errmsg(INT64_FORMAT " schedules are not armed in this database", asleep),
+                          errdetail("They came with a dump, or the server was upgraded by pg_upgrade."),
+                          errhint("To let them run here, call scylla.arm_schedules().")));
+}
+
+} // namespace scylla::schedule

@@ -44,10 +44,11 @@ void define() {
                             INT_MAX, PGC_SIGHUP, GUC_UNIT_S, nullptr, nullptr, nullptr);
     DefineCustomBoolVariable("scylla.auto_create_queues", "Creates a queue when the first task is submitted to it.",
                              nullptr, &auto_create_queues, true, PGC_SUSET, 0, nullptr, nullptr, nullptr);
-    DefineCustomEnumVariable(
-        "scylla.schedules", "What runs the schedules of recurring tasks.",
-        "The monitor where it runs, else pg_cron; pg_cron; whatever else calls scylla.run_schedules(); or nothing.",
-        &schedules, static_cast<int>(Schedules::automatic), k_schedules, PGC_SUSET, 0, nullptr, nullptr, nullptr);
+    DefineCustomEnumVariable("scylla.schedules", "Selects what runs the schedules of recurring tasks.",
+                             "The monitor where it runs, else pg_cron; pg_cron; another scheduler that calls "
+                             "scylla.run_schedules(); or nothing.",
+                             &schedules, static_cast<int>(Schedules::automatic), k_schedules, PGC_SUSET, 0, nullptr,
+                             nullptr, nullptr);
     DefineCustomIntVariable("scylla.max_value_size",
                             "Maximum size of the text of a spec, a result and other JSON values.", nullptr,
                             &max_value_size, 64 * 1024, 1, model::k_max_value_bytes / 1024, PGC_SUSET, GUC_UNIT_KB,

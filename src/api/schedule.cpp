@@ -204,7 +204,7 @@ SCYLLA_FUNCTION(scylla_schedule) {
     const text *queue = args::name("queue", args::get_text(fcinfo, 2));
     Jsonb *spec = args::spec(args::get_jsonb(fcinfo, 3));
     check_planned_key(settings.planned_key, spec);
-    Jsonb *options = args::get_jsonb(fcinfo, 13);
+    Jsonb *options = args::document("options", args::get_jsonb(fcinfo, 13));
     check_options(options);
     settings.task = make_task(options, queue, spec);
     prepare_to_write("scylla.schedule()");
@@ -214,7 +214,8 @@ SCYLLA_FUNCTION(scylla_schedule) {
 // schedule_plan(name, cron, tasks, timezone, overlap, catch_up, grace, max_catch_up, jitter, starts, ends, planned_key)
 SCYLLA_FUNCTION(scylla_schedule_plan) {
     using namespace scylla;
-    const store::ScheduleSettings settings = get_settings(fcinfo, 3, args::get_jsonb(fcinfo, 2));
+    const store::ScheduleSettings settings =
+        get_settings(fcinfo, 3, args::document("tasks", args::get_jsonb(fcinfo, 2)));
     check_tasks(settings.task, settings.planned_key);
     prepare_to_write("scylla.schedule_plan()");
     return put(settings, &fcinfo->isnull);

@@ -216,6 +216,9 @@ for my $file (sort glob "$FindBin::RealBin/data/scylla-*.sql")
 	is(sql($node, q(select scylla.open_plan('plan')), $database), '', "$released -> $version: so does a plan");
 	is(sql($node, q(select owner from scylla.get_task('l1')), $database), 'w', "$released -> $version: leases are held");
 	is(sql($node, q(select name from scylla.schedules), $database), 'nightly', "$released -> $version: schedules are there");
+	is(sql($node, q(set scylla.schedules = manual; select scylla.arm_schedules(); select scylla._run_schedules_at(next_run) from scylla.schedules;
+			select last_task = rn and t.queue = 'q' from scylla.task t, scylla.schedules where rn like 'nightly/%'), $database),
+		"1\n1\nt", "$released -> $version: ... and run");
 	checked($node, "$released -> $version: check() finds nothing afterwards", $database);
 }
 

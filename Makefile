@@ -11,14 +11,16 @@ MODULE_big = scylla
 OBJS = $(patsubst %.cpp,%.o,$(sort $(wildcard src/*.cpp src/*/*.cpp)))
 
 # One file per concept, in the order in which they depend on each other: what is made once, and what an update replaces.
-TABLES = $(addprefix sql/,preamble.sql tables.sql schedule.sql)
+TABLES = $(addprefix sql/,preamble.sql tables.sql schedule.sql $(NEW_TABLES))
+NEW_TABLES = condition.sql # since the version before
 REPLACED = $(addprefix sql/,functions/internal.sql functions/rights.sql task.sql schedules.sql functions/queue.sql \
 	functions/events.sql functions/submit.sql functions/lease.sql functions/heartbeat.sql functions/finish.sql \
 	functions/release.sql functions/query.sql functions/plan.sql functions/wait.sql functions/schedule.sql \
-	functions/maintain.sql plan.sql plan_task.sql functions/plan_pictures.sql stat.sql metrics.sql check.sql privileges.sql)
+	functions/condition.sql functions/maintain.sql conditions.sql plan.sql plan_task.sql functions/plan_pictures.sql stat.sql metrics.sql check.sql privileges.sql)
 CREATE_SCRIPT = sql/scylla--$(EXTVERSION).sql
 # From the version before. Those of versions that have been released are files of their own, as are their install scripts.
 UPDATE_SCRIPT = sql/scylla--0.1--$(EXTVERSION).sql
+UPDATE_PARTS = $(addprefix sql/,upgrade/0.1--$(EXTVERSION).sql $(NEW_TABLES)) $(REPLACED) sql/upgrade/0.1--$(EXTVERSION)-after.sql
 DATA_built = $(CREATE_SCRIPT) $(UPDATE_SCRIPT)
 DATA = $(filter-out $(DATA_built),$(wildcard sql/scylla--*.sql))
 
@@ -48,7 +50,7 @@ include $(PGXS)
 $(CREATE_SCRIPT): $(TABLES) $(REPLACED) Makefile
 	cat $(TABLES) $(REPLACED) > $@
 
-$(UPDATE_SCRIPT): sql/upgrade/0.1--$(EXTVERSION).sql $(REPLACED) Makefile
-	cat $< $(REPLACED) > $@
+$(UPDATE_SCRIPT): $(UPDATE_PARTS) Makefile
+	cat $(UPDATE_PARTS) > $@
 
 -include $(OBJS:.o=.d)

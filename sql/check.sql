@@ -39,6 +39,16 @@ as $$
     (select 'task_dedup_key', 'task_dedup', ctid from scylla.task_dedup order by queue, key using ~<~)
     union all
     (select 'event_pkey', 'event', ctid from scylla.event order by position, id)
+    union all
+    (select 'task_condition_end_pkey', 'task_condition_end', ctid from scylla.task_condition_end order by id)
+    union all
+    (select 'signal_condition_pkey', 'signal_condition', ctid from scylla.signal_condition order by id)
+    union all
+    (select 'signal_condition_match', 'signal_condition', ctid from scylla.signal_condition order by digest, bound using ~<~)
+    union all
+    (select 'signal_shape_pkey', 'signal_shape', ctid from scylla.signal_shape order by id)
+    union all
+    (select 'signal_shape_name', 'signal_shape', ctid from scylla.signal_shape order by name using ~<~)
 $$;
 -- The rows that each index must return, read from the tables.
 create or replace function scylla._rows_by_table(out index text, out of text, out place tid) returns setof record
@@ -78,6 +88,16 @@ as $$
     select 'task_dedup_key', 'task_dedup', ctid from scylla.task_dedup
     union all
     select 'event_pkey', 'event', ctid from scylla.event
+    union all
+    select 'task_condition_end_pkey', 'task_condition_end', ctid from scylla.task_condition_end
+    union all
+    select 'signal_condition_pkey', 'signal_condition', ctid from scylla.signal_condition
+    union all
+    select 'signal_condition_match', 'signal_condition', ctid from scylla.signal_condition
+    union all
+    select 'signal_shape_pkey', 'signal_shape', ctid from scylla.signal_shape
+    union all
+    select 'signal_shape_name', 'signal_shape', ctid from scylla.signal_shape
 $$;
 comment on function scylla._rows_by_index is 'For scylla.check().';
 comment on function scylla._rows_by_table is 'For scylla.check().';
@@ -148,13 +168,17 @@ begin
     from scylla.task_waiting w join scylla.task_spec s using (id) where w.due is null
       and not exists (select from scylla.task_gate g left join scylla.task_outcome o on o.id = g.provider
                       left join scylla.task_plan p on p.id = g.provider
-                      where g.task = w.id and case g.kind when 't' then o.id is null else p.opened is null end)
+                      left join scylla.task_condition_end e on e.id = g.provider
+                      where g.task = w.id
+                        and case g.kind when 't' then o.id is null when 'p' then p.opened is null else e.id is null end)
     union all
     select s.rn, 'did not wait for ' || coalesce('plan ' || p.name, 'task ' || t.rn, 'id ' || g.provider)
     from scylla.task_gate g join scylla.task_spec s on s.id = g.task
     left join scylla.task_outcome o on o.id = g.provider left join scylla.task_plan p on p.id = g.provider
     left join scylla.task_spec t on t.id = g.provider
-    where case g.kind when 't' then o.id is null and t.id is not null else p.id is not null and p.opened is null end
+    left join scylla.task_condition_end e on e.id = g.provider
+    where case g.kind when 't' then o.id is null and t.id is not null when 'p' then p.id is not null and p.opened is null
+                      else e.id is null end
       and exists (select from scylla.task_ready r where r.id = s.id and r.queue = s.queue and r.priority = s.priority
                   union all select from scylla.task_lease l where l.id = s.id
                   union all select from scylla.task_waiting w where w.id = s.id and w.due is not null)
@@ -164,6 +188,12 @@ begin
     left join scylla.task_outcome o on o.id = g.task
     left join scylla.task_spec t on t.id = g.provider left join scylla.task_plan p on p.id = g.provider
     where o.id is null and t.id is null and p.id is null
+      and not exists (select from scylla.task_condition_end e where e.id = g.provider)
+      and not exists (select from scylla.task_callback c where c.id = g.provider)
+      and not exists (select from scylla.signal_condition c where c.id = g.provider)
+    union all
+    select null, 'the condition on signal ' || c.name || ' with id ' || c.id || ' waits, and has ended'
+    from scylla.signal_condition c join scylla.task_condition_end e using (id)
     union all
     select s.rn, 'has ' || coalesce(s.gates, 0) || ' gates, but ' || coalesce(g.n, 0) || ' in task_gate'
     from scylla.task_spec s left join (select task, count(*) as n from scylla.task_gate group by task) g on g.task = s.id

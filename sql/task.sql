@@ -13,9 +13,11 @@
 create or replace view scylla._spec as
     select s.id, s.queue as queue_id, s.priority, s.rn, q.name as queue, s.spec, s.created,
            case when s.gates is null then '[]'::jsonb
-                else (select scylla._args(p.result order by g.ord)
-                      from scylla.task_gate g left join scylla.task_outcome p on p.id = g.provider
-                      where g.task = s.id and g.kind = 't') end as args,
+                else (select scylla._args(case when g.kind = 't' then p.result when not e.failed then e.value end order by g.ord)
+                      from scylla.task_gate g
+                      left join scylla.task_outcome p on p.id = g.provider
+                      left join scylla.task_condition_end e on e.id = g.provider
+                      where g.task = s.id and g.kind <> 'p') end as args,
            s.max_attempts, s.not_before,
            case when s.plan is not null then (select p.name from scylla.task_plan p where p.id = s.plan) end as plan, s.key
     from scylla.task_spec s

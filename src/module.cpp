@@ -1,4 +1,5 @@
 // What the server sees of the library when it loads it.
+#include "plan/conditions.h"
 #include "plan/gates.h"
 #include "server/monitor.h"
 #include "settings.h"
@@ -19,6 +20,7 @@ void _PG_init(void) {
     using namespace scylla;
     settings::define();
     register_plan_gates();
+    register_condition_gates();
     shmem::install_stat_callbacks();
     shmem::install_callbacks();
     if (process_shared_preload_libraries_in_progress) {

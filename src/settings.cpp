@@ -10,6 +10,7 @@ constinit bool monitor = true;
 constinit int monitor_interval = 1000;
 constinit int default_timeout = 10'000;
 constinit int event_retention = 86'400;
+constinit int signal_retention = 7 * 86'400;
 constinit int retention = 7 * 86'400;
 constinit bool auto_create_queues = true;
 constinit int max_value_size = 64 * 1024;
@@ -42,6 +43,9 @@ void define() {
                             &retention, 7 * 86'400, 0, INT_MAX, PGC_SIGHUP, GUC_UNIT_S, nullptr, nullptr, nullptr);
     DefineCustomIntVariable("scylla.event_retention", "How long events are kept.", nullptr, &event_retention, 86'400, 0,
                             INT_MAX, PGC_SIGHUP, GUC_UNIT_S, nullptr, nullptr, nullptr);
+    DefineCustomIntVariable(
+        "scylla.signal_retention", "Sets how long signals are kept, and callbacks that have ended or expired.", nullptr,
+        &signal_retention, 7 * 86'400, 60, INT_MAX, PGC_SIGHUP, GUC_UNIT_S, nullptr, nullptr, nullptr);
     DefineCustomBoolVariable("scylla.auto_create_queues", "Creates a queue when the first task is submitted to it.",
                              nullptr, &auto_create_queues, true, PGC_SUSET, 0, nullptr, nullptr, nullptr);
     DefineCustomEnumVariable("scylla.schedules", "Selects what runs the schedules of recurring tasks.",

@@ -3,7 +3,8 @@
 create or replace function scylla.submit(
     queue text, spec jsonb, priority integer = 0, rn text = null, not_before timestamptz = null,
     depends_on text[] = null, on_dependency_failure text = 'cascade', plan text = null, max_attempts integer = null,
-    retry jsonb = null, dedup_key text = null, key text = null, on_duplicate text = 'error')
+    retry jsonb = null, dedup_key text = null, key text = null, on_duplicate text = 'error',
+    wait_for jsonb = null)
     returns scylla.task
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_submit';
 comment on function scylla.submit is
@@ -21,6 +22,9 @@ comment on function scylla.submit is
   retry         delays between tries, as for create_queue; null: the queue''s at the time of the failure
   dedup_key     unique among the live tasks of the queue
   key           the tenant, customer or host that the task is for; used by limits per key
+  wait_for      what else must happen first: an array of {"callback": token}, {"signal": name, "match": {…}, "since": time}
+                and {"task": rn}, each perhaps with "on_failure", by default on_dependency_failure; their values
+                follow those of depends_on in args
   on_duplicate  if rn or dedup_key is taken: ''error'', or ''ignore'' to return the existing task unchanged
 Errors: 22023 bad argument; 23505 rn is taken (with ''ignore'': by a task that the caller may not see); 42704 unknown queue, if
 queues are not created on first use; 42501 no right to submit to the queue; 53400 the queue has reached its max_depth.

@@ -130,3 +130,12 @@ create table scylla.schedule_tick (
 ) using heap with (fillfactor = 50);
 comment on table scylla.schedule_tick is 'When something last looked for schedules that are due, to half a minute: one row.';
 insert into scylla.schedule_tick (id) values (1);
+
+-- Functions with another signature: dropped here, and made anew by the files that follow. Who was granted them keeps that:
+-- 0.1--0.2-after.sql gives it back.
+create table scylla._update_grants as
+    select p.proname, a.grantee, a.is_grantable
+    from pg_catalog.pg_proc p, lateral pg_catalog.aclexplode(p.proacl) a
+    where p.pronamespace = 'scylla'::pg_catalog.regnamespace and p.proname = 'submit'
+      and a.privilege_type = 'EXECUTE' and a.grantee <> p.proowner;
+drop function scylla.submit(text, jsonb, integer, text, timestamptz, text[], text, text, integer, jsonb, text, text, text);

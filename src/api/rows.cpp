@@ -3,6 +3,7 @@
 #include "model/bounds.h"
 #include "pg/json_text.h"
 #include "pg/settings.h"
+#include "task/gates.h"
 #include "task/history.h"
 #include "task/results.h"
 
@@ -56,10 +57,8 @@ Jsonb *results_of_providers(Store &store, const store::SpecRow &spec_row) {
     store::Scan scan = scan_gates(store, spec_row.id);
     while (next(scan)) {
         const store::GateRow gate = gate_row(scan);
-        if (gate.kind != store::GateKind::task || results.too_large)
-            continue;
-        const auto outcome = find_outcome(store, gate.provider);
-        add_result(results, outcome ? outcome->result : nullptr);
+        if (gate.kind != store::GateKind::plan && !results.too_large)
+            add_result(results, value_of(store, gate));
     }
     end(scan);
     return results.count == 0 && !results.too_large ? empty_array() : to_array(results);

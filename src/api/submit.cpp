@@ -3,6 +3,7 @@
 
 #include "api/call.h"
 #include "api/rows.h"
+#include "api/wait_for.h"
 #include "pg/error.h"
 #include "pg/json.h"
 #include "pg/memory.h"
@@ -66,6 +67,7 @@ Submission to_submission(JsonbValue *object, int64 element) {
     std::optional<TimestampTz> not_before;
     std::optional<int32> max_attempts;
     std::span<text *> depends_on;
+    Jsonb *wait_for = nullptr;
     store::OnFailure on_failure = store::OnFailure::cascade;
     text *plan = nullptr;
     Jsonb *retry = nullptr;
@@ -77,7 +79,7 @@ Submission to_submission(JsonbValue *object, int64 element) {
         const bool known = name == "queue" || name == "spec" || name == "priority" || name == "rn" ||
                            name == "not_before" || name == "max_attempts" || name == "depends_on" ||
                            name == "on_dependency_failure" || name == "plan" || name == "retry" ||
-                           name == "dedup_key" || name == "key";
+                           name == "dedup_key" || name == "key" || name == "wait_for";
         if (!known)
             error::bad_argument("tasks", error::quote(cstring_to_text(argument)),
                                 "There is no such argument of submit.", element);
@@ -96,7 +98,9 @@ Submission to_submission(JsonbValue *object, int64 element) {
         else if (name == "depends_on")
             depends_on = to_names(argument, value, element);
         else if (name == "on_dependency_failure")
-            on_failure = args::on_dependency_failure(to_text(argument, value, element), element);
+            on_failure = args::on_failure(argument, to_text(argument, value, element), element);
+        else if (name == "wait_for")
+            wait_for = to_jsonb(value);
         else if (name == "plan")
             plan = to_text(argument, value, element);
         else if (name == "retry")
@@ -114,8 +118,7 @@ Submission to_submission(JsonbValue *object, int64 element) {
             args::optional_name("rn", rn, element),
             args::not_before(not_before, element),
             args::max_attempts(max_attempts, element),
-            depends_on,
-            on_failure,
+            read_waits(depends_on, on_failure, wait_for, element),
             args::optional_name("plan", plan, element),
             optional_policy(retry, element),
             args::optional_name("dedup_key", dedup_key, element),
@@ -147,8 +150,9 @@ SCYLLA_FUNCTION(scylla_submit) {
                           args::optional_name("rn", args::get_text(fcinfo, 3)),
                           args::not_before(PG_ARGISNULL(4) ? std::nullopt : std::optional(PG_GETARG_TIMESTAMPTZ(4))),
                           args::max_attempts(args::get_int(fcinfo, 8)),
-                          get_names(fcinfo, 5, "depends_on"),
-                          args::on_dependency_failure(args::get_text(fcinfo, 6)),
+                          read_waits(get_names(fcinfo, 5, "depends_on"),
+                                     args::on_failure("on_dependency_failure", args::get_text(fcinfo, 6)),
+                                     PG_NARGS() > 13 ? args::get_jsonb(fcinfo, 13) : nullptr),
                           args::optional_name("plan", args::get_text(fcinfo, 7)),
                           optional_policy(args::get_jsonb(fcinfo, 9)),
                           args::optional_name("dedup_key", args::get_text(fcinfo, 10)),
@@ -191,8 +195,7 @@ SCYLLA_FUNCTION(scylla_submit_bulk) {
         const auto element = static_cast<int64>(i + 1);
         Jsonb *spec = args::spec(specs->null[i] ? nullptr : DatumGetJsonbP(specs->value[i]), element);
         text *rn = rns ? args::name("rns", rns->null[i] ? nullptr : DatumGetTextPP(rns->value[i]), element) : nullptr;
-        tasks[i] = {queue,   spec,    priority, rn,     {}, {}, {}, store::OnFailure::cascade,
-                    nullptr, nullptr, nullptr,  nullptr};
+        tasks[i] = {.queue = queue, .spec = spec, .priority = priority, .rn = rn};
     }
     if (size == 0)
         PG_RETURN_INT64(0);

@@ -238,6 +238,29 @@ void client_gone() {
             (errcode(ERRCODE_CONNECTION_FAILURE), errmsg("connection to client lost"), identify("task", "client")));
 }
 
+void duplicate_callback(const text *token) {
+    ereport(ERROR, (errcode(ERRCODE_DUPLICATE_OBJECT), errmsg("callback \"%s\" already exists", str(token)),
+                    identify("callback", "unique")));
+}
+
+void no_such_callback(const text *token, int64 element) {
+    const char *in = element > 0 ? psprintf(" in element " INT64_FORMAT, element) : "";
+    ereport(ERROR,
+            (errcode(ERRCODE_NO_DATA_FOUND), errmsg("callback \"%s\"%s does not exist or has expired", str(token), in),
+             identify("callback", "exists")));
+}
+
+void no_such_signal(const text *name) {
+    ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT), errmsg("signal \"%s\" does not exist", str(name)),
+                    errdetail("Nobody has sent it or waited for it yet."), identify("signal", "exists")));
+}
+
+void no_signal_privilege(const text *name, const char *role, const char *privilege) {
+    ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE), errmsg("permission denied for signal \"%s\"", str(name)),
+                    errdetail("Role \"%s\" does not have the privilege \"%s\".", role, privilege),
+                    identify("signal", "privilege")));
+}
+
 void no_privilege(const text *queue, const char *role, const char *privilege) {
     ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE), errmsg("permission denied for queue \"%s\"", str(queue)),
                     errdetail("Role \"%s\" does not have the privilege \"%s\".", role, privilege),

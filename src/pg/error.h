@@ -80,6 +80,15 @@ const char *array_of(int64 size);
 // 08006: nobody is there to tell it to.
 [[noreturn]] void client_gone();
 
+// 42710, constraint "unique", table callback.
+[[noreturn]] void duplicate_callback(const text *token);
+// P0002, constraint "exists", table callback.
+[[noreturn]] void no_such_callback(const text *token, int64 element = 0);
+// 42704, constraint "exists", table signal: nobody has used the name.
+[[noreturn]] void no_such_signal(const text *name);
+// 42501, constraint "privilege", table signal.
+[[noreturn]] void no_signal_privilege(const text *name, const char *role, const char *privilege);
+
 // 42501, constraint "privilege": the role may not do that with the queue.
 [[noreturn]] void no_privilege(const text *queue, const char *role, const char *privilege);
 // 42501, constraint "owner".

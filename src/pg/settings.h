@@ -9,6 +9,7 @@ extern bool monitor;            // scylla.monitor
 extern int monitor_interval;    // scylla.monitor_interval, milliseconds
 extern int default_timeout;     // scylla.default_timeout, milliseconds
 extern int event_retention;     // scylla.event_retention, seconds
+extern int signal_retention;    // scylla.signal_retention, seconds
 extern int retention;           // scylla.retention, seconds
 extern bool auto_create_queues; // scylla.auto_create_queues
 extern int max_value_size;      // scylla.max_value_size, kB

@@ -89,7 +89,9 @@ Sight consider_plan(Store &store, Dirty *dirty, const store::Ended &ended, Times
 
 } // namespace
 
-void register_plan_gates() { register_gates({store::GateKind::plan, judge_plan, has_plan, consider_plan}); }
+void register_plan_gates() {
+    register_gates({.kind = store::GateKind::plan, .judge = judge_plan, .has = has_plan, .consider = consider_plan});
+}
 
 void note_opened(Store &store, int64 plan) { store::note_ended(store, {plan, plan}); }
 

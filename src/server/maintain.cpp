@@ -5,6 +5,7 @@
 #include "store/plans.h"
 #include "task/rules.h"
 #include "task/events.h"
+#include "plan/conditions.h"
 #include "plan/gates.h"
 #include "task/gates.h"
 #include "task/history.h"
@@ -254,6 +255,9 @@ int64 purge(Store &store, TimestampTz now) {
     Portion events{k_no_limit, 0, false};
     int64 from = 0;
     purge_old_events(store, now, &events, &from);
+    Portion conditions{k_no_limit, 0, false};
+    ConditionWalk walk{};
+    purge_conditions(store, now, &conditions, &walk);
     return tasks.done;
 }
 
@@ -263,6 +267,7 @@ void maintain(Store &store, TimestampTz now) {
     int64 after = 0;
     open_due_tasks(store, now, &portion, &next);
     end_expired_leases(store, now, &portion, &next);
+    recheck_conditions(store, now, k_no_limit, &after);
     recheck_waiting(store, now, k_no_limit, &after);
     settle_gates(store, now);
     recheck_plans(store, now, k_no_limit, &after);

@@ -16,6 +16,7 @@
 #include "shmem/timers.h"
 #include "shmem/waiters.h"
 #include "task/events.h"
+#include "plan/conditions.h"
 #include "plan/gates.h"
 #include "task/gates.h"
 #include "schedule/run.h"
@@ -64,6 +65,10 @@ struct Agenda {
     TimestampTz gates;     // the walk through all that waits for gates, and through the plans
     int64 gates_after;
     int64 plans_after;
+    TimestampTz conditions; // the walk through the conditions that wait for signals
+    int64 conditions_after;
+    TimestampTz old_conditions;
+    ConditionWalk condition_walk;
     TimestampTz events; // the look for old events
     int64 events_from;
     bool told_again; // what an earlier monitor may have left untold
@@ -283,7 +288,7 @@ void take_rechecks(Agenda &agenda) {
     const std::size_t count = slot->rechecks;
     std::copy_n(slot->recheck, count, told.begin());
     if (slot->recheck_all)
-        agenda.gates = 0;
+        agenda.gates = agenda.conditions = 0;
     slot->rechecks = 0;
     slot->recheck_all = false;
     LWLockRelease(shmem::shared->lock);
@@ -377,8 +382,35 @@ void run_schedules(Agenda &agenda) {
     shmem::lower(*slot, Timer::schedule, next);
 }
 
+// What a commit could not tell of (plan/conditions.h) is as rare as a crash.
+void run_conditions(Agenda &agenda) {
+    constexpr int64 k_pause = 600 * model::k_second;
+    const TimestampTz now = GetCurrentTimestamp();
+    if (now < agenda.conditions)
+        return;
+    in_transaction("looking for signals", [&](store::Store &store) {
+        recheck_conditions(store, now, k_portion, &agenda.conditions_after);
+        settle_gates(store, now);
+    });
+    const TimestampTz end = GetCurrentTimestamp();
+    agenda.conditions = end + (agenda.conditions_after != 0 ? (end - now) * k_scan_share : k_pause);
+}
+
+void run_old_conditions(Agenda &agenda) {
+    constexpr int64 k_pause = 60 * model::k_second;
+    const TimestampTz now = GetCurrentTimestamp();
+    if (now < agenda.old_conditions)
+        return;
+    Portion portion{k_portion, 0, false};
+    in_transaction("purging old signals and conditions",
+                   [&](store::Store &store) { purge_conditions(store, now, &portion, &agenda.condition_walk); });
+    const TimestampTz end = GetCurrentTimestamp();
+    agenda.old_conditions = end + Max(portion.more ? 0 : k_pause, (end - now) * model::k_background_share);
+}
+
 TimestampTz next_time(const Agenda &agenda) {
     TimestampTz next = Min(Min(agenda.purge, agenda.events), Min(agenda.waiters, agenda.gates));
+    next = Min(next, Min(agenda.conditions, agenda.old_conditions));
     if (doubts.count > 0)
         next = Min(next, doubts.at);
     for (const Timer timer : {Timer::due, Timer::deadline, Timer::schedule}) {
@@ -410,8 +442,9 @@ void run_deadlines(Agenda &agenda) { run_timer(agenda, Timer::deadline, "ending 
 
 // What it does in turn, each if it is time for it.
 using Duty = void (*)(Agenda &);
-constexpr std::array<Duty, 9> k_duties{run_due,    run_deadlines, run_schedules, run_doubts, run_gates,
-                                       run_notify, run_waiters,   run_purge,     run_events};
+constexpr std::array<Duty, 11> k_duties{run_due,   run_deadlines,  run_schedules,     run_doubts,
+                                        run_gates, run_conditions, run_notify,        run_waiters,
+                                        run_purge, run_events,     run_old_conditions};
 
 // Until it is asked to stop.
 void run() {

@@ -72,6 +72,24 @@ constexpr std::array<TableDef, k_tables> k_definitions = {{
      .indexes =
          {{{.name = "event_pkey", .key = {{{event_col::position}, {event_col::id}}}, .columns = 2, .unique = true}}},
      .index_count = 1},
+    {.name = "task_condition_end",
+     .columns = condition_end_col::k_columns,
+     .indexes =
+         {{{.name = "task_condition_end_pkey", .key = {{{condition_end_col::id}}}, .columns = 1, .unique = true}}},
+     .index_count = 1},
+    {.name = "signal_condition",
+     .columns = signal_condition_col::k_columns,
+     .indexes =
+         {{{.name = "signal_condition_pkey", .key = {{{signal_condition_col::id}}}, .columns = 1, .unique = true},
+           {.name = "signal_condition_match",
+            .key = {{{signal_condition_col::digest}, {signal_condition_col::bound, Order::bytes}}},
+            .columns = 2}}},
+     .index_count = 2},
+    {.name = "signal_shape",
+     .columns = signal_shape_col::k_columns,
+     .indexes = {{{.name = "signal_shape_pkey", .key = {{{signal_shape_col::id}}}, .columns = 1, .unique = true},
+                  {.name = "signal_shape_name", .key = {{{signal_shape_col::name, Order::bytes}}}, .columns = 1}}},
+     .index_count = 2},
 }};
 
 // Oids of our tables and indexes, found by name and kept until the server says that one of them has changed.

@@ -5,8 +5,22 @@
 
 namespace scylla::store {
 
-enum class TableId : std::uint8_t { queue, spec, ready, lease, waiting, outcome, gate, plan, dedup, event };
-inline constexpr std::size_t k_tables = 10;
+enum class TableId : std::uint8_t {
+    queue,
+    spec,
+    ready,
+    lease,
+    waiting,
+    outcome,
+    gate,
+    plan,
+    dedup,
+    event,
+    condition_end,
+    signal_condition,
+    signal_shape
+};
+inline constexpr std::size_t k_tables = 13;
 
 // How a btree compares a column of its key.
 enum class Order : std::uint8_t {

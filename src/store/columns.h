@@ -165,6 +165,29 @@ SCYLLA_COLUMNS(dedup, SCYLLA_DEDUP_COLUMNS)
     column(worker, TEXTOID)
 SCYLLA_COLUMNS(event, SCYLLA_EVENT_COLUMNS)
 
+#define SCYLLA_CONDITION_END_COLUMNS(column) \
+    column(id, INT8OID) \
+    column(ended, TIMESTAMPTZOID) \
+    column(failed, BOOLOID) \
+    column(value, JSONBOID)
+SCYLLA_COLUMNS(condition_end, SCYLLA_CONDITION_END_COLUMNS)
+
+#define SCYLLA_SIGNAL_CONDITION_COLUMNS(column) \
+    column(id, INT8OID) \
+    column(digest, INT8OID) \
+    column(created, TIMESTAMPTZOID) \
+    column(since, TIMESTAMPTZOID) \
+    column(name, TEXTOID) \
+    column(bound, TEXTOID) \
+    column(match, JSONBOID)
+SCYLLA_COLUMNS(signal_condition, SCYLLA_SIGNAL_CONDITION_COLUMNS)
+
+#define SCYLLA_SIGNAL_SHAPE_COLUMNS(column) \
+    column(id, INT8OID) \
+    column(name, TEXTOID) \
+    column(shape, JSONBOID)
+SCYLLA_COLUMNS(signal_shape, SCYLLA_SIGNAL_SHAPE_COLUMNS)
+
 #undef SCYLLA_QUEUE_COLUMNS
 #undef SCYLLA_SPEC_COLUMNS
 #undef SCYLLA_READY_COLUMNS
@@ -175,6 +198,9 @@ SCYLLA_COLUMNS(event, SCYLLA_EVENT_COLUMNS)
 #undef SCYLLA_PLAN_COLUMNS
 #undef SCYLLA_DEDUP_COLUMNS
 #undef SCYLLA_EVENT_COLUMNS
+#undef SCYLLA_CONDITION_END_COLUMNS
+#undef SCYLLA_SIGNAL_CONDITION_COLUMNS
+#undef SCYLLA_SIGNAL_SHAPE_COLUMNS
 #undef SCYLLA_COLUMNS
 #undef SCYLLA_COLUMN_DEF
 #undef SCYLLA_COLUMN_NUMBER

@@ -5,7 +5,18 @@ namespace scylla::store {
 namespace {
 
 // The scans that a Dirty keeps.
-enum Kept : std::size_t { outcomes, waiting, specs, plans, dependants, gates, kept_scans };
+enum Kept : std::size_t {
+    outcomes,
+    waiting,
+    specs,
+    plans,
+    dependants,
+    gates,
+    condition_ends,
+    signal_conditions,
+    signal_shapes,
+    kept_scans
+};
 
 } // namespace
 
@@ -113,5 +124,49 @@ void walk_gates(Dirty *dirty, int64 task, int32 after, int32 before) {
 }
 
 Sight next_gate(Dirty *dirty, GateRow *row) { return step(dirty, dirty->kept[gates].scan, row, gate_row); }
+
+Sight see_condition_end(Dirty *dirty, int64 id, ConditionEndRow *row) {
+    return see(dirty, condition_ends, TableId::condition_end, id, row, condition_end_row);
+}
+
+Sight see_condition_end(Dirty *dirty, int64 id, bool *failed) {
+    return see(dirty, condition_ends, TableId::condition_end, id, failed, condition_has_failed);
+}
+
+void walk_signal_conditions(Dirty *dirty, int64 digest, const Bounds &bounds) {
+    const auto as_text = [](std::string_view value) {
+        return PointerGetDatum(cstring_to_text_with_len(value.data(), static_cast<int>(value.size())));
+    };
+    std::array<Key, 3> keys{{{1, Int64GetDatum(digest), F_INT8EQ}, {}, {}}};
+    std::size_t count = 1;
+    if (bounds.without_low)
+        keys[count++] = {2, as_text(bounds.low), F_TEXT_PATTERN_GT, BTGreaterStrategyNumber};
+    else
+        keys[count++] = {2, as_text(bounds.low), F_TEXT_PATTERN_GE, BTGreaterEqualStrategyNumber};
+    if (bounds.high && bounds.without_high)
+        keys[count++] = {2, as_text(*bounds.high), F_TEXT_PATTERN_LT, BTLessStrategyNumber};
+    else if (bounds.high)
+        keys[count++] = {2, as_text(*bounds.high), F_TEXT_PATTERN_LE, BTLessEqualStrategyNumber};
+    // A scan keeps how many keys it has.
+    Lookup &lookup = dirty->kept[signal_conditions];
+    if (lookup.open && lookup.scan.by_index->numberOfKeys != static_cast<int>(count)) {
+        end(lookup.scan);
+        lookup.open = false;
+    }
+    start(dirty, signal_conditions, TableId::signal_condition, 1, std::span(keys).first(count));
+}
+
+Sight next_signal_condition(Dirty *dirty, SignalConditionRow *row) {
+    return step(dirty, dirty->kept[signal_conditions].scan, row, signal_condition_row);
+}
+
+void walk_signal_shapes(Dirty *dirty, const text *signal) {
+    const Key key[] = {{1, PointerGetDatum(signal), F_TEXTEQ}};
+    start(dirty, signal_shapes, TableId::signal_shape, 1, key);
+}
+
+Sight next_signal_shape(Dirty *dirty, SignalShapeRow *row) {
+    return step(dirty, dirty->kept[signal_shapes].scan, row, signal_shape_row);
+}
 
 } // namespace scylla::store

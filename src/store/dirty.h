@@ -8,7 +8,7 @@
 // written once. Plans are updated: absent means nothing there.
 #pragma once
 
-#include "store/rows.h"
+#include "store/condition_rows.h"
 
 namespace scylla::store {
 
@@ -36,5 +36,22 @@ void walk_dependants(Dirty *dirty, int64 provider, int64 after, int64 before);
 Sight next_dependant(Dirty *dirty, GateRow *row); // absent: no more
 void walk_gates(Dirty *dirty, int64 task, int32 after, int32 before);
 Sight next_gate(Dirty *dirty, GateRow *row);
+
+// How a condition has ended. absent: it has not. Without its value: whether it has failed.
+Sight see_condition_end(Dirty *dirty, int64 id, ConditionEndRow *row);
+Sight see_condition_end(Dirty *dirty, int64 id, bool *failed);
+
+// The conditions that wait for a signal and have this digest, with bounds from `low` to `high`.
+struct Bounds {
+    std::string_view low;
+    std::optional<std::string_view> high; // nothing: no end
+    bool without_low = false;
+    bool without_high = false;
+};
+void walk_signal_conditions(Dirty *dirty, int64 digest, const Bounds &bounds);
+Sight next_signal_condition(Dirty *dirty, SignalConditionRow *row);
+// The shapes of the conditions on a signal.
+void walk_signal_shapes(Dirty *dirty, const text *signal);
+Sight next_signal_shape(Dirty *dirty, SignalShapeRow *row);
 
 } // namespace scylla::store

@@ -198,7 +198,7 @@ struct OutcomeRow {
 };
 
 // A reason why a task may not start yet: its provider, another task or a plan, is not done.
-enum class GateKind : char { task = 't', plan = 'p' };
+enum class GateKind : char { task = 't', plan = 'p', condition = 'c' };
 enum class OnFailure : char { cascade = 'c', skip = 's', ignore = 'i' };
 
 struct GateRow {

@@ -167,6 +167,9 @@ int32 queue_of(const Scan &scan, TableId table) {
         return DatumGetInt32(get(scan, dedup_col::queue));
     case TableId::gate:
     case TableId::plan:
+    case TableId::condition_end:
+    case TableId::signal_condition:
+    case TableId::signal_shape:
         break;
     }
     elog(ERROR, "rows of table %d belong to no queue", static_cast<int>(table));

@@ -60,6 +60,13 @@ const GateRow *recall_closed(Store &store, int64 id) {
     return entry.id == id && entry.file == compat::file_number(store[TableId::gate].rel) ? &entry.gate : nullptr;
 }
 
+Jsonb *value_of(Store &store, const GateRow &gate) {
+    if (gate.kind != GateKind::task)
+        return providers_of(gate.kind).value != nullptr ? providers_of(gate.kind).value(store, gate) : nullptr;
+    const auto outcome = find_outcome(store, gate.provider);
+    return outcome ? outcome->result : nullptr;
+}
+
 namespace {
 
 // How a task stands to its gates. failed: by that gate.
@@ -112,6 +119,8 @@ Judgement judge_others(Dirty *dirty, int64 task, int32 ord) {
 }
 
 Jsonb *dependency_error(Dirty *dirty, const GateRow &gate) {
+    if (gate.kind != GateKind::task)
+        return providers_of(gate.kind).error(dirty, gate);
     store::SpecRow provider;
     Status status;
     if (see_spec(dirty, gate.provider, &provider) != Sight::present ||
@@ -159,7 +168,8 @@ Sight consider(Store &store, Dirty *dirty, int64 task, const GateRow *ended, Tim
     store::SpecRow spec;
     store::SpecRow provider; // its name is needed where it has failed
     if (see_spec(dirty, task, &spec) != Sight::present ||
-        (judgement.verdict == Verdict::failed && see_spec(dirty, judgement.gate.provider, &provider) != Sight::present))
+        (judgement.verdict == Verdict::failed && judgement.gate.kind == GateKind::task &&
+         see_spec(dirty, judgement.gate.provider, &provider) != Sight::present))
         return Sight::in_doubt;
     // Not there any more, or about to: cancelled, say. If that is rolled back it is to be looked at again.
     if (take(store, TableId::waiting, spec, waiting.tid, Wait::no) != store::Taken::ok)
@@ -268,7 +278,7 @@ bool recheck(Store &store, int64 id, TimestampTz now) {
         sight = consider(store, dirty, id, nullptr, now, &changed);
     else if (sight == Sight::absent)
         for (const GateProviders &each : std::span(providers).first(kinds))
-            if (each.has(dirty, id))
+            if (each.consider != nullptr && each.has(dirty, id))
                 sight = each.consider(store, dirty, {0, id}, now, &changed);
     end(dirty);
     return sight != Sight::in_doubt;
@@ -316,9 +326,15 @@ void remove_gates(Store &store, const store::SpecRow &spec) {
     if (!spec.gates)
         return;
     store::Scan gates = scan_gates(store, spec.id);
-    while (next(gates))
-        if (remove(store[TableId::gate], gate_row(gates).tid, store.snapshot, true) != store::Taken::ok)
+    Dirty *dirty = begin_dirty(store);
+    while (next(gates)) {
+        const GateRow gate = gate_row(gates);
+        if (remove(store[TableId::gate], gate.tid, store.snapshot, true) != store::Taken::ok)
             elog(ERROR, "a gate of task " INT64_FORMAT " was changed while the task was removed", spec.id);
+        if (gate.kind != GateKind::task && providers_of(gate.kind).leave != nullptr)
+            providers_of(gate.kind).leave(store, dirty, gate.provider);
+    }
+    end(dirty);
     end(gates);
 }
 

@@ -71,12 +71,20 @@ struct GateProviders {
     Verdict (*judge)(store::Dirty *dirty, const store::GateRow &gate);
     // Whether it is the id of such a provider.
     bool (*has)(store::Dirty *dirty, int64 id);
+    // What a gate gives to its task. Null pointer: nothing.
+    Jsonb *(*value)(store::Store &store, const store::GateRow &gate) = nullptr;
+    // The error of a provider that has failed. Null pointer: it cannot fail.
+    Jsonb *(*error)(store::Dirty *dirty, const store::GateRow &gate) = nullptr;
+    // A gate has been removed with its task. Null pointer: that means nothing.
+    void (*leave)(store::Store &store, store::Dirty *dirty, int64 provider) = nullptr;
     // For those that have tasks themselves: looks at a provider, `ended.plan`, whose task `ended.id` (0: any) has
     // ended.
     store::Sight (*consider)(store::Store &store, store::Dirty *dirty, const store::Ended &ended, TimestampTz now,
                              bool *changed);
 };
 void register_gates(const GateProviders &of);
+// What a gate gives to its task; null: nothing (yet).
+Jsonb *value_of(store::Store &store, const store::GateRow &gate);
 
 // Where this backend last found a closed gate of a task, or a live task of a provider.
 void remember_closed(store::Store &store, int64 id, const store::GateRow &gate);

@@ -250,11 +250,23 @@ bool ends_with_error(Jsonb *errors, const char *code) {
 
 Jsonb *make_error(const char *code, const char *description) { return error_object(code, parse("{}"), description); }
 
-Jsonb *make_error(const char *code, const char *argument, const text *value, const char *description) {
+namespace {
+
+Jsonb *error_about(const char *code, const char *argument, JsonbValue value, const char *description) {
     JsonbParseState *state = nullptr;
     pushJsonbValue(&state, WJB_BEGIN_OBJECT, nullptr);
-    push_member(&state, argument, string_value(view(value)));
+    push_member(&state, argument, value);
     return error_object(code, JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, nullptr)), description);
+}
+
+} // namespace
+
+Jsonb *make_error(const char *code, const char *argument, const text *value, const char *description) {
+    return error_about(code, argument, string_value(view(value)), description);
+}
+
+Jsonb *make_error(const char *code, const char *argument, Jsonb *value, const char *description) {
+    return error_about(code, argument, binary(value), description);
 }
 
 namespace {

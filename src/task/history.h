@@ -20,6 +20,7 @@ Jsonb *add_error(Jsonb *errors, Jsonb *error);
 // {"code", "args": {}, "description"}, or with one argument.
 Jsonb *make_error(const char *code, const char *description);
 Jsonb *make_error(const char *code, const char *argument, const text *value, const char *description);
+Jsonb *make_error(const char *code, const char *argument, Jsonb *value, const char *description);
 
 // Whether the last of the errors has this code.
 bool ends_with_error(Jsonb *errors, const char *code);

@@ -29,6 +29,9 @@ shmem::Place place_of(TableId table) {
     case TableId::plan:
     case TableId::dedup:
     case TableId::event:
+    case TableId::condition_end:
+    case TableId::signal_condition:
+    case TableId::signal_shape:
         break;
     }
     elog(ERROR, "table %d is no place of tasks", static_cast<int>(table));

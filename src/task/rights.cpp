@@ -73,6 +73,15 @@ bool may_watch(store::Store &store, int32 queue) {
 
 bool owns(const char *owner) { return superuser() || is_member(GetUserId(), owner); }
 
+bool has_any(Oid role, const char *owner, ArrayType *grantees) {
+    return superuser_arg(role) || is_member(role, owner) || includes(role, grantees);
+}
+
+void require_grantee(const text *role, const char *table) {
+    if (view(role) != k_public)
+        (void)require_role(role, table);
+}
+
 void require_new_owner(const text *owner, const char *table) {
     compat::require_can_become(GetUserId(), require_role(owner, table));
 }

@@ -34,6 +34,11 @@ bool may_watch(store::Store &store, int32 queue);
 // Whether the current user is the owner of a plan, a member of it, or a superuser. For others the plan does not exist.
 bool owns(const char *owner);
 
+// Whether a role is the owner, or a member of it, or of one of the grantees (text[]; null: none), or a superuser.
+bool has_any(Oid role, const char *owner, ArrayType *grantees);
+// Whoever is to get a privilege: 42704 if there is no such role. 'public' is everybody.
+void require_grantee(const text *role, const char *table);
+
 // Whoever is to own something: 42704 if there is no such role, 42501 if the current user cannot become it.
 void require_new_owner(const text *owner, const char *table);
 

@@ -50,7 +50,7 @@ text *optional_name(const char *argument, text *value, int64 element) {
     return value == nullptr ? nullptr : name(argument, value, element);
 }
 
-store::OnFailure on_dependency_failure(const text *value, int64 element) {
+store::OnFailure on_failure(const char *argument, const text *value, int64 element) {
     constexpr struct {
         const char *word;
         store::OnFailure rule;
@@ -59,7 +59,7 @@ store::OnFailure on_dependency_failure(const text *value, int64 element) {
     for (const auto &each : k_rules)
         if (value != nullptr && view(value) == each.word)
             return each.rule;
-    error::bad_argument("on_dependency_failure", error::quote(value), "It must be cascade, ignore or skip.", element);
+    error::bad_argument(argument, error::quote(value), "It must be cascade, ignore or skip.", element);
 }
 
 int16 priority(std::optional<int32> value, int64 element) {

@@ -40,7 +40,7 @@ store::OnFull on_full(const text *value);
 Jsonb *error(Jsonb *value);
 // A name that may be null.
 text *optional_name(const char *argument, text *value, int64 element = 0);
-store::OnFailure on_dependency_failure(const text *value, int64 element = 0);
+store::OnFailure on_failure(const char *argument, const text *value, int64 element = 0);
 // on_duplicate: true for 'ignore'.
 bool ignore_duplicate(const text *value);
 

@@ -39,7 +39,7 @@ store::QueueRow queue_for(Store &store, const text *name) {
 
 // plan: its id; 0: none.
 SpecRow make_spec(const Submission &task, const store::QueueRow &queue, int64 plan, TimestampTz now) {
-    const auto gates = static_cast<int32>(task.depends_on.size()) + (plan != 0 ? 1 : 0);
+    const auto gates = static_cast<int32>(task.waits.size()) + (plan != 0 ? 1 : 0);
     return {store::next_task_id(),
             now,
             queue.id,
@@ -84,12 +84,46 @@ int64 provider_id(Store &store, const text *rn, int64 element = 0) {
     return spec->id;
 }
 
-void insert_gates(Store &store, const SpecRow &spec, std::span<const int64> providers, store::OnFailure on_failure) {
+// 0: a condition that is made when the task is there.
+int64 provider_id(Store &store, const WaitFor &wait, TimestampTz now, int64 element = 0) {
+    return wait.what == WaitFor::What::task ? provider_id(store, wait.name, element)
+                                            : conditions().find(store, wait, now, element);
+}
+
+// The conditions that a call has made and nobody had waited for: once the gates are in their table, signals of the past
+// are to be looked for again.
+struct NewConditions {
+    std::span<int64> ids;
+    std::size_t count;
+};
+
+// The gates of a new task. A provider that is 0 is a condition to be made.
+void insert_gates(Store &store, store::Dirty *dirty, const SpecRow &spec, std::span<const WaitFor> waits,
+                  std::span<const int64> providers, NewConditions *made) {
     if (spec.plan)
-        insert(store, store::GateRow{spec.id, *spec.plan, 0, store::GateKind::plan, on_failure, {}});
-    int32 ord = 0;
-    for (const int64 provider : providers)
-        insert(store, store::GateRow{spec.id, provider, ++ord, store::GateKind::task, on_failure, {}});
+        insert(store, store::GateRow{spec.id, *spec.plan, 0, store::GateKind::plan, store::OnFailure::cascade, {}});
+    for (std::size_t i = 0; i < waits.size(); i++) {
+        const WaitFor &wait = waits[i];
+        int64 provider = providers[i];
+        if (provider == 0) {
+            bool is_new = false;
+            provider = conditions().make(store, dirty, wait, spec.created, &is_new);
+            if (is_new)
+                made->ids[made->count++] = provider;
+        }
+        const auto kind = wait.what == WaitFor::What::task ? store::GateKind::task : store::GateKind::condition;
+        insert(store, store::GateRow{spec.id, provider, static_cast<int32>(i + 1), kind, wait.on_failure, {}});
+    }
+}
+
+// When the gates are in their table.
+void look_back(Store &store, const NewConditions &made, TimestampTz now) {
+    if (made.count == 0)
+        return;
+    CommandCounterIncrement();
+    refresh(store);
+    for (const int64 id : made.ids.first(made.count))
+        conditions().look_back(store, id, now);
 }
 
 // Where a new task begins. Its gates are in the table.
@@ -119,13 +153,15 @@ Task shed(Store &store, const SpecRow &spec) {
     return make_final(store, spec, {model::Status::cancelled, 0, nullptr, {}, carry, nullptr, nullptr}, spec.created);
 }
 
+bool is_task(const WaitFor &wait, const text *rn) { return wait.what == WaitFor::What::task && equal(wait.name, rn); }
+
 // Inserts the task; nothing if its rn or its deduplication key is taken and `ignore` says that this is no error.
 std::optional<Task> try_submit(Store &store, const Submission &task, bool ignore) {
-    const auto providers = allocate<int64>(task.depends_on.size());
+    const auto providers = allocate<int64>(task.waits.size());
     for (std::size_t i = 0; i < providers.size(); i++) {
-        if (task.rn != nullptr && equal(task.depends_on[i], task.rn))
+        if (task.rn != nullptr && is_task(task.waits[i], task.rn))
             error::dependency_cycle(psprintf("%s -> %s", error::quote(task.rn), error::quote(task.rn)));
-        providers[i] = provider_id(store, task.depends_on[i]);
+        providers[i] = provider_id(store, task.waits[i], GetCurrentTimestamp());
     }
     const store::QueueRow queue = queue_for(store, task.queue);
     // What is not needed after all, because somebody else has just taken the name, is given back at the end of the
@@ -152,8 +188,10 @@ std::optional<Task> try_submit(Store &store, const Submission &task, bool ignore
             remove_dedup_key(store, spec);
         return std::nullopt;
     }
-    insert_gates(store, spec, providers, task.on_failure);
     store::Dirty *dirty = store::begin_dirty(store);
+    NewConditions made{allocate<int64>(task.waits.size()), 0};
+    insert_gates(store, dirty, spec, task.waits, providers, &made);
+    look_back(store, made, spec.created);
     const Task placed = has_room ? place(store, dirty, spec) : shed(store, spec);
     end(dirty);
     if (spec.gates) {
@@ -259,11 +297,11 @@ void refuse_cycle(std::span<const Submission> tasks, const Dependencies &all) {
 }
 
 // P0002 for a task that does not exist, 22023 for a cycle.
-Dependencies resolve(Store &store, std::span<const Submission> tasks) {
+Dependencies resolve(Store &store, std::span<const Submission> tasks, TimestampTz now) {
     std::size_t edges = 0;
     std::size_t named = 0;
     for (const Submission &task : tasks)
-        edges += task.depends_on.size();
+        edges += task.waits.size();
     const Dependencies all{allocate<std::size_t>(tasks.size() + 1), allocate<std::size_t>(edges),
                            allocate<int64>(edges)};
     const auto by_name = allocate<std::size_t>(tasks.size());
@@ -275,13 +313,14 @@ Dependencies resolve(Store &store, std::span<const Submission> tasks) {
     std::size_t edge = 0;
     for (std::size_t i = 0; i < tasks.size(); i++) {
         all.first[i] = edge;
-        for (const text *rn : tasks[i].depends_on) {
+        for (const WaitFor &wait : tasks[i].waits) {
+            const text *rn = wait.name;
             const auto *found =
                 std::lower_bound(by_name.data(), by_name.data() + named, view(rn),
                                  [&](std::size_t e, std::string_view name) { return view(tasks[e].rn) < name; });
-            const bool is_element = found != by_name.data() + named && equal(tasks[*found].rn, rn);
+            const bool is_element = found != by_name.data() + named && is_task(wait, tasks[*found].rn);
             all.element[edge] = is_element ? *found : k_none;
-            all.provider[edge] = is_element ? 0 : provider_id(store, rn, static_cast<int64>(i + 1));
+            all.provider[edge] = is_element ? 0 : provider_id(store, wait, now, static_cast<int64>(i + 1));
             edge++;
         }
     }
@@ -352,16 +391,18 @@ void place_rows(Store &store, std::span<const Submission> tasks, std::span<const
     const auto ended = allocate<bool>(rows.size());
     std::fill(ended.begin(), ended.end(), false);
     store::Dirty *dirty = store::begin_dirty(store);
+    NewConditions made{allocate<int64>(dependencies.provider.size()), 0};
     const RowMemory memory = begin_row_memory();
     const auto edges_of = [&](std::size_t i, auto of) {
         return of.subspan(dependencies.first[i], dependencies.first[i + 1] - dependencies.first[i]);
     };
     for (std::size_t i = 0; i < rows.size(); i++) {
         if (inserted(i))
-            insert_gates(store, rows[i], edges_of(i, dependencies.provider), tasks[i].on_failure);
+            insert_gates(store, dirty, rows[i], tasks[i].waits, edges_of(i, dependencies.provider), &made);
         reset(memory);
     }
     end_bulk(store[store::TableId::gate]); // all of them, before anybody looks whether they are open
+    look_back(store, made, now);
     const auto waits_for_rows = [&](std::size_t i) {
         const auto elements = edges_of(i, dependencies.element);
         return !elements.empty() && std::all_of(elements.begin(), elements.end(), [&](std::size_t element) {
@@ -397,7 +438,7 @@ std::span<const Submitted> submit_many(Store &store, std::span<const Submission>
     const bool ignore = if_taken == IfTaken::find;
     const TimestampTz now = GetCurrentTimestamp();
     // Everything is checked before anything is made.
-    const Dependencies dependencies = resolve(store, tasks);
+    const Dependencies dependencies = resolve(store, tasks, now);
     const auto queues = look_up_each<const store::QueueRow *>(
         tasks, [](const Submission &task) { return task.queue; },
         [&](const text *name) {

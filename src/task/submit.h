@@ -2,6 +2,7 @@
 #pragma once
 
 #include "task/moves.h"
+#include "task/wait_for.h"
 
 namespace scylla {
 
@@ -11,14 +12,13 @@ struct Submission {
     Jsonb *spec;
     int16 priority;
     text *rn; // null: to be made up
-    std::optional<TimestampTz> not_before;
-    std::optional<int32> max_attempts;
-    std::span<text *> depends_on;
-    store::OnFailure on_failure;
-    text *plan;      // may be null
-    Jsonb *retry;    // may be null
-    text *dedup_key; // may be null
-    text *key;       // may be null
+    std::optional<TimestampTz> not_before = {};
+    std::optional<int32> max_attempts = {};
+    std::span<const WaitFor> waits = {}; // its gates, in the order of its args
+    text *plan = nullptr;                // may be null
+    Jsonb *retry = nullptr;              // may be null
+    text *dedup_key = nullptr;           // may be null
+    text *key = nullptr;                 // may be null
 };
 
 // What is done with a task whose rn or deduplication key is taken.

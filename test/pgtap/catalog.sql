@@ -44,6 +44,7 @@ select is_empty($$
         'yield', 'heartbeat_many', 'complete_many',
         'complete_and_lease', 'cancel', 'get_task', 'list_tasks', 'register_worker', 'create_queue', 'wait', 'wait_any',
         'create_plan', 'open_plan', 'cancel_plan', 'plan_completed', 'set_plan_owner', 'wait_plan', 'plan_dot', 'plan_mermaid', 'plan_timeline',
+        'create_callback', 'resolve_callback', 'reject_callback', 'send_signal', 'grant_signal', 'revoke_signal', 'set_signal_owner',
         'alter_queue', 'pause_queue', 'resume_queue', 'drop_queue', 'backoff', 'grant_queue', 'revoke_queue',
         'set_queue_owner', 'reset_expired', 'purge', 'maintain', 'check', 'count_tasks', 'quantile', 'stat_reset', 'metrics', 'read_events'])$$,
     'there is no function that the contract does not name');
@@ -75,7 +76,7 @@ select is((select string_agg(format('%s where %s', i.indexrelid::regclass, pg_ge
                              order by i.indexrelid::regclass::text collate "C")
            from pg_index i join pg_class c on c.oid = i.indrelid
            where c.relnamespace = 'scylla'::regnamespace and (i.indpred is not null or i.indexprs is not null)),
-          'scylla.task_lease_permit where (permit IS NOT NULL), scylla.task_ready_key where (key IS NOT NULL)',
+          'scylla.signal_sent_request where (request_id IS NOT NULL), scylla.task_lease_permit where (permit IS NOT NULL), scylla.task_ready_key where (key IS NOT NULL)',
           'those that are partial or on an expression are those that the direct path knows as such');
 select is_empty($$select c.oid::regclass from pg_class c
                   where c.relnamespace = 'scylla'::regnamespace and c.relkind = 'r'
@@ -101,7 +102,8 @@ select results_eq(
              ('scylla.monitor',            'bool',    'on',     null, 'sighup', null, null),
              ('scylla.monitor_interval',   'integer', '1000',   'ms', 'sighup', '10', '3600000'),
              ('scylla.retention',          'integer', '604800', 's',  'sighup', '0',  '2147483647'),
-             ('scylla.schedules',          'enum',    'auto', null, 'superuser', null, null)$$,
+             ('scylla.schedules',          'enum',    'auto', null, 'superuser', null, null),
+             ('scylla.signal_retention',   'integer', '604800',  's',  'sighup', '60', '2147483647')$$,
              'the settings, their units and defaults');
 select is_empty($$select name from pg_settings where name like 'scylla.%' and (short_desc = '' or short_desc is null)$$,
                 'every setting has a description');

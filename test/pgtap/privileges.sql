@@ -107,6 +107,13 @@ insert into use_ (name, statement) values
     ('cancel_plan',        $$select scylla.cancel_plan('to cancel')$$),
     ('plan_completed',     $$select scylla.plan_completed('to open')$$),
     ('set_plan_owner',     $$select scylla.set_plan_owner('to open', 'scylla_test_role')$$),
+    ('create_callback',    $$select scylla.create_callback('c made')$$),
+    ('resolve_callback',   $$select scylla.resolve_callback('c to resolve')$$),
+    ('reject_callback',    $$select scylla.reject_callback('c to reject', '{"code": "x"}')$$),
+    ('send_signal',        $$select scylla.send_signal('p signal')$$),
+    ('grant_signal',       $$select scylla.grant_signal('p signal', 'public', 'wait')$$),
+    ('revoke_signal',      $$select scylla.revoke_signal('p signal', 'public', 'wait')$$),
+    ('set_signal_owner',   $$select scylla.set_signal_owner('p signal', 'scylla_test_role')$$),
     ('backoff',            $$select scylla.backoff(1)$$),
     ('register_worker',    $$select scylla.register_worker()$$),
     ('grant_queue',        $$select scylla.grant_queue('p', 'public', 'view')$$),
@@ -161,6 +168,8 @@ do $$ begin
     set local scylla.schedules = manual;
     perform scylla.schedule('p schedule', '@daily', 'q', '1');
     update scylla.schedule set owner = 'scylla_test_role';
+    perform scylla.create_callback('c to resolve'), scylla.create_callback('c to reject'), scylla.send_signal('p signal');
+    perform scylla.set_signal_owner('p signal', 'scylla_test_role');
     perform scylla.create_plan('to open'), scylla.create_plan('to cancel');
     update scylla.task_plan set owner = 'scylla_test_role';
 end $$;

@@ -24,7 +24,7 @@ insert into kind values ('S', current_user), ('o', 'scylla test owner'), ('m', '
     ('d', 'scylla_test_depender');
 grant usage on schema scylla to public;
 grant execute on all routines in schema scylla to public;
-grant select on scylla.task, scylla.queue_grants, scylla.queue_settings, scylla.stat_heads, scylla.stat_queue,
+grant select on scylla.signal, scylla.signal_grants, scylla.condition, scylla.task, scylla.queue_grants, scylla.queue_settings, scylla.stat_heads, scylla.stat_queue,
     scylla.stat_worker, scylla.stat_monitor, scylla.schedules, scylla.plan, scylla.plan_task to public;
 set local scylla.schedules = manual;
 
@@ -64,6 +64,13 @@ do $$ begin
     update scylla.schedule set owner = 'scylla test owner';
     perform scylla.create_plan('their plan');
     update scylla.task_plan set owner = 'scylla test owner';
+    perform scylla.create_callback('their callback');
+    update scylla.task_callback set owner = 'scylla test owner';
+    perform scylla.send_signal('their signal', '{"of": 1}');
+    perform scylla.submit('a queue of the superuser', '1', wait_for => '[{"signal": "their signal", "match": {"of": 2}}]');
+    perform scylla.set_signal_owner('their signal', 'scylla test owner');
+    perform scylla.grant_signal('their signal', 'scylla_test_' || role, privilege)
+    from (values ('admin', 'admin'), ('submitter', 'send'), ('worker', 'wait')) g (role, privilege);
 end $$;
 
 -- ---- the matrix ----------------------------------------------------------------------------------------------------
@@ -78,6 +85,7 @@ end $$;
 --   t  42704: there is no such schedule
 --   p  P0002: there is no such plan
 --   f  P0002: there is no such task to depend on
+--   g  42501, naming the signal
 -- A new function or view needs a row; one that is not about a queue has a y for everybody.
 create temp table way (name text, query text, done text, nothing text, answers text);
 insert into way values
@@ -168,7 +176,20 @@ insert into way values
 ('plan_timeline',      $$select count(*) from scylla.plan_timeline('their plan')$$,          '0', null,       'yyyppppppppp'),
 -- Which tasks of a plan one sees is in plan_pictures.sql.
 ('view plan_task',     $$select count(*) from scylla.plan_task where plan = 'their plan'$$,  '0', null,       'yyyyyyyyyyyy'),
+('resolve_callback',   $$select scylla.resolve_callback('their callback')$$,                 'true', null,    'yyyyyyyyyyyy'),
+('reject_callback',    $$select scylla.reject_callback('their callback', '{"code": "x"}')$$, 'true', null,    'yyyyyyyyyyyy'),
+('view condition',     $$select count(*) from scylla.condition where name = 'their callback'$$, '1', '0',     'yyyeeeeeeeee'),
+('view condition',     $$select waiters from scylla.condition where name = 'their signal'$$,  '1', 'null',    'yyyyeeyeeeee'),
+('send_signal',        $$select scylla.send_signal('their signal') > 0$$,                    'true', null,    'yyyygygggggg'),
+('submit',             $$select status from scylla.submit('mine', '1', wait_for => '[{"signal": "their signal", "match": {"of": 1}}]')$$,
+                                                                                            'ready', null,    'yyyyggyggggg'),
+('view signal',        $$select params from scylla.signal where name = 'their signal'$$, '{"of": 1}', 'null', 'yyyyeeyeeeee'),
+('view signal_grants', $$select count(*) from scylla.signal_grants where signal = 'their signal'$$, '4', '0', 'yyyyeeyeeeee'),
+('grant_signal',       $$select scylla.grant_signal('their signal', 'public', 'wait')$$,        '', null,     'yyyygggggggg'),
+('revoke_signal',      $$select scylla.revoke_signal('their signal', 'public', 'wait')$$,       '', null,     'yyyygggggggg'),
+('set_signal_owner',   $$select scylla.set_signal_owner('their signal', current_user::text)$$,  '', null,     'yyyygggggggg'),
 -- Not about a queue that exists, or about all of them: EXECUTE is enough.
+('create_callback',    $$select scylla.create_callback('a callback of my own')$$, 'a callback of my own', null, 'yyyyyyyyyyyy'),
 ('create_queue',       $$select scylla.create_queue('a queue of my own')$$,                     '', null,     'yyyyyyyyyyyy'),
 ('backoff',            $$select scylla.backoff(0)$$,                                   '00:00:00.1', null,    'yyyyyyyyyyyy'),
 ('cron_next',          $$select scylla.cron_next('@daily', '2026-01-01 12:00Z')::date$$, '2026-01-02', null, 'yyyyyyyyyyyy'),
@@ -192,6 +213,9 @@ select is(as_role(k.role, w.query),
               when 'p' then 'P0002 plan "their plan" does not exist'
               when 'f' then format('P0002 task "r running" in "depends_on"%s does not exist',
                                    case when w.query ~ 'submit_many' then ' in element 1' else '' end)
+              when 'g' then format('42501 permission denied for signal "their signal"; Role "%s" does not have the privilege "%s".',
+                                   k.role, case when w.name ~ '^(grant|revoke|set)_signal' then 'admin'
+                                                when w.name = 'send_signal' then 'send' else 'wait' end)
               when 't' then '42704 schedule "theirs" does not exist'
           end,
           format('%s: %s', k.role, w.query))

@@ -1,0 +1,65 @@
+-- What roles see of signals and conditions. Columns are only ever appended.
+
+create or replace view scylla.signal with (security_barrier) as
+    select s.id as seq, s.name, s.sent, s.sender::text as sender, s.request_id, s.params, s.payload
+    from scylla.signal_sent s
+    join scylla.signal_name n on n.name = s.name and scylla._may_view(n.owner, n.waiters, n.admins);
+comment on view scylla.signal is
+'Signals of the last scylla.signal_retention, of the names on which the current user has the privilege wait.';
+comment on column scylla.signal.seq is 'Its number.';
+comment on column scylla.signal.name is 'Its name.';
+comment on column scylla.signal.sent is 'When it was sent.';
+comment on column scylla.signal.sender is 'The role that sent it.';
+comment on column scylla.signal.request_id is 'What makes sending it idempotent.';
+comment on column scylla.signal.params is 'What conditions compare.';
+comment on column scylla.signal.payload is 'What else it was sent with.';
+
+create or replace view scylla.signal_grants with (security_barrier) as
+    select n.name as signal, g.role, p.privilege
+    from scylla.signal_name n,
+         lateral (values ('owner', array[n.owner::text]), ('send', n.senders), ('wait', n.waiters), ('admin', n.admins))
+             p (privilege, roles),
+         lateral pg_catalog.unnest(p.roles) g (role)
+    where scylla._may_view(n.owner, n.waiters, n.admins);
+comment on view scylla.signal_grants is 'Who has which privilege on the signals that the current user may see.';
+comment on column scylla.signal_grants.signal is 'The name of the signals.';
+comment on column scylla.signal_grants.role is 'The role; public: everybody.';
+comment on column scylla.signal_grants.privilege is 'owner, send, wait or admin.';
+
+-- Each kind is a barrier of its own and the whole is none: as with scylla.task. A token is a secret of those who know it: its owner
+-- sees it, others do not see the callback.
+create or replace view scylla._callback_condition with (security_barrier) as
+    select 'callback' as kind, c.token as name, null::jsonb as match, c.created, c.expires,
+           case when e.id is null then case when c.expires <= now() then 'expired' else 'waiting' end
+                when e.failed then 'rejected' else 'resolved' end as status,
+           e.ended, e.value,
+           (select count(*) from scylla.task_gate g join scylla.task_waiting w on w.id = g.task where g.provider = c.id)
+               as waiters
+    from scylla.task_callback c
+    left join scylla.task_condition_end e on e.id = c.id
+    where scylla._may_view(c.owner, null, null);
+comment on view scylla._callback_condition is 'A part of scylla.condition.';
+
+create or replace view scylla._signal_condition with (security_barrier) as
+    select 'signal' as kind, c.name, c.match, c.created, null::timestamptz as expires, 'waiting' as status,
+           null::timestamptz as ended, null::jsonb as value,
+           (select count(*) from scylla.task_gate g join scylla.task_waiting w on w.id = g.task where g.provider = c.id)
+               as waiters
+    from scylla.signal_condition c
+    join scylla.signal_name n on n.name = c.name and scylla._may_view(n.owner, n.waiters, n.admins);
+comment on view scylla._signal_condition is 'A part of scylla.condition.';
+
+create or replace view scylla.condition as
+    select * from scylla._callback_condition union all select * from scylla._signal_condition;
+comment on view scylla.condition is
+'Callbacks of the current user and the roles it is a member of, and the conditions that wait for signals on which it has the
+privilege wait.';
+comment on column scylla.condition.kind is 'callback or signal.';
+comment on column scylla.condition.name is 'The token, or the name of the signal.';
+comment on column scylla.condition.match is 'The parameters that a signal must have.';
+comment on column scylla.condition.created is 'Since when it is there.';
+comment on column scylla.condition.expires is 'Until when it can be resolved or rejected; null: without end.';
+comment on column scylla.condition.status is 'waiting, resolved, rejected or expired.';
+comment on column scylla.condition.ended is 'When it was resolved or rejected.';
+comment on column scylla.condition.value is 'What it was resolved with, or the error.';
+comment on column scylla.condition.waiters is 'How many waiting tasks wait for it.';

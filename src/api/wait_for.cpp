@@ -1,0 +1,81 @@
+#include "api/wait_for.h"
+
+#include "pg/error.h"
+#include "pg/json.h"
+#include "pg/memory.h"
+#include "task/rules.h"
+
+namespace scylla {
+
+namespace {
+
+constexpr const char *k_array_rule = "It must be an array of objects with \"task\", \"callback\" or \"signal\".";
+constexpr const char *k_one_rule = "It must have exactly one of \"task\", \"callback\" and \"signal\".";
+constexpr const char *k_signal_rule = "Only a signal has \"match\" and \"since\".";
+
+std::optional<WaitFor::What> what_of(std::string_view member) {
+    if (member == "task")
+        return WaitFor::What::task;
+    if (member == "callback")
+        return WaitFor::What::callback;
+    if (member == "signal")
+        return WaitFor::What::signal;
+    return std::nullopt;
+}
+
+Jsonb *empty_object() { return DatumGetJsonbP(DirectFunctionCall1(jsonb_in, CStringGetDatum("{}"))); }
+
+WaitFor read_wait(JsonbValue *object, store::OnFailure on_failure, int64 element) {
+    if (object->type != jbvBinary || !JsonContainerIsObject(object->val.binary.data))
+        error::bad_argument("wait_for", json::show(object), k_array_rule, element);
+    WaitFor wait{.what = WaitFor::What::task, .name = nullptr, .on_failure = on_failure, .match = nullptr, .since = {}};
+    json::for_each_member(object->val.binary.data, [&](const char *argument, JsonbValue *value) {
+        const std::string_view member(argument);
+        if (const auto what = what_of(member)) {
+            if (wait.name != nullptr)
+                error::bad_argument("wait_for", json::show(object), k_one_rule, element);
+            wait.what = *what;
+            wait.name = args::name(argument, json::to_text(argument, value, element), element);
+        } else if (member == "match")
+            wait.match = json::to_jsonb(value);
+        else if (member == "since")
+            wait.since = json::to_time(argument, value, element);
+        else if (member == "on_failure")
+            wait.on_failure = args::on_failure(argument, json::to_text(argument, value, element), element);
+        else
+            error::bad_argument("wait_for", error::quote(cstring_to_text(argument)),
+                                "There is no such member of an element of wait_for.", element);
+    });
+    if (wait.name == nullptr)
+        error::bad_argument("wait_for", json::show(object), k_one_rule, element);
+    if (wait.what != WaitFor::What::signal && (wait.match != nullptr || wait.since))
+        error::bad_argument("wait_for", json::show(object), k_signal_rule, element);
+    if (wait.what == WaitFor::What::signal && wait.match == nullptr)
+        wait.match = empty_object();
+    return wait;
+}
+
+} // namespace
+
+std::span<const WaitFor> read_waits(std::span<text *const> depends_on, store::OnFailure on_failure, Jsonb *wait_for,
+                                    int64 element) {
+    if (wait_for != nullptr && (!JB_ROOT_IS_ARRAY(wait_for) || JB_ROOT_IS_SCALAR(wait_for)))
+        error::bad_argument("wait_for", error::show(wait_for), k_array_rule, element);
+    const std::size_t elements = wait_for != nullptr ? JB_ROOT_COUNT(wait_for) : 0;
+    const auto waits = allocate<WaitFor>(depends_on.size() + elements);
+    std::size_t count = 0;
+    for (text *rn : depends_on)
+        waits[count++] = {
+            .what = WaitFor::What::task, .name = rn, .on_failure = on_failure, .match = nullptr, .since = {}};
+    if (elements == 0)
+        return waits;
+    JsonbIterator *iterator = JsonbIteratorInit(&wait_for->root);
+    JsonbValue value;
+    for (JsonbIteratorToken token = JsonbIteratorNext(&iterator, &value, true); token != WJB_DONE;
+         token = JsonbIteratorNext(&iterator, &value, true))
+        if (token == WJB_ELEM)
+            waits[count++] = read_wait(&value, on_failure, element);
+    return waits;
+}
+
+} // namespace scylla

@@ -1,0 +1,13 @@
+// Reading what a task is to wait for.
+#pragma once
+
+#include "task/wait_for.h"
+
+namespace scylla {
+
+// The names of depends_on, which come first, and the elements of wait_for, which may be null. 22023 for the `element`
+// of an array of tasks, or 0.
+std::span<const WaitFor> read_waits(std::span<text *const> depends_on, store::OnFailure on_failure, Jsonb *wait_for,
+                                    int64 element = 0);
+
+} // namespace scylla

@@ -1,0 +1,82 @@
+#include "plan/conditions.h"
+
+#include "task/gates.h"
+#include "task/history.h"
+#include "task/wait_for.h"
+
+namespace scylla {
+
+using store::Dirty;
+using store::GateRow;
+using store::Sight;
+using store::Store;
+
+namespace {
+
+Verdict judge(Dirty *dirty, const GateRow &gate) {
+    bool failed = false;
+    switch (see_condition_end(dirty, gate.provider, &failed)) {
+    case Sight::absent:
+        return Verdict::closed;
+    case Sight::in_doubt:
+        return Verdict::in_doubt;
+    case Sight::present:
+        break;
+    }
+    return failed && gate.on_failure != store::OnFailure::ignore ? Verdict::failed : Verdict::open;
+}
+
+Jsonb *value(Store &store, const GateRow &gate) {
+    const auto end = find_condition_end(store, gate.provider);
+    return end && !end->failed ? end->value : nullptr;
+}
+
+Jsonb *error(Dirty *dirty, const GateRow &gate) {
+    store::ConditionEndRow end;
+    if (see_condition_end(dirty, gate.provider, &end) != Sight::present || end.value == nullptr)
+        elog(ERROR, "condition " INT64_FORMAT " of task " INT64_FORMAT " has vanished", gate.provider, gate.task);
+    return make_error("dependency-failed", "error", end.value, "a condition that this task waits for has failed");
+}
+
+// A condition that has ended is removed with the last task that waited for it. Others may come to wait for one that has
+// not: purge_conditions() removes it in time.
+void leave(Store &store, Dirty *dirty, int64 provider) {
+    GateRow gate;
+    walk_dependants(dirty, provider, 0, PG_INT64_MAX);
+    if (next_dependant(dirty, &gate) == Sight::absent)
+        remove_ended_condition(store, provider);
+}
+
+// A signal, whose conditions are to be looked for again when it is committed.
+bool is_signal(Dirty *dirty, int64 id) {
+    (void)dirty;
+    return has_signal(id);
+}
+
+Sight consider_signal(Store &store, Dirty *dirty, const store::Ended &ended, TimestampTz now, bool *changed) {
+    return announce_again(store, dirty, ended.plan, now, changed);
+}
+
+int64 find(Store &store, const WaitFor &wait, TimestampTz now, int64 element) {
+    return wait.what == WaitFor::What::callback ? find_callback(store, wait.name, now, element).id : 0;
+}
+
+} // namespace
+
+void register_condition_gates() {
+    register_gates({.kind = store::GateKind::condition,
+                    .judge = judge,
+                    .has = is_signal,
+                    .value = value,
+                    .error = error,
+                    .leave = leave,
+                    .consider = consider_signal});
+    register_conditions({.find = find, .make = condition_on, .look_back = end_by_history});
+}
+
+void end_condition(Store &store, int64 id, const ConditionEnd &end, TimestampTz now) {
+    insert(store, store::ConditionEndRow{.id = id, .ended = now, .failed = end.failed, .value = end.value, .tid = {}});
+    store::note_ended(store, {.id = id, .plan = 0});
+}
+
+} // namespace scylla

@@ -1,0 +1,94 @@
+// Conditions: what a gate can have as its provider that is neither a task nor a plan. A callback is ended by whoever
+// knows its token, a condition on a signal by a signal that matches it.
+//
+// A condition ends once, with a row of task_condition_end, as a task ends with a row of task_outcome. So the gates on
+// it work as those on a task do (plan/gates.h): whoever ends it inserts that row and then looks for gates; whoever
+// waits inserts its gates and then looks for that row; and both see what is not committed yet.
+//
+// The same holds a level below, between signals and conditions on them:
+//
+//   * Who sends a signal inserts it, then looks for conditions that it matches, also such as are not committed yet.
+//   * Who waits inserts the condition, then looks for signals that were committed before.
+//
+// What neither of them sees is a signal that was looked for conditions before this one was inserted, and is committed
+// after the history was searched. So the monitor looks for the conditions of each signal again when it is committed
+// (note_recheck() in shmem/pending.h). What a crash or a prepared transaction has lost is found by going through the
+// conditions that wait (recheck_conditions()).
+#pragma once
+
+#include "model/bounds.h"
+#include "store/dirty.h"
+#include "task/moves.h"
+#include "task/portion.h"
+#include "task/wait_for.h"
+
+namespace scylla {
+
+// So long others may come to wait for a condition that is there; from then on they get one of their own. So one that is
+// twice as old and has no gate can be removed.
+inline constexpr int64 k_shared_for = model::k_day / 2;
+
+struct ConditionEnd {
+    bool failed;
+    Jsonb *value; // of the gates; an error if it failed
+};
+// For a condition that is in no table of conditions that wait, and has not ended. settle_gates() is to follow.
+void end_condition(store::Store &store, int64 id, const ConditionEnd &end, TimestampTz now);
+
+// ---- callbacks -----------------------------------------------------------------------------------------------------
+
+struct Callback {
+    int64 id;
+    std::optional<TimestampTz> expires;
+};
+
+// The token. 42710 if it is taken; null: a random one is made.
+text *create_callback(text *token, std::optional<TimestampTz> expires);
+// False if it has ended already. Waits for a transaction that is just ending the same. P0002 if it is unknown or
+// expired.
+bool end_callback(store::Store &store, const text *token, const ConditionEnd &end, TimestampTz now);
+// For whoever is to wait for it; P0002 if it is unknown, or has expired without having ended.
+Callback find_callback(store::Store &store, const text *token, TimestampTz now, int64 element);
+
+// ---- signals -------------------------------------------------------------------------------------------------------
+
+struct SignalRequest {
+    text *name;
+    Jsonb *params;
+    Jsonb *payload;   // may be null
+    text *request_id; // may be null
+};
+// Records a signal and ends the conditions that it matches. Returns its number; that of an earlier one with the same
+// request_id. 22023, 42501.
+int64 send_signal(store::Store &store, const SignalRequest &request, TimestampTz now);
+
+// The condition that an element of wait_for names: one that has ended if a signal of the past matches, else one that
+// somebody waits for already, else a new one. 22023, 42501. `is_new`: end_by_history() is to be called for it once the
+// gates are in their table.
+int64 condition_on(store::Store &store, store::Dirty *dirty, const WaitFor &wait, TimestampTz now, bool *is_new);
+// Ends a condition if a signal that is committed by now matches it.
+void end_by_history(store::Store &store, int64 id, TimestampTz now);
+
+// Looks again for the conditions of a signal.
+bool has_signal(int64 id);
+store::Sight announce_again(store::Store &store, store::Dirty *dirty, int64 id, TimestampTz now, bool *changed);
+// Looks for signals of the past for the conditions that wait: `limit` at most, with ids larger than `*after`. *after is
+// left at the place reached, or at 0 at the end.
+void recheck_conditions(store::Store &store, TimestampTz now, int64 limit, int64 *after);
+
+// ---- removal -------------------------------------------------------------------------------------------------------
+
+// For a condition that no gate names any more: the row of its end, and its callback.
+void remove_ended_condition(store::Store &store, int64 id);
+// Signals past their retention, callbacks that ended or expired as long ago, and conditions that nobody waits for; but
+// none that a gate names. Each kind in a portion. The walk goes on where it was left; at its end both are 0.
+struct ConditionWalk {
+    int64 callbacks;
+    int64 conditions;
+};
+void purge_conditions(store::Store &store, TimestampTz now, Portion *portion, ConditionWalk *walk);
+
+// When the library is loaded.
+void register_condition_gates();
+
+} // namespace scylla

@@ -1,0 +1,30 @@
+// What a task waits for, as the caller names it: an element of depends_on or wait_for.
+#pragma once
+
+#include "store/dirty.h"
+
+namespace scylla {
+
+struct WaitFor {
+    enum class What : std::uint8_t { task, callback, signal };
+    What what;
+    text *name; // the rn, the token, the name of the signal
+    store::OnFailure on_failure;
+    Jsonb *match;                     // of a signal
+    std::optional<TimestampTz> since; // of a signal
+};
+
+// How conditions come about (plan/conditions.h): registered when the library is loaded.
+struct ConditionMaker {
+    // The id of one that is there already. 0: it is to be made, once the task is there. P0002. `element` as in
+    // pg/error.h.
+    int64 (*find)(store::Store &store, const WaitFor &wait, TimestampTz now, int64 element);
+    // Makes it, or finds an equal one that others wait for. is_new: look_back() is to follow when its gates are in
+    // their table.
+    int64 (*make)(store::Store &store, store::Dirty *dirty, const WaitFor &wait, TimestampTz now, bool *is_new);
+    void (*look_back)(store::Store &store, int64 id, TimestampTz now);
+};
+void register_conditions(const ConditionMaker &maker);
+const ConditionMaker &conditions() noexcept;
+
+} // namespace scylla

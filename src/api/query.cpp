@@ -235,6 +235,8 @@ SCYLLA_FUNCTION(scylla_history) {
     using namespace scylla;
     Jsonb *stored = PG_ARGISNULL(0) ? nullptr : PG_GETARG_JSONB_P(0);
     const bool assigned = !PG_ARGISNULL(1) && !PG_ARGISNULL(2) && !PG_ARGISNULL(3);
+    if (stored != nullptr && (!JB_ROOT_IS_ARRAY(stored) || JB_ROOT_IS_SCALAR(stored)))
+        error::bad_argument("history", error::show(stored), "It must be an array.");
     Jsonb *history =
         assigned ? full_history(stored, PG_GETARG_TEXT_PP(1), PG_GETARG_INT32(2), PG_GETARG_TIMESTAMPTZ(3)) : stored;
     if (history == nullptr)

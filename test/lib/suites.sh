@@ -348,12 +348,18 @@ suite_model() {
   cluster_stop model
 }
 
-# Servers that stop, crash and promote. They run as the server's user, from a copy that it can read.
-suite_tap() {
-  local file copies=()
-  find_tests t pl tap || return 0
-  cp -r "$checkout/test/." "$work/tap"
-  build_faults "$work/tap/faults" || {
+# Servers that stop, crash and promote.
+suite_tap() { server_files tap t; }
+
+# Attacks by roles with few rights, and what others notice.
+suite_abuse() { server_files abuse abuse; }
+
+# Perl files that make servers of their own. They run as the server's user, from a copy that it can read.
+server_files() { # SUITE FOLDER
+  local suite=$1 file copies=()
+  find_tests "$2" pl "$1" || return 0
+  cp -r "$checkout/test/." "$work/$suite"
+  build_faults "$work/$suite/faults" || {
     count 0 1
     return 0
   }
@@ -362,19 +368,19 @@ suite_tap() {
     count 0 1
     return 0
   }
-  for file in "${files[@]}"; do copies+=("$work/tap/t/${file##*/}"); done
-  chown -R "$server_user" "$work/tap"
-  PATH=$bin:$PATH PG_REGRESS=$(regress_program pg_regress) TESTDIR=$work/tap TESTDATADIR=$work/tap/tmp_check \
-    SCYLLA_FAULTS=$work/tap/faults/faults.so SCYLLA_NO_SPACE=$work/tap/faults/no_space.so SCYLLA_CLOCK=$work/tap/faults/clock.so \
-    SCYLLA_OLDER_SERVER=$older_server TESTLOGDIR=$work/tap/tmp_check/log TMPDIR=$socket_dir HOME=$work/tap \
+  for file in "${files[@]}"; do copies+=("$work/$suite/$2/${file##*/}"); done
+  chown -R "$server_user" "$work/$suite"
+  PATH=$bin:$PATH PG_REGRESS=$(regress_program pg_regress) TESTDIR=$work/$suite TESTDATADIR=$work/$suite/tmp_check \
+    SCYLLA_FAULTS=$work/$suite/faults/faults.so SCYLLA_NO_SPACE=$work/$suite/faults/no_space.so SCYLLA_CLOCK=$work/$suite/faults/clock.so \
+    SCYLLA_OLDER_SERVER=$older_server TESTLOGDIR=$work/$suite/tmp_check/log TMPDIR=$socket_dir HOME=$work/$suite \
     PG_TEST_TIMEOUT_DEFAULT=${PG_TEST_TIMEOUT_DEFAULT:-120} PERL5LIB=$("$pg_config" --pkglibdir)/pgxs/src/test/perl \
-    TAP_JOBS=2 harness tap "${as_server[@]}" perl -- "${copies[@]}"
-  ((suite_failed == 0)) || show_regress_logs
+    TAP_JOBS=2 harness "$suite" "${as_server[@]}" perl -- "${copies[@]}"
+  ((suite_failed == 0)) || show_regress_logs "$suite"
 }
 
-show_regress_logs() {
+show_regress_logs() { # SUITE
   local log
-  for log in "$work"/tap/tmp_check/log/regress_log_*; do
+  for log in "$work/$1"/tmp_check/log/regress_log_*; do
     ! grep -q '^not ok\|^# Looks like\|timed out\|died' "$log" 2>/dev/null || show_tail "$log" 30
   done
 }

@@ -116,7 +116,7 @@ begin atomic
                           when 'completed' then '#b2f2bb' when 'aborted' then '#ffc9c9' else '#d0bfff' end), '' order by p.node),
         string_agg((select string_agg(format(E'  n%s -> n%s;\n', s, p.node), '' order by s) from unnest(p.sources) s), ''
                    order by p.node))
-    from scylla._plan_picture(plan_dot.plan, plan_dot.max_tasks) p;
+    from scylla._plan_picture(plan_dot.plan, coalesce(plan_dot.max_tasks, 200)) p;
 end;
 comment on function scylla.plan_dot is
 'A plan as a Graphviz graph: one node per task, coloured by status, and an arrow from each task to the tasks that depend on it.
@@ -137,7 +137,7 @@ begin atomic
                    order by p.node),
         E'  classDef waiting fill:#e0e0e0\n  classDef ready fill:#fff3bf\n  classDef running fill:#a5d8ff\n'
         '  classDef completed fill:#b2f2bb\n  classDef aborted fill:#ffc9c9\n  classDef cancelled fill:#d0bfff\n')
-    from scylla._plan_picture(plan_mermaid.plan, plan_mermaid.max_tasks) p;
+    from scylla._plan_picture(plan_mermaid.plan, coalesce(plan_mermaid.max_tasks, 200)) p;
 end;
 comment on function scylla.plan_mermaid is 'The same as plan_dot, as a Mermaid flowchart.';
 

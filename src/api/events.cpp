@@ -57,7 +57,7 @@ void put(void *to, store::Store &store, const store::EventRow &event) {
 SCYLLA_FUNCTION(scylla_read_events) {
     using namespace scylla;
     const EventCursor after = get_cursor(fcinfo, 0);
-    const int32 max_events = args::max_tasks(args::get_int(fcinfo, 1), "max_events");
+    const int32 max_events = args::max_tasks(args::get_int(fcinfo, 1).value_or(1000), "max_events");
     Rows rows = begin_rows(fcinfo);
     store::Store store = store::open(AccessShareLock);
     read_events(store, after, max_events, {put, &rows});

@@ -62,9 +62,12 @@ SCYLLA_FUNCTION(scylla_backoff) {
     const auto count = args::get_int(fcinfo, 0);
     if (!count || *count < 0)
         error::bad_argument("count", count ? psprintf("%d", *count) : "null", "It must be at least 0.");
-    const model::Backoff backoff{args::delay("initial", args::get_interval(fcinfo, 1)),
-                                 args::factor(args::get_float(fcinfo, 2)),
-                                 args::delay("max", args::get_interval(fcinfo, 3))};
+    const auto get_delay = [&](int n, const char *argument, int64 by_default) {
+        return PG_ARGISNULL(n) ? by_default : args::delay(argument, args::get_interval(fcinfo, n));
+    };
+    const model::Backoff backoff{get_delay(1, "initial", model::k_second / 10),
+                                 args::factor(args::get_float(fcinfo, 2).value_or(1.5)),
+                                 get_delay(3, "max", 10 * model::k_second)};
     auto *interval = static_cast<Interval *>(palloc0(sizeof(Interval)));
     interval->time = model::delay(backoff, *count);
     PG_RETURN_INTERVAL_P(interval);

@@ -10,7 +10,7 @@ namespace scylla {
 LeaseRequest get_lease_request(FunctionCallInfo fcinfo, LeaseArguments where) {
     return {args::name("queue", args::get_text(fcinfo, where.queue)),
             args::name("worker", args::get_text(fcinfo, where.worker)),
-            args::max_tasks(args::get_int(fcinfo, where.max_tasks)),
+            args::max_tasks(args::get_int(fcinfo, where.max_tasks).value_or(1)),
             args::timeout("timeout", args::get_interval(fcinfo, where.timeout))};
 }
 

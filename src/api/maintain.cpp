@@ -34,6 +34,9 @@ SCYLLA_FUNCTION(scylla_maintain) {
 SCYLLA_FUNCTION(scylla_announce) {
     using namespace scylla;
     (void)fcinfo;
+    if (!creating_extension)
+        ereport(ERROR,
+                (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE), errmsg("scylla._announce() is for the install script only")));
     if (shmem::shared == nullptr)
         ereport(
             WARNING,

@@ -182,7 +182,7 @@ SCYLLA_FUNCTION(scylla_list_tasks) {
     text *queue_name = PG_ARGISNULL(0) ? nullptr : args::name("queue", args::get_text(fcinfo, 0));
     Filter filter{std::nullopt, PG_ARGISNULL(1) ? std::nullopt : std::optional(store::status_of(PG_GETARG_DATUM(1))),
                   PG_ARGISNULL(2) ? nullptr : args::name("worker", args::get_text(fcinfo, 2)),
-                  args::max_tasks(args::get_int(fcinfo, 3))};
+                  args::max_tasks(args::get_int(fcinfo, 3).value_or(100))};
     Rows rows = begin_rows(fcinfo);
     store::Store store = store::open(AccessShareLock);
     const auto queue = queue_name == nullptr ? std::nullopt : find_queue(store, queue_name);
@@ -227,7 +227,7 @@ SCYLLA_FUNCTION(scylla_args_end) {
 
 SCYLLA_FUNCTION(scylla_check_max_tasks) {
     using namespace scylla;
-    args::max_tasks(args::get_int(fcinfo, 0));
+    args::max_tasks(args::get_int(fcinfo, 0).value_or(0));
     PG_RETURN_VOID();
 }
 

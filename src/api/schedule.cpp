@@ -103,10 +103,21 @@ void check_tasks(Jsonb *tasks, const text *planned_key) {
     }
 }
 
+// A null becomes the default.
+void set_default(FunctionCallInfo fcinfo, int n, Datum value) {
+    if (PG_ARGISNULL(n))
+        fcinfo->args[n] = {value, false};
+}
+
 // What schedule and schedule_plan have in common: the name, when it comes, and from the time zone on the policies.
 // `task` is what submit_many() is to be given.
 store::ScheduleSettings get_settings(FunctionCallInfo fcinfo, int timezone_arg, Jsonb *task) {
     const int n = timezone_arg;
+    set_default(fcinfo, n, CStringGetTextDatum("UTC"));
+    set_default(fcinfo, n + 1, CStringGetTextDatum("allow"));
+    set_default(fcinfo, n + 2, CStringGetTextDatum("latest"));
+    set_default(fcinfo, n + 4, Int32GetDatum(100));
+    set_default(fcinfo, n + 5, PointerGetDatum(palloc0(sizeof(Interval))));
     store::ScheduleSettings settings{};
     settings.name = get_schedule_name(fcinfo, 0);
     settings.cron = args::get_text(fcinfo, 1);
@@ -118,7 +129,7 @@ store::ScheduleSettings get_settings(FunctionCallInfo fcinfo, int timezone_arg, 
                                                  "It must be \"none\", \"latest\" or \"all\".");
     settings.grace = args::get_interval(fcinfo, n + 3);
     (void)args::grace(settings.grace);
-    settings.max_catch_up = args::max_catch_up(args::get_int(fcinfo, n + 4));
+    settings.max_catch_up = args::max_catch_up(PG_GETARG_INT32(n + 4));
     settings.jitter = args::get_interval(fcinfo, n + 5);
     (void)args::schedule_jitter(settings.jitter);
     settings.starts = get_limit(fcinfo, n + 6, "starts");
@@ -190,6 +201,7 @@ SCYLLA_FUNCTION(scylla_cron_next) {
     using namespace scylla;
     const model::Cron cron = schedule::read_cron(args::get_text(fcinfo, 0));
     const TimestampTz after = get_time(fcinfo, 1, "after");
+    set_default(fcinfo, 2, CStringGetTextDatum("UTC"));
     const auto next = schedule::next_time({cron, schedule::read_timezone(args::get_text(fcinfo, 2))}, after);
     if (!next)
         PG_RETURN_NULL();
@@ -204,6 +216,7 @@ SCYLLA_FUNCTION(scylla_schedule) {
     const text *queue = args::name("queue", args::get_text(fcinfo, 2));
     Jsonb *spec = args::spec(args::get_jsonb(fcinfo, 3));
     check_planned_key(settings.planned_key, spec);
+    set_default(fcinfo, 13, DirectFunctionCall1(jsonb_in, CStringGetDatum("{}")));
     Jsonb *options = args::document("options", args::get_jsonb(fcinfo, 13));
     check_options(options);
     settings.task = make_task(options, queue, spec);

@@ -14,8 +14,9 @@ namespace scylla {
 
 namespace {
 
-IfTaken get_if_taken(FunctionCallInfo fcinfo, int n) {
-    return args::ignore_duplicate(args::get_text(fcinfo, n)) ? IfTaken::find : IfTaken::refuse;
+IfTaken get_if_taken(FunctionCallInfo fcinfo, int n, IfTaken by_default) {
+    return args::ignore_duplicate(args::get_text(fcinfo, n), by_default == IfTaken::find) ? IfTaken::find
+                                                                                          : IfTaken::refuse;
 }
 
 // A retry policy that may be null.
@@ -157,7 +158,7 @@ SCYLLA_FUNCTION(scylla_submit) {
                           optional_policy(args::get_jsonb(fcinfo, 9)),
                           args::optional_name("dedup_key", args::get_text(fcinfo, 10)),
                           args::optional_name("key", args::get_text(fcinfo, 11))};
-    const IfTaken if_taken = get_if_taken(fcinfo, 12);
+    const IfTaken if_taken = get_if_taken(fcinfo, 12, IfTaken::refuse);
     store::Store store = open_for_write("scylla.submit()");
     return return_task(fcinfo, store, submit(store, task, if_taken), Show::all);
 }
@@ -167,7 +168,7 @@ SCYLLA_FUNCTION(scylla_submit_many) {
     Jsonb *tasks = args::get_jsonb(fcinfo, 0);
     if (tasks == nullptr || !JB_ROOT_IS_ARRAY(tasks) || JB_ROOT_IS_SCALAR(tasks))
         error::bad_argument("tasks", error::show(tasks), "It must be an array of objects.");
-    const IfTaken if_taken = get_if_taken(fcinfo, 1);
+    const IfTaken if_taken = get_if_taken(fcinfo, 1, IfTaken::find);
     const Rows result = begin_rows(fcinfo);
     store::Store store = open_for_write("scylla.submit_many()");
     for (const Submitted &each : submit_many(store, read_tasks(tasks), if_taken)) {

@@ -23,13 +23,11 @@ Datum return_one(FunctionCallInfo fcinfo, Datum value, bool null) {
 // The time-out is argument 1.
 Patience get_patience(FunctionCallInfo fcinfo, const char *call) {
     const auto timeout = args::timeout("timeout", args::get_interval(fcinfo, 1));
-    if (!timeout)
-        error::bad_argument("timeout", "null", "It must be more than 0 and at most 365 days.");
     const bool outside_transaction = fcinfo->context != nullptr && IsA(fcinfo->context, CallContext) &&
                                      !castNode(CallContext, fcinfo->context)->atomic;
     if (!outside_transaction)
         error::inside_transaction(call);
-    return {*timeout, call};
+    return {timeout.value_or(30 * model::k_second), call};
 }
 
 } // namespace

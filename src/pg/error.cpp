@@ -189,7 +189,7 @@ const char *cut(std::string_view all) {
 const char *quote(const text *value) { return value == nullptr ? "null" : psprintf("\"%s\"", cut(view(value))); }
 
 const char *show(Jsonb *value) {
-    constexpr int64 k_max_made = 1 << 16; // of text, to show its beginning
+    constexpr int64 k_max_made = 1 << 20; // of text, to show its beginning
     if (value == nullptr)
         return "null";
     if (text_is_larger(value, k_max_made))

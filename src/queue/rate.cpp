@@ -61,12 +61,13 @@ model::Rate read_rate(const char *setting, Jsonb *rate) {
     int64 per = model::k_second;
     json::for_each_member(&rate->root, [&](const char *name, JsonbValue *value) {
         const std::string_view member(name);
+        const bool is_default = value->type == jbvNull;
         if (member == "tasks")
-            tasks = args::bound(name, json::to_int(name, value));
+            tasks = is_default ? tasks : args::bound(name, json::to_int(name, value));
         else if (member == "burst")
-            burst = args::bound(name, json::to_int(name, value));
+            burst = is_default ? burst : args::bound(name, json::to_int(name, value));
         else if (member == "per")
-            per = *args::timeout(name, json::to_interval(name, value));
+            per = is_default ? per : *args::timeout(name, json::to_interval(name, value));
         else
             error::bad_argument(setting, error::quote(cstring_to_text(name)),
                                 "It may have \"tasks\", \"per\" and \"burst\".");

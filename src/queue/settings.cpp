@@ -51,12 +51,6 @@ void check(const QueueSettings &settings) {
         read_rate("rate_per_key", settings.rate_per_key);
 }
 
-bool require_bool(const char *argument, std::optional<bool> value) {
-    if (!value)
-        error::bad_argument(argument, "null", "It must be true or false.");
-    return *value;
-}
-
 // Changes those settings that are members of the object; null is the default.
 void apply(Jsonb *changes, QueueSettings *settings) {
     if (!json::is_object(changes))
@@ -230,10 +224,10 @@ SCYLLA_FUNCTION(scylla_create_queue) {
                                  args::get_interval(fcinfo, 6),
                                  args::get_interval(fcinfo, 7),
                                  args::get_interval(fcinfo, 8),
-                                 require_bool("paused", args::get_bool(fcinfo, 9)),
+                                 args::get_bool(fcinfo, 9).value_or(false),
                                  args::get_int(fcinfo, 10),
-                                 require_bool("events", args::get_bool(fcinfo, 11)),
-                                 require_bool("notify", args::get_bool(fcinfo, 12)),
+                                 args::get_bool(fcinfo, 11).value_or(false),
+                                 args::get_bool(fcinfo, 12).value_or(false),
                                  args::get_int(fcinfo, 13),
                                  args::get_int(fcinfo, 14),
                                  args::on_full(args::get_text(fcinfo, 15)),
@@ -280,7 +274,7 @@ SCYLLA_FUNCTION(scylla_resume_queue) {
 SCYLLA_FUNCTION(scylla_drop_queue) {
     using namespace scylla;
     text *name = args::name("queue", args::get_text(fcinfo, 0));
-    const bool force = require_bool("force", args::get_bool(fcinfo, 1));
+    const bool force = args::get_bool(fcinfo, 1).value_or(false);
     Store store = open_for_settings("scylla.drop_queue()");
     require_queue(store, name);
     store::lock_table(TableId::spec, ShareRowExclusiveLock);

@@ -12,14 +12,19 @@ model::RetryPolicy read_retry_policy(Jsonb *policy, int64 element) {
     model::RetryPolicy result;
     json::for_each_member(&policy->root, [&](const char *name, JsonbValue *value) {
         const std::string_view member(name);
+        const bool is_default = value->type == jbvNull;
+        const auto get_delay = [&](std::int64_t by_default) {
+            return is_default ? by_default : args::delay(name, json::to_interval(name, value, element), element);
+        };
         if (member == "initial")
-            result.backoff.initial = args::delay(name, json::to_interval(name, value, element), element);
+            result.backoff.initial = get_delay(result.backoff.initial);
         else if (member == "factor")
-            result.backoff.factor = args::factor(json::to_float(name, value, element), element);
+            result.backoff.factor =
+                is_default ? result.backoff.factor : args::factor(json::to_float(name, value, element), element);
         else if (member == "max")
-            result.backoff.max = args::delay(name, json::to_interval(name, value, element), element);
+            result.backoff.max = get_delay(result.backoff.max);
         else if (member == "jitter")
-            result.jitter = args::jitter(json::to_float(name, value, element), element);
+            result.jitter = is_default ? result.jitter : args::jitter(json::to_float(name, value, element), element);
         else
             error::bad_argument("retry", error::quote(cstring_to_text(name)),
                                 "It may have \"initial\", \"factor\", \"max\" and \"jitter\".", element);

@@ -35,6 +35,16 @@ JsonbValue *member(const Jsonb *object, std::string_view key, JsonbValue *value)
                                         static_cast<int>(key.size()), value);
 }
 
+// Without a member that is null: that is as good as none.
+Jsonb *without_null(Jsonb *object, const char *key) {
+    JsonbValue value;
+    if (object == nullptr || !JB_ROOT_IS_OBJECT(object) || member(object, key, &value) == nullptr ||
+        value.type != jbvNull)
+        return object;
+    return DatumGetJsonbP(
+        DirectFunctionCall2(jsonb_delete, JsonbPGetDatum(object), PointerGetDatum(cstring_to_text(key))));
+}
+
 } // namespace
 
 text *name(const char *argument, text *value, int64 element) {
@@ -56,16 +66,19 @@ store::OnFailure on_failure(const char *argument, const text *value, int64 eleme
         store::OnFailure rule;
     } k_rules[] = {
         {"cascade", store::OnFailure::cascade}, {"ignore", store::OnFailure::ignore}, {"skip", store::OnFailure::skip}};
+    if (value == nullptr)
+        return store::OnFailure::cascade;
     for (const auto &each : k_rules)
-        if (value != nullptr && view(value) == each.word)
+        if (view(value) == each.word)
             return each.rule;
     error::bad_argument(argument, error::quote(value), "It must be cascade, ignore or skip.", element);
 }
 
 int16 priority(std::optional<int32> value, int64 element) {
-    if (!value || *value < 0 || *value > model::k_max_priority)
-        error::bad_argument("priority", value ? psprintf("%d", *value) : "null", "It must be between 0 and 127.",
-                            element);
+    if (!value)
+        return 0;
+    if (*value < 0 || *value > model::k_max_priority)
+        error::bad_argument("priority", psprintf("%d", *value), "It must be between 0 and 127.", element);
     return static_cast<int16>(*value);
 }
 
@@ -106,10 +119,10 @@ std::optional<int32> max_attempts(std::optional<int32> value, int64 element) {
     return value;
 }
 
-int32 max_tasks(std::optional<int32> value, const char *argument) {
-    if (!value || *value < 1 || *value > model::k_max_tasks)
-        error::bad_argument(argument, value ? psprintf("%d", *value) : "null", "It must be between 1 and 100000.");
-    return *value;
+int32 max_tasks(int32 value, const char *argument) {
+    if (value < 1 || value > model::k_max_tasks)
+        error::bad_argument(argument, psprintf("%d", value), "It must be between 1 and 100000.");
+    return value;
 }
 
 std::optional<float4> progress(std::optional<float8> value) {
@@ -119,7 +132,8 @@ std::optional<float4> progress(std::optional<float8> value) {
 }
 
 float8 aging(std::optional<float8> value) {
-    return number("aging", value, 0, model::k_max_aging, "It must be between 0 and 1000 points per second.");
+    return number("aging", value.value_or(0), 0, model::k_max_aging,
+                  "It must be between 0 and 1000 points per second.");
 }
 
 float8 factor(std::optional<float8> value, int64 element) {
@@ -137,8 +151,10 @@ std::optional<int32> bound(const char *argument, std::optional<int32> value) {
 }
 
 store::OnFull on_full(const text *value) {
+    if (value == nullptr)
+        return store::OnFull::error;
     for (std::size_t i = 0; i < store::k_on_full_names.size(); i++)
-        if (value != nullptr && view(value) == store::k_on_full_names[i])
+        if (view(value) == store::k_on_full_names[i])
             return static_cast<store::OnFull>(i);
     error::bad_argument("on_full", error::quote(value), "It must be \"error\" or \"shed\".");
 }
@@ -169,15 +185,13 @@ std::optional<int64> grace(const Interval *value) {
 }
 
 std::optional<int64> schedule_jitter(const Interval *value) {
-    if (value == nullptr)
-        error::bad_argument("jitter", "null", "It must be between 0 and 1 day.");
     return length("jitter", value, 0, model::k_day, "It must be between 0 and 1 day.");
 }
 
-int32 max_catch_up(std::optional<int32> value) {
-    if (!value || *value < 1 || *value > model::k_max_catch_up)
-        error::bad_argument("max_catch_up", value ? psprintf("%d", *value) : "null", "It must be between 1 and 10000.");
-    return *value;
+int32 max_catch_up(int32 value) {
+    if (value < 1 || value > model::k_max_catch_up)
+        error::bad_argument("max_catch_up", psprintf("%d", value), "It must be between 1 and 10000.");
+    return value;
 }
 
 Jsonb *error(Jsonb *value) {
@@ -185,6 +199,7 @@ Jsonb *error(Jsonb *value) {
     // Errors accumulate in one value, which has to stay far below what a value may hold.
     if (value != nullptr && text_is_larger(value, model::k_max_error_bytes))
         error::bad_argument("error", error::outline(value, text_size(value)), "It must not have more than 1 MB.");
+    value = without_null(without_null(value, "args"), "description");
     JsonbValue code;
     JsonbValue description;
     const bool good = value != nullptr && JB_ROOT_IS_OBJECT(value) && member(value, "code", &code) != nullptr &&
@@ -196,10 +211,12 @@ Jsonb *error(Jsonb *value) {
         jsonb_concat, JsonbPGetDatum(parse("{\"args\": {}, \"description\": \"\"}")), JsonbPGetDatum(value)));
 }
 
-bool ignore_duplicate(const text *value) {
-    if (value != nullptr && view(value) == "ignore")
+bool ignore_duplicate(const text *value, bool by_default) {
+    if (value == nullptr)
+        return by_default;
+    if (view(value) == "ignore")
         return true;
-    if (value == nullptr || view(value) != "error")
+    if (view(value) != "error")
         error::bad_argument("on_duplicate", error::quote(value), "It must be \"error\" or \"ignore\".");
     return false;
 }

@@ -1,5 +1,6 @@
 // The rules that values from outside follow: arguments of calls, members of JSON, settings of queues. Each rule stands
-// here once, and every message names the argument and the value. A null pointer is a null. `element` is the 1-based
+// here once, and every message names the argument and the value. A null pointer is a null, which is the default where
+// an argument has one (sql/functions/ tells it). `element` is the 1-based
 // place in an array argument (0: not in an array).
 #pragma once
 
@@ -17,7 +18,7 @@ Jsonb *spec(Jsonb *value, int64 element = 0);
 Jsonb *document(const char *argument, Jsonb *value, int64 element = 0);
 std::optional<TimestampTz> not_before(std::optional<TimestampTz> value, int64 element = 0);
 std::optional<int32> max_attempts(std::optional<int32> value, int64 element = 0);
-int32 max_tasks(std::optional<int32> value, const char *argument = "max_tasks");
+int32 max_tasks(int32 value, const char *argument = "max_tasks");
 std::optional<float4> progress(std::optional<float8> value);
 // Microseconds; nothing if null.
 std::optional<int64> timeout(const char *argument, const Interval *value);
@@ -29,7 +30,7 @@ float8 factor(std::optional<float8> value, int64 element = 0);
 float8 jitter(std::optional<float8> value, int64 element = 0);
 std::optional<int64> grace(const Interval *value);
 std::optional<int64> schedule_jitter(const Interval *value);
-int32 max_catch_up(std::optional<int32> value);
+int32 max_catch_up(int32 value);
 float8 aging(std::optional<float8> value);
 float8 fraction(std::optional<float8> value);
 // How many tasks of a queue may run at once.
@@ -42,7 +43,7 @@ Jsonb *error(Jsonb *value);
 text *optional_name(const char *argument, text *value, int64 element = 0);
 store::OnFailure on_failure(const char *argument, const text *value, int64 element = 0);
 // on_duplicate: true for 'ignore'.
-bool ignore_duplicate(const text *value);
+bool ignore_duplicate(const text *value, bool by_default);
 
 // Two arrays that go together have one size.
 void same_size(const char *argument, int64 size, const char *other, int64 other_size);

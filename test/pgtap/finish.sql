@@ -78,7 +78,7 @@ select ok(a.updated > b.updated and a.updated <= clock_timestamp(), 'updated is 
 select is(to_jsonb(x.errors), jsonb_build_array(kept), format('the error %s is kept as %s', error, kept))
 from (values ('{"code": "x"}'::jsonb, '{"code": "x", "args": {}, "description": ""}'::jsonb),
              ('{"code": "x", "args": [1]}', '{"code": "x", "args": [1], "description": ""}'),
-             ('{"code": "x", "args": null}', '{"code": "x", "args": null, "description": ""}'),
+             ('{"code": "x", "args": null, "description": null}', '{"code": "x", "args": {}, "description": ""}'),
              ('{"code": "x", "description": "d", "more": {"yes": true}}',
               '{"code": "x", "args": {}, "description": "d", "more": {"yes": true}}'),
              ('{"code": "ü\n\"", "description": "\\"}', '{"code": "ü\n\"", "args": {}, "description": "\\"}'))
@@ -94,7 +94,6 @@ from unnest(array['abort', 'fail']) verb,
              ($$'{}'$$, '{}'), ($$'{"code": ""}'$$, '{"code": ""}'), ($$'{"code": null}'$$, '{"code": null}'),
              ($$'{"code": 7}'$$, '{"code": 7}'),
              ($$'{"Code": "x"}'$$, '{"Code": "x"}'), ($$'{"code": {"code": "x"}}'$$, '{"code": {"code": "x"}}'),
-             ($$'{"code": "x", "description": null}'$$, '{"code": "x", "description": null}'),
              ($$'{"code": "x", "description": 5}'$$, '{"code": "x", "description": 5}')) e (v, shown);
 -- An error of so many bytes.
 create function error_of(bytes int) returns jsonb language sql as $$
@@ -331,7 +330,7 @@ select * from checks_name($$select scylla.complete_and_lease('{}', 'w', $1)$$, '
 select * from checks_timeout($$select scylla.complete_and_lease('{}', 'w', 'loop', timeout => $1)$$);
 select refuses_argument(format($$select * from scylla.complete_and_lease('{}', 'w', 'loop', %s)$$, n), 'max_tasks', n,
                         'It must be between 1 and 100000.')
-from unnest(array['0', '-1', '100001', 'null']) n;
+from unnest(array['0', '-1', '100001']) n;
 select lives_ok(format($$select * from scylla.complete_and_lease('{}', 'w', 'nothing here', %s)$$, n),
                 'max_tasks may be ' || n) from unnest(array[1, 100000]) n;
 

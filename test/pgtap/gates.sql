@@ -162,7 +162,7 @@ select refuses($$select scylla.submit_many('[{"queue": "q", "spec": 1, "depends_
                'invalid value for argument "depends_on" in element 1: 5', 'It must be a text.');
 select refuses_argument(format('select scylla.submit(''q'', ''1'', on_dependency_failure => %s)', v), 'on_dependency_failure', shown,
                         'It must be cascade, ignore or skip.')
-from (values ('null', 'null'), ($$''$$, '""'), ($$'Cascade'$$, '"Cascade"')) _ (v, shown);
+from (values ($$''$$, '""'), ($$'Cascade'$$, '"Cascade"')) _ (v, shown);
 select refuses_element(format($$select scylla.submit('q', '1', depends_on => array['a', %s])$$, v), 2, 'depends_on', shown,
                        'It must have 1 to 200 characters.')
 from (values ('null', 'null'), ($$''$$, '""')) _ (v, shown);

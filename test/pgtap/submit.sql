@@ -120,8 +120,6 @@ select refuses_argument($$select scylla.submit('q', '{}', on_duplicate => 'IGNOR
                         'It must be "error" or "ignore".');
 select refuses_argument($$select scylla.submit('q', '{}', on_duplicate => '')$$, 'on_duplicate', '""',
                         'It must be "error" or "ignore".');
-select refuses_argument($$select scylla.submit('q', '{}', on_duplicate => null)$$, 'on_duplicate', 'null',
-                        'It must be "error" or "ignore".');
 
 -- ---- a sequence that was not restored ------------------------------------------------------------------------------
 
@@ -170,7 +168,7 @@ select * from checks_name($$select scylla.submit('q', '{}', rn => $1)$$, 'rn', n
 select is((scylla.submit('q', '{}', p)).priority, p, 'priority may be ' || p) from unnest(array[0, 1, 126, 127]) p;
 select refuses_argument(format($$select scylla.submit('q', '{}', priority => %s)$$, p), 'priority', p,
                         'It must be between 0 and 127.')
-from unnest(array['-1', '128', '256', '65536', '-2147483648', '2147483647', 'null']) p;
+from unnest(array['-1', '128', '256', '65536', '-2147483648', '2147483647']) p;
 
 select is((scylla.submit('q', '{}', max_attempts => n)).max_attempts, n, 'max_attempts may be ' || n)
 from unnest(array[1, 2147483647]) n;

@@ -78,7 +78,7 @@ select refuses($$select scylla.submit_many('[{"queue": "q", "spec": 1, "rn": "tw
                '23505', 'unique', 'task "twice" already exists');
 select refuses_argument(format($$select scylla.submit_many('[]', %s)$$, v), 'on_duplicate', shown,
                         'It must be "error" or "ignore".')
-from (values ($$'replace'$$, '"replace"'), ($$''$$, '""'), ('null', 'null')) a (v, shown);
+from (values ($$'replace'$$, '"replace"'), ($$''$$, '""')) a (v, shown);
 
 -- ---- submit_many: malformed input ----------------------------------------------------------------------------------
 
@@ -210,7 +210,7 @@ select refuses_argument(format($$select scylla.submit_bulk('q', array['1', '2']:
 from (values ($$'{}'$$, 0), ($$array['a']$$, 1), ($$array['a', 'b', 'c']$$, 3)) a (v, n);
 select refuses_argument(format($$select scylla.submit_bulk('q', array['1']::jsonb[], priority => %s)$$, p), 'priority',
                         p, 'It must be between 0 and 127.')
-from unnest(array['-1', '128', 'null']) p;
+from unnest(array['-1', '128']) p;
 select is(scylla.submit_bulk('q', array['1']::jsonb[], priority => p), 1::bigint, 'priority may be ' || p)
 from unnest(array[0, 127]) p;
 set local scylla.auto_create_queues = off;

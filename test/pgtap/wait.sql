@@ -36,11 +36,11 @@ from (values ('null', 'null'), ($$'{}'$$, 'an array of 0 elements'),
 select refuses_transaction($$call scylla.wait_any(array_fill('q'::text, array[64]))$$, 'scylla.wait_any()');
 select refuses_argument(format(call, v), 'timeout', shown, 'It must be more than 0 and at most 365 days.')
 from unnest(array['call scylla.wait(''q'', %s)', 'call scylla.wait_any(''{q}'', %s)', 'call scylla.wait_plan(''q'', %s)']) call,
-     (values ('null', 'null'), ($$'0'$$, '00:00:00'), ($$'-1 us'$$, '-00:00:00.000001'),
+     (values ($$'0'$$, '00:00:00'), ($$'-1 us'$$, '-00:00:00.000001'),
       ($$'366 days'$$, '366 days')) a (v, shown);
 select refuses_transaction(format(call, v), split_part(split_part(call, '(', 1), ' ', 2) || '()')
 from unnest(array['call scylla.wait(''q'', %s)', 'call scylla.wait_any(''{q}'', %s)', 'call scylla.wait_plan(''q'', %s)']) call,
-     unnest(array[$$'1 us'$$, $$'365 days'$$]) v;
+     unnest(array[$$'1 us'$$, $$'365 days'$$, 'null']) v;
 
 select all_is_sound();
 select * from finish();

@@ -129,12 +129,13 @@ create function twin.errors_with(t twin.task, error jsonb) returns jsonb languag
     select twin.appended(t.errors, error, 'twin.errors_marker');
 $$;
 
--- An error that a worker reports: an object with a code; args and description have defaults, other keys are kept.
+-- An error that a worker reports: an object with a code; args and description have defaults, also for a null; other keys are kept.
 create function twin.checked_error(error jsonb) returns jsonb language plpgsql as $$
 begin
     perform twin.check_argument('error', jsonb_typeof(error) = 'object', 'It must be an object.');
     perform twin.check_argument('error', jsonb_typeof(error -> 'code') = 'string' and error ->> 'code' <> '',
                                 'It must have a string "code" that is not empty.');
+    error := error - array(select k from unnest('{args,description}'::text[]) k where error -> k = 'null');
     perform twin.check_argument('error', coalesce(jsonb_typeof(error -> 'description'), 'string') = 'string',
                                 'Its "description" must be a string.');
     return '{"args": {}, "description": ""}' || error;

@@ -30,7 +30,7 @@ declare
     value jsonb;
 begin
     perform twin.check_argument('retry', retry is null or jsonb_typeof(retry) = 'object', 'It must be an object.');
-    for name, value in select * from jsonb_each(retry) loop
+    for name, value in select * from jsonb_each(retry) r where r.value <> 'null' or r.key not in ('initial', 'max', 'factor', 'jitter') loop
         case when name in ('initial', 'max') then
             perform twin.check_delay(name, twin.member_interval(value, name));
         when name = 'factor' then
@@ -72,7 +72,7 @@ declare
     per interval := '1 s';
 begin
     perform twin.check_argument('rate', rate is null or jsonb_typeof(rate) = 'object', 'It must be an object.');
-    for name, value in select * from jsonb_each(rate) loop
+    for name, value in select * from jsonb_each(rate) r where r.value <> 'null' or r.key not in ('tasks', 'burst', 'per') loop
         case name
         when 'tasks' then tasks := twin.member(value, name, 'number');
         when 'burst' then burst := twin.member(value, name, 'number');
@@ -149,9 +149,10 @@ create function twin.create_queue(queue text, default_timeout interval default n
                                   rate_per_key jsonb default null)
     returns void language plpgsql as $$
 declare
-    q twin.queue := (queue, default_timeout, retention, aging, max_attempts, retry, retention_completed,
-                     retention_aborted, retention_cancelled, paused, max_running, events, notify, max_running_per_key,
-                     max_depth, on_full, key_weights, rate, rate_per_key);
+    q twin.queue := (queue, default_timeout, retention, coalesce(aging, 0), max_attempts, retry, retention_completed,
+                     retention_aborted, retention_cancelled, coalesce(paused, false), max_running, coalesce(events, false),
+                     coalesce(notify, false), max_running_per_key, max_depth, coalesce(on_full, 'error'), key_weights, rate,
+                     rate_per_key);
 begin
     perform twin.check_name('queue', queue);
     perform twin.check_settings(q);
@@ -249,7 +250,7 @@ declare
     plans bigint[];
 begin
     perform twin.check_name('queue', queue);
-    perform twin.check_argument('force', force is not null, 'It must be true or false.');
+    force := coalesce(force, false);
     perform twin.known_queue(queue);
     if not force and exists (select from twin.task t where t.queue = drop_queue.queue) then
         perform twin.refuse('2BP01', 'queue', 'empty', format('queue "%s" has tasks', queue));

@@ -113,7 +113,7 @@ create function twin.submit(queue text, spec jsonb, priority int default 0, rn t
                             key text default null, on_duplicate text default 'error')
     returns twin.task_row language plpgsql as $$
 declare
-    request twin.request := (queue, spec, priority, rn, not_before, depends_on, on_dependency_failure, plan, max_attempts, retry,
+    request twin.request := (queue, spec, coalesce(priority, 0), rn, not_before, depends_on, coalesce(on_dependency_failure, 'cascade'), plan, max_attempts, retry,
                              dedup_key, key);
     moment timestamptz;
     name text;
@@ -121,6 +121,7 @@ declare
     has_room boolean;
     t twin.task;
 begin
+    on_duplicate := coalesce(on_duplicate, 'error');
     perform twin.check_duplicate_rule(on_duplicate);
     perform twin.check_request(request);
     -- What is there already needs nothing else.
@@ -248,6 +249,7 @@ declare
     of_queue bigint[];
     one bigint;
 begin
+    on_duplicate := coalesce(on_duplicate, 'ignore');
     perform twin.check_duplicate_rule(on_duplicate);
     perform twin.check_argument('tasks', jsonb_typeof(tasks) = 'array', 'It must be an array.');
     select coalesce(array_agg(twin.request_in(e) order by n), '{}') into requests
@@ -306,6 +308,7 @@ declare
     t twin.task;
     room int;
 begin
+    priority := coalesce(priority, 0);
     perform twin.check_name('queue', queue);
     perform twin.check_argument('specs', specs is not null, 'It must be an array.');
     perform twin.check_argument('priority', priority between 0 and 127, 'It must be 0 to 127.');

@@ -71,6 +71,7 @@ declare
     moment timestamptz := clock_timestamp();
     allowed bigint := least(max_tasks, twin.room(queue));
 begin
+    max_tasks := coalesce(max_tasks, 1);
     perform twin.check_name('queue', queue);
     perform twin.check_name('worker', worker);
     perform twin.check_count(max_tasks);
@@ -214,6 +215,7 @@ create function twin.complete_and_lease(rns text[], worker text, queue text, max
                                         attempts int[] default null)
     returns setof twin.task_row language plpgsql as $$
 begin
+    max_tasks := coalesce(max_tasks, 1);
     perform twin.check_batch(rns, attempts, results);
     perform twin.check_name('queue', queue);
     perform twin.check_name('worker', worker);
@@ -276,10 +278,15 @@ create function twin.backoff(count int, initial interval default '100 ms', facto
                              max interval default '10 s')
     returns interval language plpgsql as $$
 declare
-    first float8 := extract(epoch from twin.length(initial)) * 1000000;
-    highest int := case when factor > 1 then least(count, ceil(650 / ln(factor))) else count end;
+    first float8;
+    highest int;
     grown float8;
 begin
+    initial := coalesce(initial, '100 ms');
+    factor := coalesce(factor, 1.5);
+    max := coalesce(max, '10 s');
+    first := extract(epoch from twin.length(initial)) * 1000000;
+    highest := case when factor > 1 then least(count, ceil(650 / ln(factor))) else count end;
     perform twin.check_argument('count', count >= 0, 'It must be at least 0.');
     perform twin.check_delay('initial', initial);
     perform twin.check_argument('factor', factor between 1 and 1000, 'It must be 1 to 1000.');

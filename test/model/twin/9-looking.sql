@@ -19,6 +19,7 @@ begin
     if worker is not null then
         perform twin.check_name('worker', worker);
     end if;
+    max_tasks := coalesce(max_tasks, 100);
     perform twin.check_count(max_tasks);
     return query
         select s.* from twin.task t, twin.shown(t) s

@@ -19,8 +19,11 @@ as $$
         (13, 'scylla_monitor_rounds', 'counter', null, 'Transactions of the monitor.'),
         (14, 'scylla_monitor_busy_seconds', 'counter', 'seconds', 'Duration of the transactions of the monitor.'),
         (15, 'scylla_monitor_errors', 'counter', null, 'Errors that ended a monitor.')
+    ), worker as (
+        select queue, count(*) as workers from scylla.stat_worker group by queue
     ), stat as materialized (
-        select *, replace(replace(replace(queue, E'\\', E'\\\\'), '"', E'\\"'), E'\n', E'\\n') as label from scylla.stat_queue
+        select s.*, coalesce(w.workers, 0) as workers, replace(replace(replace(s.queue, E'\\', E'\\\\'), '"', E'\\"'), E'\n', E'\\n') as label
+        from scylla.stat_queue s left join worker w using (queue)
     ), sample (name, queue, n, suffix, labels, value) as (
         select v.name, label, 0::bigint, v.suffix, format('queue="%s"', label) || v.labels, v.value
         from stat, lateral (values
@@ -29,7 +32,7 @@ as $$
             ('scylla_tasks', '', ',state="running"', running),
             ('scylla_tasks', '', ',state="terminal"', terminal),
             ('scylla_oldest_ready_seconds', '', '', coalesce(extract(epoch from oldest_ready), 0)::float8),
-            ('scylla_queue_workers', '', '', (select count(*) from scylla.stat_worker w where w.queue = stat.queue)),
+            ('scylla_queue_workers', '', '', workers),
             ('scylla_tasks_submitted', '_total', '', submitted),
             ('scylla_tasks_turned_away', '_total', ',how="refused"', refused),
             ('scylla_tasks_turned_away', '_total', ',how="shed"', shed),
@@ -65,15 +68,16 @@ as $$
             ('scylla_monitor_rounds', '_total', coalesce(m.rounds, 0)),
             ('scylla_monitor_busy_seconds', '_total', coalesce(m.total_time, 0) / 1000),
             ('scylla_monitor_errors', '_total', coalesce(m.errors, 0))) as v (name, suffix, value)
+    ), line (name, lines) as (
+        select s.name, string_agg(format(E'%s%s%s %s\n', s.name, s.suffix, '{' || s.labels || '}', s.value), ''
+                                  order by s.queue collate "C", s.n, s.labels collate "C")
+        from sample s where s.value is not null group by s.name
     )
     select string_agg(
         format(E'# TYPE %s %s\n', f.name, f.type) || coalesce(format(E'# UNIT %s %s\n', f.name, f.unit), '')
         || format(E'# HELP %s %s\n', f.name, f.help)
-        || coalesce((select string_agg(format(E'%s%s%s %s\n', s.name, s.suffix, '{' || s.labels || '}', s.value), ''
-                                       order by s.queue collate "C", s.n, s.labels collate "C")
-                     from sample s where s.name = f.name and s.value is not null), ''),
-        '' order by f.n) || E'# EOF\n'
-    from family f
+        || coalesce(l.lines, ''), '' order by f.n) || E'# EOF\n'
+    from family f left join line l using (name)
 $$;
 comment on function scylla.metrics is
     'The statistics of this database in the OpenMetrics text format, for Prometheus and similar systems.';

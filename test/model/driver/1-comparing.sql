@@ -231,7 +231,7 @@ begin
     perform driver.compare_times('events', their_times, our_times);
 
     -- Rights are no subject of the twin: everything is the superuser's.
-    select jsonb_agg(to_jsonb(q) - array['id', 'created', 'owner', 'submitters', 'workers', 'viewers', 'admins'] order by name)
+    select jsonb_agg(to_jsonb(q) - array['id', 'created', 'owner', 'submitters', 'workers', 'viewers', 'admins', 'dependers'] order by name)
     into theirs from scylla.queue q;
     select jsonb_agg(to_jsonb(q) order by name) into ours from twin.queue q;
     if theirs is distinct from ours then

@@ -69,7 +69,7 @@ declare
     t twin.task;
     whose text;
     moment timestamptz := clock_timestamp();
-    allowed bigint := least(max_tasks, twin.room(queue));
+    allowed bigint := least(coalesce(max_tasks, 1), twin.room(queue));
 begin
     max_tasks := coalesce(max_tasks, 1);
     perform twin.check_name('queue', queue);

@@ -382,6 +382,7 @@ begin
     perform driver.make_call('alter_queue', '{"queue": "''once''", "settings": "''{\"rate\": null}''"}');
     perform driver.make_call('lease', '{"queue": "''once''", "worker": "''w1''"}');
     perform driver.make_call('fail', '{"rn": "''once''", "worker": "''w1''", "error": "''{\"code\": \"E\"}''"}');
+    perform driver.make_call('drop_queue', '{"queue": "''''"}');
     perform driver.make_call('drop_queue', '{"queue": "''once''", "force": "true"}');
     perform set_config('scylla.auto_create_queues', 'off', false);
     perform driver.make_call('submit_bulk', '{"queue": "''none''", "specs": "array[''1'']::jsonb[]"}');

@@ -111,9 +111,7 @@ union
 select p.oid, test.call(p.prokind, p.oid, '{}', '{}', '{}') from pg_proc p where p.pronamespace = 'scylla'::regnamespace and p.prokind in ('f', 'p') and p.pronargs = p.pronargdefaults;
 SQL
 
-# These two belong to what runs schedules, and are known to fail.
-my $left_out = q('_as_role', '_cron_due');
-my @functions = split /\n/, sql($node, "select distinct c.oid::regproc::text from test.calls c join pg_proc p using (oid) where p.proname not in ($left_out) order by 1");
+my @functions = split /\n/, sql($node, "select distinct c.oid::regproc::text from test.calls c order by 1");
 is(sql($node, "select string_agg(p.oid::regproc::text, ' ') from pg_proc p where pronamespace = 'scylla'::regnamespace and 'internal'::regtype <> all (proargtypes) and prokind <> 'a'
 	and not exists (select from test.calls c where c.oid = p.oid) and prorettype not in ('trigger'::regtype, 'event_trigger'::regtype)"), '', 'every function is among them');
 my $theirs = sql($node, 'select test.theirs()');
@@ -139,8 +137,6 @@ for my $function (@functions)
 	last if $status == 2 && !defined sql($node, 'select 1');
 }
 note "$calls calls: " . join ', ', map { "$_ $codes{$_}" } sort keys %codes;
-# Those behind schedule() and run_schedules() are called as the owner of the tables and fail on these, but not in every case at once.
-@callable = grep { !/planned|schedule|_home$|_is_live|_keep_tick|_may_change|_next_run/ } @callable;
 is("@callable", join(' ', map { "scylla.$_" } qw(_args _check_max_tasks _heads _history _may_view _may_watch _plan_picture _stat_monitor _stat_queues)),
 	'internal functions can be called by nobody, but those of the views, which tell no more than these do');
 cmp_ok($codes{'00000'} // 0, '>', 100, 'some of these calls are good ones');

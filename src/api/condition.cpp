@@ -58,8 +58,11 @@ SCYLLA_FUNCTION(scylla_reject_callback) {
 
 SCYLLA_FUNCTION(scylla_send_signal) {
     using namespace scylla;
+    Jsonb *params = args::get_jsonb(fcinfo, 1);
+    if (params == nullptr)
+        params = DatumGetJsonbP(DirectFunctionCall1(jsonb_in, CStringGetDatum("{}")));
     const SignalRequest request{.name = args::name("name", args::get_text(fcinfo, 0)),
-                                .params = args::get_jsonb(fcinfo, 1),
+                                .params = params,
                                 .payload = args::document("payload", args::get_jsonb(fcinfo, 2)),
                                 .request_id = args::optional_name("request_id", args::get_text(fcinfo, 3))};
     store::Store store = open_for_write("scylla.send_signal()");

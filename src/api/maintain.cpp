@@ -1,6 +1,7 @@
 // reset_expired, purge, maintain, and what the install script calls.
 #include "server/maintain.h"
 
+#include "pg/error.h"
 #include "shmem/pending.h"
 #include "task/open.h"
 
@@ -35,8 +36,7 @@ SCYLLA_FUNCTION(scylla_announce) {
     using namespace scylla;
     (void)fcinfo;
     if (!creating_extension)
-        ereport(ERROR,
-                (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE), errmsg("scylla._announce() is for the install script only")));
+        error::internal_function("scylla._announce()");
     if (shmem::shared == nullptr)
         ereport(
             WARNING,

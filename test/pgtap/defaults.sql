@@ -10,6 +10,7 @@ do $$ begin
     perform scylla.submit('taken', '{}', rn => 'first');
     perform scylla.create_plan('plan', '{}');
     perform scylla.submit('taken', '{}', rn => 'planned', plan => 'plan');
+    perform scylla.create_callback('token');
     perform scylla.create_queue('empty'), scylla.create_queue('settings');
 end $$;
 
@@ -18,7 +19,7 @@ create temp table usual (function text, argument text, value text);
 insert into usual values (null, 'queue', '''taken'''), (null, 'spec', '''{}'''), (null, 'worker', '''w'''), (null, 'rn', '''held'''), (null, 'rns', '''{held}'''),
     (null, 'plan', '''plan'''), (null, 'specs', 'array[''1'', ''2'']::jsonb[]'), (null, 'error', '''{"code": "x"}'''), (null, 'name', '''new'''), (null, 'cron', '''0 0 1 1 *'''), (null, 'count', '3'),
     (null, 'queues', '''{taken}'''), (null, 'settings', '''{}'''), (null, 'tasks', '''[{"queue": "taken", "spec": 1, "rn": "first"}]'''), ('schedule_plan', 'tasks', '''[{"queue": "taken", "spec": 1}]'''),
-    ('lease_task', 'rn', '''first'''), ('drop_queue', 'queue', '''empty'''), ('create_queue', 'queue', '''new'''), ('complete_and_lease', 'max_tasks', 'null');
+    ('lease_task', 'rn', '''first'''), ('drop_queue', 'queue', '''empty'''), ('create_queue', 'queue', '''new'''), ('send_signal', 'name', '''signal'''), (null, 'token', '''token''');
 
 create temp table argument as
 select p.oid, p.proname::text as function, p.prokind, i, p.proargnames[i] as name, coalesce(p.proallargtypes[i], p.proargtypes[i - 1])::regtype as type, i > p.pronargs - p.pronargdefaults as optional
@@ -43,7 +44,7 @@ declare
     queues text;
     schedules text;
 begin
-    if statement like 'call%' then
+    if statement like 'call%' or statement like '%send_signal%' then -- the number of a signal is always another one
         execute statement;
     else
         execute statement into given;
@@ -51,7 +52,7 @@ begin
     select string_agg((to_jsonb(q) - '{id,created}'::text[])::text, '; ' order by name) into queues from scylla.queue q;
     select string_agg((to_jsonb(s) - '{id,created,handled,next_run}'::text[])::text, '; ' order by name) into schedules from scylla.schedule s;
     raise exception using errcode = 'XX998', message = format('%s; %s; %s',
-        regexp_replace(given::text, '"(rn|created|updated|deadline|not_before|history)": ("[^"]*"|\[[^]]*\])|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}', '"\1"', 'g'), md5(queues), md5(schedules));
+        regexp_replace(given::text, '"(rn|created|updated|deadline|not_before|history)": ("[^"]*"|\[[^]]*\])|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{32}', '"\1"', 'g'), md5(queues), md5(schedules));
 exception
     when sqlstate 'XX998' then return sqlerrm;
     when others then return sqlstate || ' ' || sqlerrm;

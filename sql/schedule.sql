@@ -49,7 +49,6 @@ create table scylla.schedule_tick (
     ticked timestamptz,
     constraint schedule_tick_pkey primary key (id)
 ) using heap with (fillfactor = 50);
-comment on table scylla.schedule_tick is 'When something last looked for schedules that are due, to half a minute: one row.';
-insert into scylla.schedule_tick (id) values (1);
+comment on table scylla.schedule_tick is 'When something last looked for schedules that are due, to half a minute: one row, once it has.';
 
 select pg_catalog.pg_extension_config_dump('scylla.schedule', '');

@@ -177,13 +177,14 @@ std::string_view to_string(dependency_failure policy) noexcept {
 }
 
 task client::submit(const queue_name &queue, const json &spec, const submit_options &options, on_duplicate existing) {
-    return to_one_task(m_executor->run(
-        sql::submit,
-        {text(queue, "queue"), checked(spec.text(), "spec"), std::to_string(options.priority), text(options.rn, "rn"),
-         text(options.not_before), text(options.max_attempts), text(existing),
-         text_array(options.depends_on, "depends_on"), std::string{to_string(options.on_dependency_failure)},
-         text(options.plan, "plan"), text(options.dedup_key, "dedup_key"),
-         options.retry ? param{to_json(*options.retry)} : std::nullopt, text(options.key, "key")}));
+    return to_one_task(m_executor->run(sql::submit, {text(queue, "queue"), checked(spec.text(), "spec"),
+                                                     std::to_string(options.priority), text(options.rn, "rn"),
+                                                     text(options.not_before), text(options.max_attempts),
+                                                     text(existing), text_array(options.depends_on, "depends_on"),
+                                                     std::string{to_string(options.on_dependency_failure)},
+                                                     text(options.plan, "plan"), text(options.dedup_key, "dedup_key"),
+                                                     options.retry ? param{to_json(*options.retry)} : std::nullopt,
+                                                     text(options.key, "key"), text(options.wait_for, "wait_for")}));
 }
 
 namespace detail {
@@ -191,7 +192,7 @@ namespace detail {
 params task_arrays(const std::vector<new_task> &tasks) {
     // NOLINTNEXTLINE(readability-isolate-declaration): one for each column
     array_literal queues, specs, priorities, rns, times, max_attempts, providers, policies, plans, dedup_keys, retries,
-        keys;
+        keys, conditions;
     for (const new_task &task : tasks) {
         const submit_options &options = task.options;
         queues.add(text(task.queue, "queue"));
@@ -209,9 +210,11 @@ params task_arrays(const std::vector<new_task> &tasks) {
         add(dedup_keys, text(options.dedup_key, "dedup_key"));
         add(retries, options.retry ? param{to_json(*options.retry)} : std::nullopt);
         add(keys, text(options.key, "key"));
+        add(conditions, text(options.wait_for, "wait_for"));
     }
-    return {queues.str(),    specs.str(),    priorities.str(), rns.str(),        times.str(),   max_attempts.str(),
-            providers.str(), policies.str(), plans.str(),      dedup_keys.str(), retries.str(), keys.str()};
+    return {queues.str(),       specs.str(),     priorities.str(), rns.str(),   times.str(),
+            max_attempts.str(), providers.str(), policies.str(),   plans.str(), dedup_keys.str(),
+            retries.str(),      keys.str(),      conditions.str()};
 }
 
 } // namespace detail

@@ -20,7 +20,8 @@ const statement submit{
     "scylla_submit",
     TASK "scylla.submit(queue => $1, spec => $2::jsonb, priority => $3::int, rn => $4, not_before => " TIME(
         "$5") ", max_attempts => $6::int, on_duplicate => $7, depends_on => $8::text[], "
-              "on_dependency_failure => $9, plan => $10, dedup_key => $11, retry => $12::jsonb, key => $13)"};
+              "on_dependency_failure => $9, plan => $10, dedup_key => $11, retry => $12::jsonb, key => $13, "
+              "wait_for => $14::jsonb)"};
 
 // An array of tasks as submit_many takes it, out of one array per argument. The server takes the specifications apart
 // from each other, so none can break out of its element. Nulls are left out: they are as good as no key.
@@ -28,19 +29,30 @@ const statement submit{
     "(select pg_catalog.jsonb_agg((select pg_catalog.jsonb_object_agg(key, value) from pg_catalog.jsonb_each("         \
     "pg_catalog.jsonb_build_object('queue', queue, 'spec', spec, 'priority', priority, 'rn', rn, 'not_before', " TIME( \
         "not_before") ", 'max_attempts', max_attempts, 'depends_on', depends_on, 'on_dependency_failure', "            \
-                      "on_dependency_failure, 'plan', plan, 'dedup_key', dedup_key, 'retry', retry, 'key', key)) "     \
+                      "on_dependency_failure, 'plan', plan, 'dedup_key', dedup_key, 'retry', retry, 'key', key, "      \
+                      "'wait_for', wait_for)) "                                                                        \
                       "where value <> 'null') order by n) "                                                            \
                       "from unnest($1::text[], $2::jsonb[], $3::int[], $4::text[], $5::bigint[], $6::int[], "          \
                       "$7::jsonb[], "                                                                                  \
-                      "$8::text[], $9::text[], $10::text[], $11::jsonb[], $12::text[]) with ordinality as t(queue, "   \
+                      "$8::text[], $9::text[], $10::text[], $11::jsonb[], $12::text[], $13::jsonb[]) with ordinality " \
+                      "as t(queue, "                                                                                   \
                       "spec, "                                                                                         \
                       "priority, rn, not_before, max_attempts, depends_on, on_dependency_failure, plan, dedup_key, "   \
                       "retry, "                                                                                        \
-                      "key, n))"
+                      "key, wait_for, n))"
 
-const statement submit_many{"scylla_submit_many", "select rn, inserted from scylla.submit_many(" TASKS ", $13)"};
+const statement submit_many{"scylla_submit_many", "select rn, inserted from scylla.submit_many(" TASKS ", $14)"};
 
 const statement submit_bulk{"scylla_submit_bulk", "select scylla.submit_bulk($1, $2::jsonb[], $3::text[], $4::int)"};
+
+const statement create_callback{"scylla_create_callback", "select scylla.create_callback($1, $2::interval)"};
+const statement resolve_callback{"scylla_resolve_callback", "select scylla.resolve_callback($1, $2::jsonb)"};
+const statement reject_callback{"scylla_reject_callback",
+                                "select scylla.reject_callback($1, " TASK_ERROR("$2", "$3", "$4") ")"};
+const statement send_signal{"scylla_send_signal", "select scylla.send_signal($1, $2::jsonb, $3::jsonb, $4)"};
+const statement grant_signal{"scylla_grant_signal", "select scylla.grant_signal($1, $2, $3)"};
+const statement revoke_signal{"scylla_revoke_signal", "select scylla.revoke_signal($1, $2, $3)"};
+const statement set_signal_owner{"scylla_set_signal_owner", "select scylla.set_signal_owner($1, $2)"};
 
 const statement create_plan{"scylla_create_plan", "select scylla.create_plan($1, $2::jsonb)"};
 const statement open_plan{"scylla_open_plan", "select scylla.open_plan($1)", "building"};
@@ -123,10 +135,10 @@ const statement schedule{
                  "$11") ", ends => " TIME("$12") ", planned_key => $13, options => $14::jsonb) as n"};
 const statement schedule_plan{
     "scylla_schedule_plan",
-    "select " MICROSECONDS("p") " from scylla.schedule_plan($13, $14, " TASKS ", timezone => $15, overlap => $16, "
-                                "catch_up => $17, grace => $18::interval, max_catch_up => $19::int, jitter => "
-                                "$20::interval, starts => " TIME("$21") ", ends => " TIME(
-                                    "$22") ", planned_key => $23) as p"};
+    "select " MICROSECONDS("p") " from scylla.schedule_plan($14, $15, " TASKS ", timezone => $16, overlap => $17, "
+                                "catch_up => $18, grace => $19::interval, max_catch_up => $20::int, jitter => "
+                                "$21::interval, starts => " TIME("$22") ", ends => " TIME(
+                                    "$23") ", planned_key => $24) as p"};
 const statement unschedule{"scylla_unschedule", "select scylla.unschedule($1)"};
 const statement schedules{
     "scylla_schedules",
@@ -198,6 +210,13 @@ std::vector<const statement *> all_statements() {
             &plan_dot,
             &plan_mermaid,
             &plan_timeline,
+            &create_callback,
+            &resolve_callback,
+            &reject_callback,
+            &send_signal,
+            &grant_signal,
+            &revoke_signal,
+            &set_signal_owner,
             &submit,
             &submit_many,
             &submit_bulk,

@@ -37,6 +37,41 @@ TEST_F(Calls, Dependencies) {
     thrown<not_found>([&] { c.submit(queue, "1", options); });
 }
 
+TEST_F(Calls, Conditions) {
+    const std::string token = c.create_callback();
+    EXPECT_EQ(token.size(), 32U);
+    const std::string given = unique("token \"'");
+    EXPECT_EQ(c.create_callback(given, 1h), given);
+    thrown<duplicate>([&] { c.create_callback(given); });
+    const std::string signal = unique("signal \"");
+    submit_options options;
+    options.wait_for = json{"[{\"callback\": \"" + token + "\"}]"};
+    const resource_name waits = c.submit(queue, "1", options).rn;
+    options.rn = unique("many");
+    options.wait_for = json{"[{\"callback\": \"" + token + "\"}]"};
+    EXPECT_TRUE(c.submit_many({{queue, "1", options}}).at(0).inserted);
+    EXPECT_EQ(c.get(waits).status, task_status::waiting);
+    EXPECT_TRUE(c.resolve_callback(token, json{R"({"ok": true})"}));
+    EXPECT_FALSE(c.resolve_callback(token));
+    EXPECT_FALSE(c.reject_callback(token, {"no", "too late"}));
+    EXPECT_EQ(c.get(waits).args, json{R"([{"ok": true}])"});
+    EXPECT_EQ(c.get(*options.rn).status, task_status::ready);
+    EXPECT_TRUE(c.reject_callback(given, {"denied", "by somebody"}));
+    thrown<not_found>([&] { c.resolve_callback("no such token"); });
+
+    options.rn = unique("signalled");
+    options.wait_for = json{R"([{"signal": ")" + unique("once") + R"(", "match": {"day": 1}}])"};
+    c.submit(queue, "1", options);
+    const std::int64_t first = c.send_signal(signal, json{R"({"day": 1})"}, json{"[1]"}, "request");
+    EXPECT_EQ(c.send_signal(signal, "{}", std::nullopt, "request"), first);
+    EXPECT_GT(c.send_signal(signal), first);
+    c.grant_signal(signal, "pg_monitor", signal_privilege::wait);
+    c.revoke_signal(signal, "pg_monitor", signal_privilege::wait);
+    c.set_signal_owner(signal, "pg_monitor");
+    thrown<not_found>([&] { c.grant_signal("never used", "pg_monitor", signal_privilege::send); });
+    thrown<not_found>([&] { c.grant_signal(signal, "no such role", signal_privilege::admin); });
+}
+
 TEST_F(Calls, Plans) {
     const plan_name plan{unique("plan \"")};
     EXPECT_EQ(c.create_plan(plan, json{R"({"what": "for"})"}), plan);

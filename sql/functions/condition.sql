@@ -1,4 +1,4 @@
--- Callbacks and signals: conditions that tasks wait for with submit(wait_for => …).
+-- Callbacks and signals: conditions that tasks wait for with submit(wait_for => ...).
 
 create or replace function scylla.create_callback(token text = null, expires interval = null) returns text
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_create_callback';

@@ -22,7 +22,7 @@ comment on function scylla.submit is
   retry         delays between tries, as for create_queue; null: the queue''s at the time of the failure
   dedup_key     unique among the live tasks of the queue
   key           the tenant, customer or host that the task is for; used by limits per key
-  wait_for      what else must happen first: an array of {"callback": token}, {"signal": name, "match": {…}, "since": time}
+  wait_for      what else must happen first: an array of {"callback": token}, {"signal": name, "match": {...}, "since": time}
                 and {"task": rn}, each perhaps with "on_failure", by default on_dependency_failure; their values
                 follow those of depends_on in args
   on_duplicate  if rn or dedup_key is taken: ''error'', or ''ignore'' to return the existing task unchanged

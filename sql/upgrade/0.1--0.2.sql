@@ -128,8 +128,7 @@ create table scylla.schedule_tick (
     ticked timestamptz,
     constraint schedule_tick_pkey primary key (id)
 ) using heap with (fillfactor = 50);
-comment on table scylla.schedule_tick is 'When something last looked for schedules that are due, to half a minute: one row.';
-insert into scylla.schedule_tick (id) values (1);
+comment on table scylla.schedule_tick is 'When something last looked for schedules that are due, to half a minute: one row, once it has.';
 
 -- Functions with another signature: dropped here, and made anew by the files that follow. Who was granted them keeps that:
 -- 0.1--0.2-after.sql gives it back.

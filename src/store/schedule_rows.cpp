@@ -350,12 +350,12 @@ void note_tick(TimestampTz now) {
     constexpr int64 k_precision = 30 * USECS_PER_SEC; // it is written no more often than that
     Parameters parameters;
     parameters.add(std::optional(now)).add(std::optional(now - k_precision));
-    change(
-        &tick_statement,
-        "update scylla.schedule_tick t set ticked = $1 from (select id from scylla.schedule_tick where ticked is null "
-        "or ticked operator(pg_catalog.<) $2 for no key update skip locked) held "
-        "where t.id operator(pg_catalog.=) held.id",
-        parameters, SPI_OK_UPDATE);
+    change(&tick_statement,
+           "insert into scylla.schedule_tick as t (id, ticked) select 1, $1 where not exists (select from "
+           "scylla.schedule_tick where ticked operator(pg_catalog.>=) $2) "
+           "and (not exists (select from scylla.schedule_tick) or exists (select from scylla.schedule_tick for no key "
+           "update skip locked)) on conflict (id) do update set ticked = excluded.ticked",
+           parameters, SPI_OK_INSERT);
 }
 
 bool is_live_task(const text *name) {

@@ -106,6 +106,30 @@ public:
     std::vector<plan_run> plan_timeline(const plan_name &plan);
     /// @}
 
+    /// @name Conditions
+    /// What tasks wait for with submit_options::wait_for.
+    /// @{
+
+    /// Creates a callback. @param token none: the server makes one of 128 random bits @param expires none: never
+    /// @return the token @throw duplicate the token is taken
+    std::string create_callback(const std::optional<std::string> &token = std::nullopt,
+                                std::optional<duration> expires = std::nullopt);
+    /// Ends a callback; tasks that wait for it get the value. @return false if it had ended before
+    /// @throw not_found there is no such callback, or it has expired
+    bool resolve_callback(const std::string &token, const std::optional<json> &value = std::nullopt);
+    /// Ends a callback as failed. @return false if it had ended before
+    /// @throw not_found there is no such callback, or it has expired
+    bool reject_callback(const std::string &token, const task_error &error);
+    /// Sends a signal. @param request_id makes the call idempotent @return its number @throw denied
+    std::int64_t send_signal(const std::string &name, const json &params = "{}",
+                             const std::optional<json> &payload = std::nullopt,
+                             const std::optional<std::string> &request_id = std::nullopt);
+    /// @throw not_found nobody has used the name, or no such role @throw denied
+    void grant_signal(const std::string &name, const std::string &role, signal_privilege privilege);
+    void revoke_signal(const std::string &name, const std::string &role, signal_privilege privilege);
+    void set_signal_owner(const std::string &name, const std::string &owner);
+    /// @}
+
     /// @name Working
     /// The application that works by hand. scylla::worker does all of this by itself.
     /// @{

@@ -96,6 +96,7 @@ struct submit_options {
     std::optional<std::string> dedup_key; ///< unique among the live tasks of the queue
     std::optional<std::string> key;       ///< whose work it is, for limits per key
     std::optional<retry_policy> retry;    ///< none: as its queue says when it fails
+    std::optional<json> wait_for;         ///< callbacks, signals and tasks: an array as in docs/conditions.md
 };
 
 /// An element of submit_many().
@@ -248,6 +249,15 @@ enum class queue_privilege {
 };
 
 [[nodiscard]] std::string_view to_string(queue_privilege privilege) noexcept;
+
+/// What a role may do with the signals of a name.
+enum class signal_privilege {
+    send,  ///< send signals
+    wait,  ///< wait for signals and see them
+    admin, ///< both, grant and revoke
+};
+
+[[nodiscard]] std::string_view to_string(signal_privilege privilege) noexcept;
 
 /// A row of the view scylla.queue_grants.
 struct queue_grant {

@@ -1,0 +1,54 @@
+// Callbacks and signals.
+#include <scylla/client.h>
+
+#include "values.h"
+
+namespace scylla {
+
+using namespace detail;
+
+std::string client::create_callback(const std::optional<std::string> &token, std::optional<duration> expires) {
+    const pqxx::result rows = m_executor->run(sql::create_callback, {text(token, "token"), text(expires)});
+    return std::string{text_of(rows[0][0])};
+}
+bool client::resolve_callback(const std::string &token, const std::optional<json> &value) {
+    return text_of(m_executor->run(sql::resolve_callback, {checked(token, "token"), text(value, "value")})[0][0]) ==
+           "t";
+}
+bool client::reject_callback(const std::string &token, const task_error &error) {
+    return text_of(m_executor->run(sql::reject_callback, {checked(token, "token"), checked(error.code, "error"),
+                                                          checked(error.description, "error"),
+                                                          checked(error.args.text(), "error")})[0][0]) == "t";
+}
+
+std::int64_t client::send_signal(const std::string &name, const json &params, const std::optional<json> &payload,
+                                 const std::optional<std::string> &request_id) {
+    return to_count(m_executor->run(sql::send_signal, {checked(name, "name"), checked(params.text(), "params"),
+                                                       text(payload, "payload"), text(request_id, "request_id")}));
+}
+
+std::string_view to_string(signal_privilege privilege) noexcept {
+    switch (privilege) {
+    case signal_privilege::send:
+        return "send";
+    case signal_privilege::wait:
+        return "wait";
+    case signal_privilege::admin:
+        break;
+    }
+    return "admin";
+}
+
+void client::grant_signal(const std::string &name, const std::string &role, signal_privilege privilege) {
+    m_executor->run(sql::grant_signal,
+                    {checked(name, "name"), checked(role, "role"), std::string{to_string(privilege)}});
+}
+void client::revoke_signal(const std::string &name, const std::string &role, signal_privilege privilege) {
+    m_executor->run(sql::revoke_signal,
+                    {checked(name, "name"), checked(role, "role"), std::string{to_string(privilege)}});
+}
+void client::set_signal_owner(const std::string &name, const std::string &owner) {
+    m_executor->run(sql::set_signal_owner, {checked(name, "name"), checked(owner, "owner")});
+}
+
+} // namespace scylla

@@ -1,0 +1,136 @@
+# Conditions with a monitor: signals that are sent while tasks begin to wait for them, by two sessions whose transactions overlap at
+# random; crashes and prepared transactions; how soon a signal opens a gate; purge. Nothing is lost, nothing opens twice.
+#
+# SCYLLA_TEST_ROUNDS=100000 races that often.
+use strict;
+use warnings;
+use FindBin;
+use lib "$FindBin::RealBin/lib";
+use IPC::Run;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use ScyllaTest;
+use Test::More;
+
+my $rounds = $ENV{SCYLLA_TEST_ROUNDS} // 200;
+
+# The monitor looks by itself so rarely that only what commits tell it can explain what it does here.
+my $node = new_node('main', settings => "scylla.monitor = on\nscylla.monitor_interval = 30min");
+sql($node, 'create extension scylla');
+wait_for_monitor($node, 'postgres');
+sql($node, q(select scylla.create_queue('q'); select scylla.send_signal('s', '{"n": 0}');));
+
+my $waits = sub { my ($n) = @_; return qq('[{"signal": "s", "match": {"n": $n}}]') };
+
+# ---- overlapping transactions ------------------------------------------------------------------------------------------
+
+# The signal is looked for conditions before the task is there, and committed after the task has looked for signals: neither sees
+# the other.
+my $sender = $node->background_psql('postgres');
+$sender->query_safe('begin');
+$sender->query_safe(q(select scylla.send_signal('s', '{"n": 1}')));
+sql($node, "select scylla.submit('q', '1', rn => 'overlooked', wait_for => " . $waits->(1) . ')');
+is(sql($node, q(select status from scylla.get_task('overlooked'))), 'waiting', 'a task begins to wait while its signal is not committed');
+$sender->query_safe('commit');
+eventually($node, q(select status from scylla.get_task('overlooked')), 'ready', 'the monitor finds it when the signal is committed');
+
+$sender->query_safe('begin');
+$sender->query_safe("select scylla.submit('q', '1', rn => 'unseen', wait_for => " . $waits->(2) . ')');
+sql($node, q(select scylla.send_signal('s', '{"n": 2}')));
+$sender->query_safe('commit');
+eventually($node, q(select status from scylla.get_task('unseen')), 'ready', 'a signal that was sent while the task was not committed is not lost');
+$sender->quit;
+
+# Two sessions at random: each waits and sends in transactions that hold still for a moment at any place.
+sql($node, q(
+	create procedure race(me int, seed float8, rounds int) language plpgsql as $$
+	declare
+		n int;
+	begin
+		perform setseed(seed);
+		for round in 1 .. rounds loop
+			n := 1000 + round;
+			if me = 1 then
+				perform scylla.submit('q', '1', rn => 'r' || n, wait_for => jsonb_build_array(
+					jsonb_build_object('signal', 's', 'match', jsonb_build_object('n', n))));
+			else
+				perform scylla.send_signal('s', jsonb_build_object('n', n));
+			end if;
+			if random() < 0.3 then perform pg_sleep(random() * 0.001); end if;
+			if random() < 0.1 and me = 2 then rollback; perform scylla.send_signal('s', jsonb_build_object('n', n)); end if;
+			commit;
+			-- Side by side, not one behind the other.
+			perform pg_advisory_lock(me, round);
+			for turn in 1 .. 10 loop
+				exit when exists (select from pg_locks where locktype = 'advisory' and classid = 3 - me and objid >= round);
+				perform pg_sleep(0.001);
+			end loop;
+			perform pg_advisory_unlock(me, round - 1);
+		end loop;
+	end $$;));
+my @sessions = map {
+	my ($in, $out) = (("set client_min_messages = error; call race($_, 0.$_, $rounds);"), '');
+	IPC::Run::start([ 'psql', '-XqAt', '-d', $node->connstr('postgres'), '-v', 'ON_ERROR_STOP=1' ], '<', \$in, '>', \$out, '2>&1')
+} 1, 2;
+my @finished = grep { $_->finish } @sessions;
+is(scalar @finished, 2, "two sessions raced $rounds times");
+eventually($node, q(select string_agg(distinct status::text, ' ') from scylla.task where rn like 'r%'), 'ready', 'every task has got its signal');
+is(sql($node, q(select count(*) from scylla.task where rn like 'r%')), $rounds, 'each once');
+is(sql($node, q(select count(*) from scylla.task t where rn like 'r%' and t.args #>> '{0,params,n}' <> substr(rn, 2))), '0', 'its own');
+is(sql($node, q(select count(*) from scylla.signal_condition)), '0', 'and no condition is left');
+checked($node, 'check() finds nothing');
+
+# ---- how soon ----------------------------------------------------------------------------------------------------------
+
+sql($node, q(select scylla.submit('many', '1', rn => 'w' || n, wait_for => jsonb_build_array(jsonb_build_object('signal', 'many',
+	'match', jsonb_build_object('k', n)))) from generate_series(1, 5000) n));
+my $plan = sql($node, q(explain (analyze, buffers, costs off, timing off, summary off) select scylla.send_signal('many', '{"k": 17}')));
+my ($buffers) = $plan =~ /shared hit=(\d+)/;
+cmp_ok($buffers, '<', 1000, "a signal that opens one of 5,000 conditions on its name looks at few pages ($buffers)");
+is(sql($node, q(select count(*) filter (where status = 'ready') from scylla.task where queue = 'many')), '1', 'and opens that one');
+
+# ---- crashes and prepared transactions ---------------------------------------------------------------------------------
+
+sql($node, "select scylla.submit('q', '1', rn => 'prepared', wait_for => " . $waits->(5) . ')');
+sql($node, q(begin; select scylla.send_signal('s', '{"n": 5}'); prepare transaction 'signal'));
+is(sql($node, q(select status from scylla.get_task('prepared'))), 'waiting', 'a signal that is prepared has not happened');
+$node->stop('immediate');
+$node->start;
+wait_for_monitor($node, 'postgres');
+is(sql($node, q(select status from scylla.get_task('prepared'))), 'waiting', 'nor after a crash');
+sql($node, q(commit prepared 'signal'));
+is(sql($node, q(select status from scylla.get_task('prepared'))), 'ready', 'it has with COMMIT PREPARED');
+
+sql($node, q(begin; select scylla.send_signal('s', '{"n": 6}'); prepare transaction 'signal'));
+sql($node, "select scylla.submit('q', '1', rn => 'late', wait_for => " . $waits->(6) . ')');
+sql($node, q(commit prepared 'signal'));
+is(sql($node, q(select status from scylla.get_task('late'))), 'waiting', 'one that neither side saw, and whose commit tells nobody');
+$node->stop('immediate');
+$node->start;
+eventually($node, q(select status from scylla.get_task('late')), 'ready', 'is found when a monitor starts');
+sql($node, q(begin; select scylla.send_signal('s', '{"n": 7}'); prepare transaction 'signal'));
+sql($node, "select scylla.submit('q', '1', rn => 'maintained', wait_for => " . $waits->(7) . ')');
+sql($node, q(commit prepared 'signal'; select scylla.maintain()));
+is(sql($node, q(select status from scylla.get_task('maintained'))), 'ready', 'or by maintain()');
+checked($node, 'check() finds nothing after crashes');
+
+# ---- what is removed ---------------------------------------------------------------------------------------------------
+
+sql($node, q(select scylla.create_callback('used'); select scylla.create_callback('unused', '1 s'); select scylla.create_callback('open');
+	select scylla.submit('c', '1', rn => 'c1', wait_for => '[{"callback": "used"}]'); select scylla.resolve_callback('used', '1');
+	select scylla.cancel('c1');
+	update scylla.task_callback set expires = now() - interval '30 days' where token = 'unused';
+	update scylla.signal_sent set sent = sent - interval '30 days';
+	update scylla.task_condition_end set ended = ended - interval '30 days';
+	select scylla.purge()));
+is(sql($node, q(select count(*) from scylla.signal_sent)), '0', 'signals go after their retention');
+is(sql($node, q(select string_agg(token, ' ' order by token) from scylla.task_callback)), 'open used', 'callbacks that nobody waits for, too');
+is(sql($node, q(select args #>> '{0,params,n}' from scylla.get_task('late'))), '6', 'but not what tasks have got');
+sql($node, q(select scylla.cancel(rn) from scylla.task where status in ('ready', 'waiting');
+	update scylla.task_outcome set finished = finished - interval '30 days'; select scylla.purge()));
+is(sql($node, q(select (select count(*) from scylla.task), (select count(*) from scylla.task_condition_end),
+	(select string_agg(token, ' ') from scylla.task_callback))), '0|0|open', 'conditions go with the last task that waited for them');
+checked($node, 'check() finds nothing in the end');
+
+$node->stop;
+done_testing();

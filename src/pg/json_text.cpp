@@ -5,14 +5,16 @@ namespace scylla {
 namespace {
 
 // Bytes of a character in a JSON string, as escape_json() writes it.
-constexpr auto k_escaped_size = [] {
-    std::array<std::uint8_t, 256> size{};
+using Sizes = std::array<std::uint8_t, 256>;
+constexpr Sizes escaped_sizes() {
+    Sizes size{};
     for (std::size_t c = 0; c < size.size(); c++)
         size[c] = c < ' ' ? 6 : 1;
     for (const char c : {'\b', '\f', '\n', '\r', '\t', '"', '\\'})
         size[static_cast<std::size_t>(c)] = 2;
     return size;
-}();
+}
+constexpr Sizes k_escaped_size = escaped_sizes();
 
 int64 string_size(std::string_view value) {
     constexpr std::size_t k_portion = 1 << 20; // a string may have 256 MB

@@ -38,6 +38,7 @@ struct submit_options {
     maybe_text dedup_key;
     maybe_text key;
     maybe_text on_duplicate;
+    maybe_text wait_for;
 };
 int submit_task(const context &, const submit_options &);
 
@@ -116,6 +117,43 @@ int grant_queue(const context &, const grant_options &);
 int revoke_queue(const context &, const grant_options &);
 int list_grants(const context &, const maybe_text &queue);
 int set_queue_owner(const context &, const grant_options &);
+
+// ---- conditions ----------------------------------------------------------------------------------------------------
+
+struct create_callback_options {
+    maybe_text token;
+    maybe_text expires;
+};
+int create_callback(const context &, const create_callback_options &);
+struct end_callback_options {
+    std::string token;
+    maybe_text value; // or the error
+};
+int resolve_callback(const context &, const end_callback_options &);
+int reject_callback(const context &, const end_callback_options &);
+
+struct send_signal_options {
+    std::string name;
+    maybe_text params;
+    maybe_text payload;
+    maybe_text request_id;
+};
+int send_signal(const context &, const send_signal_options &);
+struct list_signals_options {
+    maybe_text name;
+    std::string limit = "100";
+};
+int list_signals(const context &, const list_signals_options &);
+struct signal_grant_options {
+    std::string name;
+    std::string role;
+    std::string privilege;
+};
+int grant_signal(const context &, const signal_grant_options &);
+int revoke_signal(const context &, const signal_grant_options &);
+int list_conditions(const context &);
+
+// ---- watching ------------------------------------------------------------------------------------------------------
 
 struct watch_options {
     std::vector<std::string> queues;

@@ -44,6 +44,7 @@ public:
         add_tasks();
         add_work();
         add_plans();
+        add_conditions();
         add_queues();
         add_schedules();
         add_server();
@@ -153,6 +154,9 @@ private:
                 ->allow_extra_args(false);
             choice(command, "--on-dependency-failure", o->on_dependency_failure, "cascade|skip|ignore",
                    "If one of these fails: abort the task too, cancel it, or start it all the same.");
+            option(command, "--wait-for", o->wait_for, "JSON",
+                   "Start after callbacks and signals: [{\"callback\": \"token\"}, {\"signal\": \"name\", "
+                   "\"match\": {...}}].");
             option(command, "--plan", o->plan, "NAME", "The plan of the task.");
             option(command, "--dedup-key", o->dedup_key, "KEY", "Unique among the live tasks of the queue.")
                 ->excludes(lines);
@@ -279,6 +283,63 @@ private:
             argument(command, "NAME", o->plan, "Name of the plan.")->required();
             argument(command, "ROLE", o->role, "The new owner.")->required();
         }
+    }
+
+    void add_conditions() {
+        CLI::App *callback = add(m_app, "callback", "Create and end callbacks: tokens that tasks wait for.");
+        callback->require_subcommand(1);
+        {
+            auto [command, o] = add<create_callback_options>(
+                *callback, "create", "Create a callback.\n\nPrints its token.", create_callback);
+            argument(command, "TOKEN", o->token, "The token. Default: the server generates one of 128 random bits.");
+            option(command, "--expires", o->expires, "INTERVAL", "How long it can be ended. Default: no limit.");
+        }
+        end_callback(*callback, "resolve", "Resolve a callback: tasks that wait for it get the value.",
+                     "The value, as JSON. Default: null.", resolve_callback);
+        end_callback(
+            *callback, "reject",
+            "Reject a callback: tasks that wait for it are aborted, cancelled or started, as they were submitted.",
+            "The error, as JSON: {\"code\": \"...\", \"description\": \"...\"}.", reject_callback)
+            ->required();
+        CLI::App *signal = add(m_app, "signal", "Send signals, show them, and grant rights on them.");
+        signal->require_subcommand(1);
+        {
+            auto [command, o] = add<send_signal_options>(
+                *signal, "send", "Send a signal to all tasks whose conditions it matches.\n\nPrints its number.",
+                send_signal);
+            argument(command, "NAME", o->name, "Name of the signal.")->required();
+            argument(command, "PARAMS", o->params, "What conditions compare, as a JSON object. Default: {}.");
+            option(command, "--payload", o->payload, "JSON", "What else the tasks get.");
+            option(command, "--request-id", o->request_id, "ID", "Send the signal once, however often this is called.");
+        }
+        {
+            auto [command, o] = add<list_signals_options>(*signal, "list", "Show signals, newest first.", list_signals);
+            argument(command, "NAME", o->name, "Only signals of this name.");
+            option(command, "--limit", o->limit, "N", "Maximum number of signals.")->default_str("100");
+        }
+        signal_grant(*signal, "grant", "Grant a role a privilege on the signals of a name.", grant_signal);
+        signal_grant(*signal, "revoke", "Revoke a privilege on the signals of a name.", revoke_signal);
+        add(m_app, "conditions", "Show callbacks, and the conditions that wait for signals, newest first.",
+            list_conditions);
+    }
+
+    CLI::Option *end_callback(CLI::App &parent, const char *name, const char *description, const char *value,
+                              command_function<end_callback_options> function) {
+        auto [command, o] = add(parent, name, description, function);
+        argument(command, "TOKEN", o->token, "The token.")->required();
+        CLI::Option *given = argument(command, name == std::string_view{"reject"} ? "ERROR" : "VALUE", o->value, value);
+        command->footer("The exit status is 1 if the callback had been resolved or rejected before.");
+        return given;
+    }
+
+    void signal_grant(CLI::App &parent, const char *name, const char *description,
+                      command_function<signal_grant_options> function) {
+        auto [command, o] = add(parent, name, description, function);
+        argument(command, "NAME", o->name, "Name of the signals.")->required();
+        argument(command, "ROLE", o->role, "The role; \"public\" for every role.")->required();
+        argument(command, "PRIVILEGE", o->privilege, "send, wait, or admin (both, and granting).")
+            ->required()
+            ->check(one_of("send|wait|admin"));
     }
 
     void drawing(CLI::App &parent, const char *name, const char *description,

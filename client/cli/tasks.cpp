@@ -37,6 +37,8 @@ std::string task_object(const submit_options &options) {
     add("on_dependency_failure", options.on_dependency_failure);
     add("plan", options.plan);
     add("key", options.key);
+    if (options.wait_for) // as with retry
+        object += ", \"wait_for\": " + (is_jsonb(*options.wait_for) ? *options.wait_for : quote(*options.wait_for));
     if (!options.depends_on.empty()) {
         std::string rns;
         for (const std::string &rn : options.depends_on)
@@ -93,7 +95,8 @@ int submit_task(const context &given, const submit_options &options) {
                             .argument("plan", task.plan)
                             .argument("dedup_key", task.dedup_key)
                             .argument("key", task.key)
-                            .argument("on_duplicate", task.on_duplicate);
+                            .argument("on_duplicate", task.on_duplicate)
+                            .argument("wait_for", task.wait_for);
     if (given.json)
         show(server, "select * from " + submit.sql(), submit.values(), form::json_one);
     else

@@ -1,0 +1,56 @@
+#!/bin/bash
+# scylla callback, signal and conditions, and tasks that wait for them.
+set -uo pipefail
+# shellcheck source=test/lib/tap.sh
+source "$(dirname "$(readlink -f "$0")")/../lib/tap.sh"
+begin_test conditions
+sql 'create extension scylla'
+
+run scylla callback create
+is "$status ${#output}" '0 32' 'callback create prints a token'
+run scylla callback create approval --expires '1 h'
+is "$status $output" '0 approval' 'callback create with a token'
+run scylla submit ship '1' --rn ship --wait-for '[{"callback": "approval"}]'
+is "$status $output $(scylla get ship --field status)" '0 ship waiting' 'submit --wait-for'
+run scylla conditions --json
+is "$(sql "select string_agg(e ->> 'status' || ' ' || (e ->> 'waiters'), ', ' order by e ->> 'waiters') from jsonb_array_elements('$output') e")" \
+  'waiting 0, waiting 1' 'conditions'
+run scylla callback resolve approval '{"by": "ada"}'
+is "$status$output$errors" 0 'callback resolve'
+is "$(scylla get ship --field args)" '[{"by": "ada"}]' 'gives the task the value'
+run scylla callback resolve approval
+is "$status" 1 'callback resolve: it had ended'
+run scylla callback reject nothing '{"code": "no"}'
+is "$status $errors" '1 scylla: callback "nothing" does not exist or has expired' 'callback reject: no such callback'
+scylla callback create denied >/dev/null
+scylla submit ship '2' --rn denied --wait-for '[{"callback": "denied"}]' >/dev/null
+run scylla callback reject denied '{"code": "no"}'
+is "$status $(scylla get denied --field status)" '0 aborted' 'callback reject'
+run scylla callback reject denied
+is "$status" 2 'callback reject wants an error'
+
+run scylla submit report --lines --wait-for '[{"signal": "landed", "match": {"day": 1}}]' < <(seq 3)
+is "$status $output" '0 3' 'submit --lines --wait-for'
+run scylla signal send landed '{"day": 1}' --payload '[7]' --request-id once
+first=$output
+is "$status $(sql "select count(*) from scylla.task where queue = 'report' and status = 'ready'")" '0 3' 'signal send'
+run scylla signal send landed '{"day": 1}' --request-id once
+is "$status $output" "0 $first" 'signal send: once'
+run scylla signal send landed
+is "$status" 0 'signal send without parameters'
+run scylla signal list landed --json
+is "$(sql "select jsonb_array_length('$output') || ' ' || ('$output'::jsonb -> 1 ->> 'payload')")" '2 [7]' 'signal list'
+run scylla signal list nothing --limit 1 --json
+is "$(tr -d ' \n' <<<"$output")" '[]' 'signal list of a name'
+run scylla signal grant landed pg_monitor wait
+is "$status $(sql "select privilege from scylla.signal_grants where role = 'pg_monitor'")" '0 wait' 'signal grant'
+run scylla signal revoke landed pg_monitor wait
+is "$status $(sql "select count(*) from scylla.signal_grants where role = 'pg_monitor'")" '0 0' 'signal revoke'
+run scylla signal grant landed pg_monitor look
+is "$status" 2 'signal grant: no such privilege'
+run scylla signal grant nothing pg_monitor wait
+is "$status $errors" '1 scylla: signal "nothing" does not exist
+DETAIL:  Nobody has sent it or waited for it yet.' 'signal grant: no such signal'
+run scylla submit ship '1' --wait-for '[{"what": 1}]'
+is "$status $(head -n 1 <<<"$errors")" '1 scylla: invalid value for argument "wait_for": "what"' 'submit --wait-for: malformed'
+done_testing

@@ -296,10 +296,8 @@ private:
         }
         end_callback(*callback, "resolve", "Resolve a callback: tasks that wait for it get the value.",
                      "The value, as JSON. Default: null.", resolve_callback);
-        end_callback(
-            *callback, "reject",
-            "Reject a callback: tasks that wait for it are aborted, cancelled or started, as they were submitted.",
-            "The error, as JSON: {\"code\": \"...\", \"description\": \"...\"}.", reject_callback)
+        end_callback(*callback, "reject", "Reject a callback: tasks that wait for it do what their on_failure says.",
+                     "The error, as JSON: {\"code\": \"...\", \"description\": \"...\"}.", reject_callback)
             ->required();
         CLI::App *signal = add(m_app, "signal", "Send signals, show them, and grant rights on them.");
         signal->require_subcommand(1);

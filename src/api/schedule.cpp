@@ -245,6 +245,7 @@ SCYLLA_FUNCTION(scylla_unschedule) {
 // its transaction is open, and that is to be nobody else's trouble.
 SCYLLA_FUNCTION(scylla_run_schedules) {
     using namespace scylla;
+    (void)fcinfo;
     prepare_to_write("scylla.run_schedules()");
     const Oid caller = GetUserId();
     const bool all = !schedule::monitor_ticks() || has_privs_of_role(caller, store::tables_owner());

@@ -11,6 +11,7 @@ sql "select scylla.create_queue('q'); select scylla.create_plan('p'); select fro
      select scylla.open_plan('p'); select from scylla.lease_task('t', 'w'); select from scylla.complete('t', 'w');
      select scylla.create_plan('new-1'); select scylla.create_plan('new-2'); select scylla.create_plan('to-be-cancelled')"
 sql "select from scylla.submit('other', '1', rn => 'to-be-cancelled')"
+sql "select scylla.create_callback('to-be-resolved'), scylla.create_callback('to-be-rejected'), scylla.send_signal('s')"
 sql 'create role failures_guest login'
 
 # COMMAND | ARGUMENTS | whether it prints something | whether it asks the library, and not only views, or what needs no table. They can be done again,
@@ -31,6 +32,14 @@ plan mermaid    | p                                     | prints | library
 plan timeline   | p                                     | prints | library
 plan cancel     | to-be-cancelled                       | prints | library
 plan owner      | p postgres                            | silent | library
+callback create |                                       | prints | library
+callback resolve| to-be-resolved                        | silent | library
+callback reject | to-be-rejected {"code":"x"}           | silent | library
+signal send     | s                                     | prints | library
+signal list     |                                       | prints | views
+signal grant    | s failures_guest wait                 | silent | library
+signal revoke   | s failures_guest wait                 | silent | library
+conditions      |                                       | prints | views
 watch           | --count 1                             | prints | library
 queue create    | new                                   | silent | library
 queue set       | q aging=0.5                           | silent | library

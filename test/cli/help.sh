@@ -60,7 +60,7 @@ for shell in bash zsh fish; do
     read -ra words <<<"$1"
     is "$("in_$shell" "${words[@]}" | sort | xargs)" "$2" "completion in $shell: $3"
   }
-  completes 'scylla ca' cancel commands
+  completes 'scylla ca' 'callback cancel' commands
   completes 'scylla queue cr' create 'commands of commands'
   completes 'scylla submit q --pr' --priority options
   completes 'scylla submit q --js' --json 'general options'

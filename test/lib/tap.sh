@@ -56,7 +56,7 @@ commands() { # COMMAND
   local words subcommand
   read -ra words <<<"$1"
   echo "$1"
-  "${words[@]}" --help | sed -n '/^Commands:/,/^$/s/^  \([a-z-]*\) .*/\1/p' | while read -r subcommand; do
+  "${words[@]}" --help | sed -n '/^Commands:/,/^$/s/^  \([a-z][a-z-]*\) .*/\1/p' | while read -r subcommand; do
     commands "$1 $subcommand"
   done
 }

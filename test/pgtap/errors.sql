@@ -125,7 +125,7 @@ select refuses($$select scylla.complete('strange', 'w')$$, '55000', 'held', 'tas
 select refuses_argument(format('select scylla.abort(''running'', ''w'', %L)', to_jsonb(repeat('x', n))), 'error', shown,
                         'It must be an object with a non-empty text "code"; "description" must be a text.')
 from (values (58, '"' || repeat('x', 58) || '"'), (59, '"' || repeat('x', 59) || '...'),
-      (100000, 'a value of 100002 bytes')) v (n, shown);
+      (100000, '"' || repeat('x', 59) || '...')) v (n, shown);
 
 -- ---- what is looked at first ---------------------------------------------------------------------------------------
 

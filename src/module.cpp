@@ -1,6 +1,7 @@
 // What the server sees of the library when it loads it.
 #include "plan/gates.h"
 #include "server/monitor.h"
+#include "queue/pending.h"
 #include "settings.h"
 #include "shmem/pending.h"
 #include "shmem/stats.h"
@@ -21,6 +22,7 @@ void _PG_init(void) {
     register_plan_gates();
     shmem::install_stat_callbacks();
     shmem::install_callbacks();
+    install_settings_hook();
     if (process_shared_preload_libraries_in_progress) {
         shmem::install();
         monitor::install();

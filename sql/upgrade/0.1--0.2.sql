@@ -98,3 +98,15 @@ from (select distinct on (g.task) g.task, s.rn, p.status
       where g.on_failure = 's' and p.status in ('aborted', 'cancelled')
       order by g.task, p.finished, g.ord) f
 where o.id = f.task and o.status = 'cancelled' and o.attempt = 0 and o.errors is null;
+alter table scylla.queue add column pending text[];
+comment on column scylla.queue.pending is 'Settings that are recorded and not in effect yet; null: none.';
+
+create table scylla.queue_dropped (
+    id integer not null,
+    dropped timestamptz not null default clock_timestamp(),
+    name text not null,
+    constraint queue_dropped_pkey primary key (id)
+) using heap;
+comment on table scylla.queue_dropped is 'Queues that were dropped with tasks which have not been removed yet.';
+comment on column scylla.queue_dropped.id is 'The number that the queue had: that of its tasks.';
+select pg_catalog.pg_extension_config_dump('scylla.queue_dropped', '');

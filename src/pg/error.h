@@ -31,6 +31,8 @@ namespace scylla::error {
 [[noreturn]] void duplicate_key(const text *key, const text *queue);
 // 42704, constraint "exists".
 [[noreturn]] void no_such_queue(const text *queue);
+// 40001, constraint "settings", table queue: a bound has come into effect while the call worked without it.
+[[noreturn]] void settings_changed(const text *queue);
 // 23505, constraint "unique".
 [[noreturn]] void duplicate_task(const text *rn);
 // 42710, constraint "unique".
@@ -45,8 +47,6 @@ namespace scylla::error {
 // 53400, constraint "max_queues", table queue.
 // 2BP01, constraint "empty", table queue: drop_queue() without force.
 [[noreturn]] void queue_not_empty(const text *queue);
-// 55000, constraint "needed": a task in another queue depends on this one.
-[[noreturn]] void queue_needed(const text *queue, const text *rn);
 
 // 55000, constraint "held": the worker does not hold the task (any more).
 [[noreturn]] void not_held(const text *rn, const text *worker, const char *status, const text *owner, int attempt);

@@ -5,8 +5,10 @@
 #include "store/plans.h"
 #include "task/rules.h"
 #include "task/events.h"
+#include "task/dropped.h"
 #include "plan/gates.h"
 #include "task/gates.h"
+#include "queue/pending.h"
 #include "task/history.h"
 #include "task/moves.h"
 
@@ -263,6 +265,8 @@ void maintain(Store &store, TimestampTz now) {
     int64 after = 0;
     open_due_tasks(store, now, &portion, &next);
     end_expired_leases(store, now, &portion, &next);
+    settle_all_queues(store);
+    remove_all_dropped(store, now);
     recheck_waiting(store, now, k_no_limit, &after);
     settle_gates(store, now);
     recheck_plans(store, now, k_no_limit, &after);

@@ -19,7 +19,9 @@
 #include "plan/gates.h"
 #include "task/gates.h"
 #include "server/maintain.h"
+#include "task/dropped.h"
 #include "queue/lease.h"
+#include "queue/pending.h"
 
 namespace scylla::monitor {
 
@@ -147,11 +149,12 @@ void run_timer(Agenda &agenda, Timer timer, const char *activity, Round round) {
     TimestampTz next = shmem::k_never;
     in_transaction(activity, [&](store::Store &store) { round(store, now, &portion, &next); });
     const TimestampTz end = GetCurrentTimestamp();
-    count_round(timer == Timer::due ? shmem::Work::opening : shmem::Work::expiring, portion, end - now);
+    if (timer != Timer::queues)
+        count_round(timer == Timer::due ? shmem::Work::opening : shmem::Work::expiring, portion, end - now);
     if (portion.more)
         next = portion.done > 0 ? end : end + k_retry;
     agenda.at[t] = next;
-    agenda.safety[t] = end + Max(interval(), timer == Timer::deadline ? (end - now) * k_scan_share : 0);
+    agenda.safety[t] = end + Max(interval(), timer == Timer::due ? 0 : (end - now) * k_scan_share);
     shmem::lower(*slot, timer, next);
 }
 
@@ -322,7 +325,7 @@ TimestampTz next_time(const Agenda &agenda) {
     TimestampTz next = Min(Min(agenda.purge, agenda.events), Min(agenda.waiters, agenda.gates));
     if (doubts.count > 0)
         next = Min(next, doubts.at);
-    for (const Timer timer : {Timer::due, Timer::deadline}) {
+    for (const Timer timer : {Timer::due, Timer::deadline, Timer::queues}) {
         const auto t = static_cast<std::size_t>(timer);
         next = Min(next, Min(agenda.safety[t], Min(agenda.at[t], earliest(*slot, timer))));
     }
@@ -349,9 +352,18 @@ void sleep_until(TimestampTz when, Agenda &agenda) {
 void run_due(Agenda &agenda) { run_timer(agenda, Timer::due, "opening due tasks", open_due_tasks); }
 void run_deadlines(Agenda &agenda) { run_timer(agenda, Timer::deadline, "ending expired leases", end_expired_leases); }
 
+// Settings that are pending, and what is left of dropped queues.
+void look_after_queues(store::Store &store, TimestampTz now, Portion *portion, TimestampTz *next) {
+    settle_queues(store, now, portion, next);
+    remove_dropped(store, now, portion, next);
+}
+void run_queues(Agenda &agenda) {
+    run_timer(agenda, Timer::queues, "preparing and removing queues", look_after_queues);
+}
+
 // What it does in turn, each if it is time for it.
 using Duty = void (*)(Agenda &);
-constexpr std::array<Duty, 8> k_duties{run_due,    run_deadlines, run_doubts, run_gates,
+constexpr std::array<Duty, 9> k_duties{run_due,    run_deadlines, run_queues, run_doubts, run_gates,
                                        run_notify, run_waiters,   run_purge,  run_events};
 
 // Until it is asked to stop.

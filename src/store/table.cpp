@@ -14,7 +14,7 @@ namespace scylla::store {
 namespace {
 
 constexpr std::array<TableDef, k_tables> k_definitions = {{
-    {"queue", 27, {{{"queue_pkey", {1}, 1, true, 0}, {"queue_name_key", {2}, 1, true, 0}}}, 2},
+    {"queue", 28, {{{"queue_pkey", {1}, 1, true, 0}, {"queue_name_key", {2}, 1, true, 0}}}, 2},
     {"task_spec", 13, {{{"task_spec_pkey", {1}, 1, true, 0}, {"task_spec_rn", {5}, 1, true, 0}}}, 2},
     {"task_ready",
      9,
@@ -285,6 +285,15 @@ uint64 table_changes() noexcept { return changes; }
 void tell_changed(TableId id) {
     require_oids();
     CacheInvalidateRelcacheByRelid(oids.table[static_cast<std::size_t>(id)]);
+}
+
+void tell_at_once(TableId id) {
+    require_oids();
+    SharedInvalidationMessage message;
+    message.rc.id = SHAREDINVALRELCACHE_ID;
+    message.rc.dbId = MyDatabaseId;
+    message.rc.relId = oids.table[static_cast<std::size_t>(id)];
+    SendSharedInvalidMessages(&message, 1);
 }
 
 Oid tables_owner() {
@@ -611,7 +620,7 @@ void insert_next_entries(Table &table, HeapTuple tuple, compat::TU_UpdateIndexes
 } // namespace
 
 Taken update(Table &table, TupleTableSlot *slot, std::span<Datum> values, std::span<bool> nulls,
-             std::span<bool> replace, ItemPointerData *tid) {
+             std::span<bool> replace, ItemPointerData *tid, bool wait) {
     slot_getallattrs(slot);
     for (std::size_t i = 0; i < replace.size(); i++)
         if (!replace[i]) {
@@ -625,7 +634,7 @@ Taken update(Table &table, TupleTableSlot *slot, std::span<Datum> values, std::s
     TM_FailureData failure;
     compat::TU_UpdateIndexes update_indexes = compat::TU_None;
     const TM_Result result =
-        compat::heap_update(table.rel, &old, tuple, GetCurrentCommandId(true), &failure, &update_indexes);
+        compat::heap_update(table.rel, &old, tuple, GetCurrentCommandId(true), wait, &failure, &update_indexes);
     switch (result) {
     case TM_Ok:
         insert_next_entries(table, tuple, update_indexes);

@@ -49,6 +49,9 @@ uint64 table_changes() noexcept;
 // Has every process told, at the end of the transaction, and this one at the end of the command. To be called before
 // the change.
 void tell_changed(TableId id);
+// Has every process told now, before this transaction ends: for who looks next what others do. Whoever has written
+// before he hears of it is seen by that look; whoever hears of it looks himself (queue/settings.cpp).
+void tell_at_once(TableId id);
 
 // The role that owns the tables.
 Oid tables_owner();
@@ -147,8 +150,8 @@ Taken hold(Table &table, const ItemPointerData &tid, Snapshot snapshot);
 Taken remove(Table &table, const ItemPointerData &tid, Snapshot snapshot, bool wait);
 
 // Replaces the columns marked in `replace`, none of them a key, of the row in the slot; the others are filled in in
-// `values` and `nulls`. Waits for a concurrent change. The place of the new version is left in *tid.
+// `values` and `nulls`. The place of the new version is left in *tid.
 Taken update(Table &table, TupleTableSlot *slot, std::span<Datum> values, std::span<bool> nulls,
-             std::span<bool> replace, ItemPointerData *tid);
+             std::span<bool> replace, ItemPointerData *tid, bool wait = true);
 
 } // namespace scylla::store

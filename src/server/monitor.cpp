@@ -60,6 +60,8 @@ struct Agenda {
     TimestampTz gates;     // the walk through all that waits for gates, and through the plans
     int64 gates_after;
     int64 plans_after;
+    bool hurry;         // the walk goes on without a pause: a commit had more to tell than there was room for
+    bool walk_again;    // it had begun before that: another is to follow
     TimestampTz events; // the look for old events
     int64 events_from;
     bool told_again; // what an earlier monitor may have left untold
@@ -73,6 +75,15 @@ struct Doubts {
     std::array<int64, 4 * shmem::k_rechecks> id;
 };
 constinit Doubts doubts{};
+
+// Providers that have ended, some of whose dependants are still to be looked at, oldest first. What an error makes it
+// lose the walk through all that waits finds, with which a monitor begins.
+struct Backlog {
+    std::size_t count;
+    std::size_t room;
+    store::Ended *rows;
+};
+constinit Backlog backlog{};
 
 int64 interval() { return static_cast<int64>(settings::monitor_interval) * 1000; }
 
@@ -271,8 +282,11 @@ void take_rechecks(Agenda &agenda) {
     LWLockAcquire(shmem::shared->lock, LW_EXCLUSIVE);
     const std::size_t count = slot->rechecks;
     std::copy_n(slot->recheck, count, told.begin());
-    if (slot->recheck_all)
+    if (slot->recheck_all) {
         agenda.gates = 0;
+        agenda.walk_again = agenda.gates_after != 0 || agenda.plans_after != 0;
+        agenda.hurry = true;
+    }
     slot->rechecks = 0;
     slot->recheck_all = false;
     LWLockRelease(shmem::shared->lock);
@@ -284,20 +298,45 @@ void take_rechecks(Agenda &agenda) {
     }
 }
 
+// Before a round adds what has ended in it.
+void resume_backlog(store::Store &store) {
+    for (std::size_t i = 0; i < backlog.count; i++)
+        note_ended(store, backlog.rows[i]);
+}
+
+// Does a portion of it, and keeps what is left.
+void settle_backlog(store::Store &store, TimestampTz now) {
+    settle_portion(store, now, k_portion);
+    if (store.ended.count > backlog.room) {
+        backlog.room = 2 * store.ended.count;
+        if (backlog.rows != nullptr)
+            pfree(backlog.rows);
+        backlog.rows =
+            static_cast<store::Ended *>(MemoryContextAllocHuge(TopMemoryContext, backlog.room * sizeof(store::Ended)));
+    }
+    std::copy_n(store.ended.rows, store.ended.count, backlog.rows);
+    backlog.count = store.ended.count;
+    store.ended.count = 0;
+}
+
 // What was in doubt is decided when the transactions that made it so have ended, which mostly is at once.
 void run_doubts(Agenda &agenda) {
     take_rechecks(agenda);
     const TimestampTz now = GetCurrentTimestamp();
-    if (doubts.count == 0 || now < doubts.at)
+    const bool looks = doubts.count > 0 && now >= doubts.at;
+    if (!looks && backlog.count == 0)
         return;
     in_transaction("opening gates", [&](store::Store &store) {
-        std::size_t left = 0;
-        for (std::size_t i = 0; i < doubts.count; i++)
+        resume_backlog(store);
+        std::size_t left = looks ? 0 : doubts.count;
+        for (std::size_t i = 0; looks && i < doubts.count; i++)
             if (!recheck(store, doubts.id[i], now))
                 doubts.id[left++] = doubts.id[i];
         doubts.count = left;
-        settle_gates(store, now);
+        settle_backlog(store, now);
     });
+    if (!looks)
+        return;
     doubts.at = GetCurrentTimestamp() + doubts.delay;
     doubts.delay = Min(doubts.delay * 2, interval());
 }
@@ -307,21 +346,30 @@ void run_gates(Agenda &agenda) {
     if (now < agenda.gates)
         return;
     in_transaction("looking for open gates", [&](store::Store &store) {
+        resume_backlog(store);
         if (agenda.plans_after == 0)
             recheck_waiting(store, now, k_portion, &agenda.gates_after);
-        settle_gates(store, now);
+        settle_backlog(store, now);
         if (agenda.gates_after == 0)
             recheck_plans(store, now, k_portion, &agenda.plans_after);
     });
     const TimestampTz end = GetCurrentTimestamp();
     const bool more = agenda.gates_after != 0 || agenda.plans_after != 0;
-    agenda.gates = end + Max(more ? 0 : interval(), (end - now) * k_scan_share);
+    agenda.gates = end + (more && agenda.hurry ? 0 : Max(more ? 0 : interval(), (end - now) * k_scan_share));
+    if (!more) {
+        agenda.hurry = agenda.walk_again;
+        agenda.walk_again = false;
+        if (agenda.hurry)
+            agenda.gates = 0;
+    }
 }
 
 TimestampTz next_time(const Agenda &agenda) {
     TimestampTz next = Min(Min(agenda.purge, agenda.events), Min(agenda.waiters, agenda.gates));
     if (doubts.count > 0)
         next = Min(next, doubts.at);
+    if (backlog.count > 0)
+        next = 0;
     for (const Timer timer : {Timer::due, Timer::deadline}) {
         const auto t = static_cast<std::size_t>(timer);
         next = Min(next, Min(agenda.safety[t], Min(agenda.at[t], earliest(*slot, timer))));
@@ -356,7 +404,8 @@ constexpr std::array<Duty, 8> k_duties{run_due,    run_deadlines, run_doubts, ru
 
 // Until it is asked to stop.
 void run() {
-    Agenda agenda{}; // everything is to be done at once
+    Agenda agenda{};     // everything is to be done at once
+    agenda.hurry = true; // an earlier monitor may have left many tasks that wait for nothing
     const uint32 first = pg_atomic_read_u32(&slot->duty);
     while (pg_atomic_read_u32(&slot->stop) == 0) {
         const TimestampTz now = GetCurrentTimestamp();

@@ -184,7 +184,49 @@ void hold_provider(Store &store, Dirty *dirty, const GateRow &gate, const store:
 
 } // namespace
 
-bool settle_gates(Store &store, TimestampTz now) {
+namespace {
+
+// How many dependants a call looks at: so many, and some more for each task that it ends, so that a batch leaves no
+// more to the monitor than its tasks would one by one.
+constexpr int64 k_dependants = 1000;
+constexpr int64 k_dependants_per_task = 10;
+
+// The walk through store.ended, to which those are added that end on account of others.
+struct Settling {
+    Store &store;
+    Dirty *dirty;
+    TimestampTz now;
+    int64 budget;   // how many dependants it may still look at
+    int64 waits_on; // the task that was last seen to wait for something else, after all outcomes so far; 0: none
+    bool changed;
+};
+
+// Looks at the dependants of one provider. False: the budget did not suffice, and ended->after says how far it got.
+bool settle_dependants(Settling &all, store::Ended *ended, const RowMemory &memory) {
+    GateRow gate;
+    walk_dependants(all.dirty, ended->id, ended->after, PG_INT64_MAX);
+    for (Sight sight; (sight = next_dependant(all.dirty, &gate)) != Sight::absent; reset(memory)) {
+        // Often the next has the same dependant. It need not be looked at again: whoever ends what it waits for comes
+        // later, and sees all that has ended here.
+        if (sight == Sight::present && gate.task == all.waits_on && judge_provider(all.dirty, gate) == Verdict::open)
+            continue;
+        if (all.budget == 0)
+            return false;
+        all.budget--;
+        bool moved = false;
+        if (sight == Sight::present)
+            sight = consider(all.store, all.dirty, gate.task, &gate, all.now, &moved);
+        all.waits_on = sight == Sight::present && !moved ? gate.task : 0;
+        all.changed = all.changed || moved;
+        if (sight == Sight::in_doubt)
+            shmem::note_recheck(gate.task);
+        ended->after = gate.task;
+    }
+    return true;
+}
+
+// What is left stays in store.ended. True: it has changed something.
+bool settle(Store &store, TimestampTz now, int64 budget) {
     if (store.ended.count == 0)
         return false;
     // As long as nobody has ever used a gate this costs next to nothing. (A first gate that somebody is just writing
@@ -193,41 +235,40 @@ bool settle_gates(Store &store, TimestampTz now) {
         store.ended.count = 0;
         return false;
     }
-    bool changed = false;
-    // The task that was last seen to wait for something else, after all outcomes so far; 0: none. Often the next has
-    // the same dependant. It need not be looked at again: whoever ends what it waits for comes later, and sees all that
-    // has ended here.
-    int64 waits_on = 0;
-    Dirty *dirty = begin_dirty(store);
+    Settling all{store, begin_dirty(store), now, budget, 0, false};
     const RowMemory memory = begin_row_memory();
-    // What ends here on account of others joins the list.
+    std::size_t left = 0;
     for (std::size_t i = 0; i < store.ended.count; i++) {
-        const store::Ended ended = store.ended.rows[i];
-        GateRow gate;
-        walk_dependants(dirty, ended.id, 0, PG_INT64_MAX);
-        for (Sight sight; (sight = next_dependant(dirty, &gate)) != Sight::absent; reset(memory)) {
-            if (sight == Sight::present && gate.task == waits_on && judge_provider(dirty, gate) == Verdict::open)
-                continue;
-            bool moved = false;
-            if (sight == Sight::present)
-                sight = consider(store, dirty, gate.task, &gate, now, &moved);
-            waits_on = sight == Sight::present && !moved ? gate.task : 0;
-            changed = changed || moved;
-            if (sight == Sight::in_doubt)
-                shmem::note_recheck(gate.task);
-        }
+        store::Ended ended = store.ended.rows[i];
+        const bool done = settle_dependants(all, &ended, memory);
         // A plan is looked at once for a row of its tasks.
         const bool last = i + 1 == store.ended.count || store.ended.rows[i + 1].plan != ended.plan;
         if (ended.plan != 0 && last &&
-            providers_of(GateKind::plan).consider(store, dirty, ended, now, &changed) == Sight::in_doubt)
+            providers_of(GateKind::plan).consider(store, all.dirty, ended, now, &all.changed) == Sight::in_doubt)
             shmem::note_recheck(ended.plan);
+        if (!done)
+            store.ended.rows[left++] = {ended.id, 0, ended.after};
         reset(memory);
     }
     end(memory);
-    end(dirty);
+    end(all.dirty);
+    store.ended.count = left;
+    return all.changed;
+}
+
+} // namespace
+
+bool settle_gates(Store &store, TimestampTz now) {
+    const auto ends = static_cast<int64>(store.ended.count);
+    const bool changed =
+        settle(store, now, shmem::has_monitor() ? k_dependants + ends * k_dependants_per_task : PG_INT64_MAX);
+    for (std::size_t i = 0; i < store.ended.count; i++)
+        shmem::note_recheck(store.ended.rows[i].id);
     store.ended.count = 0;
     return changed;
 }
+
+void settle_portion(Store &store, TimestampTz now, int64 limit) { (void)settle(store, now, limit); }
 
 Task place_gated(Store &store, Dirty *dirty, const store::SpecRow &spec, TimestampTz now) {
     Judgement judgement{Verdict::open, {}};
@@ -263,10 +304,15 @@ bool recheck(Store &store, int64 id, TimestampTz now) {
     bool changed = false;
     Dirty *dirty = begin_dirty(store);
     store::SpecRow spec;
+    Status status;
     Sight sight = see_spec(dirty, id, &spec);
-    if (sight == Sight::present)
-        sight = consider(store, dirty, id, nullptr, now, &changed);
-    else if (sight == Sight::absent)
+    if (sight == Sight::present) {
+        sight = see_outcome(dirty, id, &status);
+        if (sight == Sight::present)
+            note_ended(store, {id, 0});
+        else if (sight == Sight::absent)
+            sight = consider(store, dirty, id, nullptr, now, &changed);
+    } else if (sight == Sight::absent)
         for (const GateProviders &each : std::span(providers).first(kinds))
             if (each.has(dirty, id))
                 sight = each.consider(store, dirty, {0, id}, now, &changed);

@@ -36,13 +36,19 @@ namespace scylla {
 
 // Acts on what the tasks that ended in this store (make_final()) and the plans that were opened mean to others. Verbs
 // call it when their rows are in the tables. True: it has changed something.
+//
+// Where the database has a monitor one call looks at a bounded number of dependants, and leaves the others to it:
+// whoever may depend on a task could otherwise make its end as expensive as he likes.
 bool settle_gates(store::Store &store, TimestampTz now);
+// For the monitor: looks at `limit` dependants at most. What is left stays in store.ended.
+void settle_portion(store::Store &store, TimestampTz now, int64 limit);
 
 // Where a task that has just got its gates, in this transaction, begins: behind them, ready, or ended if a provider has
 // failed. Raises P0002 if a provider is just being purged.
 Task place_gated(store::Store &store, store::Dirty *dirty, const store::SpecRow &spec, TimestampTz now);
 
-// Looks at a task, or another provider of gates, that was in doubt. True: it is not any more.
+// Looks at a task, or another provider of gates, that was in doubt. True: it is not any more. A task that has ended
+// joins store.ended.
 bool recheck(store::Store &store, int64 id, TimestampTz now);
 
 // Looks at the tasks that wait for gates: `limit` at most, with ids larger than `*after`. *after is left at the place

@@ -2,7 +2,7 @@
 // knows its token, a condition on a signal by a signal that matches it.
 //
 // A condition ends once, with a row of task_condition_end, as a task ends with a row of task_outcome. So the gates on
-// it work as those on a task do (plan/gates.h): whoever ends it inserts that row and then looks for gates; whoever
+// it work as those on a task do (task/gates.h): whoever ends it inserts that row and then looks for gates; whoever
 // waits inserts its gates and then looks for that row; and both see what is not committed yet.
 //
 // The same holds a level below, between signals and conditions on them:

@@ -47,6 +47,7 @@ struct get_options {
     maybe_text field;
 };
 int get_task(const context &, const get_options &);
+int explain_waiting(const context &, const std::string &rn);
 
 struct list_options {
     maybe_text queue;

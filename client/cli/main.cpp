@@ -172,6 +172,14 @@ private:
             option(command, "--field", o->field, "COLUMN", "Print only this column, unchanged: status, result, ...");
         }
         {
+            auto [command, rn] =
+                add<std::string>(m_app, "explain",
+                                 "Show why a task does not run.\n\n"
+                                 "One row for each thing that it waits for; none if it runs or has ended.",
+                                 explain_waiting);
+            argument(command, "RN", *rn, "Name of the task.")->required();
+        }
+        {
             auto [command, o] = add<list_options>(
                 m_app, "list", "Show tasks, newest first; with \"--status ready\", in the order of leasing.",
                 list_tasks);

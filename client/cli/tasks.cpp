@@ -119,6 +119,12 @@ int get_task(const context &given, const get_options &options) {
     return 0;
 }
 
+int explain_waiting(const context &given, const std::string &rn) {
+    session server{given.connection};
+    show(server, "select ord, waits_for, since, until, detail from scylla.explain_waiting($1)", {rn}, given.rows());
+    return 0;
+}
+
 int list_tasks(const context &given, const list_options &options) {
     session server{given.connection};
     const call list = call{"scylla.list_tasks"}

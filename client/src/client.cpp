@@ -342,6 +342,15 @@ task client::cancel(const resource_name &rn) { return to_one_task(m_executor->ru
 
 task client::get(const resource_name &rn) { return to_one_task(m_executor->run(sql::get_task, {text(rn, "rn")})); }
 
+std::vector<waiting_reason> client::explain_waiting(const resource_name &rn) {
+    std::vector<waiting_reason> reasons;
+    for_each_row(m_executor->run(sql::explain_waiting, {text(rn, "rn")}), [&](const auto &row) {
+        reasons.push_back({to_int(text_of(row[0])), std::string{text_of(row[1])}, to_time(row[2]), to_time(row[3]),
+                           std::string{text_of(row[4])}});
+    });
+    return reasons;
+}
+
 std::vector<task> client::list(const list_filter &filter) {
     return to_tasks(
         m_executor->run(sql::list_tasks, {text(filter.queue, "queue"),

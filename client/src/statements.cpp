@@ -96,6 +96,9 @@ const statement wait_any{"scylla_wait_any", "call scylla.wait_any($1::text[], $2
 const statement cancel{"scylla_cancel", TASK "scylla.cancel($1)", "live"};
 const statement get_task{"scylla_get_task", TASK "scylla.get_task($1)"};
 const statement list_tasks{"scylla_list_tasks", TASK "scylla.list_tasks($1, $2::scylla.task_status, $3, $4::int)"};
+const statement explain_waiting{"scylla_explain_waiting",
+                                "select ord, waits_for, " MICROSECONDS("since") ", " MICROSECONDS(
+                                    "until") ", detail from scylla.explain_waiting($1)"};
 
 const statement create_queue{
     "scylla_create_queue",
@@ -236,6 +239,7 @@ std::vector<const statement *> all_statements() {
             &cancel,
             &get_task,
             &list_tasks,
+            &explain_waiting,
             &create_queue,
             &alter_queue,
             &pause_queue,

@@ -51,6 +51,14 @@ TEST_F(Calls, Conditions) {
     options.wait_for = json{"[{\"callback\": \"" + token + "\"}]"};
     EXPECT_TRUE(c.submit_many({{queue, "1", options}}).at(0).inserted);
     EXPECT_EQ(c.get(waits).status, task_status::waiting);
+    const auto reasons = c.explain_waiting(waits);
+    ASSERT_EQ(reasons.size(), 1U);
+    EXPECT_EQ(reasons[0].ord, 1);
+    EXPECT_EQ(reasons[0].waits_for, "callback " + token);
+    EXPECT_TRUE(reasons[0].since);
+    EXPECT_FALSE(reasons[0].until);
+    EXPECT_FALSE(reasons[0].detail.empty());
+    thrown<not_found>([&] { c.explain_waiting(unique("no task")); });
     EXPECT_TRUE(c.resolve_callback(token, json{R"({"ok": true})"}));
     EXPECT_FALSE(c.resolve_callback(token));
     EXPECT_FALSE(c.reject_callback(token, {"no", "too late"}));

@@ -12,3 +12,16 @@ comment on function scylla.list_tasks is
 'Returns up to max_tasks tasks of a queue, in a status, owned by a worker (null: any). With status ''ready'' they are in the order
 of leasing, otherwise newest first. Errors: 22023 bad argument.';
 
+
+create or replace function scylla.explain_waiting(rn text, out ord integer, out waits_for text, out since timestamptz,
+                                                  out until timestamptz, out detail text)
+    returns setof record
+    language c volatile parallel unsafe rows 5 as 'MODULE_PATHNAME', 'scylla_explain_waiting';
+comment on function scylla.explain_waiting is
+'Why a task that is waiting or ready does not run, one row for each reason; no rows if it runs or has ended.
+  waits_for  what must happen: task RN, plan NAME, callback TOKEN, signal NAME, its start time, its next attempt, queue NAME to be
+             resumed, max_running, rate, its turn, a worker
+  since      since when the task waits for that; null: unknown
+  until      when that happens at the latest; null: unknown
+  detail     sentences for people
+What the caller may not see is described without its name. Errors: P0002 no such task.';

@@ -2,6 +2,7 @@
 #include "pg/error.h"
 #include "plan/conditions.h"
 #include "store/spi.h"
+#include "task/rights.h"
 
 namespace scylla {
 
@@ -10,6 +11,7 @@ namespace {
 constinit SPIPlanPtr insert_statement = nullptr;
 constinit SPIPlanPtr find_statement = nullptr;
 constinit SPIPlanPtr hold_statement = nullptr;
+constinit SPIPlanPtr describe_statement = nullptr;
 
 // 128 bits that nobody can guess, as hexadecimal digits.
 text *make_token() {
@@ -74,6 +76,41 @@ Callback find_callback(store::Store &store, const text *token, TimestampTz now, 
     if (!callback || (callback->expires && *callback->expires <= now && !find_condition_end(store, callback->id)))
         error::no_such_callback(token, element);
     return *callback;
+}
+
+std::optional<Reason> describe_callback(int64 id) {
+    std::array<Oid, 1> types{INT8OID};
+    std::array<Datum, 1> values{Int64GetDatum(id)};
+    MemoryContext caller = CurrentMemoryContext;
+    const char *owner = nullptr;
+    const char *token = nullptr;
+    std::optional<TimestampTz> expires;
+    store::AsOwner as_owner;
+    as_owner.begin();
+    store::run(&describe_statement,
+               "select owner, token, expires from scylla.task_callback where id operator(pg_catalog.=) $1", types,
+               values, nullptr, SPI_OK_SELECT);
+    if (SPI_processed > 0) {
+        HeapTuple row = SPI_tuptable->vals[0];
+        TupleDesc type = SPI_tuptable->tupdesc;
+        bool null = false;
+        const Datum time = SPI_getbinval(row, type, 3, &null);
+        expires = null ? std::nullopt : std::optional(DatumGetTimestampTz(time));
+        MemoryContext spi = MemoryContextSwitchTo(caller);
+        owner = pstrdup(NameStr(*DatumGetName(SPI_getbinval(row, type, 1, &null))));
+        token = TextDatumGetCString(SPI_getbinval(row, type, 2, &null));
+        MemoryContextSwitchTo(spi);
+    }
+    as_owner.end();
+    if (owner == nullptr)
+        return std::nullopt;
+    // The token is a secret of those who know it.
+    const char *name = rights::owns(owner) ? psprintf("callback %s", token) : "a callback";
+    const bool is_over = expires && *expires <= GetCurrentTimestamp();
+    return Reason{name, std::nullopt, expires,
+                  is_over
+                      ? "It has expired without having been resolved or rejected: the task waits until it is cancelled."
+                      : "It has been neither resolved nor rejected."};
 }
 
 bool end_callback(store::Store &store, const text *token, const ConditionEnd &end, TimestampTz now) {

@@ -47,6 +47,11 @@ void leave(Store &store, Dirty *dirty, int64 provider) {
         remove_ended_condition(store, provider);
 }
 
+Reason describe(Store &store, const GateRow &gate) {
+    const auto callback = describe_callback(gate.provider);
+    return callback ? *callback : describe_signal_condition(store, gate.provider);
+}
+
 // A signal, whose conditions are to be looked for again when it is committed.
 bool is_signal(Dirty *dirty, int64 id) {
     (void)dirty;
@@ -69,6 +74,7 @@ void register_condition_gates() {
                     .has = is_signal,
                     .value = value,
                     .error = error,
+                    .describe = describe,
                     .leave = leave,
                     .consider = consider_signal});
     register_conditions({.find = find, .make = condition_on, .look_back = end_by_history});

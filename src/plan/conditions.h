@@ -20,6 +20,7 @@
 #include "store/dirty.h"
 #include "task/moves.h"
 #include "task/portion.h"
+#include "task/reasons.h"
 #include "task/wait_for.h"
 
 namespace scylla {
@@ -50,6 +51,9 @@ bool end_callback(store::Store &store, const text *token, const ConditionEnd &en
 // For whoever is to wait for it; P0002 if it is unknown, or has expired without having ended.
 Callback find_callback(store::Store &store, const text *token, TimestampTz now, int64 element);
 
+// A callback that a gate waits for, as the current user may see it.
+std::optional<Reason> describe_callback(int64 id);
+
 // ---- signals -------------------------------------------------------------------------------------------------------
 
 struct SignalRequest {
@@ -68,6 +72,9 @@ int64 send_signal(store::Store &store, const SignalRequest &request, TimestampTz
 int64 condition_on(store::Store &store, store::Dirty *dirty, const WaitFor &wait, TimestampTz now, bool *is_new);
 // Ends a condition if a signal that is committed by now matches it.
 void end_by_history(store::Store &store, int64 id, TimestampTz now);
+
+// The same for a condition on a signal.
+Reason describe_signal_condition(store::Store &store, int64 id);
 
 // Looks again for the conditions of a signal.
 bool has_signal(int64 id);

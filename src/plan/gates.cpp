@@ -27,6 +27,12 @@ bool has_plan(Dirty *dirty, int64 id) {
     return see_plan(dirty, id, &plan) != Sight::absent;
 }
 
+Reason describe_plan(Store &store, const GateRow &gate) {
+    const text *name = store::plan_name(store, gate.provider);
+    return {name != nullptr ? psprintf("plan %s", text_to_cstring(name)) : "a plan", std::nullopt, std::nullopt,
+            "The plan has not been opened: open_plan() starts its tasks."};
+}
+
 // Whether a plan has a live task, looked for from the member `after` on and around; if not, what those that have ended
 // mean to it.
 Sight see_live_member(Store &store, Dirty *dirty, int64 plan, int64 after, store::Toll *toll) {
@@ -90,7 +96,11 @@ Sight consider_plan(Store &store, Dirty *dirty, const store::Ended &ended, Times
 } // namespace
 
 void register_plan_gates() {
-    register_gates({.kind = store::GateKind::plan, .judge = judge_plan, .has = has_plan, .consider = consider_plan});
+    register_gates({.kind = store::GateKind::plan,
+                    .judge = judge_plan,
+                    .has = has_plan,
+                    .describe = describe_plan,
+                    .consider = consider_plan});
 }
 
 void note_opened(Store &store, int64 plan) { store::note_ended(store, {plan, plan}); }

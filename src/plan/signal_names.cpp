@@ -85,6 +85,10 @@ void require(const text *name, SignalPrivilege privilege) {
                                    k_signal_privileges[static_cast<std::size_t>(privilege)]);
 }
 
+bool may(Oid user, const text *signal, SignalPrivilege privilege) {
+    return may_use(signal, privilege, user).value_or(false);
+}
+
 void grant_signal(const text *signal, const text *role, SignalPrivilege privilege) {
     constexpr std::array<const char *, 3> k_statements = {
         "update scylla.signal_name set senders = pg_catalog.array_append(pg_catalog.array_remove(senders, $2), $2) "

@@ -11,6 +11,9 @@ inline constexpr std::array<const char *, 3> k_signal_privileges = {"send", "wai
 // Makes the name the current user's if nobody has used it. 42501.
 void require(const text *signal, SignalPrivilege privilege);
 
+// Whether a role may; false if nobody has used the name.
+bool may(Oid user, const text *signal, SignalPrivilege privilege);
+
 // 42704 if nobody has used the name, 42501 if the current user has no privilege admin on it.
 void grant_signal(const text *signal, const text *role, SignalPrivilege privilege);
 void revoke_signal(const text *signal, const text *role, SignalPrivilege privilege);

@@ -338,6 +338,17 @@ int64 condition_on(Store &store, store::Dirty *dirty, const WaitFor &wait, Times
     return row.id;
 }
 
+Reason describe_signal_condition(Store &store, int64 id) {
+    const auto row = find_signal_condition(store, id);
+    if (!row || !may(GetUserId(), row->name, SignalPrivilege::wait))
+        return {"a signal", std::nullopt, std::nullopt, "No such signal has been sent."};
+    const char *match = JsonbToCString(nullptr, &row->match->root, static_cast<int>(VARSIZE(row->match)));
+    return {psprintf("signal %s", text_to_cstring(row->name)), std::nullopt, std::nullopt,
+            psprintf("No signal with this name%s%s has been sent%s%s.",
+                     JB_ROOT_COUNT(row->match) > 0 ? " that matches " : "", JB_ROOT_COUNT(row->match) > 0 ? match : "",
+                     row->since ? " since " : "", row->since ? timestamptz_to_str(*row->since) : "")};
+}
+
 void end_by_history(Store &store, int64 id, TimestampTz now) {
     if (const auto row = find_signal_condition(store, id))
         (void)end_by_newest(store, *row, now);

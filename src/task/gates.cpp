@@ -4,6 +4,8 @@
 #include "pg/memory.h"
 #include "shmem/pending.h"
 #include "task/history.h"
+#include "task/rights.h"
+#include "task/task.h"
 
 namespace scylla {
 
@@ -69,11 +71,25 @@ Jsonb *value_of(Store &store, const GateRow &gate) {
 
 namespace {
 
-// How a task stands to its gates. failed: by that gate.
-struct Judgement {
-    Verdict verdict;
-    GateRow gate;
-};
+// A task that another one depends on. Who may not view it learns that it is there, as from args in scylla.task.
+Reason describe_task(Store &store, const GateRow &gate) {
+    const auto spec = find_spec(store, gate.provider, store::With::no_spec);
+    if (!spec || !rights::may(store, spec->queue, model::Privilege::view))
+        return {"a task", std::nullopt, std::nullopt, "The task is in a queue that you may not view."};
+    const auto task = find_task(store, *spec);
+    const text *queue = queue_of(store, spec->queue).row ? queue_of(store, spec->queue).row->name : nullptr;
+    StringInfoData detail;
+    initStringInfo(&detail);
+    appendStringInfo(&detail, "The task is %s", task ? model::name(task->status) : "not restored yet");
+    if (queue != nullptr)
+        appendStringInfo(&detail, " in queue \"%s\"", text_to_cstring(queue));
+    if (task && task->owner != nullptr)
+        appendStringInfo(&detail, ", by worker \"%s\"", text_to_cstring(task->owner));
+    appendStringInfoChar(&detail, '.');
+    return {psprintf("task %s", text_to_cstring(spec->rn)), std::nullopt, std::nullopt, detail.data};
+}
+
+} // namespace
 
 Verdict judge_provider(Dirty *dirty, const GateRow &gate) {
     if (gate.kind != GateKind::task)
@@ -89,6 +105,18 @@ Verdict judge_provider(Dirty *dirty, const GateRow &gate) {
     }
     return status == Status::completed || gate.on_failure == OnFailure::ignore ? Verdict::open : Verdict::failed;
 }
+
+Reason describe_provider(Store &store, const GateRow &gate) {
+    return gate.kind == GateKind::task ? describe_task(store, gate) : providers_of(gate.kind).describe(store, gate);
+}
+
+namespace {
+
+// How a task stands to its gates. failed: by that gate.
+struct Judgement {
+    Verdict verdict;
+    GateRow gate;
+};
 
 // Gates with ord in after+1 .. before-1; first_closed: the first closed one decides.
 Judgement judge_range(Dirty *dirty, int64 task, int32 after, int32 before, bool first_closed) {

@@ -31,6 +31,7 @@
 #include "store/dirty.h"
 #include "store/plans.h"
 #include "task/moves.h"
+#include "task/reasons.h"
 
 namespace scylla {
 
@@ -75,6 +76,8 @@ struct GateProviders {
     Jsonb *(*value)(store::Store &store, const store::GateRow &gate) = nullptr;
     // The error of a provider that has failed. Null pointer: it cannot fail.
     Jsonb *(*error)(store::Dirty *dirty, const store::GateRow &gate) = nullptr;
+    // What a closed gate waits for, as the current user may see it.
+    Reason (*describe)(store::Store &store, const store::GateRow &gate);
     // A gate has been removed with its task. Null pointer: that means nothing.
     void (*leave)(store::Store &store, store::Dirty *dirty, int64 provider) = nullptr;
     // For those that have tasks themselves: looks at a provider, `ended.plan`, whose task `ended.id` (0: any) has
@@ -85,6 +88,14 @@ struct GateProviders {
 void register_gates(const GateProviders &of);
 // What a gate gives to its task; null: nothing (yet).
 Jsonb *value_of(store::Store &store, const store::GateRow &gate);
+
+// How the provider of a gate stands, and what the gate waits for.
+Verdict judge_provider(store::Dirty *dirty, const store::GateRow &gate);
+Reason describe_provider(store::Store &store, const store::GateRow &gate);
+
+// Why a waiting task waits: its gates that are not open, and its time (task/explain.cpp).
+void explain_waiting(store::Store &store, const store::SpecRow &spec, const store::WaitingRow &waiting, TimestampTz now,
+                     const ReasonSink &sink);
 
 // Where this backend last found a closed gate of a task, or a live task of a provider.
 void remember_closed(store::Store &store, int64 id, const store::GateRow &gate);

@@ -15,6 +15,12 @@ is "$status $output $(scylla get ship --field status)" '0 ship waiting' 'submit 
 run scylla conditions --json
 is "$(sql "select string_agg(e ->> 'status' || ' ' || (e ->> 'waiters'), ', ' order by e ->> 'waiters') from jsonb_array_elements('$output') e")" \
   'waiting 0, waiting 1' 'conditions'
+run scylla explain ship
+is "$status $(grep -c 'callback approval' <<<"$output")" '0 1' 'explain'
+run scylla explain ship --json
+is "$(sql "select '$output'::jsonb -> 0 ->> 'detail'")" 'It has been neither resolved nor rejected.' 'explain --json'
+run scylla explain nothing
+is "$status $errors" '1 scylla: task "nothing" does not exist' 'explain: no such task'
 run scylla callback resolve approval '{"by": "ada"}'
 is "$status$output$errors" 0 'callback resolve'
 is "$(scylla get ship --field args)" '[{"by": "ada"}]' 'gives the task the value'

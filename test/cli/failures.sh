@@ -19,6 +19,7 @@ sql 'create role failures_guest login'
 table='
 submit          | q 1                                   | prints | library
 get             | t                                     | prints | library
+explain         | t                                     | prints | library
 list            |                                       | prints | library
 cancel          | to-be-cancelled                       | prints | library
 work            | q --exec true --until-empty --quiet   | silent | library

@@ -42,7 +42,7 @@ from (values
     ('purge',              $$select scylla.purge()$$),
     ('maintain',           $$select scylla.maintain()$$)) v (verb, statement);
 select is(read_only(statement), 'P0001 not refused', 'allowed in a read-only transaction: ' || statement)
-from unnest(array[$$select scylla.get_task('r1')$$, $$select * from scylla.list_tasks()$$,
+from unnest(array[$$select scylla.get_task('r1')$$, $$select * from scylla.list_tasks()$$, $$select * from scylla.explain_waiting('r1')$$,
                   $$select * from scylla.list_tasks(status => 'ready')$$,
                   'select * from scylla.task', 'select * from scylla.queue_settings',
                   'select scylla.backoff(1)', 'select * from scylla.check()']) statement;

@@ -117,6 +117,8 @@ insert into way values
 ('yield',              $$select rn from scylla.yield('r running', 'w')$$,                  'r running', null, 'yyyyynydnnnn'),
 ('cancel',             $$select rn from scylla.cancel('r waiting')$$,                      'r waiting', null, 'yyyynyndnnnn'),
 ('get_task',           $$select rn from scylla.get_task('r completed')$$,                'r completed', null, 'yyyynnnynnnn'),
+('explain_waiting',    $$select count(*) > 0 from scylla.explain_waiting('r ready')$$,             'true', null, 'yyyynnnynnnn'),
+('explain_waiting',    $$select count(*) > 0 from scylla.explain_waiting('elsewhere')$$,           'true', null, 'ynnnnnnnnnnn'),
 ('get_task',           $$select rn from scylla.get_task('elsewhere')$$,                    'elsewhere', null, 'ynnnnnnnnnnn'),
 ('list_tasks',         $$select count(*) from scylla.list_tasks('r')$$,                        '7', '0',      'yyyyeeeyeeee'),
 ('list_tasks',         $$select count(*) from scylla.list_tasks('r', 'ready')$$,               '2', '0',      'yyyyeeeyeeee'),

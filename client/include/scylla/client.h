@@ -203,6 +203,10 @@ public:
     /// @throw not_found
     task get(const resource_name &rn);
 
+    /// Why it does not run: one element for each thing that it waits for; none if it runs or has ended.
+    /// @throw not_found
+    std::vector<waiting_reason> explain_waiting(const resource_name &rn);
+
     /// @return ready tasks in the order of leasing if the filter says `ready`, otherwise the newest first
     std::vector<task> list(const list_filter &filter = {});
     /// @}

@@ -303,6 +303,15 @@ struct plan_info {
 };
 
 /// A run of a task of a plan, for pictures of what happened when.
+/// Something that a task waits for.
+struct waiting_reason {
+    int ord = 0;
+    std::string waits_for; ///< "task build-1", "signal landed", "its start time", "max_running"
+    std::optional<time_point> since;
+    std::optional<time_point> until; ///< none: unknown
+    std::string detail;              ///< sentences for people
+};
+
 struct plan_run {
     resource_name rn;
     queue_name queue;

@@ -1,0 +1,26 @@
+// Why a task does not run, in words for people (explain_waiting). The gates of a task describe themselves
+// (GateProviders::describe in task/gates.h); what holds back a task that is ready is in queue/reasons.h.
+#pragma once
+
+#include "pg/prelude.h"
+
+namespace scylla {
+
+struct Reason {
+    const char *waits_for;            // "task build-1"
+    std::optional<TimestampTz> since; // nothing: unknown
+    std::optional<TimestampTz> until; // nothing: unknown
+    const char *detail;               // sentences
+};
+
+struct ReasonSink {
+    void (*put)(void *to, const Reason &reason);
+    void *to;
+};
+
+inline void put(const ReasonSink &sink, const Reason &reason) { sink.put(sink.to, reason); }
+
+// A word before a number of things: "1 task", "2 tasks".
+inline const char *tasks(int64 count) { return psprintf(INT64_FORMAT " task%s", count, count == 1 ? "" : "s"); }
+
+} // namespace scylla

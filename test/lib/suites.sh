@@ -272,6 +272,29 @@ suite_cli() {
   cluster_stop cli-unloaded
 }
 
+# The worker in Python: the files of its package, against a server that they may restart, with the system's interpreter.
+suite_python() {
+  find_tests ../client/python/tests py python || return 0
+  mapfile -t files < <(printf '%s\n' "${files[@]}" | grep '/test_[^/]*$')
+  # shellcheck disable=SC2046 # a list of words
+  install_missing $(packages_to_test_python)
+  start_language_server python
+  PYTHONPATH=$checkout/client/python/src PYTHONDONTWRITEBYTECODE=1 PATH=$bin:$PATH \
+    harness python /usr/bin/python3 "$checkout/client/python/tests/tap.py" -- "${files[@]}"
+  unset SCYLLA_TEST_RESTART
+  cluster_stop python
+}
+
+# A server that its tests may restart.
+start_language_server() { # NAME
+  local data=$work/cluster/$1/data
+  start_test_cluster "$1"
+  "$bin/psql" -XqAt -c "create database $1"
+  export PGDATABASE=$1
+  "$bin/psql" -XqAt -c 'create extension scylla'
+  export SCYLLA_TEST_RESTART="cd / && ${as_server[*]} $bin/pg_ctl -D $data -l ${data%/*}/log -m fast -w -s restart"
+}
+
 suite_regress() { regress_like regress sql sql pg_regress; }
 suite_isolation() { regress_like isolation specs spec pg_isolation_regress; }
 

@@ -362,14 +362,14 @@ class Common:
         owner = self.ask("select owner from scylla.task where rn = %s and attempt = 2 and status = 'running'", rn)
         self.assertEqual(owner, "other")
 
-    # No heartbeat tells the worker before: the server refuses the result.
+    # No heartbeat tells the worker before: the server refuses the result by its attempt, even of the same owner.
     def test_a_late_result_is_dropped(self: Any) -> None:
         [rn] = self.submit(1)
         w = self.start(self.until_go())
         self.eventually(lambda: w.counters.running == 1)
         with self.connection.transaction():
             self.connection.execute("select scylla.yield(%s, %s)", (rn, w.worker.name))
-            self.connection.execute("select scylla.lease_task(%s, 'other', '1 min')", (rn,))
+            self.connection.execute("select scylla.lease_task(%s, %s, '1 min')", (rn, w.worker.name))
         self.go.set()
         self.eventually(lambda: w.counters.lost == 1 and w.counters.held == 0)
         self.assertEqual(self.status(rn), "running")

@@ -1,10 +1,13 @@
 // What the server sees of the library when it loads it.
 #include "plan/conditions.h"
 #include "plan/gates.h"
+#include "server/maintain.h"
 #include "server/monitor.h"
 #include "settings.h"
 #include "shmem/pending.h"
 #include "shmem/stats.h"
+#include "task/events.h"
+#include "task/gates.h"
 
 extern "C" {
 #ifdef PG_MODULE_MAGIC_EXT
@@ -19,6 +22,9 @@ PGDLLEXPORT void _PG_init(void);
 void _PG_init(void) {
     using namespace scylla;
     settings::define();
+    register_time_duties();
+    register_event_duty();
+    register_gate_duty();
     register_plan_gates();
     register_condition_gates();
     shmem::install_stat_callbacks();

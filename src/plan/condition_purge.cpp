@@ -126,15 +126,28 @@ void remove_ended_condition(Store &store, int64 id) {
         remove_callback(id);
 }
 
-void purge_conditions(Store &store, TimestampTz now, Portion *portion, ConditionWalk *walk) {
-    const TimestampTz before = now - static_cast<int64>(settings::signal_retention) * model::k_second;
+namespace {
+
+// How far the walks are: the id of a callback or condition, 0 at the end.
+struct {
+    int64 callbacks;
+    int64 conditions;
+} constinit walk{};
+
+} // namespace
+
+void purge_conditions(Store &store, Turn &turn) {
+    Portion *portion = &turn.portion;
+    const TimestampTz before = turn.now - static_cast<int64>(settings::signal_retention) * model::k_second;
     const int64 removed = remove_old_signals(before, portion->limit);
     store::Dirty *dirty = store::begin_dirty(store);
-    purge_callbacks(store, dirty, before, portion, &walk->callbacks);
-    purge_unused(store, dirty, now, portion, &walk->conditions);
+    purge_callbacks(store, dirty, before, portion, &walk.callbacks);
+    purge_unused(store, dirty, turn.now, portion, &walk.conditions);
     end(dirty);
-    portion->more = removed == portion->limit || walk->callbacks != 0 || walk->conditions != 0;
+    portion->more = removed == portion->limit || walk.callbacks != 0 || walk.conditions != 0;
     portion->done += removed;
 }
+
+void restart_condition_purge() { walk = {}; }
 
 } // namespace scylla

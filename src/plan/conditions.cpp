@@ -77,6 +77,18 @@ void register_condition_gates() {
                     .describe = describe,
                     .leave = leave,
                     .consider = consider_signal});
+    // What a commit could not announce is as rare as a crash.
+    register_duty({.activity = "looking for signals",
+                   .work = look_at_conditions,
+                   .pause = 600 * model::k_second,
+                   .share = 50,
+                   .is_second_way = true,
+                   .restart = restart_conditions});
+    register_duty({.activity = "purging old signals and conditions",
+                   .work = purge_conditions,
+                   .pause = 60 * model::k_second,
+                   .is_removal = true,
+                   .restart = restart_condition_purge});
     register_conditions({.find = find, .make = condition_on, .look_back = end_by_history});
 }
 

@@ -13,13 +13,13 @@
 // What neither of them sees is a signal that was looked for conditions before this one was inserted, and is committed
 // after the history was searched. So the monitor looks for the conditions of each signal again when it is committed
 // (note_recheck() in shmem/pending.h). What a crash or a prepared transaction has lost is found by going through the
-// conditions that wait (recheck_conditions()).
+// conditions that wait (look_at_conditions()).
 #pragma once
 
 #include "model/bounds.h"
 #include "store/dirty.h"
 #include "task/moves.h"
-#include "task/portion.h"
+#include "task/duty.h"
 #include "task/reasons.h"
 #include "task/wait_for.h"
 
@@ -79,21 +79,18 @@ Reason describe_signal_condition(store::Store &store, int64 id);
 // Looks again for the conditions of a signal.
 bool has_signal(int64 id);
 store::Sight announce_again(store::Store &store, store::Dirty *dirty, int64 id, TimestampTz now, bool *changed);
-// Looks for signals of the past for the conditions that wait: `limit` at most, with ids larger than `*after`. *after is
-// left at the place reached, or at 0 at the end.
-void recheck_conditions(store::Store &store, TimestampTz now, int64 limit, int64 *after);
+// A duty: looks for signals of the past for the conditions that wait.
+void look_at_conditions(store::Store &store, Turn &turn);
+void restart_conditions();
 
 // ---- removal -------------------------------------------------------------------------------------------------------
 
 // For a condition that no gate names any more: the row of its end, and its callback.
 void remove_ended_condition(store::Store &store, int64 id);
 // Signals past their retention, callbacks that ended or expired as long ago, and conditions that nobody waits for; but
-// none that a gate names. Each kind in a portion. The walk goes on where it was left; at its end both are 0.
-struct ConditionWalk {
-    int64 callbacks;
-    int64 conditions;
-};
-void purge_conditions(store::Store &store, TimestampTz now, Portion *portion, ConditionWalk *walk);
+// none that a gate names. A duty: each kind in a portion.
+void purge_conditions(store::Store &store, Turn &turn);
+void restart_condition_purge();
 
 // When the library is loaded.
 void register_condition_gates();

@@ -3,6 +3,7 @@
 #include "pg/memory.h"
 #include "shmem/pending.h"
 #include "store/plans.h"
+#include "task/duty.h"
 #include "task/gates.h"
 
 namespace scylla {
@@ -93,6 +94,30 @@ Sight consider_plan(Store &store, Dirty *dirty, const store::Ended &ended, Times
     return Sight::present;
 }
 
+constinit int64 looked_until = 0; // how far the walk is: the id of a plan, 0 at its end
+
+void look_at_plans(Store &store, Turn &turn) {
+    bool changed = false;
+    Dirty *dirty = begin_dirty(store);
+    store::Scan scan = scan_plans(store, looked_until);
+    const RowMemory memory = begin_row_memory();
+    looked_until = 0;
+    for (int64 seen = 0; next(scan); reset(memory)) {
+        const store::PlanRow row = plan_row(scan);
+        if (row.opened && !row.finished)
+            consider_plan(store, dirty, {0, row.id}, turn.now, &changed);
+        if (++seen == turn.portion.limit) {
+            looked_until = row.id;
+            break;
+        }
+    }
+    end(memory);
+    end(scan);
+    end(dirty);
+    turn.portion.more = looked_until != 0;
+    settle_gates(store, turn.now);
+}
+
 } // namespace
 
 void register_plan_gates() {
@@ -101,28 +126,12 @@ void register_plan_gates() {
                     .has = has_plan,
                     .describe = describe_plan,
                     .consider = consider_plan});
+    register_duty(
+        {.activity = "looking at plans", .work = look_at_plans, .share = 50, .is_second_way = true, .restart = [] {
+             looked_until = 0;
+         }});
 }
 
 void note_opened(Store &store, int64 plan) { store::note_ended(store, {plan, plan}); }
-
-void recheck_plans(Store &store, TimestampTz now, int64 limit, int64 *after) {
-    bool changed = false;
-    Dirty *dirty = begin_dirty(store);
-    store::Scan scan = scan_plans(store, *after);
-    const RowMemory memory = begin_row_memory();
-    *after = 0;
-    for (int64 seen = 0; next(scan); reset(memory)) {
-        const store::PlanRow row = plan_row(scan);
-        if (row.opened && !row.finished)
-            consider_plan(store, dirty, {0, row.id}, now, &changed);
-        if (++seen == limit) {
-            *after = row.id;
-            break;
-        }
-    }
-    end(memory);
-    end(scan);
-    end(dirty);
-}
 
 } // namespace scylla

@@ -12,8 +12,4 @@ void register_plan_gates();
 // To be called for a plan that has just been opened, before settle_gates().
 void note_opened(store::Store &store, int64 plan);
 
-// Looks at the plans that are open: `limit` at most, with ids larger than `*after`. *after is left at the place
-// reached, or at 0 at the end.
-void recheck_plans(store::Store &store, TimestampTz now, int64 limit, int64 *after);
-
 } // namespace scylla

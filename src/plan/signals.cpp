@@ -7,6 +7,7 @@
 #include "plan/signal_names.h"
 #include "shmem/pending.h"
 #include "store/spi.h"
+#include "task/gates.h"
 
 namespace scylla {
 
@@ -366,20 +367,30 @@ Sight announce_again(Store &store, store::Dirty *dirty, int64 id, TimestampTz no
     return sight;
 }
 
-void recheck_conditions(Store &store, TimestampTz now, int64 limit, int64 *after) {
-    store::Scan scan = scan_signal_conditions_after(store, *after);
+namespace {
+
+constinit int64 looked_until = 0; // how far the walk is: the id of a condition, 0 at its end
+
+} // namespace
+
+void look_at_conditions(Store &store, Turn &turn) {
+    store::Scan scan = scan_signal_conditions_after(store, looked_until);
     const RowMemory memory = begin_row_memory();
-    *after = 0;
+    looked_until = 0;
     for (int64 seen = 0; next(scan); reset(memory)) {
         const SignalConditionRow row = signal_condition_row(scan);
-        (void)end_by_newest(store, row, now);
-        if (++seen == limit) {
-            *after = row.id;
+        (void)end_by_newest(store, row, turn.now);
+        if (++seen == turn.portion.limit) {
+            looked_until = row.id;
             break;
         }
     }
     end(memory);
     end(scan);
+    turn.portion.more = looked_until != 0;
+    settle_gates(store, turn.now);
 }
+
+void restart_conditions() { looked_until = 0; }
 
 } // namespace scylla

@@ -5,8 +5,6 @@
 #include "store/plans.h"
 #include "task/rules.h"
 #include "task/events.h"
-#include "plan/conditions.h"
-#include "plan/gates.h"
 #include "task/gates.h"
 #include "task/history.h"
 #include "task/moves.h"
@@ -113,13 +111,11 @@ bool remove_task(Store &store, const store::SpecRow &spec, const ItemPointerData
     return true;
 }
 
-} // namespace
-
-void end_expired_leases(Store &store, TimestampTz now, Portion *portion, TimestampTz *next_time) {
-    for_each(scan_leases(store), portion, [&](const store::Scan &scan) {
+void end_expired_leases(Store &store, Turn &turn) {
+    for_each(scan_leases(store), &turn.portion, [&](const store::Scan &scan) {
         const TimestampTz deadline = store::lease_deadline(scan);
-        if (deadline > now) {
-            *next_time = Min(*next_time, deadline);
+        if (deadline > turn.now) {
+            turn.next = Min(turn.next, deadline);
             return true;
         }
         const store::LeaseRow lease = lease_row(scan);
@@ -127,38 +123,53 @@ void end_expired_leases(Store &store, TimestampTz now, Portion *portion, Timesta
         if (!spec)
             return true; // being restored: a later round will see it
         if (take_lease(store, *spec, lease.tid, lease.permit != nullptr, Wait::no) == store::Taken::ok) {
-            end_lease(store, *spec, lease, now);
-            portion->done++;
+            end_lease(store, *spec, lease, turn.now);
+            turn.portion.done++;
         } else
-            portion->more = true; // somebody is just changing it
+            turn.portion.more = true; // somebody is just changing it
         return true;
     });
     // In the order of their ids: which failure a task names that depends on several is not to hang on places in the
     // table.
     std::sort(store.ended.rows, store.ended.rows + store.ended.count,
               [](const store::Ended &a, const store::Ended &b) { return a.id < b.id; });
-    settle_gates(store, now);
+    settle_gates(store, turn.now);
 }
 
-void open_due_tasks(Store &store, TimestampTz now, Portion *portion, TimestampTz *next_time) {
-    for_each(scan_by_due(store), portion, [&](const store::Scan &scan) {
+void open_due_tasks(Store &store, Turn &turn) {
+    for_each(scan_by_due(store), &turn.portion, [&](const store::Scan &scan) {
         const store::WaitingRow row = waiting_row(scan);
         if (!row.due)
             return false; // nulls come last: they wait for gates
-        if (*row.due > now) {
-            *next_time = Min(*next_time, *row.due);
+        if (*row.due > turn.now) {
+            turn.next = Min(turn.next, *row.due);
             return false;
         }
         const auto spec = find_spec(store, row.id, store::With::no_spec);
         if (!spec)
             return true; // being restored
         if (take(store, TableId::waiting, *spec, row.tid, Wait::no) == store::Taken::ok) {
-            make_ready(store, *spec, row.carry, now);
-            portion->done++;
+            make_ready(store, *spec, row.carry, turn.now);
+            turn.portion.done++;
         } else
-            portion->more = true;
+            turn.portion.more = true;
         return true;
     });
+}
+
+} // namespace
+
+void register_time_duties() {
+    register_duty({.activity = "opening due tasks",
+                   .work = open_due_tasks,
+                   .timer = shmem::Timer::due,
+                   .share = 0,
+                   .statistics = shmem::Work::opening});
+    register_duty({.activity = "ending expired leases",
+                   .work = end_expired_leases,
+                   .timer = shmem::Timer::deadline,
+                   .share = 50, // without a sign, all leases are read
+                   .statistics = shmem::Work::expiring});
 }
 
 // Terminal tasks have no index by time. Ids follow the time of submission, and a task ends after it was submitted, so
@@ -234,13 +245,21 @@ namespace {
 
 constexpr int64 k_no_limit = PG_INT64_MAX;
 
+// A duty from its beginning to its end.
+int64 fulfil(Store &store, const Duty &duty, TimestampTz now) {
+    if (duty.restart != nullptr)
+        duty.restart();
+    Turn turn{.now = now, .portion = {k_no_limit, 0, false}};
+    duty.work(store, turn);
+    return turn.portion.done;
+}
+
 } // namespace
 
 int64 reset_expired(Store &store) {
-    Portion portion{k_no_limit, 0, false};
-    TimestampTz next = DT_NOEND;
-    end_expired_leases(store, GetCurrentTimestamp(), &portion, &next);
-    return portion.done;
+    Turn turn{.now = GetCurrentTimestamp(), .portion = {k_no_limit, 0, false}};
+    end_expired_leases(store, turn);
+    return turn.portion.done;
 }
 
 int64 purge(Store &store, TimestampTz now) {
@@ -252,25 +271,16 @@ int64 purge(Store &store, TimestampTz now) {
     Portion tasks{k_no_limit, 0, false};
     int64 after = 0;
     purge_old_tasks(store, now, &tasks, &after);
-    Portion events{k_no_limit, 0, false};
-    int64 from = 0;
-    purge_old_events(store, now, &events, &from);
-    Portion conditions{k_no_limit, 0, false};
-    ConditionWalk walk{};
-    purge_conditions(store, now, &conditions, &walk);
+    for (const Duty &duty : registered_duties())
+        if (duty.is_removal)
+            fulfil(store, duty, now);
     return tasks.done;
 }
 
 void maintain(Store &store, TimestampTz now) {
-    Portion portion{k_no_limit, 0, false};
-    TimestampTz next = DT_NOEND;
-    int64 after = 0;
-    open_due_tasks(store, now, &portion, &next);
-    end_expired_leases(store, now, &portion, &next);
-    recheck_conditions(store, now, k_no_limit, &after);
-    recheck_waiting(store, now, k_no_limit, &after);
-    settle_gates(store, now);
-    recheck_plans(store, now, k_no_limit, &after);
+    for (const Duty &duty : registered_duties())
+        if (!duty.is_removal)
+            fulfil(store, duty, now);
     purge(store, now);
 }
 

@@ -3,14 +3,12 @@
 #pragma once
 
 #include "store/rows.h"
-#include "task/portion.h"
+#include "task/duty.h"
 
 namespace scylla {
 
-// Each works on what can be had without waiting for anybody. `next` is lowered to the next time at which there will be
-// work.
-void end_expired_leases(store::Store &store, TimestampTz now, Portion *portion, TimestampTz *next);
-void open_due_tasks(store::Store &store, TimestampTz now, Portion *portion, TimestampTz *next);
+// When the library is loaded: the duties of ending leases whose time is over, and of opening tasks that are due.
+void register_time_duties();
 
 // Removes tasks that ended longer ago than their retention. `after` is where the walk through the terminal tasks goes
 // on, and is left at the place it got to, or at 0 at the end of the walk.

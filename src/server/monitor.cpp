@@ -10,417 +10,14 @@
 // that builds on it flushes it too, as it comes later in the WAL.
 #include "server/monitor.h"
 
-#include "model/pace.h"
-#include "pg/settings.h"
-#include "shmem/stats.h"
-#include "shmem/timers.h"
-#include "shmem/waiters.h"
-#include "task/events.h"
-#include "plan/conditions.h"
-#include "plan/gates.h"
-#include "task/gates.h"
-#include "schedule/run.h"
-#include "server/maintain.h"
-#include "queue/lease.h"
+#include "server/duties.h"
+#include "server/session.h"
 
 namespace scylla::monitor {
 
 namespace {
 
-using shmem::Timer;
-
-constexpr int64 k_portion = 1000;     // rows per transaction
-constexpr int64 k_retry = 50'000;     // microseconds until rows that were busy are tried again
-constexpr int64 k_first_doubt = 1000; // microseconds until what is in doubt is looked at again; twice that after it, …
-constexpr int64 k_scan_share = 50;    // a look at all leases for safety takes at most 1/50 of the time
-constexpr int64 k_purge_portion = 250;     // tasks per transaction of the purge: a small bite out of what workers get
-constexpr int64 k_schedules = 200;         // that a portion knows of
-constexpr int64 k_schedules_time = 50'000; // microseconds of a portion: the other duties have their turn
-constexpr int64 k_tick_interval = 60 * USECS_PER_SEC;   // it is written down that there are ticks (store::note_tick())
-constexpr int64 k_events_interval = 10 * USECS_PER_SEC; // between two looks for old events
-
-shmem::MonitorSlot *slot = nullptr;
-Oid extension = InvalidOid; // that this database has, for the statistics
-
-// Tells one set of queues from another.
-struct QueueCount {
-    int64 count;
-    int64 ids; // their sum
-
-    bool operator==(const QueueCount &) const = default;
-};
-
-// When each kind of work is to be done next by what this monitor knows itself.
-struct Agenda {
-    TimestampTz now;                             // when it was looked at last
-    std::array<TimestampTz, shmem::k_timers> at; // as found in the tables, or a retry
-    std::array<TimestampTz, shmem::k_timers>
-        safety;          // a look without any sign, for commits that could not tell (see pending.h)
-    TimestampTz waiters; // the look for workers that wait although there is work
-    QueueCount queues;   // at the last look for workers that wait for queues that do not exist
-    TimestampTz purge;
-    int64 purge_after;     // how far the walk through the terminal tasks is
-    TimestampTz purged;    // when its last portion ended, while it goes on
-    int64 newest_at_purge; // the latest task then
-    TimestampTz gates;     // the walk through all that waits for gates, and through the plans
-    int64 gates_after;
-    int64 plans_after;
-    TimestampTz conditions; // the walk through the conditions that wait for signals
-    int64 conditions_after;
-    TimestampTz old_conditions;
-    ConditionWalk condition_walk;
-    TimestampTz events; // the look for old events
-    int64 events_from;
-    bool told_again; // what an earlier monitor may have left untold
-};
-
-// Tasks and plans that were in doubt when they were looked at last.
-struct Doubts {
-    std::size_t count;
-    TimestampTz at; // when to look again
-    int64 delay;
-    std::array<int64, 4 * shmem::k_rechecks> id;
-};
-constinit Doubts doubts{};
-
-int64 interval() { return static_cast<int64>(settings::monitor_interval) * 1000; }
-
-extern "C" void leave_slot(int, Datum) {
-    pg_atomic_write_u32(&slot->proc, 0);
-    shmem::wake_launcher();
-}
-
-// Lets the launcher know that there is nothing to monitor, and exits.
-[[noreturn]] void report_absent() {
-    LWLockAcquire(shmem::shared->lock, LW_EXCLUSIVE);
-    if (shmem::shared->absent_count < shmem::k_max_marked)
-        shmem::shared->absent[shmem::shared->absent_count++] = MyDatabaseId;
-    LWLockRelease(shmem::shared->lock);
-    pg_atomic_write_u32(&slot->stop, 1); // leaving on purpose: the launcher need not take it for a failure
-    proc_exit(0);
-}
-
-// Settings of the database or its owner that would bite.
-void override_settings() {
-    constexpr struct {
-        const char *name;
-        const char *value;
-    } k_settings[] = {{"search_path", "pg_catalog, pg_temp"},
-                      {"default_transaction_isolation", "read committed"},
-                      {"default_transaction_read_only", "off"},
-                      {"default_transaction_deferrable", "off"},
-                      {"statement_timeout", "0"},
-                      {"idle_in_transaction_session_timeout", "0"},
-                      {"idle_session_timeout", "0"},
-                      {"lock_timeout", "1s"},
-                      {"synchronous_commit", "off"}};
-    for (const auto &setting : k_settings)
-        SetConfigOption(setting.name, setting.value, PGC_SUSET, PGC_S_OVERRIDE);
-}
-
-// Runs `work` in a transaction of its own, as the owner of the tables.
-template <typename Work> void as_owner_in_transaction(const char *activity, Work work) {
-    SetCurrentStatementStartTimestamp();
-    StartTransactionCommand();
-    pgstat_report_activity(STATE_RUNNING, activity);
-    if (!store::hold_installed())
-        report_absent(); // the extension has been dropped
-    extension = store::identity();
-    Oid user = InvalidOid;
-    int context = 0;
-    GetUserIdAndSecContext(&user, &context);
-    SetUserIdAndSecContext(store::tables_owner(), context | SECURITY_RESTRICTED_OPERATION);
-    PushActiveSnapshot(GetTransactionSnapshot()); // for functions in somebody's index on the tables
-    work();
-    PopActiveSnapshot();
-    SetUserIdAndSecContext(user, context);
-    CommitTransactionCommand();
-    pgstat_report_activity(STATE_IDLE, nullptr);
-}
-
-// The same on a store.
-template <typename Work> void in_transaction(const char *activity, Work work) {
-    as_owner_in_transaction(activity, [&] {
-        store::Store store = store::open(RowExclusiveLock, store::TableId::spec);
-        work(store);
-        close(store);
-    });
-}
-
-using Round = void (*)(store::Store &, TimestampTz, Portion *, TimestampTz *);
-
-void count_round(shmem::Work work, const Portion &portion, int64 micros) {
-    shmem::count_round({MyDatabaseId, extension, 0}, work, portion.done, micros);
-}
-
-void run_timer(Agenda &agenda, Timer timer, const char *activity, Round round) {
-    const auto t = static_cast<std::size_t>(timer);
-    const TimestampTz now = GetCurrentTimestamp();
-    if (now < agenda.at[t] && now < agenda.safety[t] && now < earliest(*slot, timer))
-        return;
-    clear(*slot, timer);
-    Portion portion{k_portion, 0, false};
-    TimestampTz next = shmem::k_never;
-    in_transaction(activity, [&](store::Store &store) { round(store, now, &portion, &next); });
-    const TimestampTz end = GetCurrentTimestamp();
-    count_round(timer == Timer::due ? shmem::Work::opening : shmem::Work::expiring, portion, end - now);
-    if (portion.more)
-        next = portion.done > 0 ? end : end + k_retry;
-    agenda.at[t] = next;
-    agenda.safety[t] = end + Max(interval(), timer == Timer::deadline ? (end - now) * k_scan_share : 0);
-    shmem::lower(*slot, timer, next);
-}
-
-// Old tasks can wait, workers cannot: between two portions there is a pause.
-void run_purge(Agenda &agenda) {
-    const TimestampTz now = GetCurrentTimestamp();
-    if (now < agenda.purge)
-        return;
-    Portion portion{k_purge_portion, 0, false};
-    int64 newest = 0;
-    in_transaction("purging old tasks", [&](store::Store &store) {
-        if (agenda.purge_after == 0) {
-            Portion plans{k_portion, 0, false};
-            purge_old_plans(store, now, &plans);
-            if (plans.done > 0)
-                refresh(store);
-        }
-        purge_old_tasks(store, now, &portion, &agenda.purge_after);
-        newest = store::last_task_id();
-    });
-    const TimestampTz end = GetCurrentTimestamp();
-    count_round(shmem::Work::purging, portion, end - now);
-    const int64 arrived = agenda.purged != 0 ? newest - agenda.newest_at_purge : 0;
-    const int64 pause = model::pause_after(end - now, portion.limit, arrived, end - agenda.purged);
-    agenda.purge = end + (portion.more ? pause : Max(interval(), (end - now) * model::k_background_share));
-    agenda.purged = portion.more ? end : 0;
-    agenda.newest_at_purge = newest;
-}
-
-QueueCount count_queues(store::Store &store) {
-    QueueCount queues{0, 0};
-    store::Scan scan = scan_queues(store);
-    while (next(scan)) {
-        queues.count++;
-        queues.ids += queue_row(scan).id;
-    }
-    end(scan);
-    return queues;
-}
-
-// Wakes those who wait for a plan if others are finished than before. They look for themselves, so once too often is no
-// harm.
-void signal_finished_plans(store::Store &store) {
-    static constinit uint64 seen = 0;
-    uint64 finished = 0; // a checksum of their ids
-    store::Scan scan = scan_plans(store, 0);
-    while (next(scan))
-        if (const store::PlanRow plan = plan_row(scan); plan.finished)
-            finished += static_cast<uint64>(plan.id) * 0x9E3779B97F4A7C15U + 1;
-    end(scan);
-    if (finished != seen)
-        shmem::signal(MyDatabaseId, shmem::k_plans, PG_INT64_MAX);
-    seen = finished;
-}
-
-void run_events(Agenda &agenda) {
-    const TimestampTz now = GetCurrentTimestamp();
-    if (now < agenda.events)
-        return;
-    Portion portion{k_portion, 0, false};
-    in_transaction("purging old events",
-                   [&](store::Store &store) { purge_old_events(store, now, &portion, &agenda.events_from); });
-    const TimestampTz end = GetCurrentTimestamp();
-    agenda.events = end + Max(portion.more ? 0 : k_events_interval, (end - now) * model::k_background_share);
-}
-
-// Tells by NOTIFY of queues that have got something to lease.
-void run_notify(Agenda &agenda) {
-    std::array<int32, 256> queues;
-    const std::size_t count = shmem::take_untold({MyDatabaseId, extension, 0}, !agenda.told_again, queues);
-    agenda.told_again = true;
-    if (count > 0)
-        in_transaction("notifying", [&](store::Store &store) {
-            for (std::size_t i = 0; i < count; i++)
-                notify(store, queues[i]);
-        });
-}
-
-// Wakes workers that wait although there is work: a commit without a callback made it, or the worker that was woken for
-// it has died. Those that wait for a queue that did not exist look again when there are others than before.
-void run_waiters(Agenda &agenda) {
-    const TimestampTz now = GetCurrentTimestamp();
-    if (now < agenda.waiters)
-        return;
-    std::array<int32, 4096> queues;
-    const std::size_t count = shmem::waited_for(queues);
-    if (count > 0)
-        in_transaction("looking for overlooked tasks", [&](store::Store &store) {
-            for (std::size_t i = 0; i < count; i++) {
-                if (queues[i] == shmem::k_plans)
-                    signal_finished_plans(store);
-                else if (queues[i] == shmem::k_no_queue) {
-                    const QueueCount seen = count_queues(store);
-                    if (seen != agenda.queues)
-                        shmem::signal(MyDatabaseId, shmem::k_no_queue, PG_INT64_MAX);
-                    agenda.queues = seen;
-                } else if (const int64 ready = count_leasable(store, queues[i], k_portion, now); ready > 0)
-                    shmem::signal(MyDatabaseId, queues[i], ready);
-            }
-        });
-    agenda.waiters = GetCurrentTimestamp() + interval();
-}
-
-void add_doubt(int64 id, Agenda &agenda) {
-    for (std::size_t i = 0; i < doubts.count; i++)
-        if (doubts.id[i] == id)
-            return;
-    if (doubts.count < doubts.id.size())
-        doubts.id[doubts.count++] = id;
-    else
-        agenda.gates = 0; // the walk will find it
-}
-
-// Takes over what commits have told (shmem::note_recheck()).
-void take_rechecks(Agenda &agenda) {
-    std::array<int64, shmem::k_rechecks> told;
-    LWLockAcquire(shmem::shared->lock, LW_EXCLUSIVE);
-    const std::size_t count = slot->rechecks;
-    std::copy_n(slot->recheck, count, told.begin());
-    if (slot->recheck_all)
-        agenda.gates = agenda.conditions = 0;
-    slot->rechecks = 0;
-    slot->recheck_all = false;
-    LWLockRelease(shmem::shared->lock);
-    for (std::size_t i = 0; i < count; i++)
-        add_doubt(told[i], agenda);
-    if (count > 0) {
-        doubts.at = 0;
-        doubts.delay = k_first_doubt;
-    }
-}
-
-// What was in doubt is decided when the transactions that made it so have ended, which mostly is at once.
-void run_doubts(Agenda &agenda) {
-    take_rechecks(agenda);
-    const TimestampTz now = GetCurrentTimestamp();
-    if (doubts.count == 0 || now < doubts.at)
-        return;
-    in_transaction("opening gates", [&](store::Store &store) {
-        std::size_t left = 0;
-        for (std::size_t i = 0; i < doubts.count; i++)
-            if (!recheck(store, doubts.id[i], now))
-                doubts.id[left++] = doubts.id[i];
-        doubts.count = left;
-        settle_gates(store, now);
-    });
-    doubts.at = GetCurrentTimestamp() + doubts.delay;
-    doubts.delay = Min(doubts.delay * 2, interval());
-}
-
-void run_gates(Agenda &agenda) {
-    const TimestampTz now = GetCurrentTimestamp();
-    if (now < agenda.gates)
-        return;
-    in_transaction("looking for open gates", [&](store::Store &store) {
-        if (agenda.plans_after == 0)
-            recheck_waiting(store, now, k_portion, &agenda.gates_after);
-        settle_gates(store, now);
-        if (agenda.gates_after == 0)
-            recheck_plans(store, now, k_portion, &agenda.plans_after);
-    });
-    const TimestampTz end = GetCurrentTimestamp();
-    const bool more = agenda.gates_after != 0 || agenda.plans_after != 0;
-    agenda.gates = end + Max(more ? 0 : interval(), (end - now) * k_scan_share);
-}
-
-// What the schedules that come first have to say, in memory that outlives the transaction.
-std::span<store::NextSchedule> look_at_schedules(MemoryContext memory, TimestampTz now) {
-    static constinit bool has_warned = false;
-    std::span<store::NextSchedule> schedules;
-    as_owner_in_transaction("looking for schedules", [&] {
-        MemoryContext caller = MemoryContextSwitchTo(memory);
-        schedules = store::next_schedules(k_schedules, store::Retries::when_due);
-        MemoryContextSwitchTo(caller);
-        if (!schedules.empty())
-            store::note_tick(now);
-        if (!has_warned)
-            schedule::warn_of_asleep(now);
-        has_warned = true;
-    });
-    return schedules;
-}
-
-// Runs the schedules that are due, each in a transaction of its own, until the time of a portion is over. Returns when
-// the first comes that is left.
-TimestampTz run_portion_of_schedules(std::span<const store::NextSchedule> schedules, TimestampTz now) {
-    for (const store::NextSchedule &next : schedules) {
-        if (next.at > now || GetCurrentTimestamp() - now > k_schedules_time)
-            return next.at;
-        as_owner_in_transaction("running a schedule",
-                                [&] { schedule::run_schedule(next.name, GetCurrentTimestamp()); });
-    }
-    return schedules.size() == k_schedules ? now : shmem::k_never;
-}
-
-void run_schedules(Agenda &agenda) {
-    constexpr auto t = static_cast<std::size_t>(Timer::schedule);
-    const TimestampTz now = GetCurrentTimestamp();
-    if (now < agenda.at[t] && now < agenda.safety[t] && now < earliest(*slot, Timer::schedule))
-        return;
-    clear(*slot, Timer::schedule);
-    TimestampTz next = shmem::k_never;
-    if (schedule::monitor_ticks()) {
-        static constinit MemoryContext memory = nullptr;
-        if (memory == nullptr)
-            memory = AllocSetContextCreate(TopMemoryContext, "scylla schedules", ALLOCSET_DEFAULT_SIZES);
-        MemoryContextReset(memory);
-        next = run_portion_of_schedules(look_at_schedules(memory, now), now);
-    }
-    agenda.at[t] = next;
-    agenda.safety[t] = GetCurrentTimestamp() + Min(interval(), k_tick_interval);
-    shmem::lower(*slot, Timer::schedule, next);
-}
-
-// What a commit could not tell of (plan/conditions.h) is as rare as a crash.
-void run_conditions(Agenda &agenda) {
-    constexpr int64 k_pause = 600 * model::k_second;
-    const TimestampTz now = GetCurrentTimestamp();
-    if (now < agenda.conditions)
-        return;
-    in_transaction("looking for signals", [&](store::Store &store) {
-        recheck_conditions(store, now, k_portion, &agenda.conditions_after);
-        settle_gates(store, now);
-    });
-    const TimestampTz end = GetCurrentTimestamp();
-    agenda.conditions = end + (agenda.conditions_after != 0 ? (end - now) * k_scan_share : k_pause);
-}
-
-void run_old_conditions(Agenda &agenda) {
-    constexpr int64 k_pause = 60 * model::k_second;
-    const TimestampTz now = GetCurrentTimestamp();
-    if (now < agenda.old_conditions)
-        return;
-    Portion portion{k_portion, 0, false};
-    in_transaction("purging old signals and conditions",
-                   [&](store::Store &store) { purge_conditions(store, now, &portion, &agenda.condition_walk); });
-    const TimestampTz end = GetCurrentTimestamp();
-    agenda.old_conditions = end + Max(portion.more ? 0 : k_pause, (end - now) * model::k_background_share);
-}
-
-TimestampTz next_time(const Agenda &agenda) {
-    TimestampTz next = Min(Min(agenda.purge, agenda.events), Min(agenda.waiters, agenda.gates));
-    next = Min(next, Min(agenda.conditions, agenda.old_conditions));
-    if (doubts.count > 0)
-        next = Min(next, doubts.at);
-    for (const Timer timer : {Timer::due, Timer::deadline, Timer::schedule}) {
-        const auto t = static_cast<std::size_t>(timer);
-        next = Min(next, Min(agenda.safety[t], Min(agenda.at[t], earliest(*slot, timer))));
-    }
-    return next;
-}
-
-void sleep_until(TimestampTz when, Agenda &agenda) {
+void sleep_until(TimestampTz when) {
     const TimestampTz now = GetCurrentTimestamp();
     if (when > now) {
         pgstat_report_stat(false);
@@ -433,46 +30,28 @@ void sleep_until(TimestampTz when, Agenda &agenda) {
     if (ConfigReloadPending) {
         ConfigReloadPending = false;
         ProcessConfigFile(PGC_SIGHUP);
-        agenda = {}; // the interval or the retention may be shorter now
+        restart_duties(); // the interval or the retention may be shorter now
     }
 }
-
-void run_due(Agenda &agenda) { run_timer(agenda, Timer::due, "opening due tasks", open_due_tasks); }
-void run_deadlines(Agenda &agenda) { run_timer(agenda, Timer::deadline, "ending expired leases", end_expired_leases); }
-
-// What it does in turn, each if it is time for it.
-using Duty = void (*)(Agenda &);
-constexpr std::array<Duty, 11> k_duties{run_due,   run_deadlines,  run_schedules,     run_doubts,
-                                        run_gates, run_conditions, run_notify,        run_waiters,
-                                        run_purge, run_events,     run_old_conditions};
 
 // Until it is asked to stop.
 void run() {
-    Agenda agenda{}; // everything is to be done at once
+    const uint32 duties = count_duties();
     const uint32 first = pg_atomic_read_u32(&slot->duty);
+    TimestampTz last = 0;
     while (pg_atomic_read_u32(&slot->stop) == 0) {
         const TimestampTz now = GetCurrentTimestamp();
-        if (now < agenda.now) { // the clock was set back: what was to come soon might be far away now
-            agenda = {};
-            doubts.at = 0;
+        if (now < last) // the clock was set back: what was to come soon might be far away now
+            restart_duties();
+        last = now;
+        for (uint32 i = 0; i < duties; i++) {
+            const uint32 duty = (first + i) % duties;
+            pg_atomic_write_u32(&slot->duty, duty); // an error ends us: the next monitor begins after it
+            run_duty(duty);
         }
-        agenda.now = now;
-        for (uint32 i = 0; i < k_duties.size(); i++) {
-            const uint32 duty = (first + i) % k_duties.size();
-            pg_atomic_write_u32(&slot->duty, duty); // an error ends us: the next one begins after it
-            k_duties[duty](agenda);
-        }
-        pg_atomic_write_u32(&slot->duty, k_duties.size() - 1);
-        sleep_until(next_time(agenda), agenda);
+        pg_atomic_write_u32(&slot->duty, duties - 1);
+        sleep_until(next_duty());
     }
-}
-
-// An error ends this process; what it was is left in the statistics.
-void count_error() {
-    MemoryContextSwitchTo(TopMemoryContext);
-    const ErrorData *error = CopyErrorData();
-    if (OidIsValid(extension))
-        shmem::count_error({MyDatabaseId, extension, 0}, error->message);
 }
 
 } // namespace
@@ -491,22 +70,8 @@ BackgroundWorker make_worker(const char *name, const char *function) {
 } // namespace scylla::monitor
 
 void scylla_monitor_main(Datum slot_index) {
-    using namespace scylla;
     using namespace scylla::monitor;
-    slot = &shmem::shared->slot[DatumGetInt32(slot_index)];
-    pqsignal(SIGHUP, SignalHandlerForConfigReload);
-    pqsignal(SIGTERM, die);
-    BackgroundWorkerUnblockSignals();
-    before_shmem_exit(leave_slot, 0);
-    pg_atomic_write_u32(&slot->proc, static_cast<uint32>(compat::my_proc_number()) + 1);
-    pg_memory_barrier(); // whoever asked us to stop before that did not wake us
-
-    if (pg_atomic_read_u32(&slot->stop) != 0)
-        proc_exit(0);
-    BackgroundWorkerInitializeConnectionByOid(pg_atomic_read_u32(&slot->database), InvalidOid, 0);
-    override_settings();
-    pgstat_report_appname("scylla monitor");
-
+    begin_session(DatumGetInt32(slot_index));
     PG_TRY();
     { run(); }
     PG_CATCH();

@@ -7,6 +7,7 @@ extern "C" {
 #include "model/bounds.h"
 #include "pg/memory.h"
 #include "pg/settings.h"
+#include "task/duty.h"
 #include "task/open.h"
 #include "task/rights.h"
 
@@ -67,25 +68,39 @@ void notify_ready(Store &store, int32 queue) {
         notify(store, queue); // nobody else can do it
 }
 
-void purge_old_events(Store &store, TimestampTz now, Portion *portion, int64 *from) {
-    const TimestampTz oldest = now - static_cast<int64>(settings::event_retention) * model::k_second;
-    store::Scan scan = scan_events(store, *from);
+namespace {
+
+constinit int64 removed_until = 0; // the position where the next walk begins
+
+void remove_old_events(Store &store, Turn &turn) {
+    const TimestampTz oldest = turn.now - static_cast<int64>(settings::event_retention) * model::k_second;
+    store::Scan scan = scan_events(store, removed_until);
     const RowMemory memory = begin_row_memory();
     for (; next(scan); reset(memory)) {
         CHECK_FOR_INTERRUPTS();
         const store::EventRow event = event_row(scan);
-        *from = event.position;
+        removed_until = event.position;
         if (event.time > oldest)
             break;
-        if (portion->done == portion->limit) {
-            portion->more = true;
+        if (turn.portion.done == turn.portion.limit) {
+            turn.portion.more = true;
             break;
         }
         if (remove(store[store::TableId::event], event.tid, store.snapshot, false) == store::Taken::ok)
-            portion->done++;
+            turn.portion.done++;
     }
     end(memory);
     end(scan);
+}
+
+} // namespace
+
+void register_event_duty() {
+    register_duty({.activity = "purging old events",
+                   .work = remove_old_events,
+                   .pause = 10 * model::k_second,
+                   .is_removal = true,
+                   .restart = [] { removed_until = 0; }});
 }
 
 bool is_reached(const EventCursor &cursor) { return cursor.position <= next_position(); }

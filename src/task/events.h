@@ -8,7 +8,6 @@
 #pragma once
 
 #include "store/rows.h"
-#include "task/portion.h"
 
 namespace scylla {
 
@@ -38,8 +37,7 @@ struct EventSink {
 // The first events behind the cursor that are final and that the current user may see, up to `limit`.
 void read_events(store::Store &store, const EventCursor &after, int32 limit, const EventSink &sink);
 
-// Removes events older than scylla.event_retention. `from` is the position where the walk begins; it is moved up over
-// what has gone.
-void purge_old_events(store::Store &store, TimestampTz now, Portion *portion, int64 *from);
+// When the library is loaded: the removal of events older than scylla.event_retention.
+void register_event_duty();
 
 } // namespace scylla

@@ -3,6 +3,7 @@
 #include "pg/error.h"
 #include "pg/memory.h"
 #include "shmem/pending.h"
+#include "task/duty.h"
 #include "task/history.h"
 #include "task/rights.h"
 #include "task/task.h"
@@ -312,24 +313,40 @@ bool recheck(Store &store, int64 id, TimestampTz now) {
     return sight != Sight::in_doubt;
 }
 
-void recheck_waiting(Store &store, TimestampTz now, int64 limit, int64 *after) {
+namespace {
+
+constinit int64 looked_until = 0; // how far the walk is: the id of a task, 0 at its end
+
+void look_at_waiting(Store &store, Turn &turn) {
     bool changed = false;
     Dirty *dirty = begin_dirty(store);
-    store::Scan scan = scan_waiting(store, *after);
+    store::Scan scan = scan_waiting(store, looked_until);
     const RowMemory memory = begin_row_memory();
-    *after = 0;
+    looked_until = 0;
     for (int64 seen = 0; next(scan); reset(memory)) {
         const store::WaitingRow row = waiting_row(scan);
         if (!row.due)
-            consider(store, dirty, row.id, nullptr, now, &changed);
-        if (++seen == limit) {
-            *after = row.id;
+            consider(store, dirty, row.id, nullptr, turn.now, &changed);
+        if (++seen == turn.portion.limit) {
+            looked_until = row.id;
             break;
         }
     }
     end(memory);
     end(scan);
     end(dirty);
+    turn.portion.more = looked_until != 0;
+    settle_gates(store, turn.now);
+}
+
+} // namespace
+
+void register_gate_duty() {
+    register_duty({.activity = "looking for open gates",
+                   .work = look_at_waiting,
+                   .share = 50,
+                   .is_second_way = true,
+                   .restart = [] { looked_until = 0; }});
 }
 
 bool has_live_dependants(Store &store, int64 id, std::optional<int32> outside) {

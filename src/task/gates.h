@@ -46,9 +46,8 @@ Task place_gated(store::Store &store, store::Dirty *dirty, const store::SpecRow 
 // Looks at a task, or another provider of gates, that was in doubt. True: it is not any more.
 bool recheck(store::Store &store, int64 id, TimestampTz now);
 
-// Looks at the tasks that wait for gates: `limit` at most, with ids larger than `*after`. *after is left at the place
-// reached, or at 0 at the end.
-void recheck_waiting(store::Store &store, TimestampTz now, int64 limit, int64 *after);
+// When the library is loaded: the walk through the tasks that wait for gates.
+void register_gate_duty();
 
 // Whether a live task depends on this one, or somebody is just submitting one that does. outside: not counting those of
 // that queue.

@@ -1,0 +1,350 @@
+#include "server/duties.h"
+
+#include "pg/settings.h"
+#include "queue/lease.h"
+#include "schedule/run.h"
+#include "server/maintain.h"
+#include "server/session.h"
+#include "shmem/stats.h"
+#include "shmem/waiters.h"
+#include "task/duty.h"
+#include "task/events.h"
+#include "task/gates.h"
+
+namespace scylla::monitor {
+
+namespace {
+
+using shmem::Timer;
+
+constexpr int64 k_portion = 1000;          // rows per transaction
+constexpr int64 k_retry = 50'000;          // microseconds until rows that were busy are tried again
+constexpr int64 k_first_doubt = 1000;      // microseconds until a doubt is looked at again; then twice that, and so on
+constexpr int64 k_purge_portion = 250;     // tasks per transaction of the purge: a small bite out of what workers get
+constexpr int64 k_schedules = 200;         // that a portion knows of
+constexpr int64 k_schedules_time = 50'000; // microseconds of a portion: the other duties have their turn
+constexpr int64 k_tick_interval = 60 * USECS_PER_SEC; // between two notes that there are ticks (store::note_tick())
+
+// ---- duties that rooms have registered -----------------------------------------------------------------------------
+
+// When a duty is to be run next by what this monitor knows itself.
+struct Appointment {
+    TimestampTz at; // found in the tables, a retry, or the end of a pause
+    TimestampTz
+        safety; // for duties with a timer: a look without any sign, for commits that could not announce anything
+};
+constinit std::array<Appointment, k_max_duties> appointments{};
+
+// Hints have been dropped, so the walks that find what they were about run now.
+void look_everywhere() {
+    const std::span<const Duty> duties = registered_duties();
+    for (std::size_t i = 0; i < duties.size(); i++)
+        if (duties[i].is_second_way)
+            appointments[i].at = 0;
+}
+
+TimestampTz next_time(const Duty &duty, const Appointment &appointment) {
+    return duty.timer ? Min(Min(appointment.at, appointment.safety), earliest(*slot, *duty.timer)) : appointment.at;
+}
+
+// When the duty runs again, for a turn that began at `turn.now`.
+Appointment appoint(const Duty &duty, const Turn &turn, TimestampTz end) {
+    const int64 pause = duty.pause > 0 ? duty.pause : interval();
+    const int64 idle = (end - turn.now) * duty.share;
+    if (!duty.timer)
+        return {end + Max(turn.portion.more ? 0 : pause, idle), 0};
+    const TimestampTz again = turn.portion.done > 0 ? end : end + k_retry;
+    return {turn.portion.more ? again : turn.next, end + Max(pause, idle)};
+}
+
+void run_registered(const Duty &duty, Appointment &appointment) {
+    Turn turn{.now = GetCurrentTimestamp(), .portion = {duty.limit, 0, false}};
+    if (turn.now < next_time(duty, appointment))
+        return;
+    if (duty.timer)
+        clear(*slot, *duty.timer);
+    in_transaction(duty.activity, [&](store::Store &store) { duty.work(store, turn); });
+    const TimestampTz end = GetCurrentTimestamp();
+    if (duty.statistics)
+        shmem::count_round(database_key(), *duty.statistics, turn.portion.done, end - turn.now);
+    appointment = appoint(duty, turn, end);
+    if (duty.timer)
+        shmem::lower(*slot, *duty.timer, appointment.at);
+}
+
+// ---- old tasks -----------------------------------------------------------------------------------------------------
+
+struct PurgeWalk {
+    TimestampTz at;
+    int64 after;      // how far the walk through the terminal tasks is
+    TimestampTz last; // when its last portion ended, while it goes on
+    int64 newest;     // the latest task then
+};
+constinit PurgeWalk purge_walk{};
+
+// Old tasks can wait, workers cannot: between two portions there is a pause.
+void purge_portion() {
+    const TimestampTz now = GetCurrentTimestamp();
+    if (now < purge_walk.at)
+        return;
+    Portion portion{k_purge_portion, 0, false};
+    int64 newest = 0;
+    in_transaction("purging old tasks", [&](store::Store &store) {
+        if (purge_walk.after == 0) {
+            Portion plans{k_portion, 0, false};
+            purge_old_plans(store, now, &plans);
+            if (plans.done > 0)
+                refresh(store);
+        }
+        purge_old_tasks(store, now, &portion, &purge_walk.after);
+        newest = store::last_task_id();
+    });
+    const TimestampTz end = GetCurrentTimestamp();
+    shmem::count_round(database_key(), shmem::Work::purging, portion.done, end - now);
+    const int64 arrived = purge_walk.last != 0 ? newest - purge_walk.newest : 0;
+    const int64 pause = model::pause_after(end - now, portion.limit, arrived, end - purge_walk.last);
+    purge_walk.at = end + (portion.more ? pause : Max(interval(), (end - now) * model::k_background_share));
+    purge_walk.last = portion.more ? end : 0;
+    purge_walk.newest = newest;
+}
+
+// ---- workers that wait -------------------------------------------------------------------------------------------
+
+// Tells one set of queues from another.
+struct QueueCount {
+    int64 count;
+    int64 ids; // their sum
+
+    bool operator==(const QueueCount &) const = default;
+};
+
+struct WaiterLook {
+    TimestampTz at;
+    QueueCount queues; // at the last look for workers that wait for queues that do not exist
+    bool told_again;   // what an earlier monitor may have left untold
+};
+constinit WaiterLook waiter_look{};
+
+QueueCount count_queues(store::Store &store) {
+    QueueCount queues{0, 0};
+    store::Scan scan = scan_queues(store);
+    while (next(scan)) {
+        queues.count++;
+        queues.ids += queue_row(scan).id;
+    }
+    end(scan);
+    return queues;
+}
+
+// Wakes those who wait for a plan if others are finished than before. They look for themselves, so once too often is no
+// harm.
+void signal_finished_plans(store::Store &store) {
+    static constinit uint64 seen = 0;
+    uint64 finished = 0; // a checksum of their ids
+    store::Scan scan = scan_plans(store, 0);
+    while (next(scan))
+        if (const store::PlanRow plan = plan_row(scan); plan.finished)
+            finished += static_cast<uint64>(plan.id) * 0x9E3779B97F4A7C15U + 1;
+    end(scan);
+    if (finished != seen)
+        shmem::signal(MyDatabaseId, shmem::k_plans, PG_INT64_MAX);
+    seen = finished;
+}
+
+// Tells by NOTIFY of queues that have got something to lease.
+void tell_listeners() {
+    std::array<int32, 256> queues;
+    const std::size_t count = shmem::take_untold(database_key(), !waiter_look.told_again, queues);
+    waiter_look.told_again = true;
+    if (count > 0)
+        in_transaction("notifying", [&](store::Store &store) {
+            for (std::size_t i = 0; i < count; i++)
+                notify(store, queues[i]);
+        });
+}
+
+// Wakes workers that wait although there is work: a commit without a callback made it, or the worker that was woken for
+// it has died. Those that wait for a queue that did not exist look again when there are others than before.
+void look_for_waiters() {
+    const TimestampTz now = GetCurrentTimestamp();
+    if (now < waiter_look.at)
+        return;
+    std::array<int32, 4096> queues;
+    const std::size_t count = shmem::waited_for(queues);
+    if (count > 0)
+        in_transaction("looking for overlooked tasks", [&](store::Store &store) {
+            for (std::size_t i = 0; i < count; i++) {
+                if (queues[i] == shmem::k_plans)
+                    signal_finished_plans(store);
+                else if (queues[i] == shmem::k_no_queue) {
+                    const QueueCount seen = count_queues(store);
+                    if (seen != waiter_look.queues)
+                        shmem::signal(MyDatabaseId, shmem::k_no_queue, PG_INT64_MAX);
+                    waiter_look.queues = seen;
+                } else if (const int64 ready = count_leasable(store, queues[i], k_portion, now); ready > 0)
+                    shmem::signal(MyDatabaseId, queues[i], ready);
+            }
+        });
+    waiter_look.at = GetCurrentTimestamp() + interval();
+}
+
+// ---- doubts --------------------------------------------------------------------------------------------------------
+
+// Tasks and plans that were in doubt when they were looked at last.
+struct Doubts {
+    std::size_t count;
+    TimestampTz at; // when to look again
+    int64 delay;
+    std::array<int64, 4 * shmem::k_rechecks> id;
+};
+constinit Doubts doubts{};
+
+void add_doubt(int64 id) {
+    for (std::size_t i = 0; i < doubts.count; i++)
+        if (doubts.id[i] == id)
+            return;
+    if (doubts.count < doubts.id.size())
+        doubts.id[doubts.count++] = id;
+    else
+        look_everywhere(); // the walks will find it
+}
+
+// Takes over what commits have told (shmem::note_recheck()).
+void take_rechecks() {
+    std::array<int64, shmem::k_rechecks> told;
+    LWLockAcquire(shmem::shared->lock, LW_EXCLUSIVE);
+    const std::size_t count = slot->rechecks;
+    std::copy_n(slot->recheck, count, told.begin());
+    if (slot->recheck_all)
+        look_everywhere();
+    slot->rechecks = 0;
+    slot->recheck_all = false;
+    LWLockRelease(shmem::shared->lock);
+    for (std::size_t i = 0; i < count; i++)
+        add_doubt(told[i]);
+    if (count > 0) {
+        doubts.at = 0;
+        doubts.delay = k_first_doubt;
+    }
+}
+
+// What was in doubt is decided when the transactions that made it so have ended, which mostly is at once.
+void decide_doubts() {
+    take_rechecks();
+    const TimestampTz now = GetCurrentTimestamp();
+    if (doubts.count == 0 || now < doubts.at)
+        return;
+    in_transaction("opening gates", [&](store::Store &store) {
+        std::size_t left = 0;
+        for (std::size_t i = 0; i < doubts.count; i++)
+            if (!recheck(store, doubts.id[i], now))
+                doubts.id[left++] = doubts.id[i];
+        doubts.count = left;
+        settle_gates(store, now);
+    });
+    doubts.at = GetCurrentTimestamp() + doubts.delay;
+    doubts.delay = Min(doubts.delay * 2, interval());
+}
+
+// ---- schedules -----------------------------------------------------------------------------------------------------
+
+constinit Appointment schedule_appointment{};
+
+// What the schedules that come first have to say, in memory that outlives the transaction.
+std::span<store::NextSchedule> look_at_schedules(MemoryContext memory, TimestampTz now) {
+    static constinit bool has_warned = false;
+    std::span<store::NextSchedule> schedules;
+    as_owner_in_transaction("looking for schedules", [&] {
+        MemoryContext caller = MemoryContextSwitchTo(memory);
+        schedules = store::next_schedules(k_schedules, store::Retries::when_due);
+        MemoryContextSwitchTo(caller);
+        if (!schedules.empty())
+            store::note_tick(now);
+        if (!has_warned)
+            schedule::warn_of_asleep(now);
+        has_warned = true;
+    });
+    return schedules;
+}
+
+// Runs the schedules that are due, each in a transaction of its own, until the time of a portion is over. Returns when
+// the first comes that is left.
+TimestampTz run_portion_of_schedules(std::span<const store::NextSchedule> schedules, TimestampTz now) {
+    for (const store::NextSchedule &next : schedules) {
+        if (next.at > now || GetCurrentTimestamp() - now > k_schedules_time)
+            return next.at;
+        as_owner_in_transaction("running a schedule",
+                                [&] { schedule::run_schedule(next.name, GetCurrentTimestamp()); });
+    }
+    return schedules.size() == k_schedules ? now : shmem::k_never;
+}
+
+TimestampTz next_tick() {
+    return Min(Min(schedule_appointment.at, schedule_appointment.safety), earliest(*slot, Timer::schedule));
+}
+
+void tick() {
+    const TimestampTz now = GetCurrentTimestamp();
+    if (now < next_tick())
+        return;
+    clear(*slot, Timer::schedule);
+    TimestampTz next = shmem::k_never;
+    if (schedule::monitor_ticks()) {
+        static constinit MemoryContext memory = nullptr;
+        if (memory == nullptr)
+            memory = AllocSetContextCreate(TopMemoryContext, "scylla schedules", ALLOCSET_DEFAULT_SIZES);
+        MemoryContextReset(memory);
+        next = run_portion_of_schedules(look_at_schedules(memory, now), now);
+    }
+    schedule_appointment = {next, GetCurrentTimestamp() + Min(interval(), k_tick_interval)};
+    shmem::lower(*slot, Timer::schedule, next);
+}
+
+// ---- the list ------------------------------------------------------------------------------------------------------
+
+// Duties that are no portions of a walk.
+struct OwnDuty {
+    void (*run)(); // if it is time
+    TimestampTz (*next)();
+};
+constexpr std::array<OwnDuty, 5> k_own{{
+    {tick, next_tick},
+    {decide_doubts, [] { return doubts.count > 0 ? doubts.at : shmem::k_never; }},
+    {tell_listeners, [] { return shmem::k_never; }},
+    {look_for_waiters, [] { return waiter_look.at; }},
+    {purge_portion, [] { return purge_walk.at; }},
+}};
+
+} // namespace
+
+uint32 count_duties() { return static_cast<uint32>(k_own.size() + registered_duties().size()); }
+
+void run_duty(uint32 number) {
+    if (number < k_own.size())
+        k_own[number].run();
+    else
+        run_registered(registered_duties()[number - k_own.size()], appointments[number - k_own.size()]);
+}
+
+TimestampTz next_duty() {
+    TimestampTz next = shmem::k_never;
+    for (const OwnDuty &duty : k_own)
+        next = Min(next, duty.next());
+    const std::span<const Duty> duties = registered_duties();
+    for (std::size_t i = 0; i < duties.size(); i++)
+        next = Min(next, next_time(duties[i], appointments[i]));
+    return next;
+}
+
+void restart_duties() {
+    appointments = {};
+    schedule_appointment = {};
+    purge_walk = {};
+    waiter_look = {};
+    doubts.at = 0;
+    for (const Duty &duty : registered_duties())
+        if (duty.restart != nullptr)
+            duty.restart();
+}
+
+} // namespace scylla::monitor

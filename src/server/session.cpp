@@ -1,0 +1,98 @@
+#include "server/session.h"
+
+#include "pg/settings.h"
+#include "server/monitor.h"
+#include "shmem/waiters.h"
+
+namespace scylla::monitor {
+
+shmem::MonitorSlot *slot = nullptr;
+
+namespace {
+
+Oid extension = InvalidOid;
+
+extern "C" void leave_slot(int, Datum) {
+    pg_atomic_write_u32(&slot->proc, 0);
+    shmem::wake_launcher();
+}
+
+// Lets the launcher know that there is nothing to monitor, and exits.
+[[noreturn]] void report_absent() {
+    LWLockAcquire(shmem::shared->lock, LW_EXCLUSIVE);
+    if (shmem::shared->absent_count < shmem::k_max_marked)
+        shmem::shared->absent[shmem::shared->absent_count++] = MyDatabaseId;
+    LWLockRelease(shmem::shared->lock);
+    pg_atomic_write_u32(&slot->stop, 1); // leaving on purpose: the launcher need not take it for a failure
+    proc_exit(0);
+}
+
+// Settings of the database or its owner that would bite.
+void override_settings() {
+    constexpr struct {
+        const char *name;
+        const char *value;
+    } k_settings[] = {{"search_path", "pg_catalog, pg_temp"},
+                      {"default_transaction_isolation", "read committed"},
+                      {"default_transaction_read_only", "off"},
+                      {"default_transaction_deferrable", "off"},
+                      {"statement_timeout", "0"},
+                      {"idle_in_transaction_session_timeout", "0"},
+                      {"idle_session_timeout", "0"},
+                      {"lock_timeout", "1s"},
+                      {"synchronous_commit", "off"}};
+    for (const auto &setting : k_settings)
+        SetConfigOption(setting.name, setting.value, PGC_SUSET, PGC_S_OVERRIDE);
+}
+
+} // namespace
+
+int64 interval() { return static_cast<int64>(settings::monitor_interval) * 1000; }
+
+shmem::StatKey database_key() { return {MyDatabaseId, extension, 0}; }
+
+void begin_session(int32 slot_index) {
+    slot = &shmem::shared->slot[slot_index];
+    pqsignal(SIGHUP, SignalHandlerForConfigReload);
+    pqsignal(SIGTERM, die);
+    BackgroundWorkerUnblockSignals();
+    before_shmem_exit(leave_slot, 0);
+    pg_atomic_write_u32(&slot->proc, static_cast<uint32>(compat::my_proc_number()) + 1);
+    pg_memory_barrier(); // whoever asked us to stop before that did not wake us
+
+    if (pg_atomic_read_u32(&slot->stop) != 0)
+        proc_exit(0);
+    BackgroundWorkerInitializeConnectionByOid(pg_atomic_read_u32(&slot->database), InvalidOid, 0);
+    override_settings();
+    pgstat_report_appname("scylla monitor");
+}
+
+Identity begin_transaction(const char *activity) {
+    SetCurrentStatementStartTimestamp();
+    StartTransactionCommand();
+    pgstat_report_activity(STATE_RUNNING, activity);
+    if (!store::hold_installed())
+        report_absent();
+    extension = store::identity();
+    Identity before{};
+    GetUserIdAndSecContext(&before.user, &before.context);
+    SetUserIdAndSecContext(store::tables_owner(), before.context | SECURITY_RESTRICTED_OPERATION);
+    PushActiveSnapshot(GetTransactionSnapshot()); // for functions in somebody's index on the tables
+    return before;
+}
+
+void commit_transaction(const Identity &before) {
+    PopActiveSnapshot();
+    SetUserIdAndSecContext(before.user, before.context);
+    CommitTransactionCommand();
+    pgstat_report_activity(STATE_IDLE, nullptr);
+}
+
+void count_error() {
+    MemoryContextSwitchTo(TopMemoryContext);
+    const ErrorData *error = CopyErrorData();
+    if (OidIsValid(extension))
+        shmem::count_error(database_key(), error->message);
+}
+
+} // namespace scylla::monitor

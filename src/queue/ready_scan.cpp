@@ -108,12 +108,12 @@ bool derive(Store &store, const shmem::HeadKey &key, TimestampTz now, int64 inte
     refresh(store);
     bool told = false;
     bool to_next = at.from == 0; // the scan looks for the next priority
-    store::Scan scan = scan_ready_keys(store, key.queue, at.priority);
+    store::Scan scan = scan_ready_index(store, key.queue, at.priority);
     if (!to_next)
-        restart_ready_keys(scan, key.queue, at.priority, at.from);
+        restart_ready_index(scan, key.queue, at.priority, at.from);
     for (int64 entries = k_step_entries - k_probe_entries; entries > 0; entries--) {
-        store::ReadyKey entry{};
-        const store::Found found = next_ready_key(scan, &entry);
+        store::ReadyEntry entry{};
+        const store::Found found = next_ready_entry(scan, &entry);
         bool done = found == store::Found::end; // with this priority
         if (!done) {
             at = {entry.priority, entry.id + 1};
@@ -131,7 +131,7 @@ bool derive(Store &store, const shmem::HeadKey &key, TimestampTz now, int64 inte
         at = {static_cast<int16>(found == store::Found::end && to_next ? -1 : at.priority - 1), 0};
         if (at.priority < 0)
             break;
-        restart_ready_keys(scan, key.queue, at.priority);
+        restart_ready_index(scan, key.queue, at.priority);
         to_next = true;
         entries -= k_probe_entries;
     }

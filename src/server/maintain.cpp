@@ -90,7 +90,7 @@ Retentions read_retentions(Store &store) {
     return result;
 }
 
-int64 retention_of(const Retentions &retentions, const store::OutcomeKey &task) {
+int64 retention_of(const Retentions &retentions, const store::OutcomeHead &task) {
     for (const Retention &retention : retentions.by_queue)
         if (retention.queue == task.queue)
             for (std::size_t i = 0; i < std::size(k_endings); i++)
@@ -182,7 +182,7 @@ void purge_old_tasks(Store &store, TimestampTz now, Portion *portion, int64 *aft
     int64 passed_over = 0;
     int64 reached = *after;
     for_each(scan_outcomes(store, *after), portion, [&](const store::Scan &scan) {
-        const store::OutcomeKey row = store::outcome_key(scan);
+        const store::OutcomeHead row = store::outcome_head(scan);
         reached = row.id;
         const auto spec = find_spec(store, row.id, store::With::no_spec);
         if (!spec)

@@ -44,7 +44,7 @@ std::optional<SignalConditionRow> find_signal_condition(Store &store, int64 id) 
 }
 
 Scan scan_signal_conditions_after(Store &store, int64 after) {
-    const Key key[] = {{1, Int64GetDatum(after), F_INT8GT, BTGreaterStrategyNumber}};
+    const Match key[] = {{1, Int64GetDatum(after), F_INT8GT, BTGreaterStrategyNumber}};
     return begin(store[TableId::signal_condition], 0, store.snapshot, key);
 }
 

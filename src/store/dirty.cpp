@@ -29,13 +29,13 @@ struct Dirty {
 namespace {
 
 // Begins the scan, or begins it again.
-Scan &start(Dirty *dirty, Kept which, TableId table, std::size_t index, std::span<const Key> keys) {
+Scan &start(Dirty *dirty, Kept which, TableId table, std::size_t index, std::span<const Match> matches) {
     Lookup &lookup = dirty->kept[which];
     if (lookup.open)
-        restart(lookup.scan, keys);
+        restart(lookup.scan, matches);
     else {
         MemoryContext caller = MemoryContextSwitchTo(GetMemoryChunkContext(dirty));
-        lookup = {true, begin((*dirty->store)[table], index, &dirty->snapshot, keys)};
+        lookup = {true, begin((*dirty->store)[table], index, &dirty->snapshot, matches)};
         MemoryContextSwitchTo(caller);
     }
     return lookup.scan;
@@ -66,7 +66,7 @@ template <typename Row, typename Read> Sight step(Dirty *dirty, Scan &scan, Row 
 
 template <typename Row, typename Read>
 Sight see(Dirty *dirty, Kept which, TableId table, int64 id, Row *row, Read read) {
-    const Key key[] = {{1, Int64GetDatum(id), F_INT8EQ}};
+    const Match key[] = {{1, Int64GetDatum(id), F_INT8EQ}};
     Scan &scan = start(dirty, which, table, 0, key);
     const Sight sight = step(dirty, scan, row, read);
     release_row(scan);
@@ -108,18 +108,18 @@ Sight see_spec(Dirty *dirty, int64 id, SpecRow *row) {
 Sight see_plan(Dirty *dirty, int64 id, PlanRow *row) { return see(dirty, plans, TableId::plan, id, row, plan_row); }
 
 void walk_dependants(Dirty *dirty, int64 provider, int64 after, int64 before) {
-    const Key keys[] = {{1, Int64GetDatum(provider), F_INT8EQ},
-                        {2, Int64GetDatum(after), F_INT8GT, BTGreaterStrategyNumber},
-                        {2, Int64GetDatum(before), F_INT8LT, BTLessStrategyNumber}};
+    const Match keys[] = {{1, Int64GetDatum(provider), F_INT8EQ},
+                          {2, Int64GetDatum(after), F_INT8GT, BTGreaterStrategyNumber},
+                          {2, Int64GetDatum(before), F_INT8LT, BTLessStrategyNumber}};
     start(dirty, dependants, TableId::gate, 1, keys);
 }
 
 Sight next_dependant(Dirty *dirty, GateRow *row) { return step(dirty, dirty->kept[dependants].scan, row, gate_row); }
 
 void walk_gates(Dirty *dirty, int64 task, int32 after, int32 before) {
-    const Key keys[] = {{1, Int64GetDatum(task), F_INT8EQ},
-                        {2, Int32GetDatum(after), F_INT4GT, BTGreaterStrategyNumber},
-                        {2, Int32GetDatum(before), F_INT4LT, BTLessStrategyNumber}};
+    const Match keys[] = {{1, Int64GetDatum(task), F_INT8EQ},
+                          {2, Int32GetDatum(after), F_INT4GT, BTGreaterStrategyNumber},
+                          {2, Int32GetDatum(before), F_INT4LT, BTLessStrategyNumber}};
     start(dirty, gates, TableId::gate, 0, keys);
 }
 
@@ -137,7 +137,7 @@ void walk_signal_conditions(Dirty *dirty, int64 digest, const Bounds &bounds) {
     const auto as_text = [](std::string_view value) {
         return PointerGetDatum(cstring_to_text_with_len(value.data(), static_cast<int>(value.size())));
     };
-    std::array<Key, 3> keys{{{1, Int64GetDatum(digest), F_INT8EQ}, {}, {}}};
+    std::array<Match, 3> keys{{{1, Int64GetDatum(digest), F_INT8EQ}, {}, {}}};
     std::size_t count = 1;
     if (bounds.without_low)
         keys[count++] = {2, as_text(bounds.low), F_TEXT_PATTERN_GT, BTGreaterStrategyNumber};
@@ -161,7 +161,7 @@ Sight next_signal_condition(Dirty *dirty, SignalConditionRow *row) {
 }
 
 void walk_signal_shapes(Dirty *dirty, const text *signal) {
-    const Key key[] = {{1, PointerGetDatum(signal), F_TEXTEQ}};
+    const Match key[] = {{1, PointerGetDatum(signal), F_TEXTEQ}};
     start(dirty, signal_shapes, TableId::signal_shape, 1, key);
 }
 

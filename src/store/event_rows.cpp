@@ -18,13 +18,13 @@ EventRow event_row(const Scan &scan) {
 }
 
 Scan scan_events_at(Store &store, int64 position, int64 after) {
-    const Key keys[] = {{1, Int64GetDatum(position), F_INT8EQ},
-                        {2, Int64GetDatum(after), F_INT8GT, BTGreaterStrategyNumber}};
+    const Match keys[] = {{1, Int64GetDatum(position), F_INT8EQ},
+                          {2, Int64GetDatum(after), F_INT8GT, BTGreaterStrategyNumber}};
     return begin(store[TableId::event], 0, store.snapshot, keys);
 }
 
 Scan scan_events(Store &store, int64 from) {
-    const Key key[] = {{1, Int64GetDatum(from), F_INT8GE, BTGreaterEqualStrategyNumber}};
+    const Match key[] = {{1, Int64GetDatum(from), F_INT8GE, BTGreaterEqualStrategyNumber}};
     return begin(store[TableId::event], 0, store.snapshot, key);
 }
 

@@ -79,11 +79,11 @@ Taken update_lease(Store &store, const LeaseRow &row) {
 namespace {
 
 Scan scan_permits(Store &store, int32 queue, Snapshot snapshot) {
-    const Key key[] = {{1, Int32GetDatum(queue), F_INT4EQ}};
+    const Match key[] = {{1, Int32GetDatum(queue), F_INT4EQ}};
     return begin(store[TableId::lease], 1, snapshot, key);
 }
 
-std::array<Key, 4> permits_between(int32 queue, const text *permit, const model::IdRange &range) {
+std::array<Match, 4> permits_between(int32 queue, const text *permit, const model::IdRange &range) {
     return {{{1, Int32GetDatum(queue), F_INT4EQ},
              {2, PointerGetDatum(permit), F_TEXTEQ},
              {3, Int64GetDatum(range.low), F_INT8GE, BTGreaterEqualStrategyNumber},

@@ -25,7 +25,7 @@ PlanRow plan_row(const Scan &scan) {
 }
 
 std::optional<PlanRow> find_plan(Store &store, const text *name) {
-    const Key key[] = {{1, PointerGetDatum(name), F_TEXTEQ}};
+    const Match key[] = {{1, PointerGetDatum(name), F_TEXTEQ}};
     return look_up(store, TableId::plan, 1, key, plan_row);
 }
 
@@ -43,12 +43,12 @@ text *plan_name(Store &store, int64 id) {
 }
 
 Scan scan_gates(Store &store, int64 task) {
-    const Key key[] = {{1, Int64GetDatum(task), F_INT8EQ}};
+    const Match key[] = {{1, Int64GetDatum(task), F_INT8EQ}};
     return begin(store[TableId::gate], 0, store.snapshot, key);
 }
 
 Scan scan_dependants(Store &store, int64 provider) {
-    const Key key[] = {{1, Int64GetDatum(provider), F_INT8EQ}};
+    const Match key[] = {{1, Int64GetDatum(provider), F_INT8EQ}};
     return begin(store[TableId::gate], 1, store.snapshot, key);
 }
 

@@ -120,7 +120,7 @@ void keep(const Store &store, uint64 hint, const QueueRow &row) {
 
 // A queue as this process knows it, else by the index. It becomes the last queue.
 template <typename Is>
-std::optional<QueueRow> find_queue(Store &store, uint64 hint, Is is_it, std::size_t index, const Key &key) {
+std::optional<QueueRow> find_queue(Store &store, uint64 hint, Is is_it, std::size_t index, const Match &key) {
     MemoryContext caller = MemoryContextSwitchTo(store.context);
     const Known &known = place_of(hint);
     std::optional<QueueRow> row;
@@ -142,7 +142,7 @@ std::optional<QueueRow> find_queue(Store &store, const text *name) {
 }
 
 std::optional<QueueSettings> find_settings(Store &store, int32 queue) {
-    const Key key[] = {{1, Int32GetDatum(queue), F_INT4EQ}};
+    const Match key[] = {{1, Int32GetDatum(queue), F_INT4EQ}};
     return look_up(store, TableId::queue, 0, key, queue_settings);
 }
 

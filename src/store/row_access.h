@@ -77,15 +77,15 @@ inline Carry get_carry(const Scan &scan, int attempt, int failures, int history,
 // The row of a unique key, read by `read`. The direction is that in which to go through the versions of the row that
 // the index knows: they are in the order of their places.
 template <typename Read>
-auto look_up(Store &store, TableId table, std::size_t index, std::span<const Key> keys, Read read,
+auto look_up(Store &store, TableId table, std::size_t index, std::span<const Match> matches, Read read,
              ScanDirection direction = ForwardScanDirection)
     -> std::optional<decltype(read(std::declval<const Scan &>()))> {
     Lookup &lookup = store.lookups[static_cast<std::size_t>(table)][index];
     if (lookup.open)
-        restart(lookup.scan, keys);
+        restart(lookup.scan, matches);
     else {
         MemoryContext caller = MemoryContextSwitchTo(store.context);
-        lookup = {true, begin(store[table], index, store.snapshot, keys, direction)};
+        lookup = {true, begin(store[table], index, store.snapshot, matches, direction)};
         MemoryContextSwitchTo(caller);
     }
     std::optional<decltype(read(std::declval<const Scan &>()))> row;
@@ -182,7 +182,7 @@ inline uint64 hash_name(const text *name) {
 
 template <typename Read>
 auto look_up_id(Store &store, TableId table, int64 id, Read read, ScanDirection direction = ForwardScanDirection) {
-    const Key key[] = {{1, Int64GetDatum(id), F_INT8EQ}};
+    const Match key[] = {{1, Int64GetDatum(id), F_INT8EQ}};
     return look_up(store, table, 0, key, read, direction);
 }
 

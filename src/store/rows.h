@@ -278,10 +278,10 @@ Scan scan_ready(Store &store, int32 queue); // in the order of leasing
 // One priority, ids from `low` to `high`. Another range can follow in the same scan.
 Scan scan_ready_range(Store &store, int32 queue, int16 priority, int64 low, int64 high);
 void restart_ready_range(Scan &scan, int32 queue, int16 priority, int64 low, int64 high);
-// By keys only, for next_ready_key(): one priority from id `from` on, or all from `priority` down.
-Scan scan_ready_keys(Store &store, int32 queue, int16 priority);
-void restart_ready_keys(Scan &scan, int32 queue, int16 priority);
-void restart_ready_keys(Scan &scan, int32 queue, int16 priority, int64 from);
+// By the index only, for next_ready_entry(): one priority from id `from` on, or all from `priority` down.
+Scan scan_ready_index(Store &store, int32 queue, int16 priority);
+void restart_ready_index(Scan &scan, int32 queue, int16 priority);
+void restart_ready_index(Scan &scan, int32 queue, int16 priority, int64 from);
 Scan scan_by_id(Store &store, TableId table, ScanDirection direction); // spec, lease, waiting or outcome
 Scan scan_leases(Store &store);                                        // in no order
 Scan scan_by_due(Store &store);                                        // waiting, the earliest first
@@ -296,13 +296,13 @@ Scan scan_events_at(Store &store, int64 position, int64 after);
 Scan scan_events(Store &store, int64 from);
 
 // Only what a long scan needs to know of each row.
-struct ReadyKey {
+struct ReadyEntry {
     int16 priority;
     int64 id;
 };
-Found next_ready_key(Scan &scan, ReadyKey *key);
+Found next_ready_entry(Scan &scan, ReadyEntry *entry);
 
-// The ready tasks of a queue in the order of keys, and of each key in the order of leasing: by keys of the index only,
+// The ready tasks of a queue in the order of keys, and of each key in the order of leasing: by the index only,
 // for next_keyed(). Begins with the first key; restart_keyed_…() go on behind a key, or within one.
 struct KeyedPlace {
     text *key;
@@ -320,14 +320,14 @@ Found next_keyed(Scan &scan, KeyedPlace *place); // without the key if the entry
 text *copy_key(const Scan &scan);
 bool has_key(const Scan &scan, const text *key);
 TimestampTz lease_deadline(const Scan &scan);
-struct OutcomeKey {
+struct OutcomeHead {
     int64 id;
     TimestampTz finished;
     int32 queue;
     Datum status; // of scylla.task_status
     ItemPointerData tid;
 };
-OutcomeKey outcome_key(const Scan &scan);
+OutcomeHead outcome_head(const Scan &scan);
 
 // How a task ended.
 model::Status outcome_status(Store &store, const Scan &scan);

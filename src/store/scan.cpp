@@ -5,8 +5,8 @@ namespace scylla::store {
 
 namespace {
 
-Scan make_scan(Table &table, std::size_t index, Snapshot snapshot, std::size_t keys, ScanDirection direction) {
-    return {compat::index_beginscan(table.rel, index_of(table, index), snapshot, static_cast<int>(keys)),
+Scan make_scan(Table &table, std::size_t index, Snapshot snapshot, std::size_t matches, ScanDirection direction) {
+    return {compat::index_beginscan(table.rel, index_of(table, index), snapshot, static_cast<int>(matches)),
             nullptr,
             MakeSingleTupleTableSlot(RelationGetDescr(table.rel), &TTSOpsBufferHeapTuple),
             direction,
@@ -17,13 +17,13 @@ Scan make_scan(Table &table, std::size_t index, Snapshot snapshot, std::size_t k
 
 } // namespace
 
-void restart(Scan &scan, std::span<const Key> keys) {
+void restart(Scan &scan, std::span<const Match> matches) {
     std::array<ScanKeyData, 4> scan_keys;
-    for (std::size_t k = 0; k < keys.size(); k++)
-        ScanKeyEntryInitialize(&scan_keys[k], 0, keys[k].column, keys[k].strategy, InvalidOid,
-                               scan.by_index->indexRelation->rd_indcollation[keys[k].column - 1], keys[k].comparison,
-                               keys[k].value);
-    index_rescan(scan.by_index, scan_keys.data(), static_cast<int>(keys.size()), nullptr, 0);
+    for (std::size_t k = 0; k < matches.size(); k++)
+        ScanKeyEntryInitialize(&scan_keys[k], 0, matches[k].column, matches[k].strategy, InvalidOid,
+                               scan.by_index->indexRelation->rd_indcollation[matches[k].column - 1],
+                               matches[k].comparison, matches[k].value);
+    index_rescan(scan.by_index, scan_keys.data(), static_cast<int>(matches.size()), nullptr, 0);
 }
 
 void release_row(Scan &scan) {
@@ -31,20 +31,21 @@ void release_row(Scan &scan) {
     table_index_fetch_reset(scan.by_index->xs_heapfetch);
 }
 
-Scan begin(Table &table, std::size_t index, Snapshot snapshot, std::span<const Key> keys, ScanDirection direction) {
-    Scan scan = make_scan(table, index, snapshot, keys.size(), direction);
-    restart(scan, keys);
+Scan begin(Table &table, std::size_t index, Snapshot snapshot, std::span<const Match> matches,
+           ScanDirection direction) {
+    Scan scan = make_scan(table, index, snapshot, matches.size(), direction);
+    restart(scan, matches);
     return scan;
 }
 
-Scan begin_keys(Table &table, std::size_t index, Snapshot snapshot, std::span<const Key> keys) {
-    Scan scan = make_scan(table, index, snapshot, keys.size(), ForwardScanDirection);
+Scan begin_index_only(Table &table, std::size_t index, Snapshot snapshot, std::span<const Match> matches) {
+    Scan scan = make_scan(table, index, snapshot, matches.size(), ForwardScanDirection);
     scan.by_index->xs_want_itup = true;
-    restart(scan, keys);
+    restart(scan, matches);
     return scan;
 }
 
-Found next_key(Scan &scan) {
+Found next_entry(Scan &scan) {
     CHECK_FOR_INTERRUPTS();
     MemoryContext caller = MemoryContextSwitchTo(scan.context);
     Found found = Found::end;
@@ -54,7 +55,7 @@ Found next_key(Scan &scan) {
     return found;
 }
 
-Datum key_column(const Scan &scan, int column) {
+Datum entry_column(const Scan &scan, int column) {
     bool null = false;
     return index_getattr(scan.by_index->xs_itup, column, scan.by_index->xs_itupdesc, &null);
 }

@@ -131,7 +131,7 @@ model::Status status_of(Datum status) {
 namespace {
 
 Scan scan_after(Store &store, TableId table, int64 after) {
-    const Key key[] = {{1, Int64GetDatum(after), F_INT8GT, BTGreaterStrategyNumber}};
+    const Match key[] = {{1, Int64GetDatum(after), F_INT8GT, BTGreaterStrategyNumber}};
     return begin(store[table], 0, store.snapshot, key);
 }
 

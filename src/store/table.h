@@ -36,7 +36,8 @@ Relation index_of(Table &table, std::size_t index);
 // Closes without giving up the lock, which is held to the end of the transaction as for any statement.
 void close(Table &table);
 
-struct Key {
+// What a column of an index is compared with in a scan.
+struct Match {
     AttrNumber column; // of the index, from 1
     Datum value;
     RegProcedure comparison; // F_INT8EQ, …
@@ -57,21 +58,21 @@ struct Scan {
     int64 dead; // index entries that led to no row of this snapshot
 };
 
-Scan begin(Table &table, std::size_t index, Snapshot snapshot, std::span<const Key> keys,
+Scan begin(Table &table, std::size_t index, Snapshot snapshot, std::span<const Match> matches,
            ScanDirection direction = ForwardScanDirection);
-// Of the keys only, for a scan that is to stop after a number of index entries: most of them may be dead, and next()
-// would walk over them without a limit. The row that next_key() finds is not in the slot; key_column() gives its values
-// in the index.
-Scan begin_keys(Table &table, std::size_t index, Snapshot snapshot, std::span<const Key> keys);
+// Of the index only, for a scan that is to stop after a number of index entries: most of them may be dead, and next()
+// would walk over them without a limit. The row that next_entry() finds is not in the slot; entry_column() gives its
+// values in the index.
+Scan begin_index_only(Table &table, std::size_t index, Snapshot snapshot, std::span<const Match> matches);
 enum class Found : std::uint8_t { row, dead, end }; // dead: an entry that leads to no row of this snapshot
-Found next_key(Scan &scan);
-Datum key_column(const Scan &scan, int column);
+Found next_entry(Scan &scan);
+Datum entry_column(const Scan &scan, int column);
 // Every row, in no particular order.
 Scan begin_whole(Table &table, Snapshot snapshot);
 bool next(Scan &scan);
 void end(Scan &scan);
 // Begins a scan again with other values for its keys.
-void restart(Scan &scan, std::span<const Key> keys);
+void restart(Scan &scan, std::span<const Match> matches);
 // Lets go of the row in the slot and of the page it is on.
 void release_row(Scan &scan);
 

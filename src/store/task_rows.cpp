@@ -82,7 +82,7 @@ std::optional<SpecRow> find_spec(Store &store, const text *rn, With with) {
     const auto is_it = [rn](const Scan &scan) { return equal(DatumGetTextPP(get(scan, spec_col::rn)), rn); };
     if (auto row = look_at(store, TableId::spec, spec_hints.recall(file, hash), is_it, read))
         return row;
-    const Key key[] = {{1, PointerGetDatum(rn), F_TEXTEQ}};
+    const Match key[] = {{1, PointerGetDatum(rn), F_TEXTEQ}};
     auto row = look_up(store, TableId::spec, 1, key, read);
     if (row)
         spec_hints.remember(file, hash, row->tid);
@@ -117,7 +117,7 @@ std::optional<SpecRow> find_next_spec(Store &store, int64 id, With with) {
         for (int i = 0; i < k_steps && step() != 0 && store.spec_shown < id; i++)
             ;
     if (store.spec_shown != id) {
-        const Key key[] = {{1, Int64GetDatum(id), F_INT8GE, BTGreaterEqualStrategyNumber}};
+        const Match key[] = {{1, Int64GetDatum(id), F_INT8GE, BTGreaterEqualStrategyNumber}};
         if (specs.open)
             restart(specs.scan, key);
         else {
@@ -135,7 +135,7 @@ std::optional<SpecRow> find_next_spec(Store &store, int64 id, With with) {
 }
 
 std::optional<ReadyRow> find_ready(Store &store, int32 queue, int16 priority, int64 id) {
-    const Key key[] = {
+    const Match key[] = {
         {1, Int32GetDatum(queue), F_INT4EQ}, {2, Int16GetDatum(priority), F_INT2EQ}, {3, Int64GetDatum(id), F_INT8EQ}};
     return look_up(store, TableId::ready, 0, key, ready_row);
 }
@@ -153,13 +153,13 @@ std::optional<OutcomeRow> find_outcome(Store &store, int64 id) {
 }
 
 Scan scan_ready(Store &store, int32 queue) {
-    const Key key[] = {{1, Int32GetDatum(queue), F_INT4EQ}};
+    const Match key[] = {{1, Int32GetDatum(queue), F_INT4EQ}};
     return begin(store[TableId::ready], 0, store.snapshot, key);
 }
 
 namespace {
 
-std::array<Key, 4> ready_range(int32 queue, int16 priority, int64 low, int64 high) {
+std::array<Match, 4> ready_range(int32 queue, int16 priority, int64 low, int64 high) {
     return {{{1, Int32GetDatum(queue), F_INT4EQ},
              {2, Int16GetDatum(priority), F_INT2EQ},
              {3, Int64GetDatum(low), F_INT8GE, BTGreaterEqualStrategyNumber},
@@ -167,7 +167,7 @@ std::array<Key, 4> ready_range(int32 queue, int16 priority, int64 low, int64 hig
 }
 
 // The key on the id lets everything pass: a scan keeps its number of keys when it is restarted.
-std::array<Key, 3> ready_from_priority(int32 queue, int16 priority) {
+std::array<Match, 3> ready_from_priority(int32 queue, int16 priority) {
     return {{{1, Int32GetDatum(queue), F_INT4EQ},
              {2, Int16GetDatum(priority), F_INT2LE, BTLessEqualStrategyNumber},
              {3, Int64GetDatum(PG_INT64_MIN), F_INT8GE, BTGreaterEqualStrategyNumber}}};
@@ -183,45 +183,45 @@ void restart_ready_range(Scan &scan, int32 queue, int16 priority, int64 low, int
     restart(scan, ready_range(queue, priority, low, high));
 }
 
-Scan scan_ready_keys(Store &store, int32 queue, int16 priority) {
-    return begin_keys(store[TableId::ready], 0, store.snapshot, ready_from_priority(queue, priority));
+Scan scan_ready_index(Store &store, int32 queue, int16 priority) {
+    return begin_index_only(store[TableId::ready], 0, store.snapshot, ready_from_priority(queue, priority));
 }
 
-void restart_ready_keys(Scan &scan, int32 queue, int16 priority) {
+void restart_ready_index(Scan &scan, int32 queue, int16 priority) {
     restart(scan, ready_from_priority(queue, priority));
 }
 
-void restart_ready_keys(Scan &scan, int32 queue, int16 priority, int64 from) {
-    const Key keys[] = {{1, Int32GetDatum(queue), F_INT4EQ},
-                        {2, Int16GetDatum(priority), F_INT2EQ},
-                        {3, Int64GetDatum(from), F_INT8GE, BTGreaterEqualStrategyNumber}};
+void restart_ready_index(Scan &scan, int32 queue, int16 priority, int64 from) {
+    const Match keys[] = {{1, Int32GetDatum(queue), F_INT4EQ},
+                          {2, Int16GetDatum(priority), F_INT2EQ},
+                          {3, Int64GetDatum(from), F_INT8GE, BTGreaterEqualStrategyNumber}};
     restart(scan, keys);
 }
 
 Scan scan_by_due(Store &store) { return begin(store[TableId::waiting], 1, store.snapshot, {}); }
 
-Found next_ready_key(Scan &scan, ReadyKey *key) {
-    const Found found = next_key(scan);
+Found next_ready_entry(Scan &scan, ReadyEntry *entry) {
+    const Found found = next_entry(scan);
     if (found != Found::end)
-        *key = {DatumGetInt16(key_column(scan, 2)), DatumGetInt64(key_column(scan, 3))};
+        *entry = {DatumGetInt16(entry_column(scan, 2)), DatumGetInt64(entry_column(scan, 3))};
     return found;
 }
 
 namespace {
 
-// Always as many keys: a scan keeps their number when it is restarted.
-std::array<Key, 4> keyed(int32 queue, const Key &key, const Key &priority, const Key &id) {
+// Always as many: a scan keeps their number when it is restarted.
+std::array<Match, 4> keyed(int32 queue, const Match &key, const Match &priority, const Match &id) {
     return {{{1, Int32GetDatum(queue), F_INT4EQ}, key, priority, id}};
 }
 
-Key any_priority() { return {3, Int16GetDatum(PG_INT16_MAX), F_INT2LE, BTLessEqualStrategyNumber}; }
-Key any_id() { return {4, Int64GetDatum(PG_INT64_MIN), F_INT8GE, BTGreaterEqualStrategyNumber}; }
+Match any_priority() { return {3, Int16GetDatum(PG_INT16_MAX), F_INT2LE, BTLessEqualStrategyNumber}; }
+Match any_id() { return {4, Int64GetDatum(PG_INT64_MIN), F_INT8GE, BTGreaterEqualStrategyNumber}; }
 
 } // namespace
 
 Scan scan_keyed(Store &store, int32 queue) {
-    const Key first{2, PointerGetDatum(cstring_to_text("")), F_TEXT_PATTERN_GE, BTGreaterEqualStrategyNumber};
-    return begin_keys(store[TableId::ready], 1, store.snapshot, keyed(queue, first, any_priority(), any_id()));
+    const Match first{2, PointerGetDatum(cstring_to_text("")), F_TEXT_PATTERN_GE, BTGreaterEqualStrategyNumber};
+    return begin_index_only(store[TableId::ready], 1, store.snapshot, keyed(queue, first, any_priority(), any_id()));
 }
 
 void restart_keyed_after(Scan &scan, int32 queue, const text *key) {
@@ -245,18 +245,18 @@ void restart_keyed_behind(Scan &scan, int32 queue, const KeyedPlace &place) {
 }
 
 Found next_keyed(Scan &scan, KeyedPlace *place) {
-    const Found found = next_key(scan);
+    const Found found = next_entry(scan);
     if (found != Found::end)
-        *place = {nullptr, DatumGetInt16(key_column(scan, 3)), DatumGetInt64(key_column(scan, 4))};
+        *place = {nullptr, DatumGetInt16(entry_column(scan, 3)), DatumGetInt64(entry_column(scan, 4))};
     if (found == Found::row)
         place->key = copy_key(scan);
     return found;
 }
 
-text *copy_key(const Scan &scan) { return DatumGetTextPCopy(key_column(scan, 2)); }
+text *copy_key(const Scan &scan) { return DatumGetTextPCopy(entry_column(scan, 2)); }
 
 bool has_key(const Scan &scan, const text *key) {
-    const Datum datum = key_column(scan, 2);
+    const Datum datum = entry_column(scan, 2);
     const text *here = DatumGetTextPP(datum);
     const bool same = equal(here, key);
     if (PointerGetDatum(here) != datum)
@@ -286,7 +286,7 @@ void give_keys(Store &store, int32 queue, void (*tell)(Store &store, const Ready
     end(scan);
 }
 
-OutcomeKey outcome_key(const Scan &scan) {
+OutcomeHead outcome_head(const Scan &scan) {
     using namespace outcome_col;
     return {DatumGetInt64(get(scan, id)), DatumGetTimestampTz(get(scan, finished)), DatumGetInt32(get(scan, queue)),
             get(scan, outcome_col::status), scan.slot->tts_tid};

@@ -12,7 +12,7 @@ namespace {
 // Calls see(id) for each until it returns false. task_waiting has no index by queue, for nothing else needs one: it is
 // read as a whole.
 template <typename See> void for_each_unleased(Store &store, int32 queue, Snapshot snapshot, See see) {
-    const Key key[] = {{1, Int32GetDatum(queue), F_INT4EQ}};
+    const Match key[] = {{1, Int32GetDatum(queue), F_INT4EQ}};
     bool go_on = true;
     Scan scan = begin(store[TableId::ready], 0, snapshot, key);
     while (go_on && next(scan))

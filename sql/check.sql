@@ -165,12 +165,24 @@ begin
     from scylla.task_spec s where s.priority not between 0 and 127
     union all
     select s.rn, 'waits, but for nothing: all its gates are open, and it has no due time'
-    from scylla.task_waiting w join scylla.task_spec s using (id) where w.due is null
+    from scylla.task_waiting w join scylla.task_spec s using (id) where (w.due is null or w.expiring)
       and not exists (select from scylla.task_gate g left join scylla.task_outcome o on o.id = g.provider
                       left join scylla.task_plan p on p.id = g.provider
                       left join scylla.task_condition_end e on e.id = g.provider
                       where g.task = w.id
                         and case g.kind when 't' then o.id is null when 'p' then p.opened is null else e.id is null end)
+    union all
+    select s.rn, 'waits until ' || coalesce(w.due::text, 'the end of time') || ' although a gate times out at ' || g.deadline
+    from scylla.task_waiting w join scylla.task_spec s using (id)
+    join (select g.task, min(g.deadline) as deadline from scylla.task_gate g
+          left join scylla.task_outcome o on o.id = g.provider left join scylla.task_condition_end e on e.id = g.provider
+          where g.deadline is not null and o.id is null and e.id is null and (g.on_timeout <> 'i' or g.deadline > now())
+          group by g.task) g on g.task = w.id
+    where w.due is null or (w.expiring and w.due > g.deadline)
+    union all
+    select s.rn, 'has a gate with ' || coalesce('the deadline ' || g.deadline, 'no deadline') || ' and on_timeout ' || coalesce(g.on_timeout::text, 'null')
+    from scylla.task_gate g join scylla.task_spec s on s.id = g.task
+    where (g.deadline is null) <> (g.on_timeout is null) or g.on_timeout not in ('a', 's', 'i')
     union all
     select s.rn, 'did not wait for ' || coalesce('plan ' || p.name, 'task ' || t.rn, 'id ' || g.provider)
     from scylla.task_gate g join scylla.task_spec s on s.id = g.task
@@ -181,7 +193,8 @@ begin
                       else e.id is null end
       and exists (select from scylla.task_ready r where r.id = s.id and r.queue = s.queue and r.priority = s.priority
                   union all select from scylla.task_lease l where l.id = s.id
-                  union all select from scylla.task_waiting w where w.id = s.id and w.due is not null)
+                  union all select from scylla.task_waiting w where w.id = s.id and w.due is not null and w.expiring is null)
+      and (g.on_timeout is distinct from 'i' or g.deadline > now())
     union all
     select s.rn, 'depends on id ' || g.provider || ', which does not exist'
     from scylla.task_gate g join scylla.task_spec s on s.id = g.task

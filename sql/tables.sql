@@ -164,12 +164,15 @@ create table scylla.task_waiting (
     failures integer not null,
     history jsonb,
     errors jsonb,
+    expiring boolean,
     constraint task_waiting_pkey primary key (id)
 ) using heap with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000, vacuum_truncate = off);
 create index task_waiting_due on scylla.task_waiting (due);
 comment on table scylla.task_waiting is 'Tasks with a closed gate.';
 comment on column scylla.task_waiting.due is
     'When the task becomes ready; null: it waits for gates in task_gate first, then for its time.';
+comment on column scylla.task_waiting.expiring is
+    'True: the task waits for gates, and due is when the first of them times out. Null: it is not so.';
 
 create table scylla.task_outcome (
     id bigint not null,
@@ -200,6 +203,8 @@ create table scylla.task_gate (
     ord integer not null,
     kind "char" not null,
     on_failure "char" not null,
+    deadline timestamptz,
+    on_timeout "char",
     constraint task_gate_pkey primary key (task, ord)
 ) using heap with (vacuum_truncate = off);
 create index task_gate_provider on scylla.task_gate (provider, task);
@@ -210,6 +215,9 @@ comment on column scylla.task_gate.kind is
     't: opens when the provider, a task, is completed, and has its result as value; p: opens when the plan is opened.';
 comment on column scylla.task_gate.on_failure is
     'What happens when the provider is aborted or cancelled: c aborts the task, s cancels it, i opens the gate without a value.';
+comment on column scylla.task_gate.deadline is 'When the gate times out if its provider has not ended by then; null: never.';
+comment on column scylla.task_gate.on_timeout is
+    'What happens then: a aborts the task, s cancels it, i opens the gate without a value. Null: there is no deadline.';
 
 create table scylla.task_plan (
     id bigint not null default nextval('scylla.task_id_seq'),

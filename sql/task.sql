@@ -54,7 +54,7 @@ create or replace view scylla._waiting with (security_barrier) as
            0::real as progress, s.created, w.updated, null::text as owner, null::timestamptz as deadline,
            coalesce(w.errors, '[]'::jsonb) as errors, coalesce(w.history, '[]'::jsonb) as history,
            null::jsonb as result, null::jsonb as metrics, s.args, w.attempt, w.failures, s.max_attempts,
-           coalesce(w.due, s.not_before) as not_before, s.plan, s.key
+           case when w.expiring then s.not_before else coalesce(w.due, s.not_before) end as not_before, s.plan, s.key
     from scylla.task_waiting w
     join scylla._spec s on s.id = w.id;
 

@@ -23,8 +23,8 @@ comment on function scylla.submit is
   dedup_key     unique among the live tasks of the queue
   key           the tenant, customer or host that the task is for; used by limits per key
   wait_for      what else must happen first: an array of {"callback": token}, {"signal": name, "match": {...}, "since": time}
-                and {"task": rn}, each perhaps with "on_failure", by default on_dependency_failure; their values
-                follow those of depends_on in args
+                and {"task": rn}, each perhaps with "on_failure", by default on_dependency_failure, and with "timeout" and
+                "on_timeout": "abort", "skip" or "ignore"; their values follow those of depends_on in args
   on_duplicate  if rn or dedup_key is taken: ''error'', or ''ignore'' to return the existing task unchanged
 Errors: 22023 bad argument; 23505 rn is taken (with ''ignore'': by a task that the caller may not see); 42704 unknown queue, if
 queues are not created on first use; 42501 no right to submit to the queue; 53400 the queue has reached its max_depth.

@@ -7,6 +7,15 @@ alter table scylla.queue add column dependers text[];
 comment on column scylla.queue.dependers is 'Roles with the privilege "depend".';
 update scylla.queue set dependers = viewers where viewers is not null;
 
+-- Gates that time out. Rows that end before these columns have nulls there.
+alter table scylla.task_gate add column deadline timestamptz, add column on_timeout "char";
+comment on column scylla.task_gate.deadline is 'When the gate times out if its provider has not ended by then; null: never.';
+comment on column scylla.task_gate.on_timeout is
+    'What happens then: a aborts the task, s cancels it, i opens the gate without a value. Null: there is no deadline.';
+alter table scylla.task_waiting add column expiring boolean;
+comment on column scylla.task_waiting.expiring is
+    'True: the task waits for gates, and due is when the first of them times out. Null: it is not so.';
+
 -- Comments of objects that are not created again.
 comment on type scylla.task_status is
 $$The status of a task:

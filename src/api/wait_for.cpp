@@ -12,6 +12,7 @@ namespace {
 constexpr const char *k_array_rule = "It must be an array of objects with \"task\", \"callback\" or \"signal\".";
 constexpr const char *k_one_rule = "It must have exactly one of \"task\", \"callback\" and \"signal\".";
 constexpr const char *k_signal_rule = "Only a signal has \"match\" and \"since\".";
+constexpr const char *k_timeout_rule = "\"on_timeout\" needs a \"timeout\".";
 
 std::optional<WaitFor::What> what_of(std::string_view member) {
     if (member == "task")
@@ -28,9 +29,12 @@ Jsonb *empty_object() { return DatumGetJsonbP(DirectFunctionCall1(jsonb_in, CStr
 WaitFor read_wait(JsonbValue *object, store::OnFailure on_failure, int64 element) {
     if (object->type != jbvBinary || !JsonContainerIsObject(object->val.binary.data))
         error::bad_argument("wait_for", json::show(object), k_array_rule, element);
-    WaitFor wait{.what = WaitFor::What::task, .name = nullptr, .on_failure = on_failure, .match = nullptr, .since = {}};
+    WaitFor wait{.what = WaitFor::What::task, .name = nullptr, .on_failure = on_failure};
+    bool has_on_timeout = false;
     json::for_each_member(object->val.binary.data, [&](const char *argument, JsonbValue *value) {
         const std::string_view member(argument);
+        if (value->type == jbvNull)
+            return;
         if (const auto what = what_of(member)) {
             if (wait.name != nullptr)
                 error::bad_argument("wait_for", json::show(object), k_one_rule, element);
@@ -42,7 +46,12 @@ WaitFor read_wait(JsonbValue *object, store::OnFailure on_failure, int64 element
             wait.since = json::to_time(argument, value, element);
         else if (member == "on_failure")
             wait.on_failure = args::on_failure(argument, json::to_text(argument, value, element), element);
-        else
+        else if (member == "timeout")
+            wait.timeout = args::timeout(argument, json::to_interval(argument, value, element), element);
+        else if (member == "on_timeout") {
+            wait.on_timeout = args::on_timeout(json::to_text(argument, value, element), element);
+            has_on_timeout = true;
+        } else
             error::bad_argument("wait_for", error::quote(cstring_to_text(argument)),
                                 "There is no such member of an element of wait_for.", element);
     });
@@ -50,6 +59,8 @@ WaitFor read_wait(JsonbValue *object, store::OnFailure on_failure, int64 element
         error::bad_argument("wait_for", json::show(object), k_one_rule, element);
     if (wait.what != WaitFor::What::signal && (wait.match != nullptr || wait.since))
         error::bad_argument("wait_for", json::show(object), k_signal_rule, element);
+    if (has_on_timeout && !wait.timeout)
+        error::bad_argument("wait_for", json::show(object), k_timeout_rule, element);
     if (wait.what == WaitFor::What::signal && wait.match == nullptr)
         wait.match = empty_object();
     return wait;
@@ -65,8 +76,7 @@ std::span<const WaitFor> read_waits(std::span<text *const> depends_on, store::On
     const auto waits = allocate<WaitFor>(depends_on.size() + elements);
     std::size_t count = 0;
     for (text *rn : depends_on)
-        waits[count++] = {
-            .what = WaitFor::What::task, .name = rn, .on_failure = on_failure, .match = nullptr, .since = {}};
+        waits[count++] = {.what = WaitFor::What::task, .name = rn, .on_failure = on_failure};
     if (elements == 0)
         return waits;
     JsonbIterator *iterator = JsonbIteratorInit(&wait_for->root);

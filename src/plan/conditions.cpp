@@ -62,8 +62,11 @@ Sight consider_signal(Store &store, Dirty *dirty, const store::Ended &ended, Tim
     return announce_again(store, dirty, ended.plan, now, changed);
 }
 
-int64 find(Store &store, const WaitFor &wait, TimestampTz now, int64 element) {
-    return wait.what == WaitFor::What::callback ? find_callback(store, wait.name, now, element).id : 0;
+Provider find(Store &store, const WaitFor &wait, TimestampTz now, int64 element) {
+    if (wait.what != WaitFor::What::callback)
+        return {.id = 0, .expires = {}};
+    const Callback callback = find_callback(store, wait.name, now, element);
+    return {.id = callback.id, .expires = callback.expires};
 }
 
 } // namespace

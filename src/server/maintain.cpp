@@ -137,6 +137,7 @@ void end_expired_leases(Store &store, Turn &turn) {
 }
 
 void open_due_tasks(Store &store, Turn &turn) {
+    bool expired = false;
     for_each(scan_by_due(store), &turn.portion, [&](const store::Scan &scan) {
         const store::WaitingRow row = waiting_row(scan);
         if (!row.due)
@@ -148,13 +149,23 @@ void open_due_tasks(Store &store, Turn &turn) {
         const auto spec = find_spec(store, row.id, store::With::no_spec);
         if (!spec)
             return true; // being restored
-        if (take(store, TableId::waiting, *spec, row.tid, Wait::no) == store::Taken::ok) {
+        const bool done = row.expiring ? expire_gates(store, row, turn.now)
+                                       : take(store, TableId::waiting, *spec, row.tid, Wait::no) == store::Taken::ok;
+        if (done && !row.expiring)
             make_ready(store, *spec, row.carry, turn.now);
+        expired = expired || (done && row.expiring);
+        if (done)
             turn.portion.done++;
-        } else
-            turn.portion.more = true;
+        else
+            turn.portion.more = true; // somebody is just changing it
         return true;
     });
+    if (expired) {
+        // What waits for others, in rows that are new, may wait for tasks that have ended here.
+        CommandCounterIncrement();
+        refresh(store);
+        settle_gates(store, turn.now);
+    }
 }
 
 } // namespace

@@ -107,7 +107,8 @@ SCYLLA_COLUMNS(lease, SCYLLA_LEASE_COLUMNS)
     column(attempt, INT4OID) \
     column(failures, INT4OID) \
     column(history, JSONBOID) \
-    column(errors, JSONBOID)
+    column(errors, JSONBOID) \
+    column(expiring, BOOLOID)
 SCYLLA_COLUMNS(waiting, SCYLLA_WAITING_COLUMNS)
 
 #define SCYLLA_OUTCOME_COLUMNS(column) \
@@ -131,7 +132,9 @@ SCYLLA_COLUMNS(outcome, SCYLLA_OUTCOME_COLUMNS)
     column(provider, INT8OID) \
     column(ord, INT4OID) \
     column(kind, CHAROID) \
-    column(on_failure, CHAROID)
+    column(on_failure, CHAROID) \
+    column(deadline, TIMESTAMPTZOID) \
+    column(on_timeout, CHAROID)
 SCYLLA_COLUMNS(gate, SCYLLA_GATE_COLUMNS)
 
 #define SCYLLA_PLAN_COLUMNS(column) \

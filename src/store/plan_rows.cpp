@@ -3,6 +3,18 @@
 
 namespace scylla::store {
 
+namespace {
+
+std::optional<GateLimit> gate_limit(const Scan &scan) {
+    using namespace gate_col;
+    const auto time = get_time(scan, deadline);
+    if (!time)
+        return std::nullopt;
+    return GateLimit{*time, static_cast<OnTimeout>(DatumGetChar(get(scan, on_timeout)))};
+}
+
+} // namespace
+
 GateRow gate_row(const Scan &scan) {
     using namespace gate_col;
     return {DatumGetInt64(get(scan, task)),
@@ -10,6 +22,7 @@ GateRow gate_row(const Scan &scan) {
             DatumGetInt32(get(scan, ord)),
             static_cast<GateKind>(DatumGetChar(get(scan, kind))),
             static_cast<OnFailure>(DatumGetChar(get(scan, on_failure))),
+            gate_limit(scan),
             scan.slot->tts_tid};
 }
 
@@ -60,6 +73,13 @@ void insert(Store &store, const GateRow &row) {
     values.set(ord, Int32GetDatum(row.ord));
     values.set(kind, CharGetDatum(static_cast<char>(row.kind)));
     values.set(on_failure, CharGetDatum(static_cast<char>(row.on_failure)));
+    if (row.limit) {
+        values.set(deadline, TimestampTzGetDatum(row.limit->deadline));
+        values.set(on_timeout, CharGetDatum(static_cast<char>(row.limit->on_timeout)));
+    } else {
+        values.set_null(deadline);
+        values.set_null(on_timeout);
+    }
     insert(store[TableId::gate], values.value, values.null);
 }
 

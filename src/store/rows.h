@@ -176,12 +176,16 @@ struct LeaseRow {
 
 struct WaitingRow {
     int64 id;
-    std::optional<TimestampTz> due;
+    std::optional<TimestampTz> due; // expiring: when the first of its gates times out
     TimestampTz updated;
     int32 queue;
     Carry carry;
+    bool expiring;
     ItemPointerData tid;
 };
+
+// Else its gates are open, and it waits for its time.
+inline bool waits_for_gates(const WaitingRow &row) { return !row.due || row.expiring; }
 
 struct OutcomeRow {
     int64 id;
@@ -200,6 +204,13 @@ struct OutcomeRow {
 // A reason why a task may not start yet: its provider, another task or a plan, is not done.
 enum class GateKind : char { task = 't', plan = 'p', condition = 'c' };
 enum class OnFailure : char { cascade = 'c', skip = 's', ignore = 'i' };
+enum class OnTimeout : char { abort = 'a', skip = 's', ignore = 'i' };
+
+// When a gate times out whose provider has not ended by then, and what that does to its task.
+struct GateLimit {
+    TimestampTz deadline;
+    OnTimeout on_timeout;
+};
 
 struct GateRow {
     int64 task;
@@ -207,6 +218,7 @@ struct GateRow {
     int32 ord; // place in depends_on, from 1; 0: the plan
     GateKind kind;
     OnFailure on_failure;
+    std::optional<GateLimit> limit;
     ItemPointerData tid;
 };
 

@@ -56,6 +56,7 @@ WaitingRow waiting_row(const Scan &scan) {
             DatumGetTimestampTz(get(scan, updated)),
             DatumGetInt32(get(scan, queue)),
             get_carry(scan, attempt, failures, history, errors),
+            !is_null(scan, expiring) && DatumGetBool(get(scan, expiring)),
             scan.slot->tts_tid};
 }
 
@@ -362,6 +363,10 @@ void insert(Store &store, const WaitingRow &row) {
     values.set(updated, TimestampTzGetDatum(row.updated));
     values.set(queue, Int32GetDatum(row.queue));
     values.set_carry(row.carry, attempt, failures, history, errors);
+    if (row.expiring)
+        values.set(expiring, BoolGetDatum(true));
+    else
+        values.set_null(expiring);
     insert(store[TableId::waiting], values.value, values.null);
 }
 

@@ -12,22 +12,46 @@ namespace {
 // A gate that is open to this look: the transaction that decides about the task has not ended, or could not decide.
 constexpr const char *k_undecided = "A transaction that has not ended decides about this. The monitor, or "
                                     "scylla.maintain(), looks again when it has.";
+constexpr const char *k_timed_out = "The time for it is over: the monitor, or scylla.maintain(), ends the task.";
+
+const char *describe_timeout(store::OnTimeout on_timeout) {
+    switch (on_timeout) {
+    case store::OnTimeout::abort:
+        return "If it has not come by then, this task is aborted.";
+    case store::OnTimeout::skip:
+        return "If it has not come by then, this task is cancelled.";
+    case store::OnTimeout::ignore:
+        return "If it has not come by then, this task goes on without it.";
+    }
+    elog(ERROR, "unexpected on_timeout \"%c\"", static_cast<char>(on_timeout));
+}
+
+// The gate of a provider that ends by itself, or may wait for longer, ends by its own time.
+void add_timeout(Reason *reason, const store::GateLimit &limit) {
+    reason->until = Min(reason->until.value_or(limit.deadline), limit.deadline);
+    reason->detail = psprintf("%s %s", reason->detail, describe_timeout(limit.on_timeout));
+}
 
 // Returns how many gates are not open.
-int64 explain_gates(Store &store, const store::SpecRow &spec, TimestampTz since, const ReasonSink &sink) {
+int64 explain_gates(Store &store, const store::SpecRow &spec, const store::WaitingRow &waiting, TimestampTz now,
+                    const ReasonSink &sink) {
     int64 closed = 0;
     store::Dirty *dirty = begin_dirty(store);
     store::Scan gates = scan_gates(store, spec.id);
     while (next(gates)) {
         const store::GateRow gate = gate_row(gates);
-        const Verdict verdict = judge_provider(dirty, gate);
+        const Verdict verdict = judge_gate(dirty, gate, now);
         if (verdict == Verdict::open)
             continue;
         Reason reason = describe_provider(store, gate);
         if (!reason.since)
-            reason.since = since;
-        if (verdict != Verdict::closed)
+            reason.since = waiting.updated;
+        if (verdict == Verdict::timed_out)
+            reason.detail = k_timed_out;
+        else if (verdict != Verdict::closed)
             reason.detail = k_undecided;
+        if (gate.limit && verdict == Verdict::closed)
+            add_timeout(&reason, *gate.limit);
         put(sink, reason);
         closed++;
     }
@@ -37,7 +61,7 @@ int64 explain_gates(Store &store, const store::SpecRow &spec, TimestampTz since,
 }
 
 void explain_time(const store::WaitingRow &waiting, TimestampTz due, TimestampTz now, const ReasonSink &sink) {
-    const bool is_retry = waiting.due && waiting.carry.attempt > 0;
+    const bool is_retry = !waits_for_gates(waiting) && waiting.carry.attempt > 0;
     const char *detail = "The time has come: the monitor, or scylla.maintain(), makes the task ready.";
     if (due > now)
         detail = !is_retry ? "It was submitted to start at this time."
@@ -52,8 +76,9 @@ void explain_time(const store::WaitingRow &waiting, TimestampTz due, TimestampTz
 
 void explain_waiting(Store &store, const store::SpecRow &spec, const store::WaitingRow &waiting, TimestampTz now,
                      const ReasonSink &sink) {
-    const int64 closed = waiting.due ? 0 : explain_gates(store, spec, waiting.updated, sink);
-    if (waiting.due)
+    const bool gated = waits_for_gates(waiting);
+    const int64 closed = gated ? explain_gates(store, spec, waiting, now, sink) : 0;
+    if (!gated)
         explain_time(waiting, *waiting.due, now, sink);
     else if (spec.not_before && *spec.not_before > now)
         explain_time(waiting, *spec.not_before, now, sink);

@@ -15,14 +15,16 @@ using store::Dirty;
 using store::GateKind;
 using store::GateRow;
 using store::OnFailure;
+using store::OnTimeout;
 using store::Sight;
 using store::Store;
 using store::TableId;
 
 namespace {
 
-// The code of the error of a task whose provider has failed.
+// The codes of the error of a task whose provider has failed, or has not ended in time.
 constexpr const char *k_dependency_failed = "dependency-failed";
+constexpr const char *k_dependency_timeout = "dependency-timeout";
 
 // Where this backend last found a closed gate of a task, or a live member of a plan. Where many providers of one task
 // end one after the other, that one mostly is still closed: then there is nothing to search. It is only believed if a
@@ -111,7 +113,20 @@ Reason describe_provider(Store &store, const GateRow &gate) {
     return gate.kind == GateKind::task ? describe_task(store, gate) : providers_of(gate.kind).describe(store, gate);
 }
 
+// What ends in a transaction that has not committed by the deadline has not ended in time: else a transaction that
+// stays open could keep a gate from timing out.
+Verdict judge_gate(Dirty *dirty, const GateRow &gate, TimestampTz now) {
+    const Verdict verdict = judge_provider(dirty, gate);
+    const bool has_timed_out = gate.limit && gate.limit->deadline <= now;
+    if ((verdict != Verdict::closed && verdict != Verdict::in_doubt) || !has_timed_out)
+        return verdict;
+    return gate.limit->on_timeout == OnTimeout::ignore ? Verdict::open : Verdict::timed_out;
+}
+
 namespace {
+
+// Whether such a gate ends its task.
+bool ends_task(Verdict verdict) { return verdict == Verdict::failed || verdict == Verdict::timed_out; }
 
 // How a task stands to its gates. failed: by that gate.
 struct Judgement {
@@ -120,13 +135,13 @@ struct Judgement {
 };
 
 // Gates with ord in after+1 .. before-1; first_closed: the first closed one decides.
-Judgement judge_range(Dirty *dirty, int64 task, int32 after, int32 before, bool first_closed) {
+Judgement judge_range(Dirty *dirty, int64 task, int32 after, int32 before, TimestampTz now, bool first_closed) {
     Judgement all{Verdict::open, {}};
     GateRow gate;
     walk_gates(dirty, task, after, before);
     for (Sight sight; (sight = next_gate(dirty, &gate)) != Sight::absent;) {
-        const Verdict verdict = sight == Sight::in_doubt ? Verdict::in_doubt : judge_provider(dirty, gate);
-        if (verdict == Verdict::failed || (first_closed && verdict == Verdict::closed))
+        const Verdict verdict = sight == Sight::in_doubt ? Verdict::in_doubt : judge_gate(dirty, gate, now);
+        if (ends_task(verdict) || (first_closed && verdict == Verdict::closed))
             return {verdict, gate};
         if (verdict == Verdict::closed || (verdict == Verdict::in_doubt && all.verdict == Verdict::open))
             all.verdict = verdict;
@@ -135,15 +150,17 @@ Judgement judge_range(Dirty *dirty, int64 task, int32 after, int32 before, bool 
 }
 
 // All gates of a task.
-Judgement judge_all(Dirty *dirty, int64 task) { return judge_range(dirty, task, -1, PG_INT32_MAX, false); }
+Judgement judge_all(Dirty *dirty, int64 task, TimestampTz now) {
+    return judge_range(dirty, task, -1, PG_INT32_MAX, now, false);
+}
 
 // After the provider of the gate `ord` has been ended: whether there is a closed one among the others. Failures of
 // others are the business of those who end them.
-Judgement judge_others(Dirty *dirty, int64 task, int32 ord) {
-    const Judgement above = judge_range(dirty, task, ord, PG_INT32_MAX, true);
-    if (above.verdict == Verdict::closed || above.verdict == Verdict::failed)
+Judgement judge_others(Dirty *dirty, int64 task, int32 ord, TimestampTz now) {
+    const Judgement above = judge_range(dirty, task, ord, PG_INT32_MAX, now, true);
+    if (above.verdict == Verdict::closed || ends_task(above.verdict))
         return above;
-    const Judgement below = judge_range(dirty, task, -1, ord, true);
+    const Judgement below = judge_range(dirty, task, -1, ord, now, true);
     return below.verdict == Verdict::open ? above : below;
 }
 
@@ -159,11 +176,18 @@ Jsonb *dependency_error(Dirty *dirty, const GateRow &gate) {
                       psprintf("a task that this one depends on was %s", model::name(status)));
 }
 
-// The end of a task by the failure of a provider.
-Final end_by(Dirty *dirty, const GateRow &gate, store::Carry carry) {
-    carry.errors = add_error(carry.errors, dependency_error(dirty, gate));
-    const Status status = gate.on_failure == OnFailure::skip ? Status::cancelled : Status::aborted;
-    return {status, 0, nullptr, {}, carry, nullptr, nullptr};
+Jsonb *timeout_error(const GateRow &gate) {
+    auto *place = DatumGetJsonbP(DirectFunctionCall1(jsonb_in, CStringGetDatum(psprintf("%d", gate.ord))));
+    return make_error(k_dependency_timeout, "gate", place, "what this task waits for has not come in time");
+}
+
+// The end of a task by the failure of a provider, or by one that has not ended in time.
+Final end_by(Dirty *dirty, const Judgement &judgement, store::Carry carry) {
+    const GateRow &gate = judgement.gate;
+    const bool late = judgement.verdict == Verdict::timed_out;
+    carry.errors = add_error(carry.errors, late ? timeout_error(gate) : dependency_error(dirty, gate));
+    const bool skips = late ? gate.limit->on_timeout == OnTimeout::skip : gate.on_failure == OnFailure::skip;
+    return {skips ? Status::cancelled : Status::aborted, 0, nullptr, {}, carry, nullptr, nullptr};
 }
 
 // Where a task goes when its gates are open.
@@ -179,14 +203,15 @@ Sight consider(Store &store, Dirty *dirty, int64 task, const GateRow *ended, Tim
     const Sight sight = see_waiting(dirty, task, &waiting);
     if (sight != Sight::present)
         return sight;
-    if (waiting.due)
-        return Sight::present; // its gates are open, it waits for the time
-    Judgement judgement = ended == nullptr ? judge_all(dirty, task) : Judgement{judge_provider(dirty, *ended), *ended};
+    if (!waits_for_gates(waiting))
+        return Sight::present; // it waits for the time
+    Judgement judgement =
+        ended == nullptr ? judge_all(dirty, task, now) : Judgement{judge_gate(dirty, *ended, now), *ended};
     if (ended != nullptr && judgement.verdict == Verdict::open) {
         if (const GateRow *before = recall_closed(store, task);
-            before != nullptr && judge_provider(dirty, *before) == Verdict::closed)
+            before != nullptr && judge_gate(dirty, *before, now) == Verdict::closed)
             return Sight::present;
-        judgement = judge_others(dirty, task, ended->ord);
+        judgement = judge_others(dirty, task, ended->ord, now);
         if (judgement.verdict == Verdict::closed)
             remember_closed(store, task, judgement.gate);
     }
@@ -204,8 +229,8 @@ Sight consider(Store &store, Dirty *dirty, int64 task, const GateRow *ended, Tim
     if (take(store, TableId::waiting, spec, waiting.tid, Wait::no) != store::Taken::ok)
         return Sight::in_doubt;
     *changed = true;
-    if (judgement.verdict == Verdict::failed)
-        make_final(store, spec, end_by(dirty, judgement.gate, waiting.carry), now);
+    if (ends_task(judgement.verdict))
+        make_final(store, spec, end_by(dirty, judgement, waiting.carry), now);
     else
         begin_task(store, spec, waiting.carry, now, false);
     return Sight::present;
@@ -270,32 +295,75 @@ bool settle_gates(Store &store, TimestampTz now) {
 
 Task place_gated(Store &store, Dirty *dirty, const store::SpecRow &spec, TimestampTz now) {
     Judgement judgement{Verdict::open, {}};
+    std::optional<TimestampTz> times_out;
     GateRow gate;
     walk_gates(dirty, spec.id, -1, PG_INT32_MAX);
     while (next_gate(dirty, &gate) != Sight::absent) {
-        Verdict verdict = judge_provider(dirty, gate);
+        Verdict verdict = judge_gate(dirty, gate, now);
         if (verdict != Verdict::closed && gate.kind == GateKind::task) {
             hold_provider(store, dirty, gate, spec);
-            verdict = judge_provider(dirty, gate); // a purge that was under way has ended
+            verdict = judge_gate(dirty, gate, now); // a purge that was under way has ended
         }
-        if (verdict == Verdict::failed && judgement.verdict != Verdict::failed)
+        if (gate.limit && (verdict == Verdict::closed || verdict == Verdict::in_doubt))
+            times_out = Min(times_out.value_or(gate.limit->deadline), gate.limit->deadline);
+        if (ends_task(judgement.verdict))
+            continue;
+        if (ends_task(verdict))
             judgement = {verdict, gate};
-        else if ((verdict == Verdict::closed && judgement.verdict != Verdict::failed) ||
-                 (verdict == Verdict::in_doubt && judgement.verdict == Verdict::open))
+        else if (verdict == Verdict::closed || (verdict == Verdict::in_doubt && judgement.verdict == Verdict::open))
             judgement.verdict = verdict;
     }
     switch (judgement.verdict) {
     case Verdict::open:
         return begin_task(store, spec, {}, now, true);
     case Verdict::failed:
-        return make_final(store, spec, end_by(dirty, judgement.gate, {}), now);
+    case Verdict::timed_out:
+        return make_final(store, spec, end_by(dirty, judgement, {}), now);
     case Verdict::in_doubt:
         shmem::note_recheck(spec.id);
         break;
     case Verdict::closed:
         break;
     }
-    return make_waiting(store, spec, {}, std::nullopt, now);
+    return make_gated(store, spec, {}, times_out, now);
+}
+
+namespace {
+
+// The first of the gates of a task that are still to time out.
+std::optional<TimestampTz> next_timeout(Dirty *dirty, int64 task, TimestampTz now) {
+    std::optional<TimestampTz> first;
+    GateRow gate;
+    walk_gates(dirty, task, -1, PG_INT32_MAX);
+    while (next_gate(dirty, &gate) != Sight::absent)
+        if (gate.limit && gate.limit->deadline > now && judge_provider(dirty, gate) != Verdict::open)
+            first = Min(first.value_or(gate.limit->deadline), gate.limit->deadline);
+    return first;
+}
+
+// The row gets the time at which the next gate times out. Who ends a provider meanwhile may see neither the old row nor
+// the new one (store/dirty.h), so the task is looked at once more when this is committed.
+bool wait_for_next(Store &store, Dirty *dirty, store::WaitingRow row, TimestampTz now) {
+    if (remove(store[TableId::waiting], row.tid, store.snapshot, false) != store::Taken::ok)
+        return false;
+    row.due = next_timeout(dirty, row.id, now);
+    row.expiring = row.due.has_value();
+    insert(store, row);
+    if (row.due)
+        shmem::note_time(shmem::Timer::due, *row.due);
+    shmem::note_recheck(row.id);
+    return true;
+}
+
+} // namespace
+
+bool expire_gates(Store &store, const store::WaitingRow &row, TimestampTz now) {
+    bool changed = false;
+    Dirty *dirty = begin_dirty(store);
+    const Sight sight = consider(store, dirty, row.id, nullptr, now, &changed);
+    const bool done = changed || (sight != Sight::absent && wait_for_next(store, dirty, row, now));
+    end(dirty);
+    return done;
 }
 
 bool recheck(Store &store, int64 id, TimestampTz now) {
@@ -325,7 +393,7 @@ void look_at_waiting(Store &store, Turn &turn) {
     looked_until = 0;
     for (int64 seen = 0; next(scan); reset(memory)) {
         const store::WaitingRow row = waiting_row(scan);
-        if (!row.due)
+        if (waits_for_gates(row))
             consider(store, dirty, row.id, nullptr, turn.now, &changed);
         if (++seen == turn.portion.limit) {
             looked_until = row.id;
@@ -384,8 +452,9 @@ void remove_gates(Store &store, const store::SpecRow &spec) {
 }
 
 store::Toll toll_of(const store::Ending &ending) {
-    return {ending.status == Status::aborted,
-            ending.status == Status::cancelled && !ends_with_error(ending.errors, k_dependency_failed)};
+    return {ending.status == Status::aborted, ending.status == Status::cancelled &&
+                                                  !ends_with_error(ending.errors, k_dependency_failed) &&
+                                                  !ends_with_error(ending.errors, k_dependency_timeout)};
 }
 
 void leave_plan(Store &store, const store::SpecRow &spec) {

@@ -24,6 +24,10 @@
 // around, to the first that is closed. Ends that come in the order of the gates, or at random, find it after a few
 // steps.
 //
+// A gate may have a deadline. It has timed out if its provider has not ended by then, which is judged like everything
+// else about a gate: nothing is stored. The row of the waiting task has the first of these times as its due time, so
+// the monitor finds it by the index of due times (expire_gates()).
+//
 // The value of a gate is the result in the outcome of its provider, which stays as long as a live task depends on it;
 // it is copied once, into args, for the worker that leases the task.
 #pragma once
@@ -42,6 +46,10 @@ bool settle_gates(store::Store &store, TimestampTz now);
 // Where a task that has just got its gates, in this transaction, begins: behind them, ready, or ended if a provider has
 // failed. Raises P0002 if a provider is just being purged.
 Task place_gated(store::Store &store, store::Dirty *dirty, const store::SpecRow &spec, TimestampTz now);
+
+// For a task that waits for gates of which one has timed out: decides what that means, or waits for the next. False:
+// somebody is just changing it.
+bool expire_gates(store::Store &store, const store::WaitingRow &row, TimestampTz now);
 
 // Looks at a task, or another provider of gates, that was in doubt. True: it is not any more.
 bool recheck(store::Store &store, int64 id, TimestampTz now);
@@ -62,7 +70,7 @@ void leave_plan(store::Store &store, const store::SpecRow &spec);
 
 // ---- providers that are no tasks -----------------------------------------------------------------------------------
 
-enum class Verdict : std::uint8_t { closed, in_doubt, open, failed };
+enum class Verdict : std::uint8_t { closed, in_doubt, open, failed, timed_out };
 
 // A kind of gates whose providers are no tasks. Their room registers it when the library is loaded.
 struct GateProviders {
@@ -88,8 +96,9 @@ void register_gates(const GateProviders &of);
 // What a gate gives to its task; null: nothing (yet).
 Jsonb *value_of(store::Store &store, const store::GateRow &gate);
 
-// How the provider of a gate stands, and what the gate waits for.
+// How the provider of a gate stands, how the gate does, and what it waits for.
 Verdict judge_provider(store::Dirty *dirty, const store::GateRow &gate);
+Verdict judge_gate(store::Dirty *dirty, const store::GateRow &gate, TimestampTz now);
 Reason describe_provider(store::Store &store, const store::GateRow &gate);
 
 // Why a waiting task waits: its gates that are not open, and its time (task/explain.cpp).

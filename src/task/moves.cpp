@@ -85,15 +85,27 @@ Task make_ready(Store &store, const store::SpecRow &spec, const store::Carry &ca
     return task_of(spec, row);
 }
 
-Task make_waiting(Store &store, const store::SpecRow &spec, const store::Carry &carry, std::optional<TimestampTz> due,
-                  TimestampTz now) {
-    const store::WaitingRow row{spec.id, due, now, spec.queue, carry, {}};
+namespace {
+
+Task wait(Store &store, const store::SpecRow &spec, const store::WaitingRow &row) {
     insert(store, row);
-    if (due)
-        shmem::note_time(shmem::Timer::due, *due);
+    if (row.due)
+        shmem::note_time(shmem::Timer::due, *row.due);
     shmem::count_arrival(stat_key(spec.queue), shmem::Place::waiting);
-    record_event(store, spec, model::Status::waiting, carry, nullptr, now);
+    record_event(store, spec, model::Status::waiting, row.carry, nullptr, row.updated);
     return task_of(spec, row);
+}
+
+} // namespace
+
+Task make_waiting(Store &store, const store::SpecRow &spec, const store::Carry &carry, TimestampTz due,
+                  TimestampTz now) {
+    return wait(store, spec, {spec.id, due, now, spec.queue, carry, false, {}});
+}
+
+Task make_gated(Store &store, const store::SpecRow &spec, const store::Carry &carry,
+                std::optional<TimestampTz> times_out, TimestampTz now) {
+    return wait(store, spec, {spec.id, times_out, now, spec.queue, carry, times_out.has_value(), {}});
 }
 
 Task make_running(Store &store, const store::SpecRow &spec, const store::ReadyRow &ready, text *worker, int64 timeout,

@@ -10,9 +10,12 @@ namespace scylla {
 
 Task make_ready(store::Store &store, const store::SpecRow &spec, const store::Carry &carry, TimestampTz now,
                 bool is_new = false);
-// due: nothing if it waits for gates.
-Task make_waiting(store::Store &store, const store::SpecRow &spec, const store::Carry &carry,
-                  std::optional<TimestampTz> due, TimestampTz now);
+// Until a time.
+Task make_waiting(store::Store &store, const store::SpecRow &spec, const store::Carry &carry, TimestampTz due,
+                  TimestampTz now);
+// For its gates. times_out: when the first of them does; nothing: none does.
+Task make_gated(store::Store &store, const store::SpecRow &spec, const store::Carry &carry,
+                std::optional<TimestampTz> times_out, TimestampTz now);
 // A new lease of a ready task: attempt counts up. permit: see queue/limits.h; null: none.
 Task make_running(store::Store &store, const store::SpecRow &spec, const store::ReadyRow &ready, text *worker,
                   int64 timeout, text *permit, TimestampTz now);

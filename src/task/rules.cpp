@@ -74,6 +74,16 @@ store::OnFailure on_failure(const char *argument, const text *value, int64 eleme
     error::bad_argument(argument, error::quote(value), "It must be cascade, ignore or skip.", element);
 }
 
+store::OnTimeout on_timeout(const text *value, int64 element) {
+    if (view(value) == "abort")
+        return store::OnTimeout::abort;
+    if (view(value) == "skip")
+        return store::OnTimeout::skip;
+    if (view(value) == "ignore")
+        return store::OnTimeout::ignore;
+    error::bad_argument("on_timeout", error::quote(value), "It must be abort, skip or ignore.", element);
+}
+
 int16 priority(std::optional<int32> value, int64 element) {
     if (!value)
         return 0;
@@ -161,8 +171,8 @@ store::OnFull on_full(const text *value) {
 
 float8 fraction(std::optional<float8> value) { return number("fraction", value, 0, 1, "It must be between 0 and 1."); }
 
-std::optional<int64> timeout(const char *argument, const Interval *value) {
-    return length(argument, value, 1, model::k_max_timeout, "It must be more than 0 and at most 365 days.");
+std::optional<int64> timeout(const char *argument, const Interval *value, int64 element) {
+    return length(argument, value, 1, model::k_max_timeout, "It must be more than 0 and at most 365 days.", element);
 }
 
 std::optional<int64> retry_after(const Interval *value) {

@@ -21,7 +21,7 @@ std::optional<int32> max_attempts(std::optional<int32> value, int64 element = 0)
 int32 max_tasks(int32 value, const char *argument = "max_tasks");
 std::optional<float4> progress(std::optional<float8> value);
 // Microseconds; nothing if null.
-std::optional<int64> timeout(const char *argument, const Interval *value);
+std::optional<int64> timeout(const char *argument, const Interval *value, int64 element = 0);
 std::optional<int64> retry_after(const Interval *value);
 std::optional<int64> retention(const char *argument, const Interval *value);
 // Of a delay between tries; not null.
@@ -42,6 +42,8 @@ Jsonb *error(Jsonb *value);
 // A name that may be null.
 text *optional_name(const char *argument, text *value, int64 element = 0);
 store::OnFailure on_failure(const char *argument, const text *value, int64 element = 0);
+// What becomes of a task when a gate of it times out; not null.
+store::OnTimeout on_timeout(const text *value, int64 element = 0);
 // on_duplicate: true for 'ignore'.
 bool ignore_duplicate(const text *value, bool by_default);
 

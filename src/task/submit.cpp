@@ -14,6 +14,7 @@
 #include "task/history.h"
 #include "task/names.h"
 #include "task/rights.h"
+#include "task/waits.h"
 
 namespace scylla {
 
@@ -76,54 +77,18 @@ int64 plan_id(const text *name) {
     return plan->id;
 }
 
-// The id of a task that others depend on.
-int64 provider_id(Store &store, const text *rn, int64 element = 0) {
-    const auto spec = find_spec(store, rn, store::With::no_spec);
-    if (!spec || !rights::may_act(store, spec->queue, model::Privilege::depend))
-        error::no_such_provider(rn, nullptr, element);
-    return spec->id;
-}
-
-// 0: a condition that is made when the task is there.
-int64 provider_id(Store &store, const WaitFor &wait, TimestampTz now, int64 element = 0) {
-    return wait.what == WaitFor::What::task ? provider_id(store, wait.name, element)
-                                            : conditions().find(store, wait, now, element);
-}
-
-// The conditions that a call has made and nobody had waited for: once the gates are in their table, signals of the past
-// are to be looked for again.
-struct NewConditions {
-    std::span<int64> ids;
-    std::size_t count;
-};
-
-// The gates of a new task. A provider that is 0 is a condition to be made.
-void insert_gates(Store &store, store::Dirty *dirty, const SpecRow &spec, std::span<const WaitFor> waits,
-                  std::span<const int64> providers, NewConditions *made) {
+// The gate of the plan of a new task, and its others.
+void insert_all_gates(Store &store, store::Dirty *dirty, const SpecRow &spec, std::span<const WaitFor> waits,
+                      std::span<const Provider> providers, NewConditions *made) {
     if (spec.plan)
-        insert(store, store::GateRow{spec.id, *spec.plan, 0, store::GateKind::plan, store::OnFailure::cascade, {}});
-    for (std::size_t i = 0; i < waits.size(); i++) {
-        const WaitFor &wait = waits[i];
-        int64 provider = providers[i];
-        if (provider == 0) {
-            bool is_new = false;
-            provider = conditions().make(store, dirty, wait, spec.created, &is_new);
-            if (is_new)
-                made->ids[made->count++] = provider;
-        }
-        const auto kind = wait.what == WaitFor::What::task ? store::GateKind::task : store::GateKind::condition;
-        insert(store, store::GateRow{spec.id, provider, static_cast<int32>(i + 1), kind, wait.on_failure, {}});
-    }
-}
-
-// When the gates are in their table.
-void look_back(Store &store, const NewConditions &made, TimestampTz now) {
-    if (made.count == 0)
-        return;
-    CommandCounterIncrement();
-    refresh(store);
-    for (const int64 id : made.ids.first(made.count))
-        conditions().look_back(store, id, now);
+        insert(store, store::GateRow{.task = spec.id,
+                                     .provider = *spec.plan,
+                                     .ord = 0,
+                                     .kind = store::GateKind::plan,
+                                     .on_failure = store::OnFailure::cascade,
+                                     .limit = {},
+                                     .tid = {}});
+    insert_gates(store, dirty, spec, waits, providers, spec.created, made);
 }
 
 // Where a new task begins. Its gates are in the table.
@@ -137,9 +102,9 @@ Task place(Store &store, store::Dirty *dirty, const SpecRow &spec) {
 }
 
 // The same where it is known that a gate is closed, and that no provider has failed.
-Task place_closed(Store &store, const SpecRow &spec) {
+Task place_closed(Store &store, const SpecRow &spec, std::optional<TimestampTz> times_out) {
     shmem::count(stat_key(spec.queue), shmem::Count::submitted);
-    return make_waiting(store, spec, {}, std::nullopt, spec.created);
+    return make_gated(store, spec, {}, times_out, spec.created);
 }
 
 // Where a task ends at once for which there is no room (task/depth.h). Gates are to be settled, as others may wait for
@@ -157,11 +122,11 @@ bool is_task(const WaitFor &wait, const text *rn) { return wait.what == WaitFor:
 
 // Inserts the task; nothing if its rn or its deduplication key is taken and `ignore` says that this is no error.
 std::optional<Task> try_submit(Store &store, const Submission &task, bool ignore) {
-    const auto providers = allocate<int64>(task.waits.size());
+    const auto providers = allocate<Provider>(task.waits.size());
     for (std::size_t i = 0; i < providers.size(); i++) {
         if (task.rn != nullptr && is_task(task.waits[i], task.rn))
             error::dependency_cycle(psprintf("%s -> %s", error::quote(task.rn), error::quote(task.rn)));
-        providers[i] = provider_id(store, task.waits[i], GetCurrentTimestamp());
+        providers[i] = find_provider(store, task.waits[i], GetCurrentTimestamp());
     }
     const store::QueueRow queue = queue_for(store, task.queue);
     // What is not needed after all, because somebody else has just taken the name, is given back at the end of the
@@ -190,7 +155,7 @@ std::optional<Task> try_submit(Store &store, const Submission &task, bool ignore
     }
     store::Dirty *dirty = store::begin_dirty(store);
     NewConditions made{allocate<int64>(task.waits.size()), 0};
-    insert_gates(store, dirty, spec, task.waits, providers, &made);
+    insert_all_gates(store, dirty, spec, task.waits, providers, &made);
     look_back(store, made, spec.created);
     const Task placed = has_room ? place(store, dirty, spec) : shed(store, spec);
     end(dirty);
@@ -259,7 +224,7 @@ std::span<Id> look_up_each(std::span<const Submission> tasks, NameOf name_of, Fi
 struct Dependencies {
     std::span<std::size_t> first;   // of element i: from first[i] to first[i + 1] - 1
     std::span<std::size_t> element; // k_none: not an element
-    std::span<int64> provider;      // the id, if it is not an element
+    std::span<Provider> provider;   // if it is not an element
 };
 constexpr std::size_t k_none = SIZE_MAX;
 
@@ -303,7 +268,7 @@ Dependencies resolve(Store &store, std::span<const Submission> tasks, TimestampT
     for (const Submission &task : tasks)
         edges += task.waits.size();
     const Dependencies all{allocate<std::size_t>(tasks.size() + 1), allocate<std::size_t>(edges),
-                           allocate<int64>(edges)};
+                           allocate<Provider>(edges)};
     const auto by_name = allocate<std::size_t>(tasks.size());
     if (edges > 0)
         for (std::size_t i = 0; i < tasks.size(); i++)
@@ -320,7 +285,7 @@ Dependencies resolve(Store &store, std::span<const Submission> tasks, TimestampT
                                  [&](std::size_t e, std::string_view name) { return view(tasks[e].rn) < name; });
             const bool is_element = found != by_name.data() + named && is_task(wait, tasks[*found].rn);
             all.element[edge] = is_element ? *found : k_none;
-            all.provider[edge] = is_element ? 0 : provider_id(store, wait, now, static_cast<int64>(i + 1));
+            all.provider[edge] = is_element ? Provider{} : find_provider(store, wait, now, static_cast<int64>(i + 1));
             edge++;
         }
     }
@@ -364,17 +329,17 @@ void settle_elements(Store &store, std::span<const Submission> tasks, std::span<
             if (element == k_none)
                 continue;
             if (admissions[element].admitted != Admitted::inserted) {
-                all.provider[e] = provider_id(
+                all.provider[e].id = provider_id(
                     store, admissions[element].holder != nullptr ? admissions[element].holder : rows[element].rn,
                     static_cast<int64>(i + 1));
                 // Their ids rise, and are those of new tasks only.
-                const auto *row = std::lower_bound(rows.data(), rows.data() + rows.size(), all.provider[e],
+                const auto *row = std::lower_bound(rows.data(), rows.data() + rows.size(), all.provider[e].id,
                                                    [](const SpecRow &of, int64 id) { return of.id < id; });
-                const bool is_element = row != rows.data() + rows.size() && row->id == all.provider[e];
+                const bool is_element = row != rows.data() + rows.size() && row->id == all.provider[e].id;
                 element = is_element ? static_cast<std::size_t>(row - rows.data()) : k_none;
                 moved = moved || is_element;
             } else
-                all.provider[e] = rows[element].id;
+                all.provider[e].id = rows[element].id;
         }
     if (moved)
         refuse_cycle(tasks, all);
@@ -398,7 +363,7 @@ void place_rows(Store &store, std::span<const Submission> tasks, std::span<const
     };
     for (std::size_t i = 0; i < rows.size(); i++) {
         if (inserted(i))
-            insert_gates(store, dirty, rows[i], tasks[i].waits, edges_of(i, dependencies.provider), &made);
+            insert_all_gates(store, dirty, rows[i], tasks[i].waits, edges_of(i, dependencies.provider), &made);
         reset(memory);
     }
     end_bulk(store[store::TableId::gate]); // all of them, before anybody looks whether they are open
@@ -411,9 +376,11 @@ void place_rows(Store &store, std::span<const Submission> tasks, std::span<const
     };
     for (std::size_t i = 0; i < rows.size(); i++) {
         CHECK_FOR_INTERRUPTS();
-        if (has_room[i])
-            ended[i] = model::is_final(
-                (waits_for_rows(i) ? place_closed(store, rows[i]) : place(store, dirty, rows[i])).status);
+        if (has_room[i] && waits_for_rows(i))
+            place_closed(store, rows[i],
+                         first_timeout(tasks[i].waits, edges_of(i, dependencies.provider), rows[i].created));
+        else if (has_room[i])
+            ended[i] = model::is_final(place(store, dirty, rows[i]).status);
         else if (inserted(i))
             ended[i] = model::is_final(shed(store, rows[i]).status);
         reset(memory);

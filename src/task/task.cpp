@@ -17,7 +17,8 @@ Task task_of(const store::SpecRow &spec_row, const store::LeaseRow &row) {
 }
 
 Task task_of(const store::SpecRow &spec_row, const store::WaitingRow &row) {
-    return {spec_row, Status::waiting, row.updated, 0, nullptr, {}, {}, row.due, row.carry, nullptr, nullptr, row.tid};
+    const auto due = waits_for_gates(row) ? std::nullopt : row.due;
+    return {spec_row, Status::waiting, row.updated, 0, nullptr, {}, {}, due, row.carry, nullptr, nullptr, row.tid};
 }
 
 Task task_of(const store::SpecRow &spec_row, const store::OutcomeRow &row) {

@@ -10,15 +10,23 @@ struct WaitFor {
     What what;
     text *name; // the rn, the token, the name of the signal
     store::OnFailure on_failure;
-    Jsonb *match;                     // of a signal
-    std::optional<TimestampTz> since; // of a signal
+    Jsonb *match = nullptr;                // of a signal
+    std::optional<TimestampTz> since = {}; // of a signal
+    std::optional<int64> timeout = {};     // microseconds; nothing: it waits without end
+    store::OnTimeout on_timeout = store::OnTimeout::abort;
+};
+
+// What is to end a gate.
+struct Provider {
+    int64 id;                           // 0: it is made when the task is there
+    std::optional<TimestampTz> expires; // it has failed if it has not ended by then
 };
 
 // How conditions come about (plan/conditions.h): registered when the library is loaded.
 struct ConditionMaker {
-    // The id of one that is there already. 0: it is to be made, once the task is there. P0002. `element` as in
+    // One that is there already; with the id 0 one that is to be made, once the task is there. P0002. `element` as in
     // pg/error.h.
-    int64 (*find)(store::Store &store, const WaitFor &wait, TimestampTz now, int64 element);
+    Provider (*find)(store::Store &store, const WaitFor &wait, TimestampTz now, int64 element);
     // Makes it, or finds an equal one that others wait for. is_new: look_back() is to follow when its gates are in
     // their table.
     int64 (*make)(store::Store &store, store::Dirty *dirty, const WaitFor &wait, TimestampTz now, bool *is_new);

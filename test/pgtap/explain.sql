@@ -31,7 +31,7 @@ select is(reasons('last'),
 task first: The task is ready in queue "a".
 callback approve: It has been neither resolved nor rejected.
 signal landed: No signal with this name that matches {"table": "orders"} has been sent.
-callback soon over: It has been neither resolved nor rejected.
+callback soon over: It has been neither resolved nor rejected. If it has not come by then, this task is aborted.
 signal done: No signal with this name has been sent since 2026-01-01 00:00:00+00.', 'every closed gate, in order');
 select is((select array_agg(ord order by ord) from scylla.explain_waiting('last')), '{1,2,3,4,5,6}', 'they are numbered');
 select is((select bool_and(since = t.updated) from scylla.explain_waiting('last'), scylla.get_task('last') t), true, 'since when it waits');
@@ -39,13 +39,22 @@ select is((select array_agg(ord order by ord) from scylla.explain_waiting('last'
 select scylla.open_plan('nightly'), scylla.resolve_callback('approve'), scylla.send_signal('landed', '{"table": "orders"}') \g /dev/null
 select scylla.lease_task('first', 'ada') \g /dev/null
 update scylla.task_callback set expires = now() - interval '1 s' where token = 'soon over';
+update scylla.task_gate set deadline = now() - interval '1 s' where deadline is not null;
 select is(reasons('last'),
 'task first: The task is running in queue "a", by worker "ada".
-callback soon over: It has expired without having been resolved or rejected: the task waits until it is cancelled.
+callback soon over: The time for it is over: the monitor, or scylla.maintain(), ends the task.
 signal done: No signal with this name has been sent since 2026-01-01 00:00:00+00.', 'an open gate is no reason');
 select is(reasons('first'), 'none', 'a running task waits for nothing');
 select scylla.complete('first', 'ada') \g /dev/null
 select is(reasons('first'), 'none', 'nor does one that has ended');
+select scylla.create_callback('slow') \g /dev/null
+select scylla.submit('b', '1', rn => 'patient', wait_for => '[{"callback": "slow", "timeout": "1 h", "on_timeout": "ignore"},
+    {"signal": "done", "timeout": "2 h", "on_timeout": "skip"}]') \g /dev/null
+select is(reasons('patient'),
+'callback slow: It has been neither resolved nor rejected. If it has not come by then, this task goes on without it.
+signal done: No signal with this name has been sent. If it has not come by then, this task is cancelled.', 'what happens when the time is over');
+select is((select array_agg(until - t.created order by ord) from scylla.explain_waiting('patient'), scylla.get_task('patient') t),
+          '{1 hour,2 hours}', 'and when');
 
 -- What a role may not see has no name.
 select scylla.grant_queue('b', 'scylla_explain_reader', 'view') \g /dev/null

@@ -107,6 +107,11 @@ create or replace function scylla._shape_problem(name text) returns text
 comment on function scylla._shape_problem is
 'For scylla.check(): what is wrong with the columns and indexes of a table that the functions write directly; null: nothing.';
 
+create or replace function scylla._bypassed(name text) returns text
+    language c stable as 'MODULE_PATHNAME', 'scylla_bypassed';
+comment on function scylla._bypassed is
+'For scylla.check(): a trigger, rule, constraint or row security of a table that the functions write directly, and so bypass; null: none.';
+
 create or replace function scylla.check(out rn text, out problem text) returns setof record
     language plpgsql stable security definer set search_path = pg_catalog, pg_temp
     -- The query joins all tasks, even if their tables have not been analysed yet. The few joins that need nested loops then look so
@@ -122,6 +127,9 @@ begin
     if found then
         return;
     end if;
+    return query
+    select null::text, format('table %s has %s, which the functions bypass', c.relname, scylla._bypassed(c.relname))
+    from pg_class c where c.relnamespace = 'scylla'::regnamespace and c.relkind = 'r' and scylla._bypassed(c.relname) is not null;
     return query
     with place as (
         select id, queue, 'task_waiting' as place from scylla.task_waiting

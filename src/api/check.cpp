@@ -1,12 +1,23 @@
-// _shape_problem, for check(): it knows what the library takes for granted of the tables.
+// What check() asks of the library: it knows what it takes for granted of the tables.
 #include "pg/text.h"
 #include "store/catalog.h"
 
-SCYLLA_FUNCTION(scylla_shape_problem) {
-    using namespace scylla;
+namespace scylla {
+
+namespace {
+
+// What a function finds wrong with the table of that name; null: nothing, or it is no table that is written directly.
+Datum of_table(FunctionCallInfo fcinfo, const char *(*find)(store::TableId)) {
     const auto table = PG_ARGISNULL(0) ? std::nullopt : store::table_of_name(view(PG_GETARG_TEXT_PP(0)));
-    const char *problem = table ? store::shape_problem(*table) : nullptr;
-    if (problem == nullptr)
+    const char *found = table ? find(*table) : nullptr;
+    if (found == nullptr)
         PG_RETURN_NULL();
-    PG_RETURN_TEXT_P(cstring_to_text(problem));
+    PG_RETURN_TEXT_P(cstring_to_text(found));
 }
+
+} // namespace
+
+} // namespace scylla
+
+SCYLLA_FUNCTION(scylla_shape_problem) { return scylla::of_table(fcinfo, scylla::store::shape_problem); }
+SCYLLA_FUNCTION(scylla_bypassed) { return scylla::of_table(fcinfo, scylla::store::bypassed); }

@@ -1,8 +1,14 @@
-// Keeps monitors out of the way of commands that need a database to have no connections: DROP DATABASE, ALTER DATABASE
-// … RENAME and SET TABLESPACE, CREATE DATABASE … TEMPLATE. The monitor of that database is stopped first and comes back
-// at the end of the transaction if the database is still there. The launcher learns of new databases here.
+// Two things that commands of users must not do unnoticed.
+//
+// It keeps others from adding triggers, rules, constraints or row security to tables whose rows are written directly:
+// they would have no effect.
+//
+// It keeps monitors out of the way of commands that need a database to have no connections: DROP DATABASE, ALTER
+// DATABASE … RENAME and SET TABLESPACE, CREATE DATABASE … TEMPLATE. The monitor of that database is stopped first and
+// comes back at the end of the transaction if the database is still there. The launcher learns of new databases here.
 #include "server/monitor.h"
 #include "shmem/pending.h"
+#include "store/catalog.h"
 
 namespace scylla::monitor {
 
@@ -82,10 +88,99 @@ void block(Oid database) {
     ConditionVariableCancelSleep();
 }
 
+// ---- tables that are written directly ------------------------------------------------------------------------------
+
+// The table of ours that a name in a statement means, if it is one that is written directly.
+Oid direct_table(const RangeVar *name) {
+    const Oid table = name == nullptr ? InvalidOid : RangeVarGetRelid(name, NoLock, true);
+    if (!OidIsValid(table) || !store::table_of_name(get_rel_name(table)))
+        return InvalidOid;
+    const Oid extension = getExtensionOfObject(RelationRelationId, table);
+    const bool is_ours = OidIsValid(extension) && strcmp(get_extension_name(extension), "scylla") == 0;
+    return is_ours ? table : InvalidOid;
+}
+
+Oid first_referenced(List *constraints) {
+    ListCell *cell = nullptr;
+    foreach (cell, constraints)
+        if (const auto *constraint = static_cast<Constraint *>(lfirst(cell));
+            IsA(constraint, Constraint) && constraint->contype == CONSTR_FOREIGN)
+            if (const Oid table = direct_table(constraint->pktable); OidIsValid(table))
+                return table;
+    return InvalidOid;
+}
+
+// The table of ours that foreign keys of a new table or of new columns refer to.
+Oid referenced(List *elements) {
+    if (const Oid table = first_referenced(elements); OidIsValid(table))
+        return table;
+    ListCell *cell = nullptr;
+    foreach (cell, elements)
+        if (const auto *column = static_cast<ColumnDef *>(lfirst(cell)); IsA(column, ColumnDef))
+            if (const Oid table = first_referenced(column->constraints); OidIsValid(table))
+                return table;
+    return InvalidOid;
+}
+
+Oid table_altered(const AlterTableStmt &statement) {
+    if (const Oid table = direct_table(statement.relation); OidIsValid(table))
+        return table;
+    List *elements = NIL;
+    ListCell *cell = nullptr;
+    foreach (cell, statement.cmds)
+        if (Node *def = static_cast<AlterTableCmd *>(lfirst(cell))->def; def != nullptr)
+            elements = lappend(elements, def);
+    return referenced(elements);
+}
+
+// The table of ours to which this statement may add what has no effect; 0: none.
+Oid table_added_to(Node *statement) {
+    switch (nodeTag(statement)) {
+    case T_CreateTrigStmt:
+        return direct_table(reinterpret_cast<CreateTrigStmt *>(statement)->relation);
+    case T_RuleStmt:
+        return direct_table(reinterpret_cast<RuleStmt *>(statement)->relation);
+    case T_AlterTableStmt:
+        return table_altered(*reinterpret_cast<AlterTableStmt *>(statement));
+    case T_CreateStmt:
+        return referenced(reinterpret_cast<CreateStmt *>(statement)->tableElts);
+    default:
+        return InvalidOid;
+    }
+}
+
+int count_bypassed(Oid table) {
+    Relation rel = table_open(table, AccessShareLock);
+    const int count = store::count_bypassed(rel);
+    table_close(rel, NoLock);
+    return count;
+}
+
+void refuse_bypassed(Oid table, int before) {
+    CommandCounterIncrement();
+    if (count_bypassed(table) <= before)
+        return;
+    const char *name = get_rel_name(table);
+    ereport(
+        ERROR,
+        (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+         errmsg("table \"%s\" of extension \"scylla\" cannot have triggers, rules, constraints or row security", name),
+         errdetail("Its rows are written directly, so these would have no effect."),
+         errhint(
+             "To follow tasks, use the setting \"events\" of their queue; to restrict access, use grant_queue().")));
+}
+
 extern "C" void on_utility(PlannedStmt *statement, const char *query, bool read_only_tree,
                            ProcessUtilityContext context, ParamListInfo params, QueryEnvironment *environment,
                            DestReceiver *receiver, QueryCompletion *completion) {
     const ProcessUtility_hook_type next = previous_hook != nullptr ? previous_hook : standard_ProcessUtility;
+    const Oid table = creating_extension ? InvalidOid : table_added_to(statement->utilityStmt);
+    if (OidIsValid(table)) {
+        const int before = count_bypassed(table);
+        next(statement, query, read_only_tree, context, params, environment, receiver, completion);
+        refuse_bypassed(table, before);
+        return;
+    }
     if (shared == nullptr || !changes_databases(statement->utilityStmt)) {
         next(statement, query, read_only_tree, context, params, environment, receiver, completion);
         return;

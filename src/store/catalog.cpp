@@ -227,6 +227,11 @@ bool has_own_indexes_only(const Table &table) {
     return list_length(table.rel->rd_indexlist) == definition(table.id).index_count;
 }
 
+Relation open_to_read(TableId id) {
+    lock_table(id, AccessShareLock);
+    return table_open(oids.table[static_cast<std::size_t>(id)], NoLock);
+}
+
 } // namespace
 
 const TableDef &definition(TableId id) noexcept { return k_definitions[static_cast<std::size_t>(id)]; }
@@ -280,12 +285,17 @@ Table open(TableId id, LOCKMODE mode) {
 }
 
 const char *shape_problem(TableId id) {
-    lock_table(id, AccessShareLock);
-    const auto t = static_cast<std::size_t>(id);
-    Relation rel = table_open(oids.table[t], NoLock);
-    const char *problem = shape_problem(definition(id), rel, oids.index[t]);
+    Relation rel = open_to_read(id);
+    const char *problem = shape_problem(definition(id), rel, oids.index[static_cast<std::size_t>(id)]);
     table_close(rel, NoLock);
     return problem;
+}
+
+const char *bypassed(TableId id) {
+    Relation rel = open_to_read(id);
+    const char *what = bypassed(rel);
+    table_close(rel, NoLock);
+    return what;
 }
 
 Relation index_of(Table &table, std::size_t i) {

@@ -78,4 +78,10 @@ const char *shape_problem(const TableDef &def, Relation rel, const std::array<Oi
 // The same of a table of this database.
 const char *shape_problem(TableId id);
 
+// Triggers, rules, check constraints, foreign keys and row security of a table: rows that are written directly bypass
+// them. How many there are; the name of one, or null; the same of a table of this database.
+int count_bypassed(Relation rel);
+const char *bypassed(Relation rel);
+const char *bypassed(TableId id);
+
 } // namespace scylla::store

@@ -49,6 +49,17 @@ void other_shape(const char *table, const char *problem) {
              errhint("Scylla writes this table directly: undo the change."), identify("extension", "shape")));
 }
 
+void bypassed(const char *table) {
+    ereport(
+        ERROR,
+        (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+         errmsg("table \"%s\" of extension \"scylla\" cannot have triggers, rules, constraints or row security", table),
+         errdetail("Its rows are written directly, so these would have no effect."),
+         errhint("To follow tasks, use the setting \"events\" of their queue; to restrict access, use "
+                 "grant_queue()."),
+         identify("extension", "bypassed")));
+}
+
 void no_such_task(const text *rn) {
     ereport(ERROR, (errcode(ERRCODE_NO_DATA_FOUND), errmsg("task \"%s\" does not exist", str(rn)),
                     identify("task", "exists")));

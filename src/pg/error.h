@@ -14,6 +14,8 @@ namespace scylla::error {
 
 // 55000, constraint "shape", table extension: somebody has changed a table of the extension. problem: a sentence.
 [[noreturn]] void other_shape(const char *table, const char *problem);
+// 0A000, constraint "bypassed": a trigger, rule, constraint or row security on a table that is written directly.
+[[noreturn]] void bypassed(const char *table);
 
 // P0002, constraint "exists".
 [[noreturn]] void no_such_task(const text *rn);

@@ -7,6 +7,8 @@
 // DATABASE … RENAME and SET TABLESPACE, CREATE DATABASE … TEMPLATE. The monitor of that database is stopped first and
 // comes back at the end of the transaction if the database is still there. The launcher learns of new databases here.
 #include "server/monitor.h"
+
+#include "pg/error.h"
 #include "shmem/pending.h"
 #include "store/catalog.h"
 
@@ -158,16 +160,8 @@ int count_bypassed(Oid table) {
 
 void refuse_bypassed(Oid table, int before) {
     CommandCounterIncrement();
-    if (count_bypassed(table) <= before)
-        return;
-    const char *name = get_rel_name(table);
-    ereport(
-        ERROR,
-        (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-         errmsg("table \"%s\" of extension \"scylla\" cannot have triggers, rules, constraints or row security", name),
-         errdetail("Its rows are written directly, so these would have no effect."),
-         errhint(
-             "To follow tasks, use the setting \"events\" of their queue; to restrict access, use grant_queue().")));
+    if (count_bypassed(table) > before)
+        error::bypassed(get_rel_name(table));
 }
 
 extern "C" void on_utility(PlannedStmt *statement, const char *query, bool read_only_tree,

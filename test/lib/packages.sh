@@ -58,6 +58,16 @@ install_node_driver() {
   fi
 }
 
+# npm, and the compiler of TypeScript: Debian's for Debian's node.
+install_node_tools() {
+  if is_installed node-pg; then
+    install_missing npm node-typescript
+  elif ! node -e 'require("typescript")' 2>/dev/null; then
+    step "installing typescript in .build/node"
+    npm install --no-audit --no-fund --silent --prefix "$checkout/.build/node" typescript@5
+  fi
+}
+
 # Installs those of the named packages that are not there. With PG_CONFIG the server is the caller's, not apt's.
 install_missing() { # PACKAGE...
   local package missing=()

@@ -285,6 +285,17 @@ suite_python() {
   cluster_stop python
 }
 
+# The worker for Node.js, likewise.
+suite_node() {
+  find_tests ../client/node/test test.js node || return 0
+  install_node_driver
+  install_node_tools
+  start_language_server node
+  PATH=$bin:$PATH harness node node --test-reporter=tap -- "${files[@]}"
+  unset SCYLLA_TEST_RESTART
+  cluster_stop node
+}
+
 # A server that its tests may restart.
 start_language_server() { # NAME
   local data=$work/cluster/$1/data

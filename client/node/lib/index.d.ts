@@ -1,0 +1,194 @@
+/** Workers for Scylla, the task scheduler inside PostgreSQL. Times are in milliseconds. */
+
+/** Why a handler is asked to stop: the task was cancelled; its lease expired or could not be extended in time; the worker stops. */
+export type StopReason = 'cancelled' | 'lease-lost' | 'stopping';
+
+/** A task as it was when it was leased. */
+export interface Task<Spec = any> {
+  readonly rn: string;
+  readonly queue: string;
+  readonly spec: Spec;
+  readonly priority: number;
+  readonly created: Date;
+  /** The results of the tasks that this one depended on. */
+  readonly args: readonly any[];
+  /** The errors of earlier attempts. */
+  readonly errors: readonly any[];
+  readonly attempt: number;
+  readonly failures: number;
+  readonly maxAttempts: number | null;
+  readonly plan: string | null;
+  readonly key: string | null;
+}
+
+/** What a handler gets: its task, and how to talk about it. Valid while the handler runs. */
+export interface Job<Spec = any> {
+  readonly task: Task<Spec>;
+  readonly rn: string;
+  readonly spec: Spec;
+  readonly attempt: number;
+  /** The name of the worker. */
+  readonly worker: string;
+  /**
+   * Is aborted, with a StopError, when the work is worth nothing any more: the task was cancelled, its lease was lost, or the
+   * grace of a worker that stops is over.
+   */
+  readonly signal: AbortSignal;
+  readonly stopRequested: boolean;
+  readonly stopReason: StopReason | null;
+  /** 0 to 1, for those who watch; sent with one of the next heartbeats. Values outside are cut. */
+  progress(value: number): void;
+  /** Sleeps. True at once when a stop is requested, false when the time is over. */
+  sleep(milliseconds: number): Promise<boolean>;
+}
+
+/** Returned by a handler that has metrics for its task, besides a result. */
+export class Complete {
+  constructor(result?: unknown, metrics?: unknown);
+  readonly result: unknown;
+  readonly metrics: unknown;
+}
+
+/** Thrown by a handler: the task cannot be done, and ends as aborted. */
+export class AbortTask extends Error {
+  constructor(code: string, description?: string, args?: Record<string, unknown>);
+  readonly code: string;
+  readonly description: string;
+  readonly args: Record<string, unknown>;
+}
+
+/** Thrown by a handler: an error that may pass. The task is retried after `retryAfter`, or when its policy says. */
+export class FailTask extends Error {
+  constructor(code: string, description?: string, args?: Record<string, unknown>, options?: { retryAfter?: number | null });
+  readonly code: string;
+  readonly description: string;
+  readonly args: Record<string, unknown>;
+  readonly retryAfter: number | null;
+}
+
+/** Thrown by a handler: another worker shall do the task. It is ready again at once, and has not failed. */
+export class YieldTask extends Error {
+  constructor();
+}
+
+/** The reason of `job.signal`. */
+export class StopError extends Error {
+  constructor(reason: StopReason);
+  readonly code: 'ABORT_ERR';
+  readonly reason: StopReason;
+}
+
+/** What pg takes: `host`, `port`, `database`, `user`, `password`, `ssl`, … What is not said comes from the environment. */
+export interface ConnectionConfig {
+  connectionString?: string;
+  host?: string;
+  port?: number;
+  database?: string;
+  user?: string;
+  password?: string | (() => string | Promise<string>);
+  ssl?: boolean | object;
+  application_name?: string;
+  connectionTimeoutMillis?: number;
+  options?: string;
+  [option: string]: unknown;
+}
+
+/** Something that happened. README.md lists the events. */
+export interface LogEntry {
+  readonly level: 'debug' | 'info' | 'warning' | 'error';
+  readonly event: string;
+  readonly message: string;
+  /** The task that it is about. */
+  readonly rn: string | null;
+  /** Of the error, if it is one of the server's. */
+  readonly sqlstate: string | null;
+  readonly worker: string | null;
+}
+
+export interface WorkerOptions {
+  /** A connection string, or what pg takes. Of several the first that accepts writes is taken. Default: the environment. */
+  connection?: string | ConnectionConfig | ReadonlyArray<string | ConnectionConfig>;
+  /** One queue, or up to 64. They take turns. */
+  queues: string | readonly string[];
+  /** Default: the server assigns one. Two workers must not have the same name. */
+  name?: string | null;
+  /** How many handlers may run at the same time: 1 by default. */
+  concurrency?: number;
+  /** How many more tasks may be leased than run, so that short tasks need not wait for the network: 0 by default. */
+  prefetch?: number;
+  /** How many tasks one call leases, finishes or extends at most: 200 by default. */
+  maxBatch?: number;
+  /** How long a lease lasts without a heartbeat. Default: as the queue says. Heartbeats are sent when a third of it has passed. */
+  leaseTimeout?: number | null;
+  /** How long running handlers may go on after stop() before their tasks are given back: 5000 by default. */
+  stopGrace?: number;
+  /**
+   * Is asked before each lease how many tasks to lease now, given how many there is room for. When it says less, it is asked
+   * again after `capacityInterval` (1000).
+   */
+  capacity?: ((room: number) => number) | null;
+  capacityInterval?: number;
+  /**
+   * Whether an idle worker sleeps by CALL scylla.wait_any: true by default. Otherwise, or where the server refuses that, it
+   * polls, at first every `pollMin` (50), then ever more rarely up to `pollMax` (1000).
+   */
+  useWait?: boolean;
+  pollMin?: number;
+  pollMax?: number;
+  /** How long a call may take before its connection counts as lost: 30000 by default. */
+  callTimeout?: number;
+  /** Pauses between attempts to connect, doubled from the first (100) to the last (5000). */
+  reconnectMin?: number;
+  reconnectMax?: number;
+  /** Is called for what happens. Default: warnings and errors go to stderr. */
+  log?: ((entry: LogEntry) => void) | null;
+}
+
+/** Totals since the worker was made, and how things stand. */
+export interface Counters {
+  leased: number;
+  completed: number;
+  failed: number;
+  aborted: number;
+  yielded: number;
+  /** Leases that were no longer the worker's. */
+  lost: number;
+  /** Tasks that were cancelled while the worker held them. */
+  cancelled: number;
+  /** Leases extended. */
+  heartbeats: number;
+  /** Sleeps by scylla.wait_any. */
+  waits: number;
+  /** Sleeps without it. */
+  polls: number;
+  /** Connections made, the first ones included. */
+  connections: number;
+  /** Leases now. */
+  held: number;
+  /** Handlers now. */
+  running: number;
+}
+
+/**
+ * Does one task. Returns its result: anything that JSON.stringify takes, nothing, or a Complete. Throws AbortTask, FailTask or
+ * YieldTask; anything else fails the task with the code "exception", or yields it if the handler has been asked to stop.
+ */
+export type Handler<Spec = any> = (job: Job<Spec>) => unknown;
+
+/** Leases tasks, runs the handler on them, keeps the leases alive, and finishes the tasks. */
+export class Worker<Spec = any> {
+  /** Throws a RangeError if the options make no sense. Connects to nothing yet. */
+  constructor(options: WorkerOptions, handler: Handler<Spec>);
+  /**
+   * Works until stop(). Once per worker. Resolves to how many handlers were still running when their tasks were given back.
+   * Rejects with the error of pg for what cannot pass by itself: no extension, no privilege.
+   */
+  run(): Promise<number>;
+  /** Makes run() return: no more leases; handlers are asked to stop; what is not finished within the grace is given back. */
+  stop(): void;
+  /** stop() on SIGTERM and SIGINT until run() returns. A second signal ends the grace. */
+  stopOnSignals(): void;
+  /** Null until the server has assigned one. */
+  readonly name: string | null;
+  counters(): Counters;
+}

@@ -50,6 +50,7 @@ create table scylla.queue (
     viewers text[],
     admins text[],
     dependers text[],
+    handler text,
     constraint queue_pkey primary key (id),
     constraint queue_name_key unique (name)
 ) using heap;
@@ -63,6 +64,7 @@ comment on column scylla.queue.workers is 'Roles with the privilege "work".';
 comment on column scylla.queue.viewers is 'Roles with the privilege "view".';
 comment on column scylla.queue.admins is 'Roles with the privilege "admin".';
 comment on column scylla.queue.dependers is 'Roles with the privilege "depend".';
+comment on column scylla.queue.handler is 'The function that the server calls for each task, with its schema; null: none.';
 
 -- With preloading, buckets are in shared memory and this table is not read.
 create table scylla.queue_rate (

@@ -6,7 +6,7 @@ create or replace function scylla.create_queue(
     retention_aborted interval = null, retention_cancelled interval = null, paused boolean = false,
     max_running integer = null, events boolean = false, notify boolean = false, max_running_per_key integer = null,
     max_depth integer = null, on_full text = 'error', key_weights jsonb = null,
-    rate jsonb = null, rate_per_key jsonb = null)
+    rate jsonb = null, rate_per_key jsonb = null, handler text = null)
     returns void
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_create_queue';
 comment on function scylla.create_queue is
@@ -32,7 +32,9 @@ comment on function scylla.create_queue is
   rate             how many leases may start in a time: {"tasks": 100, "per": "1 s", "burst": 1}, the last two optional; null: no
                    bound. At most burst at once, and at most burst plus the rate in any time
   rate_per_key     the same for the tasks of each key; tasks without a key are not bounded
-Errors: 42710 it exists; 22023 bad argument.';
+  handler          name of the function that runs the tasks inside the server: function (scylla.task) returns jsonb; null: none.
+                   It runs as the owner of the queue. Only members of the owner may set it, with EXECUTE on the function
+Errors: 42710 it exists; 22023 bad argument; 42501 no privilege for the handler.';
 
 create or replace function scylla.alter_queue(queue text, settings jsonb) returns void
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_alter_queue';
@@ -68,7 +70,7 @@ comment on function scylla.register_worker is
 create or replace view scylla.queue_settings with (security_barrier) as
     select name as queue, created, default_timeout, retention, aging, max_attempts, retry, retention_completed,
            retention_aborted, retention_cancelled, paused, max_running, events, notify, max_running_per_key,
-           max_depth, on_full, key_weights, rate, rate_per_key
+           max_depth, on_full, key_weights, rate, rate_per_key, handler
     from scylla.queue
     where scylla._may_view(owner, viewers, admins);
 comment on view scylla.queue_settings is
@@ -96,6 +98,7 @@ comment on column scylla.queue_settings.rate_per_key is
     'How many leases of tasks of the same key may start in a time; null: no bound.';
 comment on column scylla.queue_settings.on_full is
     'What happens to a submit that would exceed max_depth: error, or shed: the task is cancelled at once.';
+comment on column scylla.queue_settings.handler is 'The function that the server calls for each task; null: none.';
 comment on column scylla.queue_settings.key_weights is
     'How many leases the turn of each key has; null: tasks are leased in the order of the queue.';
 

@@ -5,6 +5,8 @@
 -- Who may view a queue could let tasks depend on its tasks; that is a privilege of its own now, and nobody loses it.
 alter table scylla.queue add column dependers text[];
 comment on column scylla.queue.dependers is 'Roles with the privilege "depend".';
+alter table scylla.queue add column handler text;
+comment on column scylla.queue.handler is 'The function that the server calls for each task, with its schema; null: none.';
 update scylla.queue set dependers = viewers where viewers is not null;
 
 -- Gates that time out. Rows that end before these columns have nulls there.
@@ -144,6 +146,8 @@ comment on table scylla.schedule_tick is 'When something last looked for schedul
 create table scylla._update_grants as
     select p.proname, a.grantee, a.is_grantable
     from pg_catalog.pg_proc p, lateral pg_catalog.aclexplode(p.proacl) a
-    where p.pronamespace = 'scylla'::pg_catalog.regnamespace and p.proname = 'submit'
+    where p.pronamespace = 'scylla'::pg_catalog.regnamespace and p.proname in ('submit', 'create_queue')
       and a.privilege_type = 'EXECUTE' and a.grantee <> p.proowner;
 drop function scylla.submit(text, jsonb, integer, text, timestamptz, text[], text, text, integer, jsonb, text, text, text);
+drop function scylla.create_queue(text, interval, interval, double precision, integer, jsonb, interval, interval, interval, boolean,
+    integer, boolean, boolean, integer, integer, text, jsonb, jsonb, jsonb);

@@ -1,13 +1,9 @@
 // Rows out: tasks as rows of scylla.task, and the results of functions that return sets.
 #pragma once
 
-#include "task/task.h"
+#include "task/columns.h"
 
 namespace scylla {
-
-// no_spec: spec and args are null, for workers who have them. no_content: so is all that users put in, for those who
-// may not see.
-enum class Show : std::uint8_t { all, no_spec, no_content };
 
 // The result of a function that returns one scylla.task. Closes the store.
 Datum return_task(FunctionCallInfo fcinfo, store::Store &store, const Task &task, Show show);

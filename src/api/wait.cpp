@@ -2,6 +2,7 @@
 #include "queue/wait.h"
 
 #include "api/call.h"
+#include "api/wait.h"
 #include "pg/error.h"
 #include "pg/memory.h"
 #include "plan/plans.h"
@@ -9,8 +10,6 @@
 #include "task/rules.h"
 
 namespace scylla {
-
-namespace {
 
 Datum return_one(FunctionCallInfo fcinfo, Datum value, bool null) {
     TupleDesc type = nullptr;
@@ -20,13 +19,19 @@ Datum return_one(FunctionCallInfo fcinfo, Datum value, bool null) {
     return HeapTupleGetDatum(heap_form_tuple(type, &value, &null));
 }
 
+void require_outside_transaction(FunctionCallInfo fcinfo, const char *call) {
+    const bool is_outside = fcinfo->context != nullptr && IsA(fcinfo->context, CallContext) &&
+                            !castNode(CallContext, fcinfo->context)->atomic;
+    if (!is_outside)
+        error::inside_transaction(call);
+}
+
+namespace {
+
 // The time-out is argument 1.
 Patience get_patience(FunctionCallInfo fcinfo, const char *call) {
     const auto timeout = args::timeout("timeout", args::get_interval(fcinfo, 1));
-    const bool outside_transaction = fcinfo->context != nullptr && IsA(fcinfo->context, CallContext) &&
-                                     !castNode(CallContext, fcinfo->context)->atomic;
-    if (!outside_transaction)
-        error::inside_transaction(call);
+    require_outside_transaction(fcinfo, call);
     return {timeout.value_or(30 * model::k_second), call};
 }
 

@@ -72,6 +72,31 @@ inline bool owns_database(Oid database, Oid role) {
 #endif
 }
 
+// 16 replaced the ACL functions, as above.
+inline bool may_execute(Oid function, Oid role) {
+#if PG_VERSION_NUM >= 160000
+    return object_aclcheck(ProcedureRelationId, function, role, ACL_EXECUTE) == ACLCHECK_OK;
+#else
+    return pg_proc_aclcheck(function, role, ACL_EXECUTE) == ACLCHECK_OK;
+#endif
+}
+
+// 16 added the error context (commit 858e776c84f).
+inline List *qualified_name(const char *name) {
+#if PG_VERSION_NUM >= 160000
+    return stringToQualifiedNameList(name, nullptr);
+#else
+    return stringToQualifiedNameList(name);
+#endif
+}
+
+// 17 lets background workers run as a role that may not log in (commit e7689190b3d).
+#if PG_VERSION_NUM >= 170000
+inline constexpr bool k_workers_need_login = false;
+#else
+inline constexpr bool k_workers_need_login = true;
+#endif
+
 // 16 tells membership from the right to become the role (commit 3d14e171e9e).
 inline void require_can_become(Oid user, Oid role) {
 #if PG_VERSION_NUM >= 160000

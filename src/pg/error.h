@@ -95,6 +95,12 @@ const char *array_of(int64 size);
 [[noreturn]] void no_privilege(const text *queue, const char *role, const char *privilege);
 // 42501, constraint "owner".
 [[noreturn]] void not_owner(const text *queue);
+// 55000, constraint "handler", table queue: scylla.work() on a queue without one.
+[[noreturn]] void no_handler(const text *queue);
+// 42804, constraint "handler", table queue: the function has been replaced by another kind.
+[[noreturn]] void other_handler(const text *handler);
+// A warning: until 17 the server runs nothing as a role without LOGIN.
+void warn_of_nologin(const text *queue, const char *role);
 // 42704, constraint "exists", table schedule.
 [[noreturn]] void no_such_schedule(const text *name);
 // 42501, constraint "owner", table schedule.

@@ -7,10 +7,9 @@ namespace scylla {
 
 enum class Keep : std::uint8_t { yes, no };
 
-// Runs `work` in a subtransaction, and undoes it when it raises an error; with Keep::no always. Returns the error, in
-// the caller's memory; null: none. That the caller is to end is no error of the work, and goes on. The role comes back,
-// too.
-template <typename Work> ErrorData *attempt(Work work, Keep keep = Keep::yes) {
+// Runs `work` in a subtransaction, and undoes it when it returns Keep::no or raises an error. Returns the error, in the
+// caller's memory; null: none. The role comes back, too.
+template <typename Work> ErrorData *attempt_any(Work work) {
     MemoryContext context = CurrentMemoryContext;
     ResourceOwner resources = CurrentResourceOwner;
     ErrorData *volatile error = nullptr;
@@ -18,8 +17,7 @@ template <typename Work> ErrorData *attempt(Work work, Keep keep = Keep::yes) {
     MemoryContextSwitchTo(context);
     PG_TRY();
     {
-        work();
-        if (keep == Keep::yes)
+        if (work() == Keep::yes)
             ReleaseCurrentSubTransaction();
         else
             RollbackAndReleaseCurrentSubTransaction();
@@ -34,6 +32,15 @@ template <typename Work> ErrorData *attempt(Work work, Keep keep = Keep::yes) {
     PG_END_TRY();
     MemoryContextSwitchTo(context);
     CurrentResourceOwner = resources;
+    return error;
+}
+
+// The same, where Keep::no undoes it always. That the caller is to end is no error of the work, and goes on.
+template <typename Work> ErrorData *attempt(Work work, Keep keep = Keep::yes) {
+    ErrorData *error = attempt_any([&] {
+        work();
+        return keep;
+    });
     if (error != nullptr && error->sqlerrcode == ERRCODE_QUERY_CANCELED)
         ReThrowError(error);
     return error;

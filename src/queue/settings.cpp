@@ -11,6 +11,7 @@
 #include "task/events.h"
 #include "task/gates.h"
 #include "pg/json.h"
+#include "queue/handler.h"
 #include "queue/leasable.h"
 #include "task/moves.h"
 #include "queue/rate.h"
@@ -97,6 +98,8 @@ void apply(Jsonb *changes, QueueSettings *settings) {
             settings->rate = reset ? nullptr : json::to_jsonb(value);
         else if (setting == "rate_per_key")
             settings->rate_per_key = reset ? nullptr : json::to_jsonb(value);
+        else if (setting == "handler")
+            settings->handler = reset ? nullptr : find_handler(json::to_text(name, value));
         else
             error::bad_argument("settings", error::quote(cstring_to_text(name)),
                                 "There is no such setting of a queue.");
@@ -115,7 +118,10 @@ template <typename Change> void change_settings(Store &store, const text *name, 
     for (;; refresh(store)) {
         const store::QueueRow queue = require_queue(store, name);
         QueueSettings settings = *find_settings(store, queue.id);
+        const text *handler = settings.handler;
         change(settings);
+        if (settings.handler != nullptr && (handler == nullptr || !equal(settings.handler, handler)))
+            require_handler_rights(queue.name, queue.owner);
         store::QueueRow changed = queue;
         changed.max_running = settings.max_running;
         changed.max_running_per_key = settings.max_running_per_key;
@@ -233,8 +239,11 @@ SCYLLA_FUNCTION(scylla_create_queue) {
                                  args::on_full(args::get_text(fcinfo, 15)),
                                  args::get_jsonb(fcinfo, 16),
                                  args::get_jsonb(fcinfo, 17),
-                                 args::get_jsonb(fcinfo, 18)};
+                                 args::get_jsonb(fcinfo, 18),
+                                 find_handler(args::get_text(fcinfo, 19))};
     check(settings);
+    if (settings.handler != nullptr)
+        require_handler_rights(name, GetUserNameFromId(GetUserId(), false));
     Store store = open_for_settings("scylla.create_queue()");
     if (!store::insert_queue(name, settings))
         error::duplicate_queue(name);

@@ -3,6 +3,7 @@
 #include "pg/memory.h"
 #include "pg/settings.h"
 #include "store/plans.h"
+#include "task/called.h"
 #include "task/rules.h"
 #include "task/events.h"
 #include "task/gates.h"
@@ -26,6 +27,14 @@ void end_lease(Store &store, const store::SpecRow &spec, const store::LeaseRow &
         make_final(store, spec, {Status::aborted, lease.progress, nullptr, {}, carry, nullptr, nullptr}, now);
     } else
         make_ready(store, spec, carry, now);
+}
+
+// The lease of a process that is calling a handler and cannot do it itself. Returns when to look again.
+TimestampTz extend(Store &store, store::LeaseRow lease, TimestampTz now) {
+    lease.deadline = now + lease.timeout;
+    lease.updated = now;
+    (void)update_lease(store, lease); // else it has just changed: the next look shows how
+    return lease.deadline;
 }
 
 // Runs `work` for each row of a scan with the memory of one row, until the portion is used up.
@@ -122,6 +131,10 @@ void end_expired_leases(Store &store, Turn &turn) {
         const auto spec = find_spec(store, lease.id, store::With::no_spec);
         if (!spec)
             return true; // being restored: a later round will see it
+        if (is_called(store, lease.id, lease.carry.attempt)) {
+            *next_time = Min(*next_time, extend(store, lease, now));
+            return true;
+        }
         if (take_lease(store, *spec, lease.tid, lease.permit != nullptr, Wait::no) == store::Taken::ok) {
             end_lease(store, *spec, lease, turn.now);
             turn.portion.done++;

@@ -52,7 +52,8 @@ inline constexpr Oid k_our_type = InvalidOid; // scylla.task_status, whose numbe
     column(workers, TEXTARRAYOID) \
     column(viewers, TEXTARRAYOID) \
     column(admins, TEXTARRAYOID) \
-    column(dependers, TEXTARRAYOID)
+    column(dependers, TEXTARRAYOID) \
+    column(handler, TEXTOID)
 SCYLLA_COLUMNS(queue, SCYLLA_QUEUE_COLUMNS)
 
 #define SCYLLA_SPEC_COLUMNS(column) \

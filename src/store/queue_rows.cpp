@@ -32,7 +32,8 @@ QueueRow queue_row(const Scan &scan) {
             pstrdup(NameStr(*DatumGetName(get(scan, owner)))),
             {get_array(scan, submitters), get_array(scan, workers), get_array(scan, viewers), get_array(scan, admins),
              get_array(scan, dependers)},
-            scan.slot->tts_tid};
+            scan.slot->tts_tid,
+            get_name(scan, handler)};
 }
 
 QueueSettings queue_settings(const Scan &scan) {
@@ -55,7 +56,8 @@ QueueSettings queue_settings(const Scan &scan) {
             on_full_of(scan),
             get_jsonb(scan, key_weights),
             get_jsonb(scan, rate),
-            get_jsonb(scan, rate_per_key)};
+            get_jsonb(scan, rate_per_key),
+            get_name(scan, handler)};
 }
 
 // ---- looking up a queue --------------------------------------------------------------------------------------------
@@ -100,6 +102,7 @@ QueueRow copy(const QueueRow &row) {
     own.owner = pstrdup(row.owner);
     for (ArrayType *&roles : own.grantees)
         roles = copy(roles, -1);
+    own.handler = copy(row.handler, -1);
     return own;
 }
 
@@ -164,6 +167,7 @@ Taken update_settings(Store &store, const QueueRow &queue, const QueueSettings &
     std::array<bool, queue_col::k_count> replace{};
     for (int column = default_timeout; column < owner; column++)
         replace[static_cast<std::size_t>(column - 1)] = true;
+    replace[handler - 1] = true;
     values.set_pointer(default_timeout, settings.default_timeout);
     values.set_pointer(retention, settings.retention);
     values.set(aging, Float8GetDatum(settings.aging));
@@ -182,6 +186,7 @@ Taken update_settings(Store &store, const QueueRow &queue, const QueueSettings &
     values.set_pointer(key_weights, settings.key_weights);
     values.set_pointer(rate, settings.rate);
     values.set_pointer(rate_per_key, settings.rate_per_key);
+    values.set_pointer(handler, settings.handler);
     TupleTableSlot *slot = slot_of(store, TableId::queue);
     if (!fetch(table, queue.tid, store.snapshot, slot))
         elog(ERROR, "queue %d has vanished", queue.id);

@@ -34,6 +34,7 @@ struct QueueRow {
     const char *owner;                                                 // a role
     std::array<ArrayType *, model::k_privilege_names.size()> grantees; // roles (text[]) by model::Privilege; null: none
     ItemPointerData tid; // where it was when it was read: only for a Store that reads_queues
+    text *handler;       // the function that the server calls for each task, with its schema; null: none
 };
 
 // What runs of it is bounded: its leases have permits.
@@ -130,6 +131,7 @@ struct QueueSettings {
     Jsonb *key_weights;  // null: tasks go in the order of the queue
     Jsonb *rate;         // null: none
     Jsonb *rate_per_key; // likewise
+    text *handler;       // with its schema; null: none
 };
 
 struct SpecRow {
@@ -394,6 +396,9 @@ int64 count_permits(Store &store, int32 queue, std::span<const int64> prepared);
 Taken update_settings(Store &store, const QueueRow &queue, const QueueSettings &settings);
 Taken remove_queue(Store &store, const QueueRow &queue); // the same
 
+// Whether this transaction has written the row.
+bool is_own_row(Store &store, TableId table, const ItemPointerData &tid);
+
 // Scans of every row of a table: those that belong to a queue.
 Scan scan_all(Store &store, TableId table);
 int32 queue_of(const Scan &scan, TableId table);
@@ -401,6 +406,9 @@ int32 queue_of(const Scan &scan, TableId table);
 std::optional<int64> find_dedup_key(Store &store, int32 queue, const text *key);
 // Frees the deduplication key of a task that has ended.
 void remove_dedup_key(Store &store, const SpecRow &row);
+
+// The type scylla.task: a row of the view.
+Oid task_type();
 
 // The next number of one of the sequences.
 int64 next_task_id(); // for plans too

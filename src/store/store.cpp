@@ -20,6 +20,17 @@ Oid status_type() {
     return type;
 }
 
+} // namespace
+
+Oid task_type() {
+    const Oid view = get_relname_relid("task", get_namespace_oid("scylla", false));
+    if (!OidIsValid(view))
+        elog(ERROR, "view \"scylla.task\" does not exist");
+    return get_rel_type_id(view);
+}
+
+namespace {
+
 void end_lookups(Store &store) {
     for (auto &of_table : store.lookups)
         for (Lookup &lookup : of_table)
@@ -41,6 +52,16 @@ Store make_store(LOCKMODE mode) {
 }
 
 } // namespace
+
+bool is_own_row(Store &store, TableId table, const ItemPointerData &tid) {
+    TupleTableSlot *slot = slot_of(store, table);
+    if (!fetch(store[table], tid, store.snapshot, slot))
+        return false;
+    bool null = false;
+    const auto xmin = DatumGetTransactionId(slot_getsysattr(slot, MinTransactionIdAttributeNumber, &null));
+    ExecClearTuple(slot);
+    return TransactionIdIsCurrentTransactionId(xmin);
+}
 
 Table &Store::operator[](TableId id) {
     Table &table = tables[static_cast<std::size_t>(id)];

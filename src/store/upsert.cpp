@@ -49,11 +49,12 @@ void mark_inserted(std::span<const SpecRow> rows, std::span<bool> inserted) {
 } // namespace
 
 bool insert_queue(const text *name, const QueueSettings &settings) {
-    constexpr std::size_t k_parameters = 20;
+    constexpr std::size_t k_parameters = 21;
     std::array<Oid, k_parameters> types{TEXTOID,  INTERVALOID, INTERVALOID, FLOAT8OID,   INT4OID,
                                         JSONBOID, INTERVALOID, INTERVALOID, INTERVALOID, BOOLOID,
                                         INT4OID,  TEXTOID,     BOOLOID,     BOOLOID,     INT4OID,
-                                        INT4OID,  TEXTOID,     JSONBOID,    JSONBOID,    JSONBOID};
+                                        INT4OID,  TEXTOID,     JSONBOID,    JSONBOID,    JSONBOID,
+                                        TEXTOID};
     std::array<Datum, k_parameters> values{
         PointerGetDatum(name),
         PointerGetDatum(settings.default_timeout),
@@ -74,7 +75,8 @@ bool insert_queue(const text *name, const QueueSettings &settings) {
         CStringGetTextDatum(k_on_full_names[static_cast<std::size_t>(settings.on_full)]),
         PointerGetDatum(settings.key_weights),
         PointerGetDatum(settings.rate),
-        PointerGetDatum(settings.rate_per_key)};
+        PointerGetDatum(settings.rate_per_key),
+        PointerGetDatum(settings.handler)};
     char nulls[k_parameters];
     for (std::size_t i = 0; i < k_parameters; i++) {
         const bool scalar = types[i] == FLOAT8OID || types[i] == INT4OID || types[i] == BOOLOID;
@@ -93,9 +95,9 @@ bool insert_queue(const text *name, const QueueSettings &settings) {
         "insert into scylla.queue (name, default_timeout, retention, aging, max_attempts, retry, retention_completed, "
         "retention_aborted, retention_cancelled, paused, max_running, owner, events, notify, max_running_per_key, "
         "max_depth, on_full, "
-        "key_weights, rate, rate_per_key) "
+        "key_weights, rate, rate_per_key, handler) "
         "values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12::pg_catalog.name, $13, $14, $15, $16, $17, $18, "
-        "$19, $20) "
+        "$19, $20, $21) "
         "on conflict (name) do nothing",
         types, values, nulls, SPI_OK_INSERT);
     const bool inserted = SPI_processed > 0;

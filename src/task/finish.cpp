@@ -120,4 +120,24 @@ Task fail(store::Store &store, const LeaseName &name, const Failure &failure) {
     return task;
 }
 
+Claim complete_if_held(store::Store &store, const LeaseName &name, const Outcome &outcome) {
+    const Claim claim = take_held(store, name);
+    if (claim.lease) {
+        const TimestampTz now = GetCurrentTimestamp();
+        completed(store, claim, outcome, now);
+        settle_gates(store, now);
+    }
+    return claim;
+}
+
+bool fail_if_held(store::Store &store, const LeaseName &name, const Failure &failure) {
+    const Claim claim = take_held(store, name);
+    if (claim.lease) {
+        const TimestampTz now = GetCurrentTimestamp();
+        failed(store, claim, failure, now);
+        settle_gates(store, now);
+    }
+    return claim.lease.has_value();
+}
+
 } // namespace scylla

@@ -269,6 +269,15 @@ Jsonb *make_error(const char *code, const char *argument, Jsonb *value, const ch
     return error_about(code, argument, binary(value), description);
 }
 
+Jsonb *make_error(const char *code, std::span<const ErrorArgument> arguments, const char *description) {
+    JsonbParseState *state = nullptr;
+    pushJsonbValue(&state, WJB_BEGIN_OBJECT, nullptr);
+    for (const ErrorArgument &argument : arguments)
+        if (argument.value != nullptr)
+            push_member(&state, argument.name, string_value(argument.value));
+    return error_object(code, JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, nullptr)), description);
+}
+
 namespace {
 
 // An element of an array as the array has it: what it is, and its bytes.

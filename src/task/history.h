@@ -21,6 +21,11 @@ Jsonb *add_error(Jsonb *errors, Jsonb *error);
 Jsonb *make_error(const char *code, const char *description);
 Jsonb *make_error(const char *code, const char *argument, const text *value, const char *description);
 Jsonb *make_error(const char *code, const char *argument, Jsonb *value, const char *description);
+struct ErrorArgument {
+    const char *name;
+    const char *value; // null: it has none
+};
+Jsonb *make_error(const char *code, std::span<const ErrorArgument> arguments, const char *description);
 
 // Whether the last of the errors has this code.
 bool ends_with_error(Jsonb *errors, const char *code);

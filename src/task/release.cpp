@@ -22,6 +22,12 @@ store::Taken take_live(store::Store &store, const Task &task) {
     }
 }
 
+Task given_back(store::Store &store, const Claim &claim) {
+    const TimestampTz now = GetCurrentTimestamp();
+    shmem::count(stat_key(claim.spec->queue), shmem::Count::yielded);
+    return make_ready(store, *claim.spec, carry_on(*claim.lease, Ending::yield, now), now);
+}
+
 } // namespace
 
 Cancelled cancel_task(store::Store &store, const store::SpecRow &spec, TimestampTz now) {
@@ -39,9 +45,14 @@ Cancelled cancel_task(store::Store &store, const store::SpecRow &spec, Timestamp
 Task yield_task(store::Store &store, const LeaseName &name) {
     const Claim claim = take_held(store, name);
     require_held(name, claim);
-    const TimestampTz now = GetCurrentTimestamp();
-    shmem::count(stat_key(claim.spec->queue), shmem::Count::yielded);
-    return make_ready(store, *claim.spec, carry_on(*claim.lease, Ending::yield, now), now);
+    return given_back(store, claim);
+}
+
+bool yield_if_held(store::Store &store, const LeaseName &name) {
+    const Claim claim = take_held(store, name);
+    if (claim.lease)
+        given_back(store, claim);
+    return claim.lease.has_value();
 }
 
 Task cancel(store::Store &store, const text *rn) {

@@ -7,6 +7,8 @@ namespace scylla {
 
 // Gives the lease back: the task is ready again. P0002 or 55000 if it is not held.
 Task yield_task(store::Store &store, const LeaseName &name);
+// The same for those to whom it is no error that it is not held. False: it was not.
+bool yield_if_held(store::Store &store, const LeaseName &name);
 
 // Cancels a task that has not ended; else 55000. P0002 if there is none that the current user may cancel.
 Task cancel(store::Store &store, const text *rn);

@@ -175,6 +175,10 @@ std::optional<int64> timeout(const char *argument, const Interval *value, int64 
     return length(argument, value, 1, model::k_max_timeout, "It must be more than 0 and at most 365 days.", element);
 }
 
+std::optional<int64> wait_time(const char *argument, const Interval *value) {
+    return length(argument, value, 0, model::k_max_timeout, "It must be between 0 and 365 days.");
+}
+
 std::optional<int64> retry_after(const Interval *value) {
     return value == nullptr ? std::nullopt : std::optional(delay("retry_after", value));
 }

@@ -22,6 +22,7 @@ int32 max_tasks(int32 value, const char *argument = "max_tasks");
 std::optional<float4> progress(std::optional<float8> value);
 // Microseconds; nothing if null.
 std::optional<int64> timeout(const char *argument, const Interval *value, int64 element = 0);
+std::optional<int64> wait_time(const char *argument, const Interval *value); // may be 0
 std::optional<int64> retry_after(const Interval *value);
 std::optional<int64> retention(const char *argument, const Interval *value);
 // Of a delay between tries; not null.

@@ -1,0 +1,48 @@
+// work.
+#include "server/handlers.h"
+
+#include "api/call.h"
+#include "api/wait.h"
+#include "pg/clock.h"
+#include "pg/error.h"
+#include "queue/wait.h"
+#include "task/open.h"
+#include "task/rights.h"
+#include "task/rules.h"
+
+namespace {
+
+using namespace scylla;
+
+// Raises what keeps the current user from working on the queue by its handler.
+void require_handler(const text *name) {
+    store::Store store = open_for_write("scylla.work()");
+    const store::QueueRow queue = rights::require_queue(store, name, model::Privilege::work);
+    if (queue.handler == nullptr)
+        error::no_handler(name);
+    close(store);
+}
+
+} // namespace
+
+SCYLLA_FUNCTION(scylla_work) {
+    text *queue = args::name("queue", args::get_text(fcinfo, 0));
+    const auto max_tasks = args::get_int(fcinfo, 1);
+    if (max_tasks && *max_tasks < 1)
+        error::bad_argument("max_tasks", psprintf("%d", *max_tasks), "It must be at least 1.");
+    const int64 timeout = args::wait_time("timeout", args::get_interval(fcinfo, 2)).value_or(0);
+    require_outside_transaction(fcinfo, "scylla.work()");
+    require_handler(queue);
+
+    SPI_connect_ext(SPI_OPT_NONATOMIC);
+    handlers::Worker worker = handlers::make_worker({SPI_commit, [] {}});
+    const int64 most = max_tasks ? int64{*max_tasks} : PG_INT64_MAX;
+    int64 count = 0;
+    bool is_there = true;
+    while (count < most && is_there) {
+        count += run_tasks(worker, queue, most - count);
+        is_there = count < most && timeout > 0 && wait_for_task({&queue, 1}, {timeout, "scylla.work()"}).has_value();
+    }
+    SPI_finish();
+    return return_one(fcinfo, Int64GetDatum(count), false);
+}

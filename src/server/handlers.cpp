@@ -1,0 +1,241 @@
+#include "server/handlers.h"
+
+#include "pg/error.h"
+#include "pg/subtransaction.h"
+#include "pg/text.h"
+#include "queue/lease.h"
+#include "task/called.h"
+#include "task/columns.h"
+#include "task/finish.h"
+#include "task/history.h"
+#include "task/release.h"
+#include "task/rules.h"
+
+namespace scylla::handlers {
+
+namespace {
+
+constexpr const char *k_call = "scylla.work()";
+
+// A task that this process has leased for a handler. Lives in the memory that the worker has for it.
+struct Leased {
+    int64 id = 0; // 0: none
+    int32 attempt;
+    text *rn;
+    text *handler;
+    Datum task; // of type scylla.task
+};
+
+LeaseName name_of(const Worker &worker, const Leased &leased) { return {leased.rn, worker.name, leased.attempt}; }
+
+// ---- leasing -------------------------------------------------------------------------------------------------------
+
+struct Lessee {
+    Leased leased;
+    MemoryContext memory;
+    const text *handler;
+};
+
+bool put(void *to, store::Store &store, const Task &task) {
+    auto *lessee = static_cast<Lessee *>(to);
+    MemoryContext caller = MemoryContextSwitchTo(lessee->memory);
+    lessee->leased = {task.spec.id, task.carry.attempt, DatumGetTextPCopy(PointerGetDatum(task.spec.rn)),
+                      DatumGetTextPCopy(PointerGetDatum(lessee->handler)), task_value(store, task, Show::all)};
+    MemoryContextSwitchTo(caller);
+    return true;
+}
+
+// A task of the queue, if there is one, and if it still has a handler and the worker may work on it.
+Leased lease(Worker &worker, const text *name) {
+    MemoryContextReset(worker.memory[1]);
+    store::Store store = open_for_write(k_call);
+    const auto queue = find_queue(store, name);
+    Lessee lessee{{}, worker.memory[1], queue ? queue->handler : nullptr};
+    if (lessee.handler != nullptr && rights::may(store, queue->id, model::Privilege::work))
+        lease_tasks(store, {queue->name, worker.name, 1, std::nullopt}, {put, &lessee});
+    close(store);
+    return lessee.leased;
+}
+
+// ---- calling -------------------------------------------------------------------------------------------------------
+
+// The statement that calls the handler that was called last.
+constinit SPIPlanPtr statement = nullptr;
+constinit char *statement_handler = nullptr;
+
+SPIPlanPtr statement_for(const text *handler) {
+    if (statement != nullptr && view(handler) == statement_handler)
+        return statement;
+    const char *sql = psprintf("select %s($1)", text_to_cstring(handler));
+    Oid type = store::task_type();
+    SPIPlanPtr prepared = SPI_prepare(sql, 1, &type);
+    if (prepared == nullptr)
+        elog(ERROR, "SPI_prepare failed: %s", SPI_result_code_string(SPI_result));
+    char *name = MemoryContextStrdup(TopMemoryContext, text_to_cstring(handler));
+    SPI_keepplan(prepared);
+    if (statement != nullptr) {
+        SPI_freeplan(statement);
+        pfree(statement_handler);
+    }
+    statement = prepared;
+    statement_handler = name;
+    return statement;
+}
+
+// What the handler returns; null: null.
+Jsonb *call(const Leased &leased) {
+    MemoryContext caller = CurrentMemoryContext;
+    PushActiveSnapshot(GetTransactionSnapshot());
+    SPI_connect();
+    Datum task = leased.task;
+    const int code = SPI_execute_plan(statement_for(leased.handler), &task, nullptr, false, 0);
+    if (code != SPI_OK_SELECT)
+        elog(ERROR, "SPI_execute_plan failed: %s", SPI_result_code_string(code));
+    // The function may have been replaced by another kind since it was set.
+    if (SPI_processed != 1 || SPI_gettypeid(SPI_tuptable->tupdesc, 1) != JSONBOID)
+        error::other_handler(leased.handler);
+    bool null = false;
+    const Datum value = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &null);
+    MemoryContext spi = MemoryContextSwitchTo(caller);
+    Jsonb *result = null ? nullptr : DatumGetJsonbPCopy(value);
+    MemoryContextSwitchTo(spi);
+    SPI_finish();
+    PopActiveSnapshot();
+    return result;
+}
+
+store::TableId table_of(model::Status status) {
+    switch (status) {
+    case model::Status::waiting:
+        return store::TableId::waiting;
+    case model::Status::ready:
+        return store::TableId::ready;
+    case model::Status::running:
+        return store::TableId::lease;
+    case model::Status::completed:
+    case model::Status::aborted:
+    case model::Status::cancelled:
+        break;
+    }
+    return store::TableId::outcome;
+}
+
+// Completes the task, unless its handler has ended the lease itself. Keep::no: somebody else has, and what the handler
+// did is to be undone.
+Keep complete(const Worker &worker, const Leased &leased, Jsonb *result) {
+    store::Store store = open_for_write(k_call);
+    const Claim claim =
+        complete_if_held(store, name_of(worker, leased), {args::document("result", result), nullptr});
+    const bool ended_by_handler =
+        claim.instead && is_own_row(store, table_of(claim.instead->status), claim.instead->tid);
+    close(store);
+    return claim.lease || ended_by_handler ? Keep::yes : Keep::no;
+}
+
+// ---- what became of it ---------------------------------------------------------------------------------------------
+
+const char *cut(const char *value) {
+    constexpr int k_longest = 4000; // bytes of an error
+    if (value == nullptr)
+        return nullptr;
+    const int size = static_cast<int>(strlen(value));
+    return size <= k_longest ? value : pnstrdup(value, static_cast<Size>(pg_mbcliplen(value, size, k_longest)));
+}
+
+Jsonb *error_of(const ErrorData *error) {
+    const std::array<ErrorArgument, 3> arguments{
+        {{"detail", cut(error->detail)}, {"hint", cut(error->hint)}, {"context", cut(error->context)}}};
+    const char *message = error->message != nullptr ? cut(error->message) : "";
+    return make_error(psprintf("sqlstate-%s", unpack_sql_state(error->sqlerrcode)), arguments, message);
+}
+
+// The task of an error. That the statement is to end is no failure: the task is given back.
+void give_back(const Worker &worker, const Leased &leased, const ErrorData *error) {
+    store::Store store = open_for_write(k_call);
+    if (error->sqlerrcode == ERRCODE_QUERY_CANCELED)
+        (void)yield_if_held(store, name_of(worker, leased));
+    else
+        (void)fail_if_held(store, name_of(worker, leased), {error_of(error), std::nullopt});
+    close(store);
+}
+
+// Ends the transaction. Returns the error, in the memory of the task, if that undid everything.
+ErrorData *try_commit(const Worker &worker) {
+    ErrorData *volatile error = nullptr;
+    PG_TRY();
+    { worker.transactions.commit(); }
+    PG_CATCH();
+    {
+        MemoryContextSwitchTo(worker.memory[0]);
+        error = CopyErrorData();
+        FlushErrorState();
+        worker.transactions.recover();
+    }
+    PG_END_TRY();
+    MemoryContextSwitchTo(worker.memory[0]);
+    return error;
+}
+
+// Calls the handler of the task and, if `more`, leases the next one. Returns the error; null: the call is committed.
+ErrorData *run(Worker &worker, const Leased &leased, const text *queue, bool more, Leased *next) {
+    store::Store store = store::open(AccessShareLock);
+    hold_call(store, leased.id, leased.attempt);
+    close(store);
+    Oid user = InvalidOid;
+    int context = 0;
+    GetUserIdAndSecContext(&user, &context);
+    ErrorData *error = attempt_any([&] {
+        Jsonb *result = call(leased);
+        Oid role = InvalidOid; // which the handler may have taken
+        int role_context = 0;
+        GetUserIdAndSecContext(&role, &role_context);
+        SetUserIdAndSecContext(user, context);
+        const Keep keep = complete(worker, leased, result);
+        *next = more && keep == Keep::yes ? lease(worker, queue) : Leased{};
+        SetUserIdAndSecContext(role, role_context);
+        return keep;
+    });
+    if (error == nullptr)
+        error = try_commit(worker);
+    if (error != nullptr)
+        *next = {};
+    return error;
+}
+
+} // namespace
+
+Worker make_worker(const Transactions &transactions) {
+    return {transactions,
+            cstring_to_text(psprintf("scylla-worker-%d", MyProcPid)),
+            {AllocSetContextCreate(CurrentMemoryContext, "scylla task", ALLOCSET_DEFAULT_SIZES),
+             AllocSetContextCreate(CurrentMemoryContext, "scylla next task", ALLOCSET_DEFAULT_SIZES)}};
+}
+
+int64 run_tasks(Worker &worker, const text *queue, int64 max_tasks) {
+    MemoryContext caller = CurrentMemoryContext;
+    int64 count = 0;
+    Leased leased = max_tasks > 0 ? lease(worker, queue) : Leased{};
+    worker.transactions.commit();
+    while (leased.id != 0) {
+        CHECK_FOR_INTERRUPTS();
+        std::swap(worker.memory[0], worker.memory[1]);
+        MemoryContextSwitchTo(worker.memory[0]);
+        count++;
+        Leased next;
+        if (ErrorData *error = run(worker, leased, queue, count < max_tasks, &next)) {
+            give_back(worker, leased, error);
+            worker.transactions.commit();
+            if (error->sqlerrcode == ERRCODE_QUERY_CANCELED)
+                ReThrowError(error);
+        }
+        if (next.id == 0 && count < max_tasks) { // now that this one has given back what it had
+            next = lease(worker, queue);
+            worker.transactions.commit();
+        }
+        leased = next;
+    }
+    MemoryContextSwitchTo(caller);
+    return count;
+}
+
+} // namespace scylla::handlers

@@ -338,6 +338,10 @@ std::optional<queue_name> client::wait_any(const std::vector<queue_name> &queues
     return rows[0][0].is_null() ? std::nullopt : std::optional{queue_name{text_of(rows[0][0])}};
 }
 
+std::int64_t client::work(const queue_name &queue, std::optional<int> max_tasks, duration timeout) {
+    return to_count(m_executor->run(sql::work, {text(queue, "queue"), text(max_tasks), interval(timeout)}));
+}
+
 task client::cancel(const resource_name &rn) { return to_one_task(m_executor->run(sql::cancel, {text(rn, "rn")})); }
 
 task client::get(const resource_name &rn) { return to_one_task(m_executor->run(sql::get_task, {text(rn, "rn")})); }

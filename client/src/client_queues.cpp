@@ -36,21 +36,35 @@ queue_changes &queue_changes::rate(const std::optional<json> &value) {
 queue_changes &queue_changes::rate_per_key(const std::optional<json> &value) {
     return set("rate_per_key", value ? value->text() : "null");
 }
+queue_changes &queue_changes::handler(const std::optional<std::string> &value) {
+    return set("handler", value ? json::string(*value).text() : "null");
+}
 queue_changes &queue_changes::retry(const std::optional<retry_policy> &value) {
     return set("retry", value ? detail::to_json(*value) : "null");
 }
 json queue_changes::to_json() const { return m_text.empty() ? "{}" : m_text + '}'; }
 
 void client::create_queue(const queue_name &queue, const queue_options &options) {
-    m_executor->run(
-        sql::create_queue,
-        {text(queue, "queue"), text(options.default_timeout), text(options.retention), from_double(options.aging),
-         text(options.max_attempts), options.retry ? param{to_json(*options.retry)} : std::nullopt,
-         text(options.retention_completed), text(options.retention_aborted), text(options.retention_cancelled),
-         options.paused ? "t" : "f", text(options.max_running), options.events ? "t" : "f", options.notify ? "t" : "f",
-         text(options.max_running_per_key), text(options.max_depth), options.shed ? "shed" : "error",
-         text(options.key_weights, "key_weights"), options.rate ? param{options.rate->text()} : std::nullopt,
-         options.rate_per_key ? param{options.rate_per_key->text()} : std::nullopt});
+    m_executor->run(sql::create_queue, {text(queue, "queue"),
+                                        text(options.default_timeout),
+                                        text(options.retention),
+                                        from_double(options.aging),
+                                        text(options.max_attempts),
+                                        options.retry ? param{to_json(*options.retry)} : std::nullopt,
+                                        text(options.retention_completed),
+                                        text(options.retention_aborted),
+                                        text(options.retention_cancelled),
+                                        options.paused ? "t" : "f",
+                                        text(options.max_running),
+                                        options.events ? "t" : "f",
+                                        options.notify ? "t" : "f",
+                                        text(options.max_running_per_key),
+                                        text(options.max_depth),
+                                        options.shed ? "shed" : "error",
+                                        text(options.key_weights, "key_weights"),
+                                        options.rate ? param{options.rate->text()} : std::nullopt,
+                                        options.rate_per_key ? param{options.rate_per_key->text()} : std::nullopt,
+                                        text(options.handler, "handler")});
 }
 
 void client::alter_queue(const queue_name &queue, const queue_changes &changes) {
@@ -95,6 +109,8 @@ std::vector<queue_info> client::queues() {
             q.rate = json{text_of(row[18])};
         if (!row[19].is_null())
             q.rate_per_key = json{text_of(row[19])};
+        if (!row[20].is_null())
+            q.handler = text_of(row[20]);
         queues.push_back(std::move(q));
     });
     return queues;

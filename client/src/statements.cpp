@@ -92,6 +92,7 @@ const statement yield{"scylla_yield", TASK "scylla.yield($1, $2, $3::int)", "hel
 const statement register_worker{"scylla_register_worker", "select scylla.register_worker()"};
 const statement wait{"scylla_wait", "call scylla.wait($1, $2::interval)"};
 const statement wait_any{"scylla_wait_any", "call scylla.wait_any($1::text[], $2::interval)"};
+const statement work{"scylla_work", "call scylla.work($1, $2::int, $3::interval)"};
 
 const statement cancel{"scylla_cancel", TASK "scylla.cancel($1)", "live"};
 const statement get_task{"scylla_get_task", TASK "scylla.get_task($1)"};
@@ -107,7 +108,7 @@ const statement create_queue{
     "retention_completed => $7::interval, retention_aborted => $8::interval, retention_cancelled => $9::interval, "
     "paused => $10::boolean, max_running => $11::int, events => $12::boolean, notify => $13::boolean, "
     "max_running_per_key => $14::int, max_depth => $15::int, on_full => $16, "
-    "key_weights => $17::jsonb, rate => $18::jsonb, rate_per_key => $19::jsonb)"};
+    "key_weights => $17::jsonb, rate => $18::jsonb, rate_per_key => $19::jsonb, handler => $20)"};
 const statement alter_queue{"scylla_alter_queue", "select scylla.alter_queue($1, $2::jsonb)"};
 const statement pause_queue{"scylla_pause_queue", "select scylla.pause_queue($1)"};
 const statement resume_queue{"scylla_resume_queue", "select scylla.resume_queue($1)"};
@@ -121,7 +122,7 @@ const statement queue_settings{
                                                                                        "notify, max_running_per_key, "
                                                                                        "max_depth, on_full, "
                                                                                        "key_weights, rate, "
-                                                                                       "rate_per_key "
+                                                                                       "rate_per_key, handler "
                                                                                        "from scylla.queue_settings "
                                                                                        "order by queue"};
 const statement grant_queue{"scylla_grant_queue", "select scylla.grant_queue($1, $2, $3)"};
@@ -236,6 +237,7 @@ std::vector<const statement *> all_statements() {
             &register_worker,
             &wait,
             &wait_any,
+            &work,
             &cancel,
             &get_task,
             &list_tasks,

@@ -233,6 +233,17 @@ TEST_F(Calls, ListFilters) {
     thrown<invalid_argument>([&] { c.list({std::nullopt, std::nullopt, std::nullopt, 0}); });
 }
 
+TEST_F(Calls, Work) {
+    pqxx::nontransaction{connection}.exec(
+        "create or replace function handle(t scylla.task) returns jsonb language sql as 'select to_jsonb(t.rn)'");
+    const resource_name rn = submit();
+    EXPECT_EQ(thrown<error>([&] { c.work(queue); }).sqlstate(), "55000");
+    c.alter_queue(queue, queue_changes{}.handler("handle"));
+    EXPECT_EQ(c.work(queue), 1);
+    EXPECT_EQ(c.get(rn).result, json::string(rn.str()));
+    EXPECT_EQ(c.work(queue, 1, 10ms), 0);
+}
+
 TEST_F(Calls, Wait) {
     EXPECT_FALSE(c.wait(queue, 10ms));
     EXPECT_FALSE(c.wait_any({queue, "no such queue"}, 10ms));

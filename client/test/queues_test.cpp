@@ -68,7 +68,13 @@ TEST_F(Calls, QueueSettings) {
     EXPECT_NE(settings().rate->text().find("\"tasks\": 1"), std::string::npos);
     EXPECT_NE(settings().rate_per_key->text().find("\"tasks\": 30"), std::string::npos);
     c.alter_queue(queue, queue_changes{}.rate(std::nullopt).rate_per_key(std::nullopt));
-    EXPECT_FALSE(settings().rate || settings().rate_per_key);
+    EXPECT_FALSE(settings().rate || settings().rate_per_key || info.handler);
+    pqxx::nontransaction{connection}.exec("create or replace function pg_temp.handle(t scylla.task) returns jsonb "
+                                          "language sql as 'select to_jsonb(t.rn)'");
+    c.alter_queue(queue, queue_changes{}.handler("pg_temp.handle"));
+    EXPECT_TRUE(settings().handler);
+    c.alter_queue(queue, queue_changes{}.handler(std::nullopt));
+    EXPECT_FALSE(settings().handler);
     EXPECT_FALSE(info.default_timeout || info.retention);
     ASSERT_TRUE(info.retry);
     EXPECT_NE(info.retry->text().find("\"factor\": 3"), std::string::npos);

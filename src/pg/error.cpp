@@ -284,8 +284,9 @@ void not_owner(const text *queue) {
 }
 
 void no_handler(const text *queue) {
-    ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE), errmsg("queue \"%s\" has no handler", str(queue)),
-                    errhint("Set it with scylla.alter_queue()."), identify("queue", "handler")));
+    ereport(ERROR,
+            (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE), errmsg("queue \"%s\" has no handler", str(queue)),
+             errhint("Set it with scylla.alter_queue()."), identify("queue", "handler")));
 }
 
 void other_handler(const text *handler) {
@@ -295,9 +296,10 @@ void other_handler(const text *handler) {
 }
 
 void warn_of_nologin(const text *queue, const char *role) {
-    ereport(WARNING, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-                      errmsg("role \"%s\", the owner of queue \"%s\", does not have the attribute LOGIN", role, str(queue)),
-                      errdetail("Before PostgreSQL 17, workers inside the server can run only as roles that may log in.")));
+    ereport(WARNING,
+            (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+             errmsg("role \"%s\", the owner of queue \"%s\", does not have the attribute LOGIN", role, str(queue)),
+             errdetail("Before PostgreSQL 17, workers inside the server can run only as roles that may log in.")));
 }
 
 void no_such_schedule(const text *name) {

@@ -1,16 +1,17 @@
-// The function that the server calls for each task of a queue: f(scylla.task) returns jsonb. It is stored by its name, with
-// its schema, so that a dump can be restored; a call looks for it again.
+// The function that the server calls for each task of a queue: f(scylla.task) returns jsonb. It is stored by its name,
+// with its schema, so that a dump can be restored; a call looks for it again.
 #pragma once
 
 #include "pg/prelude.h"
 
 namespace scylla {
 
-// The name with its schema; null if null. 22023 if there is no such function, 42501 if the current user may not call it.
+// The name with its schema; null if null. 22023 if there is no such function, 42501 if the current user may not call
+// it.
 text *find_handler(const text *name);
 
-// Whoever sets a handler chooses what runs as the owner of the queue. 42501 if the current user is no member of it. Warns
-// if the server cannot run anything as that role.
+// Whoever sets a handler chooses what runs as the owner of the queue. 42501 if the current user is no member of it.
+// Warns if the server cannot run anything as that role.
 void require_handler_rights(const text *queue, const char *owner);
 
 } // namespace scylla

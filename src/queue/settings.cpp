@@ -1,6 +1,7 @@
 // create_queue, alter_queue, pause_queue, resume_queue, drop_queue, register_worker.
 #include "pg/error.h"
 #include "pg/memory.h"
+#include "pg/text.h"
 #include "shmem/gaps.h"
 #include "shmem/key_notes.h"
 #include "shmem/pending.h"

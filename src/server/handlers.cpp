@@ -124,8 +124,7 @@ store::TableId table_of(model::Status status) {
 // did is to be undone.
 Keep complete(const Worker &worker, const Leased &leased, Jsonb *result) {
     store::Store store = open_for_write(k_call);
-    const Claim claim =
-        complete_if_held(store, name_of(worker, leased), {args::document("result", result), nullptr});
+    const Claim claim = complete_if_held(store, name_of(worker, leased), {args::document("result", result), nullptr});
     const bool ended_by_handler =
         claim.instead && is_own_row(store, table_of(claim.instead->status), claim.instead->tid);
     close(store);

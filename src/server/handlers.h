@@ -1,8 +1,8 @@
 // Calling the handlers of queues: a function f(scylla.task) returns jsonb runs a task inside the server.
 //
 // A task is leased in a transaction that commits before its handler is called. The call and what ends the lease are one
-// transaction, so what the handler does in this database happens exactly once with the completion; that transaction also
-// leases the next task. An error undoes the call, and fails the task in the same transaction.
+// transaction, so what the handler does in this database happens exactly once with the completion; that transaction
+// also leases the next task. An error undoes the call, and fails the task in the same transaction.
 #pragma once
 
 #include "pg/prelude.h"

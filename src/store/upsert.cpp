@@ -50,11 +50,10 @@ void mark_inserted(std::span<const SpecRow> rows, std::span<bool> inserted) {
 
 bool insert_queue(const text *name, const QueueSettings &settings) {
     constexpr std::size_t k_parameters = 21;
-    std::array<Oid, k_parameters> types{TEXTOID,  INTERVALOID, INTERVALOID, FLOAT8OID,   INT4OID,
-                                        JSONBOID, INTERVALOID, INTERVALOID, INTERVALOID, BOOLOID,
-                                        INT4OID,  TEXTOID,     BOOLOID,     BOOLOID,     INT4OID,
-                                        INT4OID,  TEXTOID,     JSONBOID,    JSONBOID,    JSONBOID,
-                                        TEXTOID};
+    std::array<Oid, k_parameters> types{TEXTOID,     INTERVALOID, INTERVALOID, FLOAT8OID, INT4OID, JSONBOID,
+                                        INTERVALOID, INTERVALOID, INTERVALOID, BOOLOID,   INT4OID, TEXTOID,
+                                        BOOLOID,     BOOLOID,     INT4OID,     INT4OID,   TEXTOID, JSONBOID,
+                                        JSONBOID,    JSONBOID,    TEXTOID};
     std::array<Datum, k_parameters> values{
         PointerGetDatum(name),
         PointerGetDatum(settings.default_timeout),

@@ -4,8 +4,8 @@ namespace scylla {
 
 namespace {
 
-// The run of a task: by the lower half of its id and of its attempt. Runs that share a lock would have to be at it at the
-// same time, 4 billion tasks apart; then the lease of one ends late.
+// The run of a task: by the lower half of its id and of its attempt. Runs that share a lock would have to be at it at
+// the same time, 4 billion tasks apart; then the lease of one ends late.
 LOCKTAG tag_of(store::Store &store, int64 task, int32 attempt) {
     LOCKTAG tag;
     SET_LOCKTAG_OBJECT(tag, MyDatabaseId, RelationGetRelid(store[store::TableId::lease].rel), static_cast<Oid>(task),

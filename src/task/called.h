@@ -1,6 +1,6 @@
-// Tasks whose handler is being called. The process holds a lock for the run of the task, so that others know that it lives:
-// the lease of a run lasts as long as the process does. The server releases the lock with the transaction of the call,
-// however that ends.
+// Tasks whose handler is being called. The process holds a lock for the run of the task, so that others know that it
+// lives: the lease of a run lasts as long as the process does. The server releases the lock with the transaction of the
+// call, however that ends.
 #pragma once
 
 #include "store/rows.h"

@@ -27,8 +27,8 @@ struct Failure {
 };
 Task fail(store::Store &store, const LeaseName &name, const Failure &failure);
 
-// For those who call a handler, which may have ended the lease itself, or whose task may have been taken away: what came of
-// it is no error.
+// For those who call a handler, which may have ended the lease itself, or whose task may have been taken away: what
+// came of it is no error.
 Claim complete_if_held(store::Store &store, const LeaseName &name, const Outcome &outcome);
 bool fail_if_held(store::Store &store, const LeaseName &name, const Failure &failure);
 

@@ -151,6 +151,8 @@ insert into use_ values
      '25001 scylla.wait() cannot run inside a transaction block'),
     ('wait_any',           $$call scylla.wait_any('{q}', '1 s')$$,
      '25001 scylla.wait_any() cannot run inside a transaction block'),
+    ('work',               $$call scylla.work('q')$$,
+     '25001 scylla.work() cannot run inside a transaction block'),
     ('wait_plan',          $$call scylla.wait_plan('to open', '1 s')$$,
      '25001 scylla.wait_plan() cannot run inside a transaction block');
 do $$ begin

@@ -12,7 +12,7 @@ select signature_is('create_queue',
     'max_running_per_key integer DEFAULT NULL::integer, '
     'max_depth integer DEFAULT NULL::integer, on_full text DEFAULT ''error''::text, '
     'key_weights jsonb DEFAULT NULL::jsonb, rate jsonb DEFAULT NULL::jsonb, '
-    'rate_per_key jsonb DEFAULT NULL::jsonb', 'void');
+    'rate_per_key jsonb DEFAULT NULL::jsonb, handler text DEFAULT NULL::text', 'void');
 select signature_is('alter_queue', 'queue text, settings jsonb', 'void');
 select signature_is('pause_queue', 'queue text', 'void');
 select signature_is('resume_queue', 'queue text', 'void');
@@ -74,20 +74,22 @@ create function defaults() returns jsonb language sql as $$
              "retention_completed": null, "retention_aborted": null, "retention_cancelled": null,
              "paused": false, "max_running": null, "events": false, "notify": false,
              "max_running_per_key": null, "max_depth": null, "on_full": "error", "key_weights": null, "rate": null,
-             "rate_per_key": null}'::jsonb;
+             "rate_per_key": null, "handler": null}'::jsonb;
 $$;
+create function handle(t scylla.task) returns jsonb language sql as 'select null::jsonb';
 create function all_set() returns jsonb language sql as $$
     select '{"default_timeout": "00:01:00", "retention": "2 days", "aging": 0.5, "max_attempts": 3,
              "retry": {"max": "1 min", "factor": 3, "jitter": 0.5, "initial": "2 s"},
              "retention_completed": "00:00:00", "retention_aborted": "1 mon", "retention_cancelled": "1 day",
              "paused": true, "max_running": 7, "events": true, "notify": true,
              "max_running_per_key": 5, "max_depth": 8, "on_full": "shed", "key_weights": {"*": 2, "": 7, "acme": 1000},
-             "rate": {"per": "2 s", "burst": 3, "tasks": 10}, "rate_per_key": {"per": "1 min", "tasks": 5}}'::jsonb;
+             "rate": {"per": "2 s", "burst": 3, "tasks": 10}, "rate_per_key": {"per": "1 min", "tasks": 5},
+             "handler": "test.handle"}'::jsonb;
 $$;
 do $$ begin
     perform scylla.create_queue('all set', '1 min', '2 days', 0.5, 3,
         '{"initial": "2 s", "factor": 3, "max": "1 min", "jitter": 0.5}', '0', '1 mon', '1 day', true, 7, true, true, 5, 8, 'shed',
-        '{"*": 2, "": 7, "acme": 1000}', '{"tasks": 10, "per": "2 s", "burst": 3}', '{"tasks": 5, "per": "1 min"}');
+        '{"*": 2, "": 7, "acme": 1000}', '{"tasks": 10, "per": "2 s", "burst": 3}', '{"tasks": 5, "per": "1 min"}', 'handle');
 end $$;
 select is(settings_of('all set'), all_set(), 'create_queue sets everything');
 select is(settings_of('plain'), defaults(), 'without arguments everything is default');

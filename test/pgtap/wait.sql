@@ -12,8 +12,10 @@ select is(
     'wait_any(IN queues text[], IN timeout interval DEFAULT ''00:00:30''::interval, '
     'INOUT queue text DEFAULT NULL::text)\n'
     'wait_plan(IN plan text, IN timeout interval DEFAULT ''00:00:30''::interval, '
-    'INOUT finished boolean DEFAULT NULL::boolean)',
-    'signatures of wait, wait_any and wait_plan: procedures without settings of their own, so that they may commit');
+    'INOUT finished boolean DEFAULT NULL::boolean)\n'
+    'work(IN queue text, IN max_tasks integer DEFAULT NULL::integer, IN timeout interval DEFAULT ''00:00:00''::interval, '
+    'INOUT tasks bigint DEFAULT NULL::bigint)',
+    'signatures of wait, wait_any, wait_plan and work: procedures without settings of their own, so that they may commit');
 
 create function refuses_transaction(statement text, call text) returns text language sql as $$
     select refuses(statement, '25001', 'transaction', call || ' cannot run inside a transaction block');

@@ -11,6 +11,6 @@
 \df scylla.(grant_queue|revoke_queue|set_queue_owner)
 \df scylla.(create_plan|open_plan|cancel_plan|plan_completed|set_plan_owner)
 \df scylla.(plan_dot|plan_mermaid|plan_timeline)
-\df scylla.(wait|wait_any|wait_plan)
+\df scylla.(wait|wait_any|wait_plan|work)
 \df scylla.(cron_next|schedule|schedule_plan|unschedule|run_schedules|arm_schedules)
 \df scylla.(reset_expired|purge|maintain|check)

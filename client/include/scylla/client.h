@@ -191,6 +191,11 @@ public:
     /// The same for 1 to 64 queues. @return the first of them that may have a task to lease; none when the time is over
     std::optional<queue_name> wait_any(const std::vector<queue_name> &queues,
                                        duration timeout = std::chrono::seconds{30});
+
+    /// Runs tasks of a queue by its handler, inside the server, as the user of the connection. Waits each time so long
+    /// for another task. Blocks; needs a connection or pool, not a transaction. @return how many it has run
+    std::int64_t work(const queue_name &queue, std::optional<int> max_tasks = std::nullopt,
+                      duration timeout = duration::zero());
     /// @}
 
     /// @name Looking and cancelling

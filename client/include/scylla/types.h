@@ -171,6 +171,8 @@ struct queue_options {
     std::optional<json> key_weights;  ///< how many tasks the turn of each key has; none: in the order of the queue
     std::optional<json> rate;         ///< how many leases may start in a time: {"tasks": 100, "per": "1 s", "burst": 1}
     std::optional<json> rate_per_key; ///< the same for the tasks of each key
+    std::optional<std::string>
+        handler; ///< the function that the server calls for each task: f(scylla.task) returns jsonb
 };
 
 /// Changes of a queue's settings; what is not named stays, and an empty optional is the default:
@@ -188,6 +190,7 @@ public:
     queue_changes &max_depth(std::optional<int> value);
     queue_changes &rate(const std::optional<json> &value);
     queue_changes &rate_per_key(const std::optional<json> &value);
+    queue_changes &handler(const std::optional<std::string> &value);
     queue_changes &shed(bool value) { return set("on_full", std::string{value ? "\"shed\"" : "\"error\""}); }
     queue_changes &notify(bool value) { return set("notify", std::string{value ? "true" : "false"}); }
     queue_changes &retry(const std::optional<retry_policy> &value);
@@ -225,6 +228,7 @@ struct queue_info {
     std::optional<json> key_weights;
     std::optional<json> rate;
     std::optional<json> rate_per_key;
+    std::optional<std::string> handler; ///< with its schema
 };
 
 /// A change of a task's status.

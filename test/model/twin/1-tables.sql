@@ -40,7 +40,8 @@ create table twin.queue (
     key_weights jsonb,          -- how many tasks the turn of each key has; null: tasks go in the order of the queue
     rate jsonb,                 -- how fast leases may start; null: as fast as they can. The driver sets none but some so slow that
                                 -- no lease ever starts
-    rate_per_key jsonb          -- null: leases of a key start as fast as they can; anything else is not in the model
+    rate_per_key jsonb,         -- null: leases of a key start as fast as they can; anything else is not in the model
+    handler text                -- null; anything else is not in the model
 );
 
 -- A set of tasks that is opened, cancelled and finished as one.

@@ -146,13 +146,13 @@ create function twin.create_queue(queue text, default_timeout interval default n
                                   notify boolean default false, max_running_per_key int default null,
                                   max_depth int default null, on_full text default 'error',
                                   key_weights jsonb default null, rate jsonb default null,
-                                  rate_per_key jsonb default null)
+                                  rate_per_key jsonb default null, handler text default null)
     returns void language plpgsql as $$
 declare
     q twin.queue := (queue, default_timeout, retention, coalesce(aging, 0), max_attempts, retry, retention_completed,
                      retention_aborted, retention_cancelled, coalesce(paused, false), max_running, coalesce(events, false),
                      coalesce(notify, false), max_running_per_key, max_depth, coalesce(on_full, 'error'), key_weights, rate,
-                     rate_per_key);
+                     rate_per_key, handler);
 begin
     perform twin.check_name('queue', queue);
     perform twin.check_settings(q);

@@ -132,7 +132,7 @@ void end_expired_leases(Store &store, Turn &turn) {
         if (!spec)
             return true; // being restored: a later round will see it
         if (is_called(store, lease.id, lease.carry.attempt)) {
-            *next_time = std::min(*next_time, extend(store, lease, now)); // Min() would do it twice
+            turn.next = std::min(turn.next, extend(store, lease, turn.now)); // Min() would do it twice
             return true;
         }
         if (take_lease(store, *spec, lease.tid, lease.permit != nullptr, Wait::no) == store::Taken::ok) {

@@ -9,6 +9,7 @@ namespace scylla::settings {
 constinit bool monitor = true;
 constinit int monitor_interval = 1000;
 constinit int default_timeout = 10'000;
+constinit int default_max_attempts = 25;
 constinit int event_retention = 86'400;
 constinit int signal_retention = 7 * 86'400;
 constinit int retention = 7 * 86'400;
@@ -26,6 +27,13 @@ constexpr config_enum_entry k_schedules[] = {{"auto", static_cast<int>(Schedules
                                              {"manual", static_cast<int>(Schedules::manual), false},
                                              {"off", static_cast<int>(Schedules::off), false},
                                              {nullptr, 0, false}};
+
+extern "C" bool check_max_attempts(int *value, void **, GucSource) {
+    if (*value != 0)
+        return true;
+    GUC_check_errdetail("It must be at least 1, or -1 for no bound.");
+    return false;
+}
 } // namespace
 
 void define() {
@@ -38,6 +46,10 @@ void define() {
     DefineCustomIntVariable("scylla.default_timeout",
                             "Duration of a lease when neither the worker nor the queue sets one.", nullptr,
                             &default_timeout, 10'000, 1, INT_MAX, PGC_USERSET, GUC_UNIT_MS, nullptr, nullptr, nullptr);
+    DefineCustomIntVariable(
+        "scylla.default_max_attempts",
+        "Number of failures that abort a task when neither its submit nor its queue sets one; -1: no bound.", nullptr,
+        &default_max_attempts, 25, -1, INT_MAX, PGC_USERSET, 0, check_max_attempts, nullptr, nullptr);
     DefineCustomIntVariable("scylla.retention",
                             "How long finished tasks are kept, unless their queue sets its own value.", nullptr,
                             &retention, 7 * 86'400, 0, INT_MAX, PGC_SIGHUP, GUC_UNIT_S, nullptr, nullptr, nullptr);

@@ -216,6 +216,7 @@ struct work_options {
     maybe_text worker;
     std::string grace = "5s";
     std::string input = "spec";
+    std::vector<int> abort_on;
     std::size_t max_output = 1 << 20;
     bool until_empty = false;
     bool quiet = false;

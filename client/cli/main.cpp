@@ -207,8 +207,9 @@ private:
                               "The command reads the specification of its task from standard input. Its environment "
                               "has SCYLLA_RN, SCYLLA_QUEUE, SCYLLA_WORKER, SCYLLA_ATTEMPT, SCYLLA_FAILURES, "
                               "SCYLLA_PRIORITY, SCYLLA_PLAN, SCYLLA_KEY and SCYLLA_ARGS. Its exit status decides: 0 "
-                              "completes the task, with standard output as the result; 75 (EX_TEMPFAIL), 126 and 127 "
-                              "fail the task, which is then retried; any other status, or a signal, aborts it. The end "
+                              "completes the task, with standard output as the result; 65 (EX_DATAERR), 100 and "
+                              "those of --abort-on abort it; any other status, or a signal, fails it, and it is "
+                              "retried, as often as its max_attempts allow. The end "
                               "of standard error becomes the description of the error. Lines like 0.25 or 25% on "
                               "descriptor 3 (SCYLLA_PROGRESS_FD) report progress.",
                               work);
@@ -225,6 +226,11 @@ private:
         option(command, "--grace", o->grace, "TIME",
                "How long a command may run after SIGTERM. After that it gets SIGKILL.")
             ->default_str("5s");
+        option(command, "--abort-on", o->abort_on, "STATUS,...",
+               "Exit statuses that abort the task, besides 65 and 100: no retry would help.")
+            ->delimiter(',')
+            ->allow_extra_args(false)
+            ->check(CLI::Range(1, 255).description(""));
         option(command, "--lease", o->lease, "TIME",
                "How long leases last without a heartbeat. If this worker dies, others wait this long "
                "for its tasks. Default: the queue's setting.");

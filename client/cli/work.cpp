@@ -1,4 +1,5 @@
 // work: the worker runtime of the library, with a program as the handler.
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <condition_variable>
@@ -22,7 +23,9 @@ namespace scylla::cli {
 
 namespace {
 
-constexpr int k_try_again = 75;       // EX_TEMPFAIL of sysexits.h
+constexpr int k_bad_data = 65;        // EX_DATAERR of sysexits.h
+constexpr int k_try_again = 75;       // EX_TEMPFAIL
+constexpr int k_permanent = 100;      // a permanent failure, as qmail and its descendants say
 constexpr int k_not_executable = 126; // the shell's words for a command that it could not run
 constexpr int k_not_found = 127;
 constexpr std::size_t k_max_variable = 100'000; // Linux takes 128 KiB
@@ -64,7 +67,7 @@ public:
     }
 
 private:
-    [[nodiscard]] static outcome outcome_of(const program_end &end) {
+    [[nodiscard]] outcome outcome_of(const program_end &end) const {
         const auto error = [&](std::string code, std::string args = "{}") {
             const std::size_t last = end.error_tail.find_last_not_of(" \t\r\n");
             return task_error{std::move(code), to_utf8(end.error_tail.substr(0, last + 1)), json{std::move(args)}};
@@ -83,14 +86,20 @@ private:
         if (end.timed_out)
             return outcome::fail(error("timeout"));
         if (!end.exit)
-            return outcome::abort(
+            return outcome::fail(
                 error("signal-" + std::to_string(end.signal), "{\"signal\": " + std::to_string(end.signal) + "}"));
         const std::string args = "{\"exit\": " + std::to_string(*end.exit) + "}";
         if (*end.exit == k_try_again)
             return outcome::fail(error("temporary-failure", args));
         if (*end.exit == k_not_executable || *end.exit == k_not_found)
             return outcome::fail(error("cannot-run", args)); // the fault of this machine, not of the task
-        return outcome::abort(error("exit-" + std::to_string(*end.exit), args));
+        const task_error ended = error("exit-" + std::to_string(*end.exit), args);
+        return aborts(*end.exit) ? outcome::abort(ended) : outcome::fail(ended);
+    }
+
+    [[nodiscard]] bool aborts(int status) const {
+        return status == k_bad_data || status == k_permanent ||
+               std::find(m_options.abort_on.begin(), m_options.abort_on.end(), status) != m_options.abort_on.end();
     }
 
     static std::optional<json> result_of(std::string_view output) {
@@ -161,6 +170,11 @@ public:
         m_wake.notify_one();
         m_thread.join();
     }
+    // Why it could not go on looking, once the worker has stopped.
+    std::optional<failure> refused() {
+        const std::lock_guard lock{m_mutex};
+        return m_refused;
+    }
     emptiness(const emptiness &) = delete;
     emptiness &operator=(const emptiness &) = delete;
 
@@ -171,18 +185,22 @@ private:
             try {
                 if (m_worker.counters().held == 0 && is_empty())
                     m_worker.stop();
-            } catch (const failure &) {
+            } catch (const failure &error) {
                 m_server.reset(); // the worker survives the loss of its connections, too, and tells
+                if (is_refusal(error))
+                    m_refused = error;
+                if (m_refused)
+                    m_worker.stop();
             }
     }
+
+    // A right that is missing (42501), or a function, will be missing at the next look, too.
+    static bool is_refusal(const failure &error) { return error.sqlstate().substr(0, 2) == "42"; }
 
     bool is_empty() {
         if (!m_server)
             m_server.emplace(m_connection);
-        return m_server->ask(
-                   "select not exists (select from unnest($1::text[]) as queue, unnest('{running,ready,waiting}'::"
-                   "scylla.task_status[]) as status, scylla.list_tasks(queue, status, max_tasks => 1))",
-                   {m_queues}) == "t";
+        return m_server->ask("select scylla.has_live_tasks($1::text[])", {m_queues}) == "f";
     }
 
     connection_options m_connection;
@@ -190,6 +208,7 @@ private:
     std::string m_queues;
     worker &m_worker;
     std::mutex m_mutex;
+    std::optional<failure> m_refused;
     std::condition_variable m_wake;
     bool m_done = false;
     std::thread m_thread;
@@ -214,6 +233,9 @@ void run_worker(const scylla::worker_options &settings, const runner &runner, co
         if (options.until_empty)
             until_empty.emplace(settings.conninfo, options.queues, worker);
         worker.run();
+        if (until_empty)
+            if (const auto refused = until_empty->refused())
+                throw failure{*refused};
     }
     if (options.quiet)
         return;
@@ -235,10 +257,8 @@ int work(const context &given, const work_options &options) {
         // empty.
         settings.conninfo = "target_session_attrs=read-write " + server.conninfo();
         server.query("select null::scylla.task_status"); // is the extension there?
-        // Who may not look would see no tasks, and stop. This call says so.
-        if (options.until_empty)
-            server.query("select scylla.count_tasks(queue) from unnest($1::text[]) as queue",
-                         {array_literal(options.queues)});
+        if (options.until_empty)                         // a right that is missing is an error now, too
+            server.query("select scylla.has_live_tasks($1::text[])", {array_literal(options.queues)});
     }
     for (const std::string &queue : options.queues)
         settings.queues.emplace_back(queue);

@@ -12,7 +12,7 @@
 
 static nlohmann::json count_words(scylla::job &job) {
     const auto spec = job.spec().as<nlohmann::json>();
-    if (!spec.is_object() || !spec.contains("text"))
+    if (!spec.is_object() || !spec.contains("text") || !spec["text"].is_string())
         throw scylla::abort_task{{"no-text", "there is nothing to count", "{}"}};
     std::istringstream words{spec["text"].get<std::string>()};
     using iterator = std::istream_iterator<std::string>;

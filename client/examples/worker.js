@@ -17,14 +17,16 @@ async function main(queue) {
     // What takes longer than the lease calls scylla.heartbeat() in between.
     const tasks = await ask("select rn, attempt, spec from scylla.lease($1, $2, timeout => '30 s')", queue, me);
     for (const { rn, attempt, spec } of tasks) {
+      let [verb, answer] = ['abort', null];
       try {
-        const result = JSON.stringify(countWords(spec));
-        await ask('select from scylla.complete($1, $2, $3, attempt => $4)', rn, me, result, attempt);
+        [verb, answer] = ['complete', countWords(spec)];
+      } catch (error) { // whatever the spec is, the next task is another
+        answer = { code: 'no-text', description: error.message };
+      }
+      try {
+        await ask(`select from scylla.${verb}($1, $2, $3, attempt => $4)`, rn, me, JSON.stringify(answer), attempt);
       } catch (error) {
-        if (error.code === '55000') continue; // cancelled, or too late: it is ours no more
-        if (!(error instanceof TypeError)) throw error;
-        const reason = JSON.stringify({ code: 'no-text', description: error.message });
-        await ask('select from scylla.abort($1, $2, $3, attempt => $4)', rn, me, reason, attempt);
+        if (error.code !== '55000') throw error; // else it was cancelled, or we were too late: it is ours no more
       }
     }
     if (tasks.length === 0) await ask("call scylla.wait($1, '1 s')", queue);

@@ -5,7 +5,6 @@ import sys
 
 import psycopg2
 from psycopg2.extras import Json
-
 queue = sys.argv[1]
 database = psycopg2.connect("")  # PGHOST, PGDATABASE, ... say where
 database.autocommit = True       # each call is a transaction of its own; waiting needs that
@@ -29,11 +28,12 @@ while not stopping:
     tasks = ask("select rn, attempt, spec from scylla.lease(%s, %s, timeout => '30 s')", queue, me)
     for rn, attempt, spec in tasks:
         try:
-            ask("select status from scylla.complete(%s, %s, %s, attempt => %s)", rn, me, Json(count_words(spec)), attempt)
+            verb, answer = "complete", count_words(spec)
+        except Exception as error:  # whatever the spec is, the next task is another
+            verb, answer = "abort", {"code": "no-text", "description": repr(error)}
+        try:
+            ask(f"select status from scylla.{verb}(%s, %s, %s, attempt => %s)", rn, me, Json(answer), attempt)
         except psycopg2.errors.ObjectNotInPrerequisiteState:
             pass  # cancelled, or too late: it is ours no more
-        except (KeyError, TypeError) as error:
-            reason = Json({"code": "no-text", "description": repr(error)})
-            ask("select status from scylla.abort(%s, %s, %s, attempt => %s)", rn, me, reason, attempt)
     if not tasks:
         ask("call scylla.wait(%s, '1 s')", queue)

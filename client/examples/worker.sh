@@ -1,6 +1,6 @@
 #!/bin/bash
 # A worker in Bash, with psql: counts the words of {"text": "..."}.   PGDATABASE=... worker.sh QUEUE
-# (Names with line breaks are beyond it. `scylla work` needs no code at all.)
+# (`scylla work` needs no code at all.)
 set -euo pipefail
 literal() { printf "'%s'" "${1//\'/\'\'}"; }
 queue=$(literal "$1")
@@ -24,7 +24,9 @@ ask 'select scylla.register_worker()'
 me=$(literal "${rows[0]}")
 while [[ -z $stopping ]]; do
   # What takes longer than the lease calls scylla.heartbeat() in between.
-  ask "select unnest(array[quote_literal(rn), attempt::text, '=' || replace(replace(spec ->> 'text', '\', '\\'), E'\n', '\n')])
+  ask "select unnest(array['E''' || replace(replace(replace(rn, '\\', '\\\\'), '''', ''''''), E'\n', '\n') || '''', attempt::text,
+                           case jsonb_typeof(spec -> 'text') when 'string'
+                           then '=' || replace(replace(spec ->> 'text', '\\', '\\\\'), E'\n', '\n') end])
          from scylla.lease($queue, $me, timeout => '30 s')"
   if ((${#rows[@]} == 0)); then
     ask "call scylla.wait($queue, '1 s')"

@@ -58,6 +58,13 @@ std::optional<duration> client::quantile(const std::vector<std::int64_t> &histog
     return to_duration(m_executor->run(sql::quantile, {array.str(), from_double(fraction)})[0][0]);
 }
 
+bool client::has_live_tasks(const std::vector<queue_name> &queues) {
+    array_literal names;
+    for (const queue_name &queue : queues)
+        names.add(text(queue, "queues"));
+    return text_of(m_executor->run(sql::has_live_tasks, {names.str()})[0][0]) == "t";
+}
+
 std::vector<task_count> client::count_tasks(const std::optional<queue_name> &queue) {
     std::vector<task_count> counts;
     const pqxx::result rows = m_executor->run(sql::count_tasks, {text(queue, "queue")});

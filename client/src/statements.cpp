@@ -166,6 +166,7 @@ const statement stat_queue{
                             "stats_reset") ", refused, shed from scylla.stat_queue order by queue"};
 const statement quantile{"scylla_quantile",
                          "select " MICROSECONDS("q") " from scylla.quantile($1::bigint[], $2::float8) as q"};
+const statement has_live_tasks{"scylla_has_live_tasks", "select scylla.has_live_tasks($1::text[])"};
 const statement count_tasks{"scylla_count_tasks", "select queue_name, status, tasks from scylla.count_tasks($1)"};
 const statement stat_reset{"scylla_stat_reset", "select scylla.stat_reset($1)"};
 
@@ -263,6 +264,7 @@ std::vector<const statement *> all_statements() {
             &queue_grants,
             &stat_queue,
             &quantile,
+            &has_live_tasks,
             &count_tasks,
             &stat_reset,
             &backoff,

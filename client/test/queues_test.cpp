@@ -161,6 +161,7 @@ TEST_F(Calls, Statistics) {
         all += count.tasks;
     EXPECT_EQ(all, 2);
     EXPECT_FALSE(c.count_tasks().empty());
+    EXPECT_FALSE(c.has_live_tasks({queue_name{"no such queue"}}));
     c.reset_statistics(queue);
     EXPECT_EQ(mine().submitted, 0);
 }

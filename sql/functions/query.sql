@@ -25,3 +25,8 @@ comment on function scylla.explain_waiting is
   until      when that happens at the latest; null: unknown
   detail     sentences for people
 What the caller may not see is described without its name. Errors: P0002 no such task.';
+create or replace function scylla.has_live_tasks(queues text[]) returns boolean
+    language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_has_live_tasks';
+comment on function scylla.has_live_tasks is
+'Whether one of the queues has a task that is waiting, ready or running. A queue that does not exist has none.
+Errors: 42501 no right to work on a queue, nor to view it; 22023 bad argument.';

@@ -14,7 +14,7 @@ comment on function scylla.submit is
   priority      0..127; 127 is leased first
   rn            1..200 characters, unique in the database; null: a generated UUIDv7
   not_before    the task waits until this time
-  max_attempts  number of failures and expired leases that abort it; null: the queue''s, else no bound
+  max_attempts  number of failures and expired leases that abort it; null: the queue''s, else scylla.default_max_attempts
   depends_on    tasks that must be completed first; their results become its args, in this order
   on_dependency_failure  what happens when one of these is aborted or cancelled: ''cascade'' aborts this task too, ''skip'' cancels it,
                 ''ignore'' treats the other task as completed

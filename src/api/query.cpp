@@ -1,4 +1,5 @@
-// get_task, list_tasks, _history: looking, with a fresh snapshot; they write nothing and work on a standby.
+// get_task, list_tasks, has_live_tasks, _history: looking, with a fresh snapshot; they write nothing and work on a
+// standby.
 #include "model/aging.h"
 #include "pg/error.h"
 #include "pg/memory.h"
@@ -164,6 +165,29 @@ void list_ready(Store &store, const std::optional<store::QueueRow> &queue, int32
     }
 }
 
+// Whether a row of the table belongs to one of the queues.
+bool has_row(Store &store, TableId table, std::span<const int32> queues) {
+    store::Scan scan = scan_by_id(store, table, ForwardScanDirection);
+    bool found = false;
+    while (!found && next(scan))
+        found = std::find(queues.begin(), queues.end(), store::queue_of(scan, table)) != queues.end();
+    end(scan);
+    return found;
+}
+
+bool has_ready(Store &store, int32 queue) {
+    store::Scan scan = scan_ready(store, queue);
+    const bool found = next(scan);
+    end(scan);
+    return found;
+}
+
+// Who works on a queue, or may see its numbers, may know whether it is empty.
+void require_look(Store &store, const store::QueueRow &queue) {
+    if (!rights::may_watch(store, queue.id))
+        rights::require(store, queue, model::Privilege::work);
+}
+
 } // namespace
 } // namespace scylla
 
@@ -196,6 +220,31 @@ SCYLLA_FUNCTION(scylla_list_tasks) {
     }
     close(store);
     return 0;
+}
+
+SCYLLA_FUNCTION(scylla_has_live_tasks) {
+    using namespace scylla;
+    const auto names = args::get_array(fcinfo, 0, TEXTOID);
+    if (!names)
+        error::bad_argument("queues", "null", "It must be an array.");
+    store::Store store = store::open(AccessShareLock);
+    const auto ids = allocate<int32>(static_cast<std::size_t>(names->size));
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < ids.size(); i++) {
+        const text *name =
+            args::name("queues", names->null[i] ? nullptr : DatumGetTextPP(names->value[i]), static_cast<int64>(i + 1));
+        if (const auto queue = find_queue(store, name)) {
+            require_look(store, *queue);
+            ids[count++] = queue->id;
+        }
+    }
+    const auto queues = ids.first(count);
+    bool found = std::any_of(queues.begin(), queues.end(), [&](int32 queue) { return has_ready(store, queue); });
+    if (!queues.empty())
+        found =
+            found || has_row(store, store::TableId::lease, queues) || has_row(store, store::TableId::waiting, queues);
+    close(store);
+    PG_RETURN_BOOL(found);
 }
 
 // The aggregate _args(results): what a lease puts together to args, for the view.

@@ -5,18 +5,19 @@
 
 namespace scylla::settings {
 
-extern bool monitor;            // scylla.monitor
-extern int monitor_interval;    // scylla.monitor_interval, milliseconds
-extern int default_timeout;     // scylla.default_timeout, milliseconds
-extern int event_retention;     // scylla.event_retention, seconds
-extern int signal_retention;    // scylla.signal_retention, seconds
-extern int retention;           // scylla.retention, seconds
-extern bool auto_create_queues; // scylla.auto_create_queues
-extern int max_value_size;      // scylla.max_value_size, kB
-extern int max_result_size;     // scylla.max_result_size, kB
-extern int max_queues;          // scylla.max_queues; fixed at server start
-extern int max_rate_keys;       // scylla.max_rate_keys; fixed at server start
-extern int max_monitors;        // scylla.max_monitors; fixed at server start
+extern bool monitor;             // scylla.monitor
+extern int monitor_interval;     // scylla.monitor_interval, milliseconds
+extern int default_timeout;      // scylla.default_timeout, milliseconds
+extern int default_max_attempts; // scylla.default_max_attempts; -1: none
+extern int event_retention;      // scylla.event_retention, seconds
+extern int signal_retention;     // scylla.signal_retention, seconds
+extern int retention;            // scylla.retention, seconds
+extern bool auto_create_queues;  // scylla.auto_create_queues
+extern int max_value_size;       // scylla.max_value_size, kB
+extern int max_result_size;      // scylla.max_result_size, kB
+extern int max_queues;           // scylla.max_queues; fixed at server start
+extern int max_rate_keys;        // scylla.max_rate_keys; fixed at server start
+extern int max_monitors;         // scylla.max_monitors; fixed at server start
 
 enum class Schedules : int { automatic, pg_cron, manual, off };
 extern int schedules; // scylla.schedules

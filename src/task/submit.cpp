@@ -38,6 +38,14 @@ store::QueueRow queue_for(Store &store, const text *name) {
     }
 }
 
+std::optional<int32> max_attempts_of(const Submission &task, const store::QueueRow &queue) {
+    if (task.max_attempts)
+        return task.max_attempts;
+    if (queue.max_attempts)
+        return queue.max_attempts;
+    return settings::default_max_attempts > 0 ? std::optional(settings::default_max_attempts) : std::nullopt;
+}
+
 // plan: its id; 0: none.
 SpecRow make_spec(const Submission &task, const store::QueueRow &queue, int64 plan, TimestampTz now) {
     const auto gates = static_cast<int32>(task.waits.size()) + (plan != 0 ? 1 : 0);
@@ -48,7 +56,7 @@ SpecRow make_spec(const Submission &task, const store::QueueRow &queue, int64 pl
             task.rn != nullptr ? task.rn : make_up_name(now),
             task.spec,
             task.not_before,
-            task.max_attempts ? task.max_attempts : queue.max_attempts,
+            max_attempts_of(task, queue),
             gates > 0 ? std::optional(gates) : std::nullopt,
             plan != 0 ? std::optional(plan) : std::nullopt,
             task.retry,

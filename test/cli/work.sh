@@ -37,12 +37,24 @@ is "$(ended limit)" 'aborted||result-too-large|' '--max-output'
 
 # ---- errors -----------------------------------------------------------------------------------------------------------
 
-result 'echo why >&2; exit 3' 'aborted||exit-3|why' 'another exit status aborts; standard error says why'
-is "$(sql "select errors #>> '{0,args}' from scylla.get_task('another exit status aborts; standard error says why')")" \
-  '{"exit": 3}' 'with the exit status'
+result 'echo why >&2; exit 65' 'aborted||exit-65|why' 'exit 65 aborts; standard error says why'
+is "$(sql "select errors #>> '{0,args}' from scylla.get_task('exit 65 aborts; standard error says why')")" \
+  '{"exit": 65}' 'with the exit status'
 like "$errors" '(^|.)why' 'standard error is passed on'
-result 'kill -KILL $$' 'aborted||signal-9|' 'so does a signal'
-result 'seq 100000 >&2; exit 1' "aborted||exit-1|$(seq 100000 | tail -c 4096 | sed -z 's/\n$//')" 'of standard error the end is kept'
+result 'exit 100' 'aborted||exit-100|' 'so does exit 100'
+result 'seq 100000 >&2; exit 65' "aborted||exit-65|$(seq 100000 | tail -c 4096 | sed -z 's/\n$//')" 'of standard error the end is kept'
+fails() { # COMMAND CODE NAME
+  scylla submit q 1 --rn "$3" --retry '{"initial": "0"}' --max-attempts 2 >/dev/null
+  work q --exec "$1"
+  is "$(sql "select status, failures, jsonb_path_query_array(errors, '\$[*].code') from scylla.get_task('$3')")" "aborted|2|[\"$2\", \"$2\"]" "$3"
+}
+fails 'exit 3' exit-3 'any other exit status fails: the task is tried again'
+fails 'kill -KILL $$' signal-9 'so does a signal'
+for number in 3 4; do
+  scylla submit q 1 --rn "abort on $number" >/dev/null
+  work q --abort-on 3,4 --exec "exit $number"
+  is "$(sql "select status, failures from scylla.get_task('abort on $number')")" 'aborted|0' "--abort-on 3,4: $number"
+done
 
 scylla submit q 1 --rn retry --max-attempts 2 >/dev/null
 run timeout 60 scylla work q --until-empty --exec '[ $SCYLLA_FAILURES = 1 ] || { echo busy >&2; exit 75; }'
@@ -194,11 +206,22 @@ scylla submit two 1 >/dev/null
 work one two --jobs 3 --prefetch 5 --exec true --quiet
 is "$status $(sql "select count(*) from scylla.task where queue in ('one', 'two') and status = 'completed'")$errors" '0 21' \
   'several queues, and --prefetch'
+# A right that is taken away while it works ends it.
+sql 'create role work_crew login; grant usage on schema scylla to work_crew; grant execute on all routines in schema scylla to work_crew'
+sql "select scylla.create_queue('crew'), scylla.grant_queue('crew', 'work_crew', 'work')" >/dev/null
+scylla submit crew 1 --delay 1h >/dev/null
+timeout 60 scylla work crew -U work_crew --until-empty --exec true 2>"$scratch/crew" &
+worker=$!
+wait_until holds "select exists (select from pg_stat_activity where usename = 'work_crew' and query ~ 'has_live_tasks' and state = 'idle')"
+sql 'revoke execute on function scylla.has_live_tasks from work_crew'
+status=0
+wait "$worker" || status=$?
+is "$status $(grep -c 'permission denied for function has_live_tasks' "$scratch/crew")" '1 1' '--until-empty ends when it may not look any more, and says so once'
 sql 'create role work_guest login; grant usage on schema scylla to work_guest; grant execute on all functions in schema scylla to work_guest'
 run scylla work one -U work_guest --until-empty --exec true
 is "$status" 1 '--until-empty by a role that may not look'
 like "$errors" 'permission denied for queue "one"' 'is refused'
-for arguments in 'q' '--exec true' 'q --exec true --jobs 0' 'q --exec true --timeout soon' 'q --exec true --input x' 'q --exec true -q -v'; do
+for arguments in 'q' '--exec true' 'q --exec true --jobs 0' 'q --exec true --timeout soon' 'q --exec true --input x' 'q --exec true -q -v' 'q --exec true --abort-on 0' 'q --exec true --abort-on x'; do
   # shellcheck disable=SC2086 # words
   run scylla work $arguments
   is "$status" 2 "usage: scylla work $arguments"

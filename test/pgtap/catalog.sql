@@ -46,7 +46,7 @@ select is_empty($$
         'create_plan', 'open_plan', 'cancel_plan', 'plan_completed', 'set_plan_owner', 'wait_plan', 'plan_dot', 'plan_mermaid', 'plan_timeline',
         'create_callback', 'resolve_callback', 'reject_callback', 'send_signal', 'grant_signal', 'revoke_signal', 'set_signal_owner',
         'alter_queue', 'pause_queue', 'resume_queue', 'drop_queue', 'backoff', 'grant_queue', 'revoke_queue',
-        'set_queue_owner', 'reset_expired', 'purge', 'maintain', 'check', 'count_tasks', 'quantile', 'stat_reset', 'metrics', 'read_events'])$$,
+        'set_queue_owner', 'reset_expired', 'purge', 'maintain', 'check', 'count_tasks', 'has_live_tasks', 'quantile', 'stat_reset', 'metrics', 'read_events'])$$,
     'there is no function that the contract does not name');
 select is_empty($$select proname from pg_proc
                 where pronamespace = 'scylla'::regnamespace group by 1 having count(*) > 1$$,
@@ -97,6 +97,7 @@ select results_eq(
     $$select name, vartype, boot_val, unit, context, min_val, max_val from pg_settings
       where name like 'scylla.%' and name !~ '^scylla.max_' order by name$$,
     $$values ('scylla.auto_create_queues', 'bool',    'on',     null, 'superuser',   null, null),
+             ('scylla.default_max_attempts', 'integer', '25', null, 'user', '-1', '2147483647'),
              ('scylla.default_timeout',    'integer', '10000',  'ms', 'user',   '1',  '2147483647'),
              ('scylla.event_retention',    'integer', '86400',  's',  'sighup', '0',  '2147483647'),
              ('scylla.monitor',            'bool',    'on',     null, 'sighup', null, null),

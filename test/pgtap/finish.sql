@@ -147,7 +147,7 @@ select ok(a.updated > b.updated and a.updated <= clock_timestamp(), 'updated is 
 select is(to_jsonb(t) - '{rn,created,updated,history,errors}'::text[],
     '{"queue": "q", "spec": null, "status": "ready", "priority": 0, "progress": 0, "owner": null, "deadline": null,
       "result": null,
-      "metrics": null, "args": null, "attempt": 2, "failures": 1, "max_attempts": null, "not_before": null,
+      "metrics": null, "args": null, "attempt": 2, "failures": 1, "max_attempts": 25, "not_before": null,
       "plan": null, "key": null}',
     'fail without a delay: ready at once')
 from scylla.fail(given('f2', 'running'), 'w', '{"code": "busy"}', '0', 2) t;

@@ -98,6 +98,7 @@ insert into use_ (name, statement) values
     ('get_task',           $$select scylla.get_task('p1')$$),
     ('list_tasks',         $$select scylla.list_tasks()$$),
     ('explain_waiting',    $$select scylla.explain_waiting('p1')$$),
+    ('has_live_tasks',     $$select scylla.has_live_tasks('{p}')$$),
     ('create_queue',       $$select scylla.create_queue('made')$$),
     ('alter_queue',        $$select scylla.alter_queue('p', '{"aging": 1}')$$),
     ('pause_queue',        $$select scylla.pause_queue('p')$$),

@@ -225,7 +225,7 @@ do $$ begin
     perform scylla.submit('bounded', '1', rn => 'later');
 end $$;
 select results_eq($$select rn, max_attempts from scylla.task where queue = 'bounded' order by rn collate "C"$$,
-                  $$values ('by default', 2), ('by itself', 7), ('later', null), ('of bulk', 2), ('of many', 2),
+                  $$values ('by default', 2), ('by itself', 7), ('later', 25), ('of bulk', 2), ('of many', 2),
                            ('of many by itself', 1)$$,
                   'a task takes the bound of its queue when it is submitted, unless it has its own');
 

@@ -2,6 +2,7 @@
 begin;
 \ir include/helpers.psql
 select * from no_plan();
+set local scylla.default_max_attempts = -1; -- tasks fail more often here
 
 -- ---- backoff -------------------------------------------------------------------------------------------------------
 

@@ -16,7 +16,7 @@ select signature_is('submit',
 select is(to_jsonb(t) - '{rn,created,updated}'::text[],
     '{"queue": "q", "spec": {"a": 1}, "status": "ready", "priority": 0, "progress": 0, "owner": null, "deadline": null,
       "errors": [], "history": [], "result": null, "metrics": null, "args": [], "attempt": 0, "failures": 0,
-      "max_attempts": null, "not_before": null, "plan": null, "key": null}',
+      "max_attempts": 25, "not_before": null, "plan": null, "key": null}',
     'a queue and a spec are enough')
 from scylla.submit('q', '{"a": 1}') t;
 
@@ -107,7 +107,7 @@ select is(to_jsonb(t) - '{created,updated}'::text[],
     '{"rn": "fresh", "queue": "q", "spec": 1, "status": "ready", "priority": 7, "progress": 0, "owner": null,
       "deadline": null,
       "errors": [], "history": [], "result": null, "metrics": null, "args": [], "attempt": 0, "failures": 0,
-      "max_attempts": null, "not_before": null, "plan": null, "key": null}',
+      "max_attempts": 25, "not_before": null, "plan": null, "key": null}',
     'ignore submits a task whose name is free')
 from scylla.submit('q', '1', 7, 'fresh', on_duplicate => 'ignore') t;
 select is(to_jsonb(t), seen('fresh'), 'and finds it the next time')
@@ -175,6 +175,26 @@ from unnest(array[1, 2147483647]) n;
 select refuses_argument(format($$select scylla.submit('q', '{}', max_attempts => %s)$$, n), 'max_attempts', n,
                         'It must be at least 1.')
 from unnest(array['0', '-1', '-2147483648']) n;
+
+
+-- Without it: the queue's, else the setting.
+do $$ begin perform scylla.create_queue('three', max_attempts => 3); end $$;
+select is((scylla.submit('q', '{}')).max_attempts, 25, 'a task without max_attempts gets scylla.default_max_attempts');
+set local scylla.default_max_attempts = 2;
+select is((scylla.submit('q', '{}', rn => 'poison')).max_attempts, 2, 'whatever that is');
+select is((scylla.submit('three', '{}')).max_attempts, 3, 'but its queue goes first');
+do $$ begin
+    for i in 1..2 loop
+        perform scylla.lease_task('poison', 'w');
+        perform scylla.fail('poison', 'w', '{"code": "x"}', retry_after => '0');
+    end loop;
+end $$;
+select is((scylla.get_task('poison')).status::text, 'aborted', 'so what always fails does not go round for ever');
+set local scylla.default_max_attempts = -1;
+select is((scylla.submit('q', '{}')).max_attempts, null, '-1 is no bound');
+select throws_ok(format('set local scylla.default_max_attempts = %s', n), '22023', null, 'scylla.default_max_attempts must not be ' || n)
+from unnest(array[0, -2]) n;
+set local scylla.default_max_attempts = default;
 
 select * from checks_name($$select scylla.submit('q', '1', key => $1)$$, 'key', false);
 

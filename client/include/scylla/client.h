@@ -292,6 +292,8 @@ public:
     /// factor of two. @return none if there are none
     std::optional<duration> quantile(const std::vector<std::int64_t> &histogram, double fraction);
 
+    /// Whether one of the queues has a task that is waiting, ready or running.
+    bool has_live_tasks(const std::vector<queue_name> &queues);
     /// Counts tasks by queue and status, exactly: reads the tables.
     std::vector<task_count> count_tasks(const std::optional<queue_name> &queue = std::nullopt);
 

@@ -403,7 +403,8 @@ begin
     perform set_config('timezone', driver.pick('Asia/Kathmandu', 'America/St_Johns', 'UTC'), false),
             set_config('datestyle', driver.pick('SQL, DMY', 'German', 'ISO'), false),
             set_config('intervalstyle', driver.pick('iso_8601', 'sql_standard', 'postgres'), false),
-            set_config('scylla.default_timeout', driver.pick('30min', '12h', '3600001ms'), false);
+            set_config('scylla.default_timeout', driver.pick('30min', '12h', '3600001ms'), false),
+            set_config('scylla.default_max_attempts', driver.pick('-1', '-1', '25', '4'), false);
     perform driver.compare_signatures();
 
     runs_of_one_task := case when driver.chance(0.5) then 140 else driver.below(60) end;
@@ -418,7 +419,7 @@ begin
             perform driver.make_call('create_queue', driver.argument('queue', driver.literal('q2'))
                 || driver.argument('aging', driver.literal(driver.pick('0.0002', '0.002'), 'float8')));
             perform driver.make_call('create_queue', driver.argument('queue', driver.literal('crowd')));
-            perform driver.make_call('submit', '{"queue": "''only''", "spec": "''{}''", "rn": "''often''"}');
+            perform driver.make_call('submit', '{"queue": "''only''", "spec": "''{}''", "rn": "''often''", "max_attempts": "1000"}');
             perform driver.refuse_rarely();
         elsif n <= 9 then
             -- What sees most comes first: a fault is found soon.

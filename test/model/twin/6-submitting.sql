@@ -4,6 +4,10 @@
 create type twin.request as (queue text, spec jsonb, priority int, rn text, not_before timestamptz, depends_on text[],
                              on_failure text, plan text, max_attempts int, retry jsonb, dedup_key text, key text);
 
+create function twin.default_max_attempts() returns int language sql as $$
+    select nullif(coalesce(nullif(current_setting('scylla.default_max_attempts', true), ''), '25')::int, -1);
+$$;
+
 create function twin.check_request(r twin.request) returns void language plpgsql as $$
 begin
     perform twin.check_name('queue', r.queue);
@@ -69,7 +73,7 @@ begin
         insert into twin.task (rn, queue, spec, priority, not_before, max_attempts, retry, depends_on, on_failure, plan, dedup_key, key,
                                created, updated, status)
         values (coalesce(r.rn, twin.new_name()), r.queue, r.spec, r.priority, r.not_before,
-                coalesce(r.max_attempts, (select q.max_attempts from twin.queue q where q.name = r.queue)), r.retry,
+                coalesce(r.max_attempts, (select q.max_attempts from twin.queue q where q.name = r.queue), twin.default_max_attempts()), r.retry,
                 '{}', r.on_failure, case when r.plan is not null then (twin.live_plan(r.plan)).id end, r.dedup_key, r.key, moment,
                 moment, 'waiting')
         returning * into t;

@@ -10,6 +10,7 @@
 
 #include "commands.h"
 #include "help.h"
+#include "nearest.h"
 #include "program.h"
 
 namespace scylla::cli {
@@ -57,7 +58,9 @@ public:
         } catch (const CLI::Success &asked) { // --help, --version
             return m_app.exit(asked);
         } catch (const CLI::ParseError &error) {
-            std::cerr << "scylla: " << error.what() << '\n' << "Try \"scylla --help\".\n";
+            const std::string unknown = about_unknown_command(m_app, argc, argv);
+            std::cerr << "scylla: " << (unknown.empty() ? std::string{error.what()} : unknown) << '\n'
+                      << "Try \"scylla --help\".\n";
             return k_usage;
         }
         for (const CLI::App *command = &m_app;;) {

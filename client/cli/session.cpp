@@ -126,7 +126,10 @@ rows session::query(const std::string &sql, const std::vector<value> &parameters
         const std::string sqlstate = field(PG_DIAG_SQLSTATE);
         if (sqlstate == "3F000" || sqlstate == "42P01" || sqlstate == "42883")
             explain_missing(message, sqlstate);
-        throw failure{message, field(PG_DIAG_MESSAGE_DETAIL), field(PG_DIAG_MESSAGE_HINT), sqlstate};
+        std::string hint = field(PG_DIAG_MESSAGE_HINT);
+        if (sqlstate == "22P02" && hint.empty() && message.find("json") != std::string::npos)
+            hint = "JSON text has quotes of its own: '\"hello\"'.";
+        throw failure{message, field(PG_DIAG_MESSAGE_DETAIL), std::move(hint), sqlstate};
     }
     rows answer;
     const int columns = PQnfields(result.get());

@@ -153,6 +153,9 @@ private:
     std::optional<std::chrono::milliseconds> m_timeout;
 };
 
+// A right that is missing (42501), or a function, will be missing at the next look, too.
+bool is_refusal(const failure &error) { return error.sqlstate().substr(0, 2) == "42"; }
+
 // Stops a worker when its queues have no live task left.
 class emptiness {
 public:
@@ -194,12 +197,11 @@ private:
             }
     }
 
-    // A right that is missing (42501), or a function, will be missing at the next look, too.
-    static bool is_refusal(const failure &error) { return error.sqlstate().substr(0, 2) == "42"; }
-
     bool is_empty() {
-        if (!m_server)
+        if (!m_server) {
             m_server.emplace(m_connection);
+            m_server->query("set client_min_messages = warning"); // what does not exist has been told
+        }
         return m_server->ask("select scylla.has_live_tasks($1::text[])", {m_queues}) == "f";
     }
 
@@ -220,6 +222,19 @@ void write_log(const log_entry &entry) {
         line += " " + entry.rn->str();
     line += ": " + entry.message + "\n";
     std::cerr << line;
+}
+
+// A notice says if a queue does not exist. Who is to know when they are empty must have the right to ask; others need
+// not.
+void look_at_queues(session &server, const work_options &options) {
+    if (options.quiet)
+        server.query("set client_min_messages = error");
+    try {
+        server.query("select scylla.has_live_tasks($1::text[])", {array_literal(options.queues)});
+    } catch (const failure &error) {
+        if (options.until_empty || !is_refusal(error))
+            throw;
+    }
 }
 
 void run_worker(const scylla::worker_options &settings, const runner &runner, const work_options &options) {
@@ -257,8 +272,7 @@ int work(const context &given, const work_options &options) {
         // empty.
         settings.conninfo = "target_session_attrs=read-write " + server.conninfo();
         server.query("select null::scylla.task_status"); // is the extension there?
-        if (options.until_empty)                         // a right that is missing is an error now, too
-            server.query("select scylla.has_live_tasks($1::text[])", {array_literal(options.queues)});
+        look_at_queues(server, options);
     }
     for (const std::string &queue : options.queues)
         settings.queues.emplace_back(queue);

@@ -49,15 +49,16 @@ worker_options checked(worker_options options) {
     return options;
 }
 
-constexpr const char *k_read_committed = "set default_transaction_isolation = 'read committed'";
+// A notice is for people: that a queue does not exist (yet), at each new connection.
+constexpr const char *k_session =
+    "set default_transaction_isolation = 'read committed'; set client_min_messages = warning";
 
 } // namespace
 
 worker_core::worker_core(worker_options options, handler do_task)
     : m_options{checked(std::move(options))}, m_handler{std::move(do_task)}, m_name{m_options.name},
-      m_control{surroundings("control"), {k_read_committed, "set lock_timeout = '1s'"}},
-      m_heart{surroundings("heart"), {k_read_committed, "set lock_timeout = '500ms'"}}, m_waiter{surroundings("waiter"),
-                                                                                                 {}} {}
+      m_control{surroundings("control"), {k_session, "set lock_timeout = '1s'"}},
+      m_heart{surroundings("heart"), {k_session, "set lock_timeout = '500ms'"}}, m_waiter{surroundings("waiter"), {}} {}
 
 worker_core::~worker_core() {
     m_signals.reset();

@@ -1,15 +1,17 @@
 -- Pictures of plans, from the view scylla.plan_task: a picture shows what its caller sees in that view.
 
 -- The nodes and edges of a picture. One row per node: a task, or many tasks of the same queue, status and similar depth in the
--- plan. sources are the numbers of the nodes that it depends on.
-create or replace function scylla._plan_picture(plan text, max_tasks integer)
-    returns table (node integer, label text, status scylla.task_status, sources integer[])
+-- plan. sources are the numbers of the nodes that it depends on. fallen: it never ran, and was aborted because a task that it depends
+-- on was.
+create or replace function scylla._plan_nodes(plan text, max_tasks integer)
+    returns table (node integer, label text, status scylla.task_status, fallen boolean, sources integer[])
     language plpgsql volatile parallel unsafe set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
     names text[];
     queues text[];
     statuses scylla.task_status[];
+    fallens boolean[];
     froms integer[];        -- edges, in the order of their start
     tos integer[];
     first_edge integer[];   -- of each task
@@ -31,22 +33,22 @@ begin
 
     -- One statement, so one snapshot.
     with task as materialized (
-        select m.rn, m.queue, m.status, m.depends_on, (row_number() over (order by m.created, m.rn))::integer as n
-        from scylla.plan_task m where m.plan = _plan_picture.plan
+        select m.rn, m.queue, m.status, m.status = 'aborted' and m.attempt = 0 as fallen, m.depends_on, (row_number() over (order by m.created, m.rn))::integer as n
+        from scylla.plan_task m where m.plan = _plan_nodes.plan
     ), edge as (
         select distinct f.n as from_, t.n as to_
         from task t cross join lateral unnest(t.depends_on) d (rn) join task f on f.rn = d.rn
     )
     select (select array_agg(k.rn order by k.n) from task k), (select array_agg(k.queue order by k.n) from task k),
-           (select array_agg(k.status order by k.n) from task k),
+           (select array_agg(k.status order by k.n) from task k), (select array_agg(k.fallen order by k.n) from task k),
            coalesce(array_agg(e.from_ order by e.from_, e.to_), '{}'), coalesce(array_agg(e.to_ order by e.from_, e.to_), '{}')
-    into names, queues, statuses, froms, tos from edge e;
+    into names, queues, statuses, fallens, froms, tos from edge e;
     tasks := coalesce(cardinality(names), 0);
     edges := cardinality(froms);
 
     if tasks <= max_tasks then
         return query
-            select n, names[n], statuses[n], coalesce(e.sources, '{}')
+            select n, names[n], statuses[n], fallens[n], coalesce(e.sources, '{}')
             from generate_series(1, tasks) n
             left join (select to_, array_agg(from_ order by from_) as sources from unnest(froms, tos) u (from_, to_) group by to_) e
                 on e.to_ = n
@@ -84,42 +86,43 @@ begin
 
     -- The largest number of depth bands that gives at most max_tasks nodes.
     select max(d) + 1 into levels from unnest(depths) d;
-    select count(distinct (q, s)) into kinds from unnest(queues, statuses) u (q, s);
+    select count(distinct (q, s, f)) into kinds from unnest(queues, statuses, fallens) u (q, s, f);
     bands := least(levels, greatest(1, max_tasks / kinds));
     return query
         with member as (
-            select n, q, s, d, dense_rank() over (order by (d::bigint * bands / levels), q collate "C", s)::integer as node
-            from unnest(queues, statuses, depths) with ordinality u (q, s, d, n)
+            select n, q, s, f, d, dense_rank() over (order by (d::bigint * bands / levels), q collate "C", s, f)::integer as node
+            from unnest(queues, statuses, fallens, depths) with ordinality u (q, s, f, d, n)
         ), collapsed as (
             select m.node, case when count(*) = 1 then names[min(m.n)] else min(m.q) || E'\n' || count(*) || ' tasks' end as label,
-                   min(m.s) as status
+                   min(m.s) as status, bool_and(m.f) as fallen
             from member m group by m.node
         ), edge as (
             select t.node, array_agg(distinct f.node order by f.node) as sources
             from unnest(froms, tos) u (from_, to_) join member f on f.n = u.from_ join member t on t.n = u.to_
             where f.node <> t.node group by t.node
         )
-        select c.node, c.label, c.status, coalesce(e.sources, '{}')
+        select c.node, c.label, c.status, c.fallen, coalesce(e.sources, '{}')
         from collapsed c left join edge e using (node) order by c.node;
 end $$;
-comment on function scylla._plan_picture is
+comment on function scylla._plan_nodes is
     'The nodes and edges of plan_dot() and plan_mermaid(). It reads as its caller, who needs the privileges.';
 
 create or replace function scylla.plan_dot(plan text, max_tasks integer = 200) returns text
     language sql volatile parallel unsafe
 begin atomic
     select format(E'digraph plan {\n  rankdir=LR;\n  node [shape=box, style="rounded,filled", fontname="sans-serif"];\n%s%s}\n',
-        string_agg(format(E'  n%s [label="%s", fillcolor="%s"];\n', p.node,
+        string_agg(format(E'  n%s [label="%s", fillcolor="%s"%s];\n', p.node,
             regexp_replace(replace(replace(replace(replace(p.label, '&', '&amp;'), E'\\', E'\\\\'), '"', E'\\"'), E'\n', E'\\n'),
                            '[[:cntrl:]]', ' ', 'g'),
             case p.status when 'waiting' then '#e0e0e0' when 'ready' then '#fff3bf' when 'running' then '#a5d8ff'
-                          when 'completed' then '#b2f2bb' when 'aborted' then '#ffc9c9' else '#d0bfff' end), '' order by p.node),
+                          when 'completed' then '#b2f2bb' when 'aborted' then '#ffc9c9' else '#d0bfff' end,
+            case when p.fallen then ', style="rounded,filled,dashed"' else '' end), '' order by p.node),
         string_agg((select string_agg(format(E'  n%s -> n%s;\n', s, p.node), '' order by s) from unnest(p.sources) s), ''
                    order by p.node))
-    from scylla._plan_picture(plan_dot.plan, coalesce(plan_dot.max_tasks, 200)) p;
+    from scylla._plan_nodes(plan_dot.plan, coalesce(plan_dot.max_tasks, 200)) p;
 end;
 comment on function scylla.plan_dot is
-'A plan as a Graphviz graph: one node per task, coloured by status, and an arrow from each task to the tasks that depend on it.
+'A plan as a Graphviz graph: one node per task, coloured by status (dashed: aborted because a task that it depends on was), and an arrow from each task to the tasks that depend on it.
   max_tasks  1..100000; in a larger plan, tasks of the same queue, status and similar depth share one node
 Needs EXECUTE on plan_completed and SELECT on the view plan_task. Errors: P0002 no such plan; 22023 bad argument.';
 
@@ -132,12 +135,12 @@ begin atomic
             regexp_replace(replace(replace(replace(replace(replace(replace(replace(replace(replace(replace(replace(p.label,
                 '#', '#35;'), '"', '#34;'), '&', '#38;'), '<', '#60;'), '>', '#62;'), E'\\', '#92;'), '`', '#96;'), ':', '#58;'),
                 '%', '#37;'), '*', '#42;'), E'\n', '<br>'), '[[:cntrl:]]', ' ', 'g'),
-            p.status), '' order by p.node),
+            case when p.fallen then 'fallen' else p.status::text end), '' order by p.node),
         string_agg((select string_agg(format(E'  n%s --> n%s\n', s, p.node), '' order by s) from unnest(p.sources) s), ''
                    order by p.node),
         E'  classDef waiting fill:#e0e0e0\n  classDef ready fill:#fff3bf\n  classDef running fill:#a5d8ff\n'
-        '  classDef completed fill:#b2f2bb\n  classDef aborted fill:#ffc9c9\n  classDef cancelled fill:#d0bfff\n')
-    from scylla._plan_picture(plan_mermaid.plan, coalesce(plan_mermaid.max_tasks, 200)) p;
+        '  classDef completed fill:#b2f2bb\n  classDef aborted fill:#ffc9c9\n  classDef fallen fill:#ffc9c9,stroke-dasharray:4\n  classDef cancelled fill:#d0bfff\n')
+    from scylla._plan_nodes(plan_mermaid.plan, coalesce(plan_mermaid.max_tasks, 200)) p;
 end;
 comment on function scylla.plan_mermaid is 'The same as plan_dot, as a Mermaid flowchart.';
 

@@ -22,3 +22,6 @@ begin
 end
 $$;
 drop table scylla._update_grants;
+
+-- The functions that called it call another one now.
+drop function scylla._plan_picture(text, integer);

@@ -9,6 +9,7 @@
 #include "api/rows.h"
 #include "task/rules.h"
 #include "queue/ready_scan.h"
+#include "queue/unknown.h"
 #include "task/history.h"
 #include "task/results.h"
 #include "task/rights.h"
@@ -236,7 +237,8 @@ SCYLLA_FUNCTION(scylla_has_live_tasks) {
         if (const auto queue = find_queue(store, name)) {
             require_look(store, *queue);
             ids[count++] = queue->id;
-        }
+        } else
+            tell_unknown_queue(name);
     }
     const auto queues = ids.first(count);
     bool found = std::any_of(queues.begin(), queues.end(), [&](int32 queue) { return has_ready(store, queue); });

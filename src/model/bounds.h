@@ -20,6 +20,7 @@ inline constexpr int k_max_sent_bytes = 1000 << 20; // the server sends a value 
 inline constexpr int k_max_tasks = 100'000;         // per lease or list
 
 inline constexpr std::int64_t k_second = 1'000'000;
+inline constexpr std::int64_t k_minute = 60 * k_second;
 inline constexpr std::int64_t k_day = 86'400 * k_second;
 inline constexpr std::int64_t k_max_timeout = 365 * k_day;
 inline constexpr std::int64_t k_max_retention = 36'500 * k_day;

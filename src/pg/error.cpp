@@ -114,6 +114,18 @@ void no_such_queue(const text *queue) {
                     identify("queue", "exists")));
 }
 
+void tell_no_such_queue(const text *queue, bool created_by_submit) {
+    ereport(NOTICE, (errcode(ERRCODE_UNDEFINED_OBJECT), errmsg("queue \"%s\" does not exist", str(queue)),
+                     created_by_submit ? errhint("The first submit to it creates it.")
+                                       : errhint("Use scylla.create_queue() to create it."),
+                     identify("queue", "exists")));
+}
+
+void tell_short_retention(const char *setting, const Interval *value) {
+    ereport(WARNING, (errmsg("%s is %s", setting, print(PointerGetDatum(value), INTERVALOID)),
+                      errhint("A number without a unit is a number of seconds."), identify("queue", setting)));
+}
+
 void duplicate_task(const text *rn) {
     ereport(ERROR, (errcode(ERRCODE_UNIQUE_VIOLATION), errmsg("task \"%s\" already exists", str(rn)),
                     identify("task", "unique")));
@@ -159,15 +171,19 @@ void queue_not_empty(const text *queue) {
                     errhint("Use force => true to drop them too."), identify("queue", "empty")));
 }
 
-void not_held(const text *rn, const text *worker, const char *status, const text *owner, int attempt) {
+void not_held(const text *rn, const text *worker, const char *status, const text *owner, int attempt,
+              std::optional<int> given) {
     ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
                     errmsg("task \"%s\" is not held by worker \"%s\"", str(rn), str(worker)),
-                    present_state(status, owner, attempt), identify("task", "held")));
+                    present_state(status, owner, attempt),
+                    given ? errhint("Attempt %d is running, attempt %d was given.", attempt, *given) : 0,
+                    identify("task", "held")));
 }
 
-void not_ready(const text *rn, const char *status, const text *owner, int attempt) {
+void not_ready(const text *rn, const char *status, const text *owner, int attempt, const char *reason) {
     ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE), errmsg("task \"%s\" is not ready", str(rn)),
-                    present_state(status, owner, attempt), identify("task", "ready")));
+                    present_state(status, owner, attempt), reason != nullptr ? errhint("%s", reason) : 0,
+                    identify("task", "ready")));
 }
 
 void not_live(const text *rn, const char *status, const text *owner, int attempt) {

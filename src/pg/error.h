@@ -36,6 +36,10 @@ namespace scylla::error {
 [[noreturn]] void duplicate_key(const text *key, const text *queue);
 // 42704, constraint "exists".
 [[noreturn]] void no_such_queue(const text *queue);
+// A notice with the same text and fields.
+void tell_no_such_queue(const text *queue, bool created_by_submit);
+// A warning: what was meant to be longer, by far.
+void tell_short_retention(const char *setting, const Interval *value);
 // 23505, constraint "unique".
 [[noreturn]] void duplicate_task(const text *rn);
 // 42710, constraint "unique".
@@ -54,9 +58,11 @@ namespace scylla::error {
 [[noreturn]] void queue_needed(const text *queue, const text *rn);
 
 // 55000, constraint "held": the worker does not hold the task (any more).
-[[noreturn]] void not_held(const text *rn, const text *worker, const char *status, const text *owner, int attempt);
-// 55000, constraint "ready": lease_task() found the task in another state.
-[[noreturn]] void not_ready(const text *rn, const char *status, const text *owner, int attempt);
+// given: the attempt that the worker says; nothing where it is not that.
+[[noreturn]] void not_held(const text *rn, const text *worker, const char *status, const text *owner, int attempt,
+                           std::optional<int> given);
+// 55000, constraint "ready": lease_task() found the task in another state. reason: a sentence; null: none is known.
+[[noreturn]] void not_ready(const text *rn, const char *status, const text *owner, int attempt, const char *reason);
 // 55000, constraint "live": the task has ended.
 [[noreturn]] void not_live(const text *rn, const char *status, const text *owner, int attempt);
 

@@ -12,6 +12,8 @@
 #include "task/rules.h"
 #include "queue/leasable.h"
 #include "queue/rate.h"
+#include "queue/unknown.h"
+#include "task/gates.h"
 #include "task/rights.h"
 
 namespace scylla {
@@ -165,8 +167,10 @@ KeyRooms *require_room(Store &store, const store::QueueRow &queue, const LimitsL
 
 void lease_tasks(Store &store, const LeaseRequest &request, const TaskSink &sink) {
     const auto queue = find_queue(store, request.queue);
-    if (!queue)
+    if (!queue) {
+        tell_unknown_queue(request.queue);
         return;
+    }
     rights::require(store, *queue, model::Privilege::work);
     if (queue->paused) {
         shmem::found_empty(stat_key(queue->id)); // its end is told of
@@ -226,6 +230,29 @@ int64 count_leasable(Store &store, int32 queue, int64 limit, TimestampTz now, in
     return count;
 }
 
+namespace {
+
+// What a waiting task waits for first, in sentences; null: it does not wait, or not any more.
+const char *reason_to_wait(Store &store, const Task &task) {
+    const auto waiting = task.status == model::Status::waiting ? find_waiting(store, task.spec.id) : std::nullopt;
+    if (!waiting)
+        return nullptr;
+    std::optional<Reason> first;
+    const auto keep_first = [](void *to, const Reason &reason) {
+        auto &kept = *static_cast<std::optional<Reason> *>(to);
+        if (!kept)
+            kept = reason;
+    };
+    explain_waiting(store, task.spec, *waiting, GetCurrentTimestamp(), {keep_first, &first});
+    if (!first)
+        return nullptr;
+    const char *until =
+        first->until ? psprintf(" (%s)", error::print(TimestampTzGetDatum(*first->until), TIMESTAMPTZOID)) : "";
+    return psprintf("It waits for %s%s. %s", first->waits_for, until, first->detail);
+}
+
+} // namespace
+
 Task lease_task(Store &store, const TaskLeaseRequest &request) {
     for (;; refresh(store)) {
         const auto spec = find_spec(store, request.rn, store::With::spec);
@@ -234,7 +261,8 @@ Task lease_task(Store &store, const TaskLeaseRequest &request) {
         const auto ready = find_ready(store, spec->queue, spec->priority, spec->id);
         if (!ready) {
             const Task task = require_task(store, *spec);
-            error::not_ready(request.rn, model::name(task.status), task.owner, task.carry.attempt);
+            error::not_ready(request.rn, model::name(task.status), task.owner, task.carry.attempt,
+                             reason_to_wait(store, task));
         }
         auto queue = queue_of(store, spec->queue).row;
         if (queue && queue->paused)

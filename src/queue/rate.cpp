@@ -55,7 +55,8 @@ bool begin_rate(const store::BucketOf &whose, const std::optional<model::Rate> &
 
 model::Rate read_rate(const char *setting, Jsonb *rate) {
     if (!json::is_object(rate))
-        error::bad_argument(setting, error::show(rate), "It must be an object.");
+        error::bad_argument(setting, error::show(rate),
+                            "It must be an object with \"tasks\", and perhaps \"per\" and \"burst\".");
     std::optional<int32> tasks;
     std::optional<int32> burst = 1;
     int64 per = model::k_second;
@@ -73,7 +74,7 @@ model::Rate read_rate(const char *setting, Jsonb *rate) {
                                 "It may have \"tasks\", \"per\" and \"burst\".");
     });
     if (!tasks)
-        error::bad_argument(setting, error::show(rate), "It must have \"tasks\".");
+        error::bad_argument(setting, error::show(rate), "It must have \"tasks\", and may have \"per\" and \"burst\".");
     const auto result = model::make_rate(*tasks, per, *burst);
     if (!result)
         error::bad_argument(

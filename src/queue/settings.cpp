@@ -53,6 +53,19 @@ void check(const QueueSettings &settings) {
         read_rate("rate_per_key", settings.rate_per_key);
 }
 
+// '30' was meant to be days, more likely than seconds. 0 is meant.
+void warn_of_short_retentions(const QueueSettings &settings) {
+    const auto look = [](const char *setting, const Interval *value) {
+        const auto length = args::retention(setting, value);
+        if (length && *length > 0 && *length < model::k_minute)
+            error::tell_short_retention(setting, value);
+    };
+    look("retention", settings.retention);
+    look("retention_completed", settings.retention_completed);
+    look("retention_aborted", settings.retention_aborted);
+    look("retention_cancelled", settings.retention_cancelled);
+}
+
 // Changes those settings that are members of the object; null is the default.
 void apply(Jsonb *changes, QueueSettings *settings) {
     if (!json::is_object(changes))
@@ -222,7 +235,7 @@ bool has_rows(Store &store, TableId table, int32 queue, bool remove_them) {
 
 SCYLLA_FUNCTION(scylla_create_queue) {
     using namespace scylla;
-    text *name = args::name("queue", args::get_text(fcinfo, 0));
+    text *name = args::new_queue_name(args::get_text(fcinfo, 0));
     const QueueSettings settings{args::get_interval(fcinfo, 1),
                                  args::get_interval(fcinfo, 2),
                                  args::aging(args::get_float(fcinfo, 3)),
@@ -245,6 +258,7 @@ SCYLLA_FUNCTION(scylla_create_queue) {
     check(settings);
     if (settings.handler != nullptr)
         require_handler_rights(name, GetUserNameFromId(GetUserId(), false));
+    warn_of_short_retentions(settings);
     Store store = open_for_settings("scylla.create_queue()");
     if (!store::insert_queue(name, settings))
         error::duplicate_queue(name);
@@ -263,6 +277,7 @@ SCYLLA_FUNCTION(scylla_alter_queue) {
     Jsonb *changes = args::get_jsonb(fcinfo, 1);
     QueueSettings alone{};
     apply(changes, &alone); // what is wrong is said before the queue is looked for
+    warn_of_short_retentions(alone);
     Store store = open_for_settings("scylla.alter_queue()");
     change_settings(store, name, [&](QueueSettings &settings) { apply(changes, &settings); });
     close(store);

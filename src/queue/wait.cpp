@@ -5,6 +5,7 @@
 #include "pg/error.h"
 #include "pg/memory.h"
 #include "queue/lease.h"
+#include "queue/unknown.h"
 #include "shmem/waiters.h"
 #include "task/rights.h"
 
@@ -64,6 +65,8 @@ void find_queues(store::Store &store, std::span<text *const> names, std::span<in
         const auto queue = find_queue(store, names[i]);
         if (queue)
             rights::require(store, *queue, model::Privilege::work);
+        else
+            tell_unknown_queue(names[i]);
         ids[i] = queue ? queue->id : shmem::k_no_queue;
     }
 }

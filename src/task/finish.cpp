@@ -96,7 +96,7 @@ bool complete_all(store::Store &store, const Batch &batch) {
             // All or nothing: the error tells how the task stood before this call.
             if (item.name.attempt && *item.name.attempt != done.attempt)
                 error::not_held(item.name.rn, item.name.worker, model::name(model::Status::running), item.name.worker,
-                                done.attempt);
+                                done.attempt, item.name.attempt);
         });
     end_bulk(store[store::TableId::outcome]);
     return settle_gates(store, now);

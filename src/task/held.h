@@ -56,9 +56,12 @@ inline Claim take_held(store::Store &store, const LeaseName &name) {
 inline void require_held(const LeaseName &name, const Claim &claim) {
     if (!claim.spec || (!claim.lease && !claim.instead))
         error::no_such_task(name.rn);
-    if (!claim.lease)
-        error::not_held(name.rn, name.worker, model::name(claim.instead->status), claim.instead->owner,
-                        claim.instead->carry.attempt);
+    if (!claim.lease) {
+        const Task &task = *claim.instead;
+        const bool other_attempt = task.status == model::Status::running && equal(task.owner, name.worker);
+        error::not_held(name.rn, name.worker, model::name(task.status), task.owner, task.carry.attempt,
+                        other_attempt ? name.attempt : std::nullopt);
+    }
 }
 
 } // namespace scylla

@@ -56,6 +56,15 @@ text *name(const char *argument, text *value, int64 element) {
     error::bad_argument(argument, error::quote(value), "It must have 1 to 200 characters.", element);
 }
 
+text *new_queue_name(text *value) {
+    name("queue", value);
+    constexpr std::string_view k_blanks = " \t\r\n\f\v";
+    if (k_blanks.find(view(value).front()) != std::string_view::npos ||
+        k_blanks.find(view(value).back()) != std::string_view::npos)
+        error::bad_argument("queue", error::quote(value), "It must not begin or end with a blank.");
+    return value;
+}
+
 text *optional_name(const char *argument, text *value, int64 element) {
     return value == nullptr ? nullptr : name(argument, value, element);
 }

@@ -12,6 +12,8 @@ namespace scylla::args {
 
 // The name of a queue, task or worker: 1 to 200 characters.
 text *name(const char *argument, text *value, int64 element = 0);
+// Of a queue that is about to be created.
+text *new_queue_name(text *value);
 int16 priority(std::optional<int32> value, int64 element = 0);
 Jsonb *spec(Jsonb *value, int64 element = 0);
 // Any JSON that is to be stored, as far as its size goes (scylla.max_value_size); may be null.

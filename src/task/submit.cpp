@@ -14,6 +14,7 @@
 #include "task/history.h"
 #include "task/names.h"
 #include "task/rights.h"
+#include "task/rules.h"
 #include "task/waits.h"
 
 namespace scylla {
@@ -24,7 +25,7 @@ using store::Store;
 namespace {
 
 // The queue, made on first use where that is allowed.
-store::QueueRow queue_for(Store &store, const text *name) {
+store::QueueRow queue_for(Store &store, text *name) {
     for (;;) {
         if (const auto queue = find_queue(store, name)) {
             rights::require(store, *queue, model::Privilege::submit);
@@ -32,7 +33,7 @@ store::QueueRow queue_for(Store &store, const text *name) {
         }
         if (!settings::auto_create_queues)
             error::no_such_queue(name);
-        store::insert_queue(name, {});
+        store::insert_queue(args::new_queue_name(name), {});
         shmem::note_queue();
         refresh(store);
     }
@@ -222,7 +223,7 @@ std::span<Id> look_up_each(std::span<const Submission> tasks, NameOf name_of, Fi
     }
     sort_by_name(order.first(count), [&](std::size_t i) { return name_of(tasks[i]); });
     for (std::size_t i = 0; i < count; i++) {
-        const text *name = name_of(tasks[order[i]]);
+        text *name = name_of(tasks[order[i]]);
         ids[order[i]] = i > 0 && equal(name, name_of(tasks[order[i - 1]])) ? ids[order[i - 1]] : find(name);
     }
     return ids;
@@ -416,7 +417,7 @@ std::span<const Submitted> submit_many(Store &store, std::span<const Submission>
     const Dependencies dependencies = resolve(store, tasks, now);
     const auto queues = look_up_each<const store::QueueRow *>(
         tasks, [](const Submission &task) { return task.queue; },
-        [&](const text *name) {
+        [&](text *name) {
             auto *row = static_cast<store::QueueRow *>(palloc(sizeof(store::QueueRow)));
             *row = queue_for(store, name);
             return row;

@@ -83,6 +83,6 @@ select is((t).not_before - (t).updated, '1 s', 'a policy of nulls is the default
 from (select scylla.submit('policy', '1', rn => 'policy', retry => '{"initial": null, "factor": null, "max": null, "jitter": null}'), scylla.lease_task('policy', 'w')) s,
      lateral (select scylla.fail('policy', 'w', '{"code": "x"}')) _ (t);
 select refuses($$select scylla.alter_queue('settings', '{"rate": {"tasks": null}}')$$, '22023', 'argument', 'invalid value for argument "rate": {"tasks": null}',
-               'It must have "tasks".');
+               'It must have "tasks", and may have "per" and "burst".');
 select * from finish();
 rollback;

@@ -135,6 +135,57 @@ from (values ('22023', $$select scylla.heartbeat('nothing', 'w', 7)$$),
              ('22023', $$select scylla.submit('q', '{}', -1, 'done')$$),
              ('22023', $$select scylla.lease_task('done', 'w', '-1 s')$$)) e (code, statement);
 
+-- ---- hints -------------------------------------------------------------------------------------------------------------
+
+create function hint_of(statement text) returns text language plpgsql as $$
+declare
+    hint text;
+begin
+    execute statement;
+    return null;
+exception when others then
+    get stacked diagnostics hint = pg_exception_hint;
+    return hint;
+end $$;
+do $$ begin
+    perform given('hinted', 'running', 'hints');
+    perform scylla.create_plan('hint plan'), scylla.create_callback('hint token');
+    perform scylla.submit('hints', '1', rn => 'of plan', plan => 'hint plan');
+    perform scylla.submit('hints', '1', rn => 'of time', not_before => '2300-01-01Z');
+    perform scylla.submit('hints', '1', rn => 'of task', depends_on => '{hinted}');
+    perform scylla.submit('hints', '1', rn => 'of callback', wait_for => '[{"callback": "hint token"}]');
+    perform scylla.submit('hints', '1', rn => 'of signal', wait_for => '[{"signal": "hint signal", "match": {}}]');
+end $$;
+select is(hint_of(format($$select scylla.%s$$, call)), 'Attempt 2 is running, attempt 7 was given.', call)
+from unnest(array[$$complete('hinted', 'w', attempt => 7)$$, $$heartbeat('hinted', 'w', attempt => 7)$$, $$yield('hinted', 'w', attempt => 7)$$,
+                  $$complete_and_lease('{hinted}', 'w', 'hints', attempts => '{7}')$$]) call;
+select is(hint_of($$select scylla.complete('hinted', 'somebody else', attempt => 7)$$), '', 'another worker is another matter');
+set local timezone = 'UTC';
+set local datestyle = 'ISO';
+select is(hint_of(format($$select scylla.lease_task('of %s', 'w')$$, of)), hint, 'not ready, and why: ' || of)
+from (values ('plan', 'It waits for plan "hint plan", which is not open.'), ('time', 'It waits until 2300-01-01 00:00:00+00.'),
+             ('task', 'It waits for task "hinted", which has not ended.'), ('callback', 'It waits for a callback.'),
+             ('signal', 'It waits for a signal.')) h (of, hint);
+create role scylla_test_hints;
+grant usage on schema scylla to scylla_test_hints;
+grant execute on function scylla.lease_task to scylla_test_hints;
+do $$ begin
+    perform scylla.create_queue('workshop'), scylla.grant_queue('workshop', 'scylla_test_hints', 'work');
+    perform scylla.submit('workshop', '1', rn => 'of secret', depends_on => '{hinted}');
+end $$;
+set local role scylla_test_hints;
+select is(hint_of($$select scylla.lease_task('of secret', 'w')$$), 'It waits for another task.', 'which is not named to who may not see it');
+reset role;
+select is(hint_of($$select scylla.lease_task('hinted', 'w')$$), '', 'what does not wait needs no reason');
+
+-- Names that are about to be created.
+select refuses_argument(format('select scylla.create_queue(%L)', name), 'queue', '"' || name || '"', 'It must not begin or end with a blank.')
+from unnest(array[' mail', 'mail ', E'mail\n', E'\tmail']) name;
+select refuses_argument(format('select scylla.submit(%L, ''1'')', name), 'queue', '"' || name || '"', 'It must not begin or end with a blank.')
+from unnest(array[' mail', 'mail ']) name;
+insert into scylla.queue (name) values (' of old');
+select lives_ok($$select scylla.submit(' of old', '1')$$, 'a queue that is there can still be used');
+
 select all_is_sound();
 select * from finish();
 rollback;

@@ -8,7 +8,7 @@ select * from no_plan();
 select scylla.create_plan('p') \g /dev/null
 select is(scylla.plan_dot('p'), E'digraph plan {\n  rankdir=LR;\n  node [shape=box, style="rounded,filled", fontname="sans-serif"];\n}\n',
           'a plan without tasks is an empty graph');
-select matches(scylla.plan_mermaid('p'), '^flowchart LR\n(  classDef [a-z]+ fill:#[0-9a-f]{6}\n){6}$', 'and an empty flowchart');
+select matches(scylla.plan_mermaid('p'), '^flowchart LR\n(  classDef [a-z]+ fill:#[0-9a-f]{6}(,stroke-dasharray:4)?\n){7}$', 'and an empty flowchart');
 select is_empty($$select * from scylla.plan_timeline('p')$$, 'and an empty chart');
 
 select scylla.submit('q', '1', rn => 'outside') \g /dev/null
@@ -61,6 +61,21 @@ select is(substring(scylla.plan_dot('names') from 'n1 \[.*\];'), $$n1 [label="\"
 select is(substring(scylla.plan_mermaid('names') from 'n1\[[^\n]*'),
           'n1["#34;x#34;#92;n<br>#60;b#62;#38;amp;#35;#96;#42;#37;#58; "]:::waiting', 'and what means something to Mermaid');
 
+-- What failed is told from what fell with it.
+select scylla.create_plan('broken') \g /dev/null
+select scylla.submit_many('[{"plan": "broken", "queue": "q", "spec": 1, "rn": "culprit", "max_attempts": 1},
+    {"plan": "broken", "queue": "q", "spec": 1, "rn": "victim", "depends_on": ["culprit"]},
+    {"plan": "broken", "queue": "q", "spec": 1, "rn": "skipped", "depends_on": ["culprit"], "on_dependency_failure": "skip"},
+    {"plan": "broken", "queue": "q", "spec": 1, "rn": "second victim", "depends_on": ["victim"]}]') \g /dev/null
+select scylla.open_plan('broken'), scylla.lease_task('culprit', 'w'), scylla.fail('culprit', 'w', '{"code": "x"}') \g /dev/null
+select results_eq($$select label, status::text, fallen from scylla._plan_nodes('broken', 100) order by 1$$,
+                  $$values ('culprit', 'aborted', false), ('second victim', 'aborted', true), ('skipped', 'cancelled', false), ('victim', 'aborted', true)$$,
+                  'who has failed is told from who fell with it');
+select matches(scylla.plan_dot('broken'), '"culprit", fillcolor="#ffc9c9"\];.*"victim", fillcolor="#ffc9c9", style="rounded,filled,dashed"\];',
+               'in the graph');
+select matches(scylla.plan_mermaid('broken'), '\["culprit"\]:::aborted.*\["victim"\]:::fallen', 'and in the flowchart');
+select is((select count(*) from scylla._plan_nodes('broken', 3)), 3::bigint, 'they share no node');
+
 -- ---- large plans -----------------------------------------------------------------------------------------------------
 
 -- A diamond between a first and a last task: 1 + 5 + 5 + 1, submitted last first, so that nothing comes in order.
@@ -73,10 +88,10 @@ select scylla.submit_many((select jsonb_agg(t order by n) from (
               from generate_series(1, 5) n
     union all select 99, '{"queue": "q", "spec": 1, "rn": "first", "plan": "wide"}') t (n, t))) \g /dev/null
 create function edges(plan text, max_tasks int) returns table (label text, depends_on text) language sql as $$
-    with node as materialized (select * from scylla._plan_picture(plan, max_tasks))
+    with node as materialized (select * from scylla._plan_nodes(plan, max_tasks))
     select t.label, f.label from node t left join lateral unnest(t.sources) s on true left join node f on f.node = s order by t.node, s;
 $$;
-select is((select count(*) from scylla._plan_picture('wide', 12)), 12::bigint, 'as many tasks as are allowed stand for themselves');
+select is((select count(*) from scylla._plan_nodes('wide', 12)), 12::bigint, 'as many tasks as are allowed stand for themselves');
 select results_eq($$select * from edges('wide', 11)$$,
                   $$values ('first', null), (E'q\n5 tasks', 'first'), (E'q\n5 tasks', E'q\n5 tasks'), ('last', E'q\n5 tasks')$$,
                   'of more, those of the same depth become one');
@@ -85,12 +100,12 @@ select results_eq($$select * from edges('wide', 2)$$, $$values (E'q\n6 tasks', n
 select scylla.open_plan('wide'), scylla.lease_task('first', 'w') \g /dev/null
 select results_eq($$select * from edges('wide', 2)$$, $$values (E'q\n11 tasks', 'first'), ('first', null)$$,
                   'but the same status');
-select is((select max(cardinality(sources)) from scylla._plan_picture('wide', 1)), 1, 'even if that makes a few more');
+select is((select max(cardinality(sources)) from scylla._plan_nodes('wide', 1)), 1, 'even if that makes a few more');
 
 select scylla.create_plan('chain') \g /dev/null
 select scylla.submit_many((select jsonb_agg(jsonb_build_object('queue', 'q', 'spec', 1, 'rn', 'c' || n, 'plan', 'chain', 'depends_on',
     case when n < 3000 then array['c' || n + 1] else '{}' end) order by n) from generate_series(1, 3000) n)) \g /dev/null
-select results_eq($$select count(*), count(distinct label), min(label), sum(cardinality(sources)) from scylla._plan_picture('chain', 100)$$,
+select results_eq($$select count(*), count(distinct label), min(label), sum(cardinality(sources)) from scylla._plan_nodes('chain', 100)$$,
                   $$values (100::bigint, 1::bigint, E'q\n30 tasks', 99::bigint)$$, 'a deep plan becomes a short one');
 
 -- ---- the timeline ----------------------------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ select p.oid, p.proname::text as name,
        format('%s scylla.%I(%s)', case p.prokind when 'p' then 'call' else 'select' end, p.proname,
               (select string_agg(format('null::%s', t::regtype), ', ' order by n)
                from unnest(p.proargtypes) with ordinality _ (t, n))) as call
-from pg_proc p where p.pronamespace = 'scylla'::regnamespace and not p.proname = any('{_args,_args_add,_args_end,_check_max_tasks,_history,_may_view,_may_watch,_plan_picture}');
+from pg_proc p where p.pronamespace = 'scylla'::regnamespace and not p.proname = any('{_args,_args_add,_args_end,_check_max_tasks,_history,_may_view,_may_watch,_plan_nodes}');
 -- Every relation, and ways of touching it.
 create temp table touch as
 select c.relname::text as name, statement
@@ -238,7 +238,7 @@ select is_empty($$
     select 'routine', p.proname, a.privilege_type from pg_proc p,
     aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a
     where p.pronamespace = 'scylla'::regnamespace and a.grantee = 0
-          and p.oid <> all (array['scylla._args'::regproc, 'scylla._check_max_tasks', 'scylla._history', 'scylla._may_view', 'scylla._may_watch', 'scylla._plan_picture'])$$,
+          and p.oid <> all (array['scylla._args'::regproc, 'scylla._check_max_tasks', 'scylla._history', 'scylla._may_view', 'scylla._may_watch', 'scylla._plan_nodes'])$$,
     'PUBLIC holds nothing in the schema');
 select results_eq($$select p.proname::text collate "default", a.privilege_type, p.proowner::regrole
                     from pg_proc p, aclexplode(p.proacl) a
@@ -247,7 +247,7 @@ select results_eq($$select p.proname::text collate "default", a.privilege_type, 
                            ('_history', 'EXECUTE', current_user::regrole),
                            ('_may_view', 'EXECUTE', current_user::regrole),
                            ('_may_watch', 'EXECUTE', current_user::regrole),
-                           ('_plan_picture', 'EXECUTE', current_user::regrole)$$,
+                           ('_plan_nodes', 'EXECUTE', current_user::regrole)$$,
                   'but what the views call: their readers need nothing else; and what reads as its caller');
 select is_empty($$select oid::regprocedure from pg_proc where pronamespace = 'scylla'::regnamespace and prosecdef
                   and not exists (select from unnest(proconfig) c where c = 'search_path=pg_catalog, pg_temp')$$,

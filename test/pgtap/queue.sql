@@ -40,7 +40,7 @@ select refuses($$select scylla.create_queue('by use')$$, '42710', 'unique', 'que
                description => 'a queue that came with its first task exists');
 select lives_ok($$select scylla.create_queue('Plain')$$, 'names are compared exactly');
 
-select * from checks_name('select scylla.create_queue($1)', 'queue');
+select * from checks_name('select scylla.create_queue($1)', 'queue', blank => false);
 create function queue_with(default_timeout interval = null, retention interval = null) returns void language sql as $$
     select scylla.create_queue('made up ' || nextval('scylla.task_id_seq'), default_timeout, retention);
 $$;
@@ -137,18 +137,18 @@ insert into bad values
     ('max_running', '-1', '-1', '-1', 'It must be at least 1.'),
     ('max_running_per_key', '0', '0', '0', 'It must be at least 1.'),
     ('max_depth', '0', '0', '0', 'It must be at least 1.'),
-    ('rate', $$'5'$$, '5', '5', 'It must be an object.'),
-    ('rate', $$'{}'$$, '{}', '{}', 'It must have "tasks".'),
+    ('rate', $$'5'$$, '5', '5', 'It must be an object with "tasks", and perhaps "per" and "burst".'),
+    ('rate', $$'{}'$$, '{}', '{}', 'It must have "tasks", and may have "per" and "burst".'),
     ('rate', $$'{"tasks": 1, "colour": 1}'$$, '{"tasks": 1, "colour": 1}', '"colour"', 'It may have "tasks", "per" and "burst".'),
     ('rate', $$'{"tasks": 1000001}'$$, '{"tasks": 1000001}', '{"tasks": 1000001}',
      'It must be at most a million tasks per second, and slow enough for its burst to come in ten years.'),
     ('rate', $$'{"per": "1 day", "burst": 4000, "tasks": 1}'$$, '{"per": "1 day", "burst": 4000, "tasks": 1}',
      '{"per": "1 day", "burst": 4000, "tasks": 1}',
      'It must be at most a million tasks per second, and slow enough for its burst to come in ten years.'),
-    ('rate_per_key', $$'5'$$, '5', '5', 'It must be an object.'),
-    ('rate_per_key', $$'[]'$$, '[]', '[]', 'It must be an object.'),
-    ('rate_per_key', $$'null'$$, null, 'null', 'It must be an object.'),
-    ('rate_per_key', $$'{}'$$, '{}', '{}', 'It must have "tasks".'),
+    ('rate_per_key', $$'5'$$, '5', '5', 'It must be an object with "tasks", and perhaps "per" and "burst".'),
+    ('rate_per_key', $$'[]'$$, '[]', '[]', 'It must be an object with "tasks", and perhaps "per" and "burst".'),
+    ('rate_per_key', $$'null'$$, null, 'null', 'It must be an object with "tasks", and perhaps "per" and "burst".'),
+    ('rate_per_key', $$'{}'$$, '{}', '{}', 'It must have "tasks", and may have "per" and "burst".'),
     ('rate_per_key', $$'{"tasks": 1, "acme": 1}'$$, '{"tasks": 1, "acme": 1}', '"acme"', 'It may have "tasks", "per" and "burst".'),
     ('rate_per_key', $$'{"tasks": 1000001}'$$, '{"tasks": 1000001}', '{"tasks": 1000001}',
      'It must be at most a million tasks per second, and slow enough for its burst to come in ten years.'),

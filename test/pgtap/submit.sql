@@ -162,7 +162,7 @@ select refuses_argument($$select scylla.submit('q', 'null')$$, 'spec', 'null', '
 
 -- ---- the other arguments -------------------------------------------------------------------------------------------
 
-select * from checks_name($$select scylla.submit($1, '{}')$$, 'queue');
+select * from checks_name($$select scylla.submit($1, '{}')$$, 'queue', blank => false);
 select * from checks_name($$select scylla.submit('q', '{}', rn => $1)$$, 'rn', null_is_refused => false);
 
 select is((scylla.submit('q', '{}', p)).priority, p, 'priority may be ' || p) from unnest(array[0, 1, 126, 127]) p;

@@ -196,7 +196,7 @@ select refuses($$select scylla.submit_bulk('q', array['1', '2']::jsonb[], array[
                'unique', 'task "bulk four" already exists');
 select refuses($$select scylla.submit_bulk('q', array['1', '2']::jsonb[], array['same', 'same'])$$, '23505', 'unique',
                'task "same" already exists');
-select * from checks_name($$select scylla.submit_bulk($1, array['1']::jsonb[])$$, 'queue');
+select * from checks_name($$select scylla.submit_bulk($1, array['1']::jsonb[])$$, 'queue', blank => false);
 select refuses_argument($$select scylla.submit_bulk('q', null)$$, 'specs', 'null', 'It must be an array.');
 select refuses_element(format($$select scylla.submit_bulk('q', array['1', %s]::jsonb[])$$, v), 2, 'spec', 'null',
                        'A task must say what is to be done.')

@@ -279,5 +279,6 @@ begin
     if not coalesce(nullif(current_setting('scylla.auto_create_queues', true), '')::boolean, true) then
         perform twin.refuse('42704', 'queue', 'exists', format('queue "%s" does not exist', queue));
     end if;
+    perform twin.check_argument('queue', queue !~ '^\s|\s$', 'It must not begin or end with a blank.');
     perform twin.made_queue(twin.new_queue(queue));
 end $$;

@@ -50,15 +50,17 @@ worker_options checked(worker_options options) {
 }
 
 // A notice is for people: that a queue does not exist (yet), at each new connection.
-constexpr const char *k_session =
-    "set default_transaction_isolation = 'read committed'; set client_min_messages = warning";
+constexpr const char *k_quiet = "set client_min_messages = warning";
+constexpr const char *k_read_committed = "set default_transaction_isolation = 'read committed'";
 
 } // namespace
 
 worker_core::worker_core(worker_options options, handler do_task)
     : m_options{checked(std::move(options))}, m_handler{std::move(do_task)}, m_name{m_options.name},
-      m_control{surroundings("control"), {k_session, "set lock_timeout = '1s'"}},
-      m_heart{surroundings("heart"), {k_session, "set lock_timeout = '500ms'"}}, m_waiter{surroundings("waiter"), {}} {}
+      m_control{surroundings("control"), {k_quiet, k_read_committed, "set lock_timeout = '1s'"}},
+      m_heart{surroundings("heart"), {k_quiet, k_read_committed, "set lock_timeout = '500ms'"}}, m_waiter{surroundings(
+                                                                                                              "waiter"),
+                                                                                                          {k_quiet}} {}
 
 worker_core::~worker_core() {
     m_signals.reset();

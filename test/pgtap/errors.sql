@@ -162,10 +162,9 @@ from unnest(array[$$complete('hinted', 'w', attempt => 7)$$, $$heartbeat('hinted
 select is(hint_of($$select scylla.complete('hinted', 'somebody else', attempt => 7)$$), '', 'another worker is another matter');
 set local timezone = 'UTC';
 set local datestyle = 'ISO';
-select is(hint_of(format($$select scylla.lease_task('of %s', 'w')$$, of)), hint, 'not ready, and why: ' || of)
-from (values ('plan', 'It waits for plan "hint plan", which is not open.'), ('time', 'It waits until 2300-01-01 00:00:00+00.'),
-             ('task', 'It waits for task "hinted", which has not ended.'), ('callback', 'It waits for a callback.'),
-             ('signal', 'It waits for a signal.')) h (of, hint);
+select matches(hint_of(format($$select scylla.lease_task('of %s', 'w')$$, of)), '^It waits for ' || hint, 'not ready, and why: ' || of)
+from (values ('plan', 'plan hint plan\. .*open'), ('time', 'its start time \(2300-01-01 00:00:00\+00\)\. '),
+             ('task', 'task hinted\. '), ('callback', 'callback hint token\. '), ('signal', 'signal hint signal\. ')) h (of, hint);
 create role scylla_test_hints;
 grant usage on schema scylla to scylla_test_hints;
 grant execute on function scylla.lease_task to scylla_test_hints;
@@ -174,7 +173,7 @@ do $$ begin
     perform scylla.submit('workshop', '1', rn => 'of secret', depends_on => '{hinted}');
 end $$;
 set local role scylla_test_hints;
-select is(hint_of($$select scylla.lease_task('of secret', 'w')$$), 'It waits for another task.', 'which is not named to who may not see it');
+select matches(hint_of($$select scylla.lease_task('of secret', 'w')$$), '^It waits for a task\. ', 'which is not named to who may not see it');
 reset role;
 select is(hint_of($$select scylla.lease_task('hinted', 'w')$$), '', 'what does not wait needs no reason');
 

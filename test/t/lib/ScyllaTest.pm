@@ -165,7 +165,7 @@ select scylla.cancel('cancelled');
 select scylla.submit('q', '8', rn => 'cancelled while ready');
 select scylla.cancel('cancelled while ready');
 -- A history that has been shortened, after many time-outs.
-select scylla.submit('q', '9', rn => 'long');
+select scylla.submit('q', '9', rn => 'long', max_attempts => 1000);
 do $$
 begin
     for i in 1 .. 60 loop

@@ -164,7 +164,8 @@ begin
     from places p join scylla.task_spec s using (id) where p.n = 1 and s.queue <> p.queue
     union all
     select s.rn, 'belongs to queue ' || s.queue || ', which does not exist'
-    from scylla.task_spec s left join scylla.queue q on q.id = s.queue where q.id is null
+    from scylla.task_spec s left join scylla.queue q on q.id = s.queue left join scylla.queue_dropped d on d.id = s.queue
+    where q.id is null and d.id is null
     union all
     select s.rn, 'has priority ' || s.priority || ' but task_ready says ' || r.priority
     from scylla.task_ready r join scylla.task_spec s using (id) where s.priority <> r.priority
@@ -255,7 +256,9 @@ begin
     union all
     select s.rn, 'is leased without a permit, but its queue has a limit'
     from scylla.task_lease l join scylla.task_spec s using (id) join scylla.queue q on q.id = l.queue
-    where (q.max_running is not null or q.max_running_per_key is not null) and l.permit is null
+    where (q.max_running is not null and 'max_running' <> all (coalesce(q.pending, '{}'))
+           or q.max_running_per_key is not null and 'max_running_per_key' <> all (coalesce(q.pending, '{}')))
+      and l.permit is null
     union all
     select s.rn, 'is leased with the permit of key "' || l.permit || '", but its key is ' || coalesce('"' || s.key || '"', 'null')
     from scylla.task_lease l join scylla.task_spec s using (id) where l.permit <> coalesce(s.key, '')
@@ -264,7 +267,9 @@ begin
                  || coalesce('"' || r.key || '"', 'null')
     from scylla.task_ready r join scylla.task_spec s using (id) join scylla.queue q on q.id = r.queue
     where coalesce(r.key, '') <> coalesce(s.key, '')
-       or (r.key is null and (q.max_running_per_key is not null or q.key_weights is not null or q.rate_per_key is not null))
+       or (r.key is null and (q.max_running_per_key is not null and 'max_running_per_key' <> all (coalesce(q.pending, '{}'))
+                              or q.key_weights is not null and 'key_weights' <> all (coalesce(q.pending, '{}'))
+                              or q.rate_per_key is not null and 'rate_per_key' <> all (coalesce(q.pending, '{}'))))
     union all
     select s.rn, 'is leased for ever' from scylla.task_lease l join scylla.task_spec s using (id)
     where not isfinite(l.deadline)

@@ -51,6 +51,7 @@ create table scylla.queue (
     admins text[],
     dependers text[],
     handler text,
+    pending text[],
     constraint queue_pkey primary key (id),
     constraint queue_name_key unique (name)
 ) using heap;
@@ -65,6 +66,17 @@ comment on column scylla.queue.viewers is 'Roles with the privilege "view".';
 comment on column scylla.queue.admins is 'Roles with the privilege "admin".';
 comment on column scylla.queue.dependers is 'Roles with the privilege "depend".';
 comment on column scylla.queue.handler is 'The function that the server calls for each task, with its schema; null: none.';
+comment on column scylla.queue.pending is 'Settings that are recorded and not in effect yet; null: none.';
+
+-- What drop_queue() has left to the monitor. For everybody else the queue and its tasks are gone.
+create table scylla.queue_dropped (
+    id integer not null,
+    dropped timestamptz not null default clock_timestamp(),
+    name text not null,
+    constraint queue_dropped_pkey primary key (id)
+) using heap;
+comment on table scylla.queue_dropped is 'Queues that were dropped with tasks which have not been removed yet.';
+comment on column scylla.queue_dropped.id is 'The number that the queue had: that of its tasks.';
 
 -- With preloading, buckets are in shared memory and this table is not read.
 create table scylla.queue_rate (
@@ -283,6 +295,7 @@ select pg_catalog.pg_extension_config_dump('scylla.queue_id_seq', '');
 select pg_catalog.pg_extension_config_dump('scylla.task_id_seq', '');
 select pg_catalog.pg_extension_config_dump('scylla.worker_seq', '');
 select pg_catalog.pg_extension_config_dump('scylla.queue', '');
+select pg_catalog.pg_extension_config_dump('scylla.queue_dropped', '');
 select pg_catalog.pg_extension_config_dump('scylla.task_spec', '');
 select pg_catalog.pg_extension_config_dump('scylla.task_ready', '');
 select pg_catalog.pg_extension_config_dump('scylla.task_lease', '');

@@ -4,6 +4,7 @@
 #include "server/json_hint.h"
 #include "server/maintain.h"
 #include "server/monitor.h"
+#include "queue/pending.h"
 #include "settings.h"
 #include "shmem/pending.h"
 #include "shmem/stats.h"
@@ -31,6 +32,7 @@ void _PG_init(void) {
     install_json_hint();
     shmem::install_stat_callbacks();
     shmem::install_callbacks();
+    install_settings_hook();
     if (process_shared_preload_libraries_in_progress) {
         shmem::install();
         monitor::install();

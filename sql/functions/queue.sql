@@ -39,15 +39,17 @@ Errors: 42710 it exists; 22023 bad argument; 42501 no privilege for the handler.
 create or replace function scylla.alter_queue(queue text, settings jsonb) returns void
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_alter_queue';
 comment on function scylla.alter_queue is
-'Changes settings of a queue, by the names of create_queue''s arguments; null sets the default. Other settings stay unchanged.
-Needs admin. Errors: 42704 no such queue; 42501 no privilege; 22023 no such setting, or bad value. Locks: waits for a transaction
-that is changing them. Setting the first limit of a queue waits for all transactions that have changed tasks, and blocks others.';
+'Changes settings of a queue, by the names of create_queue''s arguments; null is the default. What is not named stays.
+max_running, max_running_per_key, max_depth, key_weights and rate_per_key are pending where there was none, until the monitor, or
+maintain(), has prepared the tasks that are there: scylla.queue_settings.pending.
+Needs admin. Errors: 42704 no such queue; 42501 no privilege; 22023 no such setting, or bad value. Locks: waits for a transaction that is
+just changing the queue, and for nobody else; only such changes, and creating and dropping a queue of the name, wait for it.';
 
 create or replace function scylla.pause_queue(queue text) returns void
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_pause_queue';
 comment on function scylla.pause_queue is
-'Pauses a queue: none of its tasks can be leased. Running tasks continue, and tasks can be submitted.
-Needs admin. Errors: 42704 no such queue; 42501 no privilege. Locks: waits for a transaction that is changing its settings.';
+'From now on no task of the queue can be leased. Tasks that run go on, and others may be submitted.
+Needs admin. Errors: 42704 no such queue; 42501 no privilege. Locks: as alter_queue.';
 
 create or replace function scylla.resume_queue(queue text) returns void
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_resume_queue';
@@ -57,9 +59,10 @@ comment on function scylla.resume_queue is
 create or replace function scylla.drop_queue(queue text, force boolean = false) returns void
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_drop_queue';
 comment on function scylla.drop_queue is
-'Removes a queue; with force also its tasks, whatever their state. Reads all tasks.
-Needs admin. Errors: 42704 no such queue; 42501 no privilege; 2BP01 it has tasks. Locks: waits for all transactions that have
-changed tasks, and blocks others.';
+'Removes a queue; with force also its tasks, whatever their state. From the commit on nobody sees them; the monitor, or maintain(),
+cancels the live ones, which counts for tasks of other queues that depend on them, and removes all. Reads all tasks.
+Needs admin. Errors: 42704 no such queue; 42501 no privilege; 2BP01 it has tasks, also such as are not committed. Locks: waits for a
+transaction that is just changing the queue; submits to the queue, and changes of it, wait for this one.';
 
 create or replace function scylla.register_worker() returns text
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_register_worker';
@@ -70,7 +73,7 @@ comment on function scylla.register_worker is
 create or replace view scylla.queue_settings with (security_barrier) as
     select name as queue, created, default_timeout, retention, aging, max_attempts, retry, retention_completed,
            retention_aborted, retention_cancelled, paused, max_running, events, notify, max_running_per_key,
-           max_depth, on_full, key_weights, rate, rate_per_key, handler
+           max_depth, on_full, key_weights, rate, rate_per_key, handler, pending
     from scylla.queue
     where scylla._may_view(owner, viewers, admins);
 comment on view scylla.queue_settings is
@@ -93,6 +96,8 @@ comment on column scylla.queue_settings.events is 'Whether status changes of its
 comment on column scylla.queue_settings.notify is 'Whether NOTIFY scylla announces that an idle queue has a task to lease.';
 comment on column scylla.queue_settings.max_running_per_key is 'How many tasks of the same key may run at once; null: no bound.';
 comment on column scylla.queue_settings.max_depth is 'How many tasks may be waiting or ready, checked at submit; null: no bound.';
+comment on column scylla.queue_settings.pending is
+    'Settings that are recorded but not in effect yet, because the tasks are not prepared for them; null: none.';
 comment on column scylla.queue_settings.rate is 'How many leases may start in a time; null: no bound.';
 comment on column scylla.queue_settings.rate_per_key is
     'How many leases of tasks of the same key may start in a time; null: no bound.';

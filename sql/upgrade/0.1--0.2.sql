@@ -151,3 +151,15 @@ create table scylla._update_grants as
 drop function scylla.submit(text, jsonb, integer, text, timestamptz, text[], text, text, integer, jsonb, text, text, text);
 drop function scylla.create_queue(text, interval, interval, double precision, integer, jsonb, interval, interval, interval, boolean,
     integer, boolean, boolean, integer, integer, text, jsonb, jsonb, jsonb);
+alter table scylla.queue add column pending text[];
+comment on column scylla.queue.pending is 'Settings that are recorded and not in effect yet; null: none.';
+
+create table scylla.queue_dropped (
+    id integer not null,
+    dropped timestamptz not null default clock_timestamp(),
+    name text not null,
+    constraint queue_dropped_pkey primary key (id)
+) using heap;
+comment on table scylla.queue_dropped is 'Queues that were dropped with tasks which have not been removed yet.';
+comment on column scylla.queue_dropped.id is 'The number that the queue had: that of its tasks.';
+select pg_catalog.pg_extension_config_dump('scylla.queue_dropped', '');

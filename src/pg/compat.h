@@ -23,13 +23,13 @@ using ::TU_UpdateIndexes;
 enum TU_UpdateIndexes { TU_None, TU_All, TU_Summarizing };
 #endif
 
-inline TM_Result heap_update(Relation rel, ItemPointer tid, HeapTuple tuple, CommandId cid, TM_FailureData *failure,
-                             TU_UpdateIndexes *update_indexes) {
+inline TM_Result heap_update(Relation rel, ItemPointer tid, HeapTuple tuple, CommandId cid, bool wait,
+                             TM_FailureData *failure, TU_UpdateIndexes *update_indexes) {
     LockTupleMode mode;
 #if PG_VERSION_NUM >= 160000
-    return ::heap_update(rel, tid, tuple, cid, InvalidSnapshot, true, failure, &mode, update_indexes);
+    return ::heap_update(rel, tid, tuple, cid, InvalidSnapshot, wait, failure, &mode, update_indexes);
 #else
-    const TM_Result result = ::heap_update(rel, tid, tuple, cid, InvalidSnapshot, true, failure, &mode);
+    const TM_Result result = ::heap_update(rel, tid, tuple, cid, InvalidSnapshot, wait, failure, &mode);
     *update_indexes = HeapTupleIsHeapOnly(tuple) ? TU_None : TU_All;
     return result;
 #endif

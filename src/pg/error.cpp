@@ -126,6 +126,12 @@ void tell_short_retention(const char *setting, const Interval *value) {
                       errhint("A number without a unit is a number of seconds."), identify("queue", setting)));
 }
 
+void settings_changed(const text *queue) {
+    ereport(ERROR, (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+                    errmsg("could not go by the settings of queue \"%s\" because they changed", str(queue)),
+                    errhint("The call might succeed if retried."), identify("queue", "settings")));
+}
+
 void duplicate_task(const text *rn) {
     ereport(ERROR, (errcode(ERRCODE_UNIQUE_VIOLATION), errmsg("task \"%s\" already exists", str(rn)),
                     identify("task", "unique")));
@@ -139,12 +145,6 @@ void duplicate_queue(const text *queue) {
 void queue_paused(const text *queue) {
     ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE), errmsg("queue \"%s\" is paused", str(queue)),
                     identify("queue", "paused")));
-}
-
-void queue_needed(const text *queue, const text *rn) {
-    ereport(ERROR,
-            (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE), errmsg("queue \"%s\" is still needed", str(queue)),
-             errdetail("A live task of another queue depends on task \"%s\".", str(rn)), identify("queue", "needed")));
 }
 
 void limit_reached(const text *queue, const char *setting, int limit, const text *key) {

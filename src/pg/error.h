@@ -40,6 +40,8 @@ namespace scylla::error {
 void tell_no_such_queue(const text *queue, bool created_by_submit);
 // A warning: what was meant to be longer, by far.
 void tell_short_retention(const char *setting, const Interval *value);
+// 40001, constraint "settings", table queue: a bound has come into effect while the call worked without it.
+[[noreturn]] void settings_changed(const text *queue);
 // 23505, constraint "unique".
 [[noreturn]] void duplicate_task(const text *rn);
 // 42710, constraint "unique".
@@ -54,8 +56,6 @@ void tell_short_retention(const char *setting, const Interval *value);
 // 53400, constraint "max_queues", table queue.
 // 2BP01, constraint "empty", table queue: drop_queue() without force.
 [[noreturn]] void queue_not_empty(const text *queue);
-// 55000, constraint "needed": a task in another queue depends on this one.
-[[noreturn]] void queue_needed(const text *queue, const text *rn);
 
 // 55000, constraint "held": the worker does not hold the task (any more).
 // given: the attempt that the worker says; nothing where it is not that.

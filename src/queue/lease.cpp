@@ -32,6 +32,7 @@ int64 default_timeout(const store::QueueRow &queue) {
 int32 lease_known(Store &store, const LeaseRequest &request, const store::QueueRow &queue, KeyRooms *rooms,
                   Tokens &tokens, Permits &permits, const TaskSink &sink) {
     const int64 timeout = request.timeout.value_or(default_timeout(queue));
+    note_use(store, queue, store::Use::leased);
     LeasableScan *scan = begin_leasable(store, queue, rooms, {true, request.max_tasks}, GetCurrentTimestamp());
     // Only now: the call may have waited for locks, and what it sees may have become ready meanwhile.
     const TimestampTz now = GetCurrentTimestamp();
@@ -289,6 +290,8 @@ Task lease_task(Store &store, const TaskLeaseRequest &request) {
             if (queue)
                 rooms = require_room(store, *queue, lock, spec->key, refuse);
         }
+        if (queue)
+            note_use(store, *queue, store::Use::leased);
         const int64 length = request.timeout ? *request.timeout : queue ? default_timeout(*queue) : 0;
         const Task task = make_running(store, *spec, *ready, request.worker, length,
                                        queue ? permit_of(*queue, *spec) : nullptr, GetCurrentTimestamp());

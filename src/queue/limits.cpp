@@ -78,11 +78,6 @@ std::optional<store::QueueRow> lock_limits_unless_full(Store &store, const store
     return lock_as_is(store, seen, lock, IfFull::give_up);
 }
 
-void lock_limits_of_all(Store &store, int32 queue) {
-    acquire(store, {.queue = queue, .mode = ExclusiveLock, .held_by = HeldBy::count}, true);
-    look_again(store);
-}
-
 void unlock_limits(Store &store, const LimitsLock &lock) {
     const LOCKTAG tag = lock_tag(store, lock.queue, QueueLock::limits);
     if (lock.mode != NoLock)

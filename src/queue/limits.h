@@ -14,16 +14,12 @@
 //     one that is being ended keeps it until that commits. Locks of keys are not waited for as long as other keys have
 //     tasks: what somebody else is just leasing is passed over, as rows are. Keys share 256 locks per queue, by their
 //     hash, so that a call that leases from a hundred thousand keys does not fill the server's lock table.
-//   * The queue is locked against changes of its settings; without shared memory, where max_running goes by a count,
-//   against others
-//     that lease from it.
+//   * Without shared memory, where max_running goes by a count, the queue is locked against others that lease from it.
 //   * Who holds a lock waits for nobody who may wait for it: rows are taken without waiting, tables are open before,
 //   and whoever
 //     waits for the lock of a key holds no other.
-//   * A queue that gets its first limit has leases without permits, and perhaps somebody is just adding one. So
-//   alter_queue locks
-//     task_spec against all others, and then gives them permits. Verbs that change tasks lock task_spec before they
-//     look at the queue. The same goes for keys of ready tasks when a queue begins to go by keys.
+//   * A queue that gets its first limit has leases without permits, and perhaps somebody is just adding one. The limit
+//     is pending until all have permits (queue/pending.h). The same goes for keys of ready tasks.
 #pragma once
 
 #include "store/rows.h"
@@ -37,8 +33,8 @@ text *permit_of(const store::QueueRow &queue, const store::SpecRow &spec);
 // without preloading, and where open transactions leave no entry for the queue.
 enum class HeldBy : bool { shared_memory, count };
 
-// From lock_limits() on the settings of the queue cannot be changed (nor, where a count holds max_running, can others
-// lease from the queue) until unlock_limits() or the end of the transaction. Refreshes the store. Returns the queue as
+// From lock_limits() on others cannot, where a count holds max_running, lease from the queue, until unlock_limits() or
+// the end of the transaction. Refreshes the store. Returns the queue as
 // it is now; nothing if it is gone.
 struct LimitsLock {
     int32 queue;
@@ -50,8 +46,6 @@ std::optional<store::QueueRow> lock_limits(store::Store &store, const store::Que
 // asking.
 std::optional<store::QueueRow> lock_limits_unless_full(store::Store &store, const store::QueueRow &seen,
                                                        LimitsLock *lock);
-// For changes of the settings, to the end of the transaction.
-void lock_limits_of_all(store::Store &store, int32 queue);
 void unlock_limits(store::Store &store, const LimitsLock &lock);
 
 // How many more tasks may run now by max_running; whether that is more than `wanted` does not matter. Exact only with

@@ -29,8 +29,8 @@
 //     visible to it and not yet in the sum, and is subtracted.
 //
 // An entry with something in flight is not evicted (stats.cpp), so nothing of that is forgotten. If it is evicted
-// later, or after a crash or a restart, nothing is in flight, and `base` is counted anew. A queue that gets its first
-// bound has the tables locked against all who might be bringing tasks without having taken room (queue/settings.cpp).
+// later, or after a crash or a restart, nothing is in flight, and `base` is counted anew. The first bound of a
+// queue is pending until all have ended who might be bringing tasks without having taken room (queue/pending.h).
 //
 // Transactions that end without a callback make depth too large, never too small: at PREPARE all that has come stays
 // (`prepared`), and what has left does not leave. A count that is done anew puts that right; it finds what is still

@@ -8,8 +8,8 @@
 namespace scylla::shmem {
 
 // What a monitor waits for.
-enum class Timer : std::uint8_t { due, deadline, schedule };
-inline constexpr std::size_t k_timers = 3;
+enum class Timer : std::uint8_t { due, deadline, schedule, queues };
+inline constexpr std::size_t k_timers = 4;
 
 inline constexpr std::size_t k_rechecks = 256;
 

@@ -264,6 +264,15 @@ void tell_changed(TableId id) {
     CacheInvalidateRelcacheByRelid(oids.table[static_cast<std::size_t>(id)]);
 }
 
+void tell_at_once(TableId id) {
+    require_oids();
+    SharedInvalidationMessage message;
+    message.rc.id = SHAREDINVALRELCACHE_ID;
+    message.rc.dbId = MyDatabaseId;
+    message.rc.relId = oids.table[static_cast<std::size_t>(id)];
+    SendSharedInvalidMessages(&message, 1);
+}
+
 Oid tables_owner() {
     lock_table(TableId::spec, AccessShareLock);
     Relation rel = table_open(oids.table[static_cast<std::size_t>(TableId::spec)], NoLock);

@@ -68,6 +68,9 @@ uint64 table_changes() noexcept;
 // Has every process told, at the end of the transaction, and this one at the end of the command. To be called before
 // the change.
 void tell_changed(TableId id);
+// Has every process told now, before this transaction ends: for who looks next what others do. Whoever has written
+// before he hears of it is seen by that look; whoever hears of it looks himself (queue/settings.cpp).
+void tell_at_once(TableId id);
 
 // The role that owns the tables.
 Oid tables_owner();

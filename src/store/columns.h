@@ -53,7 +53,8 @@ inline constexpr Oid k_our_type = InvalidOid; // scylla.task_status, whose numbe
     column(viewers, TEXTARRAYOID) \
     column(admins, TEXTARRAYOID) \
     column(dependers, TEXTARRAYOID) \
-    column(handler, TEXTOID)
+    column(handler, TEXTOID) \
+    column(pending, TEXTARRAYOID)
 SCYLLA_COLUMNS(queue, SCYLLA_QUEUE_COLUMNS)
 
 #define SCYLLA_SPEC_COLUMNS(column) \

@@ -177,7 +177,7 @@ int64 count_permits(Store &store, int32 queue, std::span<const int64> prepared) 
     return static_cast<int64>(ids.count);
 }
 
-void give_permits(Store &store, int32 queue) {
+void give_permits(Store &store, Repair &repair) {
     Table &table = store[TableId::lease];
     Values<lease_col::k_count> values;
     std::array<bool, lease_col::k_count> replace{};
@@ -185,13 +185,13 @@ void give_permits(Store &store, int32 queue) {
     Scan scan = begin_whole(table, store.snapshot);
     const RowMemory memory = begin_row_memory();
     for (; next(scan); reset(memory)) {
-        if (DatumGetInt32(get(scan, lease_col::queue)) != queue || get_name(scan, lease_col::permit) != nullptr)
+        if (DatumGetInt32(get(scan, lease_col::queue)) != repair.queue || !is_null(scan, lease_col::permit) ||
+            !is_wanted(scan, repair))
             continue;
         const auto spec = find_spec(store, DatumGetInt64(get(scan, lease_col::id)), With::no_spec);
         values.set_pointer(lease_col::permit, spec && spec->key != nullptr ? spec->key : cstring_to_text(""));
         ItemPointerData tid;
-        if (update(table, scan.slot, values.value, values.null, replace, &tid) != Taken::ok)
-            elog(ERROR, "a lease of queue %d was changed while it was given a permit", queue);
+        count(repair, update(table, scan.slot, values.value, values.null, replace, &tid, false));
     }
     end(memory);
     end(scan);

@@ -9,9 +9,7 @@ namespace scylla {
 enum class QueueLock : uint16 {
     // Who may lease from a queue with max_running or max_running_per_key. A lease holds it until the call ends: in
     // ShareLock; in ExclusiveLock where the call counts the permits of the whole queue, because there is no shared
-    // memory, or no entry in it for the queue. alter_queue holds it in ExclusiveLock until its transaction ends. Leases
-    // that count, and leases of a queue that
-    // is being altered, wait.
+    // memory, or no entry in it for the queue. Leases that count wait.
     limits = 0,
 
     // Who may submit to a queue with max_depth. A submit that counts the tables, because there is no shared memory, or
@@ -30,6 +28,14 @@ enum class QueueLock : uint16 {
     // or is for one task, waits.
     first_key = 256,
 };
+
+// Who makes a queue of a name, whose hash is the object of class scylla.task_spec. Held in ExclusiveLock until the
+// transaction ends. Whoever makes a queue of the same name waits, as for the row.
+inline LOCKTAG name_lock_tag(uint64 hash) {
+    LOCKTAG tag;
+    SET_LOCKTAG_OBJECT(tag, MyDatabaseId, store::identity(), static_cast<Oid>(hash), 0);
+    return tag;
+}
 
 inline constexpr std::size_t k_key_locks = 256;
 

@@ -4,9 +4,77 @@ namespace scylla::store {
 
 namespace {
 
+// A setting has the name of its column.
+consteval std::array<int, k_queue_settings.size()> find_columns() {
+    std::array<int, k_queue_settings.size()> columns{};
+    for (std::size_t place = 0; place < columns.size(); place++)
+        while (std::string_view(queue_col::k_columns[static_cast<std::size_t>(columns[place]++)].name) !=
+               k_queue_settings[place].name)
+            continue;
+    return columns;
+}
+constexpr std::array k_setting_columns = find_columns();
+
+} // namespace
+
+namespace {
+
 OnFull on_full_of(const Scan &scan) {
     const char *shed = k_on_full_names[static_cast<std::size_t>(OnFull::shed)];
     return view(DatumGetTextPP(get(scan, queue_col::on_full))) == shed ? OnFull::shed : OnFull::error;
+}
+
+SettingSet pending_of(const Scan &scan) {
+    SettingSet pending{};
+    if (is_null(scan, queue_col::pending))
+        return pending;
+    Datum *name = nullptr;
+    int count = 0;
+    deconstruct_array(get_array(scan, queue_col::pending), TEXTOID, -1, false, TYPALIGN_INT, &name, nullptr, &count);
+    for (int i = 0; i < count; i++)
+        for (std::size_t place = 0; place < k_queue_settings.size(); place++)
+            if (view(DatumGetTextPP(name[i])) == k_queue_settings[place].name)
+                pending.add(place);
+    return pending;
+}
+
+Datum names_of(SettingSet pending) {
+    std::array<Datum, k_queue_settings.size()> name{};
+    int count = 0;
+    for (std::size_t place = 0; place < k_queue_settings.size(); place++)
+        if (pending.has(place))
+            name[static_cast<std::size_t>(count++)] = CStringGetTextDatum(k_queue_settings[place].name);
+    return PointerGetDatum(construct_array(name.data(), count, TEXTOID, -1, false, TYPALIGN_INT));
+}
+
+// Who is just removing the row.
+TransactionId dropper_of(const Scan &scan) {
+    const HeapTupleHeader header = header_of(scan);
+    if ((header->t_infomask & HEAP_XMAX_INVALID) != 0)
+        return InvalidTransactionId;
+    const Buffer buffer = reinterpret_cast<const BufferHeapTupleTableSlot *>(scan.slot)->buffer;
+    LockBuffer(buffer, BUFFER_LOCK_SHARE);
+    const bool is_removed =
+        !HEAP_XMAX_IS_LOCKED_ONLY(header->t_infomask) && ItemPointerEquals(&header->t_ctid, &scan.slot->tts_tid);
+    const TransactionId xmax = is_removed ? HeapTupleHeaderGetUpdateXid(header) : InvalidTransactionId;
+    LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
+    if (!is_removed)
+        return InvalidTransactionId;
+    return TransactionIdIsCurrentTransactionId(xmax) || !TransactionIdIsInProgress(xmax) ? InvalidTransactionId : xmax;
+}
+
+// What is pending does not bind anybody yet.
+void hold_off(QueueRow &row) {
+    for (const auto &[place, bound] : {std::pair{place_of("max_running"), &QueueRow::max_running},
+                                       std::pair{place_of("max_running_per_key"), &QueueRow::max_running_per_key},
+                                       std::pair{place_of("max_depth"), &QueueRow::max_depth}})
+        if (row.pending.has(place) && row.*bound)
+            row.*bound = k_no_bound;
+    row.keeps_keys = goes_by_keys(row);
+    if (row.pending.has(place_of("key_weights")))
+        row.is_shared = false;
+    if (row.pending.has(place_of("rate_per_key")))
+        row.rate_per_key = nullptr;
 }
 
 } // namespace
@@ -14,50 +82,46 @@ OnFull on_full_of(const Scan &scan) {
 QueueRow queue_row(const Scan &scan) {
     using namespace queue_col;
     slot_getallattrs(scan.slot);
-    return {DatumGetInt32(get(scan, id)),
-            get_name(scan, name),
-            get_interval(scan, default_timeout),
-            DatumGetFloat8(get(scan, aging)),
-            get_int(scan, max_attempts),
-            DatumGetBool(get(scan, paused)),
-            get_int(scan, max_running),
-            DatumGetBool(get(scan, events)),
-            DatumGetBool(get(scan, notify)),
-            get_int(scan, max_running_per_key),
-            get_int(scan, max_depth),
-            on_full_of(scan),
-            !is_null(scan, key_weights),
-            get_jsonb(scan, rate),
-            get_jsonb(scan, rate_per_key),
-            pstrdup(NameStr(*DatumGetName(get(scan, owner)))),
-            {get_array(scan, submitters), get_array(scan, workers), get_array(scan, viewers), get_array(scan, admins),
-             get_array(scan, dependers)},
-            scan.slot->tts_tid,
-            get_name(scan, handler)};
+    QueueRow row{.id = DatumGetInt32(get(scan, id)),
+                 .name = get_name(scan, name),
+                 .default_timeout = get_interval(scan, default_timeout),
+                 .aging = DatumGetFloat8(get(scan, aging)),
+                 .max_attempts = get_int(scan, max_attempts),
+                 .paused = DatumGetBool(get(scan, paused)),
+                 .max_running = get_int(scan, max_running),
+                 .events = DatumGetBool(get(scan, events)),
+                 .notify = DatumGetBool(get(scan, notify)),
+                 .max_running_per_key = get_int(scan, max_running_per_key),
+                 .max_depth = get_int(scan, max_depth),
+                 .on_full = on_full_of(scan),
+                 .is_shared = !is_null(scan, key_weights),
+                 .rate = get_jsonb(scan, rate),
+                 .rate_per_key = get_jsonb(scan, rate_per_key),
+                 .owner = pstrdup(NameStr(*DatumGetName(get(scan, owner)))),
+                 .grantees = {get_array(scan, submitters), get_array(scan, workers), get_array(scan, viewers),
+                              get_array(scan, admins), get_array(scan, dependers)},
+                 .tid = scan.slot->tts_tid,
+                 .handler = get_name(scan, handler),
+                 .pending = pending_of(scan),
+                 .keeps_keys = false,
+                 .version = HeapTupleHeaderGetXmin(header_of(scan)),
+                 .dropper = dropper_of(scan)};
+    if (!row.pending.empty())
+        hold_off(row);
+    return row;
 }
 
+bool is_pending(const Scan &scan) { return !is_null(scan, queue_col::pending); }
+
 QueueSettings queue_settings(const Scan &scan) {
-    using namespace queue_col;
+    QueueSettings settings;
     slot_getallattrs(scan.slot);
-    return {get_interval(scan, default_timeout),
-            get_interval(scan, retention),
-            DatumGetFloat8(get(scan, aging)),
-            get_int(scan, max_attempts),
-            get_jsonb(scan, retry),
-            get_interval(scan, retention_completed),
-            get_interval(scan, retention_aborted),
-            get_interval(scan, retention_cancelled),
-            DatumGetBool(get(scan, paused)),
-            get_int(scan, max_running),
-            DatumGetBool(get(scan, events)),
-            DatumGetBool(get(scan, notify)),
-            get_int(scan, max_running_per_key),
-            get_int(scan, max_depth),
-            on_full_of(scan),
-            get_jsonb(scan, key_weights),
-            get_jsonb(scan, rate),
-            get_jsonb(scan, rate_per_key),
-            get_name(scan, handler)};
+    for (std::size_t place = 0; place < k_queue_settings.size(); place++) {
+        NullableDatum value{};
+        value.value = slot_getattr(scan.slot, k_setting_columns[place], &value.isnull);
+        set(settings, k_queue_settings[place], value);
+    }
+    return settings;
 }
 
 // ---- looking up a queue --------------------------------------------------------------------------------------------
@@ -68,14 +132,14 @@ QueueSettings queue_settings(const Scan &scan) {
 // It hears of a change a moment after the changing transaction has woken those who wait. So a queue that holds back
 // tasks, for whose change somebody may wait, is read each time: he would find it as it was, and go back to sleep. The
 // other way round the moment does no harm: who leases from a queue that has just been paused was a moment earlier. What
-// must not overlap with the use of the old settings is kept off by locks (alter_queue(), drop_queue()), which are given
-// up later.
+// must not overlap with the use of the old settings is seen to by those who change them, and by those who have used
+// them (queue/pending.h). A row that somebody is just removing is not kept: whoever submits has to see that each time.
 
 namespace {
 
 bool holds_back(const QueueRow &row) {
     return row.paused || row.max_running || row.max_running_per_key || row.rate != nullptr ||
-           row.rate_per_key != nullptr;
+           row.rate_per_key != nullptr || !row.pending.empty();
 }
 
 struct Known {
@@ -108,7 +172,7 @@ QueueRow copy(const QueueRow &row) {
 
 // Nothing can have changed since before the snapshot with which it was read, or a change is still to be heard of.
 void keep(const Store &store, uint64 hint, const QueueRow &row) {
-    if (holds_back(row) || store.changes != table_changes())
+    if (holds_back(row) || TransactionIdIsValid(row.dropper) || store.changes != table_changes())
         return;
     Known &place = place_of(hint);
     place.changes = 0;
@@ -160,39 +224,62 @@ LastQueue &queue_of(Store &store, int32 id) {
 
 Scan scan_queues(Store &store) { return begin(store[TableId::queue], 0, store.snapshot, {}); }
 
-Taken update_settings(Store &store, const QueueRow &queue, const QueueSettings &settings) {
-    using namespace queue_col;
-    Table &table = store[TableId::queue];
-    Values<queue_col::k_count> values;
+bool outlives_drop(const QueueRow &queue) {
+    if (!TransactionIdIsValid(queue.dropper))
+        return true;
+    XactLockTableWait(queue.dropper, nullptr, nullptr, XLTW_None);
+    return false;
+}
+
+std::optional<QueueRow> read_queue(Store &store, int32 queue) {
+    const Key key[] = {{1, Int32GetDatum(queue), F_INT4EQ}};
+    return look_up(store, TableId::queue, 0, key, queue_row);
+}
+
+namespace {
+
+using QueueValues = Values<queue_col::k_count>;
+
+// Changes some columns of a queue as it was read.
+Taken update_columns(Store &store, const QueueRow &queue, QueueValues &values, std::span<const int> columns,
+                     bool wait) {
     std::array<bool, queue_col::k_count> replace{};
-    for (int column = default_timeout; column < owner; column++)
+    for (const int column : columns)
         replace[static_cast<std::size_t>(column - 1)] = true;
-    replace[handler - 1] = true;
-    values.set_pointer(default_timeout, settings.default_timeout);
-    values.set_pointer(retention, settings.retention);
-    values.set(aging, Float8GetDatum(settings.aging));
-    values.set_int(max_attempts, settings.max_attempts);
-    values.set_pointer(retry, settings.retry);
-    values.set_pointer(retention_completed, settings.retention_completed);
-    values.set_pointer(retention_aborted, settings.retention_aborted);
-    values.set_pointer(retention_cancelled, settings.retention_cancelled);
-    values.set(paused, BoolGetDatum(settings.paused));
-    values.set_int(max_running, settings.max_running);
-    values.set(events, BoolGetDatum(settings.events));
-    values.set(notify, BoolGetDatum(settings.notify));
-    values.set_int(max_running_per_key, settings.max_running_per_key);
-    values.set_int(max_depth, settings.max_depth);
-    values.set(on_full, CStringGetTextDatum(k_on_full_names[static_cast<std::size_t>(settings.on_full)]));
-    values.set_pointer(key_weights, settings.key_weights);
-    values.set_pointer(rate, settings.rate);
-    values.set_pointer(rate_per_key, settings.rate_per_key);
-    values.set_pointer(handler, settings.handler);
+    Table &table = store[TableId::queue];
     TupleTableSlot *slot = slot_of(store, TableId::queue);
     if (!fetch(table, queue.tid, store.snapshot, slot))
         elog(ERROR, "queue %d has vanished", queue.id);
     tell_changed(TableId::queue);
     ItemPointerData tid = queue.tid;
-    return update(table, slot, values.value, values.null, replace, &tid);
+    return update(table, slot, values.value, values.null, replace, &tid, wait);
+}
+
+} // namespace
+
+Taken update_settings(Store &store, const QueueRow &queue, const QueueSettings &settings, SettingSet pending) {
+    QueueValues values;
+    std::array<int, k_queue_settings.size() + 1> columns{};
+    for (std::size_t place = 0; place < k_queue_settings.size(); place++) {
+        columns[place] = k_setting_columns[place];
+        const NullableDatum value = get(settings, k_queue_settings[place]);
+        if (value.isnull)
+            values.set_null(columns[place]);
+        else
+            values.set(columns[place], value.value);
+    }
+    columns.back() = queue_col::pending;
+    if (pending.empty())
+        values.set_null(queue_col::pending);
+    else
+        values.set(queue_col::pending, names_of(pending));
+    return update_columns(store, queue, values, columns, true);
+}
+
+Taken end_pending(Store &store, const QueueRow &queue) {
+    QueueValues values;
+    values.set_null(queue_col::pending);
+    return update_columns(store, queue, values, std::array{static_cast<int>(queue_col::pending)}, false);
 }
 
 Taken remove_queue(Store &store, const QueueRow &queue) {

@@ -95,6 +95,28 @@ auto look_up(Store &store, TableId table, std::size_t index, std::span<const Mat
     return row;
 }
 
+inline HeapTupleHeader header_of(const Scan &scan) {
+    return reinterpret_cast<const HeapTupleTableSlot *>(scan.slot)->tuple->t_data;
+}
+
+// ---- repairs -------------------------------------------------------------------------------------------------------
+
+inline bool is_wanted(const Scan &scan, Repair &repair) {
+    if (repair.whose == Whose::own && !TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetXmin(header_of(scan))))
+        return false;
+    repair.left = repair.left || repair.done == repair.limit;
+    return repair.done < repair.limit;
+}
+
+// Whether the row is changed.
+inline bool count(Repair &repair, Taken taken) {
+    if (taken == Taken::ok)
+        repair.done++;
+    else
+        repair.left = true;
+    return taken == Taken::ok;
+}
+
 // ---- collecting ids ------------------------------------------------------------------------------------------------
 
 struct Ids {

@@ -6,13 +6,10 @@
 #include "model/gaps.h"
 #include "model/privilege.h"
 #include "model/status.h"
+#include "store/queue_settings.h"
 #include "store/table.h"
 
 namespace scylla::store {
-
-// What becomes of a submit to a queue that has as many tasks as it may have.
-enum class OnFull : std::uint8_t { error, shed };
-inline constexpr std::array<const char *, 2> k_on_full_names{"error", "shed"};
 
 // Of a queue, what submits and leases need.
 struct QueueRow {
@@ -35,13 +32,22 @@ struct QueueRow {
     std::array<ArrayType *, model::k_privilege_names.size()> grantees; // roles (text[]) by model::Privilege; null: none
     ItemPointerData tid; // where it was when it was read: only for a Store that reads_queues
     text *handler;       // the function that the server calls for each task, with its schema; null: none
+    // Settings that are not in effect yet. In this row such a bound is k_no_bound, which nothing reaches, so that
+    // whoever goes by it prepares what the bound will need; keys that are to take turns, or to have a rate, do not yet.
+    SettingSet pending;
+    bool keeps_keys;       // its ready tasks are found by their keys once what is pending is in effect
+    TransactionId version; // who has written the row
+    TransactionId dropper; // that is just removing it; invalid: none
 };
+
+inline constexpr int32 k_no_bound = PG_INT32_MAX;
+inline constexpr bool in_effect(const std::optional<int32> &bound) { return bound && *bound != k_no_bound; }
 
 // What runs of it is bounded: its leases have permits.
 inline bool has_limits(const QueueRow &queue) { return queue.max_running || queue.max_running_per_key; }
 // Its ready tasks are found by their keys, too.
 inline bool goes_by_keys(const QueueRow &queue) {
-    return queue.max_running_per_key || queue.is_shared || queue.rate_per_key != nullptr;
+    return queue.max_running_per_key || queue.is_shared || queue.rate_per_key != nullptr || queue.keeps_keys;
 }
 
 // The queue that was asked for last: one call comes back to the same one again and again.
@@ -68,6 +74,24 @@ struct EndedList {
     std::size_t room;
 };
 
+// What a verb has done in a queue, and by which settings. Others may have changed them before it wrote its rows: that
+// is looked at when the verb closes the store (queue/pending.h).
+enum class Use : std::uint8_t { made_ready, leased, submitted };
+struct QueueUse {
+    int32 queue;
+    const text *name;
+    std::array<bool, 3> use; // by Use
+    bool had_permits;
+    bool had_max_running;
+    bool had_max_depth;
+    bool had_keys;
+};
+struct QueueUses {
+    QueueUse *rows;
+    std::size_t count;
+    std::size_t room;
+};
+
 // The tables that a verb has open, and the snapshot with which it looks. Tables are opened when first used.
 struct Store {
     LOCKMODE mode;         // RowExclusiveLock for verbs that write, AccessShareLock for those that look
@@ -86,6 +110,8 @@ struct Store {
     std::array<Oid, model::k_status_names.size()> status; // values of scylla.task_status, as far as known
     std::array<TupleTableSlot *, k_tables> slots;         // of slot_of(); null: not made yet
     EndedList ended;
+    QueueUses uses;
+    uint64 changes_at_opening;
 
     Table &operator[](TableId id);
 };
@@ -102,6 +128,11 @@ void close(Store &store);
 TupleTableSlot *slot_of(Store &store, TableId table);
 
 void note_ended(Store &store, const Ended &ended);
+// By this row: what the caller knew of the queue. It lives as long as the store.
+void note_use(Store &store, const QueueRow &queue, Use use);
+// Called by close() where settings of queues have changed since the store was opened, if the verb has used any.
+using SettingsHook = void (*)(Store &store);
+extern SettingsHook settings_changed_hook;
 
 // What a task carries from run to run. History and errors are null as long as they are empty.
 struct Carry {
@@ -109,29 +140,6 @@ struct Carry {
     int32 failures;
     Jsonb *history;
     Jsonb *errors;
-};
-
-// All that can be set of a queue.
-struct QueueSettings {
-    Interval *default_timeout;
-    Interval *retention; // null: the setting
-    float8 aging = 0;
-    std::optional<int32> max_attempts;
-    Jsonb *retry;                  // null: the default policy
-    Interval *retention_completed; // null: retention
-    Interval *retention_aborted;
-    Interval *retention_cancelled;
-    bool paused;
-    std::optional<int32> max_running; // null: any number
-    bool events;
-    bool notify;
-    std::optional<int32> max_running_per_key; // null: any number
-    std::optional<int32> max_depth;           // null: any number
-    OnFull on_full;
-    Jsonb *key_weights;  // null: tasks go in the order of the queue
-    Jsonb *rate;         // null: none
-    Jsonb *rate_per_key; // likewise
-    text *handler;       // with its schema; null: none
 };
 
 struct SpecRow {
@@ -276,6 +284,7 @@ std::optional<PlanRow> find_plan(Store &store, int64 id);
 
 // For scans: the row in the slot.
 QueueRow queue_row(const Scan &scan);
+bool is_pending(const Scan &scan); // some setting of the queue is
 QueueSettings queue_settings(const Scan &scan);
 SpecRow spec_row(const Scan &scan, With with);
 ReadyRow ready_row(const Scan &scan);
@@ -372,11 +381,36 @@ struct PermitCount {
     int64 dead;                 // index entries that led to none
 };
 PermitCount find_permits(Store &store, int32 queue, const text *permit, std::span<const model::IdRange> ranges);
-// Gives permits to the leases of the queue that have none. Nobody may change leases meanwhile.
-void give_permits(Store &store, int32 queue);
-// Gives keys to the ready tasks of the queue that have none: the empty text. Nobody may change tasks meanwhile. `tell`
-// gets each.
-void give_keys(Store &store, int32 queue, void (*tell)(Store &store, const ReadyRow &row));
+// The rows of a queue that are made fit for a setting: all that the snapshot sees, or those only that this transaction
+// has written. Rows that somebody else is changing are left; `limit`: so many are changed at most.
+enum class Whose : bool { all, own };
+struct Repair {
+    int32 queue;
+    Whose whose;
+    int64 limit;
+    int64 done;
+    bool left; // there are rows that it did not change, though they need it
+};
+// Gives permits to the leases of the queue that have none.
+void give_permits(Store &store, Repair &repair);
+// Gives keys to the ready tasks of the queue that have none: the empty text. `tell` gets each.
+void give_keys(Store &store, Repair &repair, void (*tell)(Store &store, const ReadyRow &row));
+// The transactions in progress, but for this one, that have written tasks of the queue which have not ended. Sorted.
+std::span<const TransactionId> writers_of(Store &store, int32 queue);
+// All tasks behind an id, in the order of their ids, also those that transactions in progress have written.
+struct SpecWalk {
+    SnapshotData *dirty;
+    Scan scan;
+};
+struct WalkedSpec {
+    SpecRow row; // without the spec itself
+    bool in_progress;
+};
+SpecWalk begin_spec_walk(Store &store, int64 after);
+bool next(SpecWalk &walk, WalkedSpec *spec);
+void end(SpecWalk &walk);
+// Whether a task belongs to the queue, also one that a transaction in progress has written.
+bool has_tasks(Store &store, int32 queue);
 
 // How many tasks of the queue are waiting or ready, up to `limit`.
 int64 count_unleased(Store &store, int32 queue, int64 limit);
@@ -393,7 +427,13 @@ PreparedTasks find_prepared_permits(Store &store, int32 queue);
 int64 count_permits(Store &store, int32 queue, std::span<const int64> prepared);
 
 // Writes the settings of a queue, waiting for a concurrent change. gone: look again.
-Taken update_settings(Store &store, const QueueRow &queue, const QueueSettings &settings);
+Taken update_settings(Store &store, const QueueRow &queue, const QueueSettings &settings, SettingSet pending);
+// What is pending is in effect, without waiting: busy if somebody is just changing the queue.
+Taken end_pending(Store &store, const QueueRow &queue);
+// Waits for a transaction that is just removing the queue. False: refresh the store and look again.
+bool outlives_drop(const QueueRow &queue);
+// The row as it is now, whatever this process knows.
+std::optional<QueueRow> read_queue(Store &store, int32 queue);
 Taken remove_queue(Store &store, const QueueRow &queue); // the same
 
 // Whether this transaction has written the row.

@@ -48,6 +48,7 @@ Store make_store(LOCKMODE mode) {
     Store store{};
     store.mode = mode;
     store.context = CurrentMemoryContext;
+    store.changes_at_opening = PG_UINT64_MAX; // until the first snapshot
     return store;
 }
 
@@ -89,6 +90,8 @@ void refresh(Store &store) {
         UnregisterSnapshot(store.snapshot);
     AcceptInvalidationMessages();
     store.changes = table_changes();
+    if (store.changes_at_opening == PG_UINT64_MAX)
+        store.changes_at_opening = store.changes;
     store.snapshot = RegisterSnapshot(GetLatestSnapshot());
     store.last_queue = {};
 }
@@ -103,7 +106,25 @@ TupleTableSlot *slot_of(Store &store, TableId table) {
     return slot;
 }
 
+namespace {
+
+// Whoever changes settings tells of it before he looks for rows that were written without knowing of them. So this
+// looks after all has been written: of two at the same time at least one sees the other.
+bool settings_have_changed(const Store &store) {
+    if (store.uses.count == 0)
+        return false;
+    pg_memory_barrier();
+    AcceptInvalidationMessages();
+    return store.changes_at_opening != table_changes();
+}
+
+} // namespace
+
+constinit SettingsHook settings_changed_hook = nullptr;
+
 void close(Store &store) {
+    if (settings_have_changed(store))
+        settings_changed_hook(store);
     end_lookups(store);
     for (TupleTableSlot *slot : store.slots)
         if (slot != nullptr)
@@ -125,6 +146,40 @@ void note_ended(Store &store, const Ended &ended) {
                                                       : repalloc_huge(list.rows, list.room * sizeof(Ended)));
     }
     list.rows[list.count++] = ended;
+}
+
+void note_use(Store &store, const QueueRow &queue, Use use) {
+    QueueUses &list = store.uses;
+    QueueUse *known = list.rows;
+    QueueUse *const end = list.rows + list.count;
+    if (list.count > 0 && end[-1].queue == queue.id)
+        known = end - 1;
+    else
+        while (known != end && known->queue != queue.id)
+            known++;
+    if (known == end) {
+        if (list.count == list.room) {
+            list.room = Max(list.room * 2, std::size_t{4});
+            list.rows = static_cast<QueueUse *>(list.rows == nullptr
+                                                    ? MemoryContextAlloc(store.context, list.room * sizeof(QueueUse))
+                                                    : repalloc_huge(list.rows, list.room * sizeof(QueueUse)));
+        }
+        known = list.rows + list.count++;
+        *known = {queue.id, queue.name, {}, true, true, true, true};
+    }
+    known->use[static_cast<std::size_t>(use)] = true;
+    switch (use) {
+    case Use::made_ready:
+        known->had_keys = known->had_keys && goes_by_keys(queue);
+        break;
+    case Use::leased:
+        known->had_permits = known->had_permits && has_limits(queue);
+        known->had_max_running = known->had_max_running && queue.max_running;
+        break;
+    case Use::submitted:
+        known->had_max_depth = known->had_max_depth && queue.max_depth;
+        break;
+    }
 }
 
 Datum status_datum(Store &store, model::Status status) {

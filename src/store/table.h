@@ -112,8 +112,8 @@ Taken hold(Table &table, const ItemPointerData &tid, Snapshot snapshot);
 Taken remove(Table &table, const ItemPointerData &tid, Snapshot snapshot, bool wait);
 
 // Replaces the columns marked in `replace`, none of them a key, of the row in the slot; the others are filled in in
-// `values` and `nulls`. Waits for a concurrent change. The place of the new version is left in *tid.
+// `values` and `nulls`. The place of the new version is left in *tid.
 Taken update(Table &table, TupleTableSlot *slot, std::span<Datum> values, std::span<bool> nulls,
-             std::span<bool> replace, ItemPointerData *tid);
+             std::span<bool> replace, ItemPointerData *tid, bool wait = true);
 
 } // namespace scylla::store

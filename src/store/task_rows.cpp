@@ -265,23 +265,21 @@ bool has_key(const Scan &scan, const text *key) {
     return same;
 }
 
-void give_keys(Store &store, int32 queue, void (*tell)(Store &store, const ReadyRow &row)) {
+void give_keys(Store &store, Repair &repair, void (*tell)(Store &store, const ReadyRow &row)) {
     Table &table = store[TableId::ready];
     Values<ready_col::k_count> values;
     std::array<bool, ready_col::k_count> replace{};
     values.set_pointer(ready_col::key, cstring_to_text(""));
     replace[ready_col::key - 1] = true;
-    Scan scan = begin_whole(table, store.snapshot);
+    Scan scan = scan_ready(store, repair.queue);
     const RowMemory memory = begin_row_memory();
-    while (next(scan)) {
-        if (DatumGetInt32(get(scan, ready_col::queue)) != queue || get_name(scan, ready_col::key) != nullptr)
+    for (; next(scan); reset(memory)) {
+        if (!is_null(scan, ready_col::key) || !is_wanted(scan, repair))
             continue;
         const ReadyRow row = ready_row(scan);
         ItemPointerData tid;
-        if (update(table, scan.slot, values.value, values.null, replace, &tid) != Taken::ok)
-            elog(ERROR, "a ready task of queue %d was changed while it was given a key", queue);
-        tell(store, row);
-        reset(memory);
+        if (count(repair, update(table, scan.slot, values.value, values.null, replace, &tid, false)))
+            tell(store, row);
     }
     end(memory);
     end(scan);

@@ -1,5 +1,7 @@
 #include "store/upsert.h"
 
+#include "store/locks.h"
+#include "store/row_access.h"
 #include "store/spi.h"
 
 namespace scylla::store {
@@ -48,60 +50,71 @@ void mark_inserted(std::span<const SpecRow> rows, std::span<bool> inserted) {
 
 } // namespace
 
+namespace {
+
+struct OwnQueues {
+    TransactionId by;
+    std::size_t count;
+    std::array<int32, 64> queue;
+};
+constinit OwnQueues own_queues{};
+
+void note_own(int32 queue) {
+    const TransactionId own = GetTopTransactionId();
+    if (own_queues.by != own)
+        own_queues = {own, 0, {}};
+    if (own_queues.count < own_queues.queue.size())
+        own_queues.queue[own_queues.count++] = queue;
+}
+
+} // namespace
+
 bool insert_queue(const text *name, const QueueSettings &settings) {
-    constexpr std::size_t k_parameters = 21;
-    std::array<Oid, k_parameters> types{TEXTOID,     INTERVALOID, INTERVALOID, FLOAT8OID, INT4OID, JSONBOID,
-                                        INTERVALOID, INTERVALOID, INTERVALOID, BOOLOID,   INT4OID, TEXTOID,
-                                        BOOLOID,     BOOLOID,     INT4OID,     INT4OID,   TEXTOID, JSONBOID,
-                                        JSONBOID,    JSONBOID,    TEXTOID};
-    std::array<Datum, k_parameters> values{
-        PointerGetDatum(name),
-        PointerGetDatum(settings.default_timeout),
-        PointerGetDatum(settings.retention),
-        Float8GetDatum(settings.aging),
-        Int32GetDatum(settings.max_attempts.value_or(0)),
-        PointerGetDatum(settings.retry),
-        PointerGetDatum(settings.retention_completed),
-        PointerGetDatum(settings.retention_aborted),
-        PointerGetDatum(settings.retention_cancelled),
-        BoolGetDatum(settings.paused),
-        Int32GetDatum(settings.max_running.value_or(0)),
-        CStringGetTextDatum(GetUserNameFromId(GetUserId(), false)),
-        BoolGetDatum(settings.events),
-        BoolGetDatum(settings.notify),
-        Int32GetDatum(settings.max_running_per_key.value_or(0)),
-        Int32GetDatum(settings.max_depth.value_or(0)),
-        CStringGetTextDatum(k_on_full_names[static_cast<std::size_t>(settings.on_full)]),
-        PointerGetDatum(settings.key_weights),
-        PointerGetDatum(settings.rate),
-        PointerGetDatum(settings.rate_per_key),
-        PointerGetDatum(settings.handler)};
-    char nulls[k_parameters];
-    for (std::size_t i = 0; i < k_parameters; i++) {
-        const bool scalar = types[i] == FLOAT8OID || types[i] == INT4OID || types[i] == BOOLOID;
-        nulls[i] = !scalar && DatumGetPointer(values[i]) == nullptr ? 'n' : ' ';
+    constexpr std::size_t k_others = 2; // name and owner
+    constexpr std::size_t k_parameters = k_others + k_queue_settings.size();
+    std::array<Oid, k_parameters> types{TEXTOID, TEXTOID};
+    std::array<Datum, k_parameters> values{PointerGetDatum(name),
+                                           CStringGetTextDatum(GetUserNameFromId(GetUserId(), false))};
+    std::array<char, k_parameters> nulls{' ', ' '};
+    StringInfoData columns;
+    StringInfoData parameters;
+    initStringInfo(&columns);
+    initStringInfo(&parameters);
+    for (std::size_t i = 0; i < k_queue_settings.size(); i++) {
+        const std::size_t place = k_others + i;
+        const NullableDatum value = get(settings, k_queue_settings[i]);
+        types[place] = type_of(k_queue_settings[i]);
+        values[place] = value.value;
+        nulls[place] = value.isnull ? 'n' : ' ';
+        appendStringInfo(&columns, ", %s", k_queue_settings[i].name);
+        appendStringInfo(&parameters, ", $%d", static_cast<int>(place) + 1);
     }
-    nulls[4] = settings.max_attempts ? ' ' : 'n';
-    nulls[10] = settings.max_running ? ' ' : 'n';
-    nulls[14] = settings.max_running_per_key ? ' ' : 'n';
-    nulls[15] = settings.max_depth ? ' ' : 'n';
+    // Who makes a queue of the same name waits here, as he would for the row: so the insert meets only rows that are
+    // committed, also while REINDEX CONCURRENTLY builds another index on the name, of which ON CONFLICT knows nothing.
+    const LOCKTAG tag = name_lock_tag(hash_name(name));
+    (void)LockAcquire(&tag, ExclusiveLock, false, false);
     // Nobody else knows it yet; but when this is rolled back this process must not, either. Before the insert: what is
     // told after it is lost if an error ends the command.
     tell_changed(TableId::queue);
     AsOwner as_owner;
     as_owner.begin();
     run(&insert_queue_plan,
-        "insert into scylla.queue (name, default_timeout, retention, aging, max_attempts, retry, retention_completed, "
-        "retention_aborted, retention_cancelled, paused, max_running, owner, events, notify, max_running_per_key, "
-        "max_depth, on_full, "
-        "key_weights, rate, rate_per_key, handler) "
-        "values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12::pg_catalog.name, $13, $14, $15, $16, $17, $18, "
-        "$19, $20, $21) "
-        "on conflict (name) do nothing",
-        types, values, nulls, SPI_OK_INSERT);
+        psprintf("insert into scylla.queue (name, owner%s) values ($1, $2::pg_catalog.name%s) "
+                 "on conflict (name) do nothing returning id",
+                 columns.data, parameters.data),
+        types, values, nulls.data(), SPI_OK_INSERT_RETURNING);
     const bool inserted = SPI_processed > 0;
+    if (inserted) {
+        bool null = false;
+        note_own(DatumGetInt32(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &null)));
+    }
     as_owner.end();
     return inserted;
+}
+
+bool is_own_queue(int32 queue) {
+    const auto own = std::span(own_queues.queue).first(own_queues.count);
+    return own_queues.by == GetTopTransactionIdIfAny() && std::find(own.begin(), own.end(), queue) != own.end();
 }
 
 void insert_specs(std::span<const SpecRow> rows, std::span<bool> inserted) {

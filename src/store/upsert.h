@@ -9,6 +9,8 @@ namespace scylla::store {
 
 // Owned by the current user. False: the queue existed already. Waits for a transaction that is just creating it.
 bool insert_queue(const text *name, const QueueSettings &settings);
+// Whether this transaction has made it, so that nobody else can know it. Of very many that it has made it may deny it.
+bool is_own_queue(int32 queue);
 
 // Inserts the rows whose rn is free, in the order of their names, so that two calls cannot wait for each other in a
 // circle. inserted[i] tells what became of rows[i]; of rows with the same rn the one with the smallest id goes in.

@@ -294,7 +294,7 @@ void insert_next_entries(Table &table, HeapTuple tuple, compat::TU_UpdateIndexes
 } // namespace
 
 Taken update(Table &table, TupleTableSlot *slot, std::span<Datum> values, std::span<bool> nulls,
-             std::span<bool> replace, ItemPointerData *tid) {
+             std::span<bool> replace, ItemPointerData *tid, bool wait) {
     slot_getallattrs(slot);
     for (std::size_t i = 0; i < replace.size(); i++)
         if (!replace[i]) {
@@ -308,7 +308,7 @@ Taken update(Table &table, TupleTableSlot *slot, std::span<Datum> values, std::s
     TM_FailureData failure;
     compat::TU_UpdateIndexes update_indexes = compat::TU_None;
     const TM_Result result =
-        compat::heap_update(table.rel, &old, tuple, GetCurrentCommandId(true), &failure, &update_indexes);
+        compat::heap_update(table.rel, &old, tuple, GetCurrentCommandId(true), wait, &failure, &update_indexes);
     switch (result) {
     case TM_Ok:
         insert_next_entries(table, tuple, update_indexes);

@@ -16,7 +16,7 @@ namespace scylla {
 // wait.
 int64 take_room(store::Store &store, const store::QueueRow &queue, int64 wanted);
 
-// The queue gets its first max_depth, or max_running. Nobody else may be submitting, or leasing.
+// The queue has its first max_depth, or max_running, in effect: everybody in progress has taken room (queue/pending.h).
 void begin_depth(int32 queue, shmem::Bounded which);
 
 // For max_running where shared memory has the number; queue/limits.h does it where it has not. How many more tasks may

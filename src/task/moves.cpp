@@ -55,6 +55,8 @@ shmem::Count count_of(model::Status status) {
 
 bool queue_goes_by_keys(Store &store, int32 queue) {
     const auto &row = queue_of(store, queue).row;
+    if (row)
+        note_use(store, *row, store::Use::made_ready);
     return row && goes_by_keys(*row);
 }
 

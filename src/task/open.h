@@ -7,9 +7,8 @@
 namespace scylla {
 
 // Every verb that changes tasks starts with this: it refuses read-only transactions, standbys and parallel workers, as
-// a SQL command would. `call` is the SQL name for the message. Whoever changes what must not change under tasks (a
-// queue that goes, its first limit) locks task_spec first (queue/settings.cpp). So that is locked here, before the
-// snapshot with which the verb looks.
+// a SQL command would. `call` is the SQL name for the message. task_spec is locked first, before the snapshot with which
+// the verb looks at queues: whoever waits for all that may work by old settings goes by that lock (queue/pending.cpp).
 store::Store open_for_write(const char *call);
 // The same for verbs that change queues, rights and plans.
 store::Store open_for_settings(const char *call);

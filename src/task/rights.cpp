@@ -62,7 +62,7 @@ Privileges of(store::Store &store, int32 queue) {
         if (last.row)
             last.privileges = find_privileges(GetUserId(), last.row->owner, last.row->grantees);
         else
-            last.privileges = superuser() ? model::k_all_privileges : Privileges{};
+            last.privileges = Privileges{}; // it was dropped, or a restore has not brought it yet
     }
     return *last.privileges;
 }

@@ -23,7 +23,7 @@ namespace scylla::rights {
 
 using model::Privilege;
 
-// What the current user may do with the queue of a task; nothing if there is no such queue, but for superusers.
+// What the current user may do with the queue of a task; nothing if there is no such queue: it has been dropped.
 model::Privileges of(store::Store &store, int32 queue);
 
 inline bool may(store::Store &store, int32 queue, Privilege privilege) { return of(store, queue).has(privilege); }

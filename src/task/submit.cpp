@@ -8,6 +8,7 @@
 #include "shmem/pending.h"
 #include "store/plans.h"
 #include "store/upsert.h"
+#include "task/dropped.h"
 #include "task/admission.h"
 #include "task/depth.h"
 #include "task/gates.h"
@@ -29,6 +30,11 @@ store::QueueRow queue_for(Store &store, text *name) {
     for (;;) {
         if (const auto queue = find_queue(store, name)) {
             rights::require(store, *queue, model::Privilege::submit);
+            if (!store::outlives_drop(*queue)) {
+                refresh(store);
+                continue;
+            }
+            note_use(store, *queue, store::Use::submitted);
             return *queue;
         }
         if (!settings::auto_create_queues)
@@ -405,6 +411,7 @@ void place_rows(Store &store, std::span<const Submission> tasks, std::span<const
 } // namespace
 
 Task submit(Store &store, const Submission &task, IfTaken if_taken) {
+    free_dropped_name(store, task.rn);
     return if_taken == IfTaken::find && (task.rn != nullptr || task.dedup_key != nullptr)
                ? submit_or_find(store, task)
                : *try_submit(store, task, false);
@@ -413,6 +420,8 @@ Task submit(Store &store, const Submission &task, IfTaken if_taken) {
 std::span<const Submitted> submit_many(Store &store, std::span<const Submission> tasks, IfTaken if_taken) {
     const bool ignore = if_taken == IfTaken::find;
     const TimestampTz now = GetCurrentTimestamp();
+    for (const Submission &task : tasks)
+        free_dropped_name(store, task.rn);
     // Everything is checked before anything is made.
     const Dependencies dependencies = resolve(store, tasks, now);
     const auto queues = look_up_each<const store::QueueRow *>(
@@ -446,6 +455,8 @@ std::span<const Submitted> submit_many(Store &store, std::span<const Submission>
 
 void submit_bulk(Store &store, std::span<const Submission> tasks) {
     const bool named = tasks[0].rn != nullptr;
+    for (const Submission &task : tasks)
+        free_dropped_name(store, task.rn);
     const store::QueueRow row = queue_for(store, tasks[0].queue);
     const auto has_room =
         static_cast<std::size_t>(take_room(store, row, static_cast<int64>(tasks.size()))); // the first ones

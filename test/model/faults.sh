@@ -67,7 +67,8 @@ faults=(
   "args without those that have none|s/(id, place) left join twin.task p/(id, place) join twin.task p/"
   "the time is forgotten behind a gate|s/if t.not_before > moment then/if t.not_before > moment and t.depends_on = '{}' then/"
   "results are purged while somebody needs them|s/ and not twin.is_needed(t.id)//"
-  "a queue goes though others need it|s/d.queue <> drop_queue.queue and twin.is_live(d)/false/"
+  "those who depend on a queue that goes wait for ever|s/twin.is_live(t) order by t.id) l;/false) l;/"
+  "a setting is in effect at once|s/insert into twin.pending$/insert into twin.pending select null, null where false; insert into twin.pending/;s/and not before ? setting$/and false/"
   # plans
   "a plan does not fail|s/set failed = p.failed or exists (select .*/set failed = false,/"
   "a cancelled task makes a plan fail|s/t.plan = p.id and t.status = 'aborted')/t.plan = p.id and t.status <> 'completed')/"
@@ -75,7 +76,6 @@ faults=(
   "a plan is cancelled though it has failed|s/cancelled = p.cancelled and not p.failed/cancelled = p.cancelled/"
   "a plan forgets its tasks with their queue|s/perform twin.judge(p) from/perform p from/"
   "a plan is never finished|s/perform twin.finish(coalesce(h.plan, .*/null;/"
-  "the end of a queue finishes no plan|s/perform twin.finish(p, clock_timestamp()) from/perform p from/"
   "cancelling a plan cancels one task after the other|s/count(twin.ended(l.t, 'cancelled'))/count((twin.cancel((l.t).rn)).rn)/"
   "a plan that is finished can be added to|s/if p.finished is not null then/if p.cancelled then/"
   "all tasks are final|s/where d.plan = p.id and t.id = any (d.depends_on))/where false)/"

@@ -26,8 +26,6 @@ do $$ begin
     perform scylla.create_plan('open');
     perform scylla.submit('q', '{}', plan => 'open');
     perform scylla.open_plan('open');
-    perform scylla.submit('needed', '{}', rn => 'needed');
-    perform scylla.submit('q', '{}', depends_on => '{needed}');
 end $$;
 
 -- ---- one of each kind ----------------------------------------------------------------------------------------------
@@ -75,8 +73,6 @@ insert into kind values
     ('42710', 'plan',  'unique',    $$select scylla.create_plan('over')$$, 'plan "over" already exists', ''),
     ('55000', 'plan',  'live',      $$select scylla.cancel_plan('over')$$, 'plan "over" has already ended', 'It is finished.'),
     ('55000', 'plan',  'building',  $$select scylla.open_plan('open')$$, 'plan "open" is already open', ''),
-    ('55000', 'queue', 'needed',    $$select scylla.drop_queue('needed', force => true)$$,
-             'queue "needed" is still needed', 'A live task of another queue depends on task "needed".'),
     ('42710', 'queue', 'unique',    $$select scylla.create_queue('exists')$$,
                    'queue "exists" already exists', ''),
     ('42704', 'queue', 'exists',    $$select scylla.submit('nowhere', '{}')$$,

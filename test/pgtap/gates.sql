@@ -360,14 +360,26 @@ select * from checks_name($$select scylla.submit('q', '1', dedup_key => $1)$$, '
 
 select scylla.submit('dropped', '1', rn => 'x1'), scylla.submit('dropped', '1', rn => 'x2', depends_on => '{x1}', dedup_key => 'x'),
        scylla.submit('kept', '1', rn => 'x3', depends_on => '{x2}') \g /dev/null
-select refuses($$select scylla.drop_queue('dropped', true)$$, '55000', 'needed', 'queue "dropped" is still needed',
-               'A live task of another queue depends on task "x2".', table_ => 'queue');
-select scylla.cancel('x3') \g /dev/null
+select scylla.submit('kept', '1', rn => 'x4', depends_on => '{x2}', on_dependency_failure => 'ignore'),
+       scylla.submit('kept', '1', rn => 'x5', depends_on => '{x2}', on_dependency_failure => 'skip') \g /dev/null
 select lives_ok($$select scylla.drop_queue('dropped', true)$$, 'a queue goes with its gates and keys');
+select scylla.maintain() \g /dev/null
+select is(array(select status::text from unnest('{x3,x4,x5}'::text[]) n, lateral scylla.get_task(n)), '{aborted,ready,cancelled}'::text[],
+          'those who depend on its tasks go on as they say');
+-- A result stays as long as a live task is to get it.
+select scylla.submit('dropped', '1', rn => 'y1'), scylla.submit('kept', '1', rn => 'y2'),
+       scylla.submit('kept', '1', rn => 'y3', depends_on => '{y1,y2}') \g /dev/null
+select scylla.lease_task('y1', 'w'), scylla.complete('y1', 'w', '"kept"'), scylla.drop_queue('dropped', true), scylla.maintain() \g /dev/null
+select is((select count(*) from scylla.task_spec where rn = 'y1'), 1::bigint, 'a result that is needed is left');
+select throws_ok($$select scylla.submit('q', '1', rn => 'y1')$$, '23505', null, 'and so is its name');
+select scylla.lease_task('y2', 'w'), scylla.complete('y2', 'w') \g /dev/null
+select is((select args from scylla.lease_task('y3', 'w')), '["kept", null]', 'until it is got');
+select scylla.complete('y3', 'w'), scylla.maintain() \g /dev/null
+select is((select count(*) from scylla.task_spec where rn = 'y1'), 0::bigint, 'then it goes, too');
 select scylla.create_plan('left'), scylla.create_plan('alone') \g /dev/null
 select scylla.submit('dropped', '1', plan => plan), scylla.open_plan(plan) from unnest('{left,alone}'::text[]) plan \g /dev/null
 select scylla.submit('kept', '1', rn => 'stays', plan => 'left') \g /dev/null
-select scylla.drop_queue('dropped', true);
+select scylla.drop_queue('dropped', true), scylla.maintain();
 select is(plan_row('left') || plan_row('alone'), '(running,0,1,0,0,0,0,0.00,t,f,)(cancelled,0,0,0,0,0,0,1.00,t,t,)',
           'and finishes the plans that have no other live task, which are no success');
 select finish('stays');

@@ -65,9 +65,9 @@ select results_eq($$select name, aging from scylla.queue where name like 'aging 
 
 -- ---- all settings --------------------------------------------------------------------------------------------------
 
--- What the view shows of a queue, without its name and age.
+-- What the view shows of a queue, without its name and age, and what is pending.
 create function settings_of(name text) returns jsonb language sql as $$
-    select to_jsonb(s) - array['queue', 'created'] from scylla.queue_settings s where s.queue = name;
+    select to_jsonb(s) - array['queue', 'created', 'pending'] from scylla.queue_settings s where s.queue = name;
 $$;
 create function defaults() returns jsonb language sql as $$
     select '{"default_timeout": null, "retention": null, "aging": 0, "max_attempts": null, "retry": null,
@@ -208,6 +208,19 @@ from (values ('5', 'settings', '5', 'It must be an object.'), ('[]', 'settings',
              ('{"paused": 1}', 'paused', '1', 'It must be true or false.'),
              ('{"aging": 5, "paused": "no"}', 'paused', '"no"', 'It must be true or false.'))
      v (json, argument, shown, rule);
+do $$
+declare
+    a text;
+begin
+    foreach a in array (select proargnames from pg_proc where oid = 'scylla.create_queue'::regproc) loop
+        if a <> 'queue' then
+            execute format('select scylla.create_queue(%L, %s => null)', 'null ' || a, a);
+        end if;
+    end loop;
+end $$;
+select is(settings_of(queue), defaults(), 'create_queue: ' || queue || ' is the default')
+from scylla.queue_settings where queue like 'null %';
+select is((select count(*) from scylla.queue_settings where queue like 'null %'), 18::bigint, 'each was tried');
 select is(settings_of('altered'), defaults(), 'a refused change changes nothing');
 select throws_ok($$select scylla.alter_queue('nowhere', '{"aging": -1}')$$, '22023', null,
                  'bad settings go before an unknown queue');
@@ -304,7 +317,21 @@ select is_empty($$select queue from scylla.queue_settings where queue like 'doom
 select refuses($$select scylla.complete('doomed running', 'w')$$, 'P0002', 'exists',
                'task "doomed running" does not exist');
 select is((seen('spared') ->> 'status'), 'running', 'other queues keep their tasks');
-select lives_ok($$select scylla.submit('doomed ready', '1', rn => 'doomed ready')$$, 'names are free again');
+select is_empty($$select call, e from (values ('cancel'), ('get_task')) v (call),
+                         lateral raised(format('select scylla.%s(%L)', call, 'doomed ready')) e where e not like 'P0002%'$$,
+                'for a superuser, too');
+select is((select count(*) from scylla.task_spec where rn like 'doomed %'), 6::bigint, 'what is left of them goes later');
+select lives_ok(format('select scylla.submit(%L, 1::text::jsonb, rn => %L)', 'doomed ' || state, rn), 'the name of what was '
+                || state || ' is free at once') from doomed where state in ('ready', 'running', 'completed', 'waiting');
+select is((select count(*) from scylla.submit_many('[{"queue": "doomed anew", "spec": 1, "rn": "doomed aborted"}]') where inserted),
+          1::bigint, 'also for submit_many');
+select is(scylla.submit_bulk('doomed anew', '{1}', '{doomed cancelled}'), 1::bigint, 'and for submit_bulk');
+select is((select count(distinct s.queue) from scylla.task_spec s join scylla.queue q on q.id = s.queue where rn like 'doomed %'),
+          5::bigint, 'they are in queues that are made anew');
+select scylla.maintain();
+select is_empty('select * from scylla.queue_dropped', 'maintain() removes what is left');
+select is_empty($$select from scylla.task_spec s where not exists (select from scylla.queue q where q.id = s.queue)$$, 'all of it');
+select is_empty('select * from scylla.check()', 'and the invariants hold');
 
 -- ---- register_worker -----------------------------------------------------------------------------------------------
 

@@ -24,7 +24,7 @@ insert into driver.verb values
     ('alter_queue', 3, 'nothing', false, '{ok,22023,42704}'),
     ('pause_queue', 1, 'nothing', false, '{ok,22023,42704}'),
     ('resume_queue', 3, 'nothing', false, '{ok,22023,42704}'),
-    ('drop_queue', 2, 'nothing', false, '{ok,22023,42704,2BP01,55000}'),
+    ('drop_queue', 2, 'nothing', false, '{ok,22023,42704,2BP01}'),
     ('backoff', 1, 'value', false, '{ok,22023}'),
     ('submit', 24, 'tasks', true, '{ok,22023,23505,42704,53400,P0002,55000}'),
     ('submit_many', 10, 'rows', false, '{ok,empty,22023,23505,42704,53400,P0002,55000}'),
@@ -233,7 +233,10 @@ begin
     -- Rights are no subject of the twin: everything is the superuser's.
     select jsonb_agg(to_jsonb(q) - array['id', 'created', 'owner', 'submitters', 'workers', 'viewers', 'admins', 'dependers'] order by name)
     into theirs from scylla.queue q;
-    select jsonb_agg(to_jsonb(q) order by name) into ours from twin.queue q;
+    select jsonb_agg(to_jsonb(q) || jsonb_build_object('pending', (select array_agg(p.setting order by array_position(
+               '{max_running,max_running_per_key,max_depth,key_weights}', p.setting)) from twin.pending p where p.queue = q.name))
+           order by name)
+    into ours from twin.queue q;
     if theirs is distinct from ours then
         perform driver.differ('queues', theirs::text, ours::text);
     end if;

@@ -44,6 +44,12 @@ create table twin.queue (
     handler text                -- null; anything else is not in the model
 );
 
+-- Settings that are not in effect yet.
+create table twin.pending (queue text not null, setting text not null, primary key (queue, setting));
+
+-- Who has changed a queue last, and who has made it.
+create table twin.changed (queue text primary key, by xid8 not null, made_by xid8 not null);
+
 -- A set of tasks that is opened, cancelled and finished as one.
 create table twin.plan (
     id bigint generated always as identity primary key,

@@ -135,6 +135,7 @@ $$;
 create function twin.made_queue(q twin.queue) returns void language plpgsql as $$
 begin
     insert into twin.queue select q.*;
+    insert into twin.changed values (q.name, pg_current_xact_id(), pg_current_xact_id());
     execute 'create sequence ' || twin.place_of_turn(q.name) || ' minvalue 0 start 0';
 end $$;
 
@@ -219,14 +220,41 @@ begin
     return q;
 end $$;
 
+-- Settings that bound a queue, or share it, are pending where there was none, until somebody maintains after the transaction; but not
+-- in the transaction that made the queue.
+create function twin.is_pending(queue text, setting text) returns boolean language sql as $$
+    select exists (select from twin.pending p where p.queue = is_pending.queue and p.setting = is_pending.setting);
+$$;
+
+create function twin.end_pending() returns void language sql as $$
+    delete from twin.pending p using twin.changed c where c.queue = p.queue and c.by <> pg_current_xact_id();
+$$;
+
+create function twin.note_change(was twin.queue, now twin.queue) returns void language plpgsql as $$
+declare
+    before jsonb := jsonb_strip_nulls(to_jsonb(was));
+    after jsonb := jsonb_strip_nulls(to_jsonb(now));
+begin
+    update twin.changed c set by = pg_current_xact_id() where c.queue = now.name;
+    delete from twin.pending p where p.queue = now.name and not after ? p.setting;
+    insert into twin.pending
+    select now.name, setting
+    from unnest('{max_running,max_running_per_key,max_depth,key_weights}'::text[]) setting
+    where after ? setting and not before ? setting
+      and not exists (select from twin.changed c where c.queue = now.name and c.made_by = pg_current_xact_id());
+end $$;
+
 create function twin.alter_queue(queue text, settings jsonb) returns void language plpgsql as $$
 declare
+    was twin.queue;
     q twin.queue;
 begin
     perform twin.check_name('queue', queue);
     perform twin.check_argument('settings', jsonb_typeof(settings) = 'object', 'It must be an object.');
     perform twin.altered(twin.new_queue(''), settings);
-    q := twin.altered(twin.known_queue(queue), settings);
+    was := twin.known_queue(queue);
+    q := twin.altered(was, settings);
+    perform twin.note_change(was, q);
     update twin.queue e
     set default_timeout = q.default_timeout, retention = q.retention, aging = q.aging, max_attempts = q.max_attempts,
         retry = q.retry, retention_completed = q.retention_completed, retention_aborted = q.retention_aborted,
@@ -237,14 +265,18 @@ begin
 end $$;
 
 create function twin.pause_queue(queue text) returns void language sql as $$
+    select twin.note_change(q, q) from twin.known_queue(queue) q;
     update twin.queue e set paused = true where e.name = (twin.known_queue(queue)).name;
 $$;
 
 create function twin.resume_queue(queue text) returns void language sql as $$
+    select twin.note_change(q, q) from twin.known_queue(queue) q;
     update twin.queue e set paused = false where e.name = (twin.known_queue(queue)).name;
 $$;
 
--- With its tasks, if that is what is wanted.
+-- With its tasks, if that is what is wanted: who depends on a live one, and its plan, go on as if it were cancelled. (The extension does
+-- that, and removes the tasks, when it next maintains; the driver has it do so at once. It leaves out drops of queues whose tasks
+-- have ended and are still needed elsewhere: the results stay for a while.)
 create function twin.drop_queue(queue text, force boolean default false) returns void language plpgsql as $$
 declare
     plans bigint[];
@@ -252,22 +284,20 @@ begin
     perform twin.check_name('queue', queue);
     force := coalesce(force, false);
     perform twin.known_queue(queue);
-    if not force and exists (select from twin.task t where t.queue = drop_queue.queue) then
+    if not coalesce(force, false) and exists (select from twin.task t where t.queue = drop_queue.queue) then
         perform twin.refuse('2BP01', 'queue', 'empty', format('queue "%s" has tasks', queue));
     end if;
-    if exists (select from twin.task d join twin.task t on t.id = any (d.depends_on)
-               where t.queue = drop_queue.queue and d.queue <> drop_queue.queue and twin.is_live(d)) then
-        perform twin.refuse('55000', 'queue', 'needed', format('queue "%s" is still needed', queue));
-    end if;
     select array_agg(t.plan order by t.id) into plans from twin.task t where t.queue = drop_queue.queue;
-    -- A task that is live is as good as cancelled to its plan; how others ended is remembered.
-    update twin.task t set status = 'cancelled', deadline = null, timeout = null, due = null where t.queue = drop_queue.queue and twin.is_live(t);
+    update twin.queue q set events = false where q.name = drop_queue.queue; -- nobody follows it any more
+    delete from twin.pending p where p.queue = drop_queue.queue;
+    delete from twin.changed c where c.queue = drop_queue.queue;
+    execute 'drop sequence ' || twin.place_of_turn(queue);
+    perform twin.ended(l.t, 'cancelled')
+    from (select t from twin.task t where t.queue = drop_queue.queue and twin.is_live(t) order by t.id) l;
+    perform twin.settle();
     perform twin.judge(p) from unnest(plans) p;
     delete from twin.task t where t.queue = drop_queue.queue;
     delete from twin.queue q where q.name = drop_queue.queue;
-    execute 'drop sequence ' || twin.place_of_turn(queue);
-    -- Their live tasks may have been the last ones.
-    perform twin.finish(p, clock_timestamp()) from unnest(plans) p;
 end $$;
 
 -- A queue comes into being with its first task, unless the setting forbids it.

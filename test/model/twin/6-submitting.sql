@@ -88,7 +88,7 @@ declare
     room int;
 begin
     select * into q from twin.queue e where e.name = taken.queue;
-    if q.max_depth is null then
+    if q.max_depth is null or twin.is_pending(queue, 'max_depth') then
         return wanted;
     end if;
     room := greatest(q.max_depth - (select count(*) from twin.task t

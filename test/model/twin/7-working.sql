@@ -10,7 +10,7 @@ $$;
 
 -- How many more tasks may run.
 create function twin.room(queue text) returns bigint language sql as $$
-    select greatest(coalesce(q.max_running - (select count(*) from twin.task t where t.queue = q.name and t.status = 'running'),
+    select greatest(coalesce(case when not twin.is_pending(queue, 'max_running') then q.max_running end - (select count(*) from twin.task t where t.queue = q.name and t.status = 'running'),
                              1000000), 0)
     from twin.queue q where q.name = queue;
 $$;
@@ -18,7 +18,8 @@ $$;
 -- Whether as many tasks of its key run as may. Tasks without a key are not bounded.
 create function twin.is_full(t twin.task) returns boolean language plpgsql as $$
 declare
-    bound int := (select q.max_running_per_key from twin.queue q where q.name = t.queue and t.key is not null);
+    bound int := (select q.max_running_per_key from twin.queue q where q.name = t.queue and t.key is not null
+                  and not twin.is_pending(t.queue, 'max_running_per_key'));
 begin
     return bound is not null
            and (select count(*) from twin.task r where r.queue = t.queue and r.status = 'running' and r.key = t.key) >= bound;
@@ -78,7 +79,7 @@ begin
     perform twin.check_timeout('timeout', timeout);
     select * into q from twin.queue e
     where e.name = lease.queue and not twin.is_paused(e.name) and twin.has_token(e.name);
-    while allowed > 0 and q.key_weights is not null loop
+    while allowed > 0 and q.key_weights is not null and not twin.is_pending(queue, 'key_weights') loop
         whose := twin.key_on_turn(q);
         exit when whose is null;
         select * into t from twin.task r

@@ -120,5 +120,6 @@ declare
 begin
     perform twin.open_due();
     perform twin.reset_expired();
+    perform twin.end_pending();
     perform twin.purge_all(moment);
 end $$;

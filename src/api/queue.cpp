@@ -1,0 +1,78 @@
+// create_queue, alter_queue, pause_queue, resume_queue, drop_queue, register_worker.
+#include "api/call.h"
+#include "queue/settings.h"
+#include "task/open.h"
+#include "task/rules.h"
+
+namespace {
+
+using namespace scylla;
+
+// The first argument is the name, those that follow are the settings.
+store::QueueSettings get_settings(FunctionCallInfo fcinfo) {
+    if (PG_NARGS() != 1 + static_cast<int>(store::k_queue_settings.size()))
+        elog(ERROR, "create_queue has %d arguments", PG_NARGS());
+    store::QueueSettings settings;
+    for (std::size_t i = 0; i < store::k_queue_settings.size(); i++)
+        put(settings, store::k_queue_settings[i], fcinfo->args[i + 1]);
+    return settings;
+}
+
+text *get_queue(FunctionCallInfo fcinfo) { return args::name("queue", args::get_text(fcinfo, 0)); }
+
+void pause_or_resume(FunctionCallInfo fcinfo, const char *call, bool paused) {
+    text *name = get_queue(fcinfo);
+    store::Store store = open_for_settings(call);
+    set_paused(store, name, paused);
+    close(store);
+}
+
+} // namespace
+
+SCYLLA_FUNCTION(scylla_create_queue) {
+    text *name = args::new_queue_name(args::get_text(fcinfo, 0));
+    const store::QueueSettings settings = get_settings(fcinfo);
+    warn_of_short_retentions(settings);
+    store::Store store = open_for_settings("scylla.create_queue()");
+    create_queue(store, name, settings);
+    close(store);
+    PG_RETURN_VOID();
+}
+
+SCYLLA_FUNCTION(scylla_alter_queue) {
+    text *name = get_queue(fcinfo);
+    Jsonb *changes = args::get_jsonb(fcinfo, 1);
+    store::QueueSettings alone;
+    apply(changes, alone); // what is wrong is said before the queue is looked for
+    warn_of_short_retentions(alone);
+    store::Store store = open_for_settings("scylla.alter_queue()");
+    alter_queue(store, name, changes);
+    close(store);
+    PG_RETURN_VOID();
+}
+
+SCYLLA_FUNCTION(scylla_pause_queue) {
+    pause_or_resume(fcinfo, "scylla.pause_queue()", true);
+    PG_RETURN_VOID();
+}
+
+SCYLLA_FUNCTION(scylla_resume_queue) {
+    pause_or_resume(fcinfo, "scylla.resume_queue()", false);
+    PG_RETURN_VOID();
+}
+
+SCYLLA_FUNCTION(scylla_drop_queue) {
+    text *name = get_queue(fcinfo);
+    const bool force = args::get_bool(fcinfo, 1).value_or(false);
+    store::Store store = open_for_settings("scylla.drop_queue()");
+    drop_queue(store, name, force);
+    close(store);
+    PG_RETURN_VOID();
+}
+
+SCYLLA_FUNCTION(scylla_register_worker) {
+    (void)fcinfo;
+    PreventCommandIfReadOnly("scylla.register_worker()");
+    PreventCommandDuringRecovery("scylla.register_worker()");
+    PG_RETURN_TEXT_P(cstring_to_text(psprintf("worker-" INT64_FORMAT, store::next_worker())));
+}

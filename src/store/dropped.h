@@ -1,0 +1,17 @@
+// Queues that have been dropped with tasks, whose tasks are still to be removed (task/dropped.h).
+#pragma once
+
+#include "store/rows.h"
+
+namespace scylla::store {
+
+void insert_dropped(const QueueRow &queue);
+// Whether there may be any. Cheap.
+bool any_dropped();
+bool is_dropped(int32 queue);
+// Some of them, sorted.
+std::size_t find_dropped(std::span<int32> queues);
+// Nothing is left of these.
+void forget_dropped(std::span<const int32> queues);
+
+} // namespace scylla::store

@@ -1,0 +1,164 @@
+#include "task/dropped.h"
+
+#include "pg/memory.h"
+#include "store/dropped.h"
+#include "task/gates.h"
+#include "task/history.h"
+#include "task/moves.h"
+
+namespace scylla {
+
+using model::Status;
+using store::Store;
+using store::TableId;
+using store::Taken;
+
+namespace {
+
+constexpr int64 k_busy = 50'000;            // microseconds until rows that were busy are tried again
+constexpr int64 k_passed_per_removed = 100; // tasks of other queues that a portion may pass over
+
+// The live row of a task, out of its table, and what it carries; busy also where no table has it, as in a restore that
+// is under way.
+Taken take_live(Store &store, const store::SpecRow &spec, Wait wait, store::Carry *carry) {
+    if (const auto row = find_waiting(store, spec.id)) {
+        *carry = row->carry;
+        return take(store, TableId::waiting, spec, row->tid, wait);
+    }
+    if (const auto row = find_ready(store, spec.queue, spec.priority, spec.id)) {
+        *carry = row->carry;
+        return take(store, TableId::ready, spec, row->tid, wait);
+    }
+    if (const auto row = find_lease(store, spec.id)) {
+        *carry = row->carry;
+        return take(store, TableId::lease, spec, row->tid, wait);
+    }
+    return Taken::busy;
+}
+
+Taken cancel_dropped(Store &store, const store::SpecRow &spec, Wait wait, TimestampTz now) {
+    store::Carry carry{};
+    const Taken taken = take_live(store, spec, wait, &carry);
+    if (taken == Taken::ok) {
+        carry.errors = add_error(carry.errors, make_error("queue-dropped", "the queue of the task was dropped"));
+        make_final(store, spec, {Status::cancelled, 0, nullptr, {}, carry, nullptr, nullptr}, now);
+    }
+    return taken;
+}
+
+// A task that has ended, and whose result nobody needs. The spec first: it is the row that others may lock.
+Taken remove_ended(Store &store, const store::SpecRow &spec, const ItemPointerData &outcome, Wait wait) {
+    const Taken taken = take(store, TableId::spec, spec, spec.tid, wait);
+    if (taken != Taken::ok)
+        return taken;
+    if (take(store, TableId::outcome, spec, outcome, Wait::no) != Taken::ok)
+        elog(ERROR, "outcome of task " INT64_FORMAT " was changed while its specification was removed", spec.id);
+    leave_plan(store, spec);
+    remove_gates(store, spec);
+    return taken;
+}
+
+// One step of its end; whether it could be done.
+bool advance(Store &store, const store::SpecRow &spec, TimestampTz now) {
+    if (const auto outcome = find_outcome(store, spec.id))
+        return !has_live_dependants(store, spec.id) && remove_ended(store, spec, outcome->tid, Wait::no) == Taken::ok;
+    return cancel_dropped(store, spec, Wait::no, now) == Taken::ok;
+}
+
+// A walk through all tasks by their ids, in portions. It ends with the next walk, or, if it has met no task of the
+// queues, with the queues: nobody can bring them tasks any more (queue/settings.cpp).
+struct Walk {
+    std::size_t queues; // 0: none is under way
+    std::array<int32, 64> queue;
+    int64 after;
+    bool met; // a task of theirs
+    bool busy;
+};
+constinit Walk walk{};
+
+bool is_of_walk(int32 queue) { return std::binary_search(walk.queue.begin(), walk.queue.begin() + walk.queues, queue); }
+
+void begin_walk() {
+    walk = {};
+    walk.queues = store::find_dropped(walk.queue);
+}
+
+void end_walk(Portion *portion, TimestampTz now, TimestampTz *next) {
+    if (!walk.met)
+        store::forget_dropped(std::span(walk.queue).first(walk.queues));
+    else if (walk.busy)
+        *next = std::min(*next, now + k_busy);
+    portion->more = portion->more || (walk.met && !walk.busy) || walk.queues == walk.queue.size();
+    walk.queues = 0;
+}
+
+} // namespace
+
+void remove_dropped(Store &store, TimestampTz now, Portion *portion, TimestampTz *next_look) {
+    if (walk.queues == 0)
+        begin_walk();
+    if (walk.queues == 0)
+        return;
+    const int64 most_passed =
+        portion->limit > PG_INT64_MAX / k_passed_per_removed ? PG_INT64_MAX : portion->limit * k_passed_per_removed;
+    int64 passed = 0;
+    bool stopped = false;
+    store::SpecWalk specs = store::begin_spec_walk(store, walk.after);
+    const RowMemory memory = begin_row_memory();
+    for (store::WalkedSpec spec; !stopped && next(specs, &spec); reset(memory)) {
+        walk.after = spec.row.id;
+        if (!is_of_walk(spec.row.queue)) {
+            stopped = ++passed == most_passed;
+            continue;
+        }
+        walk.met = true;
+        if (!spec.in_progress && advance(store, spec.row, now))
+            portion->done++;
+        else
+            walk.busy = true;
+        stopped = portion->done == portion->limit;
+    }
+    end(memory);
+    end(specs);
+    settle_gates(store, now);
+    if (stopped)
+        portion->more = true;
+    else
+        end_walk(portion, now, next_look);
+}
+
+void remove_all_dropped(Store &store, TimestampTz now) {
+    for (;;) {
+        Portion portion{PG_INT64_MAX, 0, false};
+        TimestampTz next = DT_NOEND;
+        walk.queues = 0;
+        remove_dropped(store, now, &portion, &next);
+        CommandCounterIncrement();
+        refresh(store);
+        if (!portion.more && portion.done == 0)
+            return;
+    }
+}
+
+void free_dropped_name(Store &store, const text *rn) {
+    if (rn == nullptr || !store::any_dropped())
+        return;
+    for (;; refresh(store)) {
+        const auto spec = find_spec(store, rn, store::With::no_spec);
+        if (!spec || queue_of(store, spec->queue).row || !store::is_dropped(spec->queue))
+            return;
+        const TimestampTz now = GetCurrentTimestamp();
+        if (const auto outcome = find_outcome(store, spec->id)) {
+            if (has_live_dependants(store, spec->id))
+                return; // the name is taken until they have what they wait for
+            if (remove_ended(store, *spec, outcome->tid, Wait::yes) == Taken::ok)
+                return;
+        } else if (cancel_dropped(store, *spec, Wait::yes, now) == Taken::ok) {
+            CommandCounterIncrement();
+            settle_gates(store, now);
+            CommandCounterIncrement();
+        }
+    }
+}
+
+} // namespace scylla

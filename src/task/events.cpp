@@ -28,7 +28,7 @@ int64 horizon(Snapshot snapshot) {
 }
 
 bool may_see(Store &store, const store::EventRow &event) {
-    return rights::may(store, event.queue, model::Privilege::view);
+    return superuser() || rights::may(store, event.queue, model::Privilege::view); // also of queues that are gone
 }
 
 } // namespace

@@ -475,8 +475,11 @@ LeasableScan *begin_leasable(Store &store, const store::QueueRow &queue, KeyRoom
     scan->clock = shmem::gap_clock(); // before the snapshot
     if (queue.is_shared && purpose.lease) {
         refresh(store);
+        const auto settings = find_settings(store, queue.id);
+        scan->weights = settings ? settings->key_weights : nullptr; // null: it has just got others, or is gone
+    }
+    if (scan->weights != nullptr) {
         scan->takes_turns = true;
-        scan->weights = find_settings(store, queue.id)->key_weights;
         scan->head = head_key(store, queue.id);
         scan->most = static_cast<int32>(purpose.most);
         scan->sharers = make_text_table("scylla keys that take turns", sizeof(Sharer), scan->context);

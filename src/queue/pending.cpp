@@ -23,6 +23,12 @@ namespace {
 constexpr int64 k_patience = USECS_PER_SEC; // for verbs that may have read the settings before they were recorded
 constexpr int64 k_soon = 10'000;            // microseconds until the next look
 
+// A row may be changed once by a command.
+void look_again(Store &store) {
+    CommandCounterIncrement();
+    refresh(store);
+}
+
 // ---- preparing rows ------------------------------------------------------------------------------------------------
 
 // Whether all rows of the queue, or all of this transaction, are fit for its settings now.
@@ -47,15 +53,15 @@ bool prepare_rows(Store &store, const store::QueueRow &queue, Whose whose, Porti
 }
 
 // What this transaction has taken, and what runs, is counted from now on.
-void begin_counts(const store::QueueRow &queue) {
+void begin_counts(Store &store, const store::QueueRow &queue) {
     if (queue.max_depth)
-        begin_depth(queue.id, shmem::Bounded::unleased);
+        begin_depth(store, queue.id, shmem::Bounded::unleased);
     if (queue.max_running)
-        begin_depth(queue.id, shmem::Bounded::running);
+        begin_depth(store, queue.id, shmem::Bounded::running);
 }
 
 void put_in_effect(Store &store, const store::QueueRow &queue) {
-    begin_counts(queue);
+    begin_counts(store, queue);
     shmem::note_room(queue.id, PG_INT64_MAX); // keys may take turns now, say
     notify_ready(store, queue.id);
 }
@@ -180,9 +186,9 @@ void settle_all_queues(Store &store) {
     for (;;) {
         Portion portion{PG_INT64_MAX, 0, false};
         TimestampTz next = DT_NOEND;
+        look_again(store);
         settle_queues(store, begin, &portion, &next);
-        CommandCounterIncrement(); // a row may be changed once by a command
-        refresh(store);
+        look_again(store);
         if (next == DT_NOEND || GetCurrentTimestamp() - begin > k_patience + k_soon)
             return;
         CHECK_FOR_INTERRUPTS();
@@ -191,15 +197,13 @@ void settle_all_queues(Store &store) {
 }
 
 void settle_own_queue(Store &store, int32 queue) {
-    CommandCounterIncrement();
-    refresh(store);
+    look_again(store);
     const auto row = read_queue(store, queue);
     Portion portion{PG_INT64_MAX, 0, false};
     if (!row || row->pending.empty() || !prepare_rows(store, *row, Whose::all, &portion) ||
         end_pending(store, *row) != store::Taken::ok)
         return;
-    CommandCounterIncrement();
-    refresh(store);
+    look_again(store);
     put_in_effect(store, *row);
 }
 
@@ -237,16 +241,11 @@ void make_up_for(Store &store, const Lack &lack, const store::QueueRow &queue) {
         (void)prepare_rows(store, queue, Whose::own, &portion);
     }
     if (lack.running)
-        begin_depth(queue.id, shmem::Bounded::running);
+        begin_depth(store, queue.id, shmem::Bounded::running);
     if (lack.depth && shmem::shared != nullptr)
-        begin_depth(queue.id, shmem::Bounded::unleased);
+        begin_depth(store, queue.id, shmem::Bounded::unleased);
     if (lack.depth && shmem::shared == nullptr)
         (void)take_room(store, queue, 1); // the lock is what counts
-}
-
-void look_again(Store &store) {
-    CommandCounterIncrement();
-    refresh(store);
 }
 
 void catch_up(Store &store, const store::QueueUse &use) {

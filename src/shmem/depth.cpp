@@ -113,16 +113,20 @@ void count_refused(const StatKey &key, int64 tasks) noexcept {
         });
 }
 
-void reset_depth(const StatKey &key, Bounded which) {
-    if (stats == nullptr)
-        return;
+bool reset_depth(const StatKey &key, Bounded which) {
+    const bool brings = noted_without_room(key, which) > 0;
+    const bool shares_only = brings && !held_room(key).any() && !may_hold_another(); // what may raise comes first
+    const TimestampTz now = GetCurrentTimestamp();
     LWLockAcquire(stats->lock, LW_EXCLUSIVE);
-    if (StatEntry *entry = find_or_make_entry(key, GetCurrentTimestamp())) {
+    StatEntry *entry = brings ? find_or_make_entry(key, now) : find_entry(key);
+    const bool taken = !brings || (entry != nullptr && (!shares_only || is_in_flight(*entry)));
+    if (entry != nullptr && taken) {
         depth_of(*entry, which).known = false;
         depth_of(*entry, which).version = ++stats->depth_version;
         take_noted_room(*entry, which);
     }
     LWLockRelease(stats->lock);
+    return taken;
 }
 
 PreparedDepth prepared_depth(const StatKey &key, Bounded which) noexcept {

@@ -72,8 +72,9 @@ bool forget_depth(const StatKey &key, Bounded which) noexcept;
 // Tasks were refused because there was no room. Counted at once: their transaction will be rolled back.
 void count_refused(const StatKey &key, int64 tasks) noexcept;
 
-// From now on depth is to be known of this queue. Nobody else may bring tasks to it meanwhile.
-void reset_depth(const StatKey &key, Bounded which);
+// The number is to be counted anew. Takes room for what this transaction has brought without any. False: there is no
+// entry for that, as for Room::no_entry.
+bool reset_depth(const StatKey &key, Bounded which);
 
 // The steps of a count:
 //

@@ -137,7 +137,9 @@ bool may_hold_another() noexcept;
 // the room that it has taken.
 int64 noted_depth(const StatKey &key, Bounded which) noexcept;
 int64 noted_excess(const StatKey &key, Bounded which) noexcept;
-// Takes room for all that has come to the queue without any. With the lock held exclusively.
+// How much has come to the queue without any room taken for it.
+int64 noted_without_room(const StatKey &key, Bounded which) noexcept;
+// Takes room for that. With the lock held exclusively.
 void take_noted_room(StatEntry &entry, Bounded which) noexcept;
 
 // In the postmaster: takes over what the last clean shutdown has saved, and saves at the next one.

@@ -360,11 +360,25 @@ int64 noted_excess(const StatKey &key, Bounded which) noexcept {
     return excess;
 }
 
-void take_noted_room(StatEntry &entry, Bounded which) noexcept {
+namespace {
+
+int64 without_room(const Note &note, Bounded which) noexcept {
     const auto b = static_cast<std::size_t>(which);
+    return Max(note.arrived[b] - note.held.tasks[b], 0);
+}
+
+} // namespace
+
+int64 noted_without_room(const StatKey &key, Bounded which) noexcept {
+    int64 tasks = 0;
+    for_each_note(key, [&](const Note &note) { tasks += without_room(note, which); });
+    return tasks;
+}
+
+void take_noted_room(StatEntry &entry, Bounded which) noexcept {
     for_each_note(entry.key, [&](Note &note) {
-        const int64 more = Max(note.arrived[b] - note.held.tasks[b], 0);
-        entry.depth[b].in_flight += more;
+        const int64 more = without_room(note, which);
+        depth_of(entry, which).in_flight += more;
         change(note.held, which, more);
     });
 }

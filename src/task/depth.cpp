@@ -98,19 +98,24 @@ std::optional<int64> reserve_room(Store &store, const store::QueueRow &queue, in
     return known ? std::optional(taken) : std::nullopt;
 }
 
-// The room by a count, with others kept from submitting to the end of the transaction. Nothing if shared memory has to
-// be asked, as others have something in flight there.
-std::optional<int64> lock_room(Store &store, const store::QueueRow &queue, int64 wanted) {
-    const LOCKTAG tag = tag_of(store, queue.id, Bounded::unleased);
+// Keeps others from submitting to the end of the transaction. False if shared memory has to be asked, as others have
+// something in flight there.
+bool hold_depth(Store &store, int32 queue) {
+    const LOCKTAG tag = tag_of(store, queue, Bounded::unleased);
     (void)LockAcquire(&tag, ExclusiveLock, false, false);
+    if (shmem::shared == nullptr || shmem::forget_depth(stat_key(queue), Bounded::unleased))
+        return true;
+    (void)LockRelease(&tag, ExclusiveLock, false);
+    return false;
+}
+
+// The room by a count, with others kept from submitting. Nothing if shared memory has to be asked.
+std::optional<int64> lock_room(Store &store, const store::QueueRow &queue, int64 wanted) {
+    if (!hold_depth(store, queue.id))
+        return std::nullopt;
     store::PreparedTasks prepared{}; // without shared memory they hold the lock
-    if (shmem::shared != nullptr) {
-        if (!shmem::forget_depth(stat_key(queue.id), Bounded::unleased)) {
-            (void)LockRelease(&tag, ExclusiveLock, false);
-            return std::nullopt;
-        }
+    if (shmem::shared != nullptr)
         prepared = find_prepared(store, queue.id);
-    }
     CommandCounterIncrement();
     refresh(store);
     const int64 bound = *queue.max_depth;
@@ -143,7 +148,13 @@ int64 take_room(Store &store, const store::QueueRow &queue, int64 wanted) {
     return taken;
 }
 
-void begin_depth(int32 queue, Bounded which) { shmem::reset_depth(stat_key(queue), which); }
+void begin_depth(Store &store, int32 queue, Bounded which) {
+    while (shmem::shared != nullptr && !shmem::reset_depth(stat_key(queue), which)) {
+        CHECK_FOR_INTERRUPTS();
+        if (which == Bounded::running ? leave_running_room(store, queue) : hold_depth(store, queue))
+            return;
+    }
+}
 
 std::optional<int64> see_running_room(Store &store, const store::QueueRow &queue, int64 wanted) {
     int64 room = 0;

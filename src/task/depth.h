@@ -16,8 +16,9 @@ namespace scylla {
 // wait.
 int64 take_room(store::Store &store, const store::QueueRow &queue, int64 wanted);
 
-// The queue has its first max_depth, or max_running, in effect: everybody in progress has taken room (queue/pending.h).
-void begin_depth(int32 queue, shmem::Bounded which);
+// The queue has its first max_depth, or max_running (queue/pending.h). Takes room for what this transaction has brought
+// to it without any, or keeps the lock of those who count, as take_room() does.
+void begin_depth(store::Store &store, int32 queue, shmem::Bounded which);
 
 // For max_running where shared memory has the number; queue/limits.h does it where it has not. How many more tasks may
 // run: a hint; whether that is more than `wanted` does not matter. Nothing if shared memory does not know. May refresh

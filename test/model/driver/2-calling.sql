@@ -97,14 +97,15 @@ create function driver.count_outcome(verb text, outcome jsonb) returns void lang
     on conflict on constraint tally_pkey do update set n = tally.n + 1;
 $$;
 
--- Makes one call on both sides and compares. Gives back its rows.
--- Whether a queue that is to be dropped has tasks that have ended and on which live tasks of other queues depend.
+-- Whether a queue that is to be dropped has tasks that stay until live tasks of other queues have done with them: those that have ended,
+-- and those whose failure is ignored.
 create function driver.leaves_results(arguments jsonb) returns boolean language sql as $$
     select exists (select from twin.task t join twin.task d on t.id = any (d.depends_on)
-                   where arguments ->> 'queue' in (quote_literal(t.queue), driver.literal(t.queue)) and not twin.is_live(t) and d.queue <> t.queue
+                   where arguments ->> 'queue' in (quote_literal(t.queue), driver.literal(t.queue)) and (not twin.is_live(t) or d.on_failure = 'ignore') and d.queue <> t.queue
                      and twin.is_live(d));
 $$;
 
+-- Makes one call on both sides and compares. Gives back its rows.
 create function driver.make_call(verb_name text, arguments jsonb default '{}') returns jsonb language plpgsql as $$
 declare
     verb driver.verb;

@@ -449,6 +449,10 @@ begin
         end if;
         if driver.chance(commits) or n = crowd_comes + 7 then
             commit;
+            -- Else bounds would be pending most of the time.
+            if exists (select from twin.pending) and driver.chance(0.8) then
+                perform driver.make_call('maintain');
+            end if;
         end if;
     end loop;
     commit;

@@ -216,8 +216,21 @@ void require_shape(const Table &table) {
     if (oids.valid && oids.has_shape[t])
         return;
     const TableDef &def = definition(table.id);
-    if (const char *problem = shape_problem(def, table.rel, oids.index[t]); problem != nullptr)
-        error::other_shape(def.name, problem);
+    // REINDEX CONCURRENTLY gives the name of an index to another one. Of that the server tells a moment after it can be
+    // seen, so an index that was found by its name may not be valid any more.
+    constexpr int k_attempts = 10;
+    for (int attempt = 1;; attempt++) {
+        const char *problem = shape_problem(def, table.rel, oids.index[t]);
+        if (problem == nullptr)
+            break;
+        if (attempt == k_attempts)
+            error::other_shape(def.name, problem);
+        CHECK_FOR_INTERRUPTS();
+        pg_usleep(1000);
+        AcceptInvalidationMessages();
+        forget_oids();
+        require_oids();
+    }
     oids.has_shape[t] = oids.valid; // else a change was told meanwhile
 }
 

@@ -8,6 +8,7 @@
 #include "settings.h"
 #include "shmem/pending.h"
 #include "shmem/stats.h"
+#include "task/dropped.h"
 #include "task/events.h"
 #include "task/gates.h"
 
@@ -26,13 +27,14 @@ void _PG_init(void) {
     settings::define();
     register_time_duties();
     register_event_duty();
+    register_pending_duty();
+    register_dropped_duty();
     register_gate_duty();
     register_plan_gates();
     register_condition_gates();
     install_json_hint();
     shmem::install_stat_callbacks();
     shmem::install_callbacks();
-    install_settings_hook();
     if (process_shared_preload_libraries_in_progress) {
         shmem::install();
         monitor::install();

@@ -8,6 +8,7 @@
 #include "shmem/pending.h"
 #include "store/upsert.h"
 #include "task/events.h"
+#include "task/duty.h"
 #include "task/open.h"
 
 namespace scylla {
@@ -21,7 +22,8 @@ using store::Whose;
 namespace {
 
 constexpr int64 k_patience = USECS_PER_SEC; // for verbs that may have read the settings before they were recorded
-constexpr int64 k_soon = 10'000;            // microseconds until the next look
+constexpr int64 k_soon = 10'000;            // microseconds until the next look; then twice that, and so on
+constexpr int64 k_longest_delay = USECS_PER_SEC;
 
 // A row may be changed once by a command.
 void look_again(Store &store) {
@@ -31,25 +33,50 @@ void look_again(Store &store) {
 
 // ---- preparing rows ------------------------------------------------------------------------------------------------
 
-// Whether all rows of the queue, or all of this transaction, are fit for its settings now.
-bool prepare_rows(Store &store, const store::QueueRow &queue, Whose whose, Portion *portion) {
-    Repair permits{queue.id, whose, portion->limit, 0, false};
-    if (has_limits(queue)) {
-        give_permits(store, permits);
+void tell_ready(Store &store, const store::ReadyRow &row) {
+    // To the heads it is as if it had come back: some scan may have seen the old version go.
+    shmem::note_ready(compat::file_number(store[TableId::ready].rel), row.queue, row.priority, row.id, false);
+}
+
+using Kind = bool (*)(const store::QueueRow &queue);
+
+// What give() has not changed of the queues of a kind is noted in `left`.
+template <typename Give>
+void repair_rows(std::span<const store::QueueRow> queues, Kind kind, Whose whose, Portion &portion,
+                 std::span<bool> left, Give give) {
+    const auto of = allocate<store::QueueRepair>(queues.size());
+    std::size_t count = 0;
+    for (const store::QueueRow &queue : queues)
+        if (kind(queue))
+            of[count++] = {queue.id, false};
+    if (count == 0)
+        return;
+    Repair repair{of.first(count), whose, portion.limit - portion.done, 0};
+    give(repair);
+    portion.done += repair.done;
+    std::size_t next = 0;
+    for (std::size_t i = 0; i < queues.size() && next < count; i++)
+        if (queues[i].id == of[next].queue)
+            left[i] = left[i] || of[next++].left;
+}
+
+// Prepares all rows of the queues, which are sorted, or all rows of this transaction. left[i]: some of queues[i] are
+// left.
+std::span<const bool> prepare_rows(Store &store, std::span<const store::QueueRow> queues, Whose whose,
+                                   Portion &portion) {
+    const auto left = allocate<bool>(queues.size());
+    std::fill(left.begin(), left.end(), false);
+    repair_rows(queues, store::has_limits, whose, portion, left, [&](Repair &repair) {
+        give_permits(store, repair);
         // The queue may have had a limit before: what was known of its permits then is not true any more.
-        shmem::forget_gaps({MyDatabaseId, compat::file_number(store[TableId::lease].rel), queue.id});
-    }
-    Repair keys{queue.id, whose, portion->limit, 0, false};
-    if (goes_by_keys(queue)) {
-        give_keys(store, keys, [](Store &of, const store::ReadyRow &row) {
-            // To the heads it is as if it had come back: some scan may have seen the old version go.
-            shmem::note_ready(compat::file_number(of[TableId::ready].rel), row.queue, row.priority, row.id, false);
-        });
+        for (const store::QueueRepair &queue : repair.queues)
+            shmem::forget_gaps({MyDatabaseId, compat::file_number(store[TableId::lease].rel), queue.queue});
+    });
+    repair_rows(queues, store::goes_by_keys, whose, portion, left, [&](Repair &repair) {
+        give_keys(store, repair, tell_ready);
         shmem::note_all_keys_ready();
-    }
-    portion->done += permits.done + keys.done;
-    portion->more = portion->more || permits.left || keys.left;
-    return !permits.left && !keys.left;
+    });
+    return left;
 }
 
 // What this transaction has taken, and what runs, is counted from now on.
@@ -70,60 +97,95 @@ void put_in_effect(Store &store, const store::QueueRow &queue) {
 
 // What has to end before the settings of a queue, as one version of its row has them, can take effect.
 struct Watch {
-    int32 queue; // 0: free
+    int32 queue; // the key
     TransactionId version;
     ItemPointerData tid;
     TimestampTz since;
-    std::size_t verbs;
-    std::array<VirtualTransactionId, 64> verb; // that held task_spec; more than that many: k_patience must do
-    std::size_t writers;
-    std::array<TransactionId, 256> writer;
+    TimestampTz at; // the next look
+    int64 delay;    // after that one
+    uint64 round;   // of settle_queues() that has met the queue last
+    std::span<VirtualTransactionId> verbs;
+    std::span<TransactionId> writers;
 };
-constinit std::array<Watch, 16> watches{};
+constinit HTAB *watches = nullptr; // as long as the process
+constinit uint64 round_now = 0;
 
-void begin_watch(Store &store, Watch &watch, const store::QueueRow &queue) {
-    watch = {queue.id, queue.version, queue.tid, GetCurrentTimestamp(), 0, {}, 0, {}};
+template <typename T> std::span<T> keep(std::span<const T> values) {
+    auto *kept = static_cast<T *>(MemoryContextAllocHuge(TopMemoryContext, values.size() * sizeof(T) + 1));
+    std::copy(values.begin(), values.end(), kept);
+    return {kept, values.size()};
+}
+
+void forget(Watch &watch) {
+    if (watch.verbs.data() != nullptr)
+        pfree(watch.verbs.data());
+    if (watch.writers.data() != nullptr)
+        pfree(watch.writers.data());
+    watch.verbs = {};
+    watch.writers = {};
+}
+
+// The watch over this version of the queue; one that is not there yet has no version.
+Watch &watch_over(const store::QueueRow &queue) {
+    if (watches == nullptr) {
+        HASHCTL control{};
+        control.keysize = sizeof(int32);
+        control.entrysize = sizeof(Watch);
+        control.hcxt = TopMemoryContext;
+        watches = hash_create("scylla pending settings", 16, &control, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+    }
+    bool found = false;
+    Watch &watch = *static_cast<Watch *>(hash_search(watches, &queue.id, HASH_ENTER, &found));
+    ItemPointerData tid = queue.tid;
+    if (found && (watch.version != queue.version || !ItemPointerEquals(&watch.tid, &tid)))
+        forget(watch);
+    else if (found)
+        return watch;
+    watch = Watch{};
+    watch.queue = queue.id;
+    return watch;
+}
+
+// Begins to watch these queues, which are sorted.
+void begin_watches(Store &store, std::span<const store::QueueRow> queues) {
+    if (queues.empty())
+        return;
     LOCKTAG tag;
     SET_LOCKTAG_RELATION(tag, MyDatabaseId, RelationGetRelid(store[TableId::spec].rel));
     int count = 0;
     const VirtualTransactionId *verbs = GetLockConflicts(&tag, ShareRowExclusiveLock, &count);
-    watch.verbs = std::min(static_cast<std::size_t>(count), watch.verb.size());
-    std::copy_n(verbs, watch.verbs, watch.verb.begin());
-    const auto writers = writers_of(store, queue.id);
-    watch.writers = writers.size();
-    std::copy_n(writers.begin(), std::min(writers.size(), watch.writer.size()), watch.writer.begin());
-}
-
-// The watch over this version of the queue; null: there are too many, so another round has to do it.
-Watch *watch_over(Store &store, const store::QueueRow &queue) {
-    Watch *free = nullptr;
-    for (Watch &watch : watches) {
-        if (watch.queue == queue.id) {
-            ItemPointerData tid = queue.tid;
-            const bool same = watch.version == queue.version && ItemPointerEquals(&watch.tid, &tid);
-            if (!same || watch.writers > watch.writer.size())
-                begin_watch(store, watch, queue);
-            return &watch;
-        }
-        if (watch.queue == 0)
-            free = &watch;
+    const auto ids = allocate<int32>(queues.size());
+    std::transform(queues.begin(), queues.end(), ids.begin(), [](const store::QueueRow &queue) { return queue.id; });
+    const auto writers = writers_of(store, ids);
+    const TimestampTz now = GetCurrentTimestamp();
+    auto next = writers.begin();
+    const auto own = allocate<TransactionId>(writers.size());
+    for (const store::QueueRow &queue : queues) {
+        std::size_t number = 0;
+        for (; next != writers.end() && next->queue == queue.id; ++next)
+            own[number++] = next->xid;
+        Watch &watch = watch_over(queue);
+        watch.verbs = keep(std::span<const VirtualTransactionId>(verbs, static_cast<std::size_t>(count)));
+        watch.writers = keep(std::span<const TransactionId>(own.data(), number));
+        watch.tid = queue.tid;
+        watch.since = now;
+        watch.delay = k_soon;
+        watch.round = round_now;
+        watch.version = queue.version;
     }
-    if (free != nullptr)
-        begin_watch(store, *free, queue);
-    return free;
 }
 
 // Whether nobody writes any more who may not know of the settings.
 bool is_over(Watch &watch) {
-    while (watch.verbs > 0 && VirtualXactLock(watch.verb[watch.verbs - 1], false))
-        watch.verbs--;
-    if (watch.verbs > 0 && GetCurrentTimestamp() - watch.since < k_patience)
-        return false;
-    if (watch.writers > watch.writer.size())
-        return false;
-    while (watch.writers > 0 && !TransactionIdIsInProgress(watch.writer[watch.writers - 1]))
-        watch.writers--;
-    return watch.writers == 0;
+    std::size_t verbs = watch.verbs.size();
+    while (verbs > 0 && VirtualXactLock(watch.verbs[verbs - 1], false))
+        verbs--;
+    watch.verbs = watch.verbs.first(verbs);
+    std::size_t writers = watch.writers.size();
+    while (writers > 0 && !TransactionIdIsInProgress(watch.writers[writers - 1]))
+        writers--;
+    watch.writers = watch.writers.first(writers);
+    return writers == 0 && (verbs == 0 || GetCurrentTimestamp() - watch.since >= k_patience);
 }
 
 // Whether the transaction that recorded the settings has given up its locks: then everybody has been told of them.
@@ -133,63 +195,107 @@ bool is_told(const store::QueueRow &queue) {
     return !TransactionIdIsNormal(queue.version) || ConditionalXactLockTableWait(queue.version);
 }
 
-// False: it has to wait.
-bool settle_queue(Store &store, const store::QueueRow &queue, Portion *portion) {
-    if (!is_told(queue))
-        return false;
-    Watch *watch = watch_over(store, queue);
-    if (watch == nullptr || !is_over(*watch))
-        return false;
-    refresh(store); // it sees what those have committed who were waited for
-    if (!prepare_rows(store, queue, Whose::all, portion))
-        return false;
-    if (end_pending(store, queue) != store::Taken::ok)
-        return false;
-    put_in_effect(store, queue);
-    watch->queue = 0;
-    return true;
-}
-
-// The queues with pending settings.
+// The queues with pending settings, sorted.
 std::span<store::QueueRow> pending_queues(Store &store) {
-    constexpr std::size_t k_most = 64; // the others are for the next round
-    const auto rows = allocate<store::QueueRow>(k_most);
     std::size_t count = 0;
+    store::Scan counted = scan_queues(store);
+    while (next(counted))
+        count += store::is_pending(counted) ? 1 : 0;
+    end(counted);
+    const auto rows = allocate<store::QueueRow>(count);
+    std::size_t found = 0;
     store::Scan scan = scan_queues(store);
-    while (count < k_most && next(scan))
+    while (found < count && next(scan))
         if (store::is_pending(scan))
-            rows[count++] = queue_row(scan);
+            rows[found++] = queue_row(scan);
     end(scan);
-    return rows.first(count);
+    std::sort(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(found),
+              [](const store::QueueRow &a, const store::QueueRow &b) { return a.id < b.id; });
+    return rows.first(found);
 }
 
-// A queue that is gone, or whose settings are in effect, is watched no longer.
-void end_watches(std::span<const store::QueueRow> pending) {
-    for (Watch &watch : watches)
-        if (std::none_of(pending.begin(), pending.end(),
-                         [&](const store::QueueRow &queue) { return queue.id == watch.queue; }))
-            watch.queue = 0;
+template <typename Is> std::span<const store::QueueRow> those(std::span<const store::QueueRow> queues, Is is) {
+    const auto found = allocate<store::QueueRow>(queues.size());
+    const auto end = std::copy_if(queues.begin(), queues.end(), found.begin(), is);
+    return found.first(static_cast<std::size_t>(end - found.begin()));
+}
+
+// Queues that are gone, or whose settings are in effect, are watched no longer.
+void end_watches() {
+    if (watches == nullptr)
+        return;
+    HASH_SEQ_STATUS at;
+    hash_seq_init(&at, watches);
+    while (auto *watch = static_cast<Watch *>(hash_seq_search(&at)))
+        if (watch->round != round_now) {
+            forget(*watch);
+            (void)hash_search(watches, &watch->queue, HASH_REMOVE, nullptr);
+        }
+}
+
+// Puts those in effect whose rows can be prepared now, in one pass.
+void settle(Store &store, std::span<const store::QueueRow> queues, Portion &portion) {
+    refresh(store); // it sees what those have committed who were waited for
+    const auto left = prepare_rows(store, queues, Whose::all, portion);
+    for (std::size_t i = 0; i < queues.size(); i++)
+        if (!left[i] && end_pending(store, queues[i]) == store::Taken::ok) {
+            put_in_effect(store, queues[i]);
+            watch_over(queues[i]).round = 0;
+        }
 }
 
 } // namespace
 
-void settle_queues(Store &store, TimestampTz, Portion *portion, TimestampTz *next) {
+namespace {
+
+// Of queues that are watched. A watch whose time has come looks again later and later, unless it has been interrupted.
+TimestampTz next_look(std::span<const store::QueueRow> told, TimestampTz now, bool interrupted) {
+    TimestampTz next = shmem::k_never;
+    for (const store::QueueRow &queue : told) {
+        Watch &watch = watch_over(queue);
+        if (watch.round != round_now)
+            continue; // in effect
+        if (watch.at <= now && !interrupted) {
+            watch.at = now + watch.delay;
+            watch.delay = std::min(watch.delay * 2, k_longest_delay);
+        }
+        next = std::min(next, watch.at);
+    }
+    return next;
+}
+
+} // namespace
+
+void settle_queues(Store &store, Turn &turn) {
+    round_now++;
     const auto pending = pending_queues(store);
-    end_watches(pending);
-    for (const store::QueueRow &queue : pending)
-        if (!settle_queue(store, queue, portion))
-            *next = std::min(*next, GetCurrentTimestamp() + k_soon);
+    const auto told = those(pending, is_told);
+    begin_watches(store, those(told, [](const store::QueueRow &queue) { return watch_over(queue).version == 0; }));
+    const TimestampTz now = GetCurrentTimestamp();
+    const auto over = those(told, [now](const store::QueueRow &queue) {
+        Watch &watch = watch_over(queue);
+        watch.round = round_now;
+        return watch.at <= now && is_over(watch);
+    });
+    if (!over.empty())
+        settle(store, over, turn.portion);
+    const TimestampTz end = GetCurrentTimestamp();
+    turn.next = next_look(told, end, turn.portion.done == turn.portion.limit);
+    if (told.size() < pending.size())
+        turn.next = std::min(turn.next, end + k_soon);
+    if (turn.next < shmem::k_never)
+        turn.next = std::max(turn.next, end + (end - turn.now) * model::k_background_share);
+    end_watches();
 }
 
 void settle_all_queues(Store &store) {
     const TimestampTz begin = GetCurrentTimestamp();
     for (;;) {
-        Portion portion{PG_INT64_MAX, 0, false};
-        TimestampTz next = DT_NOEND;
+        Turn turn{.now = GetCurrentTimestamp(), .portion = {PG_INT64_MAX, 0, false}};
         look_again(store);
-        settle_queues(store, begin, &portion, &next);
+        settle_queues(store, turn);
         look_again(store);
-        if (next == DT_NOEND || GetCurrentTimestamp() - begin > k_patience + k_soon)
+        if (turn.next == shmem::k_never || GetCurrentTimestamp() - begin > k_patience + k_soon)
             return;
         CHECK_FOR_INTERRUPTS();
         pg_usleep(k_soon);
@@ -200,7 +306,7 @@ void settle_own_queue(Store &store, int32 queue) {
     look_again(store);
     const auto row = read_queue(store, queue);
     Portion portion{PG_INT64_MAX, 0, false};
-    if (!row || row->pending.empty() || !prepare_rows(store, *row, Whose::all, &portion) ||
+    if (!row || row->pending.empty() || prepare_rows(store, {&*row, 1}, Whose::all, portion)[0] ||
         end_pending(store, *row) != store::Taken::ok)
         return;
     look_again(store);
@@ -238,7 +344,7 @@ Lack lack_of(const store::QueueUse &use, const store::QueueRow &queue) {
 void make_up_for(Store &store, const Lack &lack, const store::QueueRow &queue) {
     if (lack.permits || lack.keys) {
         Portion portion{PG_INT64_MAX, 0, false};
-        (void)prepare_rows(store, queue, Whose::own, &portion);
+        (void)prepare_rows(store, {&queue, 1}, Whose::own, portion);
     }
     if (lack.running)
         begin_depth(store, queue.id, shmem::Bounded::running);
@@ -279,6 +385,12 @@ void catch_up_all(Store &store) {
 
 } // namespace
 
-void install_settings_hook() { store::settings_changed_hook = catch_up_all; }
+void register_pending_duty() {
+    store::settings_changed_hook = catch_up_all;
+    register_duty({.activity = "putting settings of queues in effect",
+                   .work = settle_queues,
+                   .timer = shmem::Timer::settings,
+                   .share = 50});
+}
 
 } // namespace scylla

@@ -18,18 +18,16 @@
 #pragma once
 
 #include "store/rows.h"
-#include "task/portion.h"
 
 namespace scylla {
 
-// Lets what is pending take effect where nothing is in the way. `next` is lowered to when to look again.
-void settle_queues(store::Store &store, TimestampTz now, Portion *portion, TimestampTz *next);
-// The same until nothing is pending, or somebody else's transaction is in the way.
+// Lets pending settings take effect until nothing is pending, or another transaction is in the way.
 void settle_all_queues(store::Store &store);
 // At once, for a queue that nobody else can know: this transaction has made it.
 void settle_own_queue(store::Store &store, int32 queue);
 
-// A verb that used settings that have changed meanwhile is to call this; once per process.
-void install_settings_hook();
+// When the library is loaded: the duty of letting pending settings take effect, and what verbs do that have used settings
+// which have changed meanwhile.
+void register_pending_duty();
 
 } // namespace scylla

@@ -129,7 +129,7 @@ template <typename Change> void change_settings(Store &store, const text *name, 
         if (!pending.empty() && store::is_own_queue(queue.id))
             settle_own_queue(store, queue.id);
         else if (!pending.empty())
-            shmem::note_time(shmem::Timer::queues, GetCurrentTimestamp());
+            shmem::note_time(shmem::Timer::settings, GetCurrentTimestamp());
         shmem::note_room(queue.id, PG_INT64_MAX); // there may be something to lease now
         notify_ready(store, queue.id);
         return;
@@ -204,7 +204,7 @@ void drop_queue(Store &store, const text *name, bool force) {
             if (!force)
                 error::queue_not_empty(name);
             store::insert_dropped(queue);
-            shmem::note_time(shmem::Timer::queues, GetCurrentTimestamp());
+            shmem::note_time(shmem::Timer::dropped, GetCurrentTimestamp());
         }
         begin_rates(queue.id, nullptr, nullptr);
         shmem::note_room(queue.id, PG_INT64_MAX); // whoever waits for it waits for a queue that does not exist yet

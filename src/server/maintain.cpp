@@ -6,7 +6,9 @@
 #include "task/called.h"
 #include "task/rules.h"
 #include "task/events.h"
+#include "task/dropped.h"
 #include "task/gates.h"
+#include "queue/pending.h"
 #include "task/history.h"
 #include "task/moves.h"
 
@@ -274,6 +276,8 @@ int64 fulfil(Store &store, const Duty &duty, TimestampTz now) {
     if (duty.restart != nullptr)
         duty.restart();
     Turn turn{.now = now, .portion = {k_no_limit, 0, false}};
+    CommandCounterIncrement(); // two duties may change the same row
+    refresh(store);
     duty.work(store, turn);
     return turn.portion.done;
 }
@@ -302,6 +306,8 @@ int64 purge(Store &store, TimestampTz now) {
 }
 
 void maintain(Store &store, TimestampTz now) {
+    settle_all_queues(store);
+    remove_all_dropped(store);
     for (const Duty &duty : registered_duties())
         if (!duty.is_removal)
             fulfil(store, duty, now);

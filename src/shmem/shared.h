@@ -8,8 +8,8 @@
 namespace scylla::shmem {
 
 // What a monitor waits for.
-enum class Timer : std::uint8_t { due, deadline, schedule, queues };
-inline constexpr std::size_t k_timers = 4;
+enum class Timer : std::uint8_t { due, deadline, schedule, settings, dropped };
+inline constexpr std::size_t k_timers = 5;
 
 inline constexpr std::size_t k_rechecks = 256;
 

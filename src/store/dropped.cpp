@@ -60,13 +60,13 @@ bool is_dropped(int32 queue) {
     return found;
 }
 
-std::size_t find_dropped(std::span<int32> queues) {
-    std::array<Oid, 1> types{INT8OID};
-    std::array<Datum, 1> values{Int64GetDatum(static_cast<int64>(queues.size()))};
+std::size_t find_dropped(int32 after, std::span<int32> queues) {
+    std::array<Oid, 2> types{INT8OID, INT4OID};
+    std::array<Datum, 2> values{Int64GetDatum(static_cast<int64>(queues.size())), Int32GetDatum(after)};
     AsOwner as_owner;
     as_owner.begin();
-    run(&list_statement, "select id from scylla.queue_dropped order by id limit $1", types, values, nullptr,
-        SPI_OK_SELECT);
+    run(&list_statement, "select id from scylla.queue_dropped where id operator(pg_catalog.>) $2 order by id limit $1",
+        types, values, nullptr, SPI_OK_SELECT);
     const auto count = static_cast<std::size_t>(SPI_processed);
     for (std::size_t i = 0; i < count; i++)
         queues[i] = number_at(i);

@@ -9,8 +9,8 @@ void insert_dropped(const QueueRow &queue);
 // Whether there may be any. Cheap.
 bool any_dropped();
 bool is_dropped(int32 queue);
-// Some of them, sorted.
-std::size_t find_dropped(std::span<int32> queues);
+// Some of them, sorted, behind an id. Returns how many.
+std::size_t find_dropped(int32 after, std::span<int32> queues);
 // Nothing is left of these.
 void forget_dropped(std::span<const int32> queues);
 

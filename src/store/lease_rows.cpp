@@ -185,13 +185,16 @@ void give_permits(Store &store, Repair &repair) {
     Scan scan = begin_whole(table, store.snapshot);
     const RowMemory memory = begin_row_memory();
     for (; next(scan); reset(memory)) {
-        if (DatumGetInt32(get(scan, lease_col::queue)) != repair.queue || !is_null(scan, lease_col::permit) ||
-            !is_wanted(scan, repair))
+        const int32 id = DatumGetInt32(get(scan, lease_col::queue));
+        const auto queue = std::lower_bound(repair.queues.begin(), repair.queues.end(), id,
+                                            [](const QueueRepair &each, int32 of) { return each.queue < of; });
+        if (queue == repair.queues.end() || queue->queue != id || !is_null(scan, lease_col::permit) ||
+            !is_wanted(scan, repair, *queue))
             continue;
         const auto spec = find_spec(store, DatumGetInt64(get(scan, lease_col::id)), With::no_spec);
         values.set_pointer(lease_col::permit, spec && spec->key != nullptr ? spec->key : cstring_to_text(""));
         ItemPointerData tid;
-        count(repair, update(table, scan.slot, values.value, values.null, replace, &tid, false));
+        count(repair, *queue, update(table, scan.slot, values.value, values.null, replace, &tid, false));
     }
     end(memory);
     end(scan);

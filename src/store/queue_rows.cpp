@@ -232,7 +232,7 @@ bool outlives_drop(const QueueRow &queue) {
 }
 
 std::optional<QueueRow> read_queue(Store &store, int32 queue) {
-    const Key key[] = {{1, Int32GetDatum(queue), F_INT4EQ}};
+    const Match key[] = {{1, Int32GetDatum(queue), F_INT4EQ}};
     return look_up(store, TableId::queue, 0, key, queue_row);
 }
 

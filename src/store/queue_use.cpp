@@ -6,45 +6,48 @@ namespace scylla::store {
 namespace {
 
 struct Writers {
-    TransactionId *xid;
+    Writer *row;
     std::size_t count;
     std::size_t room;
 };
 
-void add(Writers &writers, TransactionId xid) {
-    if (writers.count > 0 && writers.xid[writers.count - 1] == xid)
+void add(Writers &writers, const Writer &writer) {
+    if (writers.count > 0 && writers.row[writers.count - 1] == writer)
         return;
     if (writers.count == writers.room) {
         writers.room = Max(writers.room * 2, std::size_t{16});
-        const std::size_t bytes = writers.room * sizeof(TransactionId);
-        writers.xid =
-            static_cast<TransactionId *>(writers.xid == nullptr ? palloc(bytes) : repalloc_huge(writers.xid, bytes));
+        const std::size_t bytes = writers.room * sizeof(Writer);
+        writers.row = static_cast<Writer *>(writers.row == nullptr ? palloc(bytes) : repalloc_huge(writers.row, bytes));
     }
-    writers.xid[writers.count++] = xid;
+    writers.row[writers.count++] = writer;
 }
 
 } // namespace
 
-std::span<const TransactionId> writers_of(Store &store, int32 queue) {
+std::span<const Writer> writers_of(Store &store, std::span<const int32> queues) {
     Writers writers{};
     SnapshotData dirty;
     InitDirtySnapshot(dirty);
     for (const TableId table : {TableId::ready, TableId::waiting, TableId::lease}) {
         Scan scan = begin_whole(store[table], &dirty);
-        while (next(scan))
-            if (TransactionIdIsValid(dirty.xmin) && queue_of(scan, table) == queue)
-                add(writers, dirty.xmin);
+        while (next(scan)) {
+            if (!TransactionIdIsValid(dirty.xmin))
+                continue;
+            const int32 queue = queue_of(scan, table);
+            if (std::binary_search(queues.begin(), queues.end(), queue))
+                add(writers, {queue, dirty.xmin});
+        }
         end(scan);
     }
-    std::sort(writers.xid, writers.xid + writers.count);
-    const TransactionId *end = std::unique(writers.xid, writers.xid + writers.count);
-    return {writers.xid, static_cast<std::size_t>(end - writers.xid)};
+    std::sort(writers.row, writers.row + writers.count);
+    const Writer *end = std::unique(writers.row, writers.row + writers.count);
+    return {writers.row, static_cast<std::size_t>(end - writers.row)};
 }
 
 SpecWalk begin_spec_walk(Store &store, int64 after) {
     auto *dirty = static_cast<SnapshotData *>(palloc0(sizeof(SnapshotData)));
     InitDirtySnapshot(*dirty);
-    const Key key[] = {{1, Int64GetDatum(after), F_INT8GT, BTGreaterStrategyNumber}};
+    const Match key[] = {{1, Int64GetDatum(after), F_INT8GT, BTGreaterStrategyNumber}};
     return {dirty, begin(store[TableId::spec], 0, dirty, key)};
 }
 

@@ -101,19 +101,20 @@ inline HeapTupleHeader header_of(const Scan &scan) {
 
 // ---- repairs -------------------------------------------------------------------------------------------------------
 
-inline bool is_wanted(const Scan &scan, Repair &repair) {
+// For a row that lacks something. False: it is not this repair's turn to change it.
+inline bool is_wanted(const Scan &scan, const Repair &repair, QueueRepair &queue) {
     if (repair.whose == Whose::own && !TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetXmin(header_of(scan))))
         return false;
-    repair.left = repair.left || repair.done == repair.limit;
+    queue.left = queue.left || repair.done == repair.limit;
     return repair.done < repair.limit;
 }
 
 // Whether the row is changed.
-inline bool count(Repair &repair, Taken taken) {
+inline bool count(Repair &repair, QueueRepair &queue, Taken taken) {
     if (taken == Taken::ok)
         repair.done++;
     else
-        repair.left = true;
+        queue.left = true;
     return taken == Taken::ok;
 }
 

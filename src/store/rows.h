@@ -381,22 +381,31 @@ struct PermitCount {
     int64 dead;                 // index entries that led to none
 };
 PermitCount find_permits(Store &store, int32 queue, const text *permit, std::span<const model::IdRange> ranges);
-// The rows of a queue that are made fit for a setting: all that the snapshot sees, or those only that this transaction
-// has written. Rows that somebody else is changing are left; `limit`: so many are changed at most.
+// The rows of queues that are prepared for a setting: all that the snapshot sees, or only those that this transaction
+// has written. Rows that another transaction is changing are left. At most `limit` rows are changed.
 enum class Whose : bool { all, own };
-struct Repair {
+struct QueueRepair {
     int32 queue;
+    bool left; // there are rows that were not changed, though they need it
+};
+struct Repair {
+    std::span<QueueRepair> queues; // sorted
     Whose whose;
     int64 limit;
     int64 done;
-    bool left; // there are rows that it did not change, though they need it
 };
-// Gives permits to the leases of the queue that have none.
+// Gives permits to the leases of the queues that have none. Reads all leases.
 void give_permits(Store &store, Repair &repair);
-// Gives keys to the ready tasks of the queue that have none: the empty text. `tell` gets each.
+// Gives keys to the ready tasks of the queues that have none: the empty text. `tell` gets each.
 void give_keys(Store &store, Repair &repair, void (*tell)(Store &store, const ReadyRow &row));
-// The transactions in progress, but for this one, that have written tasks of the queue which have not ended. Sorted.
-std::span<const TransactionId> writers_of(Store &store, int32 queue);
+// The transactions in progress, except this one, that have written live tasks of the queues. Reads all live tasks.
+struct Writer {
+    int32 queue;
+    TransactionId xid;
+
+    auto operator<=>(const Writer &) const = default;
+};
+std::span<const Writer> writers_of(Store &store, std::span<const int32> queues); // both sorted
 // All tasks behind an id, in the order of their ids, also those that transactions in progress have written.
 struct SpecWalk {
     SnapshotData *dirty;

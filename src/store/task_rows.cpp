@@ -265,24 +265,33 @@ bool has_key(const Scan &scan, const text *key) {
     return same;
 }
 
-void give_keys(Store &store, Repair &repair, void (*tell)(Store &store, const ReadyRow &row)) {
+namespace {
+
+void give_keys(Store &store, Repair &repair, QueueRepair &queue, void (*tell)(Store &store, const ReadyRow &row)) {
     Table &table = store[TableId::ready];
     Values<ready_col::k_count> values;
     std::array<bool, ready_col::k_count> replace{};
     values.set_pointer(ready_col::key, cstring_to_text(""));
     replace[ready_col::key - 1] = true;
-    Scan scan = scan_ready(store, repair.queue);
+    Scan scan = scan_ready(store, queue.queue);
     const RowMemory memory = begin_row_memory();
     for (; next(scan); reset(memory)) {
-        if (!is_null(scan, ready_col::key) || !is_wanted(scan, repair))
+        if (!is_null(scan, ready_col::key) || !is_wanted(scan, repair, queue))
             continue;
         const ReadyRow row = ready_row(scan);
         ItemPointerData tid;
-        if (count(repair, update(table, scan.slot, values.value, values.null, replace, &tid, false)))
+        if (count(repair, queue, update(table, scan.slot, values.value, values.null, replace, &tid, false)))
             tell(store, row);
     }
     end(memory);
     end(scan);
+}
+
+} // namespace
+
+void give_keys(Store &store, Repair &repair, void (*tell)(Store &store, const ReadyRow &row)) {
+    for (QueueRepair &queue : repair.queues)
+        give_keys(store, repair, queue, tell);
 }
 
 OutcomeHead outcome_head(const Scan &scan) {

@@ -2,6 +2,7 @@
 
 #include "pg/memory.h"
 #include "store/dropped.h"
+#include "task/duty.h"
 #include "task/gates.h"
 #include "task/history.h"
 #include "task/moves.h"
@@ -15,8 +16,9 @@ using store::Taken;
 
 namespace {
 
-constexpr int64 k_busy = 50'000;            // microseconds until rows that were busy are tried again
-constexpr int64 k_passed_per_removed = 100; // tasks of other queues that a portion may pass over
+constexpr int64 k_busy = 50'000;                             // microseconds until rows that were busy are tried again
+constexpr int64 k_longest_delay = int64{10} * USECS_PER_SEC; // the same, when they stay so
+constexpr int64 k_passed_per_removed = 100;                  // tasks of other queues that a portion may pass over
 
 // The live row of a task, out of its table, and what it carries; busy also where no table has it, as in a restore that
 // is under way.
@@ -65,79 +67,104 @@ bool advance(Store &store, const store::SpecRow &spec, TimestampTz now) {
     return cancel_dropped(store, spec, Wait::no, now) == Taken::ok;
 }
 
-// A walk through all tasks by their ids, in portions. It ends with the next walk, or, if it has met no task of the
-// queues, with the queues: nobody can bring them tasks any more (queue/settings.cpp).
+// A walk through all tasks by their ids, in portions, for some of the dropped queues; the next walk is for the next
+// ones. If it has met no task of theirs nothing is left of these queues: nobody can bring them tasks any more
+// (queue/settings.cpp).
 struct Walk {
     std::size_t queues; // 0: none is under way
     std::array<int32, 64> queue;
     int64 after;
-    bool met; // a task of theirs
-    bool busy;
+    int64 time; // that it has taken
+    bool met;   // a task of theirs
+    bool done;  // it has ended or removed one
 };
 constinit Walk walk{};
+constinit int32 walked_to = 0;  // the last of the queues that had their walk in this round
+constinit int64 delay = k_busy; // after a walk that found only what it had to leave
 
 bool is_of_walk(int32 queue) { return std::binary_search(walk.queue.begin(), walk.queue.begin() + walk.queues, queue); }
 
 void begin_walk() {
     walk = {};
-    walk.queues = store::find_dropped(walk.queue);
+    walk.queues = store::find_dropped(walked_to, walk.queue);
+    if (walk.queues == 0 && walked_to != 0) {
+        walked_to = 0;
+        walk.queues = store::find_dropped(walked_to, walk.queue);
+    }
 }
 
-void end_walk(Portion *portion, TimestampTz now, TimestampTz *next) {
+void end_walk(Turn &turn) {
+    const auto queues = std::span(walk.queue).first(walk.queues);
     if (!walk.met)
-        store::forget_dropped(std::span(walk.queue).first(walk.queues));
-    else if (walk.busy)
-        *next = std::min(*next, now + k_busy);
-    portion->more = portion->more || (walk.met && !walk.busy) || walk.queues == walk.queue.size();
+        store::forget_dropped(queues);
+    walked_to = queues.size() == walk.queue.size() ? queues.back() : 0;
+    const bool left = walk.met && !walk.done;
+    delay = left ? std::min(delay * 2, k_longest_delay) : k_busy;
+    if ((walk.met && walk.done) || walked_to != 0)
+        turn.portion.more = true;
+    else if (left)
+        turn.next = std::min(turn.next, turn.now + std::max(delay, walk.time * model::k_background_share));
     walk.queues = 0;
 }
 
-} // namespace
-
-void remove_dropped(Store &store, TimestampTz now, Portion *portion, TimestampTz *next_look) {
+void remove_portion(Store &store, Turn &turn) {
     if (walk.queues == 0)
         begin_walk();
     if (walk.queues == 0)
         return;
+    Portion &portion = turn.portion;
     const int64 most_passed =
-        portion->limit > PG_INT64_MAX / k_passed_per_removed ? PG_INT64_MAX : portion->limit * k_passed_per_removed;
+        portion.limit > PG_INT64_MAX / k_passed_per_removed ? PG_INT64_MAX : portion.limit * k_passed_per_removed;
     int64 passed = 0;
     bool stopped = false;
     store::SpecWalk specs = store::begin_spec_walk(store, walk.after);
     const RowMemory memory = begin_row_memory();
     for (store::WalkedSpec spec; !stopped && next(specs, &spec); reset(memory)) {
         walk.after = spec.row.id;
-        if (!is_of_walk(spec.row.queue)) {
-            stopped = ++passed == most_passed;
+        stopped = ++passed == most_passed;
+        if (!is_of_walk(spec.row.queue))
             continue;
-        }
         walk.met = true;
-        if (!spec.in_progress && advance(store, spec.row, now))
-            portion->done++;
-        else
-            walk.busy = true;
-        stopped = portion->done == portion->limit;
+        if (!spec.in_progress && advance(store, spec.row, turn.now))
+            portion.done++;
+        stopped = stopped || portion.done == portion.limit;
     }
     end(memory);
     end(specs);
-    settle_gates(store, now);
+    settle_gates(store, turn.now);
+    walk.done = walk.done || portion.done > 0;
+    walk.time += GetCurrentTimestamp() - turn.now;
     if (stopped)
-        portion->more = true;
+        portion.more = true;
     else
-        end_walk(portion, now, next_look);
+        end_walk(turn);
 }
 
-void remove_all_dropped(Store &store, TimestampTz now) {
-    for (;;) {
-        Portion portion{PG_INT64_MAX, 0, false};
-        TimestampTz next = DT_NOEND;
-        walk.queues = 0;
-        remove_dropped(store, now, &portion, &next);
+} // namespace
+
+void register_dropped_duty() {
+    register_duty({.activity = "removing tasks of dropped queues",
+                   .work = remove_portion,
+                   .timer = shmem::Timer::dropped,
+                   .share = 50,
+                   .restart = [] {
+                       walk = {};
+                       walked_to = 0;
+                   }});
+}
+
+void remove_all_dropped(Store &store) {
+    walk = {};
+    walked_to = 0;
+    for (bool more = true; more;) {
+        Turn turn{.now = GetCurrentTimestamp(), .portion = {PG_INT64_MAX, 0, false}};
         CommandCounterIncrement();
         refresh(store);
-        if (!portion.more && portion.done == 0)
-            return;
+        remove_portion(store, turn);
+        more = turn.portion.more;
     }
+    CommandCounterIncrement();
+    refresh(store);
 }
 
 void free_dropped_name(Store &store, const text *rn) {

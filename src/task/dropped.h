@@ -5,14 +5,13 @@
 #pragma once
 
 #include "store/rows.h"
-#include "task/portion.h"
 
 namespace scylla {
 
-// The next portion. `next` is lowered to when to look again for rows that somebody is just changing.
-void remove_dropped(store::Store &store, TimestampTz now, Portion *portion, TimestampTz *next);
-// All that can be had.
-void remove_all_dropped(store::Store &store, TimestampTz now);
+// When the library is loaded: the duty of removing them.
+void register_dropped_duty();
+// Removes all that no other transaction is changing.
+void remove_all_dropped(store::Store &store);
 
 // Makes room for a task of this name, if a task that is left of a dropped queue has it. Waits for whoever is just
 // changing that task. For each name before it is used; cheap where nothing was dropped.

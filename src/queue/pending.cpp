@@ -258,6 +258,8 @@ TimestampTz next_look(std::span<const store::QueueRow> told, TimestampTz now, bo
         if (watch.at <= now && !interrupted) {
             watch.at = now + watch.delay;
             watch.delay = std::min(watch.delay * 2, k_longest_delay);
+            if (watch.writers.empty() && watch.since + k_patience > now)
+                watch.at = std::min(watch.at, watch.since + k_patience);
         }
         next = std::min(next, watch.at);
     }
@@ -295,7 +297,7 @@ void settle_all_queues(Store &store) {
         look_again(store);
         settle_queues(store, turn);
         look_again(store);
-        if (turn.next == shmem::k_never || GetCurrentTimestamp() - begin > k_patience + k_soon)
+        if (turn.next == shmem::k_never || GetCurrentTimestamp() - begin > k_patience + 10 * k_soon)
             return;
         CHECK_FOR_INTERRUPTS();
         pg_usleep(k_soon);

@@ -36,7 +36,18 @@ struct QueueSettings {
 };
 
 // What a value has to be (queue/settings.cpp).
-enum class SettingRule : std::uint8_t { none, timeout, retention, aging, attempts, retry, bound, key_weights, rate, handler };
+enum class SettingRule : std::uint8_t {
+    none,
+    timeout,
+    retention,
+    aging,
+    attempts,
+    retry,
+    bound,
+    key_weights,
+    rate,
+    handler
+};
 
 // Where the value is. Its type is the kind of the setting.
 using SettingMember =

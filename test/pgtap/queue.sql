@@ -220,7 +220,7 @@ begin
 end $$;
 select is(settings_of(queue), defaults(), 'create_queue: ' || queue || ' is the default')
 from scylla.queue_settings where queue like 'null %';
-select is((select count(*) from scylla.queue_settings where queue like 'null %'), 18::bigint, 'each was tried');
+select is((select count(*) from scylla.queue_settings where queue like 'null %'), 19::bigint, 'each was tried');
 select is(settings_of('altered'), defaults(), 'a refused change changes nothing');
 select throws_ok($$select scylla.alter_queue('nowhere', '{"aging": -1}')$$, '22023', null,
                  'bad settings go before an unknown queue');

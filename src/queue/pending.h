@@ -26,8 +26,8 @@ void settle_all_queues(store::Store &store);
 // At once, for a queue that nobody else can know: this transaction has made it.
 void settle_own_queue(store::Store &store, int32 queue);
 
-// When the library is loaded: the duty of letting pending settings take effect, and what verbs do that have used settings
-// which have changed meanwhile.
+// When the library is loaded: the duty of letting pending settings take effect, and what verbs do that have used
+// settings which have changed meanwhile.
 void register_pending_duty();
 
 } // namespace scylla

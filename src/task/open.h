@@ -7,8 +7,9 @@
 namespace scylla {
 
 // Every verb that changes tasks starts with this: it refuses read-only transactions, standbys and parallel workers, as
-// a SQL command would. `call` is the SQL name for the message. task_spec is locked first, before the snapshot with which
-// the verb looks at queues: whoever waits for all that may work by old settings goes by that lock (queue/pending.cpp).
+// a SQL command would. `call` is the SQL name for the message. task_spec is locked first, before the snapshot with
+// which the verb looks at queues: whoever waits for all that may work by old settings goes by that lock
+// (queue/pending.cpp).
 store::Store open_for_write(const char *call);
 // The same for verbs that change queues, rights and plans.
 store::Store open_for_settings(const char *call);

@@ -107,7 +107,6 @@ declare -A found_by=(
   ["retention of the queue is ignored"]=2
   ["created with the transaction's clock"]=2
   ["one of several failures at once is named at will"]=2
-  ["the end of a queue finishes no plan"]=5
   ["who has nothing keeps the turn"]=8
   ["a deduplication key does nothing"]=2
   ["a deduplication key is taken for ever"]=2

@@ -6,10 +6,6 @@
 set -euo pipefail
 checkout=$(cd "$(dirname "$(readlink -f "$0")")/../.." && pwd -P)
 
-# Files whose functions for SQL have not been moved to src/api yet: this one may see calls and include src/api. One that has
-# nothing of the kind any more has to be struck off here.
-unsplit=()
-
 number=0
 # A test that has passed if there are no findings.
 none() { # NAME FINDINGS
@@ -42,8 +38,6 @@ includes() {
   done
 }
 
-is_unsplit() { [[ " ${unsplit[*]} " == *" $1 "* ]]; } # FILE
-
 room_of() { dirname "$1"; }
 
 declare -A rooms=() may=()
@@ -73,20 +67,15 @@ none "every row of the table is a room, and names rooms" \
 none "no file includes one of a room that the table does not allow" \
   "$(for edge in "${edges[@]}"; do
        from=$(room_of "${edge% *}") to=$(room_of "${edge#* }")
-       [[ $from == "$to" || -n ${may[$from $to]-} ]] || { [[ $to == api ]] && is_unsplit "${edge% *}"; } || echo "src/${edge% *} includes ${edge#* }"
+       [[ $from == "$to" || -n ${may[$from $to]-} ]] || echo "src/${edge% *} includes ${edge#* }"
      done | sort)"
 
 # tsort names what is in a circle on its standard error.
 none "no room includes itself by way of others" "$(printf '%s\n' "${!may[@]}" | tsort 2>&1 >/dev/null || true)"
 none "no file includes itself by way of others" "$(printf '%s\n' "${edges[@]}" | tsort 2>&1 >/dev/null || true)"
 
-callers=$(cd "$checkout/src" && grep -Erl --include='*.cpp' --include='*.h' '\bFunctionCallInfo\b|\bfcinfo\b|\bSCYLLA_FUNCTION\(' . |
-  sed 's|^\./||' | grep -Ev '^(api/|pg/prelude\.h$)' | sort || true)
 none "only src/api sees the calls of SQL functions" \
-  "$(for file in $callers; do is_unsplit "$file" || echo "src/$file"; done)"
-none "files that are said to be unsplit are" \
-  "$(for file in "${unsplit[@]}"; do
-       [[ ! -e $checkout/src/$file ]] || grep -qx "$file" <<<"$callers" || echo "src/$file"
-     done)"
+  "$(cd "$checkout/src" && grep -Erl --include='*.cpp' --include='*.h' '\bFunctionCallInfo\b|\bfcinfo\b|\bSCYLLA_FUNCTION\(' . |
+       sed 's|^\./||' | grep -Ev '^(api/|pg/prelude\.h$)' | sort || true)"
 
 echo "1..$number"

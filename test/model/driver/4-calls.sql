@@ -95,7 +95,7 @@ begin
     for i in 1 .. driver.below(5) loop
         specs := specs || case when driver.chance(0.98) then driver.literal('{"bulk": 1}', 'jsonb')
                                else driver.some_json() end;
-        names := names || case when driver.chance(0.95) then 'b' || driver.below(1000)
+        names := names || case when driver.chance(0.95) then 'b' || driver.below(150)
                                else driver.some_new_name() end;
     end loop;
     if driver.chance(0.02) then

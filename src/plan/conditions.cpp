@@ -26,6 +26,11 @@ Verdict judge(Dirty *dirty, const GateRow &gate) {
     return failed && gate.on_failure != store::OnFailure::ignore ? Verdict::failed : Verdict::open;
 }
 
+bool has_ended(Dirty *dirty, int64 id) {
+    bool failed = false;
+    return see_condition_end(dirty, id, &failed) == Sight::present;
+}
+
 Jsonb *value(Store &store, const GateRow &gate) {
     const auto end = find_condition_end(store, gate.provider);
     return end && !end->failed ? end->value : nullptr;
@@ -78,6 +83,7 @@ void register_condition_gates() {
                     .value = value,
                     .error = error,
                     .describe = describe,
+                    .has_ended = has_ended,
                     .leave = leave,
                     .consider = consider_signal});
     // What a commit could not announce is as rare as a crash.

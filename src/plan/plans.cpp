@@ -65,7 +65,7 @@ void open_plan(store::Store &store, const text *name) {
     const TimestampTz now = GetCurrentTimestamp();
     store::open_plan(plan.id, now);
     note_opened(store, plan.id);
-    settle_gates(store, now);
+    settle_all_gates(store, now);
 }
 
 int64 cancel_plan(store::Store &store, const text *name) {

@@ -30,31 +30,38 @@ constexpr int64 k_tick_interval = 60 * USECS_PER_SEC; // between two notes that 
 // When a duty is to be run next by what this monitor knows itself.
 struct Appointment {
     TimestampTz at; // found in the tables, a retry, or the end of a pause
-    TimestampTz
-        safety; // for duties with a timer: a look without any sign, for commits that could not announce anything
+    // For duties with a timer: a look without any sign, for commits that could not announce anything.
+    TimestampTz safety;
+    int hurried_walks; // that go on without pauses, the present one included: hints were dropped
 };
 constinit std::array<Appointment, k_max_duties> appointments{};
 
-// Hints have been dropped, so the walks that find what they were about run now.
+// Hints have been dropped, or an earlier monitor's are lost, so the walks that find what they were about run now. One
+// that is under way has passed some of it: another follows.
 void look_everywhere() {
     const std::span<const Duty> duties = registered_duties();
     for (std::size_t i = 0; i < duties.size(); i++)
         if (duties[i].is_second_way)
-            appointments[i].at = 0;
+            appointments[i] = {.at = 0, .safety = 0, .hurried_walks = appointments[i].hurried_walks > 0 ? 2 : 1};
 }
 
 TimestampTz next_time(const Duty &duty, const Appointment &appointment) {
+    if (duty.has_more != nullptr && duty.has_more())
+        return 0;
     return duty.timer ? Min(Min(appointment.at, appointment.safety), earliest(*slot, *duty.timer)) : appointment.at;
 }
 
 // When the duty runs again, for a turn that began at `turn.now`.
-Appointment appoint(const Duty &duty, const Turn &turn, TimestampTz end) {
+Appointment appoint(const Duty &duty, const Turn &turn, TimestampTz end, int hurried_walks) {
     const int64 pause = duty.pause > 0 ? duty.pause : interval();
     const int64 idle = (end - turn.now) * duty.share;
+    const int hurried = turn.portion.more ? hurried_walks : Max(hurried_walks - 1, 0);
+    if (hurried > 0)
+        return {end, 0, hurried};
     if (!duty.timer)
-        return {end + Max(turn.portion.more ? 0 : pause, idle), 0};
+        return {end + Max(turn.portion.more ? 0 : pause, idle), 0, 0};
     const TimestampTz again = turn.portion.done > 0 ? end : end + k_retry;
-    return {turn.portion.more ? again : turn.next, end + Max(pause, idle)};
+    return {turn.portion.more ? again : turn.next, end + Max(pause, idle), 0};
 }
 
 void run_registered(const Duty &duty, Appointment &appointment) {
@@ -67,7 +74,7 @@ void run_registered(const Duty &duty, Appointment &appointment) {
     const TimestampTz end = GetCurrentTimestamp();
     if (duty.statistics)
         shmem::count_round(database_key(), *duty.statistics, turn.portion.done, end - turn.now);
-    appointment = appoint(duty, turn, end);
+    appointment = appoint(duty, turn, end, appointment.hurried_walks);
     if (duty.timer)
         shmem::lower(*slot, *duty.timer, appointment.at);
 }
@@ -296,7 +303,7 @@ void tick() {
         MemoryContextReset(memory);
         next = run_portion_of_schedules(look_at_schedules(memory, now), now);
     }
-    schedule_appointment = {next, GetCurrentTimestamp() + Min(interval(), k_tick_interval)};
+    schedule_appointment = {next, GetCurrentTimestamp() + Min(interval(), k_tick_interval), 0};
     shmem::lower(*slot, Timer::schedule, next);
 }
 
@@ -345,6 +352,11 @@ void restart_duties() {
     for (const Duty &duty : registered_duties())
         if (duty.restart != nullptr)
             duty.restart();
+}
+
+void begin_duties() {
+    keep_backlog();
+    look_everywhere();
 }
 
 } // namespace scylla::monitor

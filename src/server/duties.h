@@ -6,6 +6,8 @@
 
 namespace scylla::monitor {
 
+// Once, before the first of them: what an earlier monitor may have left undone is looked for without pauses.
+void begin_duties();
 uint32 count_duties();
 // Does a portion, if it is time.
 void run_duty(uint32 number);

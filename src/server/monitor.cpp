@@ -36,6 +36,7 @@ void sleep_until(TimestampTz when) {
 
 // Until it is asked to stop.
 void run() {
+    begin_duties();
     const uint32 duties = count_duties();
     const uint32 first = pg_atomic_read_u32(&slot->duty);
     TimestampTz last = 0;

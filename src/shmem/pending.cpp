@@ -328,6 +328,15 @@ void note_recheck(int64 id) {
         pending.recheck_all = true;
 }
 
+bool has_monitor() noexcept {
+    if (shared == nullptr)
+        return false;
+    for (int i = 0; i < shared->slots; i++)
+        if (pg_atomic_read_u32(&shared->slot[i].database) == MyDatabaseId)
+            return true;
+    return false;
+}
+
 void note_plan_finished() {
     if (shared == nullptr)
         return;

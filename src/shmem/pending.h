@@ -22,6 +22,8 @@ void note_room(int32 queue, int64 count);
 void note_time(Timer timer, TimestampTz when);
 // A task that waits for gates, or a plan, about which nobody could decide yet (task/gates.h).
 void note_recheck(int64 id);
+// Whether there is a monitor to do what is noted, now or as soon as it has started again.
+bool has_monitor() noexcept;
 // A plan is finished: whoever waits for one is to look.
 void note_plan_finished();
 // This database has got the extension.

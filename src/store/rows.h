@@ -66,7 +66,8 @@ struct Lookup {
 // A task that has ended, or a plan that was opened: what waits for it is to be looked at (task/gates.h).
 struct Ended {
     int64 id;
-    int64 plan; // that it belongs to; 0: none
+    int64 plan;      // that it belongs to; 0: none
+    int64 after = 0; // the last of its dependants that has been looked at
 };
 struct EndedList {
     Ended *rows;

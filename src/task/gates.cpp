@@ -248,7 +248,49 @@ void hold_provider(Store &store, Dirty *dirty, const GateRow &gate, const store:
 
 } // namespace
 
-bool settle_gates(Store &store, TimestampTz now) {
+namespace {
+
+// How many dependants a call looks at: so many, and some more for each task that it ends, so that a batch leaves no
+// more to the monitor than its tasks would one by one.
+constexpr int64 k_dependants = 1000;
+constexpr int64 k_dependants_per_end = 10;
+
+// The walk through store.ended, which grows by those that end on account of others.
+struct Settling {
+    Store &store;
+    Dirty *dirty;
+    TimestampTz now;
+    int64 budget;   // how many dependants it may still look at
+    int64 waits_on; // the task that was last seen to wait for something else, after all outcomes so far; 0: none
+    bool changed;
+};
+
+// Looks at the dependants of one provider. False: the budget did not suffice, and ended->after says how far it got.
+bool settle_dependants(Settling &all, store::Ended *ended, const RowMemory &memory) {
+    GateRow gate;
+    walk_dependants(all.dirty, ended->id, ended->after, PG_INT64_MAX);
+    for (Sight sight; (sight = next_dependant(all.dirty, &gate)) != Sight::absent; reset(memory)) {
+        // Often the next has the same dependant. It need not be looked at again: whoever ends what it waits for comes
+        // later, and sees all that has ended here.
+        if (sight == Sight::present && gate.task == all.waits_on && judge_provider(all.dirty, gate) == Verdict::open)
+            continue;
+        if (all.budget == 0)
+            return false;
+        all.budget--;
+        bool moved = false;
+        if (sight == Sight::present)
+            sight = consider(all.store, all.dirty, gate.task, &gate, all.now, &moved);
+        all.waits_on = sight == Sight::present && !moved ? gate.task : 0;
+        all.changed = all.changed || moved;
+        if (sight == Sight::in_doubt)
+            shmem::note_recheck(gate.task);
+        ended->after = gate.task;
+    }
+    return true;
+}
+
+// What is left stays in store.ended. True: it has changed something.
+bool settle(Store &store, TimestampTz now, int64 budget) {
     if (store.ended.count == 0)
         return false;
     // As long as nobody has ever used a gate this costs next to nothing. (A first gate that somebody is just writing
@@ -257,41 +299,81 @@ bool settle_gates(Store &store, TimestampTz now) {
         store.ended.count = 0;
         return false;
     }
-    bool changed = false;
-    // The task that was last seen to wait for something else, after all outcomes so far; 0: none. Often the next has
-    // the same dependant. It need not be looked at again: whoever ends what it waits for comes later, and sees all that
-    // has ended here.
-    int64 waits_on = 0;
-    Dirty *dirty = begin_dirty(store);
+    Settling all{store, begin_dirty(store), now, budget, 0, false};
     const RowMemory memory = begin_row_memory();
-    // What ends here on account of others joins the list.
+    std::size_t left = 0;
     for (std::size_t i = 0; i < store.ended.count; i++) {
-        const store::Ended ended = store.ended.rows[i];
-        GateRow gate;
-        walk_dependants(dirty, ended.id, 0, PG_INT64_MAX);
-        for (Sight sight; (sight = next_dependant(dirty, &gate)) != Sight::absent; reset(memory)) {
-            if (sight == Sight::present && gate.task == waits_on && judge_provider(dirty, gate) == Verdict::open)
-                continue;
-            bool moved = false;
-            if (sight == Sight::present)
-                sight = consider(store, dirty, gate.task, &gate, now, &moved);
-            waits_on = sight == Sight::present && !moved ? gate.task : 0;
-            changed = changed || moved;
-            if (sight == Sight::in_doubt)
-                shmem::note_recheck(gate.task);
-        }
+        store::Ended ended = store.ended.rows[i];
+        const bool done = settle_dependants(all, &ended, memory);
         // A plan is looked at once for a row of its tasks.
         const bool last = i + 1 == store.ended.count || store.ended.rows[i + 1].plan != ended.plan;
         if (ended.plan != 0 && last &&
-            providers_of(GateKind::plan).consider(store, dirty, ended, now, &changed) == Sight::in_doubt)
+            providers_of(GateKind::plan).consider(store, all.dirty, ended, now, &all.changed) == Sight::in_doubt)
             shmem::note_recheck(ended.plan);
+        if (!done)
+            store.ended.rows[left++] = {ended.id, 0, ended.after};
         reset(memory);
     }
     end(memory);
-    end(dirty);
+    end(all.dirty);
+    store.ended.count = left;
+    return all.changed;
+}
+
+// Providers that have ended, some of whose dependants the monitor has still to look at, oldest first. If an error ends
+// the monitor, the walk with which the next one begins finds them.
+struct Backlog {
+    bool is_kept; // this process is the monitor
+    std::size_t count;
+    std::size_t room;
+    store::Ended *rows;
+};
+constinit Backlog backlog{};
+
+// Moves what is left of store.ended to the end of the backlog.
+void keep_rest(Store &store) {
+    const std::size_t count = backlog.count + store.ended.count;
+    if (count > backlog.room) {
+        const std::size_t bytes = 2 * count * sizeof(store::Ended);
+        backlog.rows =
+            static_cast<store::Ended *>(backlog.rows == nullptr ? MemoryContextAllocHuge(TopMemoryContext, bytes)
+                                                                : repalloc_huge(backlog.rows, bytes));
+        backlog.room = 2 * count;
+    }
+    std::copy_n(store.ended.rows, store.ended.count, backlog.rows + backlog.count);
+    backlog.count = count;
+    store.ended.count = 0;
+}
+
+// The monitor's duty: the oldest of the backlog, and what ends on account of it.
+void settle_backlog(Store &store, Turn &turn) {
+    for (std::size_t i = 0; i < backlog.count; i++)
+        note_ended(store, backlog.rows[i]);
+    backlog.count = 0;
+    (void)settle(store, turn.now, turn.portion.limit);
+    keep_rest(store);
+    turn.portion.more = backlog.count > 0;
+}
+
+} // namespace
+
+bool settle_gates(Store &store, TimestampTz now) {
+    const int64 budget = backlog.is_kept ? k_dependants
+                         : shmem::has_monitor()
+                             ? k_dependants + static_cast<int64>(store.ended.count) * k_dependants_per_end
+                             : PG_INT64_MAX;
+    const bool changed = settle(store, now, budget);
+    if (backlog.is_kept && store.ended.count > 0)
+        keep_rest(store);
+    for (std::size_t i = 0; i < store.ended.count; i++)
+        shmem::note_recheck(store.ended.rows[i].id);
     store.ended.count = 0;
     return changed;
 }
+
+bool settle_all_gates(Store &store, TimestampTz now) { return settle(store, now, PG_INT64_MAX); }
+
+void keep_backlog() { backlog.is_kept = true; }
 
 Task place_gated(Store &store, Dirty *dirty, const store::SpecRow &spec, TimestampTz now) {
     Judgement judgement{Verdict::open, {}};
@@ -366,17 +448,40 @@ bool expire_gates(Store &store, const store::WaitingRow &row, TimestampTz now) {
     return done;
 }
 
-bool recheck(Store &store, int64 id, TimestampTz now) {
+namespace {
+
+// A task that waits for gates; or one that has ended, and has more dependants than its end looked at.
+Sight recheck_task(Store &store, Dirty *dirty, int64 id, TimestampTz now) {
     bool changed = false;
+    Status status;
+    const Sight ended = see_outcome(dirty, id, &status);
+    if (ended == Sight::present)
+        note_ended(store, {id, 0});
+    return ended == Sight::absent ? consider(store, dirty, id, nullptr, now, &changed) : ended;
+}
+
+Sight recheck_provider(Store &store, Dirty *dirty, int64 id, TimestampTz now) {
+    bool changed = false;
+    Sight sight = Sight::absent;
+    for (const GateProviders &each : std::span(providers).first(kinds)) {
+        if (each.consider != nullptr && each.has(dirty, id))
+            sight = each.consider(store, dirty, {0, id}, now, &changed);
+        if (each.has_ended != nullptr && each.has_ended(dirty, id))
+            note_ended(store, {id, 0});
+    }
+    return sight;
+}
+
+} // namespace
+
+bool recheck(Store &store, int64 id, TimestampTz now) {
     Dirty *dirty = begin_dirty(store);
     store::SpecRow spec;
     Sight sight = see_spec(dirty, id, &spec);
     if (sight == Sight::present)
-        sight = consider(store, dirty, id, nullptr, now, &changed);
+        sight = recheck_task(store, dirty, id, now);
     else if (sight == Sight::absent)
-        for (const GateProviders &each : std::span(providers).first(kinds))
-            if (each.consider != nullptr && each.has(dirty, id))
-                sight = each.consider(store, dirty, {0, id}, now, &changed);
+        sight = recheck_provider(store, dirty, id, now);
     end(dirty);
     return sight != Sight::in_doubt;
 }
@@ -415,6 +520,9 @@ void register_gate_duty() {
                    .share = 50,
                    .is_second_way = true,
                    .restart = [] { looked_until = 0; }});
+    register_duty({.activity = "opening gates", .work = settle_backlog, .share = 0, .has_more = [] {
+                       return backlog.count > 0;
+                   }});
 }
 
 bool has_live_dependants(Store &store, int64 id, std::optional<int32> outside) {

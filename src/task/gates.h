@@ -2,8 +2,9 @@
 //
 // A gate is a row of task_gate, written with its task and never changed. It is open when its provider is done: a task
 // that is completed (or has failed, for a gate that ignores that), a plan that is opened. A task waits while a gate of
-// it is closed; whoever ends the last provider makes it ready in the same transaction. A plan is finished, in the same
-// way, by whoever ends the last of its live tasks.
+// it is closed; whoever ends the last provider makes it ready in the same transaction, but for the dependants beyond the
+// bound of a call, which the monitor makes ready right after the commit. A plan is finished, in the same way, by whoever
+// ends the last of its live tasks.
 //
 // Nobody waits for anybody and nothing is locked, so nothing can deadlock, and a join is no hot row. Instead each side
 // first writes, then looks, and looks at what is not committed yet, too (store/dirty.h):
@@ -41,7 +42,14 @@ namespace scylla {
 
 // Acts on what the tasks that ended in this store (make_final()) and the plans that were opened mean to others. Verbs
 // call it when their rows are in the tables. True: it has changed something.
+//
+// Where the database has a monitor, one call looks at a bounded number of dependants, and leaves the others to it:
+// whoever may depend on a task could otherwise make its end as expensive as he likes.
 bool settle_gates(store::Store &store, TimestampTz now);
+// Without a bound, for providers all of whose dependants are the caller's own: a plan that is opened.
+bool settle_all_gates(store::Store &store, TimestampTz now);
+// This process is the monitor: from now on it does itself, in portions, what settle_gates() leaves.
+void keep_backlog();
 
 // Where a task that has just got its gates, in this transaction, begins: behind them, ready, or ended if a provider has
 // failed. Raises P0002 if a provider is just being purged.
@@ -51,7 +59,8 @@ Task place_gated(store::Store &store, store::Dirty *dirty, const store::SpecRow 
 // somebody is just changing it.
 bool expire_gates(store::Store &store, const store::WaitingRow &row, TimestampTz now);
 
-// Looks at a task, or another provider of gates, that was in doubt. True: it is not any more.
+// Looks at a task, or another provider of gates, that was in doubt. True: it is not any more. One that has ended joins
+// store.ended.
 bool recheck(store::Store &store, int64 id, TimestampTz now);
 
 // When the library is loaded: the walk through the tasks that wait for gates.
@@ -85,6 +94,9 @@ struct GateProviders {
     Jsonb *(*error)(store::Dirty *dirty, const store::GateRow &gate) = nullptr;
     // What a closed gate waits for, as the current user may see it.
     Reason (*describe)(store::Store &store, const store::GateRow &gate);
+    // Whether it is the id of such a provider that has ended, for those with any number of dependants of others. Null
+    // pointer: none has.
+    bool (*has_ended)(store::Dirty *dirty, int64 id) = nullptr;
     // A gate has been removed with its task. Null pointer: that means nothing.
     void (*leave)(store::Store &store, store::Dirty *dirty, int64 provider) = nullptr;
     // For those that have tasks themselves: looks at a provider, `ended.plan`, whose task `ended.id` (0: any) has

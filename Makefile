@@ -5,6 +5,8 @@
 #   make WERROR=1              warnings are errors, as in CI
 #   make CXX=clang++           another compiler than the server's
 #   make PG_CONFIG=/path/...   another server
+#   make deb                   Debian packages, in .build/deb
+#   make dist                  an archive for PGXN, in .build/dist
 EXTENSION = scylla
 EXTVERSION = 0.2
 MODULE_big = scylla
@@ -52,5 +54,18 @@ $(CREATE_SCRIPT): $(TABLES) $(REPLACED) Makefile
 
 $(UPDATE_SCRIPT): $(UPDATE_PARTS) Makefile
 	cat $(UPDATE_PARTS) > $@
+
+DEB = .build/deb
+.PHONY: deb dist
+deb:
+	packaging/make-deb $(PG_MAJOR) $(DEB)
+
+# Of what has been committed; DIST_TREE=… takes another commit.
+DIST_TREE = HEAD
+DIST_NAME := scylla-$(shell sed -n 's/^ *"version": "\([^"]*\)",$$/\1/p' META.json | head -n 1)
+dist:
+	mkdir -p .build/dist
+	git archive --format=zip --prefix=$(DIST_NAME)/ -o .build/dist/$(DIST_NAME).zip $(DIST_TREE)
+	@ls .build/dist/$(DIST_NAME).zip
 
 -include $(OBJS:.o=.d)

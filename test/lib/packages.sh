@@ -45,7 +45,7 @@ packages_to_build_server() { echo dpkg-dev bison flex zlib1g-dev libicu-dev valg
 packages_to_analyse() { echo clang clang-format clang-tidy cppcheck; }
 packages_to_test_python() { echo python3-psycopg mypy python3-build python3-setuptools python3-wheel; }
 # What suites get where it is missing.
-packages_to_try() { echo graphviz prometheus-postgres-exporter nodejs node-pg "$(packages_to_test_python)"; }
+packages_to_try() { echo graphviz prometheus-postgres-exporter nodejs node-pg git unzip "$(packages_to_test_python)"; }
 
 # The driver for node: Debian's, or npm's for a node from elsewhere, which Debian's does not go with. Sets NODE_PATH.
 install_node_driver() {

@@ -1,0 +1,64 @@
+#!/bin/bash
+# In a fresh root of a Debian, with the packages in the current folder, and older ones in older: installs, uses, upgrades and
+# removes them. Prints "ok NAME" or "not ok NAME" for each step, and at the end "N steps".   use_packages.sh PG-MAJOR
+set -uo pipefail
+major=$1
+steps=0
+export DEBIAN_FRONTEND=noninteractive LC_ALL=C
+
+step() { # NAME COMMAND...
+  local status=0
+  steps=$((steps + 1))
+  "${@:2}" || status=$?
+  if ((status == 0)); then echo "ok $1"; else echo "not ok $1"; fi
+}
+as_postgres() { setpriv --reuid=postgres --regid=postgres --init-groups env -C / HOME=/var/lib/postgresql "$@"; }
+sql() { as_postgres psql -XqAt -v ON_ERROR_STOP=1 -d "$1" -c "$2"; } # DATABASE SQL
+is() { # EXPECTED COMMAND...
+  local said
+  said=$("${@:2}")
+  [[ $said == "$1" ]] || { echo "$said" && return 1; }
+}
+install_packages() { apt-get -qq -y -o Dpkg::Use-Pty=0 install --no-install-recommends "$@"; }
+restart() { pg_ctlcluster "$major" main restart; }
+
+apt-get -qq update
+step "apt installs the extension and the tool" install_packages "./older/postgresql-$major-scylla"_*.deb ./older/scylla_*.deb
+step "the tool runs" test -n "$(scylla --version)"
+step "it has a man page" test -s /usr/share/man/man1/scylla.1.gz
+step "bash completes it" bash -c 'source /usr/share/bash-completion/completions/scylla && complete -p scylla'
+step "zsh and fish can" test -s /usr/share/zsh/vendor-completions/_scylla -a -s /usr/share/fish/vendor_completions.d/scylla.fish
+
+pg_lsclusters -h | grep -q . || pg_createcluster "$major" main
+step "the installation changes no cluster" bash -c "! grep -r scylla /etc/postgresql"
+pg_conftool "$major" main set shared_preload_libraries scylla
+step "the server preloads it" restart
+for database in shop old; do as_postgres createdb "$database"; done
+step "create extension" sql shop 'create extension scylla'
+step "tasks go in by the tool" as_postgres scylla -d shop submit mail '{"to": "ada"}' --rn mail-1
+step "and are done by it" as_postgres scylla -d shop work mail --until-empty -- true
+step "one is left" as_postgres scylla -d shop submit mail '{"to": "bob"}' --rn mail-2
+# A database that still has the tables of the version before.
+step "the version before" sql old "create extension scylla version '0.1'"
+step "its data" as_postgres psql -Xq -v ON_ERROR_STOP=1 -d old -f /packages/scylla-0.1.sql
+
+step "apt upgrades both" install_packages "./postgresql-$major-scylla"_*.deb ./scylla_*.deb
+step "they are newer" is "" bash -c "dpkg -l | grep before"
+step "the server restarts" restart
+step "alter extension update" sql old 'alter extension scylla update'
+step "the update is complete" is 0 sql old 'select count(*) from scylla.check()'
+step "no task is lost" is "mail-1 completed, mail-2 ready" sql shop "select string_agg(rn || ' ' || status, ', ' order by rn) from scylla.task"
+step "the next one is done" as_postgres scylla -d shop work mail --until-empty -- true
+
+step "apt installs the library" install_packages g++ pkgconf ./libscylla-client*.deb
+step "an application is built with it" bash -c 'g++ -std=c++20 main.cpp -o application $(pkg-config --cflags --libs scylla-client)'
+step "and runs" is ready ./application
+
+pg_conftool "$major" main remove shared_preload_libraries
+step "the server no longer preloads it" restart
+step "drop extension" sql shop 'drop extension scylla'
+step "apt removes everything" apt-get -qq -y purge "postgresql-$major-scylla" scylla libscylla-client-dev libscylla-client0.2
+step "nothing is left" is "" find /usr /etc /var/lib/dpkg/info -name '*scylla*' -not -name 00scylla
+step "the server still runs" restart
+pg_ctlcluster "$major" main stop
+echo "$steps steps"

@@ -9,15 +9,15 @@ make_base_root() { # ROOT SUITE MIRROR
   mv "$1.new" "$1"
 }
 
-# The mirror of Debian itself, in what apt has been told.
-mirror_of_debian() {
-  local mirror
+# The mirror of Debian itself, or that of its security updates, in what apt has been told.
+mirror_of_debian() { # [LABEL]
+  local mirror label=${1:-Debian}
   for _ in before after; do
-    mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Origin: Debian' 'Label: Debian' | head -n 1)
+    mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Origin: Debian' "Label: $label" | head -n 1)
     [[ -z $mirror ]] || break
     apt_update >&2 || return
   done
-  [[ -n $mirror ]] || { echo "apt knows no mirror of Debian" && return 1; }
+  [[ -n $mirror ]] || { echo "apt knows no mirror of $label" && return 1; }
   echo "$mirror"
 }
 

@@ -36,7 +36,7 @@ step "the server preloads it" restart
 for database in shop old; do as_postgres createdb "$database"; done
 step "create extension" sql shop 'create extension scylla'
 step "tasks go in by the tool" as_postgres scylla -d shop submit mail '{"to": "ada"}' --rn mail-1
-step "and are done by it" as_postgres scylla -d shop work mail --until-empty -- true
+step "and are done by it" as_postgres scylla -d shop work mail --until-empty --exec true
 step "one is left" as_postgres scylla -d shop submit mail '{"to": "bob"}' --rn mail-2
 # A database that still has the tables of the version before.
 step "the version before" sql old "create extension scylla version '0.1'"
@@ -48,11 +48,11 @@ step "the server restarts" restart
 step "alter extension update" sql old 'alter extension scylla update'
 step "the update is complete" is 0 sql old 'select count(*) from scylla.check()'
 step "no task is lost" is "mail-1 completed, mail-2 ready" sql shop "select string_agg(rn || ' ' || status, ', ' order by rn) from scylla.task"
-step "the next one is done" as_postgres scylla -d shop work mail --until-empty -- true
+step "the next one is done" as_postgres scylla -d shop work mail --until-empty --exec true
 
 step "apt installs the library" install_packages g++ pkgconf ./libscylla-client*.deb
 step "an application is built with it" bash -c 'g++ -std=c++20 main.cpp -o application $(pkg-config --cflags --libs scylla-client)'
-step "and runs" is ready ./application
+step "and runs" is ready as_postgres PGDATABASE=shop /packages/application
 
 pg_conftool "$major" main remove shared_preload_libraries
 step "the server no longer preloads it" restart

@@ -22,7 +22,8 @@ function isLost(error) {
 const types = { getTypeParser: () => (value) => value };
 
 class Link {
-  // around: connections, pauses, sleep(ms) → false: the worker quits, connected(), failed(error, wasConnected)
+  // around: connections, pauses, sleep(ms) → false: the worker quits, connected(), failed(error, wasConnected),
+  // noticed(message)
   constructor(around, setup) {
     this.around = around;
     this.setup = setup;
@@ -109,6 +110,7 @@ class Link {
     client.on('error', (error) => { // of a connection that is idle, or about to be dropped
       if (this.client === client && this.started === null) this.#drop(error, true);
     });
+    client.on('notice', ({ message }) => this.around.noticed(message));
     this.made = client;
     await client.connect();
     await this.#busy(async () => {

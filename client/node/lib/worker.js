@@ -11,6 +11,7 @@ const { Link, Quitting, now } = require('./link');
 const { checked } = require('./options');
 const { WAIT, Waiter } = require('./waiter');
 
+const QUIET = 'set client_min_messages = warning';
 const READ_COMMITTED = "set default_transaction_isolation = 'read committed'";
 
 // Lets one part of a worker wait for another. What is notified before the wait is not lost.
@@ -64,9 +65,10 @@ class Core {
     this.looking = true; // there may be tasks to lease
     this.waitWanted = false; // there is nothing to lease: the waiter shall wait
     this.waiterWorks = false; // so there is no need to poll
+    this.notices = new Set();
     this.control = this.#link('control', [READ_COMMITTED, "set lock_timeout = '1s'"]);
-    this.heart = this.#link('heart', [READ_COMMITTED, "set lock_timeout = '500ms'"]);
-    this.waiter = this.#link('waiter', []);
+    this.heart = this.#link('heart', [QUIET, READ_COMMITTED, "set lock_timeout = '500ms'"]);
+    this.waiter = this.#link('waiter', [QUIET]);
   }
 
   async run() {
@@ -236,6 +238,12 @@ class Core {
         if (this.quitting || (this.stopping && role === 'waiter')) return; // we cut it ourselves
         const [event, what] = wasConnected ? ['connection-lost', 'lost'] : ['connect-failed', 'failed'];
         this.log('warning', event, `${role} connection ${what}: ${error.message || error.code}`, null, error);
+      },
+      // For example that a queue does not exist: told once, not for each connection.
+      noticed: (message) => {
+        if (this.notices.has(message) || this.notices.size >= 1000) return;
+        this.notices.add(message);
+        this.log('warning', 'notice', message);
       },
     }, setup);
   }

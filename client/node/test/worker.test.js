@@ -167,6 +167,17 @@ queueTest('sleeps by wait', async (t) => {
   assert.equal(await t.ask(used, t.queue), before);
 });
 
+queueTest('a queue that does not exist is noticed', async (t) => {
+  const other = unique('other');
+  const w = t.start(() => null, { connection: { application_name: t.queue }, queues: [t.queue, other], reconnectMin: 10 });
+  await eventually(() => w.logged('notice') === 2);
+  assert.ok(w.events.some(({ event, message }) => event === 'notice' && message.includes(other)));
+  await t.ask('select count(pg_terminate_backend(pid)) from pg_stat_activity where application_name = $1', t.queue);
+  await t.submit(1);
+  await t.all("status = 'completed'");
+  assert.equal(w.logged('notice'), 2); // the next connection is not told again
+});
+
 queueTest('polls without wait', async (t) => {
   const w = t.start(() => null, { useWait: false, pollMax: 100 });
   await eventually(() => w.counters.polls > 2);

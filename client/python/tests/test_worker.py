@@ -280,6 +280,16 @@ class Common:
         time.sleep(1.2)
         self.assertEqual(self.ask(used, self.queue), before)
 
+    def test_a_queue_that_does_not_exist_is_noticed(self: Any) -> None:
+        name, other = f"application_name={self.queue}", unique("other")
+        w = self.start(lambda job: None, conninfo=name, queues=[self.queue, other], reconnect_min=0.01)
+        self.eventually(lambda: w.logged("notice") == 2)
+        self.assertIn(other, " ".join(message for event, _, message in w.events if event == "notice"))
+        self.ask("select count(pg_terminate_backend(pid)) from pg_stat_activity where application_name = %s", self.queue)
+        self.submit(1)
+        self.assertTrue(self.all("status = 'completed'"))
+        self.assertEqual(w.logged("notice"), 2)  # the next connection is not told again
+
     def test_polls_without_wait(self: Any) -> None:
         w = self.start(lambda job: None, use_wait=False, poll_max=0.1)
         self.eventually(lambda: w.counters.polls > 2)

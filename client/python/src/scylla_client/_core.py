@@ -26,6 +26,7 @@ from ._link import Link, Quitting
 from ._options import Counters, Options
 
 WAIT = 10.0  # an idle worker sleeps on the server for so long at a time
+_QUIET = "set client_min_messages = warning"
 _READ_COMMITTED = "set default_transaction_isolation = 'read committed'"
 
 
@@ -79,9 +80,10 @@ class Core:
         self.looking = True  # there may be tasks to lease
         self.wait_wanted = False  # there is nothing to lease: the waiter shall wait
         self.waiter_works = False  # so there is no need to poll
+        self._notices: set[str] = set()
         self.control = self._link("control", [_READ_COMMITTED, "set lock_timeout = '1s'"])
-        self.heart = self._link("heart", [_READ_COMMITTED, "set lock_timeout = '500ms'"])
-        self.waiter = self._link("waiter", [])
+        self.heart = self._link("heart", [_QUIET, _READ_COMMITTED, "set lock_timeout = '500ms'"])
+        self.waiter = self._link("waiter", [_QUIET])
 
     # ---- life -------------------------------------------------------------------------------------------------------
 
@@ -265,8 +267,14 @@ class Core:
             event, what = ("connection-lost", "lost") if was_connected else ("connect-failed", "failed")
             self.log(logging.WARNING, event, f"{role} connection {what}: {str(error).strip()}", None, error)
 
+        def noticed(message: str) -> None:
+            """For example that a queue does not exist: told once, not for each connection."""
+            if message not in self._notices and len(self._notices) < 1000:
+                self._notices.add(message)
+                self.log(logging.WARNING, "notice", message)
+
         pauses = (self.options.reconnect_min, self.options.reconnect_max)
-        return Link(self.options.conninfo, setup, pauses, self.sleep, connected, failed)
+        return Link(self.options.conninfo, setup, pauses, self.sleep, connected, failed, noticed)
 
 
 def thread(core: Core, link: Link, work: Callable[[], None]) -> None:

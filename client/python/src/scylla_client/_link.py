@@ -46,6 +46,7 @@ class Link:
         sleep: Callable[[float], bool],
         connected: Callable[[], None],
         failed: Callable[[psycopg.Error, bool], None],
+        noticed: Callable[[str], None],
     ) -> None:
         self._conninfo = conninfo
         self._setup = setup
@@ -53,6 +54,7 @@ class Link:
         self._sleep = sleep  # False: the worker quits
         self._connected = connected
         self._failed = failed
+        self._noticed = noticed
         self._failures = 0
         self._connection: Optional[Connection] = None
         self._lock = threading.Lock()  # guards what follows against other threads
@@ -133,6 +135,7 @@ class Link:
 
     def _connect(self) -> None:
         made = psycopg.connect("", autocommit=True, prepare_threshold=0, **self._conninfo)
+        made.add_notice_handler(lambda diagnostic: self._noticed(diagnostic.message_primary or ""))
         try:
             with self._lock:
                 self._socket = socket.socket(fileno=os.dup(made.fileno()))

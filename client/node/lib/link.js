@@ -67,9 +67,10 @@ class Link {
     const client = this.client;
     this.client = null;
     if (client === null) return;
-    const timer = setTimeout(() => destroy(client), 500);
-    await client.end().catch(() => {});
+    let timer;
+    await Promise.race([client.end().catch(() => {}), new Promise((resolve) => { timer = setTimeout(resolve, 500); })]);
     clearTimeout(timer);
+    destroy(client);
   }
 
   async #busy(work) {

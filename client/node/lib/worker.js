@@ -76,7 +76,10 @@ class Core {
     if (this.options.useWait) parts.push(this.#part(this.waiter, new Waiter(this)));
     await this.#supervise();
     this.#quit();
-    await Promise.all(parts);
+    // A connection that is cut at the wrong moment may never answer.
+    let timer;
+    await Promise.race([Promise.all(parts), new Promise((resolve) => { timer = setTimeout(resolve, 1000); })]);
+    clearTimeout(timer);
     if (this.failure !== null) throw this.failure;
     const { running } = this.counters;
     for (const job of this.held) if (job.phase === 'abandoned') job.abort();

@@ -110,7 +110,7 @@ class ProxyTest(TestCase):
         step = 1
         while self.work_through(step, mode, exactly_once) >= step:
             step += 1
-        self.assertGreater(step, 20)
+        self.assertGreater(step, 15)
 
     def test_without_a_cut(self) -> None:
         self.assertGreater(self.work_through(0, "before", True), 20)

@@ -135,7 +135,7 @@ class Link:
 
     def _connect(self) -> None:
         made = psycopg.connect("", autocommit=True, prepare_threshold=0, **self._conninfo)
-        made.add_notice_handler(lambda diagnostic: self._noticed(diagnostic.message_primary or ""))
+        made.add_notice_handler(self._on_notice)
         try:
             with self._lock:
                 self._socket = socket.socket(fileno=os.dup(made.fileno()))
@@ -145,6 +145,10 @@ class Link:
             made.close()
             raise
         self._connection = made
+
+    def _on_notice(self, said: psycopg.errors.Diagnostic) -> None:
+        if said.severity_nonlocalized in ("NOTICE", "WARNING"):  # what ends a connection may come this way, too
+            self._noticed(said.message_primary or "")
 
     def _drop(self, error: psycopg.Error, was_connected: bool) -> None:
         if self._connection is not None:

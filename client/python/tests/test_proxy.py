@@ -113,7 +113,7 @@ class ProxyTest(TestCase):
         self.assertGreater(step, 15)
 
     def test_without_a_cut(self) -> None:
-        self.assertGreater(self.work_through(0, "before", True), 20)
+        self.assertGreater(self.work_through(0, "before", True), 15)
 
     # When a chunk is lost, or half of it, it is clear what the server has done by the time that the worker asks.
     def test_cut_before_each_step(self) -> None:

@@ -5,6 +5,7 @@
 #include "server/maintain.h"
 #include "server/monitor.h"
 #include "queue/pending.h"
+#include "server/worker.h"
 #include "settings.h"
 #include "shmem/pending.h"
 #include "shmem/stats.h"
@@ -26,6 +27,7 @@ void _PG_init(void) {
     using namespace scylla;
     settings::define();
     register_time_duties();
+    monitor::register_handler_duty();
     register_event_duty();
     register_pending_duty();
     register_dropped_duty();

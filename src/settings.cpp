@@ -19,6 +19,7 @@ constinit int max_result_size = 256 * 1024;
 constinit int max_queues = 1024;
 constinit int max_rate_keys = 16'384;
 constinit int max_monitors = 4;
+constinit int max_server_workers = 2;
 constinit int schedules = static_cast<int>(Schedules::automatic);
 
 namespace {
@@ -73,6 +74,10 @@ void define() {
                             "A lease then returns fewer tasks than requested, and scylla.list_tasks() raises an error.",
                             &max_result_size, 256 * 1024, 1, MAX_KILOBYTES, PGC_SUSET, GUC_UNIT_KB, nullptr, nullptr,
                             nullptr);
+    DefineCustomIntVariable("scylla.max_server_workers", "Maximum number of processes that call handlers of queues.",
+                            "Each takes one of max_worker_processes while there is work. 0: handlers run only by "
+                            "scylla.work().",
+                            &max_server_workers, 2, 0, shmem::k_max_workers, PGC_SIGHUP, 0, nullptr, nullptr, nullptr);
     // Shared memory is sized when it is created. Without preloading these settings have no effect, but may be in the
     // configuration file.
     const GucContext fixed = process_shared_preload_libraries_in_progress ? PGC_POSTMASTER : PGC_SIGHUP;

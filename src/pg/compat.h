@@ -93,8 +93,10 @@ inline List *qualified_name(const char *name) {
 // 17 lets background workers run as a role that may not log in (commit e7689190b3d).
 #if PG_VERSION_NUM >= 170000
 inline constexpr bool k_workers_need_login = false;
+inline constexpr uint32 k_bypass_login = BGWORKER_BYPASS_ROLELOGINCHECK;
 #else
 inline constexpr bool k_workers_need_login = true;
+inline constexpr uint32 k_bypass_login = 0;
 #endif
 
 // 16 tells membership from the right to become the role (commit 3d14e171e9e).

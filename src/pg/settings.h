@@ -18,6 +18,7 @@ extern int max_result_size;      // scylla.max_result_size, kB
 extern int max_queues;           // scylla.max_queues; fixed at server start
 extern int max_rate_keys;        // scylla.max_rate_keys; fixed at server start
 extern int max_monitors;         // scylla.max_monitors; fixed at server start
+extern int max_server_workers;   // scylla.max_server_workers
 
 enum class Schedules : int { automatic, pg_cron, manual, off };
 extern int schedules; // scylla.schedules

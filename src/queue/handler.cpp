@@ -18,16 +18,16 @@ bool is_handler(Oid function) {
     return is;
 }
 
-bool may_log_in(Oid role) {
+} // namespace
+
+bool may_run_workers(Oid role) {
     HeapTuple tuple = SearchSysCache1(AUTHOID, ObjectIdGetDatum(role));
     if (!HeapTupleIsValid(tuple))
         return false;
-    const bool may = reinterpret_cast<Form_pg_authid>(GETSTRUCT(tuple))->rolcanlogin;
+    const bool may = !compat::k_workers_need_login || reinterpret_cast<Form_pg_authid>(GETSTRUCT(tuple))->rolcanlogin;
     ReleaseSysCache(tuple);
     return may;
 }
-
-} // namespace
 
 text *find_handler(const text *name) {
     if (name == nullptr)
@@ -49,7 +49,7 @@ void require_handler_rights(const text *queue, const char *owner) {
     if (!rights::owns(owner))
         error::not_owner(queue);
     const Oid role = get_role_oid(owner, true);
-    if (compat::k_workers_need_login && OidIsValid(role) && !may_log_in(role))
+    if (OidIsValid(role) && !may_run_workers(role))
         error::warn_of_nologin(queue, owner);
 }
 

@@ -14,4 +14,7 @@ text *find_handler(const text *name);
 // Warns if the server cannot run anything as that role.
 void require_handler_rights(const text *queue, const char *owner);
 
+// Whether the server can run workers as the role.
+bool may_run_workers(Oid role);
+
 } // namespace scylla

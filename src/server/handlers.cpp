@@ -28,6 +28,18 @@ struct Leased {
 
 LeaseName name_of(const Worker &worker, const Leased &leased) { return {leased.rn, worker.name, leased.attempt}; }
 
+// Tasks are leased and ended as the worker, whichever role the handler has taken. The role comes back at the end, or by
+// abort processing.
+template <typename Work> auto as_worker(const Worker &worker, Work work) {
+    Oid role = InvalidOid;
+    int context = 0;
+    GetUserIdAndSecContext(&role, &context);
+    SetUserIdAndSecContext(worker.user, context);
+    const auto result = work();
+    SetUserIdAndSecContext(role, context);
+    return result;
+}
+
 // ---- leasing -------------------------------------------------------------------------------------------------------
 
 struct Lessee {
@@ -46,15 +58,17 @@ bool put(void *to, store::Store &store, const Task &task) {
 }
 
 // A task of the queue, if there is one, and if it still has a handler and the worker may work on it.
-Leased lease(Worker &worker, const text *name) {
-    MemoryContextReset(worker.memory[1]);
-    store::Store store = open_for_write(k_call);
-    const auto queue = find_queue(store, name);
-    Lessee lessee{{}, worker.memory[1], queue ? queue->handler : nullptr};
-    if (lessee.handler != nullptr && rights::may(store, queue->id, model::Privilege::work))
-        lease_tasks(store, {queue->name, worker.name, 1, std::nullopt}, {put, &lessee});
-    close(store);
-    return lessee.leased;
+Leased lease(const Worker &worker, const text *name) {
+    return as_worker(worker, [&] {
+        MemoryContextReset(worker.memory[1]);
+        store::Store store = open_for_write(k_call);
+        const auto queue = find_queue(store, name);
+        Lessee lessee{{}, worker.memory[1], queue ? queue->handler : nullptr};
+        if (lessee.handler != nullptr && rights::may(store, queue->id, model::Privilege::work))
+            lease_tasks(store, {queue->name, worker.name, 1, std::nullopt}, {put, &lessee});
+        close(store);
+        return lessee.leased;
+    });
 }
 
 // ---- calling -------------------------------------------------------------------------------------------------------
@@ -123,12 +137,15 @@ store::TableId table_of(model::Status status) {
 // Completes the task, unless its handler has ended the lease itself. Keep::no: somebody else has, and what the handler
 // did is to be undone.
 Keep complete(const Worker &worker, const Leased &leased, Jsonb *result) {
-    store::Store store = open_for_write(k_call);
-    const Claim claim = complete_if_held(store, name_of(worker, leased), {args::document("result", result), nullptr});
-    const bool ended_by_handler =
-        claim.instead && is_own_row(store, table_of(claim.instead->status), claim.instead->tid);
-    close(store);
-    return claim.lease || ended_by_handler ? Keep::yes : Keep::no;
+    return as_worker(worker, [&] {
+        store::Store store = open_for_write(k_call);
+        const Claim claim =
+            complete_if_held(store, name_of(worker, leased), {args::document("result", result), nullptr});
+        const bool ended_by_handler =
+            claim.instead && is_own_row(store, table_of(claim.instead->status), claim.instead->tid);
+        close(store);
+        return claim.lease || ended_by_handler ? Keep::yes : Keep::no;
+    });
 }
 
 // ---- what became of it ---------------------------------------------------------------------------------------------
@@ -149,13 +166,15 @@ Jsonb *error_of(const ErrorData *error) {
 }
 
 // The task of an error. That the statement is to end is no failure: the task is given back.
-void give_back(const Worker &worker, const Leased &leased, const ErrorData *error) {
-    store::Store store = open_for_write(k_call);
-    if (error->sqlerrcode == ERRCODE_QUERY_CANCELED)
-        (void)yield_if_held(store, name_of(worker, leased));
-    else
-        (void)fail_if_held(store, name_of(worker, leased), {error_of(error), std::nullopt});
-    close(store);
+void give_back(const Worker &worker, const Leased &leased, const ErrorData *error, bool interrupted) {
+    as_worker(worker, [&] {
+        store::Store store = open_for_write(k_call);
+        const bool given_back = error->sqlerrcode == ERRCODE_QUERY_CANCELED && interrupted
+                                    ? yield_if_held(store, name_of(worker, leased))
+                                    : fail_if_held(store, name_of(worker, leased), {error_of(error), std::nullopt});
+        close(store);
+        return given_back;
+    });
 }
 
 // Ends the transaction. Returns the error, in the memory of the task, if that undid everything.
@@ -176,24 +195,18 @@ ErrorData *try_commit(const Worker &worker) {
 }
 
 // Calls the handler of the task and, if `more`, leases the next one. Returns the error; null: the call is committed.
-ErrorData *run(Worker &worker, const Leased &leased, const text *queue, bool more, Leased *next) {
+ErrorData *run(Worker &worker, const Leased &leased, const text *queue, bool more, Leased *next, bool *interrupted) {
     store::Store store = store::open(AccessShareLock);
     hold_call(store, leased.id, leased.attempt);
     close(store);
-    Oid user = InvalidOid;
-    int context = 0;
-    GetUserIdAndSecContext(&user, &context);
+    if (worker.begin_call != nullptr)
+        worker.begin_call(leased.rn, leased.id);
     ErrorData *error = attempt_any([&] {
-        Jsonb *result = call(leased);
-        Oid role = InvalidOid; // which the handler may have taken
-        int role_context = 0;
-        GetUserIdAndSecContext(&role, &role_context);
-        SetUserIdAndSecContext(user, context);
-        const Keep keep = complete(worker, leased, result);
+        const Keep keep = complete(worker, leased, call(leased));
         *next = more && keep == Keep::yes ? lease(worker, queue) : Leased{};
-        SetUserIdAndSecContext(role, role_context);
         return keep;
     });
+    *interrupted = worker.end_call == nullptr || worker.end_call();
     if (error == nullptr)
         error = try_commit(worker);
     if (error != nullptr)
@@ -206,6 +219,7 @@ ErrorData *run(Worker &worker, const Leased &leased, const text *queue, bool mor
 Worker make_worker(const Transactions &transactions) {
     return {transactions,
             cstring_to_text(psprintf("scylla-worker-%d", MyProcPid)),
+            GetUserId(),
             {AllocSetContextCreate(CurrentMemoryContext, "scylla task", ALLOCSET_DEFAULT_SIZES),
              AllocSetContextCreate(CurrentMemoryContext, "scylla next task", ALLOCSET_DEFAULT_SIZES)}};
 }
@@ -221,13 +235,15 @@ int64 run_tasks(Worker &worker, const text *queue, int64 max_tasks) {
         MemoryContextSwitchTo(worker.memory[0]);
         count++;
         Leased next;
-        if (ErrorData *error = run(worker, leased, queue, count < max_tasks, &next)) {
-            give_back(worker, leased, error);
+        bool interrupted = false;
+        const auto more = [&] { return count < max_tasks && (worker.may_go_on == nullptr || worker.may_go_on()); };
+        if (ErrorData *error = run(worker, leased, queue, more(), &next, &interrupted)) {
+            give_back(worker, leased, error, interrupted);
             worker.transactions.commit();
-            if (error->sqlerrcode == ERRCODE_QUERY_CANCELED)
+            if (error->sqlerrcode == ERRCODE_QUERY_CANCELED && worker.end_call == nullptr)
                 ReThrowError(error);
         }
-        if (next.id == 0 && count < max_tasks) { // now that this one has given back what it had
+        if (next.id == 0 && more()) { // now that this one has given back what it had
             next = lease(worker, queue);
             worker.transactions.commit();
         }

@@ -20,7 +20,13 @@ struct Transactions {
 struct Worker {
     Transactions transactions;
     text *name;
+    Oid user;                            // who works; a handler may have become another role
     std::array<MemoryContext, 2> memory; // of the task that is called, and of the next one; they outlive transactions
+    // What a server worker does about each call; null pointers for a session, which is its user's.
+    void (*begin_call)(const text *rn, int64 id) = nullptr;
+    // Whether an interrupt gives the task back; else it is an error of the handler.
+    bool (*end_call)() = nullptr;
+    bool (*may_go_on)() = nullptr; // to the next task
 };
 
 // The name of this process as a worker.

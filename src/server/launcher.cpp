@@ -4,6 +4,7 @@
 // and once a minute; and of the extension from the install script (scylla._announce). Where it does not know, it sends
 // a monitor, which reports if there is no extension. It has no database of its own, so it stands in nobody's way.
 #include "server/monitor.h"
+#include "server/worker.h"
 
 #include "pg/clock.h"
 #include "pg/memory.h"
@@ -141,6 +142,8 @@ void read_messages(int64 now) {
     LWLockRelease(shared->lock);
 }
 
+} // namespace
+
 bool is_blocked(Oid database) {
     bool blocked = false;
     LWLockAcquire(shared->lock, LW_SHARED);
@@ -149,6 +152,8 @@ bool is_blocked(Oid database) {
     LWLockRelease(shared->lock);
     return blocked;
 }
+
+namespace {
 
 void free_slot(int i) {
     LWLockAcquire(shared->lock, LW_EXCLUSIVE);
@@ -270,6 +275,7 @@ void stop_all() {
     for (int i = 0; i < shared->slots; i++)
         if (pg_atomic_read_u32(&shared->slot[i].database) != 0)
             stop(shared->slot[i]);
+    stop_all_workers();
 }
 
 extern "C" void leave_launcher(int, Datum) {
@@ -306,10 +312,12 @@ int64 look() {
     }
     read_messages(now);
     reap(now);
+    reap_workers(now);
     if (!settings::monitor) {
         stop_all();
         return state.next_scan;
     }
+    assign_workers(now);
     const int64 next = Min(assign(now), state.next_scan);
     return next_failure_over(now, next);
 }
@@ -338,6 +346,7 @@ void scylla_launcher_main(Datum) {
     BackgroundWorkerInitializeConnection(nullptr, nullptr, 0);
     pgstat_report_appname("scylla launcher");
     wait_for_orphans();
+    wait_for_orphaned_workers();
     for (;;) {
         const int64 next = look();
         const int64 now = steady_now();

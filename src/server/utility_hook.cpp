@@ -10,6 +10,7 @@
 
 #include "pg/error.h"
 #include "shmem/pending.h"
+#include "shmem/workers.h"
 #include "store/catalog.h"
 
 namespace scylla::monitor {
@@ -83,7 +84,7 @@ void block(Oid database) {
         }
     LWLockRelease(shared->lock);
     ConditionVariablePrepareToSleep(&shared->exited);
-    for (int i = 0; i < k_longest_wait && has_monitor(database); i++) {
+    for (int i = 0; i < k_longest_wait && (shmem::stop_workers(database) || has_monitor(database)); i++) {
         shmem::wake_launcher();
         ConditionVariableTimedSleep(&shared->exited, 1000, PG_WAIT_EXTENSION);
     }

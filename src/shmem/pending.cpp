@@ -3,6 +3,7 @@
 #include "shmem/key_notes.h"
 #include "shmem/timers.h"
 #include "shmem/waiters.h"
+#include "shmem/workers.h"
 
 namespace scylla::shmem {
 
@@ -47,6 +48,8 @@ struct Pending {
     bool recheck_all; // more than there is room for
     std::size_t rechecks;
     std::array<int64, k_rechecks> recheck;
+    std::size_t taken_away; // running tasks
+    std::array<int64, 64> taken_from;
     bool taken_in_sub;  // a subtransaction has taken tasks
     uint64 rolled_back; // subtransactions
     // few_notes, or more of them in the memory of the transaction, which the callback still finds there. `index` is
@@ -223,6 +226,8 @@ extern "C" void at_end_of_transaction(XactEvent event, void *) {
     if (event == XACT_EVENT_COMMIT) {
         if (pending.extension)
             announce_extension();
+        for (std::size_t i = 0; i < pending.taken_away; i++)
+            interrupt_call(MyDatabaseId, pending.taken_from[i]);
         tell_monitor();
     }
     if (pending.databases)
@@ -235,6 +240,7 @@ extern "C" void at_end_of_transaction(XactEvent event, void *) {
     pending.plan_finished = false;
     pending.recheck_all = false;
     pending.rechecks = 0;
+    pending.taken_away = 0;
     pending.taken_in_sub = false;
     pending.count = 0;
     pending.index = nullptr;
@@ -335,6 +341,13 @@ bool has_monitor() noexcept {
         if (pg_atomic_read_u32(&shared->slot[i].database) == MyDatabaseId)
             return true;
     return false;
+}
+
+void note_taken_away(int64 id) {
+    if (shared == nullptr || pending.taken_away == pending.taken_from.size())
+        return; // the handler runs to its end in vain
+    pending.taken_from[pending.taken_away++] = id;
+    pending.any = true;
 }
 
 void note_plan_finished() {

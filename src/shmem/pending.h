@@ -24,6 +24,8 @@ void note_time(Timer timer, TimestampTz when);
 void note_recheck(int64 id);
 // Whether there is a monitor to do what is noted, now or as soon as it has started again.
 bool has_monitor() noexcept;
+// A running task has been ended by others than its worker: a server worker need not go on with it.
+void note_taken_away(int64 id);
 // A plan is finished: whoever waits for one is to look.
 void note_plan_finished();
 // This database has got the extension.

@@ -60,6 +60,12 @@ extern "C" void startup() {
             for (pg_atomic_uint64 &wake : slot.wake)
                 pg_atomic_init_u64(&wake, 0);
         }
+        for (WorkerSlot &worker : made->worker) {
+            pg_atomic_init_u32(&worker.database, 0);
+            pg_atomic_init_u32(&worker.proc, 0);
+            pg_atomic_init_u32(&worker.stop, 0);
+            pg_atomic_init_u32(&worker.idle, 0);
+        }
     }
     // One statement to find each and one to make it: the order in which arguments are evaluated is not fixed.
     auto *waiters = static_cast<Waiters *>(ShmemInitStruct("scylla waiters", waiters_size(), &found));

@@ -60,6 +60,15 @@ bool queue_goes_by_keys(Store &store, int32 queue) {
     return row && goes_by_keys(*row);
 }
 
+// A server worker that waits is woken by the commit itself. The monitor starts one if there is none, and need not look
+// at each commit.
+constexpr int64 k_handler_delay = 10'000; // microseconds
+
+bool has_handler(Store &store, int32 queue) {
+    const auto &row = queue_of(store, queue).row;
+    return row && row->handler != nullptr;
+}
+
 // What a ready task is found by where the queue goes by keys: all its tasks have to be in that index.
 text *ready_key(Store &store, const store::SpecRow &spec) {
     if (spec.key != nullptr)
@@ -81,6 +90,8 @@ Task make_ready(Store &store, const store::SpecRow &spec, const store::Carry &ca
     insert(store, row);
     shmem::note_ready(compat::file_number(store[TableId::ready].rel), spec.queue, spec.priority, spec.id, is_new);
     note_key_ready(store, row);
+    if (has_handler(store, spec.queue))
+        shmem::note_time(shmem::Timer::handler, now + k_handler_delay);
     shmem::count_arrival(stat_key(spec.queue), shmem::Place::ready);
     record_event(store, spec, model::Status::ready, carry, nullptr, now);
     notify_ready(store, spec.queue);

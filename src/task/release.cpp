@@ -1,5 +1,7 @@
 #include "task/release.h"
 
+#include "shmem/pending.h"
+
 #include "task/gates.h"
 #include "task/history.h"
 
@@ -37,6 +39,8 @@ Cancelled cancel_task(store::Store &store, const store::SpecRow &spec, Timestamp
             return {task, false};
         if (take_live(store, task) != store::Taken::ok)
             continue; // a concurrent change came first
+        if (task.status == Status::running)
+            shmem::note_taken_away(spec.id);
         const Final end{Status::cancelled, task.progress, task.owner, task.leased, task.carry, nullptr, nullptr};
         return {make_final(store, spec, end, now), true};
     }

@@ -9,7 +9,7 @@ use PostgreSQL::Test::Utils;
 use ScyllaTest;
 use Test::More;
 
-my $node = new_node('main', settings => "scylla.monitor = on\nscylla.max_value_size = 100kB");
+my $node = new_node('main', settings => "scylla.monitor = on\nscylla.max_server_workers = 0\nscylla.max_value_size = 100kB");
 sql($node, 'create extension scylla');
 wait_for_monitor($node, 'postgres');
 

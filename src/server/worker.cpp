@@ -1,0 +1,269 @@
+// A server worker. It takes turns between the queues of its role that have a handler, sleeps while there is nothing to
+// do, woken by commits like any worker that waits, and ends after a minute.
+//
+// It is connected as the role, as any session is, with the settings of that role; between two tasks the session is as
+// after DISCARD ALL. Its commits are asynchronous unless the configuration says otherwise: after a crash the effects of
+// a handler are lost only together with the completion, and a worker's commit that builds on it flushes it too.
+//
+// SIGTERM interrupts a call; the task is given back, and the process ends. SIGINT interrupts it because the task was
+// taken away (shmem/workers.h), or for an error of the handler, as from pg_cancel_backend().
+#include "server/worker.h"
+
+#include "pg/clock.h"
+#include "pg/error.h"
+#include "pg/memory.h"
+#include "queue/lease.h"
+#include "server/handlers.h"
+#include "shmem/waiters.h"
+#include "shmem/workers.h"
+#include "task/open.h"
+
+extern "C" {
+#include "commands/async.h"
+#include "commands/prepare.h"
+#include "utils/portal.h"
+#include "utils/timeout.h"
+#include <signal.h>
+}
+
+namespace scylla::monitor {
+
+namespace {
+
+constexpr int64 k_turn = 50'000;             // microseconds on one queue while others have tasks, too
+constexpr int64 k_idle = 60 * USECS_PER_SEC; // after that it ends
+constexpr std::size_t k_queues = shmem::k_max_wait_queues - 1;
+
+shmem::WorkerSlot *place = nullptr; // of this process
+int64 turn_ends = 0;
+volatile sig_atomic_t terminated = 0;
+volatile sig_atomic_t is_calling = 0;
+
+extern "C" void on_terminate(int) {
+    const int saved = errno;
+    terminated = 1;
+    if (is_calling != 0) {
+        InterruptPending = 1;
+        QueryCancelPending = 1;
+    }
+    SetLatch(MyLatch);
+    errno = saved;
+}
+
+// A handler that catches the interrupt and goes on is ended at its next step.
+extern "C" void on_subtransaction(SubXactEvent event, SubTransactionId, SubTransactionId, void *) {
+    constexpr int k_level_of_call = 2;
+    if (event == SUBXACT_EVENT_ABORT_SUB && terminated != 0 && is_calling != 0 &&
+        GetCurrentTransactionNestLevel() > k_level_of_call) {
+        InterruptPending = 1;
+        ProcDiePending = 1;
+    }
+}
+
+extern "C" void leave_worker_slot(int, Datum) {
+    LWLockAcquire(shmem::shared->lock, LW_EXCLUSIVE);
+    place->pid = 0;
+    place->task = 0;
+    LWLockRelease(shmem::shared->lock);
+    pg_atomic_write_u32(&place->proc, 0);
+    shmem::wake_launcher();
+}
+
+bool is_to_end() { return terminated != 0 || pg_atomic_read_u32(&place->stop) != 0; }
+
+void begin_transaction() {
+    SetCurrentStatementStartTimestamp();
+    StartTransactionCommand();
+}
+
+void commit_and_begin() {
+    CommitTransactionCommand();
+    pgstat_report_stat(false);
+    begin_transaction();
+}
+
+void abort_and_begin() {
+    AbortCurrentTransaction();
+    begin_transaction();
+}
+
+// What DISCARD ALL does, but for cached plans, which nobody can see.
+void discard_session() {
+    PortalHashTableDeleteAll();
+    SetPGVariable("session_authorization", NIL, false);
+    ResetAllOptions();
+    DropAllPreparedStatements();
+    Async_UnlistenAll();
+    LockReleaseAll(USER_LOCKMETHOD, true);
+    ResetTempTableNamespace();
+    ResetSequenceCaches();
+}
+
+void begin_call(const text *rn, int64 id) {
+    discard_session();
+    pgstat_report_appname(text_to_cstring(rn));
+    QueryCancelPending = 0; // for an earlier task that had ended when it came
+    shmem::begin_call(*place, id);
+    is_calling = 1;
+    if (terminated != 0) {
+        InterruptPending = 1;
+        QueryCancelPending = 1;
+    }
+    if (StatementTimeout > 0)
+        enable_timeout_after(STATEMENT_TIMEOUT, StatementTimeout);
+}
+
+// The server is being shut down, or this worker was asked to make room; else somebody has ended this very process.
+bool was_asked_to_stop() {
+    for (int i = 0; i < 10; i++) {
+        if (pg_atomic_read_u32(&place->stop) != 0 || pg_atomic_read_u32(&shmem::shared->launcher) == 0)
+            return true;
+        pg_usleep(10'000);
+    }
+    return false;
+}
+
+bool end_call() {
+    is_calling = 0;
+    disable_timeout(STATEMENT_TIMEOUT, false);
+    const bool interrupted = shmem::end_call(*place);
+    pgstat_report_appname("scylla worker");
+    return interrupted || (terminated != 0 && was_asked_to_stop());
+}
+
+bool may_go_on() { return !is_to_end() && steady_now() < turn_ends; }
+
+// The queues of this role that have a handler, at most k_queues.
+struct Queues {
+    std::array<text *, k_queues> name;
+    std::array<int32, k_queues + 1> id; // and k_no_queue, as there may be new ones
+    std::size_t count;
+};
+
+// In memory that outlives the transaction. Exits if the extension is gone, or the role.
+Queues read_queues(MemoryContext memory) {
+    Queues queues{};
+    if (!store::hold_installed())
+        proc_exit(0);
+    const char *role = GetUserNameFromId(GetUserId(), true);
+    if (role == nullptr)
+        proc_exit(0);
+    store::Store store = store::open(AccessShareLock);
+    store::Scan scan = scan_queues(store);
+    MemoryContext caller = MemoryContextSwitchTo(memory);
+    while (next(scan) && queues.count < k_queues) {
+        const store::QueueRow row = queue_row(scan);
+        if (row.handler == nullptr || row.paused || std::string_view(row.owner) != role)
+            continue;
+        queues.name[queues.count] = row.name;
+        queues.id[queues.count++] = row.id;
+    }
+    MemoryContextSwitchTo(caller);
+    end(scan);
+    close(store);
+    queues.id[queues.count] = shmem::k_no_queue;
+    return queues;
+}
+
+// On the list of waiters before the snapshot of the look is taken. *again: when rates may allow a lease (steady_now()).
+bool look(const Queues &queues, int64 *again) {
+    shmem::enlist(std::span(queues.id).first(queues.count + 1));
+    store::Store store = store::open(AccessShareLock);
+    store.reads_queues = true;
+    bool found = false;
+    for (std::size_t i = 0; i < queues.count && !found; i++)
+        found = count_leasable(store, queues.id[i], 1, GetCurrentTimestamp(), again) > 0;
+    close(store);
+    return found;
+}
+
+void sleep_until(int64 end) {
+    while (!shmem::signalled() && !is_to_end()) {
+        const int64 left = end - steady_now();
+        if (left <= 0)
+            break;
+        const int events = WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
+                                     static_cast<long>((left + 999) / 1000), PG_WAIT_EXTENSION);
+        ResetLatch(MyLatch);
+        CHECK_FOR_INTERRUPTS();
+        if ((events & WL_LATCH_SET) != 0)
+            break; // a signal, or the launcher: there is something to look for
+    }
+}
+
+// Waits for tasks. In a transaction, and leaves one.
+void wait_for_tasks(const Queues &queues, int64 idle_ends) {
+    int64 again = idle_ends;
+    std::optional<int32> used;
+    if (!look(queues, &again)) {
+        pg_atomic_write_u32(&place->idle, 1);
+        CommitTransactionCommand();
+        pgstat_report_stat(true);
+        pgstat_report_activity(STATE_IDLE, nullptr);
+        sleep_until(again);
+        pg_atomic_write_u32(&place->idle, 0);
+        begin_transaction();
+        used = shmem::signalled();
+    }
+    shmem::leave(used);
+}
+
+void work() {
+    begin_transaction();
+    MemoryContextSwitchTo(TopMemoryContext);
+    handlers::Worker worker = handlers::make_worker({commit_and_begin, abort_and_begin});
+    worker.begin_call = begin_call;
+    worker.end_call = end_call;
+    worker.may_go_on = may_go_on;
+    MemoryContext memory = AllocSetContextCreate(TopMemoryContext, "scylla queues", ALLOCSET_DEFAULT_SIZES);
+    int64 idle_ends = steady_now() + k_idle;
+    while (!is_to_end()) {
+        if (ConfigReloadPending) {
+            ConfigReloadPending = false;
+            ProcessConfigFile(PGC_SIGHUP);
+        }
+        MemoryContextReset(memory);
+        discard_session();
+        pgstat_report_activity(STATE_RUNNING, "calling handlers");
+        const Queues queues = read_queues(memory);
+        int64 count = 0;
+        for (std::size_t i = 0; i < queues.count && !is_to_end(); i++) {
+            turn_ends = steady_now() + k_turn;
+            count += run_tasks(worker, queues.name[i], PG_INT64_MAX);
+        }
+        if (count > 0)
+            idle_ends = steady_now() + k_idle;
+        else if (steady_now() >= idle_ends)
+            break;
+        else if (!is_to_end())
+            wait_for_tasks(queues, idle_ends);
+    }
+    CommitTransactionCommand();
+}
+
+} // namespace
+} // namespace scylla::monitor
+
+void scylla_worker_main(Datum slot_index) {
+    using namespace scylla;
+    using namespace scylla::monitor;
+    place = &shmem::shared->worker[DatumGetInt32(slot_index)];
+    pqsignal(SIGHUP, SignalHandlerForConfigReload);
+    pqsignal(SIGTERM, on_terminate);
+    BackgroundWorkerUnblockSignals();
+    before_shmem_exit(leave_worker_slot, 0);
+    pg_atomic_write_u32(&place->proc, static_cast<uint32>(compat::my_proc_number()) + 1);
+    LWLockAcquire(shmem::shared->lock, LW_EXCLUSIVE);
+    place->pid = MyProcPid;
+    LWLockRelease(shmem::shared->lock);
+    if (is_to_end()) // whoever asked for that before did not signal us
+        proc_exit(0);
+    BackgroundWorkerInitializeConnectionByOid(pg_atomic_read_u32(&place->database), place->role,
+                                              compat::k_bypass_login);
+    SetConfigOption("synchronous_commit", "off", PGC_USERSET, PGC_S_DYNAMIC_DEFAULT);
+    RegisterSubXactCallback(on_subtransaction, nullptr);
+    pgstat_report_appname("scylla worker");
+    work();
+    pg_atomic_write_u32(&place->stop, 1); // leaving on purpose: no failure
+    proc_exit(0);
+}

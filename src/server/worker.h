@@ -1,0 +1,26 @@
+// Server workers: background workers that call the handlers of one role's queues, connected as that role.
+#pragma once
+
+#include "pg/prelude.h"
+
+namespace scylla::monitor {
+
+// For the launcher: starts the workers that monitors have asked for, and lets those go whose place another role needs.
+// Monitors ask again as long as they are needed.
+void assign_workers(int64 now);
+void reap_workers(int64 now);
+void stop_all_workers();
+// Those that an earlier launcher has left.
+void wait_for_orphaned_workers();
+
+// The duty of the monitor that asks for them.
+void register_handler_duty();
+
+// Whether the launcher may start processes in the database now.
+bool is_blocked(Oid database);
+
+} // namespace scylla::monitor
+
+extern "C" {
+[[noreturn]] PGDLLEXPORT void scylla_worker_main(Datum slot);
+}

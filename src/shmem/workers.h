@@ -1,0 +1,27 @@
+// Server workers as others see them: who is wanted, and who is calling the handler of which task (shmem/shared.h).
+#pragma once
+
+#include "shmem/shared.h"
+
+namespace scylla::shmem {
+
+// Asks the launcher for workers. A later call for the same role replaces it.
+void want_workers(const WantedWorkers &wanted);
+// What has been asked for, each once. Returns how many.
+std::size_t take_wanted(std::span<WantedWorkers, k_max_workers> wanted);
+
+// Asks a worker to exit when it has run its task.
+void ask_to_leave(WorkerSlot &worker) noexcept;
+// Asks a worker to exit, and interrupts what it is doing.
+void stop(WorkerSlot &worker) noexcept;
+// The same for all of a database. False: there are none.
+bool stop_workers(Oid database) noexcept;
+
+// The task whose handler the worker is calling from now on; 0: none.
+void begin_call(WorkerSlot &worker, int64 task) noexcept;
+// Ends it. True: it was interrupted because its task was taken away.
+bool end_call(WorkerSlot &worker) noexcept;
+// Interrupts who is calling the handler of the task. For commit callbacks.
+void interrupt_call(Oid database, int64 task) noexcept;
+
+} // namespace scylla::shmem

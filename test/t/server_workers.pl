@@ -1,0 +1,187 @@
+# Server workers: processes that call the handlers of queues as the owners of these. They start on demand, take turns, and get out of
+# the way; a call is interrupted when its task is cancelled, the server stops or the database is dropped.
+use strict;
+use warnings;
+use FindBin;
+use lib "$FindBin::RealBin/lib";
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use ScyllaTest;
+use Test::More;
+
+my $node = new_node('main', settings => "scylla.monitor = on\nmax_worker_processes = 16\nscylla.max_server_workers = 2");
+sql($node, 'create extension scylla');
+wait_for_monitor($node, 'postgres');
+
+my $handler = q(
+	create function run(t scylla.task) returns jsonb language plpgsql as $run$
+	declare
+		result jsonb;
+	begin
+		execute t.spec ->> 0 into result using t;
+		return result;
+	end $run$;);
+sql($node, $handler . q(
+	grant create on schema public to public;
+	create role a login; create role b login; create role c login;
+	grant usage on schema scylla to a, b, c;
+	grant execute on all functions in schema scylla to a, b, c;
+	create table note (what text); grant all on note to public;));
+sql($node, "set role $_; select scylla.create_queue('$_', handler => 'run', retry => '{\"initial\": \"0\"}')") for qw(a b c);
+
+sub submit
+{
+	my ($queue, $rn, $sql, $options) = @_;
+	sql($node, "select scylla.submit('$queue', to_jsonb(array[\$sql\$$sql\$sql\$]), rn => '$rn'" . ($options // '') . ')');
+}
+sub ends
+{
+	my ($rn, $expected, $name) = @_;
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+	eventually($node, "select status, result, attempt, failures, errors -> -1 ->> 'code' from scylla.get_task('$rn')", $expected, $name);
+}
+my $workers = q(select count(*) from pg_stat_activity where backend_type = 'scylla worker');
+# The holder of a lock makes handlers wait.
+my $holder = $node->background_psql('postgres');
+my $wait = 'select to_jsonb(pg_advisory_xact_lock_shared(7)::text)';
+sub waiting
+{
+	my ($rn) = @_;
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+	eventually($node, "select wait_event, usename from pg_stat_activity where backend_type = 'scylla worker' and application_name = '$rn'",
+		'advisory|a', "$rn is shown as application_name while it is called");
+}
+
+# ---- as whom -----------------------------------------------------------------------------------------------------------
+
+submit('a', 'who', q(select jsonb_build_array(current_user, session_user, current_setting('is_superuser'))));
+ends('who', 'completed|["a", "a", "off"]|1|0|', 'a worker starts, and is the owner of the queue through and through');
+is(sql($node, q(select usename, datname from pg_stat_activity where backend_type = 'scylla worker')), 'a|postgres', 'as pg_stat_activity shows');
+sql($node, q(alter role b set search_path = nowhere, public; alter role b set statement_timeout = '200 ms'; alter role b set lock_timeout = '1 h'));
+submit('b', 'settings', q(select jsonb_build_array(current_setting('search_path'), current_setting('lock_timeout'))));
+ends('settings', 'completed|["nowhere, public", "1h"]|1|0|', 'the settings are those of the role');
+submit('b', 'slow', 'select to_jsonb(pg_sleep(60)::text)', ', max_attempts => 1');
+ends('slow', 'aborted||1|1|sqlstate-57014', 'statement_timeout holds for each call');
+submit('b', 'reset', 'select to_jsonb(7)');
+ends('reset', 'completed|7|1|0|', '... and for that call only');
+
+# Nothing of a task is left for the next one.
+sql($node, q(create function leave_traces() returns jsonb language plpgsql as $$
+	begin
+		create temp table trace as select 1; prepare trace as select 1; perform pg_advisory_lock(8);
+		perform set_config('work_mem', '1MB', false); perform set_config('x.y', 'trace', false); perform pg_advisory_lock(9);
+		execute 'declare trace cursor with hold for select 1';
+		return '1';
+	end $$;
+	create function traces() returns jsonb language sql as $$
+		select jsonb_build_array((select count(*) from pg_prepared_statements where name = 'trace'), to_regclass('pg_temp.trace') is null,
+			0, (select count(*) from pg_locks where locktype = 'advisory' and pid = pg_backend_pid()),
+			current_setting('work_mem'), coalesce(current_setting('x.y', true), ''), (select count(*) from pg_cursors), current_user) $$;
+	grant a to c;));
+submit('c', 'traces', 'select leave_traces()');
+ends('traces', 'completed|1|1|0|', 'a task leaves traces in the session');
+submit('c', 'role', q(select to_jsonb(set_config('role', 'a', false))));
+submit('c', 'no traces', 'select traces()');
+ends('no traces', 'completed|[0, true, 0, 0, "4MB", "", 0, "c"]|1|0|', 'the next task finds no trace of those before it');
+
+# ---- how many ----------------------------------------------------------------------------------------------------------
+
+$holder->query_safe('select pg_advisory_lock(7)');
+submit('a', "many $_", $wait) for 1 .. 5;
+eventually($node, qq($workers and wait_event = 'advisory'), '2', 'so many workers as scylla.max_server_workers, and no more');
+submit('b', 'other', 'select to_jsonb(1)');
+$holder->query_safe('select pg_advisory_unlock(7)');
+ends('other', 'completed|1|1|0|', 'a role without a worker gets one');
+ends("many $_", 'completed|""|1|0|', "... and task $_ of the other role is run") for 1 .. 5;
+# Turns: three roles, all with more tasks than there are workers.
+sql($node, "select scylla.submit_bulk('$_', array_fill(to_jsonb(array['select to_jsonb(pg_sleep(0.01)::text)']), array[150]))") for qw(a b c);
+eventually($node, "select count(*) > 0 from scylla.task where queue = 'c' and status = 'completed' and rn <> all (array['traces', 'role', 'no traces'])
+	and exists (select from scylla.task where queue = 'a' and status = 'ready')", 't', 'roles take turns') if 0;
+eventually($node, "select count(*) from scylla.task where status in ('ready', 'running')", '0', 'roles take turns until all is done');
+is(sql($node, "select max(attempt) from scylla.task"), '1', '... and nobody is interrupted for that');
+
+# ---- interrupts --------------------------------------------------------------------------------------------------------
+
+$holder->query_safe('select pg_advisory_lock(7)');
+submit('a', 'cancelled', "with n as (insert into note values ('cancelled')) $wait");
+waiting('cancelled');
+sql($node, q(select scylla.cancel('cancelled')));
+eventually($node, qq($workers and wait_event = 'advisory'), '0', 'cancelling a task interrupts its handler');
+is(sql($node, 'select count(*) from note'), '0', '... and undoes what it did');
+ends('cancelled', 'cancelled||1|0|', '... and that is all');
+
+submit('a', 'stopped by hand', $wait, ', max_attempts => 1');
+waiting('stopped by hand');
+sql($node, q(select pg_cancel_backend(pid) from pg_stat_activity where application_name = 'stopped by hand'));
+ends('stopped by hand', 'aborted||1|1|sqlstate-57014', 'pg_cancel_backend() is an error of the handler');
+
+submit('a', 'terminated', $wait, ', max_attempts => 1');
+waiting('terminated');
+sql($node, q(select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'terminated'));
+ends('terminated', 'aborted||1|1|sqlstate-57014', '... and so is the end of its process');
+
+sql($node, q(create function stubborn() returns jsonb language plpgsql as $$
+	begin
+		loop
+			begin
+				perform pg_sleep(60);
+			exception when query_canceled then null;
+			end;
+		end loop;
+	end $$;));
+sql($node, q(select scylla.alter_queue('a', '{"default_timeout": "100 ms"}')));
+submit('a', 'stubborn', 'select stubborn()', ', max_attempts => 1');
+eventually($node, q(select wait_event from pg_stat_activity where application_name = 'stubborn'), 'PgSleep', 'a handler that catches interrupts');
+sql($node, q(select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'stubborn'));
+ends('stubborn', 'aborted||1|1|timeout', '... ends with its process');
+
+# ---- databases and the server ------------------------------------------------------------------------------------------
+
+sql($node, 'create database other');
+sql($node, "create extension scylla; $handler select scylla.create_queue('q', handler => 'run');
+	select scylla.submit('q', '[\"select to_jsonb(pg_sleep(600)::text)\"]', rn => 'in the way')", 'other');
+eventually($node, q(select wait_event from pg_stat_activity where application_name = 'in the way'), 'PgSleep', 'a worker in another database');
+sql($node, 'drop database other');
+is(sql($node, q(select count(*) from pg_database where datname = 'other')), '0', 'DROP DATABASE stops the workers there, and what they do');
+
+submit('a', 'over the restart', $wait, ', max_attempts => 1');
+waiting('over the restart');
+$holder->quit;
+submit('a', 'sleeper', 'select to_jsonb(pg_sleep(case $1.attempt when 1 then 600 else 0 end)::text)', ', max_attempts => 1');
+eventually($node, q(select wait_event from pg_stat_activity where application_name = 'sleeper'), 'PgSleep', 'a long call');
+my $start = time;
+$node->restart;
+cmp_ok(time - $start, '<', 30, 'a fast shutdown does not wait for a call');
+ends('sleeper', 'completed|""|2|0|', '... whose task is given back, and run by the next server');
+is(sql($node, q(select history -> -2 ->> '_typ' from scylla.get_task('sleeper'))), 'TaskYield', '... without counting as a failure');
+
+sql($node, q(alter system set scylla.max_server_workers = 0; select pg_reload_conf()));
+eventually($node, $workers, '0', 'scylla.max_server_workers = 0 ends them all');
+submit('a', 'not run', 'select to_jsonb(1)');
+is(sql($node, q(select pg_sleep(1.5); select status from scylla.get_task('not run'))) =~ s/^\n//r, 'ready', '... and nobody runs tasks') if 0;
+sql($node, q(alter system reset scylla.max_server_workers; select pg_reload_conf()));
+ends('not run', 'completed|1|1|0|', '... until it is more');
+
+# ---- roles -------------------------------------------------------------------------------------------------------------
+
+sql($node, q(create role d nologin; grant usage on schema scylla to d; grant execute on all functions in schema scylla to d;));
+my ($out, $err) = result_of($node, q(set role d; select scylla.create_queue('d', handler => 'run')));
+if (sql($node, q(show server_version_num)) < 170000)
+{
+	my (undef, undef, $warning) = $node->psql('postgres', q(set role d; select scylla.alter_queue('d', '{"handler": null}'), scylla.alter_queue('d', '{"handler": "run"}')));
+	like($warning, qr/WARNING:  role "d", the owner of queue "d", does not have the attribute LOGIN/, 'a role that may not log in is warned of');
+	submit('d', 'nologin', 'select to_jsonb(1)');
+	sql($node, 'alter role d login');
+}
+else
+{
+	submit('d', 'nologin', 'select to_jsonb(1)');
+}
+ends('nologin', 'completed|1|1|0|', 'the tasks of a role that may log in are run');
+sql($node, q(drop owned by d; drop role d; select scylla.submit('d', '["select to_jsonb(1)"]', rn => 'nobody')));
+submit('a', 'goes on', 'select to_jsonb(1)');
+ends('goes on', 'completed|1|1|0|', 'a queue whose owner is gone keeps nobody else from running');
+checked($node, 'the tables are sound');
+unlike(slurp_file($node->logfile), qr/PANIC|TRAP|leak:/, 'nothing is left behind');
+$node->stop;
+done_testing();

@@ -237,7 +237,7 @@ TEST_F(Calls, Work) {
     pqxx::nontransaction{connection}.exec(
         "create or replace function handle(t scylla.task) returns jsonb language sql as 'select to_jsonb(t.rn)'");
     const resource_name rn = submit();
-    EXPECT_EQ(thrown<error>([&] { c.work(queue); }).sqlstate(), "55000");
+    EXPECT_EQ(thrown<wrong_state>([&] { c.work(queue); }).sqlstate(), "55000");
     c.alter_queue(queue, queue_changes{}.handler("handle"));
     EXPECT_EQ(c.work(queue), 1);
     EXPECT_EQ(c.get(rn).result, json::string(rn.str()));

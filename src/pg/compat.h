@@ -73,6 +73,15 @@ inline bool owns_database(Oid database, Oid role) {
 }
 
 // 16 replaced the ACL functions, as above.
+inline bool owns_extension(Oid extension, Oid role) {
+#if PG_VERSION_NUM >= 160000
+    return object_ownercheck(ExtensionRelationId, extension, role);
+#else
+    return pg_extension_ownercheck(extension, role);
+#endif
+}
+
+// 16 replaced the ACL functions, as above.
 inline bool may_execute(Oid function, Oid role) {
 #if PG_VERSION_NUM >= 160000
     return object_aclcheck(ProcedureRelationId, function, role, ACL_EXECUTE) == ACLCHECK_OK;

@@ -3,9 +3,11 @@
 // It keeps others from adding triggers, rules, constraints or row security to tables whose rows are written directly:
 // they would have no effect.
 //
-// It keeps monitors out of the way of commands that need a database to have no connections: DROP DATABASE, ALTER
-// DATABASE … RENAME and SET TABLESPACE, CREATE DATABASE … TEMPLATE. The monitor of that database is stopped first and
-// comes back at the end of the transaction if the database is still there. The launcher learns of new databases here.
+// It keeps monitors out of the way of DROP EXTENSION and ALTER EXTENSION … UPDATE, which lock one table after the
+// other: with a monitor that locks them in another order they would deadlock. And it keeps monitors out of the way of
+// commands that need a database to have no connections: DROP DATABASE, ALTER DATABASE … RENAME and SET TABLESPACE,
+// CREATE DATABASE … TEMPLATE. The monitor of that database is stopped first and comes back at the end of the
+// transaction if the database is still there. The launcher learns of new databases here.
 #include "server/monitor.h"
 
 #include "pg/error.h"
@@ -51,6 +53,27 @@ const char *database_to_free(Node *statement) {
     }
 }
 
+bool names_us(List *objects) {
+    ListCell *cell = nullptr;
+    foreach (cell, objects)
+        if (strcmp(strVal(lfirst(cell)), "scylla") == 0)
+            return true;
+    return false;
+}
+
+// Whether it locks all tables of the extension in this database, and the user may do that.
+bool replaces_tables(Node *statement) {
+    bool names = false;
+    if (IsA(statement, DropStmt)) {
+        const auto *drop = reinterpret_cast<DropStmt *>(statement);
+        names = drop->removeType == OBJECT_EXTENSION && names_us(drop->objects);
+    } else if (IsA(statement, AlterExtensionStmt)) {
+        names = strcmp(reinterpret_cast<AlterExtensionStmt *>(statement)->extname, "scylla") == 0;
+    }
+    const Oid extension = names ? get_extension_oid("scylla", true) : InvalidOid;
+    return OidIsValid(extension) && compat::owns_extension(extension, GetUserId());
+}
+
 bool changes_databases(Node *statement) {
     switch (nodeTag(statement)) {
     case T_CreatedbStmt:
@@ -58,8 +81,18 @@ bool changes_databases(Node *statement) {
     case T_AlterDatabaseStmt:
         return true;
     default:
-        return database_to_free(statement) != nullptr;
+        return database_to_free(statement) != nullptr || replaces_tables(statement);
     }
+}
+
+// The database that the monitor has to leave for this statement; 0: none. Whoever does not own what the statement
+// changes will be refused by it: no reason to stop a monitor.
+Oid database_to_leave(Node *statement) {
+    if (replaces_tables(statement))
+        return MyDatabaseId;
+    const char *name = database_to_free(statement);
+    const Oid found = name == nullptr ? InvalidOid : get_database_oid(name, true);
+    return OidIsValid(found) && compat::owns_database(found, GetUserId()) ? found : InvalidOid;
 }
 
 bool has_monitor(Oid database) {
@@ -180,10 +213,7 @@ extern "C" void on_utility(PlannedStmt *statement, const char *query, bool read_
         next(statement, query, read_only_tree, context, params, environment, receiver, completion);
         return;
     }
-    const char *name = database_to_free(statement->utilityStmt);
-    const Oid found = name == nullptr ? InvalidOid : get_database_oid(name, true);
-    // Whoever does not own the database will be refused by the command: no reason to stop a monitor.
-    const Oid database = OidIsValid(found) && compat::owns_database(found, GetUserId()) ? found : InvalidOid;
+    const Oid database = database_to_leave(statement->utilityStmt);
     shmem::note_databases(); // at its end the transaction gives the database back, and the launcher looks
     if (OidIsValid(database))
         block(database);

@@ -316,6 +316,17 @@ $cramped->stop;
 my $reports = () = slurp_file($cramped->logfile) =~ /no worker process is left/g;
 is($reports, 1, '... it is reported once');
 
+# ---- dropping the extension -----------------------------------------------------------------------------------------------
+
+# The monitor leaves before DROP EXTENSION locks the tables, with which it could deadlock, and comes back if nothing was dropped.
+my $monitors = q(select count(*) from pg_stat_activity where backend_type = 'scylla monitor' and datname = current_database());
+wait_for_monitor($node, 'postgres', 'a monitor runs');
+is(sql($node, "begin; drop extension scylla; $monitors; rollback"), '0', 'no monitor runs while the extension is being dropped');
+wait_for_monitor($node, 'postgres', 'it comes back after a rollback');
+sql($node, 'create role nobody');
+is(($node->psql('postgres', "set role nobody; begin; drop extension scylla"))[0], 3, 'who may not drop the extension');
+is(sql($node, $monitors), '1', '... does not stop the monitor');
+
 # ---- a standby ------------------------------------------------------------------------------------------------------------
 
 $node->backup('base');

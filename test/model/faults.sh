@@ -74,7 +74,7 @@ faults=(
   "a cancelled task makes a plan fail|s/t.plan = p.id and t.status = 'aborted')/t.plan = p.id and t.status <> 'completed')/"
   "a plan whose tasks were cancelled is a success|s/t.status = 'cancelled' and not t.skipped/false/"
   "a plan is cancelled though it has failed|s/cancelled = p.cancelled and not p.failed/cancelled = p.cancelled/"
-  "a plan forgets its tasks with their queue|s/perform twin.judge(p) from/perform p from/"
+  "a plan forgets its tasks with their queue|s/= p.failed or exists/= exists/;s/= p.cancelled or exists/= exists/"
   "a plan is never finished|s/perform twin.finish(coalesce(h.plan, .*/null;/"
   "cancelling a plan cancels one task after the other|s/count(twin.ended(l.t, 'cancelled'))/count((twin.cancel((l.t).rn)).rn)/"
   "a plan that is finished can be added to|s/if p.finished is not null then/if p.cancelled then/"

@@ -278,8 +278,6 @@ $$;
 -- that, and removes the tasks, when it next maintains; the driver has it do so at once. It leaves out drops of queues whose tasks
 -- have ended and are still needed elsewhere: the results stay for a while.)
 create function twin.drop_queue(queue text, force boolean default false) returns void language plpgsql as $$
-declare
-    plans bigint[];
 begin
     perform twin.check_name('queue', queue);
     force := coalesce(force, false);
@@ -287,7 +285,6 @@ begin
     if not coalesce(force, false) and exists (select from twin.task t where t.queue = drop_queue.queue) then
         perform twin.refuse('2BP01', 'queue', 'empty', format('queue "%s" has tasks', queue));
     end if;
-    select array_agg(t.plan order by t.id) into plans from twin.task t where t.queue = drop_queue.queue;
     update twin.queue q set events = false where q.name = drop_queue.queue; -- nobody follows it any more
     delete from twin.pending p where p.queue = drop_queue.queue;
     delete from twin.changed c where c.queue = drop_queue.queue;
@@ -295,7 +292,6 @@ begin
     perform twin.ended(l.t, 'cancelled')
     from (select t from twin.task t where t.queue = drop_queue.queue and twin.is_live(t) order by t.id) l;
     perform twin.settle();
-    perform twin.judge(p) from unnest(plans) p;
     delete from twin.task t where t.queue = drop_queue.queue;
     delete from twin.queue q where q.name = drop_queue.queue;
 end $$;

@@ -18,7 +18,8 @@ is "$(sql "select string_agg(e ->> 'status' || ' ' || (e ->> 'waiters'), ', ' or
 run scylla explain ship
 is "$status $(grep -c 'callback approval' <<<"$output")" '0 1' 'explain'
 run scylla explain ship --json
-is "$(sql "select '$output'::jsonb -> 0 ->> 'detail'")" 'It has been neither resolved nor rejected.' 'explain --json'
+is "$(sql "select '$output'::jsonb -> 0 ->> 'detail'")" \
+  'It has been neither resolved nor rejected. If it has not come by then, this task is aborted.' 'explain --json'
 run scylla explain nothing
 is "$status $errors" '1 scylla: task "nothing" does not exist' 'explain: no such task'
 run scylla callback resolve approval '{"by": "ada"}'

@@ -96,7 +96,7 @@ start_test_cluster() { # NAME [LINE...]
   local name=$1
   shift
   cluster_start "$name" "shared_preload_libraries = 'scylla'" "fsync = off" "full_page_writes = off" "jit = off" \
-    "max_prepared_transactions = 10" "max_worker_processes = 16" "log_statement = none" "$@"
+    "max_prepared_transactions = 10" "max_worker_processes = 16" "max_connections = 300" "log_statement = none" "$@"
 }
 
 # The files of a folder under test/ with that ending, sorted, in the array files: all, or those that were asked for. A suite

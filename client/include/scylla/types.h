@@ -88,7 +88,8 @@ struct submit_options {
     int priority = 0;                     ///< 0 to 127
     std::optional<resource_name> rn;      ///< none: the server makes a UUIDv7
     std::optional<time_point> not_before; ///< the task waits until then
-    std::optional<int> max_attempts;      ///< so many failures abort it; none: as its queue says, else scylla.default_max_attempts
+    std::optional<int>
+        max_attempts; ///< so many failures abort it; none: as its queue says, else scylla.default_max_attempts
     std::vector<resource_name>
         depends_on; ///< tasks to be completed before it starts; their results become its args, in order
     dependency_failure on_dependency_failure = dependency_failure::cascade;
@@ -155,7 +156,7 @@ struct queue_options {
     std::optional<duration> default_timeout; ///< of a lease; none: scylla.default_timeout
     std::optional<duration> retention;       ///< how long ended tasks stay, 0 to 36,500 days; none: scylla.retention
     double aging = 0;                        ///< priority points per second of waiting, 0 to 1,000
-    std::optional<int> max_attempts;         ///< for tasks that are submitted without; none: scylla.default_max_attempts
+    std::optional<int> max_attempts; ///< for tasks that are submitted without; none: scylla.default_max_attempts
     std::optional<retry_policy> retry;
     std::optional<duration> retention_completed; ///< for tasks that ended so; none: retention
     std::optional<duration> retention_aborted;

@@ -4,6 +4,10 @@
 #include "store/rows.h"
 #include "task/rights.h"
 
+extern "C" {
+#include "utils/varlena.h"
+}
+
 namespace scylla {
 
 namespace {
@@ -33,7 +37,8 @@ text *find_handler(const text *name) {
     if (name == nullptr)
         return nullptr;
     const char *rule = "It must be the name of a function with one argument of type scylla.task that returns jsonb.";
-    if (VARSIZE_ANY_EXHDR(name) == 0)
+    List *parts = NIL;
+    if (!SplitIdentifierString(text_to_cstring(name), '.', &parts) || parts == NIL || list_length(parts) > 3)
         error::bad_argument("handler", error::quote(name), rule);
     const Oid type = store::task_type();
     const Oid function = LookupFuncName(compat::qualified_name(text_to_cstring(name)), 1, &type, true);

@@ -140,7 +140,7 @@ cmp_ok(sql($node, q(call work_on('again', 500, null))), '<=', $again + 120, 'com
 # A transaction is open for long; tasks of the same key come and go, and there is a gap where its tasks will be.
 for my $settings (q(key_weights => '{}'), 'max_running_per_key => 5')
 {
-	my $q = "late $settings";
+	my $q = "late <$settings>";
 	$q =~ s/['{}]//g;
 	sql($node, "select scylla.create_queue('$q', $settings)");
 	sql($node, "select submit('$q', 1, 100, 1)");
@@ -222,6 +222,7 @@ for my $round (1 .. 3)
 	# The limit goes, and comes back: leases of that time count, too.
 	sql($node, q(select scylla.alter_queue('exact', '{"max_running_per_key": null}'); select leased('exact', 'free', 1);
 		select scylla.alter_queue('exact', '{"max_running_per_key": 4}')));
+	sql($node, 'select scylla.maintain()'); # the limit takes effect
 	is(sql($node, q(select count(*) from scylla.lease('exact', 'more', 5, '1 h'))), '0', 'a lease of a time without a limit counts');
 	sql($node, q(select scylla.complete(rn, 'free') from scylla.task where owner = 'free' and status = 'running';
 		select scylla.alter_queue('exact', '{"max_running_per_key": 3}')));

@@ -90,6 +90,15 @@ inline bool may_execute(Oid function, Oid role) {
 #endif
 }
 
+// 18 can log that a lock was not available (commit 6d376c3b0d1).
+inline bool has_ended(TransactionId xid) {
+#if PG_VERSION_NUM >= 180000
+    return ConditionalXactLockTableWait(xid, false);
+#else
+    return ConditionalXactLockTableWait(xid);
+#endif
+}
+
 // 16 added the error context (commit 858e776c84f).
 inline List *qualified_name(const char *name) {
 #if PG_VERSION_NUM >= 160000

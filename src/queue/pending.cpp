@@ -192,7 +192,7 @@ bool is_over(Watch &watch) {
 bool is_told(const store::QueueRow &queue) {
     if (TransactionIdIsNormal(queue.version) && TransactionIdIsCurrentTransactionId(queue.version))
         return store::is_own_queue(queue.id);
-    return !TransactionIdIsNormal(queue.version) || ConditionalXactLockTableWait(queue.version);
+    return !TransactionIdIsNormal(queue.version) || compat::has_ended(queue.version);
 }
 
 // The queues with pending settings, sorted.

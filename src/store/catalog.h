@@ -18,9 +18,10 @@ enum class TableId : std::uint8_t {
     event,
     condition_end,
     signal_condition,
-    signal_shape
+    signal_shape,
+    memo
 };
-inline constexpr std::size_t k_tables = 13;
+inline constexpr std::size_t k_tables = 14;
 
 // How a btree compares a column of its key.
 enum class Order : std::uint8_t {

@@ -363,6 +363,8 @@ Ending outcome_ending(Store &store, const Scan &scan);
 
 void insert(Store &store, const SpecRow &row);         // 23505 if the rn is taken
 void insert_made_up(Store &store, const SpecRow &row); // with a name that we have made, which cannot be taken
+// Writes how many gates a task has, for whoever has taken the row that tells where it is.
+void set_gates(Store &store, const SpecRow &row, std::optional<int32> gates);
 void insert(Store &store, const ReadyRow &row);
 void insert(Store &store, const LeaseRow &row);
 void insert(Store &store, const WaitingRow &row);

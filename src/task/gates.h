@@ -52,8 +52,9 @@ bool settle_all_gates(store::Store &store, TimestampTz now);
 void keep_backlog();
 
 // Where a task that has just got its gates, in this transaction, begins: behind them, ready, or ended if a provider has
-// failed. Raises P0002 if a provider is just being purged.
-Task place_gated(store::Store &store, store::Dirty *dirty, const store::SpecRow &spec, TimestampTz now);
+// failed. Raises P0002 if a provider is just being purged. The carry of one that is not new tells its attempts.
+Task place_gated(store::Store &store, store::Dirty *dirty, const store::SpecRow &spec, const store::Carry &carry,
+                 TimestampTz now);
 
 // For a task that waits for gates of which one has timed out: decides what that means, or waits for the next. False:
 // somebody is just changing it.
@@ -69,8 +70,9 @@ void register_gate_duty();
 // Whether a live task depends on this one, or somebody is just submitting one that does. outside: not counting those of
 // that queue.
 bool has_live_dependants(store::Store &store, int64 id, std::optional<int32> outside = std::nullopt);
-// For a task that is removed.
-void remove_gates(store::Store &store, const store::SpecRow &spec);
+// For a task that is removed; or all but that of the plan, for one that gets others.
+enum class Gates : bool { all, of_waits };
+void remove_gates(store::Store &store, const store::SpecRow &spec, Gates which = Gates::all);
 // What a task that has ended means to its plan. One that was cancelled by `skip` ended as the plan wanted.
 store::Toll toll_of(const store::Ending &ending);
 // For a task that is removed before its plan is finished: how it ended is remembered with the plan; one that is live
@@ -97,8 +99,8 @@ struct GateProviders {
     // Whether it is the id of such a provider that has ended, for those with any number of dependants of others. Null
     // pointer: none has.
     bool (*has_ended)(store::Dirty *dirty, int64 id) = nullptr;
-    // A gate has been removed with its task. Null pointer: that means nothing.
-    void (*leave)(store::Store &store, store::Dirty *dirty, int64 provider) = nullptr;
+    // A gate has been removed, with its task or for others of the task. Null pointer: that means nothing.
+    void (*leave)(store::Store &store, store::Dirty *dirty, int64 provider, Gates which) = nullptr;
     // For those that have tasks themselves: looks at a provider, `ended.plan`, whose task `ended.id` (0: any) has
     // ended.
     store::Sight (*consider)(store::Store &store, store::Dirty *dirty, const store::Ended &ended, TimestampTz now,

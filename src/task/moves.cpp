@@ -32,6 +32,7 @@ shmem::Place place_of(TableId table) {
     case TableId::condition_end:
     case TableId::signal_condition:
     case TableId::signal_shape:
+    case TableId::memo:
         break;
     }
     elog(ERROR, "table %d is no place of tasks", static_cast<int>(table));

@@ -84,8 +84,8 @@ bool is_callback(int64 id) {
     std::array<Datum, 1> values{Int64GetDatum(id)};
     store::AsOwner as_owner;
     as_owner.begin();
-    store::run(&is_statement, "select from scylla.task_callback where id operator(pg_catalog.=) $1", types, values, nullptr,
-               SPI_OK_SELECT);
+    store::run(&is_statement, "select from scylla.task_callback where id operator(pg_catalog.=) $1", types, values,
+               nullptr, SPI_OK_SELECT);
     const bool found = SPI_processed > 0;
     as_owner.end();
     return found;

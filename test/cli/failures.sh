@@ -12,6 +12,8 @@ sql "select scylla.create_queue('q'); select scylla.create_plan('p'); select fro
      select scylla.create_plan('new-1'); select scylla.create_plan('new-2'); select scylla.create_plan('to-be-cancelled')"
 sql "select from scylla.submit('other', '1', rn => 'to-be-cancelled')"
 sql "select scylla.create_callback('to-be-resolved'), scylla.create_callback('to-be-rejected'), scylla.send_signal('s')"
+sql "select from scylla.submit('held', '1', rn => n) from unnest(array['to-be-asked', 'to-be-deferred']) n"
+sql "select from scylla.lease('held', 'w', 2)"
 sql 'create role failures_guest login'
 
 # COMMAND | ARGUMENTS | whether it prints something | whether it asks the library, and not only views, or what needs no table. They can be done again,
@@ -22,6 +24,8 @@ get             | t                                     | prints | library
 explain         | t                                     | prints | library
 list            |                                       | prints | library
 cancel          | to-be-cancelled                       | prints | library
+not-yet         | to-be-asked --worker w                | silent | library
+defer           | to-be-deferred [] --worker w          | silent | library
 work            | q --exec true --until-empty --quiet   | silent | library
 plan create     |                                       | prints | library
 plan open       | new-1                                 | silent | library

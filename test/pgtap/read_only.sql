@@ -31,6 +31,8 @@ from (values
     ('abort',              $$select scylla.abort('r1', 'w', '{"code": "x"}')$$),
     ('fail',               $$select scylla.fail('r1', 'w', '{"code": "x"}')$$),
     ('yield',              $$select scylla.yield('r1', 'w')$$),
+    ('not_yet',            $$select scylla.not_yet('r1', 'w')$$),
+    ('defer',              $$select scylla.defer('r1', 'w', '[]')$$),
     ('cancel',             $$select scylla.cancel('r1')$$),
     ('create_queue',       $$select scylla.create_queue('new')$$),
     ('alter_queue',        $$select scylla.alter_queue('q', '{}')$$),

@@ -164,7 +164,8 @@ select is((select string_agg(rn, ' ') from scylla.task), 'base', 'all tasks are 
 select is((select count(*) from scylla.task_memo), 0::bigint, 'with what they kept');
 select given('last'), leased(), scylla.defer('last', 'w', '[]', '1') \g /dev/null
 select scylla.cancel('last') \g /dev/null
-select scylla.drop_queue('q', force => true) \g /dev/null
+select scylla.drop_queue('q', force => true), scylla.maintain() \g /dev/null
+select scylla.maintain() \g /dev/null
 select is((select count(*) from scylla.task_memo), 0::bigint, 'a queue that is dropped, too');
 select is((select count(*) from scylla.check()), 0::bigint, 'check() finds nothing');
 

@@ -132,7 +132,7 @@ int not_yet(const context &given, const not_yet_options &options) {
                             .argument("worker", options.worker)
                             .argument("retry_after", options.retry_after)
                             .argument("attempt", options.attempt);
-    server.ask("select rn from " + answer.sql(), answer.values());
+    static_cast<void>(server.ask("select rn from " + answer.sql(), answer.values()));
     return 0;
 }
 
@@ -144,7 +144,7 @@ int defer_task(const context &given, const defer_options &options) {
                            .argument("wait_for", options.wait_for)
                            .argument("state", options.state)
                            .argument("attempt", options.attempt);
-    server.ask("select rn from " + defer.sql(), defer.values());
+    static_cast<void>(server.ask("select rn from " + defer.sql(), defer.values()));
     return 0;
 }
 

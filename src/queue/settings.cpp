@@ -11,6 +11,7 @@
 #include "task/depth.h"
 #include "task/events.h"
 #include "task/gates.h"
+#include "task/line.h"
 #include "pg/json.h"
 #include "queue/handler.h"
 #include "queue/leasable.h"
@@ -175,6 +176,8 @@ template <typename Change> void change_settings(Store &store, const text *name, 
             queue.rate_per_key != nullptr)
             begin_rates(queue.id, settings.rate, settings.rate_per_key);
         shmem::note_room(queue.id, PG_INT64_MAX); // there may be something to lease now
+        if (queue.paused && !settings.paused)
+            shmem::note_pool(0); // tasks of a paused queue are not placed
         if (begins_with_keys)
             shmem::note_all_keys_ready();
         notify_ready(store, queue.id);
@@ -193,6 +196,7 @@ void set_paused(FunctionCallInfo fcinfo, const char *call, bool value) {
 void give_up(Store &store, const store::SpecRow &task) {
     if (has_live_dependants(store, task.id, task.queue))
         error::queue_needed(queue_of(store, task.queue).row->name, task.rn);
+    leave_pools(store, task);
     remove_gates(store, task);
     if (task.dedup_key != nullptr && find_dedup_key(store, task.queue, task.dedup_key) == task.id)
         remove_dedup_key(store, task);

@@ -22,6 +22,17 @@ void note_room(int32 queue, int64 count);
 void note_time(Timer timer, TimestampTz when);
 // A task that waits for gates, or a plan, about which nobody could decide yet (task/gates.h).
 void note_recheck(int64 id);
+// Something has changed of a pool that may let a task of its line start. 0: of any pool.
+void note_pool(int64 pool);
+// Tasks have been placed: if the transaction rolls back others may have what they were to get.
+void note_placed();
+// For the monitor: the pools of which commits have told since the last call. Of none: all, as it looks without a sign.
+struct ChangedPools {
+    bool all;
+    std::size_t count;
+    std::array<int64, k_changed_pools> pool;
+};
+ChangedPools take_changed_pools();
 // A plan is finished: whoever waits for one is to look.
 void note_plan_finished();
 // This database has got the extension.

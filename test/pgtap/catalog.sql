@@ -45,6 +45,7 @@ select is_empty($$
         'complete_and_lease', 'cancel', 'get_task', 'list_tasks', 'explain_waiting', 'register_worker', 'create_queue', 'wait', 'wait_any', 'work',
         'create_plan', 'open_plan', 'cancel_plan', 'plan_completed', 'set_plan_owner', 'wait_plan', 'plan_dot', 'plan_mermaid', 'plan_timeline',
         'create_callback', 'resolve_callback', 'reject_callback', 'send_signal', 'grant_signal', 'revoke_signal', 'set_signal_owner',
+        'create_pool', 'alter_pool', 'drop_pool', 'drain_pool', 'resume_pool', 'report_usage', 'grant_pool', 'revoke_pool', 'place',
         'alter_queue', 'pause_queue', 'resume_queue', 'drop_queue', 'backoff', 'grant_queue', 'revoke_queue',
         'set_queue_owner', 'reset_expired', 'purge', 'maintain', 'check', 'count_tasks', 'has_live_tasks', 'quantile', 'stat_reset', 'metrics', 'read_events'])$$,
     'there is no function that the contract does not name');

@@ -63,6 +63,14 @@ public:
         JsonbValue value = to_value(string);
         pushJsonbValue(&state_, WJB_ELEM, &value);
     }
+    void put_elements(JsonbContainer *array) {
+        JsonbIterator *iterator = JsonbIteratorInit(array);
+        JsonbValue value;
+        for (JsonbIteratorToken token = JsonbIteratorNext(&iterator, &value, true); token != WJB_DONE;
+             token = JsonbIteratorNext(&iterator, &value, true))
+            if (token == WJB_ELEM)
+                pushJsonbValue(&state_, token, &value);
+    }
     void put_members(JsonbContainer *object) {
         JsonbIterator *iterator = JsonbIteratorInit(object);
         JsonbValue value;
@@ -90,18 +98,22 @@ std::string_view string_of(const JsonbValue &value) {
 
 // ---- tasks ---------------------------------------------------------------------------------------------------------
 
-// What all tasks of a planned time have in common.
-struct Common {
-    const text *name;
-    const char *planned;
-    const char *not_before;  // null: none
-    const text *planned_key; // may be null
-};
+// Adds to what a task waits for.
+void put_waits(Writer &writer, JsonbContainer *task, Jsonb *wait_for) {
+    writer.key("wait_for");
+    writer.begin_array();
+    if (const auto own = find(task, "wait_for"); own && own->type == jbvBinary)
+        writer.put_elements(own->val.binary.data);
+    writer.put_elements(&wait_for->root);
+    (void)writer.end_array();
+}
 
 void put_common(Writer &writer, JsonbContainer *task, const Common &common) {
     writer.put_members(task);
     if (common.not_before != nullptr)
         writer.put("not_before", common.not_before);
+    if (common.wait_for != nullptr)
+        put_waits(writer, task, common.wait_for);
     const auto spec = find(task, "spec");
     if (common.planned_key == nullptr || !spec || spec->type != jbvBinary ||
         !JsonContainerIsObject(spec->val.binary.data))
@@ -142,12 +154,24 @@ void put_dependencies(Writer &writer, const JsonbValue &depends_on, const text *
     (void)writer.end_array();
 }
 
-JsonbValue *write_plan(Writer &writer, const store::ScheduleSettings &schedule, const Common &common) {
-    const auto tasks = allocate<JsonbValue>(JB_ROOT_COUNT(schedule.task));
+// Whether a task depends on another one of the plan.
+bool depends_within(const std::optional<JsonbValue> &depends_on, std::span<const std::string_view> sorted) {
+    const uint32 count =
+        depends_on && depends_on->type == jbvBinary ? JsonContainerSize(depends_on->val.binary.data) : 0;
+    for (uint32 i = 0; i < count; i++) {
+        const JsonbValue *name = getIthJsonbValueFromContainer(depends_on->val.binary.data, i);
+        if (name->type == jbvString && std::binary_search(sorted.begin(), sorted.end(), string_of(*name)))
+            return true;
+    }
+    return false;
+}
+
+JsonbValue *write_plan(Writer &writer, Jsonb *plan, const Common &common) {
+    const auto tasks = allocate<JsonbValue>(JB_ROOT_COUNT(plan));
     for (std::size_t i = 0; i < tasks.size(); i++) {
-        tasks[i] = *getIthJsonbValueFromContainer(&schedule.task->root, static_cast<uint32>(i));
+        tasks[i] = *getIthJsonbValueFromContainer(&plan->root, static_cast<uint32>(i));
         if (tasks[i].type != jbvBinary || !JsonContainerIsObject(tasks[i].val.binary.data))
-            elog(ERROR, "a task of schedule \"%s\" is no object", text_to_cstring(schedule.name));
+            elog(ERROR, "a task of \"%s\" is no object", text_to_cstring(common.name));
     }
     const std::span<std::string_view> names = names_within(tasks);
     const auto sorted = allocate<std::string_view>(names.size());
@@ -155,11 +179,15 @@ JsonbValue *write_plan(Writer &writer, const store::ScheduleSettings &schedule, 
     std::sort(sorted.begin(), sorted.end());
     for (std::size_t i = 0; i < tasks.size(); i++) {
         JsonbContainer *task = tasks[i].val.binary.data;
+        const auto depends_on = find(task, "depends_on");
+        Common own = common;
+        if (depends_within(depends_on, sorted))
+            own.wait_for = nullptr;
         writer.begin_object();
-        put_common(writer, task, common);
+        put_common(writer, task, own);
         writer.put("plan", view(common.name));
         writer.put("rn", join(common.name, names[i]));
-        if (const auto depends_on = find(task, "depends_on"); depends_on && depends_on->type == jbvBinary)
+        if (depends_on && depends_on->type == jbvBinary)
             put_dependencies(writer, *depends_on, common.name, sorted);
         (void)writer.end_object();
     }
@@ -172,22 +200,26 @@ text *planned_name(const store::ScheduleSettings &schedule, TimestampTz planned)
     return cstring_to_text(psprintf("%s/%s", text_to_cstring(schedule.name), show(planned)));
 }
 
+Jsonb *named_tasks(Jsonb *task, const Common &common) {
+    Writer writer;
+    writer.begin_array();
+    if (JB_ROOT_IS_ARRAY(task))
+        return JsonbValueToJsonb(write_plan(writer, task, common));
+    writer.begin_object();
+    put_common(writer, &task->root, common);
+    writer.put("rn", view(common.name));
+    (void)writer.end_object();
+    return JsonbValueToJsonb(writer.end_array());
+}
+
 Jsonb *planned_tasks(const store::ScheduleSettings &schedule, TimestampTz planned) {
     const text *name = planned_name(schedule, planned);
     const auto not_before = delayed_until(schedule, planned, name);
     const Common common{
         name, show(planned),
         not_before ? JsonEncodeDateTime(nullptr, TimestampTzGetDatum(*not_before), TIMESTAMPTZOID, nullptr) : nullptr,
-        schedule.planned_key};
-    Writer writer;
-    writer.begin_array();
-    if (is_plan(schedule))
-        return JsonbValueToJsonb(write_plan(writer, schedule, common));
-    writer.begin_object();
-    put_common(writer, &schedule.task->root, common);
-    writer.put("rn", view(name));
-    (void)writer.end_object();
-    return JsonbValueToJsonb(writer.end_array());
+        schedule.planned_key, nullptr};
+    return named_tasks(schedule.task, common);
 }
 
 Jsonb *planned_spec(const store::ScheduleSettings &schedule, TimestampTz planned) {

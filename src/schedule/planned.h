@@ -7,10 +7,20 @@ namespace scylla::schedule {
 
 inline bool is_plan(const store::ScheduleSettings &schedule) { return JB_ROOT_IS_ARRAY(schedule.task); }
 
+// What all tasks of one submission have in common.
+struct Common {
+    const text *name; // of the task, or of the plan
+    const char *planned;
+    const char *not_before;  // null: none
+    const text *planned_key; // may be null
+    Jsonb *wait_for;         // an array, for tasks that depend on no other of the plan; null: nothing
+};
+// An array for submit_many(): the task, or those of a plan (an array), with the names that they have within it put after
+// the name of the plan.
+Jsonb *named_tasks(Jsonb *task, const Common &common);
+
 // name/planned time: of the task, or of the plan.
 text *planned_name(const store::ScheduleSettings &schedule, TimestampTz planned);
-// An array. Of a schedule of one task it is this one; of a plan they are its tasks, with the names that they have
-// within it put after the name of the plan.
 Jsonb *planned_tasks(const store::ScheduleSettings &schedule, TimestampTz planned);
 // What the plan is about: {"schedule": …, "planned": …}.
 Jsonb *planned_spec(const store::ScheduleSettings &schedule, TimestampTz planned);

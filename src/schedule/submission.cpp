@@ -15,31 +15,12 @@ constinit SPIPlanPtr open_plan_statement = nullptr;
 constinit SPIPlanPtr cancel_statement = nullptr;
 constinit SPIPlanPtr cancel_plan_statement = nullptr;
 
-// Calls functions of the extension as the owner of a schedule. By SQL, so that EXECUTE on them is asked of that role.
-// The identity comes back at the end, or by abort processing.
-class AsScheduleOwner {
-public:
-    void begin(const char *owner) {
-        const Oid role = get_role_oid(owner, true);
-        if (!OidIsValid(role))
-            error::no_schedule_role(owner);
-        GetUserIdAndSecContext(&user_, &context_);
-        // Schedules are kept as the owner of the tables, which is who becomes the role.
-        const Oid tables_owner = store::tables_owner();
-        compat::require_can_become(tables_owner, role);
-        SetUserIdAndSecContext(role, context_ | SECURITY_LOCAL_USERID_CHANGE);
-        (void)LookupExplicitNamespace("scylla", false); // 42501 without USAGE: a saved statement does not ask any more
-        SPI_connect();
-    }
-    void end() const {
-        SPI_finish();
-        SetUserIdAndSecContext(user_, context_);
-    }
-
-private:
-    Oid user_;
-    int context_;
-};
+Oid role_of(const store::ScheduleRow &schedule) {
+    const Oid role = get_role_oid(schedule.owner, true);
+    if (!OidIsValid(role))
+        error::no_schedule_role(schedule.owner);
+    return role;
+}
 
 struct Argument {
     Oid type;
@@ -66,21 +47,26 @@ bool may_act_for(Oid user, const char *owner) {
     return OidIsValid(role) ? has_privs_of_role(user, role) : superuser_arg(user);
 }
 
+void submit_as(Oid role, const Submission &submission) {
+    store::AsRole as_role;
+    as_role.begin(role);
+    if (submission.plan != nullptr)
+        call(&create_plan_statement, "select pg_catalog.count(*) from scylla.create_plan($1, $2)",
+             std::array{argument(submission.plan), argument(submission.plan_spec)});
+    call(&submit_statement, "select pg_catalog.count(*) from scylla.submit_many($1, 'error')",
+         std::array{argument(submission.tasks)});
+    if (submission.plan != nullptr)
+        call(&open_plan_statement, "select pg_catalog.count(*) from scylla.open_plan($1)",
+             std::array{argument(submission.plan)});
+    as_role.end();
+}
+
 void submit_planned(const store::ScheduleRow &schedule, TimestampTz planned) {
     const store::ScheduleSettings &settings = schedule.settings;
     Jsonb *tasks = planned_tasks(settings, planned);
     const text *name = planned_name(settings, planned);
     Jsonb *spec = planned_spec(settings, planned);
-    AsScheduleOwner as_owner;
-    as_owner.begin(schedule.owner);
-    if (is_plan(settings))
-        call(&create_plan_statement, "select pg_catalog.count(*) from scylla.create_plan($1, $2)",
-             std::array{argument(name), argument(spec)});
-    call(&submit_statement, "select pg_catalog.count(*) from scylla.submit_many($1, 'error')",
-         std::array{argument(tasks)});
-    if (is_plan(settings))
-        call(&open_plan_statement, "select pg_catalog.count(*) from scylla.open_plan($1)", std::array{argument(name)});
-    as_owner.end();
+    submit_as(role_of(schedule), {.tasks = tasks, .plan = is_plan(settings) ? name : nullptr, .plan_spec = spec});
 }
 
 bool is_last_live(const store::ScheduleRow &schedule) {
@@ -92,8 +78,8 @@ bool is_last_live(const store::ScheduleRow &schedule) {
 
 void cancel_last(const store::ScheduleRow &schedule) {
     const ErrorData *error = attempt([&] {
-        AsScheduleOwner as_owner;
-        as_owner.begin(schedule.owner);
+        store::AsRole as_owner;
+        as_owner.begin(role_of(schedule));
         const std::array arguments{argument(schedule.state.last_task)};
         if (is_plan(schedule.settings))
             call(&cancel_plan_statement, "select pg_catalog.count(*) from scylla.cancel_plan($1)", arguments);

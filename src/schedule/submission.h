@@ -8,6 +8,16 @@ namespace scylla::schedule {
 // The name in a row belongs to a role, and the role `user` has its rights. If the role is gone only superusers may.
 bool may_act_for(Oid user, const char *owner);
 
+// Tasks, and the plan that they belong to; null: none.
+struct Submission {
+    Jsonb *tasks;
+    const text *plan;
+    Jsonb *plan_spec;
+};
+// Submits them as a role, and opens the plan. Raises what submit_many() raises, and what create_plan() and open_plan()
+// do.
+void submit_as(Oid role, const Submission &submission);
+
 // Submits the task or the plan of a planned time. Raises what submit_many() raises, and what create_plan() and
 // open_plan() do.
 void submit_planned(const store::ScheduleRow &schedule, TimestampTz planned);

@@ -1,8 +1,7 @@
 #include "store/schedule_rows.h"
 
-#include "pg/memory.h"
 #include "pg/text.h"
-#include "store/spi.h"
+#include "store/spi_rows.h"
 
 namespace scylla::store {
 
@@ -27,75 +26,6 @@ constinit SPIPlanPtr live_plan_statement = nullptr;
     "owner, name, cron, timezone, task, overlap, catch_up, grace, max_catch_up, jitter, starts, ends, planned_key, "   \
     "handled, next_run, last_run, last_submitted, last_task, runs, skipped, missed, last_error, failed, "              \
     "failing_since, retry_at, last_skipped, skip_reason"
-
-// The parameters of a statement, one after the other.
-class Parameters {
-public:
-    Parameters &add(Oid type, Datum value, bool is_null = false) {
-        types_[count_] = type;
-        values_[count_] = value;
-        nulls_[count_] = is_null ? 'n' : ' ';
-        count_++;
-        return *this;
-    }
-    Parameters &add(const text *value) { return add(TEXTOID, PointerGetDatum(value), value == nullptr); }
-    Parameters &add(std::optional<TimestampTz> value) {
-        return add(TIMESTAMPTZOID, TimestampTzGetDatum(value.value_or(0)), !value);
-    }
-    Parameters &add(const Interval *value) { return add(INTERVALOID, PointerGetDatum(value), value == nullptr); }
-    Parameters &add(int64 value) { return add(INT8OID, Int64GetDatum(value)); }
-
-    void run(SPIPlanPtr *plan, const char *sql, int expected) {
-        store::run(plan, sql, std::span(types_).first(count_), std::span(values_).first(count_), nulls_.data(),
-                   expected);
-    }
-
-private:
-    std::size_t count_ = 0;
-    std::array<Oid, 16> types_{};
-    std::array<Datum, 16> values_{};
-    std::array<char, 16> nulls_{};
-};
-
-// A row of the result, column by column. Values are copied into the current memory context.
-class Columns {
-public:
-    explicit Columns(uint64 row) : row_(row) {}
-
-    bool next() {
-        value_ = SPI_getbinval(SPI_tuptable->vals[row_], SPI_tuptable->tupdesc, ++column_, &null_);
-        return !null_;
-    }
-    text *next_text() { return next() ? DatumGetTextPCopy(value_) : nullptr; }
-    const char *next_string() { return next() ? TextDatumGetCString(value_) : nullptr; }
-    int64 next_int64() { return next() ? DatumGetInt64(value_) : 0; }
-    int32 next_int32() { return next() ? DatumGetInt32(value_) : 0; }
-    std::optional<TimestampTz> next_time() {
-        return next() ? std::optional(DatumGetTimestampTz(value_)) : std::nullopt;
-    }
-    Interval *next_interval() {
-        if (!next())
-            return nullptr;
-        auto *copy = static_cast<Interval *>(palloc(sizeof(Interval)));
-        *copy = *DatumGetIntervalP(value_);
-        return copy;
-    }
-    Jsonb *next_jsonb() { return next() ? DatumGetJsonbPCopy(value_) : nullptr; }
-    template <typename Enum, std::size_t N> Enum next_word(const std::array<std::string_view, N> &words) {
-        const text *word = next_text();
-        for (std::size_t i = 0; word != nullptr && i < N; i++)
-            if (view(word) == words[i])
-                return static_cast<Enum>(i);
-        elog(ERROR, "scylla.schedule has \"%s\" in column %d", word == nullptr ? "null" : text_to_cstring(word),
-             column_);
-    }
-
-private:
-    uint64 row_;
-    int column_ = 0;
-    Datum value_ = 0;
-    bool null_ = false;
-};
 
 ScheduleRow to_row(uint64 row) {
     Columns columns(row);
@@ -132,16 +62,6 @@ ScheduleRow to_row(uint64 row) {
     return schedule;
 }
 
-// The rows of the result as the caller's values.
-template <Pod T, typename Read> std::span<T> read_rows(MemoryContext caller, Read read) {
-    MemoryContext spi = MemoryContextSwitchTo(caller);
-    const std::span<T> rows = allocate<T>(SPI_processed);
-    for (uint64 i = 0; i < rows.size(); i++)
-        rows[i] = read(i);
-    MemoryContextSwitchTo(spi);
-    return rows;
-}
-
 std::optional<ScheduleRow> read_row(MemoryContext caller) {
     const std::span<ScheduleRow> rows = read_rows<ScheduleRow>(caller, to_row);
     return rows.empty() ? std::nullopt : std::optional(rows[0]);
@@ -155,13 +75,6 @@ bool ask(SPIPlanPtr *plan, const char *sql, Parameters &parameters) {
     const bool any = SPI_processed > 0;
     as_owner.end();
     return any;
-}
-
-void change(SPIPlanPtr *plan, const char *sql, Parameters &parameters, int expected) {
-    AsOwner as_owner;
-    as_owner.begin();
-    parameters.run(plan, sql, expected);
-    as_owner.end();
 }
 
 Datum word(std::string_view name) {

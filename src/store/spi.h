@@ -24,6 +24,28 @@ private:
     int context_;
 };
 
+// Calls functions of the extension as a role, which what it stored is to be done for. By SQL, so that EXECUTE on them is
+// asked of that role. The identity comes back at the end, or by abort processing.
+class AsRole {
+public:
+    void begin(Oid role) {
+        GetUserIdAndSecContext(&user_, &context_);
+        // What is done for a role is stored as the owner of the tables, which is who becomes the role.
+        compat::require_can_become(tables_owner(), role);
+        SetUserIdAndSecContext(role, context_ | SECURITY_LOCAL_USERID_CHANGE);
+        (void)LookupExplicitNamespace("scylla", false); // 42501 without USAGE: a saved statement does not ask any more
+        SPI_connect();
+    }
+    void end() const {
+        SPI_finish();
+        SetUserIdAndSecContext(user_, context_);
+    }
+
+private:
+    Oid user_;
+    int context_;
+};
+
 // Executes a statement, whose plan is kept. nulls: as for SPI_execute_plan(), null if there are none.
 inline void run(SPIPlanPtr *plan, const char *sql, std::span<Oid> types, std::span<Datum> values, const char *nulls,
                 int expected) {

@@ -10,6 +10,7 @@
 #include "shmem/pending.h"
 #include "shmem/stats.h"
 #include "task/dropped.h"
+#include "trigger/triggers.h"
 #include "task/events.h"
 #include "task/gates.h"
 
@@ -35,6 +36,7 @@ void _PG_init(void) {
     register_plan_gates();
     register_condition_gates();
     install_json_hint();
+    trigger::register_trigger_duty();
     shmem::install_stat_callbacks();
     shmem::install_callbacks();
     if (process_shared_preload_libraries_in_progress) {

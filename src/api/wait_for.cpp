@@ -11,7 +11,8 @@ namespace {
 
 constexpr const char *k_array_rule = "It must be an array of objects with \"task\", \"callback\" or \"signal\".";
 constexpr const char *k_one_rule = "It must have exactly one of \"task\", \"callback\" and \"signal\".";
-constexpr const char *k_signal_rule = "Only a signal has \"match\" and \"since\".";
+constexpr const char *k_signal_rule = "Only a signal has \"match\", \"since\" and \"seq\".";
+constexpr const char *k_seq_rule = "With \"seq\" it must have neither \"match\" nor \"since\".";
 constexpr const char *k_timeout_rule = "\"on_timeout\" needs a \"timeout\".";
 
 std::optional<WaitFor::What> what_of(std::string_view member) {
@@ -25,6 +26,15 @@ std::optional<WaitFor::What> what_of(std::string_view member) {
 }
 
 Jsonb *empty_object() { return DatumGetJsonbP(DirectFunctionCall1(jsonb_in, CStringGetDatum("{}"))); }
+
+// The number of a signal.
+int64 read_seq(JsonbValue *value, int64 element) {
+    constexpr float8 k_largest = 9007199254740992.0; // up to which every whole number is a float8
+    const float8 seq = json::to_float("seq", value, element);
+    if (!(seq >= 1 && seq <= k_largest) || seq != std::floor(seq))
+        error::bad_argument("seq", json::show(value), "It must be the number of a signal.", element);
+    return static_cast<int64>(seq);
+}
 
 WaitFor read_wait(JsonbValue *object, store::OnFailure on_failure, int64 element) {
     if (object->type != jbvBinary || !JsonContainerIsObject(object->val.binary.data))
@@ -44,6 +54,8 @@ WaitFor read_wait(JsonbValue *object, store::OnFailure on_failure, int64 element
             wait.match = json::to_jsonb(value);
         else if (member == "since")
             wait.since = json::to_time(argument, value, element);
+        else if (member == "seq")
+            wait.seq = read_seq(value, element);
         else if (member == "on_failure")
             wait.on_failure = args::on_failure(argument, json::to_text(argument, value, element), element);
         else if (member == "timeout")
@@ -57,7 +69,9 @@ WaitFor read_wait(JsonbValue *object, store::OnFailure on_failure, int64 element
     });
     if (wait.name == nullptr)
         error::bad_argument("wait_for", json::show(object), k_one_rule, element);
-    if (wait.what != WaitFor::What::signal && (wait.match != nullptr || wait.since))
+    if (wait.seq != 0 && (wait.match != nullptr || wait.since))
+        error::bad_argument("wait_for", json::show(object), k_seq_rule, element);
+    if (wait.what != WaitFor::What::signal && (wait.match != nullptr || wait.since || wait.seq != 0))
         error::bad_argument("wait_for", json::show(object), k_signal_rule, element);
     if (has_on_timeout && !wait.timeout)
         error::bad_argument("wait_for", json::show(object), k_timeout_rule, element);

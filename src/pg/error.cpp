@@ -282,6 +282,33 @@ void no_such_signal(const text *name) {
                     errdetail("Nobody has sent it or waited for it yet."), identify("signal", "exists")));
 }
 
+void no_such_sent_signal(const text *name, int64 seq) {
+    ereport(ERROR, (errcode(ERRCODE_NO_DATA_FOUND), errmsg("signal \"%s\" has no number " INT64_FORMAT, str(name), seq),
+                    errdetail("It was not sent, or has been removed after scylla.signal_retention."),
+                    identify("signal", "sent")));
+}
+
+void signal_purged(int64 seq) {
+    ereport(ERROR, (errcode(ERRCODE_NO_DATA_FOUND), errmsg("signal number " INT64_FORMAT " does not exist", seq),
+                    errdetail("It has been removed after scylla.signal_retention."), identify("signal", "sent")));
+}
+
+void duplicate_trigger(const text *name) {
+    ereport(ERROR, (errcode(ERRCODE_DUPLICATE_OBJECT), errmsg("trigger \"%s\" already exists", str(name)),
+                    identify("trigger", "unique")));
+}
+
+void no_such_trigger(const text *name) {
+    ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT), errmsg("trigger \"%s\" does not exist", str(name)),
+                    identify("trigger", "exists")));
+}
+
+void no_trigger_role(const char *role) {
+    ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT), errmsg("role \"%s\" does not exist", role),
+                    errdetail("It created the trigger, whose action is carried out as this role."),
+                    identify("trigger", "owner")));
+}
+
 void no_signal_privilege(const text *name, const char *role, const char *privilege) {
     ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE), errmsg("permission denied for signal \"%s\"", str(name)),
                     errdetail("Role \"%s\" does not have the privilege \"%s\".", role, privilege),

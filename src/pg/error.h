@@ -94,6 +94,16 @@ const char *array_of(int64 size);
 [[noreturn]] void no_such_callback(const text *token, int64 element = 0);
 // 42704, constraint "exists", table signal: nobody has used the name.
 [[noreturn]] void no_such_signal(const text *name);
+// P0002, constraint "sent", table signal: it was never sent, or has been purged.
+[[noreturn]] void no_such_sent_signal(const text *name, int64 seq);
+// P0002, constraint "sent", table signal: of a set of a trigger.
+[[noreturn]] void signal_purged(int64 seq);
+// 42710, constraint "unique", table trigger.
+[[noreturn]] void duplicate_trigger(const text *name);
+// 42704, constraint "exists", table trigger.
+[[noreturn]] void no_such_trigger(const text *name);
+// 42704, constraint "owner", table trigger: the role that created it is gone.
+[[noreturn]] void no_trigger_role(const char *role);
 // 42501, constraint "privilege", table signal.
 [[noreturn]] void no_signal_privilege(const text *name, const char *role, const char *privilege);
 

@@ -14,6 +14,7 @@ namespace {
 
 constinit SPIPlanPtr remove_callback_statement = nullptr;
 constinit SPIPlanPtr remove_signals_statement = nullptr;
+constinit SPIPlanPtr remove_arrivals_statement = nullptr;
 constinit SPIPlanPtr see_callbacks_statement = nullptr;
 
 // Nobody comes to share a condition that is older (signals.cpp), so one that is twice as old and has no gate will never
@@ -34,6 +35,25 @@ int64 remove_old_signals(TimestampTz before, int64 limit) {
     const auto removed = static_cast<int64>(SPI_processed);
     as_owner.end();
     return removed;
+}
+
+// What triggers keep of signals that are gone, but not what somebody is just removing.
+void remove_old_arrivals(int64 limit) {
+    std::array<Oid, 1> types{INT8OID};
+    std::array<Datum, 1> values{Int64GetDatum(limit)};
+    store::AsOwner as_owner;
+    as_owner.begin();
+    store::run(&remove_arrivals_statement,
+               "with kept as materialized (select coalesce(pg_catalog.min(id), 9223372036854775807) as from_ "
+               "from scylla.signal_sent), "
+               "failure as (delete from scylla.signal_trigger_failure where id operator(pg_catalog.=) any (array("
+               "select f.id from scylla.signal_trigger_failure f, kept "
+               "where kept.from_ operator(pg_catalog.>) any (f.seqs) limit $1 for update of f skip locked))) "
+               "delete from scylla.signal_arrival where ctid operator(pg_catalog.=) any (array("
+               "select a.ctid from scylla.signal_arrival a where a.seq operator(pg_catalog.<) (select from_ from kept) "
+               "limit $1 for update skip locked))",
+               types, values, nullptr, SPI_OK_DELETE);
+    as_owner.end();
 }
 
 void remove_callback(int64 id) {
@@ -140,6 +160,7 @@ void purge_conditions(Store &store, Turn &turn) {
     Portion *portion = &turn.portion;
     const TimestampTz before = turn.now - static_cast<int64>(settings::signal_retention) * model::k_second;
     const int64 removed = remove_old_signals(before, portion->limit);
+    remove_old_arrivals(portion->limit);
     store::Dirty *dirty = store::begin_dirty(store);
     purge_callbacks(store, dirty, before, portion, &walk.callbacks);
     purge_unused(store, dirty, turn.now, portion, &walk.conditions);

@@ -76,6 +76,14 @@ void end_by_history(store::Store &store, int64 id, TimestampTz now);
 // The same for a condition on a signal.
 Reason describe_signal_condition(store::Store &store, int64 id);
 
+// A signal as it was sent, for triggers. Nothing: it has been purged.
+struct SentSignal {
+    text *name;
+    Jsonb *params;
+    Jsonb *value; // of the gates that it opens
+};
+std::optional<SentSignal> find_sent(int64 seq);
+
 // Looks again for the conditions of a signal.
 bool has_signal(int64 id);
 store::Sight announce_again(store::Store &store, store::Dirty *dirty, int64 id, TimestampTz now, bool *changed);

@@ -23,6 +23,7 @@ constinit SPIPlanPtr request_statement = nullptr;
 constinit SPIPlanPtr signal_statement = nullptr;
 constinit SPIPlanPtr newest_statement = nullptr;
 constinit SPIPlanPtr newest_equal_statement = nullptr;
+constinit SPIPlanPtr trigger_statement = nullptr;
 
 // A signal as it was sent.
 struct Signal {
@@ -295,6 +296,39 @@ bool end_by_newest(Store &store, const SignalConditionRow &row, TimestampTz now)
     return newest && end_waiting(store, row, *newest, now) == store::Taken::ok;
 }
 
+// A condition that this one signal has ended.
+int64 ended_by_sent(Store &store, const WaitFor &wait, TimestampTz now) {
+    const auto signal = find_signal(wait.seq);
+    if (!signal || !equal(signal->name, wait.name))
+        error::no_such_sent_signal(wait.name, wait.seq);
+    const int64 id = store::next_task_id();
+    end_condition(store, id, {.failed = false, .value = value_of(*signal)}, now);
+    return id;
+}
+
+// Triggers see the signal when it is committed: one row, however many triggers there are. By the latest snapshot,
+// whatever that of the transaction is.
+void note_for_triggers(const Signal &signal) {
+    std::array<Oid, 2> types{INT8OID, TEXTOID};
+    std::array<Datum, 2> values{Int64GetDatum(signal.id), PointerGetDatum(signal.name)};
+    store::AsOwner as_owner;
+    as_owner.begin();
+    store::prepare(&trigger_statement,
+                   "insert into scylla.signal_unseen select $1 where exists "
+                   "(select from scylla.signal_trigger_input where name operator(pg_catalog.=) $2)",
+                   types);
+    Snapshot latest = RegisterSnapshot(GetLatestSnapshot());
+    const int code =
+        SPI_execute_snapshot(trigger_statement, values.data(), nullptr, latest, InvalidSnapshot, false, false, 0);
+    if (code != SPI_OK_INSERT)
+        elog(ERROR, "SPI_execute_snapshot failed: %s", SPI_result_code_string(code));
+    const bool has_triggers = SPI_processed > 0;
+    UnregisterSnapshot(latest);
+    as_owner.end();
+    if (has_triggers)
+        shmem::note_time(shmem::Timer::trigger, signal.sent);
+}
+
 } // namespace
 
 int64 send_signal(Store &store, const SignalRequest &request, TimestampTz now) {
@@ -309,13 +343,23 @@ int64 send_signal(Store &store, const SignalRequest &request, TimestampTz now) {
     (void)announce(store, dirty, *signal, now);
     end(dirty);
     shmem::note_recheck(signal->id);
+    note_for_triggers(*signal);
     return signal->id;
+}
+
+std::optional<SentSignal> find_sent(int64 seq) {
+    const auto signal = find_signal(seq);
+    if (!signal)
+        return std::nullopt;
+    return SentSignal{signal->name, signal->params, value_of(*signal)};
 }
 
 int64 condition_on(Store &store, store::Dirty *dirty, const WaitFor &wait, TimestampTz now, bool *is_new) {
     require(wait.name, SignalPrivilege::wait);
-    const SignalMatch match = read_signal_match(wait.match);
     *is_new = false;
+    if (wait.seq != 0)
+        return ended_by_sent(store, wait, now);
+    const SignalMatch match = read_signal_match(wait.match);
     if (const auto newest = find_newest(wait.name, wait.match, wait.since)) {
         const int64 id = store::next_task_id();
         end_condition(store, id, {.failed = false, .value = value_of(*newest)}, now);

@@ -15,8 +15,8 @@ struct Common {
     const text *planned_key; // may be null
     Jsonb *wait_for;         // an array, for tasks that depend on no other of the plan; null: nothing
 };
-// An array for submit_many(): the task, or those of a plan (an array), with the names that they have within it put after
-// the name of the plan.
+// An array for submit_many(): the task, or those of a plan (an array), with the names that they have within it put
+// after the name of the plan.
 Jsonb *named_tasks(Jsonb *task, const Common &common);
 
 // name/planned time: of the task, or of the plan.

@@ -8,8 +8,8 @@
 namespace scylla::shmem {
 
 // What a monitor waits for.
-enum class Timer : std::uint8_t { due, deadline, schedule, settings, dropped, handler };
-inline constexpr std::size_t k_timers = 6;
+enum class Timer : std::uint8_t { due, deadline, schedule, settings, dropped, handler, trigger };
+inline constexpr std::size_t k_timers = 7;
 
 inline constexpr std::size_t k_rechecks = 256;
 

@@ -24,8 +24,8 @@ private:
     int context_;
 };
 
-// Calls functions of the extension as a role, which what it stored is to be done for. By SQL, so that EXECUTE on them is
-// asked of that role. The identity comes back at the end, or by abort processing.
+// Calls functions of the extension as a role, which what it stored is to be done for. By SQL, so that EXECUTE on them
+// is asked of that role. The identity comes back at the end, or by abort processing.
 class AsRole {
 public:
     void begin(Oid role) {
@@ -46,16 +46,21 @@ private:
     int context_;
 };
 
+// Makes the plan of a statement, once.
+inline void prepare(SPIPlanPtr *plan, const char *sql, std::span<Oid> types) {
+    if (*plan != nullptr)
+        return;
+    SPIPlanPtr prepared = SPI_prepare(sql, static_cast<int>(types.size()), types.data());
+    if (prepared == nullptr)
+        elog(ERROR, "SPI_prepare failed: %s", SPI_result_code_string(SPI_result));
+    SPI_keepplan(prepared);
+    *plan = prepared;
+}
+
 // Executes a statement, whose plan is kept. nulls: as for SPI_execute_plan(), null if there are none.
 inline void run(SPIPlanPtr *plan, const char *sql, std::span<Oid> types, std::span<Datum> values, const char *nulls,
                 int expected) {
-    if (*plan == nullptr) {
-        SPIPlanPtr prepared = SPI_prepare(sql, static_cast<int>(types.size()), types.data());
-        if (prepared == nullptr)
-            elog(ERROR, "SPI_prepare failed: %s", SPI_result_code_string(SPI_result));
-        SPI_keepplan(prepared);
-        *plan = prepared;
-    }
+    prepare(plan, sql, types);
     const int code = SPI_execute_plan(*plan, values.data(), nulls, false, 0);
     if (code != expected)
         elog(ERROR, "SPI_execute_plan failed: %s", SPI_result_code_string(code));

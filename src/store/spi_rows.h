@@ -59,14 +59,17 @@ public:
         *copy = *DatumGetIntervalP(value_);
         return copy;
     }
+    bool next_bool() { return next() && DatumGetBool(value_); }
+    ArrayType *next_array() { return next() ? DatumGetArrayTypePCopy(value_) : nullptr; }
+    // A value of any type with a length; 0: null.
+    Datum next_varlena() { return next() ? PointerGetDatum(PG_DETOAST_DATUM_COPY(value_)) : Datum{0}; }
     Jsonb *next_jsonb() { return next() ? DatumGetJsonbPCopy(value_) : nullptr; }
     template <typename Enum, std::size_t N> Enum next_word(const std::array<std::string_view, N> &words) {
         const text *word = next_text();
         for (std::size_t i = 0; word != nullptr && i < N; i++)
             if (view(word) == words[i])
                 return static_cast<Enum>(i);
-        elog(ERROR, "a row has \"%s\" in column %d", word == nullptr ? "null" : text_to_cstring(word),
-             column_);
+        elog(ERROR, "a row has \"%s\" in column %d", word == nullptr ? "null" : text_to_cstring(word), column_);
     }
 
 private:

@@ -12,6 +12,7 @@ struct WaitFor {
     store::OnFailure on_failure;
     Jsonb *match = nullptr;                // of a signal
     std::optional<TimestampTz> since = {}; // of a signal
+    int64 seq = 0;                         // of a signal: that one; 0: any
     std::optional<int64> timeout = {};     // microseconds; nothing: it waits without end
     store::OnTimeout on_timeout = store::OnTimeout::abort;
 };

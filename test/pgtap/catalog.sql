@@ -44,6 +44,7 @@ select is_empty($$
         'yield', 'heartbeat_many', 'complete_many',
         'complete_and_lease', 'cancel', 'get_task', 'list_tasks', 'explain_waiting', 'register_worker', 'create_queue', 'wait', 'wait_any', 'work',
         'create_plan', 'open_plan', 'cancel_plan', 'plan_completed', 'set_plan_owner', 'wait_plan', 'plan_dot', 'plan_mermaid', 'plan_timeline',
+        'create_trigger', 'drop_trigger', 'pause_trigger', 'resume_trigger', 'clear_trigger',
         'create_callback', 'resolve_callback', 'reject_callback', 'send_signal', 'grant_signal', 'revoke_signal', 'set_signal_owner',
         'alter_queue', 'pause_queue', 'resume_queue', 'drop_queue', 'backoff', 'grant_queue', 'revoke_queue',
         'set_queue_owner', 'reset_expired', 'purge', 'maintain', 'check', 'count_tasks', 'has_live_tasks', 'quantile', 'stat_reset', 'metrics', 'read_events'])$$,
@@ -76,7 +77,7 @@ select is((select string_agg(format('%s where %s', i.indexrelid::regclass, pg_ge
                              order by i.indexrelid::regclass::text collate "C")
            from pg_index i join pg_class c on c.oid = i.indrelid
            where c.relnamespace = 'scylla'::regnamespace and (i.indpred is not null or i.indexprs is not null)),
-          'scylla.signal_sent_request where (request_id IS NOT NULL), scylla.task_lease_permit where (permit IS NOT NULL), scylla.task_ready_key where (key IS NOT NULL)',
+          'scylla.signal_arrival_fresh where fresh, scylla.signal_sent_request where (request_id IS NOT NULL), scylla.task_lease_permit where (permit IS NOT NULL), scylla.task_ready_key where (key IS NOT NULL)',
           'those that are partial or on an expression are those that the direct path knows as such');
 select is_empty($$select c.oid::regclass from pg_class c
                   where c.relnamespace = 'scylla'::regnamespace and c.relkind = 'r'

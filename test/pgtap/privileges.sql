@@ -116,6 +116,10 @@ insert into use_ (name, statement) values
     ('grant_signal',       $$select scylla.grant_signal('p signal', 'public', 'wait')$$),
     ('revoke_signal',      $$select scylla.revoke_signal('p signal', 'public', 'wait')$$),
     ('set_signal_owner',   $$select scylla.set_signal_owner('p signal', 'scylla_test_role')$$),
+    ('pause_trigger',      $$select scylla.pause_trigger('t')$$),
+    ('resume_trigger',     $$select scylla.resume_trigger('t')$$),
+    ('clear_trigger',      $$select scylla.clear_trigger('t')$$),
+    ('drop_trigger',       $$select scylla.drop_trigger('t to drop')$$),
     ('backoff',            $$select scylla.backoff(1)$$),
     ('register_worker',    $$select scylla.register_worker()$$),
     ('grant_queue',        $$select scylla.grant_queue('p', 'public', 'view')$$),
@@ -139,7 +143,9 @@ insert into use_ values
     ('schedule',           $$select scylla.schedule('p', '@daily', 'q', '1')$$,
      '42501 permission denied for function submit_many'),
     ('schedule_plan',      $$select scylla.schedule_plan('p', '@daily', '[{"queue": "q", "spec": 1}]')$$,
-     '42501 permission denied for function create_plan');
+     '42501 permission denied for function create_plan'),
+    ('create_trigger',     $$select scylla.create_trigger('t made', '[{"signal": "p signal"}]', '{"submit": {"queue": "q", "spec": 1}}')$$,
+     '42501 permission denied for function submit_many');
 insert into use_ values
     -- They read as their caller, and first ask whether there is such a plan.
     ('plan_dot',           $$select scylla.plan_dot('to open')$$, '42501 permission denied for function plan_completed'),
@@ -174,6 +180,9 @@ do $$ begin
     update scylla.schedule set owner = 'scylla_test_role';
     perform scylla.create_callback('c to resolve'), scylla.create_callback('c to reject'), scylla.send_signal('p signal');
     perform scylla.set_signal_owner('p signal', 'scylla_test_role');
+    perform scylla.create_trigger('t', '[{"signal": "p signal"}]', '{"submit": {"queue": "q", "spec": 1}}');
+    perform scylla.create_trigger('t to drop', '[{"signal": "p signal"}]', '{"submit": {"queue": "q", "spec": 1}}');
+    update scylla.signal_trigger set owner = 'scylla_test_role';
     perform scylla.create_plan('to open'), scylla.create_plan('to cancel');
     update scylla.task_plan set owner = 'scylla_test_role';
 end $$;

@@ -25,7 +25,7 @@ insert into kind values ('S', current_user), ('o', 'scylla test owner'), ('m', '
 grant usage on schema scylla to public;
 grant execute on all routines in schema scylla to public;
 grant select on scylla.signal, scylla.signal_grants, scylla.condition, scylla.task, scylla.queue_grants, scylla.queue_settings, scylla.stat_heads, scylla.stat_queue,
-    scylla.stat_worker, scylla.stat_monitor, scylla.schedules, scylla.plan, scylla.plan_task to public;
+    scylla.stat_worker, scylla.stat_monitor, scylla.schedules, scylla.trigger, scylla.trigger_signal, scylla.trigger_failure, scylla.plan, scylla.plan_task to public;
 set local scylla.schedules = manual;
 
 -- What a query (of one value) gives a role, or how it is refused; nothing of it stays.
@@ -67,6 +67,10 @@ do $$ begin
     perform scylla.create_callback('their callback');
     update scylla.task_callback set owner = 'scylla test owner';
     perform scylla.send_signal('their signal', '{"of": 1}');
+    perform scylla.create_trigger('their trigger', '[{"signal": "their signal"}, {"signal": "their signal"}]', '{"submit": {"queue": "r", "spec": 1}}');
+    update scylla.signal_trigger set owner = 'scylla test owner';
+    insert into scylla.signal_arrival select t.id, 1, s.id, 1, false, '[]' from scylla.signal_trigger t, scylla.signal_sent s;
+    insert into scylla.signal_trigger_failure (trigger, seqs, retry_at, attempts, error) select id, '{1}', 'infinity', 1, 'x' from scylla.signal_trigger;
     perform scylla.submit('a queue of the superuser', '1', wait_for => '[{"signal": "their signal", "match": {"of": 2}}]');
     perform scylla.set_signal_owner('their signal', 'scylla test owner');
     perform scylla.grant_signal('their signal', 'scylla_test_' || role, privilege)
@@ -86,6 +90,7 @@ end $$;
 --   p  P0002: there is no such plan
 --   f  P0002: there is no such task to depend on
 --   g  42501, naming the signal
+--   i  42704: there is no such trigger
 -- A new function or view needs a row; one that is not about a queue has a y for everybody.
 create temp table way (name text, query text, done text, nothing text, answers text);
 insert into way values
@@ -191,6 +196,17 @@ insert into way values
 ('grant_signal',       $$select scylla.grant_signal('their signal', 'public', 'wait')$$,        '', null,     'yyyygggggggg'),
 ('revoke_signal',      $$select scylla.revoke_signal('their signal', 'public', 'wait')$$,       '', null,     'yyyygggggggg'),
 ('set_signal_owner',   $$select scylla.set_signal_owner('their signal', current_user::text)$$,  '', null,     'yyyygggggggg'),
+('create_trigger',     $$select scylla.create_trigger('x', '[{"signal": "their signal"}]', '{"submit": {"queue": "mine", "spec": 1}}')$$,
+                                                                                                '', null,     'yyyyggyggggg'),
+('create_trigger',     $$select scylla.create_trigger('x', '[{"signal": "nobody''s"}]', '{"submit": {"queue": "r", "spec": 1}}')$$,
+                                                                                                '', null,     'yyyydydddddd'),
+('pause_trigger',      $$select scylla.pause_trigger('their trigger')$$,                        '', null,     'yyyiiiiiiiii'),
+('resume_trigger',     $$select scylla.resume_trigger('their trigger')$$,                       '', null,     'yyyiiiiiiiii'),
+('clear_trigger',      $$select scylla.clear_trigger('their trigger')$$,                       '2', null,     'yyyiiiiiiiii'),
+('drop_trigger',       $$select scylla.drop_trigger('their trigger')$$,                         '', null,     'yyyiiiiiiiii'),
+('view trigger',       $$select count(*) from scylla.trigger$$,                                '1', '0',      'yyyeeeeeeeee'),
+('view trigger_signal', $$select count(*) from scylla.trigger_signal$$,                        '1', '0',      'yyyeeeeeeeee'),
+('view trigger_failure', $$select count(*) from scylla.trigger_failure$$,                      '1', '0',      'yyyeeeeeeeee'),
 -- Not about a queue that exists, or about all of them: EXECUTE is enough.
 ('create_callback',    $$select scylla.create_callback('a callback of my own')$$, 'a callback of my own', null, 'yyyyyyyyyyyy'),
 ('create_queue',       $$select scylla.create_queue('a queue of my own')$$,                     '', null,     'yyyyyyyyyyyy'),
@@ -210,7 +226,7 @@ select is(as_role(k.role, w.query),
               when 'u' then format('23505 task "%s" already exists', substring(w.query from 'rn => ''([a-z ]+)'))
               when 'd' then format('42501 permission denied for queue "r"; Role "%s" does not have the privilege "%s".',
                                    k.role, case when w.query ~ 'depend' and substr(w.answers, n::int, 1) = 'd' and k.letter = 'v' then 'depend'
-                                                when w.name ~ 'submit|cancel|schedule' then 'submit'
+                                                when w.name ~ 'submit|cancel|schedule|trigger' then 'submit'
                                                 when w.name ~ '_queue$|_reset' then 'admin' else 'work' end)
               when '-' then '42501 must be owner of queue "r"'
               when 'p' then 'P0002 plan "their plan" does not exist'
@@ -220,6 +236,7 @@ select is(as_role(k.role, w.query),
                                    k.role, case when w.name ~ '^(grant|revoke|set)_signal' then 'admin'
                                                 when w.name = 'send_signal' then 'send' else 'wait' end)
               when 't' then '42704 schedule "theirs" does not exist'
+              when 'i' then '42704 trigger "their trigger" does not exist'
           end,
           format('%s: %s', k.role, w.query))
 from way w, (select *, row_number() over () as n from kind) k;

@@ -9,6 +9,8 @@
 \df scylla.(get_task|list_tasks|explain_waiting)
 \df scylla.(create_queue|alter_queue|pause_queue|resume_queue|drop_queue|register_worker|backoff)
 \df scylla.(grant_queue|revoke_queue|set_queue_owner)
+\df scylla.(create_callback|resolve_callback|reject_callback|send_signal|grant_signal|revoke_signal|set_signal_owner)
+\df scylla.(create_trigger|drop_trigger|pause_trigger|resume_trigger|clear_trigger)
 \df scylla.(create_plan|open_plan|cancel_plan|plan_completed|set_plan_owner)
 \df scylla.(plan_dot|plan_mermaid|plan_timeline)
 \df scylla.(wait|wait_any|wait_plan|work)

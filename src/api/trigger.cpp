@@ -1,0 +1,67 @@
+// create_trigger, drop_trigger, pause_trigger, resume_trigger, clear_trigger.
+#include "trigger/triggers.h"
+
+#include "api/call.h"
+#include "model/bounds.h"
+#include "pg/error.h"
+#include "pg/text.h"
+#include "task/open.h"
+#include "task/rules.h"
+
+namespace scylla {
+
+namespace {
+
+using Change = void (*)(const text *name);
+
+void change_trigger(FunctionCallInfo fcinfo, const char *call, Change change) {
+    const text *name = args::name("name", args::get_text(fcinfo, 0));
+    store::Store store = open_for_settings(call);
+    change(name);
+    close(store);
+}
+
+} // namespace
+} // namespace scylla
+
+SCYLLA_FUNCTION(scylla_create_trigger) {
+    using namespace scylla;
+    const text *name = args::get_text(fcinfo, 0);
+    const auto chars =
+        name == nullptr ? 0 : pg_mbstrlen_with_len(view(name).data(), static_cast<int>(view(name).size()));
+    if (chars < 1 || chars > model::k_max_schedule_chars)
+        error::bad_argument("name", error::quote(name), "It must have 1 to 150 characters.");
+    const trigger::TriggerRequest request{.name = name,
+                                          .signals = args::document("signals", args::get_jsonb(fcinfo, 1)),
+                                          .action = args::document("action", args::get_jsonb(fcinfo, 2)),
+                                          .condition = PG_ARGISNULL(3) ? 0 : PG_GETARG_DATUM(3)};
+    store::Store store = open_for_settings("scylla.create_trigger()");
+    trigger::create(request);
+    close(store);
+    PG_RETURN_VOID();
+}
+
+SCYLLA_FUNCTION(scylla_drop_trigger) {
+    scylla::change_trigger(fcinfo, "scylla.drop_trigger()", scylla::trigger::drop);
+    PG_RETURN_VOID();
+}
+
+SCYLLA_FUNCTION(scylla_pause_trigger) {
+    scylla::change_trigger(fcinfo, "scylla.pause_trigger()", scylla::trigger::pause);
+    PG_RETURN_VOID();
+}
+
+SCYLLA_FUNCTION(scylla_resume_trigger) {
+    scylla::change_trigger(fcinfo, "scylla.resume_trigger()", scylla::trigger::resume);
+    PG_RETURN_VOID();
+}
+
+SCYLLA_FUNCTION(scylla_clear_trigger) {
+    using namespace scylla;
+    const text *name = args::name("name", args::get_text(fcinfo, 0));
+    const auto seq = PG_ARGISNULL(1) ? std::nullopt : std::optional(PG_GETARG_INT64(1));
+    store::Store store = open_for_settings("scylla.clear_trigger()");
+    const int64 removed = trigger::clear(name, seq);
+    close(store);
+    PG_RETURN_INT64(removed);
+}

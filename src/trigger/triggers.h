@@ -1,0 +1,63 @@
+// Triggers: sets of signals that start tasks and plans.
+//
+// The sender only leaves the number of its signal (signal_unseen), if any trigger uses its name. All else is done by
+// the monitor, or by maintain(): so triggers of others neither slow a sender nor make it fail.
+//
+//   * A signal *arrives* at each trigger that it matches. Who takes it from signal_unseen writes the arrivals in the
+//   same
+//     transaction, so it arrives once. An arrival is fresh until somebody has looked for its partners.
+//   * Sets are *joined* under the lock on the trigger's row, in one transaction with the action. So a signal is used
+//   once, and
+//     a set is carried out exactly once. Whoever finds the row locked leaves the fresh arrivals: the next turn sees
+//     them when they are committed. So no pair is lost, however many sessions work on a trigger.
+//   * An action that fails is undone by itself. Its set is kept and tried again, later and later.
+//
+// The action is carried out by functions of SQL as the role that created the trigger, so with the rights that this role
+// has then.
+#pragma once
+
+#include "task/duty.h"
+
+namespace scylla::trigger {
+
+struct TriggerRequest {
+    const text *name;
+    Jsonb *signals;
+    Jsonb *action;
+    Datum condition; // a jsonpath; 0: none
+};
+// 22023, 42501, 42710, and what the action raises.
+void create(const TriggerRequest &request);
+
+// 42704 if there is none, or none of the current user's; so do the others.
+void drop(const text *name);
+void pause(const text *name);
+void resume(const text *name);
+// One signal, or all. Returns how many, with the sets for which the action has failed.
+int64 clear(const text *name, std::optional<int64> seq);
+
+// ---- what create() and the turns share -----------------------------------------------------------------------------
+
+// Reads the array of create_trigger(). 22023.
+struct Input {
+    const text *signal;
+    Jsonb *match;
+    ArrayType *joined_by; // text[]
+};
+std::span<const Input> read_inputs(Jsonb *signals);
+
+// What is stored of an action: the task, or the array of a plan's tasks. 22023.
+Jsonb *read_action(Jsonb *action);
+
+struct Action {
+    const text *trigger;
+    Jsonb *tasks;
+    int64 seq; // of the latest signal; 0: of a rehearsal
+    Jsonb *wait_for;
+};
+void carry_out(Oid role, const Action &action);
+
+// When the library is loaded.
+void register_trigger_duty();
+
+} // namespace scylla::trigger

@@ -153,6 +153,24 @@ struct signal_grant_options {
 int grant_signal(const context &, const signal_grant_options &);
 int revoke_signal(const context &, const signal_grant_options &);
 int list_conditions(const context &);
+struct create_trigger_options {
+    std::string name;
+    std::string signals;
+    std::string action;
+    maybe_text condition;
+};
+int create_trigger(const context &, const create_trigger_options &);
+int drop_trigger(const context &, const std::string &name);
+int pause_trigger(const context &, const std::string &name);
+int resume_trigger(const context &, const std::string &name);
+struct clear_trigger_options {
+    std::string name;
+    maybe_text seq;
+};
+int clear_trigger(const context &, const clear_trigger_options &);
+int list_triggers(const context &);
+int list_trigger_signals(const context &, const maybe_text &name);
+int list_trigger_failures(const context &, const maybe_text &name);
 
 // ---- watching ------------------------------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-// callback: create, resolve, reject; signal: send, list, grant, revoke; conditions.
+// callback: create, resolve, reject; signal: send, list, grant, revoke; conditions; trigger.
 #include <iostream>
 
 #include "commands.h"
@@ -64,6 +64,57 @@ int revoke_signal(const context &given, const signal_grant_options &options) {
 int list_conditions(const context &given) {
     session server{given.connection};
     show(server, "select * from scylla.condition order by created desc", {}, given.rows());
+    return 0;
+}
+
+int create_trigger(const context &given, const create_trigger_options &options) {
+    session{given.connection}.query("select scylla.create_trigger($1, $2::jsonb, $3::jsonb, $4::jsonpath)",
+                                    {options.name, options.signals, options.action, options.condition});
+    return 0;
+}
+
+int drop_trigger(const context &given, const std::string &name) {
+    session{given.connection}.query("select scylla.drop_trigger($1)", {name});
+    return 0;
+}
+
+int pause_trigger(const context &given, const std::string &name) {
+    session{given.connection}.query("select scylla.pause_trigger($1)", {name});
+    return 0;
+}
+
+int resume_trigger(const context &given, const std::string &name) {
+    session{given.connection}.query("select scylla.resume_trigger($1)", {name});
+    return 0;
+}
+
+int clear_trigger(const context &given, const clear_trigger_options &options) {
+    session server{given.connection};
+    std::cout << *server.ask("select scylla.clear_trigger($1, $2::int8)", {options.name, options.seq}) << '\n';
+    return 0;
+}
+
+int list_triggers(const context &given) {
+    session server{given.connection};
+    show(server,
+         given.json ? "select * from scylla.trigger order by name"
+                    : "select name, owner, paused, waiting, failing, fired, skipped, last_error from scylla.trigger "
+                      "order by name",
+         {}, given.rows());
+    return 0;
+}
+
+int list_trigger_signals(const context &given, const maybe_text &name) {
+    session server{given.connection};
+    show(server, "select * from scylla.trigger_signal where $1::text is null or trigger = $1 order by trigger, seq",
+         {name}, given.rows());
+    return 0;
+}
+
+int list_trigger_failures(const context &given, const maybe_text &name) {
+    session server{given.connection};
+    show(server, "select * from scylla.trigger_failure where $1::text is null or trigger = $1 order by trigger, failed",
+         {name}, given.rows());
     return 0;
 }
 

@@ -336,6 +336,57 @@ private:
         signal_grant(*signal, "revoke", "Revoke a privilege on the signals of a name.", revoke_signal);
         add(m_app, "conditions", "Show callbacks, and the conditions that wait for signals, newest first.",
             list_conditions);
+        add_triggers();
+    }
+
+    void add_triggers() {
+        CLI::App *trigger = add(m_app, "trigger", "Start tasks and plans by sets of signals.");
+        trigger->require_subcommand(1);
+        {
+            auto [command, o] = add<create_trigger_options>(
+                *trigger, "create",
+                "Create a trigger: for every set of signals that match and join, something is done once.",
+                create_trigger);
+            argument(command, "NAME", o->name, "Name of the trigger.")->required();
+            argument(command, "SIGNALS", o->signals,
+                     "[{\"signal\": \"name\", \"match\": {...}, \"join\": [\"parameter\"]}, ...].")
+                ->required();
+            argument(command, "ACTION", o->action,
+                     "{\"submit\": {\"queue\": ..., \"spec\": ...}} or {\"plan\": [tasks]}.")
+                ->required();
+            option(command, "--condition", o->condition, "JSONPATH",
+                   "A predicate over the array of the signals: if it is not true, nothing is done.");
+        }
+        trigger_command(*trigger, "drop", "Remove a trigger.", drop_trigger);
+        trigger_command(*trigger, "pause", "Pause a trigger: it collects signals.", pause_trigger);
+        trigger_command(*trigger, "resume", "Resume a trigger, and try again at once what has failed.", resume_trigger);
+        {
+            auto [command, o] = add<clear_trigger_options>(
+                *trigger, "clear",
+                "Remove signals that wait for their partners, and sets for which the action has failed.\n\n"
+                "Prints how many.",
+                clear_trigger);
+            argument(command, "NAME", o->name, "Name of the trigger.")->required();
+            option(command, "--seq", o->seq, "N", "Only the signal with this number.");
+        }
+        add(*trigger, "list", "Show triggers.", list_triggers);
+        {
+            auto [command, name] = add<maybe_text>(
+                *trigger, "signals", "Show the signals that wait for their partners.", list_trigger_signals);
+            argument(command, "NAME", *name, "Only those of this trigger.");
+        }
+        {
+            auto [command, name] =
+                add<maybe_text>(*trigger, "failures", "Show the sets of signals for which the action has failed.",
+                                list_trigger_failures);
+            argument(command, "NAME", *name, "Only those of this trigger.");
+        }
+    }
+
+    void trigger_command(CLI::App &parent, const char *name, const char *description,
+                         command_function<std::string> function) {
+        auto [command, trigger] = add(parent, name, description, function);
+        argument(command, "NAME", *trigger, "Name of the trigger.")->required();
     }
 
     CLI::Option *end_callback(CLI::App &parent, const char *name, const char *description, const char *value,

@@ -1,4 +1,4 @@
-// Callbacks and signals.
+// Callbacks, signals and triggers.
 #include <scylla/client.h>
 
 #include "values.h"
@@ -49,6 +49,19 @@ void client::revoke_signal(const std::string &name, const std::string &role, sig
 }
 void client::set_signal_owner(const std::string &name, const std::string &owner) {
     m_executor->run(sql::set_signal_owner, {checked(name, "name"), checked(owner, "owner")});
+}
+
+void client::create_trigger(const std::string &name, const json &signals, const json &action,
+                            const std::optional<std::string> &condition) {
+    m_executor->run(sql::create_trigger, {checked(name, "name"), checked(signals.text(), "signals"),
+                                          checked(action.text(), "action"), text(condition, "condition")});
+}
+void client::drop_trigger(const std::string &name) { m_executor->run(sql::drop_trigger, {checked(name, "name")}); }
+void client::pause_trigger(const std::string &name) { m_executor->run(sql::pause_trigger, {checked(name, "name")}); }
+void client::resume_trigger(const std::string &name) { m_executor->run(sql::resume_trigger, {checked(name, "name")}); }
+std::int64_t client::clear_trigger(const std::string &name, std::optional<std::int64_t> seq) {
+    return to_count(
+        m_executor->run(sql::clear_trigger, {checked(name, "name"), seq ? param{std::to_string(*seq)} : std::nullopt}));
 }
 
 } // namespace scylla

@@ -54,6 +54,13 @@ const statement grant_signal{"scylla_grant_signal", "select scylla.grant_signal(
 const statement revoke_signal{"scylla_revoke_signal", "select scylla.revoke_signal($1, $2, $3)"};
 const statement set_signal_owner{"scylla_set_signal_owner", "select scylla.set_signal_owner($1, $2)"};
 
+const statement create_trigger{"scylla_create_trigger",
+                               "select scylla.create_trigger($1, $2::jsonb, $3::jsonb, $4::jsonpath)"};
+const statement drop_trigger{"scylla_drop_trigger", "select scylla.drop_trigger($1)"};
+const statement pause_trigger{"scylla_pause_trigger", "select scylla.pause_trigger($1)"};
+const statement resume_trigger{"scylla_resume_trigger", "select scylla.resume_trigger($1)"};
+const statement clear_trigger{"scylla_clear_trigger", "select scylla.clear_trigger($1, $2::int8)"};
+
 const statement create_plan{"scylla_create_plan", "select scylla.create_plan($1, $2::jsonb)"};
 const statement open_plan{"scylla_open_plan", "select scylla.open_plan($1)", "building"};
 const statement cancel_plan{"scylla_cancel_plan", "select scylla.cancel_plan($1)", "live"};
@@ -222,6 +229,11 @@ std::vector<const statement *> all_statements() {
             &grant_signal,
             &revoke_signal,
             &set_signal_owner,
+            &create_trigger,
+            &drop_trigger,
+            &pause_trigger,
+            &resume_trigger,
+            &clear_trigger,
             &submit,
             &submit_many,
             &submit_bulk,

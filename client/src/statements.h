@@ -15,6 +15,7 @@ struct statement {
 
 namespace sql {
 extern const statement submit, submit_many, submit_bulk;
+extern const statement create_trigger, drop_trigger, pause_trigger, resume_trigger, clear_trigger;
 extern const statement create_callback, resolve_callback, reject_callback, send_signal, grant_signal, revoke_signal,
     set_signal_owner;
 extern const statement create_plan, open_plan, cancel_plan, plan_completed, set_plan_owner, wait_plan, get_plan,

@@ -80,6 +80,23 @@ TEST_F(Calls, Conditions) {
     thrown<not_found>([&] { c.grant_signal(signal, "no such role", signal_privilege::admin); });
 }
 
+TEST_F(Calls, Triggers) {
+    const std::string signal = unique("signal \"");
+    const std::string name = unique("trigger \"");
+    const json signals{"[{\"signal\": " + json::string(signal).text() + ", \"join\": [\"day\"]}]"};
+    const json action{"{\"submit\": {\"queue\": " + json::string(queue.str()).text() + ", \"spec\": 1}}"};
+    c.create_trigger(name, signals, action, "$[0].params.day > 1");
+    thrown<duplicate>([&] { c.create_trigger(name, signals, action); });
+    c.pause_trigger(name);
+    c.resume_trigger(name);
+    c.send_signal(signal, json{R"({"day": 2})"});
+    EXPECT_GE(c.clear_trigger(name), 0);
+    EXPECT_EQ(c.clear_trigger(name, 1), 0);
+    c.drop_trigger(name);
+    thrown<not_found>([&] { c.drop_trigger(name); });
+    thrown<not_found>([&] { c.pause_trigger(name); });
+}
+
 TEST_F(Calls, Plans) {
     const plan_name plan{unique("plan \"")};
     EXPECT_EQ(c.create_plan(plan, json{R"({"what": "for"})"}), plan);

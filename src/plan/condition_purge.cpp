@@ -37,14 +37,15 @@ int64 remove_old_signals(TimestampTz before, int64 limit) {
     return removed;
 }
 
-// What triggers keep of signals that are gone, but not what somebody is just removing.
+// What triggers keep of signals that are gone, but not what somebody is just removing. Without any signal this may be a
+// restore that has not brought them yet.
 void remove_old_arrivals(int64 limit) {
     std::array<Oid, 1> types{INT8OID};
     std::array<Datum, 1> values{Int64GetDatum(limit)};
     store::AsOwner as_owner;
     as_owner.begin();
     store::run(&remove_arrivals_statement,
-               "with kept as materialized (select coalesce(pg_catalog.min(id), 9223372036854775807) as from_ "
+               "with kept as materialized (select pg_catalog.min(id) as from_ "
                "from scylla.signal_sent), "
                "failure as (delete from scylla.signal_trigger_failure where id operator(pg_catalog.=) any (array("
                "select f.id from scylla.signal_trigger_failure f, kept "

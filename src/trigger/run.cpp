@@ -120,15 +120,18 @@ void arrive(const Interest &interest, const SentSignal &signal, int64 seq) {
                   parameters, SPI_OK_INSERT);
 }
 
-// Takes signals that no trigger has seen, but not those that another session is taking. Returns how many.
+// Takes signals that no trigger has seen, but not those that another session is taking. Returns how many. Where a table
+// that goes with them is empty, this may be a restore that has not brought it yet.
 int64 take_signals(int64 limit) {
     Parameters parameters;
     parameters.add(limit);
-    const auto seqs =
-        store::select<int64>(&take_statement,
-                             "delete from scylla.signal_unseen where seq operator(pg_catalog.=) any (array(select seq "
-                             "from scylla.signal_unseen order by seq limit $1 for update skip locked)) returning seq",
-                             parameters, SPI_OK_DELETE_RETURNING, [](uint64 row) { return Columns(row).next_int64(); });
+    const auto seqs = store::select<int64>(
+        &take_statement,
+        "delete from scylla.signal_unseen where seq operator(pg_catalog.=) any (array(select seq "
+        "from scylla.signal_unseen where exists (select from scylla.signal_sent) "
+        "and exists (select from scylla.signal_trigger) and exists (select from scylla.signal_trigger_input) "
+        "order by seq limit $1 for update skip locked)) returning seq",
+        parameters, SPI_OK_DELETE_RETURNING, [](uint64 row) { return Columns(row).next_int64(); });
     const RowMemory memory = begin_row_memory();
     for (const int64 seq : seqs) {
         CHECK_FOR_INTERRUPTS();
@@ -379,7 +382,9 @@ void join_sets(const HeldTrigger &trigger, Turn &turn) {
 void remove_orphans(int64 trigger) {
     Parameters parameters;
     parameters.add(trigger);
-    store::change(&orphans_statement, "delete from scylla.signal_arrival where trigger operator(pg_catalog.=) $1",
+    store::change(&orphans_statement,
+                  "delete from scylla.signal_arrival where trigger operator(pg_catalog.=) $1 "
+                  "and exists (select from scylla.signal_trigger)",
                   parameters, SPI_OK_DELETE);
 }
 

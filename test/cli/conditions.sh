@@ -58,6 +58,32 @@ is "$status" 2 'signal grant: no such privilege'
 run scylla signal grant nothing pg_monitor wait
 is "$status $errors" '1 scylla: signal "nothing" does not exist
 DETAIL:  Nobody has sent it or waited for it yet.' 'signal grant: no such signal'
+run scylla trigger create both '[{"signal": "x", "join": ["k"]}, {"signal": "y", "join": ["k"]}]' '{"submit": {"queue": "report", "spec": 1}}' \
+  --condition '$[0].params.k == 1'
+is "$status$output$errors" 0 'trigger create'
+scylla signal send x '{"k": 1}' >/dev/null
+scylla signal send y '{"k": 2}' >/dev/null
+sql 'select scylla.maintain()' >/dev/null
+run scylla trigger signals both --json
+is "$(sql "select jsonb_array_length('$output')")" 2 'trigger signals'
+scylla signal send y '{"k": 1}' >/dev/null
+sql 'select scylla.maintain()' >/dev/null
+run scylla trigger list --json
+is "$(sql "select '$output'::jsonb -> 0 ->> 'fired'")" 1 'trigger list'
+run scylla trigger pause both
+is "$status $(sql 'select paused from scylla.trigger')" '0 t' 'trigger pause'
+run scylla trigger resume both
+is "$status $(sql 'select paused from scylla.trigger')" '0 f' 'trigger resume'
+run scylla trigger clear both --seq 1
+is "$status $output" '0 0' 'trigger clear: one'
+run scylla trigger clear both
+is "$status $output" '0 1' 'trigger clear'
+run scylla trigger failures both --json
+is "$status $(tr -d ' \n' <<<"$output")" '0 []' 'trigger failures'
+run scylla trigger drop both
+is "$status $(sql 'select count(*) from scylla.trigger')" '0 0' 'trigger drop'
+run scylla trigger drop both
+is "$status $errors" '1 scylla: trigger "both" does not exist' 'trigger drop: no such trigger'
 run scylla submit ship '1' --wait-for '[{"what": 1}]'
 is "$status $(head -n 1 <<<"$errors")" '1 scylla: invalid value for argument "wait_for": "what"' 'submit --wait-for: malformed'
 done_testing

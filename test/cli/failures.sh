@@ -12,6 +12,7 @@ sql "select scylla.create_queue('q'); select scylla.create_plan('p'); select fro
      select scylla.create_plan('new-1'); select scylla.create_plan('new-2'); select scylla.create_plan('to-be-cancelled')"
 sql "select from scylla.submit('other', '1', rn => 'to-be-cancelled')"
 sql "select scylla.create_callback('to-be-resolved'), scylla.create_callback('to-be-rejected'), scylla.send_signal('s')"
+sql "select scylla.create_trigger(name, '[{\"signal\": \"s\"}]', '{\"submit\": {\"queue\": \"q\", \"spec\": 1}}') from unnest('{t,to-be-dropped}'::text[]) name"
 sql 'create role failures_guest login'
 
 # COMMAND | ARGUMENTS | whether it prints something | whether it asks the library, and not only views, or what needs no table. They can be done again,
@@ -41,6 +42,14 @@ signal list     |                                       | prints | views
 signal grant    | s failures_guest wait                 | silent | library
 signal revoke   | s failures_guest wait                 | silent | library
 conditions      |                                       | prints | views
+trigger create  | t2 [{"signal":"s"}] {"submit":{"queue":"q","spec":1}} | silent | library
+trigger drop    | to-be-dropped                         | silent | library
+trigger pause   | t                                     | silent | library
+trigger resume  | t                                     | silent | library
+trigger clear   | t                                     | prints | library
+trigger list    |                                       | prints | views
+trigger signals |                                       | prints | views
+trigger failures|                                       | prints | views
 watch           | --count 1                             | prints | library
 queue create    | new                                   | silent | library
 queue set       | q aging=0.5                           | silent | library

@@ -215,6 +215,7 @@ select send('h') \g /dev/null
 select run() \g /dev/null
 select is((select count(*) from scylla.signal_arrival), 1::bigint, 'half a set waits');
 update scylla.signal_sent set sent = now() - interval '8 days';
+select send('a later one') \g /dev/null
 select run() \g /dev/null
 select is((select count(*) from scylla.signal_arrival), 0::bigint, 'as long as its signals are kept');
 select is((select count(*) from scylla.signal_trigger_failure), 0::bigint, 'and so does a set whose action fails');

@@ -128,6 +128,17 @@ public:
     void grant_signal(const std::string &name, const std::string &role, signal_privilege privilege);
     void revoke_signal(const std::string &name, const std::string &role, signal_privilege privilege);
     void set_signal_owner(const std::string &name, const std::string &owner);
+    /// For every set of signals that match and join, carries out the action once (docs/conditions.md).
+    /// @param condition a jsonpath predicate over the array of the signals @throw duplicate @throw denied
+    void create_trigger(const std::string &name, const json &signals, const json &action,
+                        const std::optional<std::string> &condition = std::nullopt);
+    /// @throw not_found no such trigger of the current user's; so do the others
+    void drop_trigger(const std::string &name);
+    void pause_trigger(const std::string &name);
+    void resume_trigger(const std::string &name);
+    /// Removes signals that wait for their partners, and sets for which the action has failed. @param seq none: all
+    /// @return how many
+    std::int64_t clear_trigger(const std::string &name, std::optional<std::int64_t> seq = std::nullopt);
     /// @}
 
     /// @name Working

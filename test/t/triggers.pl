@@ -1,0 +1,111 @@
+# Triggers with a monitor: how soon they act; partners sent by sessions whose transactions overlap at random, with crashes of the server
+# and of the monitor between; prepared transactions; what does not wait for what; dump and restore. Every pair starts one task.
+#
+# SCYLLA_TEST_ROUNDS=100000 races that often.
+use strict;
+use warnings;
+use FindBin;
+use lib "$FindBin::RealBin/lib";
+use IPC::Run;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use ScyllaTest;
+use Test::More;
+
+my $rounds = $ENV{SCYLLA_TEST_ROUNDS} // 200;
+my $node = new_node('main', settings => "scylla.monitor = on\nscylla.monitor_interval = 30min\nmax_prepared_transactions = 5");
+sql($node, 'create extension scylla');
+wait_for_monitor($node, 'postgres');
+sql($node, q(
+	select scylla.create_queue('q');
+	select scylla.create_trigger('pair', '[{"signal": "a", "join": ["n"]}, {"signal": "b", "join": ["n"]}]', '{"submit": {"queue": "q", "spec": 1}}');));
+my $started = q(select count(*) from scylla.task where rn like 'pair/%');
+
+# ---- without looking ---------------------------------------------------------------------------------------------------
+
+sql($node, q(select scylla.send_signal('a', '{"n": -1}')));
+eventually($node, q(select count(*) from scylla.trigger_signal), '1', 'the commit of a sender tells the monitor');
+sql($node, q(select scylla.send_signal('b', '{"n": -1}')));
+eventually($node, $started, '1', 'and that of its partner starts the task');
+
+# ---- overlapping transactions, and kills -------------------------------------------------------------------------------
+
+sql($node, q(
+	create procedure race(me text, seed float8, first int, last int) language plpgsql as $$
+	begin
+		perform setseed(seed);
+		for n in first .. last loop
+			-- Once, whatever is repeated after a crash.
+			perform scylla.send_signal(me, jsonb_build_object('n', n), request_id => n::text);
+			if random() < 0.3 then perform pg_sleep(random() * 0.002); end if;
+			if random() < 0.1 then rollback; perform scylla.send_signal(me, jsonb_build_object('n', n), request_id => n::text); end if;
+			commit;
+		end loop;
+	end $$;));
+my $race = sub {
+	my ($first, $last) = @_;
+	map {
+		my ($in, $out) = ("set client_min_messages = error; call race('$_', 0.$first, $first, $last);", '');
+		IPC::Run::start([ 'psql', '-XqAt', '-d', $node->connstr('postgres'), '-v', 'ON_ERROR_STOP=1' ], '<', \$in, '>', \$out, '2>&1')
+	} 'a', 'b';
+};
+$_->finish for $race->(1, $rounds);
+eventually($node, $started, 1 + $rounds, "$rounds pairs, sent by two sessions at random, have started a task each");
+for my $kill (1 .. 3) {
+	my @sessions = $race->($rounds + 1, 2 * $rounds);
+	eventually($node, "select count(*) > $kill * $rounds / 5 from scylla.signal where (params ->> 'n')::int > $rounds", 't', "while others are sent ($kill)");
+	$node->stop('immediate');
+	$_->finish for @sessions;
+	$node->start;
+}
+$_->finish for $race->($rounds + 1, 2 * $rounds);
+eventually($node, $started, 1 + 2 * $rounds, 'the server has crashed three times: every pair has started one task');
+is(sql($node, q(select count(*) from scylla.task t where rn like 'pair/%' and t.args #>> '{0,params,n}' <> t.args #>> '{1,params,n}')), '0', 'of its own signals');
+is(sql($node, q(select count(distinct args #>> '{0,params,n}') = count(*) from scylla.task where rn like 'pair/%')), 't', 'no pair has started two');
+eventually($node, q(select (select count(*) from scylla.signal_unseen) + (select count(*) from scylla.signal_arrival)), '0', 'and nothing is left');
+is(sql($node, 'select count(*) from scylla.check()'), '0', 'check() finds nothing');
+
+# ---- prepared transactions ---------------------------------------------------------------------------------------------
+
+sql($node, q(begin; select scylla.send_signal('a', '{"n": "p"}'); prepare transaction 'p'));
+sql($node, q(select scylla.send_signal('b', '{"n": "p"}')));
+sql($node, q(commit prepared 'p'));
+$node->restart;
+eventually($node, $started, 2 + 2 * $rounds, 'what a prepared transaction has sent is found when a monitor starts');
+
+# ---- nobody waits ------------------------------------------------------------------------------------------------------
+
+my $idle = $node->background_psql('postgres');
+sql($node, q(select scylla.create_trigger('held', '[{"signal": "a"}]', '{"submit": {"queue": "q", "spec": 2}}')));
+$idle->query_safe(q(begin; select scylla.pause_trigger('held')));
+sql($node, q(set statement_timeout = '30s'; select scylla.send_signal('a', '{"n": "i"}'), scylla.send_signal('b', '{"n": "i"}')));
+eventually($node, $started, 3 + 2 * $rounds, 'a trigger whose owner is idle in a transaction holds up neither senders nor other triggers');
+$idle->query_safe('rollback');
+$idle->quit;
+eventually($node, q(select fired from scylla.trigger where name = 'held'), '1', 'it goes on when that transaction has ended');
+unlike($node->log_content // slurp_file($node->logfile), qr/scylla monitor.*exited with exit code|lock timeout/, 'the monitor has not failed')
+  if $node->can('log_content');
+
+# A role that is dropped.
+sql($node, q(create role gone; grant usage on schema scylla to gone; grant execute on all functions in schema scylla to gone;
+	set role gone; select scylla.create_trigger('theirs', '[{"signal": "theirs"}]', '{"submit": {"queue": "theirs", "spec": 1}}');
+	reset role; select scylla.set_queue_owner('theirs', current_user::text) where false;
+	select scylla.create_trigger('ours', '[{"signal": "theirs"}]', '{"submit": {"queue": "q", "spec": 3}}');
+	drop owned by gone; drop role gone; select scylla.send_signal('theirs')));
+eventually($node, q(select fired from scylla.trigger where name = 'ours'), '1', 'a trigger whose role is gone stops no other');
+is(sql($node, q(select last_error is not null from scylla.trigger where name = 'theirs')), 't', 'and says so');
+
+# ---- dump and restore --------------------------------------------------------------------------------------------------
+
+sql($node, q(select scylla.send_signal('a', '{"n": "half"}')));
+eventually($node, q(select count(*) from scylla.trigger_signal where trigger = 'pair'), '1', 'half a pair');
+my $dump = $node->basedir . '/dump.sql';
+command_ok([ 'pg_dump', '-f', $dump, $node->connstr('postgres') ], 'pg_dump');
+sql($node, 'create database restored');
+command_ok([ 'psql', '-XqAt', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('restored'), '-f', $dump ], 'restore');
+wait_for_monitor($node, 'restored');
+$node->safe_psql('restored', q(select scylla.send_signal('b', '{"n": "half"}')));
+eventually($node, q(select count(*) from scylla.task where rn like 'pair/%' and args @? '$[*] ? (@.params.n == "half")'), '1',
+	'a restored trigger has its signals', 'restored');
+$node->stop;
+done_testing;

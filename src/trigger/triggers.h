@@ -4,12 +4,10 @@
 // the monitor, or by maintain(): so triggers of others neither slow a sender nor make it fail.
 //
 //   * A signal *arrives* at each trigger that it matches. Who takes it from signal_unseen writes the arrivals in the
-//   same
-//     transaction, so it arrives once. An arrival is fresh until somebody has looked for its partners.
+//     same transaction, so it arrives once. An arrival is fresh until somebody has looked for its partners.
 //   * Sets are *joined* under the lock on the trigger's row, in one transaction with the action. So a signal is used
-//   once, and
-//     a set is carried out exactly once. Whoever finds the row locked leaves the fresh arrivals: the next turn sees
-//     them when they are committed. So no pair is lost, however many sessions work on a trigger.
+//     once, and a set is carried out exactly once. Whoever finds the row locked leaves the fresh arrivals: the next
+//     turn sees them when they are committed. So no pair is lost, however many sessions work on a trigger.
 //   * An action that fails is undone by itself. Its set is kept and tried again, later and later.
 //
 // The action is carried out by functions of SQL as the role that created the trigger, so with the rights that this role

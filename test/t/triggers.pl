@@ -45,8 +45,8 @@ sql($node, q(
 my $race = sub {
 	my ($first, $last) = @_;
 	map {
-		my ($in, $out) = ("set client_min_messages = error; call race('$_', 0.$first, $first, $last);", '');
-		IPC::Run::start([ 'psql', '-XqAt', '-d', $node->connstr('postgres'), '-v', 'ON_ERROR_STOP=1' ], '<', \$in, '>', \$out, '2>&1')
+		my $out = '';
+		IPC::Run::start([ 'psql', '-XqAt', '-d', $node->connstr('postgres'), '-c', "call race('$_', 0.$first, $first, $last)" ], '<', \undef, '>', \$out, '2>&1')
 	} 'a', 'b';
 };
 $_->finish for $race->(1, $rounds);

@@ -323,6 +323,30 @@ begin
     select null, format('plan "%s" belongs to role "%s", which does not exist', p.name, p.owner)
     from scylla.task_plan p where p.owner not in (select rolname from pg_roles)
     union all
+    select null, format('trigger "%s" belongs to role "%s", which does not exist', t.name, t.owner)
+    from scylla.signal_trigger t where t.owner not in (select rolname from pg_roles)
+    union all
+    select null, format('trigger "%s" joins %s signals, but has the places %s in signal_trigger_input', t.name, t.inputs,
+                        coalesce(string_agg(i.ord::text, ', ' order by i.ord), 'of none'))
+    from scylla.signal_trigger t left join scylla.signal_trigger_input i on i.trigger = t.id
+    group by t.id having count(i.ord) <> t.inputs or min(i.ord) <> 1 or max(i.ord) <> t.inputs
+    union all
+    -- A signal that arrives while its trigger is being dropped is fresh, until the monitor removes it.
+    select null, format('signal %s waits for partners in the trigger with id %s, which does not exist', a.seq, a.trigger)
+    from scylla.signal_arrival a left join scylla.signal_trigger t on t.id = a.trigger where t.id is null and not a.fresh
+    union all
+    select null, format('signal %s waits in place %s of trigger "%s", which joins %s', a.seq, a.input, t.name, t.inputs)
+    from scylla.signal_arrival a join scylla.signal_trigger t on t.id = a.trigger where a.input not between 1 and t.inputs
+    union all
+    -- Signals that came in several places at once are left out: which of them make a set is for model/join.h to say.
+    select null, format('signals %s wait in trigger "%s", although they are a set', string_agg(a.seq::text, ', ' order by a.seq), t.name)
+    from scylla.signal_arrival a join scylla.signal_trigger t on t.id = a.trigger
+    group by t.id, a.digest, a.join_key
+    having not bool_or(a.fresh) and count(distinct a.input) = t.inputs and count(*) = count(distinct a.seq)
+    union all
+    select null, format('the trigger with id %s of the failed set %s does not exist', f.trigger, f.id)
+    from scylla.signal_trigger_failure f left join scylla.signal_trigger t on t.id = f.trigger where t.id is null
+    union all
     select null, format('queue "%s" is granted to role "%s", which does not exist', q.name, g.role)
     from scylla.queue q,
          lateral (select unnest(q.submitters) union select unnest(q.workers)
@@ -331,7 +355,8 @@ begin
     union all
     select null, format('%s has given out %s, but the id %s is in use', 'task_id_seq', q.last_value, m.id)
     from scylla.task_id_seq q,
-         (select greatest((select max(id) from scylla.task_spec), (select max(id) from scylla.task_plan)) as id) m where m.id > q.last_value
+         (select greatest((select max(id) from scylla.task_spec), (select max(id) from scylla.task_plan),
+                         (select max(id) from scylla.signal_trigger)) as id) m where m.id > q.last_value
     union all
     select null, format('%s has given out %s, but the id %s is in use', 'queue_id_seq', q.last_value, m.id)
     from scylla.queue_id_seq q, (select max(id) as id from scylla.queue) m where m.id > q.last_value;

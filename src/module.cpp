@@ -10,9 +10,9 @@
 #include "shmem/pending.h"
 #include "shmem/stats.h"
 #include "task/dropped.h"
-#include "trigger/triggers.h"
 #include "task/events.h"
 #include "task/gates.h"
+#include "trigger/triggers.h"
 
 extern "C" {
 #ifdef PG_MODULE_MAGIC_EXT

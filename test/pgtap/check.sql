@@ -41,7 +41,9 @@ select set_eq($$select line from scan$$,
               $$select format('Index Scan using %s on %s', i.relname, t.relname) from pg_index x
                 join pg_class i on i.oid = x.indexrelid join pg_class t on t.oid = x.indrelid
                 where t.relnamespace = 'scylla'::regnamespace and t.relname not in ('queue_rate', 'queue_dropped', 'schedule', 'schedule_tick', 'task_callback', 'signal_name',
-                                                                                     'signal_sent')$$,
+                                                                                     'signal_sent', 'signal_trigger',
+                                                                                     'signal_trigger_input', 'signal_unseen', 'signal_arrival',
+                                                                                     'signal_trigger_failure')$$,
               'every index of the tables that the functions write directly is read');
 rollback to before;
 
@@ -139,6 +141,33 @@ select matches(found((select string_agg(format('update scylla.task_%s set id = i
                       from unnest(array['spec', 'waiting', 'ready', 'lease', 'outcome']) t))::text,
                '^{" task_id_seq has given out [0-9]+, but the id [0-9]+ is in use"}$',
                'found: ids that the sequence has still to give out');
+
+-- Triggers: the second signal waits for a partner, the first set has failed.
+select scylla.create_trigger('pairs', '[{"signal": "a", "join": ["k"]}, {"signal": "b", "join": ["k"]}]', '{"submit": {"queue": "q", "spec": 1}}')
+\g /dev/null
+select scylla.send_signal('a', '{"k": 1}') as a1, scylla.send_signal('a', '{"k": 2}') as a2, scylla.send_signal('b', '{"k": 2}') as b2 \gset
+update scylla.signal_trigger set condition = '$.nothing' \g /dev/null
+select scylla.maintain() \g /dev/null
+select id as trigger from scylla.signal_trigger \gset
+select id as failed from scylla.signal_trigger_failure \gset
+select is_empty('select * from scylla.check()', 'nothing is wrong where a trigger waits, and where it fails');
+select finds('update scylla.signal_trigger set owner = ''nobody here''',
+             ' trigger "pairs" belongs to role "nobody here", which does not exist');
+select finds('delete from scylla.signal_trigger_input where ord = 1',
+             ' trigger "pairs" joins 2 signals, but has the places 2 in signal_trigger_input');
+select finds('delete from scylla.signal_trigger_input',
+             ' trigger "pairs" joins 2 signals, but has the places of none in signal_trigger_input');
+select finds('delete from scylla.signal_trigger; delete from scylla.signal_trigger_input',
+             format(' signal %s waits for partners in the trigger with id %s, which does not exist', :a1, :trigger),
+             format(' the trigger with id %s of the failed set %s does not exist', :trigger, :failed));
+select finds('update scylla.signal_arrival set input = 3', format(' signal %s waits in place 3 of trigger "pairs", which joins 2', :a1));
+select finds(format('insert into scylla.signal_arrival select trigger, digest, %s, 2, false, join_key from scylla.signal_arrival', :b2),
+             format(' signals %s, %s wait in trigger "pairs", although they are a set', :a1, :b2));
+select is(found(format('insert into scylla.signal_arrival select trigger, digest, %s, 2, true, join_key from scylla.signal_arrival', :b2)),
+          null, 'nothing is wrong with a set that nobody has looked for yet');
+select matches(found('update scylla.signal_trigger set id = 1000000000; update scylla.signal_trigger_input set trigger = 1000000000; '
+                     'update scylla.signal_arrival set trigger = 1000000000; update scylla.signal_trigger_failure set trigger = 1000000000')::text,
+               '^{" task_id_seq has given out [0-9]+, but the id 1000000000 is in use"}$', 'found: an id of a trigger');
 
 -- Several at once.
 select finds(format('delete from scylla.task_waiting where id = %s; delete from scylla.task_spec where id = %s',

@@ -11,11 +11,14 @@
 
 namespace scylla {
 
-Datum return_one(FunctionCallInfo fcinfo, Datum value, bool null) {
+TupleDesc one_result(FunctionCallInfo fcinfo) {
     TupleDesc type = nullptr;
     if (get_call_result_type(fcinfo, nullptr, &type) != TYPEFUNC_COMPOSITE)
         elog(ERROR, "the procedure does not return a row");
-    type = BlessTupleDesc(type);
+    return BlessTupleDesc(type);
+}
+
+Datum return_one(TupleDesc type, Datum value, bool null) {
     return HeapTupleGetDatum(heap_form_tuple(type, &value, &null));
 }
 
@@ -40,14 +43,16 @@ Patience get_patience(FunctionCallInfo fcinfo, const char *call) {
 
 SCYLLA_FUNCTION(scylla_wait) {
     using namespace scylla;
+    TupleDesc type = one_result(fcinfo);
     text *queue = args::name("queue", args::get_text(fcinfo, 0));
     const Patience patience = get_patience(fcinfo, "scylla.wait()");
     const auto found = wait_for_task({&queue, 1}, patience);
-    return return_one(fcinfo, BoolGetDatum(found.has_value()), false);
+    return return_one(type, BoolGetDatum(found.has_value()), false);
 }
 
 SCYLLA_FUNCTION(scylla_wait_any) {
     using namespace scylla;
+    TupleDesc type = one_result(fcinfo);
     const auto queues = args::get_array(fcinfo, 0, TEXTOID);
     if (!queues || queues->size < 1 || queues->size > shmem::k_max_wait_queues)
         error::bad_argument("queues", queues ? error::array_of(queues->size) : "null",
@@ -58,12 +63,13 @@ SCYLLA_FUNCTION(scylla_wait_any) {
                               static_cast<int64>(i + 1));
     const Patience patience = get_patience(fcinfo, "scylla.wait_any()");
     const auto found = wait_for_task(names, patience);
-    return return_one(fcinfo, found ? PointerGetDatum(names[*found]) : 0, !found);
+    return return_one(type, found ? PointerGetDatum(names[*found]) : 0, !found);
 }
 
 SCYLLA_FUNCTION(scylla_wait_plan) {
     using namespace scylla;
+    TupleDesc type = one_result(fcinfo);
     text *plan = args::name("plan", args::get_text(fcinfo, 0));
     const Patience patience = get_patience(fcinfo, "scylla.wait_plan()");
-    return return_one(fcinfo, BoolGetDatum(wait_for_plan(plan, patience)), false);
+    return return_one(type, BoolGetDatum(wait_for_plan(plan, patience)), false);
 }

@@ -26,6 +26,7 @@ void require_handler(const text *name) {
 } // namespace
 
 SCYLLA_FUNCTION(scylla_work) {
+    TupleDesc type = one_result(fcinfo);
     text *queue = args::name("queue", args::get_text(fcinfo, 0));
     const auto max_tasks = args::get_int(fcinfo, 1);
     if (max_tasks && *max_tasks < 1)
@@ -44,5 +45,5 @@ SCYLLA_FUNCTION(scylla_work) {
         is_there = count < most && timeout > 0 && wait_for_task({&queue, 1}, {timeout, "scylla.work()"}).has_value();
     }
     SPI_finish();
-    return return_one(fcinfo, Int64GetDatum(count), false);
+    return return_one(type, Int64GetDatum(count), false);
 }

@@ -174,13 +174,15 @@ void create_queue(Store &store, const text *name, const QueueSettings &settings)
     check(settings);
     if (settings.handler != nullptr)
         require_handler_rights(name, GetUserNameFromId(GetUserId(), false));
-    if (!store::insert_queue(name, settings))
+    // Others that make a queue of that name wait for this transaction if it has made one, so it must not wait for them.
+    const auto known = find_queue(store, name);
+    if ((known && store::is_own_queue(known->id)) || !store::insert_queue(name, settings))
         error::duplicate_queue(name);
-    if (settings.rate != nullptr || settings.rate_per_key != nullptr) {
-        refresh(store);
-        begin_rates(find_queue(store, name)->id, settings.rate, settings.rate_per_key);
-    }
-    shmem::note_queue();
+    refresh(store);
+    const int32 queue = find_queue(store, name)->id;
+    if (settings.rate != nullptr || settings.rate_per_key != nullptr)
+        begin_rates(queue, settings.rate, settings.rate_per_key);
+    shmem::note_queue(name, queue);
 }
 
 void alter_queue(Store &store, const text *name, Jsonb *changes) {

@@ -4,6 +4,7 @@
 #include "pg/clock.h"
 #include "pg/error.h"
 #include "pg/memory.h"
+#include "pg/text.h"
 #include "queue/lease.h"
 #include "queue/unknown.h"
 #include "shmem/waiters.h"
@@ -59,39 +60,7 @@ bool wait_until(const Patience &patience, const Look &look) {
 
 namespace {
 
-// The ids of the queues; k_no_queue for those that do not exist yet. 42501 if the worker may not work on one.
-void find_queues(store::Store &store, std::span<text *const> names, std::span<int32> ids) {
-    for (std::size_t i = 0; i < names.size(); i++) {
-        const auto queue = find_queue(store, names[i]);
-        if (queue)
-            rights::require(store, *queue, model::Privilege::work);
-        else
-            tell_unknown_queue(names[i]);
-        ids[i] = queue ? queue->id : shmem::k_no_queue;
-    }
-}
-
-// One look. The index of a queue that has a ready task, or nothing. The backend is on the list of waiters before the
-// snapshot of the look is taken. If rates allow no lease, *again is lowered to when they may (steady_now()).
-std::optional<std::size_t> look_once(std::span<text *const> names, std::span<int32> ids, int64 *again) {
-    std::optional<std::size_t> found;
-    store::Store store = store::open(AccessShareLock);
-    store.reads_queues =
-        true; // it would sleep by what it finds, and who drops a queue tells of it only after waking the waiters
-    find_queues(store, names, ids);
-    if (shmem::shared != nullptr) {
-        shmem::enlist(ids);
-        refresh(store);
-        find_queues(store, names, ids); // one may have been created in between
-        shmem::enlist(ids);
-    }
-    const TimestampTz now = GetCurrentTimestamp();
-    for (std::size_t i = 0; i < names.size() && !found; i++)
-        if (ids[i] != shmem::k_no_queue && count_leasable(store, ids[i], 1, now, again) > 0)
-            found = i;
-    close(store);
-    return found;
-}
+constexpr int32 k_no_queue = 0; // it does not exist yet
 
 struct Queues {
     std::span<text *const> names;
@@ -99,18 +68,59 @@ struct Queues {
     std::optional<std::size_t> found;
 };
 
+// 42501 if the worker may not work on one.
+void find_queues(store::Store &store, const Queues &queues) {
+    for (std::size_t i = 0; i < queues.names.size(); i++) {
+        const auto queue = find_queue(store, queues.names[i]);
+        if (queue)
+            rights::require(store, *queue, model::Privilege::work);
+        else
+            tell_unknown_queue(queues.names[i]);
+        queues.ids[i] = queue ? queue->id : k_no_queue;
+    }
+}
+
+std::span<shmem::Awaited> awaited(const Queues &queues) {
+    const auto all = allocate<shmem::Awaited>(queues.names.size());
+    for (std::size_t i = 0; i < all.size(); i++)
+        all[i] = queues.ids[i] != k_no_queue ? queues.ids[i] : shmem::unknown_queue(view(queues.names[i]));
+    return all;
+}
+
+// One look. The index of a queue that has a ready task, or nothing. The backend is on the list of waiters before the
+// snapshot of the look is taken. If rates allow no lease, *again is lowered to when they may (steady_now()).
+std::optional<std::size_t> look_once(const Queues &queues, int64 *again) {
+    std::optional<std::size_t> found;
+    store::Store store = store::open(AccessShareLock);
+    store.reads_queues =
+        true; // it would sleep by what it finds, and who drops a queue tells of it only after waking the waiters
+    find_queues(store, queues);
+    if (shmem::shared != nullptr) {
+        shmem::enlist(awaited(queues));
+        refresh(store);
+        find_queues(store, queues); // one may have been created in between
+        shmem::enlist_known(awaited(queues));
+    }
+    const TimestampTz now = GetCurrentTimestamp();
+    for (std::size_t i = 0; i < queues.ids.size() && !found; i++)
+        if (queues.ids[i] != k_no_queue && count_leasable(store, queues.ids[i], 1, now, again) > 0)
+            found = i;
+    close(store);
+    return found;
+}
+
 } // namespace
 
 std::optional<std::size_t> wait_for_task(std::span<text *const> names, const Patience &patience) {
     Queues queues{names, allocate<int32>(names.size()), std::nullopt};
     const auto look = [](void *what, int64 *again) {
         auto &of = *static_cast<Queues *>(what);
-        of.found = look_once(of.names, of.ids, again);
+        of.found = look_once(of, again);
         return of.found.has_value();
     };
     wait_until(patience, {look, &queues});
     if (shmem::shared != nullptr)
-        shmem::leave(queues.found ? std::optional(queues.ids[*queues.found]) : std::nullopt);
+        shmem::leave(queues.found ? std::optional<shmem::Awaited>(queues.ids[*queues.found]) : std::nullopt);
     return queues.found;
 }
 

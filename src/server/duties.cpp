@@ -170,26 +170,34 @@ void tell_listeners() {
         });
 }
 
+// Those that wait for a queue that did not exist look again when there are others than before.
+void signal_new_queues(store::Store &store) {
+    const QueueCount seen = count_queues(store);
+    if (seen != waiter_look.queues) {
+        shmem::signal_unknown(MyDatabaseId);
+        shmem::signal(MyDatabaseId, shmem::k_any_new_queue, PG_INT64_MAX);
+    }
+    waiter_look.queues = seen;
+}
+
 // Wakes workers that wait although there is work: a commit without a callback made it, or the worker that was woken for
-// it has died. Those that wait for a queue that did not exist look again when there are others than before.
+// it has died.
 void look_for_waiters() {
     const TimestampTz now = GetCurrentTimestamp();
     if (now < waiter_look.at)
         return;
-    std::array<int32, 4096> queues;
-    const std::size_t count = shmem::waited_for(queues);
+    std::array<shmem::Awaited, 4096> awaited;
+    const std::size_t count = shmem::waited_for(awaited);
     if (count > 0)
         in_transaction("looking for overlooked tasks", [&](store::Store &store) {
             for (std::size_t i = 0; i < count; i++) {
-                if (queues[i] == shmem::k_plans)
+                if (awaited[i] == shmem::k_plans)
                     signal_finished_plans(store);
-                else if (queues[i] == shmem::k_no_queue) {
-                    const QueueCount seen = count_queues(store);
-                    if (seen != waiter_look.queues)
-                        shmem::signal(MyDatabaseId, shmem::k_no_queue, PG_INT64_MAX);
-                    waiter_look.queues = seen;
-                } else if (const int64 ready = count_leasable(store, queues[i], k_portion, now); ready > 0)
-                    shmem::signal(MyDatabaseId, queues[i], ready);
+                else if (awaited[i] == shmem::k_any_new_queue)
+                    signal_new_queues(store);
+                else if (const int64 ready = count_leasable(store, static_cast<int32>(awaited[i]), k_portion, now);
+                         ready > 0)
+                    shmem::signal(MyDatabaseId, awaited[i], ready);
             }
         });
     waiter_look.at = GetCurrentTimestamp() + interval();

@@ -136,7 +136,7 @@ bool may_go_on() { return !is_to_end() && steady_now() < turn_ends; }
 // The queues of this role that have a handler, at most k_queues.
 struct Queues {
     std::array<text *, k_queues> name;
-    std::array<int32, k_queues + 1> id; // and k_no_queue, as there may be new ones
+    std::array<shmem::Awaited, k_queues + 1> id; // and k_any_new_queue
     std::size_t count;
 };
 
@@ -161,7 +161,7 @@ Queues read_queues(MemoryContext memory) {
     MemoryContextSwitchTo(caller);
     end(scan);
     close(store);
-    queues.id[queues.count] = shmem::k_no_queue;
+    queues.id[queues.count] = shmem::k_any_new_queue;
     return queues;
 }
 
@@ -172,7 +172,7 @@ bool look(const Queues &queues, int64 *again) {
     store.reads_queues = true;
     bool found = false;
     for (std::size_t i = 0; i < queues.count && !found; i++)
-        found = count_leasable(store, queues.id[i], 1, GetCurrentTimestamp(), again) > 0;
+        found = count_leasable(store, static_cast<int32>(queues.id[i]), 1, GetCurrentTimestamp(), again) > 0;
     close(store);
     return found;
 }
@@ -194,7 +194,7 @@ void sleep_until(int64 end) {
 // Waits for tasks. In a transaction, and leaves one.
 void wait_for_tasks(const Queues &queues, int64 idle_ends) {
     int64 again = idle_ends;
-    std::optional<int32> used;
+    std::optional<shmem::Awaited> used;
     if (!look(queues, &again)) {
         pg_atomic_write_u32(&place->idle, 1);
         CommitTransactionCommand();

@@ -1,5 +1,6 @@
 #include "shmem/pending.h"
 
+#include "pg/text.h"
 #include "shmem/key_notes.h"
 #include "shmem/timers.h"
 #include "shmem/waiters.h"
@@ -39,11 +40,21 @@ struct NoteAt {
 constexpr std::size_t k_few_notes = 64;
 constinit std::array<Note, k_few_notes> few_notes{};
 
+// A queue that the transaction has made, and in which of its subtransactions.
+struct NewQueue {
+    Awaited unknown; // what those who wait for it wait for
+    int32 queue;
+    SubTransactionId made_in;
+};
+
 struct Pending {
     bool any;
     bool extension;
     bool databases;
-    bool queue;
+    bool any_queue;
+    bool many_queues; // more than there is room for
+    std::size_t new_queues;
+    std::array<NewQueue, 64> new_queue;
     bool plan_finished;
     bool recheck_all; // more than there is room for
     std::size_t rechecks;
@@ -186,6 +197,15 @@ Progress progress_of(const Note &note) noexcept {
     return note.rolled_back == pending.rolled_back ? note.progress : Progress{};
 }
 
+// Who waits for a new queue by its name is among its waiters from here on, so that its tasks wake as many as they are.
+void tell_queues() noexcept {
+    for (const NewQueue &made : std::span(pending.new_queue).first(pending.new_queues))
+        name_queue(MyDatabaseId, made.unknown, made.queue);
+    if (pending.many_queues)
+        signal_unknown(MyDatabaseId);
+    signal(MyDatabaseId, k_any_new_queue, PG_INT64_MAX);
+}
+
 // The heads and gaps first: a waiter that is woken goes by them.
 void tell_tasks(bool committed) noexcept {
     if (committed)
@@ -200,12 +220,12 @@ void tell_tasks(bool committed) noexcept {
             for (const model::Stretch &stretch : std::span(note.back->at).first(note.back->count))
                 tell(key, note.priority, stretch.low, stretch.high);
     }
+    if (committed && pending.any_queue)
+        tell_queues();
     // What a transaction that rolls back has taken can be leased again.
     for (const Note &note : notes())
         if (const int64 count = committed ? Max(note.made_new + note.made_old, note.room) : note.taken; count > 0)
             signal(MyDatabaseId, note.queue, count);
-    if (committed && pending.queue)
-        signal(MyDatabaseId, k_no_queue, PG_INT64_MAX);
     if (committed && pending.plan_finished)
         signal(MyDatabaseId, k_plans, PG_INT64_MAX);
 }
@@ -236,7 +256,9 @@ extern "C" void at_end_of_transaction(XactEvent event, void *) {
     pending.any = false;
     pending.extension = false;
     pending.databases = false;
-    pending.queue = false;
+    pending.any_queue = false;
+    pending.many_queues = false;
+    pending.new_queues = 0;
     pending.plan_finished = false;
     pending.recheck_all = false;
     pending.rechecks = 0;
@@ -247,11 +269,26 @@ extern "C" void at_end_of_transaction(XactEvent event, void *) {
     pending.any_time = {};
 }
 
+// A queue that a subtransaction has made is its parent's, or nobody's.
+void hand_over_queues(SubTransactionId mine, SubTransactionId parent, bool committed) noexcept {
+    std::size_t kept = 0;
+    for (NewQueue &made : std::span(pending.new_queue).first(pending.new_queues)) {
+        if (made.made_in == mine && !committed)
+            continue;
+        if (made.made_in == mine)
+            made.made_in = parent;
+        pending.new_queue[kept++] = made;
+    }
+    pending.new_queues = kept;
+}
+
 // What a subtransaction that rolls back has taken can be leased again. How much of what a note counts it took itself is
 // not known: some are woken in vain.
 extern "C" void at_end_of_subtransaction(SubXactEvent event, SubTransactionId mine, SubTransactionId parent, void *) {
     if (event == SUBXACT_EVENT_ABORT_SUB)
         pending.rolled_back++;
+    if (event == SUBXACT_EVENT_ABORT_SUB || event == SUBXACT_EVENT_COMMIT_SUB)
+        hand_over_queues(mine, parent, event == SUBXACT_EVENT_COMMIT_SUB);
     if (!pending.taken_in_sub || (event != SUBXACT_EVENT_ABORT_SUB && event != SUBXACT_EVENT_COMMIT_SUB))
         return;
     for (Note &note : notes()) {
@@ -297,11 +334,15 @@ void note_taken(Oid file, int32 queue, int16 priority) {
         pending.taken_in_sub = true;
 }
 
-void note_queue() {
+void note_queue(const text *name, int32 queue) {
     if (shared == nullptr)
         return;
-    pending.queue = true;
     pending.any = true;
+    pending.any_queue = true;
+    if (pending.new_queues < pending.new_queue.size())
+        pending.new_queue[pending.new_queues++] = {unknown_queue(view(name)), queue, GetCurrentSubTransactionId()};
+    else
+        pending.many_queues = true;
 }
 
 void note_room(int32 queue, int64 count) {

@@ -15,8 +15,8 @@ namespace scylla::shmem {
 void note_ready(Oid file, int32 queue, int16 priority, int64 id, bool is_new);
 // A ready task has been taken out of its table. If the transaction rolls back it is there again.
 void note_taken(Oid file, int32 queue, int16 priority);
-// A queue has been created: whoever waits for a queue that does not exist yet is to look again.
-void note_queue();
+// A queue has been created.
+void note_queue(const text *name, int32 queue);
 // There may be tasks to lease that nobody could lease before: `count` waiters of the queue are to look.
 void note_room(int32 queue, int64 count);
 void note_time(Timer timer, TimestampTz when);

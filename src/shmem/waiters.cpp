@@ -7,9 +7,9 @@ namespace {
 struct Waiter {
     Oid database;
     bool signalled;
-    int32 signalled_for;
+    Awaited signalled_for;
     int count;
-    int32 queue[k_max_wait_queues];
+    Awaited awaited[k_max_wait_queues];
 };
 
 } // namespace
@@ -19,6 +19,7 @@ struct Waiters {
     LWLock *lock;
     pg_atomic_uint32 count;
     int capacity; // MaxBackends
+    uint64 seed;  // of unknown_queue()
 
     // Behind this header: the process numbers of those who wait, in the order of arrival, and the waiters by process
     // number.
@@ -33,15 +34,36 @@ namespace {
 
 constinit Waiters *waiters = nullptr;
 constinit bool on_the_list = false;
-constinit std::optional<int32> accepted; // the signal that led to the look that is going on
+constinit std::optional<Awaited> accepted; // the signal that led to the look that is going on
 
 Waiter &mine() noexcept { return waiters->waiter()[compat::my_proc_number()]; }
 
-bool waits_for(const Waiter &waiter, int32 queue) noexcept {
-    for (int i = 0; i < waiter.count; i++)
-        if (waiter.queue[i] == queue)
-            return true;
-    return false;
+std::span<Awaited> awaited_by(Waiter &waiter) noexcept {
+    return std::span(waiter.awaited).first(static_cast<std::size_t>(waiter.count));
+}
+
+bool waits_for(Waiter &waiter, Awaited awaited) noexcept {
+    const auto all = awaited_by(waiter);
+    return std::find(all.begin(), all.end(), awaited) != all.end();
+}
+
+bool waits_for_unknown(Waiter &waiter) noexcept {
+    const auto all = awaited_by(waiter);
+    return std::any_of(all.begin(), all.end(), is_unknown_queue);
+}
+
+void wake_for(int proc, Awaited awaited) noexcept {
+    Waiter &waiter = waiters->waiter()[proc];
+    waiter.signalled = true;
+    waiter.signalled_for = awaited;
+    wake(static_cast<uint32>(proc) + 1);
+}
+
+// Those of the database, in the order of arrival. Under the lock.
+template <class Use> void for_each_of(Oid database, Use use) noexcept {
+    for (uint32 i = 0; i < pg_atomic_read_u32(&waiters->count); i++)
+        if (const int proc = waiters->order()[i]; waiters->waiter()[proc].database == database)
+            use(proc, waiters->waiter()[proc]);
 }
 
 } // namespace
@@ -58,15 +80,22 @@ void make_waiters(Waiters *made, LWLock *lock, bool found) {
     made->lock = lock;
     made->capacity = MaxBackends;
     pg_atomic_init_u32(&made->count, 0);
+    if (!pg_strong_random(&made->seed, sizeof(made->seed)))
+        elog(ERROR, "there are no random numbers");
 }
 
-void enlist(std::span<const int32> queues) {
+Awaited unknown_queue(std::string_view name) noexcept {
+    const uint64 hash = hash_bytes_extended(reinterpret_cast<const unsigned char *>(name.data()),
+                                            static_cast<int>(name.size()), waiters->seed);
+    return k_plans - 1 - static_cast<Awaited>(hash >> 2);
+}
+
+void enlist(std::span<const Awaited> awaited) {
     LWLockAcquire(waiters->lock, LW_EXCLUSIVE);
     Waiter &waiter = mine();
     waiter.database = MyDatabaseId;
-    waiter.count = 0;
-    for (const int32 queue : queues)
-        waiter.queue[waiter.count++] = queue;
+    waiter.count = static_cast<int>(awaited.size());
+    std::copy(awaited.begin(), awaited.end(), waiter.awaited);
     if (!on_the_list) {
         waiter.signalled = false;
         const uint32 count = pg_atomic_read_u32(&waiters->count);
@@ -77,12 +106,21 @@ void enlist(std::span<const int32> queues) {
     LWLockRelease(waiters->lock);
 }
 
-std::optional<int32> signalled() noexcept {
+void enlist_known(std::span<const Awaited> awaited) {
+    LWLockAcquire(waiters->lock, LW_EXCLUSIVE);
+    Waiter &waiter = mine();
+    for (std::size_t i = 0; i < awaited.size(); i++)
+        if (!is_unknown_queue(awaited[i]))
+            waiter.awaited[i] = awaited[i];
+    LWLockRelease(waiters->lock);
+}
+
+std::optional<Awaited> signalled() noexcept {
     LWLockAcquire(waiters->lock, LW_SHARED);
     const Waiter &waiter = mine();
-    const auto queue = waiter.signalled ? std::optional(waiter.signalled_for) : std::nullopt;
+    const auto awaited = waiter.signalled ? std::optional(waiter.signalled_for) : std::nullopt;
     LWLockRelease(waiters->lock);
-    return queue;
+    return awaited;
 }
 
 void rearm() noexcept {
@@ -100,14 +138,14 @@ int64 ahead(int32 queue) noexcept {
         const int proc = waiters->order()[i];
         if (proc == compat::my_proc_number())
             break;
-        const Waiter &waiter = waiters->waiter()[proc];
+        Waiter &waiter = waiters->waiter()[proc];
         count += !waiter.signalled && waiter.database == MyDatabaseId && waits_for(waiter, queue) ? 1 : 0;
     }
     LWLockRelease(waiters->lock);
     return count;
 }
 
-void leave(std::optional<int32> used) noexcept {
+void leave(std::optional<Awaited> used) noexcept {
     if (!on_the_list)
         return;
     LWLockAcquire(waiters->lock, LW_EXCLUSIVE);
@@ -121,52 +159,69 @@ void leave(std::optional<int32> used) noexcept {
     on_the_list = false;
     LWLockRelease(waiters->lock);
 
-    const std::optional<int32> held[] = {accepted,
-                                         waiter.signalled ? std::optional(waiter.signalled_for) : std::nullopt};
+    const std::optional<Awaited> held[] = {accepted,
+                                           waiter.signalled ? std::optional(waiter.signalled_for) : std::nullopt};
     accepted.reset();
-    for (const auto &queue : held) {
-        if (!queue)
+    for (const auto &awaited : held) {
+        if (!awaited)
             continue;
-        if (used == queue)
+        if (used == awaited)
             used.reset(); // one signal, one task
         else
-            signal(MyDatabaseId, *queue, 1);
+            signal(MyDatabaseId, *awaited, 1);
     }
 }
 
-void signal(Oid database, int32 queue, int64 count) noexcept {
+void signal(Oid database, Awaited awaited, int64 count) noexcept {
     // The committer's row is visible before it reads the count, and a waiter is counted before it looks for rows.
     pg_memory_barrier();
     if (pg_atomic_read_u32(&waiters->count) == 0)
         return;
     LWLockAcquire(waiters->lock, LW_EXCLUSIVE);
-    for (uint32 i = 0; i < pg_atomic_read_u32(&waiters->count) && count > 0; i++) {
-        const int proc = waiters->order()[i];
-        Waiter &waiter = waiters->waiter()[proc];
-        if (waiter.signalled || waiter.database != database || !waits_for(waiter, queue))
-            continue;
-        waiter.signalled = true;
-        waiter.signalled_for = queue;
-        wake(static_cast<uint32>(proc) + 1);
+    for_each_of(database, [&](int proc, Waiter &waiter) {
+        if (count == 0 || waiter.signalled || !waits_for(waiter, awaited))
+            return;
+        wake_for(proc, awaited);
         count--;
-    }
+    });
     LWLockRelease(waiters->lock);
 }
 
-std::size_t waited_for(std::span<int32> queues) noexcept {
+void signal_unknown(Oid database) noexcept {
+    LWLockAcquire(waiters->lock, LW_EXCLUSIVE);
+    for_each_of(database, [](int proc, Waiter &waiter) {
+        if (!waiter.signalled && waits_for_unknown(waiter))
+            wake_for(proc, k_any_new_queue);
+    });
+    LWLockRelease(waiters->lock);
+}
+
+void name_queue(Oid database, Awaited unknown, int32 queue) noexcept {
+    pg_memory_barrier(); // as in signal()
+    if (pg_atomic_read_u32(&waiters->count) == 0)
+        return;
+    LWLockAcquire(waiters->lock, LW_EXCLUSIVE);
+    for_each_of(database, [&](int, Waiter &waiter) {
+        const auto all = awaited_by(waiter);
+        std::replace(all.begin(), all.end(), unknown, static_cast<Awaited>(queue));
+    });
+    LWLockRelease(waiters->lock);
+}
+
+std::size_t waited_for(std::span<Awaited> awaited) noexcept {
     std::size_t found = 0;
+    const auto add = [&](Awaited one) {
+        if (found < awaited.size() && std::find(awaited.data(), awaited.data() + found, one) == awaited.data() + found)
+            awaited[found++] = one;
+    };
     if (pg_atomic_read_u32(&waiters->count) == 0)
         return found;
     LWLockAcquire(waiters->lock, LW_SHARED);
-    for (uint32 i = 0; i < pg_atomic_read_u32(&waiters->count); i++) {
-        const Waiter &waiter = waiters->waiter()[waiters->order()[i]];
-        if (waiter.signalled || waiter.database != MyDatabaseId)
-            continue;
-        for (int q = 0; q < waiter.count && found < queues.size(); q++)
-            if (std::find(queues.begin(), queues.begin() + static_cast<std::ptrdiff_t>(found), waiter.queue[q]) ==
-                queues.begin() + static_cast<std::ptrdiff_t>(found))
-                queues[found++] = waiter.queue[q];
-    }
+    for_each_of(MyDatabaseId, [&](int, Waiter &waiter) {
+        if (!waiter.signalled)
+            for (const Awaited one : awaited_by(waiter))
+                add(is_unknown_queue(one) ? k_any_new_queue : one);
+    });
     LWLockRelease(waiters->lock);
     return found;
 }

@@ -13,9 +13,16 @@
 
 namespace scylla::shmem {
 
+// What a backend waits for: a task of a queue, by the number of the queue; one of those below; or a queue that does not
+// exist yet, by unknown_queue().
+using Awaited = int64;
 inline constexpr int k_max_wait_queues = 64;
-inline constexpr int32 k_no_queue = 0; // stands for queues that do not exist yet
-inline constexpr int32 k_plans = -1;   // stands for the end of any plan
+inline constexpr Awaited k_any_new_queue = 0;
+inline constexpr Awaited k_plans = -1; // the end of any plan
+
+// A queue that does not exist yet. Nobody can choose two names that stand for the same: the hash has a random seed.
+Awaited unknown_queue(std::string_view name) noexcept;
+constexpr bool is_unknown_queue(Awaited awaited) noexcept { return awaited < k_plans; }
 
 // The list, with room for every backend (shared.cpp makes it).
 struct Waiters;
@@ -23,9 +30,11 @@ Size waiters_size();
 void make_waiters(Waiters *made, LWLock *lock, bool found);
 
 // Puts this backend on the list; if it is there, only changes what it waits for. The latch is set when it is signalled.
-void enlist(std::span<const int32> queues);
-// The queue it was signalled for, if it was.
-std::optional<int32> signalled() noexcept;
+void enlist(std::span<const Awaited> awaited);
+// As before, but what is still unknown here may have been named meanwhile (name_queue()), and stays so.
+void enlist_known(std::span<const Awaited> awaited);
+// What it was signalled for, if it was.
+std::optional<Awaited> signalled() noexcept;
 // Before a look: stays on the list and can be signalled again, for what the look does not see. The signal that led to
 // the look is kept until it is known what the look found.
 void rearm() noexcept;
@@ -33,12 +42,17 @@ void rearm() noexcept;
 int64 ahead(int32 queue) noexcept;
 // Leaves the list, with a task of the queue `used` or with nothing. One signal for this queue is used up; others go to
 // the next waiters.
-void leave(std::optional<int32> used) noexcept;
+void leave(std::optional<Awaited> used) noexcept;
 
-// Wakes up to `count` waiters of a queue of a database.
-void signal(Oid database, int32 queue, int64 count) noexcept;
+// Wakes up to `count` who wait for that in a database.
+void signal(Oid database, Awaited awaited, int64 count) noexcept;
+// Wakes all who wait for queues of a database that did not exist.
+void signal_unknown(Oid database) noexcept;
+// A queue exists now: who waited for it by its name waits for it by its number.
+void name_queue(Oid database, Awaited unknown, int32 queue) noexcept;
 
-// The queues of this database that have unsignalled waiters; at most queues.size().
-std::size_t waited_for(std::span<int32> queues) noexcept;
+// What unsignalled waiters of this database wait for; at most awaited.size(). k_any_new_queue stands for all queues
+// that do not exist.
+std::size_t waited_for(std::span<Awaited> awaited) noexcept;
 
 } // namespace scylla::shmem

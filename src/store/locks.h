@@ -29,8 +29,8 @@ enum class QueueLock : uint16 {
     first_key = 256,
 };
 
-// Who makes a queue of a name, whose hash is the object of class scylla.task_spec. Held in ExclusiveLock until the
-// transaction ends. Whoever makes a queue of the same name waits, as for the row.
+// Who makes a queue of a name, whose hash is the object of class scylla.task_spec. Held in ExclusiveLock until the row
+// is inserted; until then, whoever makes a queue of the same name waits, and after that for the row.
 inline LOCKTAG name_lock_tag(uint64 hash) {
     LOCKTAG tag;
     SET_LOCKTAG_OBJECT(tag, MyDatabaseId, store::identity(), static_cast<Oid>(hash), 0);

@@ -89,8 +89,8 @@ bool insert_queue(const text *name, const QueueSettings &settings) {
         appendStringInfo(&columns, ", %s", k_queue_settings[i].name);
         appendStringInfo(&parameters, ", $%d", static_cast<int>(place) + 1);
     }
-    // Who makes a queue of the same name waits here, as he would for the row: so the insert meets only rows that are
-    // committed, also while REINDEX CONCURRENTLY builds another index on the name, of which ON CONFLICT knows nothing.
+    // Two never insert a row of the same name at once: ON CONFLICT knows nothing of the index that REINDEX CONCURRENTLY
+    // builds, and both would find the other there only. Who comes later waits here or for the row of the first.
     const LOCKTAG tag = name_lock_tag(hash_name(name));
     (void)LockAcquire(&tag, ExclusiveLock, false, false);
     // Nobody else knows it yet; but when this is rolled back this process must not, either. Before the insert: what is
@@ -109,6 +109,7 @@ bool insert_queue(const text *name, const QueueSettings &settings) {
         note_own(DatumGetInt32(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &null)));
     }
     as_owner.end();
+    LockRelease(&tag, ExclusiveLock, false);
     return inserted;
 }
 

@@ -39,9 +39,10 @@ store::QueueRow queue_for(Store &store, text *name) {
         }
         if (!settings::auto_create_queues)
             error::no_such_queue(name);
-        store::insert_queue(args::new_queue_name(name), {});
-        shmem::note_queue();
+        const bool is_made = store::insert_queue(args::new_queue_name(name), {});
         refresh(store);
+        if (is_made)
+            shmem::note_queue(name, find_queue(store, name)->id);
     }
 }
 

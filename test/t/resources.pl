@@ -50,6 +50,10 @@ is(tables($node), $before, 'nothing has happened');
 is(state_in($other, "begin; $verb{$_}; rollback"), '00000', "there is room again: $_") for sort keys %verb;
 $other->quit;
 
+# A transaction that makes many queues, on first use or by itself, takes no lock for each.
+is(sqlstate($node, q(begin; select scylla.create_queue('made' || i) from generate_series(1, 3000) i;
+	select scylla.submit('first use' || i, '{}') from generate_series(1, 3000) i; rollback)), '', 'there is room in the lock table for 6,000 new queues');
+
 my $holder = $node->background_psql('postgres');
 $holder->query_safe('begin; lock table scylla.task_spec, scylla.task_ready, scylla.task_lease in exclusive mode');
 for my $verb (sort keys %verb)

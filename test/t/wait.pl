@@ -214,6 +214,35 @@ is(sql($node, sleeping("pid in ($them)")), '4', '... only it');
 sql($node, q(select scylla.lease('eight', 'w'); select scylla.submit_bulk('eight', array_fill('1'::jsonb, array[100]))));
 is(join(' ', map { ended($_) } @waiters[ 4 .. 7 ]), 't t t t', 'a hundred tasks wake all the others');
 
+# The same before the queue exists.
+sub naps_of { return join ' ', map { naps($_) } @_; }
+begin_wait($_, q(call scylla.wait('unborn', '1 h'))) for @waiters[ 0 .. 3 ];
+begin_wait($_, q(call scylla.wait_any('{unborn2,unborn3}', '1 h'))) for @waiters[ 4, 5 ];
+my @still = @waiters[ 1 .. 5 ];
+my $still = naps_of(@still);
+sql($node, q(select scylla.submit('unborn', '1')));
+is(ended($waiters[0]), 't', 'the first submit to a queue that did not exist wakes who came first');
+pass_fence();
+is(naps_of(@still), $still, '... and nobody else');
+sql($node, q(select scylla.submit_bulk('unborn', array['2', '3']::jsonb[])));
+is(join(' ', map { ended($_) } @waiters[ 1, 2 ]), 't t', '... the next two tasks wake the next two');
+@still = @waiters[ 3 .. 5 ];
+$still = naps_of(@still);
+sql($node, q(select scylla.create_queue('unborn2')));
+sql($node, q(begin; savepoint s; select scylla.submit('unborn3', '1'); rollback to s; select scylla.submit('unborn4', '1'); commit));
+pass_fence();
+is(naps_of(@still), $still, 'a queue without a task, and one that is rolled back, wake nobody');
+sql($node, q(begin; savepoint s; select scylla.submit('unborn3', '1'); release s; commit));
+is(ended($waiters[4]), 'unborn3', 'the one that is made then wakes the first of its waiters');
+sql($node, q(select scylla.submit('unborn2', '1')));
+is(ended($waiters[5]), 'unborn2', '... and a task of the queue that was made without one the next');
+sql($node, q(begin; select scylla.create_queue('many' || n) from generate_series(1, 200) n; commit));
+sql($node, q(select scylla.lease('unborn', 'w', 3); select scylla.submit('unborn', '4')));
+is(ended($waiters[3]), 't', 'many new queues at once do no harm');
+begin_wait($waiters[0], q(call scylla.wait('unborn5', '1 h')));
+sql($node, q(begin; select scylla.create_queue('many more' || n) from generate_series(1, 200) n; select scylla.submit('unborn5', '1'); commit));
+is(ended($waiters[0]), 't', '... and who waits for one of them is woken');
+
 # ---- wait_any -----------------------------------------------------------------------------------------------------------
 
 for my $at (1, 2, 64)
@@ -377,6 +406,21 @@ sql($node, q(select scylla.submit('ordinary', '1')));
 is(ended($ordinary), '42501', 'who may not work any more when there is work is told so');
 is(ended($waiter), 't', '... and the next one is woken instead');
 quit($ordinary);
+
+# The extension is dropped, and made again, while somebody waits.
+sql($node, 'create database replaced');
+for my $call (q(wait('q', '2 s')), q(wait_any('{q,r}', '2 s')))
+{
+	sql($node, 'create extension scylla', 'replaced');
+	my $waits = new_waiter($node, 'replaced');
+	begin_wait($waits, "call scylla.$call");
+	sql($node, 'drop extension scylla; create extension scylla', 'replaced');
+	like(ended($waits), qr/^f?$/, "$call: the time is over when the extension has been dropped and made again");
+	begin_wait($waits, "call scylla.$call");
+	sql($node, 'drop extension scylla', 'replaced');
+	is(ended($waits), '42704', "$call: ... and an error says when it has been dropped");
+	quit($waits);
+}
 
 # ---- what it costs ------------------------------------------------------------------------------------------------------
 

@@ -17,7 +17,7 @@ TABLES = $(addprefix sql/,preamble.sql tables.sql schedule.sql $(NEW_TABLES))
 NEW_TABLES = condition.sql trigger.sql # since the version before
 REPLACED = $(addprefix sql/,functions/internal.sql functions/rights.sql task.sql schedules.sql functions/queue.sql \
 	functions/events.sql functions/submit.sql functions/lease.sql functions/heartbeat.sql functions/finish.sql \
-	functions/release.sql functions/query.sql functions/plan.sql functions/wait.sql functions/work.sql functions/schedule.sql \
+	functions/release.sql functions/change.sql functions/query.sql functions/plan.sql functions/wait.sql functions/work.sql functions/schedule.sql \
 	functions/condition.sql functions/trigger.sql functions/maintain.sql conditions.sql triggers.sql plan.sql plan_task.sql functions/plan_pictures.sql stat.sql metrics.sql check.sql privileges.sql)
 CREATE_SCRIPT = sql/scylla--$(EXTVERSION).sql
 # From the version before. Those of versions that have been released are files of their own, as are their install scripts.
@@ -29,6 +29,9 @@ DATA = $(filter-out $(DATA_built),$(wildcard sql/scylla--*.sql))
 override with_llvm := no # our functions run scans and SPI: nothing there for the JIT to inline
 
 PG_CONFIG ?= pg_config
+ifeq ($(shell command -v $(PG_CONFIG)),)
+$(error $(PG_CONFIG) was not found: install the development files of the server (Debian: postgresql-server-dev-NN, Red Hat: postgresqlNN-devel), or say where it is: make PG_CONFIG=/path/to/pg_config)
+endif
 PG_MAJOR := $(shell $(PG_CONFIG) --version | sed -E 's/[^0-9]*([0-9]+).*/\1/')
 ifneq ($(filter-out 15 16 17 18,$(PG_MAJOR)),)
 $(error scylla supports PostgreSQL 15 to 18; $(PG_CONFIG) is $(PG_MAJOR))

@@ -59,6 +59,14 @@ int list_tasks(const context &, const list_options &);
 
 int cancel_tasks(const context &, const std::vector<std::string> &rns);
 
+struct reschedule_options {
+    std::string rn;
+    maybe_text not_before;
+    maybe_text delay;
+};
+int reschedule_task(const context &, const reschedule_options &);
+int delete_tasks(const context &, const std::vector<std::string> &rns);
+
 // ---- plans ---------------------------------------------------------------------------------------------------------
 
 struct create_plan_options {

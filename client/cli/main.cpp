@@ -43,6 +43,7 @@ public:
         m_app.add_flag("--json", m_given.json, "Print JSON, with members in column order.")->group("General options");
         add_connection();
         add_tasks();
+        add_changes();
         add_work();
         add_plans();
         add_conditions();
@@ -199,6 +200,26 @@ private:
                 "Their workers notice at the next heartbeat. If a task does not exist or has ended, the "
                 "others are cancelled all the same, and the exit status is 1.",
                 cancel_tasks);
+            argument(command, "RN", *rns, "Names of the tasks.")->required();
+        }
+    }
+
+    void add_changes() {
+        {
+            auto [command, o] =
+                add<reschedule_options>(m_app, "reschedule",
+                                        "Change when a task becomes ready. Default: now.\n\n"
+                                        "The task must be ready, or wait for its time or its next attempt.",
+                                        reschedule_task);
+            argument(command, "RN", o->rn, "Name of the task.")->required();
+            CLI::Option *not_before = option(command, "--not-before", o->not_before, "TIME",
+                                             "Wait until this time, in a format of PostgreSQL.");
+            option(command, "--delay", o->delay, "INTERVAL", "Wait for this long.")->excludes(not_before);
+        }
+        {
+            auto [command, rns] = add<std::vector<std::string>>(
+                m_app, "delete", "Remove tasks that have ended, before their retention has passed: all or none.",
+                delete_tasks);
             argument(command, "RN", *rns, "Names of the tasks.")->required();
         }
     }

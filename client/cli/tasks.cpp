@@ -140,6 +140,23 @@ int list_tasks(const context &given, const list_options &options) {
     return 0;
 }
 
+int reschedule_task(const context &given, const reschedule_options &options) {
+    session server{given.connection};
+    value time = options.not_before;
+    if (options.delay)
+        time = server.ask("select (clock_timestamp() + $1::interval)::text", {options.delay});
+    const call reschedule = call{"scylla.reschedule"}.argument("rn", options.rn).argument("not_before", time);
+    show(server, std::string{"select "} + (given.json ? "*" : "rn, status, not_before") + " from " + reschedule.sql(),
+         reschedule.values(), given.record());
+    return 0;
+}
+
+int delete_tasks(const context &given, const std::vector<std::string> &rns) {
+    session{given.connection}.query("select scylla.delete_task(rn) from unnest($1::text[]) as rn",
+                                    {array_literal(rns)});
+    return 0;
+}
+
 int cancel_tasks(const context &given, const std::vector<std::string> &rns) {
     session server{given.connection};
     int status = 0;

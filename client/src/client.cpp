@@ -344,6 +344,12 @@ std::int64_t client::work(const queue_name &queue, std::optional<int> max_tasks,
 
 task client::cancel(const resource_name &rn) { return to_one_task(m_executor->run(sql::cancel, {text(rn, "rn")})); }
 
+task client::reschedule(const resource_name &rn, std::optional<time_point> not_before) {
+    return to_one_task(m_executor->run(sql::reschedule, {text(rn, "rn"), text(not_before)}));
+}
+
+void client::remove(const resource_name &rn) { m_executor->run(sql::delete_task, {text(rn, "rn")}); }
+
 task client::get(const resource_name &rn) { return to_one_task(m_executor->run(sql::get_task, {text(rn, "rn")})); }
 
 std::vector<waiting_reason> client::explain_waiting(const resource_name &rn) {

@@ -102,6 +102,8 @@ const statement wait_any{"scylla_wait_any", "call scylla.wait_any($1::text[], $2
 const statement work{"scylla_work", "call scylla.work($1, $2::int, $3::interval)"};
 
 const statement cancel{"scylla_cancel", TASK "scylla.cancel($1)", "live"};
+const statement reschedule{"scylla_reschedule", TASK "scylla.reschedule($1, " TIME("$2") ")", "reschedulable"};
+const statement delete_task{"scylla_delete_task", "select scylla.delete_task($1)", "ended"};
 const statement get_task{"scylla_get_task", TASK "scylla.get_task($1)"};
 const statement list_tasks{"scylla_list_tasks", TASK "scylla.list_tasks($1, $2::scylla.task_status, $3, $4::int)"};
 const statement explain_waiting{"scylla_explain_waiting",
@@ -277,6 +279,8 @@ std::vector<const statement *> all_statements() {
             &stat_queue,
             &quantile,
             &has_live_tasks,
+            &reschedule,
+            &delete_task,
             &count_tasks,
             &stat_reset,
             &backoff,

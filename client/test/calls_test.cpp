@@ -395,6 +395,18 @@ TEST(Pool, RefusesNonsense) {
 }
 
 // Every function of the SQL contract is called by some statement of the library.
+TEST_F(Calls, RescheduleAndRemove) {
+    submit_options options;
+    options.not_before = std::chrono::time_point_cast<duration>(std::chrono::system_clock::now()) + 1h;
+    const resource_name rn = c.submit(queue, json{"1"}, options).rn;
+    EXPECT_EQ(c.reschedule(rn).status, task_status::ready);
+    EXPECT_EQ(c.reschedule(rn, options.not_before).status, task_status::waiting);
+    EXPECT_THROW(c.remove(rn), error);
+    c.cancel(rn);
+    c.remove(rn);
+    EXPECT_THROW(c.get(rn), not_found);
+}
+
 TEST(Coverage, AllOfTheContract) {
     std::set<std::string> called;
     for (const detail::statement *statement : detail::all_statements()) {

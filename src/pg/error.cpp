@@ -191,6 +191,23 @@ void not_live(const text *rn, const char *status, const text *owner, int attempt
                     present_state(status, owner, attempt), identify("task", "live")));
 }
 
+void not_reschedulable(const text *rn, const char *status, const text *owner, int attempt) {
+    ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                    errmsg("task \"%s\" is neither ready nor waits for its time", str(rn)),
+                    present_state(status, owner, attempt), identify("task", "reschedulable")));
+}
+
+void not_ended(const text *rn, const char *status, const text *owner, int attempt) {
+    ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE), errmsg("task \"%s\" has not ended", str(rn)),
+                    present_state(status, owner, attempt), errhint("Use scylla.cancel() to end it."),
+                    identify("task", "ended")));
+}
+
+void task_needed(const text *rn) {
+    ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE), errmsg("task \"%s\" is still needed", str(rn)),
+                    errdetail("A live task depends on it."), identify("task", "needed")));
+}
+
 void bad_argument(const char *name, const char *value, const char *rule, int64 element) {
     if (element > 0)
         ereport(ERROR,

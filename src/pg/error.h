@@ -66,6 +66,13 @@ void tell_short_retention(const char *setting, const Interval *value);
 // 55000, constraint "live": the task has ended.
 [[noreturn]] void not_live(const text *rn, const char *status, const text *owner, int attempt);
 
+// 55000, constraint "reschedulable": it is neither ready nor waits for its time.
+[[noreturn]] void not_reschedulable(const text *rn, const char *status, const text *owner, int attempt);
+// 55000, constraint "ended".
+[[noreturn]] void not_ended(const text *rn, const char *status, const text *owner, int attempt);
+// 55000, constraint "needed": a live task depends on it.
+[[noreturn]] void task_needed(const text *rn);
+
 // 22023, constraint "argument": invalid value for argument "name": value. rule is a full sentence for the detail.
 // element is the 1-based place in an array argument, or 0.
 [[noreturn]] void bad_argument(const char *name, const char *value, const char *rule, int64 element = 0);

@@ -11,18 +11,22 @@ sql "select scylla.create_queue('q'); select scylla.create_plan('p'); select fro
      select scylla.open_plan('p'); select from scylla.lease_task('t', 'w'); select from scylla.complete('t', 'w');
      select scylla.create_plan('new-1'); select scylla.create_plan('new-2'); select scylla.create_plan('to-be-cancelled')"
 sql "select from scylla.submit('other', '1', rn => 'to-be-cancelled')"
+sql "select from scylla.submit('other', '1', rn => 'to-be-rescheduled'), scylla.submit('other', '1', rn => 'to-be-deleted')"
+sql "select from scylla.cancel('to-be-deleted')"
 sql "select scylla.create_callback('to-be-resolved'), scylla.create_callback('to-be-rejected'), scylla.send_signal('s')"
 sql "select scylla.create_trigger(name, '[{\"signal\": \"s\"}]', '{\"submit\": {\"queue\": \"q\", \"spec\": 1}}') from unnest('{t,to-be-dropped}'::text[]) name"
 sql 'create role failures_guest login'
 
 # COMMAND | ARGUMENTS | whether it prints something | whether it asks the library, and not only views, or what needs no table. They can be done again,
-# but for two.
+# but for three.
 table='
 submit          | q 1                                   | prints | library
 get             | t                                     | prints | library
 explain         | t                                     | prints | library
 list            |                                       | prints | library
 cancel          | to-be-cancelled                       | prints | library
+reschedule      | to-be-rescheduled                     | prints | library
+delete          | to-be-deleted                         | silent | library
 work            | q --exec true --until-empty --quiet   | silent | library
 plan create     |                                       | prints | library
 plan open       | new-1                                 | silent | library
@@ -121,6 +125,9 @@ lines=("${lines[@]/#plan cancel*/plan cancel to-be-cancelled-2}")
 lines=("${lines[@]/#plan open*/plan open new-2}")
 sql "select from scylla.submit('other', '1', rn => 'to-be-cancelled-2')"
 lines=("${lines[@]/#cancel*/cancel to-be-cancelled-2}")
+sql "select from scylla.submit('other', '1', rn => 'to-be-deleted-2')"
+sql "select from scylla.cancel('to-be-deleted-2')"
+lines=("${lines[@]/#delete*/delete to-be-deleted-2}")
 
 # ---- no server, no database ---------------------------------------------------------------------------------------------------
 

@@ -47,7 +47,7 @@ select is_empty($$
         'create_trigger', 'drop_trigger', 'pause_trigger', 'resume_trigger', 'clear_trigger',
         'create_callback', 'resolve_callback', 'reject_callback', 'send_signal', 'grant_signal', 'revoke_signal', 'set_signal_owner',
         'alter_queue', 'pause_queue', 'resume_queue', 'drop_queue', 'backoff', 'grant_queue', 'revoke_queue',
-        'set_queue_owner', 'reset_expired', 'purge', 'maintain', 'check', 'count_tasks', 'has_live_tasks', 'quantile', 'stat_reset', 'metrics', 'read_events'])$$,
+        'set_queue_owner', 'reset_expired', 'purge', 'maintain', 'check', 'count_tasks', 'has_live_tasks', 'reschedule', 'delete_task', 'quantile', 'stat_reset', 'metrics', 'read_events'])$$,
     'there is no function that the contract does not name');
 select is_empty($$select proname from pg_proc
                 where pronamespace = 'scylla'::regnamespace group by 1 having count(*) > 1$$,

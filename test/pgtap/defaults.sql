@@ -19,7 +19,7 @@ create temp table usual (function text, argument text, value text);
 insert into usual values (null, 'queue', '''taken'''), (null, 'spec', '''{}'''), (null, 'worker', '''w'''), (null, 'rn', '''held'''), (null, 'rns', '''{held}'''),
     (null, 'plan', '''plan'''), (null, 'specs', 'array[''1'', ''2'']::jsonb[]'), (null, 'error', '''{"code": "x"}'''), (null, 'name', '''new'''), (null, 'cron', '''0 0 1 1 *'''), (null, 'count', '3'),
     (null, 'queues', '''{taken}'''), (null, 'settings', '''{}'''), (null, 'tasks', '''[{"queue": "taken", "spec": 1, "rn": "first"}]'''), ('schedule_plan', 'tasks', '''[{"queue": "taken", "spec": 1}]'''),
-    ('lease_task', 'rn', '''first'''), ('drop_queue', 'queue', '''empty'''), ('create_queue', 'queue', '''new'''), ('send_signal', 'name', '''signal'''), (null, 'token', '''token''');
+    ('lease_task', 'rn', '''first'''), ('reschedule', 'rn', '''first'''), ('drop_queue', 'queue', '''empty'''), ('create_queue', 'queue', '''new'''), ('send_signal', 'name', '''signal'''), (null, 'token', '''token''');
 
 create temp table argument as
 select p.oid, p.proname::text as function, p.prokind, i, p.proargnames[i] as name, coalesce(p.proallargtypes[i], p.proargtypes[i - 1])::regtype as type, i > p.pronargs - p.pronargdefaults as optional

@@ -98,6 +98,8 @@ insert into use_ (name, statement) values
     ('get_task',           $$select scylla.get_task('p1')$$),
     ('list_tasks',         $$select scylla.list_tasks()$$),
     ('explain_waiting',    $$select scylla.explain_waiting('p1')$$),
+    ('reschedule',         $$select scylla.reschedule('p delayed')$$),
+    ('delete_task',        $$select scylla.delete_task('p old')$$),
     ('has_live_tasks',     $$select scylla.has_live_tasks('{p}')$$),
     ('create_queue',       $$select scylla.create_queue('made')$$),
     ('alter_queue',        $$select scylla.alter_queue('p', '{"aging": 1}')$$),
@@ -168,6 +170,7 @@ do $$ begin
     perform given('p due', 'waiting');
     perform fall_due('p due');
     perform given('p ready', 'ready');
+    perform given('p delayed', 'waiting');
     perform scylla.submit_bulk('p', array['1', '2']::jsonb[]);
     perform given('p' || n, 'running') from generate_series(1, 9) n;
     perform given('p expired', 'expired');

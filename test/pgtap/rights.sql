@@ -132,6 +132,8 @@ insert into way values
 ('list_tasks',         $$select count(*) from scylla.list_tasks(status => 'running')$$,        '2', '0',      'yyyyeeeyeeee'),
 ('list_tasks',         $$select count(*) from scylla.list_tasks(worker => 'w')$$,              '4', '0',      'yyyyeeeyeeee'),
 ('list_tasks',         $$select rn from scylla.list_tasks() where rn = 'elsewhere'$$,    'elsewhere', 'null', 'yeeeeeeeeeee'),
+('reschedule',         $$select rn from scylla.reschedule('r ready')$$,                  'r ready', null,    'yyyynyndnnnn'),
+('delete_task',        $$select scylla.delete_task('r completed')$$,                            '', null,     'yyyynnndnnnn'),
 ('has_live_tasks',     $$select scylla.has_live_tasks('{r,no queue}')$$,                       'true', null,  'yyyyydyyddyd'),
 ('view task',          $$select count(*) from scylla.task where queue = 'r'$$,                 '7', '0',      'yyyyeeeyeeee'),
 ('view task',          $$select count(distinct status) from scylla.task where rn like 'r %'$$, '5', '0',      'yyyyeeeyeeee'),

@@ -217,6 +217,10 @@ public:
     task cancel(const resource_name &rn);
 
     /// @throw not_found
+    /// A task that is ready, or waits for its time, becomes ready at this time; none: now.
+    task reschedule(const resource_name &rn, std::optional<time_point> not_before = std::nullopt);
+    /// Removes a task that has ended.
+    void remove(const resource_name &rn);
     task get(const resource_name &rn);
 
     /// Why it does not run: one element for each thing that it waits for; none if it runs or has ended.

@@ -1,0 +1,16 @@
+-- Changing tasks that wait, and removing those that have ended.
+
+create or replace function scylla.reschedule(rn text, not_before timestamptz = null) returns scylla.task
+    language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_reschedule';
+comment on function scylla.reschedule is
+'Changes when a task becomes ready: one that is ready, or that waits for its time or its next attempt. Returns it.
+  not_before  a time in the past or null: it is ready now
+Errors: P0002 no such task; 55000 it runs, has ended, or waits for other tasks, its plan or a condition; 22023 bad argument. Locks:
+waits for a transaction that is changing the task.';
+
+create or replace function scylla.delete_task(rn text) returns void
+    language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_delete_task';
+comment on function scylla.delete_task is
+'Removes a task that has ended, before its retention has passed. Its name can be used again.
+Errors: P0002 no such task; 55000 it has not ended, or a live task depends on it; 42501 no right to administer its queue. Locks:
+waits for a transaction that is making a task depend on it.';

@@ -1,0 +1,15 @@
+// Changes of tasks that do not run, and removing those that have ended.
+#pragma once
+
+#include "task/task.h"
+
+namespace scylla {
+
+// A ready task, or one that waits for its time, waits until this one; of the past: it is ready. P0002; 55000 if it
+// runs, has ended, or waits for gates.
+Task reschedule(store::Store &store, const text *rn, TimestampTz not_before);
+
+// Removes a task that has ended. P0002; 55000 if it has not, or a live task depends on it.
+void delete_task(store::Store &store, const text *rn);
+
+} // namespace scylla

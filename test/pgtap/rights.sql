@@ -229,7 +229,7 @@ select is(as_role(k.role, w.query),
               when 'd' then format('42501 permission denied for queue "r"; Role "%s" does not have the privilege "%s".',
                                    k.role, case when w.query ~ 'depend' and substr(w.answers, n::int, 1) = 'd' and k.letter = 'v' then 'depend'
                                                 when w.name ~ 'submit|cancel|schedule|trigger' then 'submit'
-                                                when w.name ~ '_queue$|_reset' then 'admin' else 'work' end)
+                                                when w.name ~ '_queue$|_reset|delete_task' then 'admin' else 'work' end)
               when '-' then '42501 must be owner of queue "r"'
               when 'p' then 'P0002 plan "their plan" does not exist'
               when 'f' then format('P0002 task "r running" in "depends_on"%s does not exist',

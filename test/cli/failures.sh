@@ -11,7 +11,7 @@ sql "select scylla.create_queue('q'); select scylla.create_plan('p'); select fro
      select scylla.open_plan('p'); select from scylla.lease_task('t', 'w'); select from scylla.complete('t', 'w');
      select scylla.create_plan('new-1'); select scylla.create_plan('new-2'); select scylla.create_plan('to-be-cancelled')"
 sql "select from scylla.submit('other', '1', rn => 'to-be-cancelled')"
-sql "select from scylla.submit('other', '1', rn => 'to-be-rescheduled'), scylla.submit('other', '1', rn => 'to-be-deleted')"
+for name in to-be-rescheduled to-be-deleted; do sql "select from scylla.submit('other', '1', rn => '$name')"; done
 sql "select from scylla.cancel('to-be-deleted')"
 sql "select scylla.create_callback('to-be-resolved'), scylla.create_callback('to-be-rejected'), scylla.send_signal('s')"
 sql "select scylla.create_trigger(name, '[{\"signal\": \"s\"}]', '{\"submit\": {\"queue\": \"q\", \"spec\": 1}}') from unnest('{t,to-be-dropped}'::text[]) name"

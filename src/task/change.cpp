@@ -53,8 +53,8 @@ void delete_task(Store &store, const text *rn) {
             error::task_needed(rn);
         if (take(store, TableId::outcome, spec, task.tid, Wait::yes) != store::Taken::ok)
             elog(ERROR, "outcome of task " INT64_FORMAT " was changed while its specification was removed", spec.id);
-        remove_gates(store, spec);
         leave_plan(store, spec);
+        remove_gates(store, spec);
         shmem::count(stat_key(spec.queue), shmem::Count::purged);
         settle_gates(store, GetCurrentTimestamp());
         return;

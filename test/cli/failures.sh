@@ -11,6 +11,7 @@ sql "select scylla.create_queue('q'); select scylla.create_plan('p'); select fro
      select scylla.open_plan('p'); select from scylla.lease_task('t', 'w'); select from scylla.complete('t', 'w');
      select scylla.create_plan('new-1'); select scylla.create_plan('new-2'); select scylla.create_plan('to-be-cancelled')"
 sql "select from scylla.submit('other', '1', rn => 'to-be-cancelled')"
+# Each command below has what it works on: "delete" needs a task that has ended, "reschedule" one that has not.
 for name in to-be-rescheduled to-be-deleted; do sql "select from scylla.submit('other', '1', rn => '$name')"; done
 sql "select from scylla.cancel('to-be-deleted')"
 sql "select scylla.create_callback('to-be-resolved'), scylla.create_callback('to-be-rejected'), scylla.send_signal('s')"
@@ -125,6 +126,7 @@ lines=("${lines[@]/#plan cancel*/plan cancel to-be-cancelled-2}")
 lines=("${lines[@]/#plan open*/plan open new-2}")
 sql "select from scylla.submit('other', '1', rn => 'to-be-cancelled-2')"
 lines=("${lines[@]/#cancel*/cancel to-be-cancelled-2}")
+# The first time was successful, so there is nothing left to delete.
 sql "select from scylla.submit('other', '1', rn => 'to-be-deleted-2')"
 sql "select from scylla.cancel('to-be-deleted-2')"
 lines=("${lines[@]/#delete*/delete to-be-deleted-2}")

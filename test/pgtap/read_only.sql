@@ -32,6 +32,8 @@ from (values
     ('fail',               $$select scylla.fail('r1', 'w', '{"code": "x"}')$$),
     ('yield',              $$select scylla.yield('r1', 'w')$$),
     ('cancel',             $$select scylla.cancel('r1')$$),
+    ('reschedule',         $$select scylla.reschedule('r2')$$),
+    ('delete_task',        $$select scylla.delete_task('r1')$$),
     ('create_queue',       $$select scylla.create_queue('new')$$),
     ('alter_queue',        $$select scylla.alter_queue('q', '{}')$$),
     ('pause_queue',        $$select scylla.pause_queue('q')$$),

@@ -108,7 +108,8 @@ history keeps its first and its latest entries, with {"_typ": "HistoryElided", "
 comment on column scylla.task.result is 'The result passed to complete().';
 comment on column scylla.task.metrics is 'The metrics passed to complete(): figures about the run.';
 comment on column scylla.task.args is
-    'Results of the tasks it depends on, in the order of depends_on; null for a task without a result (yet).';
+    'What its gates gave: for each element of depends_on, then of wait_for, the result of the task or the value of the callback '
+    'or signal. An element is null if the gate is closed, was opened by a failure, or gave nothing.';
 comment on column scylla.task.attempt is 'How often it has been leased: the fencing token of the current lease.';
 comment on column scylla.task.failures is 'How often it failed or its lease expired.';
 comment on column scylla.task.max_attempts is 'Number of failures that abort it; null: no bound.';

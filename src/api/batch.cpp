@@ -12,6 +12,7 @@ int compare(const text *a, const text *b) { return view(a).compare(view(b)); }
 
 // By name, and those of one name in their order.
 extern "C" int compare_items(const void *a, const void *b) {
+    CHECK_FOR_INTERRUPTS();
     const BatchItem *left = *static_cast<BatchItem *const *>(a);
     const BatchItem *right = *static_cast<BatchItem *const *>(b);
     const int order = compare(left->name.rn, right->name.rn);
@@ -42,6 +43,7 @@ Batch get_batch(FunctionCallInfo fcinfo, BatchArguments where) {
     const auto size = static_cast<std::size_t>(rns->size);
     Batch batch{allocate<BatchItem>(size), allocate<BatchItem *>(size)};
     for (std::size_t i = 0; i < size; i++) {
+        CHECK_FOR_INTERRUPTS();
         const auto element = static_cast<int64>(i + 1);
         text *rn = args::name("rns", rns->null[i] ? nullptr : DatumGetTextPP(rns->value[i]), element);
         if (attempts && attempts->null[i])
@@ -67,6 +69,7 @@ Datum return_batch(FunctionCallInfo fcinfo, store::Store &store, const Batch &ba
     for (std::size_t i = 0; i < status.size(); i++)
         status[i] = store::status_datum(store, static_cast<model::Status>(i));
     for (const BatchItem &item : batch.items) {
+        CHECK_FOR_INTERRUPTS();
         Datum values[] = {PointerGetDatum(item.name.rn), BoolGetDatum(item.done),
                           item.status ? status[static_cast<std::size_t>(*item.status)] : 0};
         bool nulls[] = {false, false, !item.status.has_value()};

@@ -30,9 +30,11 @@ Jsonb *optional_policy(Jsonb *policy, int64 element = 0) {
 std::span<text *> get_names(FunctionCallInfo fcinfo, int n, const char *argument) {
     const auto array = args::get_array(fcinfo, n, TEXTOID);
     const auto names = allocate<text *>(array ? static_cast<std::size_t>(array->size) : 0);
-    for (std::size_t i = 0; i < names.size(); i++)
+    for (std::size_t i = 0; i < names.size(); i++) {
+        CHECK_FOR_INTERRUPTS();
         names[i] =
             args::name(argument, array->null[i] ? nullptr : DatumGetTextPP(array->value[i]), static_cast<int64>(i + 1));
+    }
     return names;
 }
 
@@ -53,8 +55,10 @@ std::span<text *> to_names(const char *argument, JsonbValue *value, int64 elemen
     std::size_t n = 0;
     for (JsonbIteratorToken token = JsonbIteratorNext(&iterator, &each, true); token != WJB_DONE;
          token = JsonbIteratorNext(&iterator, &each, true))
-        if (token == WJB_ELEM)
+        if (token == WJB_ELEM) {
+            CHECK_FOR_INTERRUPTS();
             names[n++] = args::name(argument, to_text(argument, &each, element), element);
+        }
     return names;
 }
 
@@ -134,6 +138,7 @@ std::span<Submission> read_tasks(Jsonb *tasks) {
     for (JsonbIteratorToken token = JsonbIteratorNext(&iterator, &value, true); token != WJB_DONE;
          token = JsonbIteratorNext(&iterator, &value, true))
         if (token == WJB_ELEM) {
+            CHECK_FOR_INTERRUPTS();
             submissions[n] = to_submission(&value, static_cast<int64>(n + 1));
             n++;
         }
@@ -172,6 +177,7 @@ SCYLLA_FUNCTION(scylla_submit_many) {
     const Rows result = begin_rows(fcinfo);
     store::Store store = open_for_write("scylla.submit_many()");
     for (const Submitted &each : submit_many(store, read_tasks(tasks), if_taken)) {
+        CHECK_FOR_INTERRUPTS();
         Datum values[] = {PointerGetDatum(each.rn), BoolGetDatum(each.inserted)};
         bool nulls[] = {false, false};
         tuplestore_putvalues(result.store, result.type, values, nulls);
@@ -193,6 +199,7 @@ SCYLLA_FUNCTION(scylla_submit_bulk) {
     const auto size = static_cast<std::size_t>(specs->size);
     const auto tasks = allocate<Submission>(size);
     for (std::size_t i = 0; i < size; i++) {
+        CHECK_FOR_INTERRUPTS();
         const auto element = static_cast<int64>(i + 1);
         Jsonb *spec = args::spec(specs->null[i] ? nullptr : DatumGetJsonbP(specs->value[i]), element);
         text *rn = rns ? args::name("rns", rns->null[i] ? nullptr : DatumGetTextPP(rns->value[i]), element) : nullptr;

@@ -27,6 +27,7 @@ std::span<std::size_t> make_groups(std::size_t count, Has has, Compare compare) 
             order[size++] = i;
     }
     std::sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(size), [&](std::size_t a, std::size_t b) {
+        CHECK_FOR_INTERRUPTS();
         const int compared = compare(a, b);
         return compared != 0 ? compared < 0 : a < b;
     });

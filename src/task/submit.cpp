@@ -56,6 +56,7 @@ std::optional<int32> max_attempts_of(const Submission &task, const store::QueueR
 
 // plan: its id; 0: none.
 SpecRow make_spec(const Submission &task, const store::QueueRow &queue, int64 plan, TimestampTz now) {
+    CHECK_FOR_INTERRUPTS();
     const auto gates = static_cast<int32>(task.waits.size()) + (plan != 0 ? 1 : 0);
     return {store::next_task_id(),
             now,
@@ -211,6 +212,7 @@ Task submit_or_find(Store &store, const Submission &task) {
 // Puts indices in the order of the names of what they stand for, and those of the same name in their own.
 template <typename NameOf> void sort_by_name(std::span<std::size_t> order, NameOf name_of) {
     std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+        CHECK_FOR_INTERRUPTS();
         const int compared = view(name_of(a)).compare(view(name_of(b)));
         return compared != 0 ? compared < 0 : a < b;
     });

@@ -54,6 +54,31 @@ $other->quit;
 is(sqlstate($node, q(begin; select scylla.create_queue('made' || i) from generate_series(1, 3000) i;
 	select scylla.submit('first use' || i, '{}') from generate_series(1, 3000) i; rollback)), '', 'there is room in the lock table for 6,000 new queues');
 
+# A cancel ends a call over a large array at once, whatever it is doing with it: reading, sorting, checking.
+sql($node, q(
+	create unlogged table large as
+		select array(select 'n' || n * 7919 % 2000000 from generate_series(1::bigint, 2000000) n) as names,
+			array_fill('1'::jsonb, array[2000000]) as specs,
+			(select jsonb_agg(jsonb_build_object('queue', 'q', 'spec', n, 'rn', 'x' || n * 7919 % 400000)) from generate_series(1::bigint, 400000) n) as tasks;));
+for my $call ('complete_many(names, $$w$$)', 'heartbeat_many(names, $$w$$)', 'submit_bulk($$q$$, specs, names)', 'submit_many(tasks)')
+{
+	for my $ms (100, 400)
+	{
+		my $late = sql($node, qq(
+			create function pg_temp.call() returns float language plpgsql as \$f\$
+			begin
+				perform count(*) from large, scylla.$call;
+				return -1;
+			exception when query_canceled then
+				return extract(epoch from clock_timestamp() - statement_timestamp()) * 1000 - $ms;
+			end \$f\$;
+			set statement_timeout = $ms;
+			select abs(pg_temp.call() - 500) <= 500;));
+		is($late, 't', "$call is cancelled after $ms ms");
+	}
+}
+sql($node, 'drop table large');
+
 my $holder = $node->background_psql('postgres');
 $holder->query_safe('begin; lock table scylla.task_spec, scylla.task_ready, scylla.task_lease in exclusive mode');
 for my $verb (sort keys %verb)

@@ -43,7 +43,7 @@ struct task {
     json history;                       ///< array, oldest first
     std::optional<json> result;
     std::optional<json> metrics;
-    json args;       ///< array: the results of the tasks it depended on, in order
+    json args;       ///< array: what its gates gave, in the order of depends_on and wait_for
     int attempt = 0; ///< how often it has been leased: the fencing token of the present lease
     int failures = 0;
     std::optional<int> max_attempts; ///< so many failures abort it; none: no bound

@@ -1,0 +1,85 @@
+// From job types to the graph of a request: a node is a type with the arguments that it gets here.
+//
+// Arguments go down: those of the request, overlaid with those of each need on the way, the last one winning. The same
+// type with the same arguments is one node, however many need it; a need that is `unique` has a copy of all that is
+// below it for itself.
+#pragma once
+
+#include "model/job_plan.h"
+
+namespace scylla::model {
+
+struct JobTypeNeed {
+    std::size_t type;
+    std::int64_t max_lag;
+    std::size_t args; // the host's number for what it overlays
+    bool unique = false;
+    bool allow_missing = false;
+};
+struct JobType {
+    std::int64_t chunk_size;
+    std::span<const JobTypeNeed> needs;
+    std::span<const FreshStretch> fresh;
+    std::int64_t last_plan = k_never;
+};
+
+// What tells a node from others.
+struct JobNodeName {
+    std::size_t type;
+    std::size_t args;
+    std::size_t copy; // 0: the common one
+
+    friend constexpr bool operator==(const JobNodeName &, const JobNodeName &) = default;
+};
+
+// Met where both are.
+constexpr void merge(JobNeed &need, const JobTypeNeed &other) noexcept {
+    need.max_lag = std::min(need.max_lag, other.max_lag);
+    need.allow_missing = need.allow_missing && other.allow_missing;
+}
+
+// The lists grow by push_back. `overlay(args, with)` gives the number of the arguments that come out, the same number
+// for equal ones. False if there are more than `max_nodes`, which unique needs can double at each level. A need that is
+// named twice with the same outcome counts once.
+template <typename Names, typename Nodes, typename Needs, typename Overlay>
+bool grow_job_graph(std::span<const JobType> types, JobNodeName requested, std::size_t max_nodes, Names &names,
+                    Nodes &nodes, Needs &needs, Overlay overlay) {
+    std::size_t copies = 0;
+    const auto node_of = [&](const JobNodeName &name) {
+        std::size_t n = 0;
+        while (n < names.size() && !(names[n] == name))
+            n++;
+        if (n == names.size())
+            names.push_back(name);
+        return n;
+    };
+    (void)node_of(requested);
+    for (std::size_t n = 0; n < names.size(); n++) {
+        if (names.size() > max_nodes)
+            return false;
+        const JobNodeName of = names[n];
+        const JobType &type = types[of.type];
+        const std::size_t first = needs.size();
+        for (const JobTypeNeed &need : type.needs) {
+            const std::size_t copy = need.unique ? ++copies : of.copy;
+            const std::size_t node = node_of({need.type, overlay(of.args, need.args), copy});
+            std::size_t known = first;
+            while (known < needs.size() && needs[known].node != node)
+                known++;
+            if (known == needs.size())
+                needs.push_back(JobNeed{.node = node,
+                                        .max_lag = need.max_lag,
+                                        .allow_missing = need.allow_missing,
+                                        .last_plan = types[need.type].last_plan});
+            else
+                merge(needs[known], need);
+        }
+        nodes.push_back(JobNode{.chunk_size = type.chunk_size,
+                                .first_need = first,
+                                .need_count = needs.size() - first,
+                                .fresh = type.fresh});
+    }
+    return true;
+}
+
+} // namespace scylla::model

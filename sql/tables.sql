@@ -111,6 +111,8 @@ create table scylla.task_spec (
     retry jsonb,
     dedup_key text,
     key text,
+    needs jsonb,
+    runtime bigint,
     constraint task_spec_pkey primary key (id)
 ) using heap;
 -- Compares byte by byte: faster than the database's collation, and independent of collation versions.
@@ -121,6 +123,8 @@ comment on column scylla.task_spec.plan is 'The id of its plan in task_plan.';
 comment on column scylla.task_spec.retry is 'Its retry policy; null: that of its queue.';
 comment on column scylla.task_spec.dedup_key is 'Unique among the live tasks of its queue (task_dedup).';
 comment on column scylla.task_spec.key is 'The tenant, customer or host that the task is for; used by limits per key.';
+comment on column scylla.task_spec.needs is 'What it needs of pools, as passed to submit(); null: nothing.';
+comment on column scylla.task_spec.runtime is 'Expected runtime in microseconds, for placement; null: not known.';
 
 create table scylla.task_ready (
     id bigint not null,
@@ -223,10 +227,11 @@ create table scylla.task_gate (
 ) using heap with (vacuum_truncate = off);
 create index task_gate_provider on scylla.task_gate (provider, task);
 comment on table scylla.task_gate is 'The gates of a task: one row for each provider that it depends on, and one for its plan.';
-comment on column scylla.task_gate.provider is 'The id of the task or plan that opens the gate; both ids come from task_id_seq.';
-comment on column scylla.task_gate.ord is 'Position in depends_on, from 1; 0 for the plan.';
+comment on column scylla.task_gate.provider is 'The id of the task, plan, condition or pool that opens the gate; all ids come from task_id_seq.';
+comment on column scylla.task_gate.ord is 'Position in depends_on, from 1; 0 for the plan; pools come last.';
 comment on column scylla.task_gate.kind is
-    't: opens when the provider, a task, is completed, and has its result as value; p: opens when the plan is opened.';
+'t: opens when the provider, a task, is completed, and has its result as value; p: opens when the plan is opened; c: opens when the
+condition ends, and has its value; r: opens when the task is placed, with a row for each pool that its needs name.';
 comment on column scylla.task_gate.on_failure is
     'What happens when the provider is aborted or cancelled: c aborts the task, s cancels it, i opens the gate without a value.';
 comment on column scylla.task_gate.deadline is 'When the gate times out if its provider has not ended by then; null: never.';

@@ -17,9 +17,11 @@ create or replace view scylla._spec as
                       from scylla.task_gate g
                       left join scylla.task_outcome p on p.id = g.provider
                       left join scylla.task_condition_end e on e.id = g.provider
-                      where g.task = s.id and g.kind <> 'p') end as args,
+                      where g.task = s.id and g.kind not in ('p', 'r')) end as args,
            s.max_attempts, s.not_before,
-           case when s.plan is not null then (select p.name from scylla.task_plan p where p.id = s.plan) end as plan, s.key
+           case when s.plan is not null then (select p.name from scylla.task_plan p where p.id = s.plan) end as plan, s.key,
+           case when s.needs is not null
+                then (select r.chosen from scylla.task_reservation r where r.task = s.id and r.chosen is not null) end as pool
     from scylla.task_spec s
     join scylla.queue q on q.id = s.queue and scylla._may_view(q.owner, q.viewers, q.admins);
 
@@ -28,7 +30,7 @@ create or replace view scylla._outcome as
            o.progress, s.created, o.finished as updated, o.owner, null::timestamptz as deadline,
            coalesce(o.errors, '[]'::jsonb) as errors,
            scylla._history(o.history, o.owner, o.attempt, o.leased) as history,
-           o.result, o.metrics, s.args, o.attempt, o.failures, s.max_attempts, s.not_before, s.plan, s.key
+           o.result, o.metrics, s.args, o.attempt, o.failures, s.max_attempts, s.not_before, s.plan, s.key, s.pool
     from scylla.task_outcome o
     join scylla._spec s on s.id = o.id;
 
@@ -36,7 +38,7 @@ create or replace view scylla._ready with (security_barrier) as
     select s.rn, s.queue, s.spec, s.priority::integer as priority,
            0::real as progress, s.created, r.updated, null::text as owner, null::timestamptz as deadline,
            coalesce(r.errors, '[]'::jsonb) as errors, coalesce(r.history, '[]'::jsonb) as history,
-           null::jsonb as result, null::jsonb as metrics, s.args, r.attempt, r.failures, s.max_attempts, s.not_before, s.plan, s.key
+           null::jsonb as result, null::jsonb as metrics, s.args, r.attempt, r.failures, s.max_attempts, s.not_before, s.plan, s.key, s.pool
     from scylla.task_ready r
     join scylla._spec s on s.id = r.id and s.queue_id = r.queue and s.priority = r.priority;
 
@@ -45,7 +47,7 @@ create or replace view scylla._running with (security_barrier) as
            l.progress, s.created, l.updated, l.owner, l.deadline,
            coalesce(l.errors, '[]'::jsonb) as errors,
            scylla._history(l.history, l.owner, l.attempt, l.leased) as history,
-           null::jsonb as result, null::jsonb as metrics, s.args, l.attempt, l.failures, s.max_attempts, s.not_before, s.plan, s.key
+           null::jsonb as result, null::jsonb as metrics, s.args, l.attempt, l.failures, s.max_attempts, s.not_before, s.plan, s.key, s.pool
     from scylla.task_lease l
     join scylla._spec s on s.id = l.id;
 
@@ -54,7 +56,7 @@ create or replace view scylla._waiting with (security_barrier) as
            0::real as progress, s.created, w.updated, null::text as owner, null::timestamptz as deadline,
            coalesce(w.errors, '[]'::jsonb) as errors, coalesce(w.history, '[]'::jsonb) as history,
            null::jsonb as result, null::jsonb as metrics, s.args, w.attempt, w.failures, s.max_attempts,
-           case when w.expiring then s.not_before else coalesce(w.due, s.not_before) end as not_before, s.plan, s.key
+           case when w.expiring then s.not_before else coalesce(w.due, s.not_before) end as not_before, s.plan, s.key, s.pool
     from scylla.task_waiting w
     join scylla._spec s on s.id = w.id;
 
@@ -71,23 +73,23 @@ comment on view scylla._ended is 'A part of scylla.task.';
 
 create or replace view scylla.task as
     select rn, queue, spec, 'ready'::scylla.task_status as status, priority, progress, created, updated, owner, deadline,
-           errors, history, result, metrics, args, attempt, failures, max_attempts, not_before, plan, key
+           errors, history, result, metrics, args, attempt, failures, max_attempts, not_before, plan, key, pool
     from scylla._ready
 union all
     select rn, queue, spec, 'running'::scylla.task_status, priority, progress, created, updated, owner, deadline,
-           errors, history, result, metrics, args, attempt, failures, max_attempts, not_before, plan, key
+           errors, history, result, metrics, args, attempt, failures, max_attempts, not_before, plan, key, pool
     from scylla._running
 union all
     select rn, queue, spec, 'waiting'::scylla.task_status, priority, progress, created, updated, owner, deadline,
-           errors, history, result, metrics, args, attempt, failures, max_attempts, not_before, plan, key
+           errors, history, result, metrics, args, attempt, failures, max_attempts, not_before, plan, key, pool
     from scylla._waiting
 union all
     select rn, queue, spec, 'completed'::scylla.task_status, priority, progress, created, updated, owner, deadline,
-           errors, history, result, metrics, args, attempt, failures, max_attempts, not_before, plan, key
+           errors, history, result, metrics, args, attempt, failures, max_attempts, not_before, plan, key, pool
     from scylla._completed
 union all
     select rn, queue, spec, status, priority, progress, created, updated, owner, deadline,
-           errors, history, result, metrics, args, attempt, failures, max_attempts, not_before, plan, key
+           errors, history, result, metrics, args, attempt, failures, max_attempts, not_before, plan, key, pool
     from scylla._ended;
 
 comment on view scylla.task is 'One row per task, as the statement''s snapshot sees it.';
@@ -116,4 +118,6 @@ comment on column scylla.task.max_attempts is 'Number of failures that abort it;
 comment on column scylla.task.not_before is 'While it waits: when it becomes ready. Otherwise as submitted.';
 comment on column scylla.task.plan is 'The plan of the task.';
 comment on column scylla.task.key is 'The key passed to submit().';
+comment on column scylla.task.pool is
+    'The pool in which it has been placed, while it holds something there; null: none, or it needs several at once.';
 

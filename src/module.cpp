@@ -1,6 +1,7 @@
 // What the server sees of the library when it loads it.
 #include "plan/conditions.h"
 #include "plan/gates.h"
+#include "pool/pass.h"
 #include "server/json_hint.h"
 #include "server/maintain.h"
 #include "server/monitor.h"
@@ -37,6 +38,7 @@ void _PG_init(void) {
     register_condition_gates();
     install_json_hint();
     trigger::register_trigger_duty();
+    register_pools();
     shmem::install_stat_callbacks();
     shmem::install_callbacks();
     if (process_shared_preload_libraries_in_progress) {

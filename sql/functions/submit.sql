@@ -4,7 +4,7 @@ create or replace function scylla.submit(
     queue text, spec jsonb, priority integer = 0, rn text = null, not_before timestamptz = null,
     depends_on text[] = null, on_dependency_failure text = 'cascade', plan text = null, max_attempts integer = null,
     retry jsonb = null, dedup_key text = null, key text = null, on_duplicate text = 'error',
-    wait_for jsonb = null)
+    wait_for jsonb = null, needs jsonb = null, expected_runtime interval = null)
     returns scylla.task
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_submit';
 comment on function scylla.submit is
@@ -25,9 +25,12 @@ comment on function scylla.submit is
   wait_for      what else must happen first: an array of {"callback": token}, {"signal": name, "match": {...}, "since": time}
                 and {"task": rn}, each perhaps with "on_failure", by default on_dependency_failure, and with "timeout" and
                 "on_timeout": "abort", "skip" or "ignore"; their values follow those of depends_on in args
+  needs         what it needs of pools: {"pool": {"resource": amount}}, of all of them at once, or {"any": ["pool", "pool"],
+                "resource": amount}, of one of them; it is ready once it has been placed
+  expected_runtime  how long it will hold that, for planning (docs/pools.md); null: not known
   on_duplicate  if rn or dedup_key is taken: ''error'', or ''ignore'' to return the existing task unchanged
-Errors: 22023 bad argument; 23505 rn is taken (with ''ignore'': by a task that the caller may not see); 42704 unknown queue, if
-queues are not created on first use; 42501 no right to submit to the queue; 53400 the queue has reached its max_depth.
+Errors: 22023 bad argument, or needs that no pool can meet; 23505 rn is taken (with ''ignore'': by a task that the caller may not see); 42704 unknown queue, if
+queues are not created on first use; 42501 no right to submit to the queue, or to use the pool; 53400 the queue has reached its max_depth.
 Locks: waits for a transaction that is submitting the same rn or creating the same queue.';
 
 create or replace function scylla.submit_many(tasks jsonb, on_duplicate text = 'ignore', out rn text, out inserted boolean)

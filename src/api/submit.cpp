@@ -78,13 +78,16 @@ Submission to_submission(JsonbValue *object, int64 element) {
     Jsonb *retry = nullptr;
     text *dedup_key = nullptr;
     text *key = nullptr;
+    Jsonb *needs = nullptr;
+    std::optional<int64> runtime;
 
     json::for_each_member(object->val.binary.data, [&](const char *argument, JsonbValue *value) {
         const std::string_view name(argument);
         const bool known = name == "queue" || name == "spec" || name == "priority" || name == "rn" ||
                            name == "not_before" || name == "max_attempts" || name == "depends_on" ||
                            name == "on_dependency_failure" || name == "plan" || name == "retry" ||
-                           name == "dedup_key" || name == "key" || name == "wait_for";
+                           name == "dedup_key" || name == "key" || name == "wait_for" || name == "needs" ||
+                           name == "expected_runtime";
         if (!known)
             error::bad_argument("tasks", error::quote(cstring_to_text(argument)),
                                 "There is no such argument of submit.", element);
@@ -114,6 +117,10 @@ Submission to_submission(JsonbValue *object, int64 element) {
             dedup_key = to_text(argument, value, element);
         else if (name == "key")
             key = to_text(argument, value, element);
+        else if (name == "needs")
+            needs = to_jsonb(value);
+        else if (name == "expected_runtime")
+            runtime = args::timeout(argument, json::to_interval(argument, value, element), element);
         else
             not_before = to_time(argument, value, element);
     });
@@ -127,7 +134,9 @@ Submission to_submission(JsonbValue *object, int64 element) {
             args::optional_name("plan", plan, element),
             optional_policy(retry, element),
             args::optional_name("dedup_key", dedup_key, element),
-            args::optional_name("key", key, element)};
+            args::optional_name("key", key, element),
+            args::document("needs", needs, element),
+            runtime};
 }
 
 std::span<Submission> read_tasks(Jsonb *tasks) {
@@ -162,7 +171,10 @@ SCYLLA_FUNCTION(scylla_submit) {
                           args::optional_name("plan", args::get_text(fcinfo, 7)),
                           optional_policy(args::get_jsonb(fcinfo, 9)),
                           args::optional_name("dedup_key", args::get_text(fcinfo, 10)),
-                          args::optional_name("key", args::get_text(fcinfo, 11))};
+                          args::optional_name("key", args::get_text(fcinfo, 11)),
+                          PG_NARGS() > 14 ? args::document("needs", args::get_jsonb(fcinfo, 14)) : nullptr,
+                          PG_NARGS() > 15 ? args::timeout("expected_runtime", args::get_interval(fcinfo, 15))
+                                          : std::nullopt};
     const IfTaken if_taken = get_if_taken(fcinfo, 12, IfTaken::refuse);
     store::Store store = open_for_write("scylla.submit()");
     return return_task(fcinfo, store, submit(store, task, if_taken), Show::all);

@@ -28,8 +28,8 @@
 
 namespace scylla::model {
 
-// In millionths, so that decimals are exact.
-__extension__ using Amount = __int128;
+// In thousandths, so that decimals are exact. Less than 2^61 each, so that sums and differences of a few are exact too.
+using Amount = std::int64_t;
 
 enum class Policy : std::uint8_t { strict, greedy, backfill };
 

@@ -114,6 +114,15 @@ const char *array_of(int64 size);
 // 42501, constraint "privilege", table signal.
 [[noreturn]] void no_signal_privilege(const text *name, const char *role, const char *privilege);
 
+// 42704, constraint "exists", table pool.
+[[noreturn]] void no_such_pool(const text *name);
+// 42710, constraint "unique", table pool.
+[[noreturn]] void duplicate_pool(const text *name);
+// 42501, constraint "privilege", table pool.
+[[noreturn]] void no_pool_privilege(const text *name, const char *role, const char *privilege);
+// 2BP01, constraint "needed", table pool: a live task needs it.
+[[noreturn]] void pool_in_use(const text *name);
+
 // 42501, constraint "privilege": the role may not do that with the queue.
 [[noreturn]] void no_privilege(const text *queue, const char *role, const char *privilege);
 // 42501, constraint "owner".

@@ -131,6 +131,8 @@ template <typename Change> void change_settings(Store &store, const text *name, 
         else if (!pending.empty())
             shmem::note_time(shmem::Timer::settings, GetCurrentTimestamp());
         shmem::note_room(queue.id, PG_INT64_MAX); // there may be something to lease now
+        if (before.paused && !after.paused)
+            shmem::note_pool(0); // tasks of a paused queue are not placed
         notify_ready(store, queue.id);
         return;
     }

@@ -10,6 +10,7 @@
 #include "task/gates.h"
 #include "queue/pending.h"
 #include "task/history.h"
+#include "task/line.h"
 #include "task/moves.h"
 
 namespace scylla {
@@ -27,8 +28,10 @@ void end_lease(Store &store, const store::SpecRow &spec, const store::LeaseRow &
     if (spec.max_attempts && carry.failures >= *spec.max_attempts) {
         carry.errors = add_error(carry.errors, make_error("timeout", "the lease expired and no attempts are left"));
         make_final(store, spec, {Status::aborted, lease.progress, nullptr, {}, carry, nullptr, nullptr}, now);
-    } else
-        make_ready(store, spec, carry, now);
+    } else {
+        leave_pools(store, spec);
+        make_startable(store, spec, carry, now);
+    }
 }
 
 // The lease of a process that is calling a handler and cannot do it itself. Returns when to look again.
@@ -167,7 +170,7 @@ void open_due_tasks(Store &store, Turn &turn) {
         const bool done = row.expiring ? expire_gates(store, row, turn.now)
                                        : take(store, TableId::waiting, *spec, row.tid, Wait::no) == store::Taken::ok;
         if (done && !row.expiring)
-            make_ready(store, *spec, row.carry, turn.now);
+            make_startable(store, *spec, row.carry, turn.now);
         expired = expired || (done && row.expiring);
         if (done)
             turn.portion.done++;

@@ -61,6 +61,10 @@ struct Pending {
     std::array<int64, k_rechecks> recheck;
     std::size_t taken_away; // running tasks
     std::array<int64, 64> taken_from;
+    bool placed;
+    bool all_pools; // more than there is room for
+    std::size_t pools;
+    std::array<int64, k_changed_pools> pool;
     bool taken_in_sub;  // a subtransaction has taken tasks
     uint64 rolled_back; // subtransactions
     // few_notes, or more of them in the memory of the transaction, which the callback still finds there. `index` is
@@ -170,6 +174,31 @@ void tell_rechecks() noexcept {
     }
 }
 
+void add_pool(std::array<int64, k_changed_pools> &to, std::size_t *count, bool *all, int64 pool) noexcept {
+    if (*all || std::find(to.begin(), to.begin() + *count, pool) != to.begin() + *count)
+        return;
+    if (pool == 0 || *count == to.size())
+        *all = true;
+    else
+        to[(*count)++] = pool;
+}
+
+void tell_pools() noexcept {
+    for (int i = 0; i < shared->slots; i++) {
+        MonitorSlot &slot = shared->slot[i];
+        if (pg_atomic_read_u32(&slot.database) != MyDatabaseId)
+            continue;
+        LWLockAcquire(shared->lock, LW_EXCLUSIVE);
+        for (std::size_t p = 0; p < pending.pools; p++)
+            add_pool(slot.pool, &slot.pools, &slot.all_pools, pending.pool[p]);
+        slot.all_pools = slot.all_pools || pending.all_pools;
+        LWLockRelease(shared->lock);
+        lower(slot, Timer::placement, 0);
+        wake(pg_atomic_read_u32(&slot.proc));
+        return;
+    }
+}
+
 void announce_extension() noexcept {
     LWLockAcquire(shared->lock, LW_EXCLUSIVE);
     if (shared->announced_count < k_max_marked)
@@ -243,6 +272,8 @@ extern "C" void at_end_of_transaction(XactEvent event, void *) {
     // A prepared transaction will tell nothing at its end: the monitor keeps what is in doubt until it is decided.
     if (event != XACT_EVENT_ABORT && (pending.rechecks > 0 || pending.recheck_all))
         tell_rechecks();
+    if ((event == XACT_EVENT_COMMIT || pending.placed) && (pending.pools > 0 || pending.all_pools))
+        tell_pools();
     if (event == XACT_EVENT_COMMIT) {
         if (pending.extension)
             announce_extension();
@@ -263,6 +294,9 @@ extern "C" void at_end_of_transaction(XactEvent event, void *) {
     pending.recheck_all = false;
     pending.rechecks = 0;
     pending.taken_away = 0;
+    pending.placed = false;
+    pending.all_pools = false;
+    pending.pools = 0;
     pending.taken_in_sub = false;
     pending.count = 0;
     pending.index = nullptr;
@@ -391,6 +425,15 @@ void note_taken_away(int64 id) {
     pending.any = true;
 }
 
+void note_pool(int64 pool) {
+    if (shared == nullptr)
+        return;
+    add_pool(pending.pool, &pending.pools, &pending.all_pools, pool);
+    pending.any = true;
+}
+
+void note_placed() { pending.placed = shared != nullptr; }
+
 void note_plan_finished() {
     if (shared == nullptr)
         return;
@@ -426,6 +469,23 @@ void note_progress(Oid file, int32 queue, int16 priority, const Progress &progre
         note->progress = progress;
         note->rolled_back = pending.rolled_back;
     }
+}
+
+ChangedPools take_changed_pools() {
+    ChangedPools taken{};
+    for (int i = 0; shared != nullptr && i < shared->slots; i++) {
+        MonitorSlot &slot = shared->slot[i];
+        if (pg_atomic_read_u32(&slot.database) != MyDatabaseId)
+            continue;
+        LWLockAcquire(shared->lock, LW_EXCLUSIVE);
+        taken = {slot.all_pools || slot.pools == 0, slot.pools, slot.pool};
+        slot.all_pools = false;
+        slot.pools = 0;
+        LWLockRelease(shared->lock);
+        return taken;
+    }
+    taken.all = true;
+    return taken;
 }
 
 void install_callbacks() {

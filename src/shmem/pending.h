@@ -26,6 +26,17 @@ void note_recheck(int64 id);
 bool has_monitor() noexcept;
 // A running task has been ended by others than its worker: a server worker need not go on with it.
 void note_taken_away(int64 id);
+// Something has changed of a pool that may let a task of its line start. 0: of any pool.
+void note_pool(int64 pool);
+// Tasks have been placed: if the transaction rolls back others may have what they were to get.
+void note_placed();
+// For the monitor: the pools of which commits have told since the last call. Of none: all, as it looks without a sign.
+struct ChangedPools {
+    bool all;
+    std::size_t count;
+    std::array<int64, k_changed_pools> pool;
+};
+ChangedPools take_changed_pools();
 // A plan is finished: whoever waits for one is to look.
 void note_plan_finished();
 // This database has got the extension.

@@ -8,10 +8,11 @@
 namespace scylla::shmem {
 
 // What a monitor waits for.
-enum class Timer : std::uint8_t { due, deadline, schedule, settings, dropped, handler, trigger };
-inline constexpr std::size_t k_timers = 7;
+enum class Timer : std::uint8_t { due, deadline, schedule, settings, dropped, handler, trigger, placement };
+inline constexpr std::size_t k_timers = 8;
 
 inline constexpr std::size_t k_rechecks = 256;
+inline constexpr std::size_t k_changed_pools = 32;
 
 // A monitor, from the moment the launcher asks for it until it has exited.
 struct MonitorSlot {
@@ -25,6 +26,10 @@ struct MonitorSlot {
     bool recheck_all; // more than there is room for: look at everything that waits
     std::size_t rechecks;
     int64 recheck[k_rechecks];
+    // Pools that have changed. Under the lock.
+    bool all_pools;
+    std::size_t pools;
+    std::array<int64, k_changed_pools> pool;
 };
 
 inline constexpr int k_max_monitors = 64;

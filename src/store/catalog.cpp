@@ -90,6 +90,22 @@ constexpr std::array<TableDef, k_tables> k_definitions = {{
      .indexes = {{{.name = "signal_shape_pkey", .key = {{{signal_shape_col::id}}}, .columns = 1, .unique = true},
                   {.name = "signal_shape_name", .key = {{{signal_shape_col::name, Order::bytes}}}, .columns = 1}}},
      .index_count = 2},
+    {.name = "pool_line",
+     .columns = line_col::k_columns,
+     .indexes = {{{.name = "pool_line_order",
+                   .key = {{{line_col::pool}, {line_col::task_class}, {line_col::task}}},
+                   .columns = 3,
+                   .unique = true},
+                  {.name = "pool_line_task", .key = {{{line_col::task}}}, .columns = 1}}},
+     .index_count = 2},
+    {.name = "task_reservation",
+     .columns = reservation_col::k_columns,
+     .indexes = {{{.name = "task_reservation_pkey",
+                   .key = {{{reservation_col::task}, {reservation_col::pool}}},
+                   .columns = 2,
+                   .unique = true},
+                  {.name = "task_reservation_pool", .key = {{{reservation_col::pool}}}, .columns = 1}}},
+     .index_count = 2},
 }};
 
 // Oids of our tables and indexes, found by name and kept until the server says that one of them has changed.

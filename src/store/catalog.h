@@ -18,9 +18,11 @@ enum class TableId : std::uint8_t {
     event,
     condition_end,
     signal_condition,
-    signal_shape
+    signal_shape,
+    line,
+    reservation
 };
-inline constexpr std::size_t k_tables = 13;
+inline constexpr std::size_t k_tables = 15;
 
 // How a btree compares a column of its key.
 enum class Order : std::uint8_t {

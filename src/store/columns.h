@@ -70,7 +70,9 @@ SCYLLA_COLUMNS(queue, SCYLLA_QUEUE_COLUMNS)
     column(plan, INT8OID) \
     column(retry, JSONBOID) \
     column(dedup_key, TEXTOID) \
-    column(key, TEXTOID)
+    column(key, TEXTOID) \
+    column(needs, JSONBOID) \
+    column(runtime, INT8OID)
 SCYLLA_COLUMNS(spec, SCYLLA_SPEC_COLUMNS)
 
 #define SCYLLA_READY_COLUMNS(column) \
@@ -193,6 +195,26 @@ SCYLLA_COLUMNS(signal_condition, SCYLLA_SIGNAL_CONDITION_COLUMNS)
     column(shape, JSONBOID)
 SCYLLA_COLUMNS(signal_shape, SCYLLA_SIGNAL_SHAPE_COLUMNS)
 
+#define SCYLLA_LINE_COLUMNS(column) \
+    column(pool, INT8OID) \
+    column(task_class, INT8OID) \
+    column(task, INT8OID) \
+    column(created, TIMESTAMPTZOID) \
+    column(queue, INT4OID) \
+    column(priority, INT2OID) \
+    column(needs, JSONBOID) \
+    column(runtime, INT8OID)
+SCYLLA_COLUMNS(line, SCYLLA_LINE_COLUMNS)
+
+#define SCYLLA_RESERVATION_COLUMNS(column) \
+    column(task, INT8OID) \
+    column(pool, INT8OID) \
+    column(since, TIMESTAMPTZOID) \
+    column(ends, TIMESTAMPTZOID) \
+    column(chosen, TEXTOID) \
+    column(amounts, JSONBOID)
+SCYLLA_COLUMNS(reservation, SCYLLA_RESERVATION_COLUMNS)
+
 #undef SCYLLA_QUEUE_COLUMNS
 #undef SCYLLA_SPEC_COLUMNS
 #undef SCYLLA_READY_COLUMNS
@@ -206,6 +228,8 @@ SCYLLA_COLUMNS(signal_shape, SCYLLA_SIGNAL_SHAPE_COLUMNS)
 #undef SCYLLA_CONDITION_END_COLUMNS
 #undef SCYLLA_SIGNAL_CONDITION_COLUMNS
 #undef SCYLLA_SIGNAL_SHAPE_COLUMNS
+#undef SCYLLA_LINE_COLUMNS
+#undef SCYLLA_RESERVATION_COLUMNS
 #undef SCYLLA_COLUMNS
 #undef SCYLLA_COLUMN_DEF
 #undef SCYLLA_COLUMN_NUMBER

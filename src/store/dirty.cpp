@@ -1,4 +1,4 @@
-#include "store/dirty.h"
+#include "store/pool_rows.h"
 
 namespace scylla::store {
 
@@ -15,6 +15,9 @@ enum Kept : std::size_t {
     condition_ends,
     signal_conditions,
     signal_shapes,
+    lines,
+    reservations,
+    own_reservations,
     kept_scans
 };
 
@@ -41,10 +44,12 @@ Scan &start(Dirty *dirty, Kept which, TableId table, std::size_t index, std::spa
     return lookup.scan;
 }
 
-// Of a row that is not committed: where it is. A gate has no values that could be stored elsewhere.
+// Of a row that is not committed: where it is. A gate and a reservation have no values that could be stored elsewhere.
 template <typename Row> Row row_without_values(const Scan &scan) {
     if constexpr (std::is_same_v<Row, GateRow>)
         return gate_row(scan);
+    if constexpr (std::is_same_v<Row, ReservationRow>)
+        return reservation_row(scan);
     Row row{};
     if constexpr (requires { row.tid; })
         row.tid = scan.slot->tts_tid;
@@ -167,6 +172,33 @@ void walk_signal_shapes(Dirty *dirty, const text *signal) {
 
 Sight next_signal_shape(Dirty *dirty, SignalShapeRow *row) {
     return step(dirty, dirty->kept[signal_shapes].scan, row, signal_shape_row);
+}
+
+Sight see_line(Dirty *dirty, int64 task) {
+    const Match match[] = {{1, Int64GetDatum(task), F_INT8EQ}};
+    Scan &scan = start(dirty, lines, TableId::line, 1, match);
+    LineRow row;
+    const Sight sight = step(dirty, scan, &row, line_row);
+    release_row(scan);
+    return sight;
+}
+
+Sight see_reservation(Dirty *dirty, int64 task) {
+    const Match match[] = {{1, Int64GetDatum(task), F_INT8EQ}};
+    Scan &scan = start(dirty, own_reservations, TableId::reservation, 0, match);
+    ReservationRow row;
+    const Sight sight = step(dirty, scan, &row, reservation_row);
+    release_row(scan);
+    return sight;
+}
+
+void walk_reservations(Dirty *dirty, int64 pool) {
+    const Match match[] = {{1, Int64GetDatum(pool), F_INT8EQ}};
+    start(dirty, reservations, TableId::reservation, 1, match);
+}
+
+Sight next_reservation(Dirty *dirty, ReservationRow *row) {
+    return step(dirty, dirty->kept[reservations].scan, row, reservation_row);
 }
 
 } // namespace scylla::store

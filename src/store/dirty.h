@@ -16,7 +16,7 @@ enum class Sight : std::uint8_t {
     absent,
     present,
     in_doubt, // a transaction that is still running, not this one, has inserted or removed the row; of one that it has
-              // inserted only the place is known, and of a gate everything
+              // inserted only the place is known, and of a gate or reservation everything
 };
 
 struct Dirty;

@@ -175,6 +175,12 @@ template <int Columns> struct Values {
         else
             set_null(column);
     }
+    void set_id(int column, std::optional<int64> id) {
+        if (id)
+            set(column, Int64GetDatum(*id));
+        else
+            set_null(column);
+    }
     void set_carry(const Carry &carry, int attempt, int failures, int history, int errors) {
         set(attempt, Int32GetDatum(carry.attempt));
         set(failures, Int32GetDatum(carry.failures));

@@ -154,9 +154,11 @@ struct SpecRow {
     std::optional<int32> max_attempts;
     std::optional<int32> gates; // how many; nothing: none
     std::optional<int64> plan;
-    Jsonb *retry;    // null: as the queue says
-    text *dedup_key; // may be null
-    text *key;       // may be null
+    Jsonb *retry;                 // null: as the queue says
+    text *dedup_key;              // may be null
+    text *key;                    // may be null
+    Jsonb *needs;                 // of pools; null: nothing
+    std::optional<int64> runtime; // expected, in microseconds
     ItemPointerData tid;
 };
 
@@ -212,8 +214,8 @@ struct OutcomeRow {
     ItemPointerData tid;
 };
 
-// A reason why a task may not start yet: its provider, another task or a plan, is not done.
-enum class GateKind : char { task = 't', plan = 'p', condition = 'c' };
+// A reason why a task may not start yet: its provider, another task, say, is not done. Pools give no values.
+enum class GateKind : char { task = 't', plan = 'p', condition = 'c', pool = 'r' };
 enum class OnFailure : char { cascade = 'c', skip = 's', ignore = 'i' };
 enum class OnTimeout : char { abort = 'a', skip = 's', ignore = 'i' };
 
@@ -223,10 +225,12 @@ struct GateLimit {
     OnTimeout on_timeout;
 };
 
+inline constexpr int32 k_first_pool = 1'000'000'000; // ord of the first gate on a pool
+
 struct GateRow {
     int64 task;
     int64 provider;
-    int32 ord; // place in depends_on, from 1; 0: the plan
+    int32 ord; // place in depends_on, from 1; 0: the plan; pools come last
     GateKind kind;
     OnFailure on_failure;
     std::optional<GateLimit> limit;

@@ -246,6 +246,8 @@ int32 queue_of(const Scan &scan, TableId table) {
     case TableId::condition_end:
     case TableId::signal_condition:
     case TableId::signal_shape:
+    case TableId::line:
+    case TableId::reservation:
         break;
     }
     elog(ERROR, "rows of table %d belong to no queue", static_cast<int>(table));

@@ -21,6 +21,8 @@ SpecRow spec_row(const Scan &scan, With with) {
             get_jsonb(scan, spec_col::retry),
             get_name(scan, spec_col::dedup_key),
             get_name(scan, spec_col::key),
+            get_jsonb(scan, spec_col::needs),
+            get_id(scan, spec_col::runtime),
             scan.slot->tts_tid};
 }
 
@@ -328,13 +330,12 @@ Values<spec_col::k_count> spec_values(const SpecRow &row) {
     values.set_time(spec_col::not_before, row.not_before);
     values.set_int(spec_col::max_attempts, row.max_attempts);
     values.set_int(spec_col::gates, row.gates);
-    if (row.plan)
-        values.set(spec_col::plan, Int64GetDatum(*row.plan));
-    else
-        values.set_null(spec_col::plan);
+    values.set_id(spec_col::plan, row.plan);
     values.set_pointer(spec_col::retry, row.retry);
     values.set_pointer(spec_col::dedup_key, row.dedup_key);
     values.set_pointer(spec_col::key, row.key);
+    values.set_pointer(spec_col::needs, row.needs);
+    values.set_id(spec_col::runtime, row.runtime);
     return values;
 }
 

@@ -119,9 +119,10 @@ bool is_own_queue(int32 queue) {
 }
 
 void insert_specs(std::span<const SpecRow> rows, std::span<bool> inserted) {
-    constexpr std::size_t k_columns = 13;
-    std::array<Oid, k_columns> element{INT8OID, TIMESTAMPTZOID, INT4OID, INT2OID,  TEXTOID, JSONBOID, TIMESTAMPTZOID,
-                                       INT4OID, INT4OID,        INT8OID, JSONBOID, TEXTOID, TEXTOID};
+    constexpr std::size_t k_columns = 15;
+    std::array<Oid, k_columns> element{INT8OID,  TIMESTAMPTZOID, INT4OID, INT2OID,  TEXTOID,
+                                       JSONBOID, TIMESTAMPTZOID, INT4OID, INT4OID,  INT8OID,
+                                       JSONBOID, TEXTOID,        TEXTOID, JSONBOID, INT8OID};
     std::array<Oid, k_columns> types;
     std::array<Datum, k_columns> values;
     auto *column = static_cast<Datum *>(MemoryContextAllocHuge(CurrentMemoryContext, rows.size() * sizeof(Datum)));
@@ -131,7 +132,8 @@ void insert_specs(std::span<const SpecRow> rows, std::span<bool> inserted) {
             const SpecRow &row = rows[i];
             null[i] = (c == 6 && !row.not_before) || (c == 7 && !row.max_attempts) || (c == 8 && !row.gates) ||
                       (c == 9 && !row.plan) || (c == 10 && row.retry == nullptr) ||
-                      (c == 11 && row.dedup_key == nullptr) || (c == 12 && row.key == nullptr);
+                      (c == 11 && row.dedup_key == nullptr) || (c == 12 && row.key == nullptr) ||
+                      (c == 13 && row.needs == nullptr) || (c == 14 && !row.runtime);
             const Datum all[k_columns] = {Int64GetDatum(row.id),
                                           TimestampTzGetDatum(row.created),
                                           Int32GetDatum(row.queue),
@@ -144,7 +146,9 @@ void insert_specs(std::span<const SpecRow> rows, std::span<bool> inserted) {
                                           Int64GetDatum(row.plan.value_or(0)),
                                           PointerGetDatum(row.retry),
                                           PointerGetDatum(row.dedup_key),
-                                          PointerGetDatum(row.key)};
+                                          PointerGetDatum(row.key),
+                                          PointerGetDatum(row.needs),
+                                          Int64GetDatum(row.runtime.value_or(0))};
             column[i] = all[c];
         }
         types[c] = get_array_type(element[c]);
@@ -155,13 +159,15 @@ void insert_specs(std::span<const SpecRow> rows, std::span<bool> inserted) {
     run(&insert_specs_plan,
         "insert into scylla.task_spec (id, created, queue, priority, rn, spec, not_before, max_attempts, gates, plan, "
         "retry, "
-        "dedup_key, key) "
+        "dedup_key, key, needs, runtime) "
         "select * from rows from (pg_catalog.unnest($1), pg_catalog.unnest($2), pg_catalog.unnest($3), "
         "pg_catalog.unnest($4), "
         "pg_catalog.unnest($5), pg_catalog.unnest($6), pg_catalog.unnest($7), pg_catalog.unnest($8), "
         "pg_catalog.unnest($9), "
-        "pg_catalog.unnest($10), pg_catalog.unnest($11), pg_catalog.unnest($12), pg_catalog.unnest($13)) "
-        "as t(id, created, queue, priority, rn, spec, not_before, max_attempts, gates, plan, retry, dedup_key, key) "
+        "pg_catalog.unnest($10), pg_catalog.unnest($11), pg_catalog.unnest($12), pg_catalog.unnest($13), "
+        "pg_catalog.unnest($14), pg_catalog.unnest($15)) "
+        "as t(id, created, queue, priority, rn, spec, not_before, max_attempts, gates, plan, retry, dedup_key, key, "
+        "needs, runtime) "
         "order by rn collate pg_catalog.\"C\", id on conflict (rn) do nothing returning id",
         types, values, nullptr, SPI_OK_INSERT_RETURNING);
     mark_inserted(rows, inserted);

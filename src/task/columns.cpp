@@ -4,6 +4,7 @@
 #include "pg/json_text.h"
 #include "task/gates.h"
 #include "task/history.h"
+#include "task/line.h"
 #include "task/results.h"
 
 namespace scylla {
@@ -35,6 +36,7 @@ enum Column : std::size_t {
     not_before,
     plan,
     key,
+    pool,
     known_columns
 };
 
@@ -56,7 +58,7 @@ Jsonb *results_of_providers(Store &store, const store::SpecRow &spec_row) {
     store::Scan scan = scan_gates(store, spec_row.id);
     while (next(scan)) {
         const store::GateRow gate = gate_row(scan);
-        if (gate.kind != store::GateKind::plan && !results.too_large)
+        if (gate.kind != store::GateKind::plan && gate.kind != store::GateKind::pool && !results.too_large)
             add_result(results, value_of(store, gate));
     }
     end(scan);
@@ -122,6 +124,8 @@ TaskColumns task_columns(Store &store, const Task &task, Show show, TupleDesc ro
     const auto opens = task.due ? task.due : task.spec.not_before;
     if (opens)
         set(not_before, TimestampTzGetDatum(*opens));
+    if (task.spec.needs != nullptr)
+        set_pointer(pool, chosen_pool(store, task.spec));
     if (task.spec.plan)
         set_pointer(plan, store::plan_name(store, *task.spec.plan));
     return {value, null, size};

@@ -2,6 +2,7 @@
 
 #include "task/gates.h"
 #include "task/history.h"
+#include "task/line.h"
 #include "task/retry.h"
 
 namespace scylla {
@@ -40,12 +41,13 @@ Task failed(store::Store &store, const Claim &claim, const Failure &failure, Tim
         return aborted(store, claim, carry, now);
     }
     shmem::count_time(key, shmem::Time::run, now - claim.lease->leased);
+    leave_pools(store, *claim.spec);
     Jsonb *errors = carry.errors;
     carry = carry_on(*claim.lease, Ending::retry, now);
     carry.errors = errors;
     const int64 delay = failure.retry_after ? *failure.retry_after : delay_after(store, *claim.spec, carry.failures);
     return delay > 0 ? make_waiting(store, *claim.spec, carry, now + delay, now)
-                     : make_ready(store, *claim.spec, carry, now);
+                     : make_startable(store, *claim.spec, carry, now);
 }
 
 // Takes the lease or raises the reason why not.

@@ -5,6 +5,7 @@
 #include "shmem/pending.h"
 #include "task/duty.h"
 #include "task/history.h"
+#include "task/line.h"
 #include "task/rights.h"
 #include "task/task.h"
 
@@ -194,7 +195,7 @@ Final end_by(Dirty *dirty, const Judgement &judgement, store::Carry carry) {
 Task begin_task(Store &store, const store::SpecRow &spec, const store::Carry &carry, TimestampTz now, bool is_new) {
     if (spec.not_before && *spec.not_before > now)
         return make_waiting(store, spec, carry, *spec.not_before, now);
-    return make_ready(store, spec, carry, now, is_new);
+    return make_startable(store, spec, carry, now, is_new);
 }
 
 // Decides about a waiting task if that can be done now. `ended`: the gate whose provider has just ended; null: any.

@@ -5,6 +5,7 @@
 #include "shmem/key_notes.h"
 #include "shmem/pending.h"
 #include "task/events.h"
+#include "task/line.h"
 
 namespace scylla {
 
@@ -32,6 +33,8 @@ shmem::Place place_of(TableId table) {
     case TableId::condition_end:
     case TableId::signal_condition:
     case TableId::signal_shape:
+    case TableId::line:
+    case TableId::reservation:
         break;
     }
     elog(ERROR, "table %d is no place of tasks", static_cast<int>(table));
@@ -151,6 +154,7 @@ Task make_final(Store &store, const store::SpecRow &spec, const Final &end, Time
     record_event(store, spec, end.status, end.carry, end.owner, now);
     if (spec.dedup_key != nullptr)
         remove_dedup_key(store, spec);
+    leave_pools(store, spec);
     note_ended(store, {spec.id, spec.plan.value_or(0)});
     return task_of(spec, row);
 }

@@ -13,6 +13,7 @@
 #include "task/depth.h"
 #include "task/gates.h"
 #include "task/history.h"
+#include "task/line.h"
 #include "task/names.h"
 #include "task/rights.h"
 #include "task/rules.h"
@@ -54,10 +55,11 @@ std::optional<int32> max_attempts_of(const Submission &task, const store::QueueR
     return settings::default_max_attempts > 0 ? std::optional(settings::default_max_attempts) : std::nullopt;
 }
 
-// plan: its id; 0: none.
-SpecRow make_spec(const Submission &task, const store::QueueRow &queue, int64 plan, TimestampTz now) {
+// plan: its id; 0: none. pools: how many its needs name.
+SpecRow make_spec(const Submission &task, const store::QueueRow &queue, int64 plan, std::size_t pools,
+                  TimestampTz now) {
     CHECK_FOR_INTERRUPTS();
-    const auto gates = static_cast<int32>(task.waits.size()) + (plan != 0 ? 1 : 0);
+    const auto gates = static_cast<int32>(task.waits.size() + pools) + (plan != 0 ? 1 : 0);
     return {store::next_task_id(),
             now,
             queue.id,
@@ -71,6 +73,8 @@ SpecRow make_spec(const Submission &task, const store::QueueRow &queue, int64 pl
             task.retry,
             task.dedup_key,
             task.key,
+            task.needs,
+            task.runtime,
             {}};
 }
 
@@ -96,7 +100,7 @@ int64 plan_id(const text *name) {
 
 // The gate of the plan of a new task, and its others.
 void insert_all_gates(Store &store, store::Dirty *dirty, const SpecRow &spec, std::span<const WaitFor> waits,
-                      std::span<const Provider> providers, NewConditions *made) {
+                      std::span<const Provider> providers, std::span<const int64> pools, NewConditions *made) {
     if (spec.plan)
         insert(store, store::GateRow{.task = spec.id,
                                      .provider = *spec.plan,
@@ -106,6 +110,14 @@ void insert_all_gates(Store &store, store::Dirty *dirty, const SpecRow &spec, st
                                      .limit = {},
                                      .tid = {}});
     insert_gates(store, dirty, spec, waits, providers, spec.created, made);
+    for (std::size_t i = 0; i < pools.size(); i++)
+        insert(store, store::GateRow{.task = spec.id,
+                                     .provider = pools[i],
+                                     .ord = store::k_first_pool + static_cast<int32>(i),
+                                     .kind = store::GateKind::pool,
+                                     .on_failure = store::OnFailure::cascade,
+                                     .limit = {},
+                                     .tid = {}});
 }
 
 // Where a new task begins. Its gates are in the table.
@@ -145,11 +157,12 @@ std::optional<Task> try_submit(Store &store, const Submission &task, bool ignore
             error::dependency_cycle(psprintf("%s -> %s", error::quote(task.rn), error::quote(task.rn)));
         providers[i] = find_provider(store, task.waits[i], GetCurrentTimestamp());
     }
+    const auto pools = pools_of(task.needs);
     const store::QueueRow queue = queue_for(store, task.queue);
     // What is not needed after all, because somebody else has just taken the name, is given back at the end of the
     // transaction.
     const bool has_room = take_room(store, queue, 1) == 1;
-    const SpecRow spec = make_spec(task, queue, plan_id(task.plan), GetCurrentTimestamp());
+    const SpecRow spec = make_spec(task, queue, plan_id(task.plan), pools.size(), GetCurrentTimestamp());
     bool inserted = true;
     if (spec.dedup_key != nullptr) {
         // Where both are taken it is the name that is said to be.
@@ -172,7 +185,7 @@ std::optional<Task> try_submit(Store &store, const Submission &task, bool ignore
     }
     store::Dirty *dirty = store::begin_dirty(store);
     NewConditions made{allocate<int64>(task.waits.size()), 0};
-    insert_all_gates(store, dirty, spec, task.waits, providers, &made);
+    insert_all_gates(store, dirty, spec, task.waits, providers, pools, &made);
     look_back(store, made, spec.created);
     const Task placed = has_room ? place(store, dirty, spec) : shed(store, spec);
     end(dirty);
@@ -366,8 +379,8 @@ void settle_elements(Store &store, std::span<const Submission> tasks, std::span<
 // Gates and beginnings of the rows that were inserted. What a row depends on is mostly other rows, whose ends nobody
 // else can bring about: whether they are open need not be looked up.
 void place_rows(Store &store, std::span<const Submission> tasks, std::span<const SpecRow> rows,
-                std::span<const Admission> admissions, std::span<const bool> has_room, const Dependencies &dependencies,
-                TimestampTz now) {
+                std::span<const Admission> admissions, std::span<const bool> has_room,
+                std::span<const std::span<const int64>> pools, const Dependencies &dependencies, TimestampTz now) {
     const auto inserted = [&](std::size_t i) { return admissions[i].admitted == Admitted::inserted; };
     for (const store::TableId table : {store::TableId::gate, store::TableId::ready, store::TableId::waiting})
         begin_bulk(store[table]);
@@ -381,7 +394,8 @@ void place_rows(Store &store, std::span<const Submission> tasks, std::span<const
     };
     for (std::size_t i = 0; i < rows.size(); i++) {
         if (inserted(i))
-            insert_all_gates(store, dirty, rows[i], tasks[i].waits, edges_of(i, dependencies.provider), &made);
+            insert_all_gates(store, dirty, rows[i], tasks[i].waits, edges_of(i, dependencies.provider), pools[i],
+                             &made);
         reset(memory);
     }
     end_bulk(store[store::TableId::gate]); // all of them, before anybody looks whether they are open
@@ -436,9 +450,12 @@ std::span<const Submitted> submit_many(Store &store, std::span<const Submission>
         });
     const auto plans = look_up_each<int64>(
         tasks, [](const Submission &task) { return task.plan; }, plan_id);
+    const auto pools = allocate<std::span<const int64>>(tasks.size());
+    for (std::size_t i = 0; i < pools.size(); i++)
+        pools[i] = pools_of(tasks[i].needs, static_cast<int64>(i + 1));
     const auto rows = allocate<SpecRow>(tasks.size());
     for (std::size_t i = 0; i < rows.size(); i++)
-        rows[i] = make_spec(tasks[i], *queues[i], plans[i], now);
+        rows[i] = make_spec(tasks[i], *queues[i], plans[i], pools[i].size(), now);
     const auto admissions = allocate<Admission>(rows.size());
     insert_rows(store, rows, admissions);
     const auto answers = allocate<Submitted>(rows.size());
@@ -452,7 +469,7 @@ std::span<const Submitted> submit_many(Store &store, std::span<const Submission>
     }
     settle_elements(store, tasks, rows, admissions, dependencies);
     const auto has_room = take_rooms(store, queues, admissions, dependencies);
-    place_rows(store, tasks, rows, admissions, has_room, dependencies, now);
+    place_rows(store, tasks, rows, admissions, has_room, pools, dependencies, now);
     return answers;
 }
 
@@ -465,7 +482,7 @@ void submit_bulk(Store &store, std::span<const Submission> tasks) {
         static_cast<std::size_t>(take_room(store, row, static_cast<int64>(tasks.size()))); // the first ones
     const auto rows = allocate<SpecRow>(tasks.size());
     for (std::size_t i = 0; i < tasks.size(); i++)
-        rows[i] = make_spec(tasks[i], row, 0, GetCurrentTimestamp());
+        rows[i] = make_spec(tasks[i], row, 0, 0, GetCurrentTimestamp());
     // By name, so that two calls with the same names cannot wait for each other in a circle. Nobody else has names that
     // are made here.
     const auto order = allocate<std::size_t>(tasks.size());

@@ -19,6 +19,8 @@ struct Submission {
     Jsonb *retry = nullptr;              // may be null
     text *dedup_key = nullptr;           // may be null
     text *key = nullptr;                 // may be null
+    Jsonb *needs = nullptr;              // of pools; may be null
+    std::optional<int64> runtime = {};   // expected, in microseconds
 };
 
 // What is done with a task whose rn or deduplication key is taken.

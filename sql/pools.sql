@@ -1,0 +1,87 @@
+-- Pools as their users and admins see them, and what tasks hold there and wait for.
+
+create or replace view scylla.pool with (security_barrier) as
+    with held as (
+        select r.pool, e.key as resource, sum(e.value::numeric) as reserved,
+               coalesce(sum(e.value::numeric) filter (where r.since > u.at), 0) as later
+        from scylla.task_reservation r
+        cross join lateral jsonb_each_text(r.amounts) e
+        left join lateral (select at from scylla.pool_report where pool_report.pool = r.pool order by at desc limit 1) u on true
+        group by r.pool, e.key
+    )
+    select p.name as pool, p.policy, p.drained, p.capacity,
+           (select jsonb_object_agg(c.key, coalesce(h.reserved, 0)) from jsonb_each_text(p.capacity) c
+            left join held h on h.pool = p.id and h.resource = c.key) as reserved,
+           u.used as reported, u.at as reported_at,
+           (select jsonb_object_agg(c.key, c.value::numeric - greatest(coalesce(h.reserved, 0),
+                                    coalesce((u.used ->> c.key)::numeric, 0) + coalesce(h.later, 0)))
+            from jsonb_each_text(p.capacity) c left join held h on h.pool = p.id and h.resource = c.key) as free,
+           p.metrics_max_age is not null and coalesce(u.at + p.metrics_max_age < clock_timestamp(), true) as stale,
+           (select count(*) from scylla.pool_line l where l.pool = p.id) as waiting,
+           (select count(*) from scylla.task_reservation r where r.pool = p.id) as placed,
+           p.max_bypass, p.metrics_max_age, p.created, p.owner::text, p.users, p.reporters, p.admins
+    from scylla.resource_pool p
+    left join lateral (select at, used from scylla.pool_report where pool_report.pool = p.id order by at desc limit 1) u on true
+    where scylla._may_view(p.owner, p.users || p.reporters, p.admins);
+comment on view scylla.pool is 'The pools on which the current user has a privilege.';
+comment on column scylla.pool.pool is 'The name.';
+comment on column scylla.pool.policy is 'strict, greedy or backfill.';
+comment on column scylla.pool.drained is 'Nothing is placed: drain_pool().';
+comment on column scylla.pool.capacity is 'How much there is, by resource.';
+comment on column scylla.pool.reserved is 'How much tasks hold.';
+comment on column scylla.pool.reported is 'What report_usage() last said.';
+comment on column scylla.pool.reported_at is 'When that was measured; null: nothing was ever reported.';
+comment on column scylla.pool.free is
+    'Capacity without the larger of what is reserved and what was reported plus what has been reserved since.';
+comment on column scylla.pool.stale is 'The last report is older than metrics_max_age: nothing is placed.';
+comment on column scylla.pool.waiting is 'How many tasks are in its line.';
+comment on column scylla.pool.placed is 'How many tasks hold something of it.';
+comment on column scylla.pool.max_bypass is 'See create_pool().';
+comment on column scylla.pool.metrics_max_age is 'See create_pool().';
+comment on column scylla.pool.created is 'When it was created.';
+comment on column scylla.pool.owner is 'The role that created it.';
+comment on column scylla.pool.users is 'Roles with the privilege use.';
+comment on column scylla.pool.reporters is 'Roles with the privilege report.';
+comment on column scylla.pool.admins is 'Roles with the privilege admin.';
+
+create or replace view scylla.pool_reservation with (security_barrier) as
+    select p.name as pool, s.rn, q.name as queue, r.amounts, r.since, r.ends
+    from scylla.task_reservation r
+    join scylla.resource_pool p on p.id = r.pool
+    join scylla.task_spec s on s.id = r.task
+    join scylla.queue q on q.id = s.queue
+    where scylla._may_view(q.owner, q.viewers, q.admins) or scylla._may_view(p.owner, null, p.admins);
+comment on view scylla.pool_reservation is
+    'What tasks hold of pools: of the tasks that the current user may view, and of the pools on which it has the privilege admin.';
+comment on column scylla.pool_reservation.pool is 'The pool.';
+comment on column scylla.pool_reservation.rn is 'The task.';
+comment on column scylla.pool_reservation.queue is 'The queue of the task.';
+comment on column scylla.pool_reservation.amounts is 'How much it holds, by resource.';
+comment on column scylla.pool_reservation.since is 'When it was placed.';
+comment on column scylla.pool_reservation.ends is 'When its expected runtime is over; null: not known.';
+
+create or replace view scylla.pool_queue with (security_barrier) as
+    with lines as materialized (select * from scylla._pool_lines())
+    select p.name as pool, s.rn, q.name as queue, l.priority::integer as priority, l.created, w.updated as since, l.needs,
+           c.reason, h.planned
+    from scylla.pool_line l
+    join scylla.resource_pool p on p.id = l.pool
+    join scylla.task_spec s on s.id = l.task
+    join scylla.queue q on q.id = l.queue
+    join scylla.task_waiting w on w.id = l.task
+    left join lines c on c.task_class = l.task_class
+    left join lines h on h.pool = l.pool and h.task = l.task
+    where scylla._may_view(q.owner, q.viewers, q.admins) or scylla._may_view(p.owner, null, p.admins);
+comment on view scylla.pool_queue is
+'The tasks that wait only for pools, once per pool that could serve: of the tasks that the current user may view, and of the pools
+on which it has the privilege admin.';
+comment on column scylla.pool_queue.pool is 'The pool.';
+comment on column scylla.pool_queue.rn is 'The task.';
+comment on column scylla.pool_queue.queue is 'Its queue.';
+comment on column scylla.pool_queue.priority is 'Its priority.';
+comment on column scylla.pool_queue.created is 'When it was submitted.';
+comment on column scylla.pool_queue.since is 'Since when it waits only for pools.';
+comment on column scylla.pool_queue.needs is 'What it needs.';
+comment on column scylla.pool_queue.reason is
+    'Why the first task with its queue, priority, needs and expected runtime waits; null: its queue is paused.';
+comment on column scylla.pool_queue.planned is 'When it is expected to start, if it is the head of the line and that can be planned.';

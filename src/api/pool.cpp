@@ -1,0 +1,220 @@
+// create_pool, alter_pool, drop_pool, drain_pool, resume_pool, report_usage, grant_pool, revoke_pool, place.
+#include "api/call.h"
+#include "api/rows.h"
+#include "pg/error.h"
+#include "pg/json.h"
+#include "pg/text.h"
+#include "pool/pass.h"
+#include "pool/pools.h"
+#include "shmem/pending.h"
+#include "task/open.h"
+#include "task/rights.h"
+#include "task/rules.h"
+
+namespace scylla {
+
+namespace {
+
+model::Policy to_policy(const text *value) {
+    for (std::size_t p = 0; p < k_policies.size(); p++)
+        if (view(value) == k_policies[p])
+            return static_cast<model::Policy>(p);
+    error::bad_argument("policy", error::quote(value), "It must be \"strict\", \"greedy\" or \"backfill\".");
+}
+
+int32 to_max_bypass(JsonbValue *value) {
+    const int32 number = json::to_int("max_bypass", value);
+    if (number < 0)
+        error::bad_argument("max_bypass", json::show(value), "It must not be negative.");
+    return number;
+}
+
+// The members that alter_pool() and the settings of create_pool() have in common. False: it is none of them.
+bool read_setting(std::string_view name, JsonbValue *value, PoolSettings *settings) {
+    const bool is_default = value->type == jbvNull;
+    if (name == "max_bypass")
+        settings->max_bypass = is_default ? k_max_bypass : to_max_bypass(value);
+    else if (name == "metrics_max_age") {
+        settings->changes_max_age = true;
+        settings->metrics_max_age = is_default ? nullptr : json::to_interval("metrics_max_age", value);
+        (void)args::timeout("metrics_max_age", settings->metrics_max_age);
+    } else
+        return false;
+    return true;
+}
+
+PoolSettings read_settings(Jsonb *object) {
+    PoolSettings settings{};
+    if (object == nullptr)
+        return settings;
+    if (!json::is_object(object))
+        error::bad_argument("settings", error::show(object), "It must be an object.");
+    json::for_each_member(&object->root, [&](const char *name, JsonbValue *value) {
+        if (!read_setting(name, value, &settings))
+            error::bad_argument("settings", error::quote(cstring_to_text(name)),
+                                "It may have \"max_bypass\" and \"metrics_max_age\".");
+    });
+    return settings;
+}
+
+PoolSettings read_changes(Jsonb *object) {
+    PoolSettings changes{};
+    if (!json::is_object(object))
+        error::bad_argument("changes", error::show(object), "It must be an object.");
+    json::for_each_member(&object->root, [&](const char *name, JsonbValue *value) {
+        const std::string_view member(name);
+        if (member == "capacity") {
+            changes.capacity = json::to_jsonb(value);
+            (void)read_amounts("capacity", changes.capacity);
+        } else if (member == "policy")
+            changes.policy = value->type == jbvNull ? model::Policy::backfill : to_policy(json::to_text(name, value));
+        else if (!read_setting(member, value, &changes))
+            error::bad_argument("changes", error::quote(cstring_to_text(name)),
+                                "It may have \"capacity\", \"policy\", \"max_bypass\" and \"metrics_max_age\".");
+    });
+    return changes;
+}
+
+PoolPrivilege get_pool_privilege(FunctionCallInfo fcinfo, int n) {
+    const text *value = args::get_text(fcinfo, n);
+    for (std::size_t p = 0; p < k_pool_privileges.size(); p++)
+        if (value != nullptr && view(value) == k_pool_privileges[p])
+            return static_cast<PoolPrivilege>(p);
+    error::bad_argument("privilege", error::quote(value), "It must be \"use\", \"report\" or \"admin\".");
+}
+
+const text *get_pool(FunctionCallInfo fcinfo) { return args::name("pool", args::get_text(fcinfo, 0)); }
+
+void put_placed(void *to, const store::SpecRow &spec, const text *pool) {
+    const auto *rows = static_cast<const Rows *>(to);
+    Datum values[] = {PointerGetDatum(spec.rn), PointerGetDatum(pool)};
+    bool nulls[] = {false, pool == nullptr};
+    tuplestore_putvalues(rows->store, rows->type, values, nulls);
+}
+
+// The pools that the caller may place in.
+std::span<const int64> pools_to_place(const text *name) {
+    Growing<int64> ids;
+    if (name != nullptr)
+        ids.add(require_pool(name, PoolPrivilege::admin).id);
+    else
+        for (const PoolRow &pool : read_pools())
+            if (may(pool, PoolPrivilege::admin))
+                ids.add(pool.id);
+    return ids.all();
+}
+
+template <typename Change> void change_pool(FunctionCallInfo fcinfo, const char *call, Change change) {
+    const text *name = get_pool(fcinfo);
+    store::Store store = open_for_settings(call);
+    change(name);
+    close(store);
+}
+
+} // namespace
+} // namespace scylla
+
+SCYLLA_FUNCTION(scylla_create_pool) {
+    using namespace scylla;
+    const text *name = get_pool(fcinfo);
+    PoolSettings settings = read_settings(args::get_jsonb(fcinfo, 3));
+    settings.capacity = args::get_jsonb(fcinfo, 1);
+    (void)read_amounts("capacity", settings.capacity);
+    if (const text *policy = args::get_text(fcinfo, 2))
+        settings.policy = to_policy(policy);
+    store::Store store = open_for_settings("scylla.create_pool()");
+    create_pool(name, settings);
+    close(store);
+    PG_RETURN_VOID();
+}
+
+SCYLLA_FUNCTION(scylla_alter_pool) {
+    using namespace scylla;
+    const PoolSettings changes = read_changes(args::get_jsonb(fcinfo, 1));
+    change_pool(fcinfo, "scylla.alter_pool()", [&](const text *name) { alter_pool(name, changes); });
+    PG_RETURN_VOID();
+}
+
+SCYLLA_FUNCTION(scylla_drop_pool) {
+    using namespace scylla;
+    const text *name = get_pool(fcinfo);
+    store::Store store = open_for_settings("scylla.drop_pool()");
+    drop_pool(store, name);
+    close(store);
+    PG_RETURN_VOID();
+}
+
+SCYLLA_FUNCTION(scylla_drain_pool) {
+    using namespace scylla;
+    change_pool(fcinfo, "scylla.drain_pool()", [](const text *name) { set_drained(name, true); });
+    PG_RETURN_VOID();
+}
+
+SCYLLA_FUNCTION(scylla_resume_pool) {
+    using namespace scylla;
+    change_pool(fcinfo, "scylla.resume_pool()", [](const text *name) { set_drained(name, false); });
+    PG_RETURN_VOID();
+}
+
+SCYLLA_FUNCTION(scylla_report_usage) {
+    using namespace scylla;
+    Jsonb *used = args::get_jsonb(fcinfo, 1);
+    const TimestampTz now = GetCurrentTimestamp();
+    const TimestampTz at = PG_ARGISNULL(2) ? now : PG_GETARG_TIMESTAMPTZ(2);
+    (void)read_amounts("used", used);
+    if (at > now || TIMESTAMP_NOT_FINITE(at))
+        error::bad_argument("at", error::print(TimestampTzGetDatum(at), TIMESTAMPTZOID),
+                            "It must not be in the future.");
+    change_pool(fcinfo, "scylla.report_usage()", [&](const text *name) { report_usage(name, used, at); });
+    PG_RETURN_VOID();
+}
+
+SCYLLA_FUNCTION(scylla_grant_pool) {
+    using namespace scylla;
+    const text *role = args::name("role", args::get_text(fcinfo, 1));
+    const PoolPrivilege privilege = get_pool_privilege(fcinfo, 2);
+    change_pool(fcinfo, "scylla.grant_pool()", [&](const text *name) { grant_pool(name, role, privilege); });
+    PG_RETURN_VOID();
+}
+
+SCYLLA_FUNCTION(scylla_revoke_pool) {
+    using namespace scylla;
+    const text *role = args::name("role", args::get_text(fcinfo, 1));
+    const PoolPrivilege privilege = get_pool_privilege(fcinfo, 2);
+    change_pool(fcinfo, "scylla.revoke_pool()", [&](const text *name) { revoke_pool(name, role, privilege); });
+    PG_RETURN_VOID();
+}
+
+SCYLLA_FUNCTION(scylla_place) {
+    using namespace scylla;
+    const text *name = args::optional_name("pool", args::get_text(fcinfo, 0));
+    Rows rows = begin_rows(fcinfo);
+    store::Store store = open_for_write("scylla.place()");
+    const auto pools = pools_to_place(name);
+    if (!pools.empty())
+        for (PassResult result{0, true}; result.more;)
+            result = run_pass(store, {.pools = pools, .tells = true, .sink = {.put = put_placed, .to = &rows}});
+    close(store);
+    return 0;
+}
+
+// For the view pool_queue: (task_class, reason) and (pool, task, planned), of what the caller may see.
+SCYLLA_FUNCTION(scylla_pool_lines) {
+    using namespace scylla;
+    const Rows rows = begin_rows(fcinfo);
+    store::Store store = store::open(AccessShareLock, store::TableId::spec);
+    const Explanation lines = explain_lines(store);
+    for (const WaitReason &each : lines.reasons) {
+        Datum values[] = {Int64GetDatum(each.task_class), CStringGetTextDatum(each.reason), 0, 0, 0};
+        bool nulls[] = {false, false, true, true, true};
+        tuplestore_putvalues(rows.store, rows.type, values, nulls);
+    }
+    for (const PlannedHead &each : lines.heads) {
+        Datum values[] = {0, 0, Int64GetDatum(each.pool), Int64GetDatum(each.task),
+                          TimestampTzGetDatum(each.start.value_or(0))};
+        bool nulls[] = {true, true, false, false, !each.start};
+        tuplestore_putvalues(rows.store, rows.type, values, nulls);
+    }
+    close(store);
+    return 0;
+}

@@ -1,0 +1,584 @@
+#include "pool/pass.h"
+
+#include "model/aging.h"
+#include "pg/growing.h"
+#include "pg/memory.h"
+#include "pg/text.h"
+#include "shmem/pending.h"
+#include "store/pool_rows.h"
+#include "task/duty.h"
+#include "task/gates.h"
+#include "task/line.h"
+
+namespace scylla {
+
+using model::Refusal;
+using model::Started;
+using model::Waiting;
+using store::Sight;
+using store::Store;
+using store::TableId;
+
+namespace {
+
+// ---- what a pass knows ---------------------------------------------------------------------------------------------
+
+// Needs as the rows have them, taken apart once.
+struct KnownShape {
+    Jsonb *needs;
+    Needs parts;
+    std::span<const model::Way> ways;
+    std::span<const std::size_t> pools; // that it names, in the order of its gates
+    std::size_t chosen;                 // how many of them are needed anyway; from there on: the choice
+};
+
+struct KnownClass {
+    store::LineRow first;
+    float8 aging;
+};
+
+// Finds an element by a number that is given to it.
+struct Index {
+    HTAB *table;
+};
+struct IndexEntry {
+    uint64 key;
+    std::size_t at;
+};
+
+Index make_index(const char *name) {
+    HASHCTL control{};
+    control.keysize = sizeof(uint64);
+    control.entrysize = sizeof(IndexEntry);
+    control.hcxt = CurrentMemoryContext;
+    return {hash_create(name, 256, &control, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT)};
+}
+
+// The place of the key; `otherwise` becomes it if it has none. is_new may be null.
+std::size_t enter(const Index &index, uint64 key, std::size_t otherwise, bool *is_new) {
+    bool found = false;
+    auto *entry = static_cast<IndexEntry *>(hash_search(index.table, &key, HASH_ENTER, &found));
+    if (!found)
+        entry->at = otherwise;
+    *is_new = !found;
+    return entry->at;
+}
+
+// Stands for pools and resources that do not exist (any more): there is nothing of them.
+constexpr std::size_t k_nothing = 0;
+
+struct Pass {
+    Store *store;
+    TimestampTz now;
+    std::span<const PoolRow> rows; // by id; pool p of the model is rows[p - 1]
+    Growing<model::PlacementPool> pools;
+    Growing<model::ResourceCell> cells;
+    Growing<std::string_view> resources; // of the cells
+    std::span<std::size_t> first_cell;   // of a pool; one element more than there are pools
+    std::span<std::size_t> by_name;      // pools
+    std::span<bool> has_reservations;    // of a pool: they have been counted
+    std::span<bool> has_line;            // of a pool: its line is in the classes, or is to be
+    Growing<std::size_t> lines;          // pools whose lines are to be read
+    Growing<model::End> ends;
+    Growing<KnownShape> known_shapes;
+    Growing<model::Shape> shapes;
+    Index shape_index;
+    Growing<KnownClass> known_classes;
+    Growing<model::TaskClass> classes;
+    Index class_index;
+    std::size_t widest; // the most cells that a way has
+};
+
+const PoolRow &row_of(const Pass &pass, std::size_t pool) { return pass.rows[pool - 1]; }
+
+// k_nothing if there is none.
+std::size_t pool_of(const Pass &pass, std::string_view name) {
+    const auto *place = std::lower_bound(
+        pass.by_name.data(), pass.by_name.data() + pass.by_name.size(), name,
+        [&](std::size_t pool, std::string_view wanted) { return view(row_of(pass, pool).name) < wanted; });
+    return place != pass.by_name.data() + pass.by_name.size() && view(row_of(pass, *place).name) == name ? *place
+                                                                                                         : k_nothing;
+}
+
+std::size_t cell_of(const Pass &pass, std::size_t pool, std::string_view resource) {
+    for (std::size_t c = pass.first_cell[pool]; pool != k_nothing && c < pass.first_cell[pool + 1]; c++)
+        if (pass.resources[c] == resource)
+            return c;
+    return k_nothing;
+}
+
+void add_pool(Pass &pass, const PoolRow &row) {
+    const std::size_t pool = pass.pools.count;
+    pass.first_cell[pool] = pass.cells.count;
+    pass.pools.add({.policy = row.policy,
+                    .closed = row.drained || is_stale(row, pass.now),
+                    .max_bypass = row.max_bypass,
+                    .head = {.task = row.head, .passed = row.passed}});
+    for (const ResourceAmount &each : read_amounts("capacity", row.capacity)) {
+        pass.cells.add({.pool = pool, .capacity = each.amount, .free = each.amount});
+        pass.resources.add(each.resource);
+    }
+}
+
+Pass begin_pass(Store &store, std::span<const PoolRow> rows, TimestampTz now) {
+    Pass pass{};
+    pass.store = &store;
+    pass.now = now;
+    pass.rows = rows;
+    pass.first_cell = allocate<std::size_t>(rows.size() + 2);
+    pass.has_reservations = allocate<bool>(rows.size() + 1);
+    pass.has_line = allocate<bool>(rows.size() + 1);
+    pass.by_name = allocate<std::size_t>(rows.size());
+    pass.first_cell[k_nothing] = 0;
+    pass.pools.add({.policy = model::Policy::greedy, .closed = false, .max_bypass = 0});
+    pass.cells.add({.pool = k_nothing, .capacity = 0, .free = 0});
+    pass.resources.add("");
+    for (const PoolRow &row : rows)
+        add_pool(pass, row);
+    pass.first_cell[rows.size() + 1] = pass.cells.count;
+    std::fill(pass.has_reservations.begin(), pass.has_reservations.end(), false);
+    std::fill(pass.has_line.begin(), pass.has_line.end(), false);
+    pass.has_reservations[k_nothing] = true;
+    for (std::size_t i = 0; i < rows.size(); i++)
+        pass.by_name[i] = i + 1;
+    std::sort(pass.by_name.begin(), pass.by_name.end(),
+              [&](std::size_t a, std::size_t b) { return view(row_of(pass, a).name) < view(row_of(pass, b).name); });
+    pass.shape_index = make_index("scylla needs");
+    pass.class_index = make_index("scylla classes");
+    return pass;
+}
+
+// ---- what is free --------------------------------------------------------------------------------------------------
+
+// Free is what the capacity leaves of the larger of two: what is reserved, and what was reported plus what was reserved
+// after the report.
+void count_reservations(Pass &pass, store::Dirty *dirty, std::size_t pool) {
+    if (pass.has_reservations[pool])
+        return;
+    pass.has_reservations[pool] = true;
+    const PoolRow &row = row_of(pass, pool);
+    const std::size_t first = pass.first_cell[pool];
+    const std::size_t count = pass.first_cell[pool + 1] - first;
+    const auto reserved = allocate<Amount>(count);
+    const auto in_use = allocate<Amount>(count);
+    const auto reported =
+        row.reported != nullptr ? read_amounts("used", row.reported) : std::span<const ResourceAmount>{};
+    for (std::size_t c = 0; c < count; c++) {
+        reserved[c] = 0;
+        in_use[c] = amount_of(reported, pass.resources[first + c]);
+    }
+    store::ReservationRow reservation;
+    walk_reservations(dirty, row.id);
+    while (next_reservation(dirty, &reservation) != Sight::absent) {
+        CHECK_FOR_INTERRUPTS();
+        for (const ResourceAmount &each : read_amounts("amounts", reservation.amounts)) {
+            const std::size_t cell = cell_of(pass, pool, each.resource);
+            if (cell == k_nothing)
+                continue; // the resource has been taken out of the pool
+            reserved[cell - first] += each.amount;
+            if (row.reported_at && reservation.since > *row.reported_at)
+                in_use[cell - first] += each.amount;
+            if (reservation.ends)
+                pass.ends.add({.at = *reservation.ends, .cell = cell, .amount = each.amount});
+        }
+    }
+    for (std::size_t c = 0; c < count; c++)
+        pass.cells[first + c].free -= Max(reserved[c], in_use[c]);
+}
+
+// ---- the line ------------------------------------------------------------------------------------------------------
+
+std::span<const model::Need> needs_of(const Pass &pass, const Needs &needs, std::size_t any_pool) {
+    Growing<model::Need> cells;
+    for (const PoolNeeds &each : needs.all)
+        for (const ResourceAmount &amount : each.amounts)
+            cells.add({cell_of(pass, pool_of(pass, each.pool), amount.resource), amount.amount});
+    if (!needs.any.empty())
+        for (const ResourceAmount &amount : needs.of_any)
+            cells.add({cell_of(pass, any_pool, amount.resource), amount.amount});
+    return cells.all();
+}
+
+KnownShape take_apart(const Pass &pass, Jsonb *value) {
+    const Needs needs = read_needs(value);
+    Growing<std::size_t> pools;
+    Growing<model::Way> ways;
+    for (const PoolNeeds &each : needs.all)
+        pools.add(pool_of(pass, each.pool));
+    const std::size_t fixed = pools.count;
+    for (const std::string_view name : needs.any) {
+        pools.add(pool_of(pass, name));
+        ways.add({needs_of(pass, needs, pools[pools.count - 1])});
+    }
+    if (needs.any.empty())
+        ways.add({needs_of(pass, needs, k_nothing)});
+    return {value, needs, ways.all(), pools.all(), fixed};
+}
+
+bool equal(Jsonb *a, Jsonb *b) { return VARSIZE(a) == VARSIZE(b) && memcmp(a, b, VARSIZE(a)) == 0; }
+
+std::size_t shape_of(Pass &pass, Jsonb *needs) {
+    const uint64 hash =
+        hash_bytes_extended(reinterpret_cast<const unsigned char *>(needs), static_cast<int>(VARSIZE(needs)), 0);
+    bool is_new = false;
+    const std::size_t at = enter(pass.shape_index, hash, pass.known_shapes.count, &is_new);
+    if (!is_new && equal(pass.known_shapes[at].needs, needs))
+        return at;
+    const KnownShape shape = take_apart(pass, needs);
+    pass.known_shapes.add(shape);
+    pass.shapes.add({shape.ways});
+    for (const model::Way &way : shape.ways)
+        pass.widest = Max(pass.widest, way.needs.size());
+    return pass.known_shapes.count - 1;
+}
+
+Waiting waiting_of(const Pass &pass, const store::LineRow &row, float8 aging) {
+    return {model::effective_priority(row.priority, pass.now - row.created, aging), row.created, row.task};
+}
+
+// Other pools that the tasks of a class need: what is free there counts, and where the order counts, their line.
+void follow(Pass &pass, store::Dirty *dirty, const KnownShape &shape) {
+    for (const std::size_t pool : shape.pools) {
+        if (pool == k_nothing)
+            continue;
+        count_reservations(pass, dirty, pool);
+        if (pass.has_line[pool] || pass.pools[pool].policy == model::Policy::greedy)
+            continue;
+        pass.has_line[pool] = true;
+        pass.lines.add(pool);
+    }
+}
+
+void add_class(Pass &pass, store::Dirty *dirty, const store::LineRow &row) {
+    bool is_new = false;
+    (void)enter(pass.class_index, static_cast<uint64>(row.task_class), pass.classes.count, &is_new);
+    if (!is_new)
+        return; // from the line of another pool
+    const auto &queue = queue_of(*pass.store, row.queue).row;
+    if (!queue || queue->paused)
+        return;
+    const std::size_t shape = shape_of(pass, row.needs);
+    pass.known_classes.add({row, queue->aging});
+    pass.classes.add({.shape = shape,
+                      .runtime = row.runtime.value_or(model::k_no_time),
+                      .first = waiting_of(pass, row, queue->aging)});
+    follow(pass, dirty, pass.known_shapes[shape]);
+}
+
+// The first task of each class.
+void read_line(Pass &pass, store::Dirty *dirty, std::size_t pool) {
+    const int64 id = row_of(pass, pool).id;
+    store::Scan scan = scan_line(*pass.store, id, PG_INT64_MIN);
+    int64 last = PG_INT64_MIN;
+    bool skips = false; // over the tasks of the last class
+    while (next(scan)) {
+        CHECK_FOR_INTERRUPTS();
+        const store::LineRow row = line_row(scan);
+        if (row.task_class != last) {
+            add_class(pass, dirty, row);
+            last = row.task_class;
+            skips = false;
+        } else if (!skips) {
+            restart_line(scan, id, last);
+            skips = true;
+        }
+    }
+    end(scan);
+}
+
+void read_lines(Pass &pass, std::span<const int64> ids, bool all) {
+    store::Dirty *dirty = store::begin_dirty(*pass.store);
+    for (std::size_t pool = 1; pool <= pass.rows.size(); pool++)
+        if (all || std::find(ids.begin(), ids.end(), row_of(pass, pool).id) != ids.end()) {
+            pass.has_line[pool] = true;
+            pass.lines.add(pool);
+        }
+    for (std::size_t i = 0; i < pass.lines.count; i++)
+        read_line(pass, dirty, pass.lines[i]);
+    end(dirty);
+}
+
+// ---- starting ------------------------------------------------------------------------------------------------------
+
+// The line as the model sees it.
+struct Line {
+    Pass *pass;
+    const PassRequest *request; // null: nothing is written
+    std::size_t placed;
+    bool scanning;
+    store::Scan scan; // of the class that was asked for last
+    std::size_t scanned;
+
+    Started start(std::size_t c, std::size_t way);
+    bool next(std::size_t c, Waiting *first);
+};
+
+std::span<const ResourceAmount> amounts_in(const KnownShape &shape, std::size_t place) {
+    return place < shape.chosen ? shape.parts.all[place].amounts : shape.parts.of_any;
+}
+
+void reserve(Pass &pass, const store::SpecRow &spec, const KnownShape &shape, std::size_t way, text **chosen) {
+    const bool has_choice = shape.chosen < shape.pools.size();
+    for (std::size_t place = 0; place < shape.pools.size(); place++) {
+        if (place >= shape.chosen && place != shape.chosen + way)
+            continue;
+        const PoolRow &pool = row_of(pass, shape.pools[place]);
+        const bool is_chosen = has_choice ? place >= shape.chosen : shape.pools.size() == 1;
+        if (is_chosen)
+            *chosen = pool.name;
+        insert(*pass.store, store::ReservationRow{.task = spec.id,
+                                                  .pool = pool.id,
+                                                  .since = pass.now,
+                                                  .ends = spec.runtime && *spec.runtime < DT_NOEND - pass.now
+                                                              ? std::optional(pass.now + *spec.runtime)
+                                                              : std::nullopt,
+                                                  .chosen = is_chosen ? pool.name : nullptr,
+                                                  .amounts = to_jsonb(amounts_in(shape, place)),
+                                                  .tid = {}});
+    }
+}
+
+void leave_lines(Store &store, int64 task) {
+    store::Scan scan = scan_lines_of(store, task);
+    while (next(scan))
+        if (remove(store[TableId::line], scan.slot->tts_tid, store.snapshot, true) != store::Taken::ok)
+            elog(ERROR, "the line of task " INT64_FORMAT " was changed while it was placed", task);
+    end(scan);
+}
+
+Started Line::start(std::size_t c, std::size_t way) {
+    if (request == nullptr)
+        return Started::yes;
+    CHECK_FOR_INTERRUPTS();
+    Store &store = *pass->store;
+    const KnownShape &shape = pass->known_shapes[pass->classes[c].shape];
+    const int64 id = pass->classes[c].first.id;
+    const auto spec = find_spec(store, id, store::With::no_spec);
+    const auto waiting = spec ? find_waiting(store, id) : std::nullopt;
+    // Of one class by chance.
+    if (!waiting || waiting->due || spec->needs == nullptr || !equal(spec->needs, shape.needs))
+        return Started::gone;
+    if (take(store, TableId::waiting, *spec, waiting->tid, Wait::no) != store::Taken::ok)
+        return Started::gone;
+    leave_lines(store, id);
+    text *chosen = nullptr;
+    reserve(*pass, *spec, shape, way, &chosen);
+    make_ready(store, *spec, waiting->carry, pass->now);
+    if (request->tells)
+        for (const std::size_t pool : shape.pools)
+            shmem::note_pool(row_of(*pass, pool).id);
+    if (request->sink.put != nullptr)
+        request->sink.put(request->sink.to, *spec, chosen);
+    placed++;
+    return Started::yes;
+}
+
+bool Line::next(std::size_t c, Waiting *first) {
+    const KnownClass &known = pass->known_classes[c];
+    if (!scanning || scanned != c) {
+        if (!scanning)
+            scan = scan_class(*pass->store, known.first.pool, known.first.task_class, first->id);
+        else
+            restart_class(scan, known.first.pool, known.first.task_class, first->id);
+        scanning = true;
+        scanned = c;
+    }
+    if (!store::next(scan)) {
+        restart_class(scan, known.first.pool, known.first.task_class, PG_INT64_MAX); // it is not to be asked again
+        return false;
+    }
+    *first = waiting_of(*pass, line_row(scan), known.aging);
+    return true;
+}
+
+// Lets the model decide, about as many tasks as `limit` says.
+bool decide(Pass &pass, std::size_t limit, Line &line) {
+    const std::size_t running = pass.ends.count;
+    const std::size_t room = running + limit * pass.widest;
+    const auto ends = allocate<model::End>(room);
+    std::copy_n(pass.ends.at, running, ends.begin());
+    model::PlacementState state{.now = pass.now,
+                                .pools = pass.pools.all(),
+                                .cells = pass.cells.all(),
+                                .shapes = pass.shapes.all(),
+                                .classes = pass.classes.all(),
+                                .ends = ends,
+                                .end_count = running,
+                                .sorting = allocate<model::End>(room),
+                                .heap = allocate<std::size_t>(pass.classes.count)};
+    const bool complete = place_tasks(state, allocate<model::Head>(pass.pools.count), limit, line);
+    if (line.scanning)
+        end(line.scan);
+    return complete;
+}
+
+void note_heads(const Pass &pass) {
+    for (const std::size_t pool : pass.lines.all()) {
+        const model::Head &head = pass.pools[pool].head;
+        const PoolRow &row = row_of(pass, pool);
+        if (head.passed > 0 && (head.task != row.head || head.passed != row.passed))
+            note_passed(row.id, head.task, head.passed);
+    }
+}
+
+LOCKTAG lock_tag(Store &store) {
+    LOCKTAG tag;
+    SET_LOCKTAG_OBJECT(tag, MyDatabaseId, RelationGetRelid(store[TableId::line].rel), 0, 0);
+    return tag;
+}
+
+} // namespace
+
+PassResult run_pass(Store &store, const PassRequest &request) {
+    if (store::is_empty(store[TableId::line]))
+        return {0, false};
+    MemoryContext memory = AllocSetContextCreate(CurrentMemoryContext, "scylla pass", ALLOCSET_DEFAULT_SIZES);
+    // What a pass needs is open before: to wait for the lock of a table is to wait for others' transactions.
+    for (const TableId table : {TableId::spec, TableId::waiting, TableId::ready, TableId::gate, TableId::reservation})
+        (void)store[table];
+    MemoryContext caller = MemoryContextSwitchTo(memory);
+    (void)read_pools();
+    MemoryContextSwitchTo(caller);
+    const LOCKTAG tag = lock_tag(store);
+    (void)LockAcquire(&tag, ExclusiveLock, false, false);
+    CommandCounterIncrement();
+    refresh(store);
+    MemoryContextSwitchTo(memory);
+    Pass pass = begin_pass(store, read_pools(), GetCurrentTimestamp());
+    read_lines(pass, request.pools, request.all);
+    Line line{.pass = &pass, .request = &request, .placed = 0, .scanning = false, .scan = {}, .scanned = 0};
+    const bool complete = decide(pass, request.limit, line);
+    if (line.placed > 0) {
+        note_heads(pass);
+        if (request.tells)
+            shmem::note_placed();
+        CommandCounterIncrement();
+    }
+    MemoryContextSwitchTo(caller);
+    MemoryContextDelete(memory);
+    (void)LockRelease(&tag, ExclusiveLock, false);
+    return {line.placed, !complete};
+}
+
+namespace {
+
+const char *name_of(const Pass &pass, std::size_t pool) {
+    return pool == k_nothing ? "" : text_to_cstring(row_of(pass, pool).name);
+}
+
+const char *show(const Pass &pass, const Refusal &refusal) {
+    const std::size_t pool = refusal.cell != model::k_none_of ? pass.cells[refusal.cell].pool : k_nothing;
+    const std::string_view resource = refusal.cell != model::k_none_of ? pass.resources[refusal.cell] : "";
+    const char *what = pnstrdup(resource.data(), resource.size());
+    switch (refusal.reason) {
+    case model::Reason::none:
+        return "its turn has come";
+    case model::Reason::lacking:
+        return psprintf("%s short by %s in pool %s", what, scylla::show(refusal.amount), name_of(pass, pool));
+    case model::Reason::too_much:
+        return pool == k_nothing ? "the pool or resource does not exist any more"
+                                 : psprintf("%s exceeds the capacity of pool %s by %s", what, name_of(pass, pool),
+                                            scylla::show(refusal.amount));
+    case model::Reason::closed:
+        return psprintf(row_of(pass, pool).drained ? "pool %s is drained" : "the metrics of pool %s are too old",
+                        name_of(pass, pool));
+    case model::Reason::behind:
+        return psprintf("behind the head of pool %s", name_of(pass, pool));
+    case model::Reason::delaying:
+        return psprintf("would delay the head of pool %s", name_of(pass, pool));
+    case model::Reason::kept:
+        return psprintf("%s of pool %s is kept for its head", what, name_of(pass, pool));
+    }
+    return "";
+}
+
+} // namespace
+
+Explanation explain_lines(Store &store, std::optional<int64> pool) {
+    constexpr std::size_t k_limit = 10'000;
+    if (store::is_empty(store[TableId::line]))
+        return {};
+    Pass pass = begin_pass(store, read_pools(), GetCurrentTimestamp());
+    read_lines(pass, pool ? std::span<const int64>(&*pool, 1) : std::span<const int64>{}, !pool);
+    Line line{.pass = &pass, .request = nullptr, .placed = 0, .scanning = false, .scan = {}, .scanned = 0};
+    (void)decide(pass, k_limit, line);
+    Growing<WaitReason> reasons;
+    for (std::size_t c = 0; c < pass.classes.count; c++) {
+        const store::LineRow &first = pass.known_classes[c].first;
+        reasons.add({first.task_class, first.queue, show(pass, pass.classes[c].refusal)});
+    }
+    Growing<PlannedHead> heads;
+    for (std::size_t p = 1; p < pass.pools.count; p++)
+        if (const model::Head &head = pass.pools[p].head; head.of != model::k_none_of)
+            heads.add({row_of(pass, p).id, head.task,
+                       head.start != model::k_no_time ? std::optional(head.start) : std::nullopt});
+    return {reasons.all(), heads.all()};
+}
+
+namespace {
+
+// ---- as gates, and as a duty ---------------------------------------------------------------------------------------
+
+// A task is in line as long as it waits for pools only.
+Verdict judge(store::Dirty *dirty, const store::GateRow &gate) {
+    switch (see_line(dirty, gate.task)) {
+    case Sight::absent:
+        return Verdict::open;
+    case Sight::in_doubt:
+        return Verdict::in_doubt;
+    case Sight::present:
+        break;
+    }
+    return Verdict::closed;
+}
+
+// What the line says of the task of a gate.
+Reason describe(Store &store, const store::GateRow &gate) {
+    Reason reason{"a pool", std::nullopt, std::nullopt, "The monitor, or scylla.place(), has not placed it yet."};
+    const auto pools = read_pools();
+    const auto *pool = std::find_if(pools.data(), pools.data() + pools.size(),
+                                    [&](const PoolRow &row) { return row.id == gate.provider; });
+    if (pool == pools.data() + pools.size() || !may_see(*pool))
+        return reason;
+    reason.waits_for = psprintf("pool %s", text_to_cstring(pool->name));
+    const Explanation lines = explain_lines(store, gate.provider);
+    int64 task_class = PG_INT64_MIN;
+    store::Scan scan = scan_lines_of(store, gate.task);
+    while (next(scan))
+        task_class = line_row(scan).task_class;
+    end(scan);
+    for (const WaitReason &each : lines.reasons)
+        if (each.task_class == task_class)
+            reason.detail = psprintf("Not placed: %s.", each.reason);
+    for (const PlannedHead &head : lines.heads)
+        if (head.pool == gate.provider && head.task == gate.task)
+            reason.until = head.start;
+    return reason;
+}
+
+void place_changed(Store &store, Turn &turn) {
+    const shmem::ChangedPools changed = shmem::take_changed_pools();
+    const PassRequest request{.pools = std::span(changed.pool).first(changed.count),
+                              .all = changed.all,
+                              .limit = static_cast<std::size_t>(Min(turn.portion.limit, int64{10'000}))};
+    const PassResult result = run_pass(store, request);
+    turn.portion.done = static_cast<int64>(result.placed);
+    turn.portion.more = result.more;
+    if (result.more && !changed.all)
+        for (const int64 pool : request.pools)
+            shmem::note_pool(pool);
+}
+
+} // namespace
+
+void register_pools() {
+    register_gates({.kind = store::GateKind::pool,
+                    .judge = judge,
+                    .has = [](store::Dirty *, int64) { return false; },
+                    .describe = describe,
+                    .consider = nullptr});
+    register_needs({.pools = find_pools});
+    register_duty({.activity = "placing tasks", .work = place_changed, .timer = shmem::Timer::placement});
+}
+
+} // namespace scylla

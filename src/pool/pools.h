@@ -1,0 +1,66 @@
+// Pools as such: resources, settings, rights. A control table, reached by SQL.
+#pragma once
+
+#include "model/placement.h"
+#include "pool/needs.h"
+#include "store/rows.h"
+
+namespace scylla {
+
+enum class PoolPrivilege : std::uint8_t { use, report, admin };
+inline constexpr std::array<const char *, 3> k_pool_privileges = {"use", "report", "admin"};
+inline constexpr std::array<const char *, 3> k_policies = {"strict", "greedy", "backfill"};
+
+inline constexpr int32 k_max_bypass = 100; // by default
+
+struct PoolSettings {
+    Jsonb *capacity; // null in a change: as it is
+    std::optional<model::Policy> policy;
+    std::optional<int32> max_bypass;
+    bool changes_max_age = false;
+    Interval *metrics_max_age = nullptr; // null: reports are not needed
+};
+
+// A pool as committed, in the present memory context.
+struct PoolRow {
+    int64 id;
+    text *name;
+    model::Policy policy;
+    int32 max_bypass;
+    bool drained;
+    Interval *metrics_max_age;
+    std::optional<TimestampTz> reported_at;
+    Jsonb *capacity;
+    Jsonb *reported; // null: never
+    const char *owner;
+    std::array<ArrayType *, 3> grantees; // by PoolPrivilege
+    int64 head;                          // the task that was passed over, and how often; see pool_head
+    int64 passed;
+};
+
+// True: it is out of date, so nothing may be placed.
+bool is_stale(const PoolRow &pool, TimestampTz now);
+bool may(const PoolRow &pool, PoolPrivilege privilege);
+// Any of them.
+bool may_see(const PoolRow &pool);
+
+std::optional<PoolRow> find_pool(const text *name);
+std::span<const PoolRow> read_pools();
+// 42704, 42501.
+PoolRow require_pool(const text *name, PoolPrivilege privilege);
+
+void create_pool(const text *name, const PoolSettings &settings); // 42710
+void alter_pool(const text *name, const PoolSettings &changes);
+void set_drained(const text *name, bool drained);
+void report_usage(const text *name, Jsonb *used, TimestampTz at);
+// 2BP01 while a live task needs it.
+void drop_pool(store::Store &store, const text *name);
+void grant_pool(const text *name, const text *role, PoolPrivilege privilege);
+void revoke_pool(const text *name, const text *role, PoolPrivilege privilege);
+
+// The ids of the pools that needs name, checked against what the pools have. 22023, 42704, 42501.
+std::span<const int64> find_pools(Jsonb *needs, int64 element);
+// Without waiting: if somebody is at it, the number stays as it is.
+void note_passed(int64 pool, int64 head, int64 passed);
+
+} // namespace scylla

@@ -1,0 +1,31 @@
+// What tasks need of pools (src/pool): a task whose other gates are open, and whose time has come, gets in line, and is
+// ready once it has been placed. What it holds is given back when its run ends; a task that its worker gives back keeps
+// it.
+//
+// The gates of kind pool name the pools that could serve. They are closed while the task is in line.
+#pragma once
+
+#include "task/moves.h"
+
+namespace scylla {
+
+// Where a task goes that nothing holds back but, perhaps, its needs.
+Task make_startable(store::Store &store, const store::SpecRow &spec, const store::Carry &carry, TimestampTz now,
+                    bool is_new = false);
+
+// For a task that waits no longer, or whose run has ended: its places in line, and what it holds.
+void leave_pools(store::Store &store, const store::SpecRow &spec);
+
+// The name of the pool that serves a placed task; null if it needs nothing, or several at once.
+text *chosen_pool(store::Store &store, const store::SpecRow &spec);
+
+// How needs are understood (pool/needs.h): registered when the library is loaded.
+struct NeedsReader {
+    // The ids of the pools that could serve, in the order of the needs. 22023, 42704, 42501. `element` as in
+    // pg/error.h.
+    std::span<const int64> (*pools)(Jsonb *needs, int64 element);
+};
+void register_needs(const NeedsReader &reader);
+std::span<const int64> pools_of(Jsonb *needs, int64 element = 0);
+
+} // namespace scylla

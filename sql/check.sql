@@ -187,7 +187,8 @@ begin
                       left join scylla.task_plan p on p.id = g.provider
                       left join scylla.task_condition_end e on e.id = g.provider
                       where g.task = w.id
-                        and case g.kind when 't' then o.id is null when 'p' then p.opened is null else e.id is null end)
+                        and case g.kind when 't' then o.id is null when 'p' then p.opened is null
+                                        when 'r' then exists (select from scylla.pool_line l where l.task = w.id) else e.id is null end)
       and not exists (select from being_opened b where b.task = w.id)
     union all
     select s.rn, 'waits until ' || coalesce(w.due::text, 'the end of time') || ' although a gate times out at ' || g.deadline
@@ -208,7 +209,7 @@ begin
     left join scylla.task_spec t on t.id = g.provider
     left join scylla.task_condition_end e on e.id = g.provider
     where case g.kind when 't' then o.id is null and t.id is not null when 'p' then p.id is not null and p.opened is null
-                      else e.id is null end
+                      when 'r' then exists (select from scylla.pool_line l where l.task = s.id) else e.id is null end
       and exists (select from scylla.task_ready r where r.id = s.id and r.queue = s.queue and r.priority = s.priority
                   union all select from scylla.task_lease l where l.id = s.id
                   union all select from scylla.task_waiting w where w.id = s.id and w.due is not null and w.expiring is null)
@@ -222,6 +223,26 @@ begin
       and not exists (select from scylla.task_condition_end e where e.id = g.provider)
       and not exists (select from scylla.task_callback c where c.id = g.provider)
       and not exists (select from scylla.signal_condition c where c.id = g.provider)
+      and not exists (select from scylla.resource_pool c where c.id = g.provider)
+    union all
+    select s.rn, 'is in the line of a pool but is not waiting, or waits for something else'
+    from scylla.pool_line l left join scylla.task_spec s on s.id = l.task
+    where not exists (select from scylla.task_waiting w where w.id = l.task and w.due is null)
+       or not exists (select from scylla.task_gate g where g.task = l.task and g.provider = l.pool and g.kind = 'r')
+    union all
+    select s.rn, 'holds something of a pool but is not live'
+    from scylla.task_reservation r left join scylla.task_spec s on s.id = r.task
+    where not exists (select from scylla.task_ready t where t.id = r.task union all select from scylla.task_lease t where t.id = r.task
+                      union all select from scylla.task_waiting t where t.id = r.task)
+    union all
+    select s.rn, 'needs pools and is ' || t.state || ' but holds nothing of them'
+    from scylla.task_spec s
+    join (select id, 'ready' as state from scylla.task_ready union all select id, 'running' from scylla.task_lease) t using (id)
+    where s.needs is not null and not exists (select from scylla.task_reservation r where r.task = s.id)
+    union all
+    select s.rn, 'holds what is not there: id ' || r.pool || ' is no pool'
+    from scylla.task_reservation r join scylla.task_spec s on s.id = r.task
+    where not exists (select from scylla.resource_pool p where p.id = r.pool)
     union all
     select null, 'the condition on signal ' || c.name || ' with id ' || c.id || ' waits, and has ended'
     from scylla.signal_condition c join scylla.task_condition_end e using (id)

@@ -26,9 +26,11 @@ comment on column scylla.resource_pool.admins is 'Roles with the privilege admin
 
 -- Only inserted, so that no reporter waits for another. The latest one counts; the next report removes the others.
 create table scylla.pool_report (
+    id bigint not null default nextval('scylla.task_id_seq'),
     pool bigint not null,
     at timestamptz not null,
-    used jsonb not null
+    used jsonb not null,
+    constraint pool_report_pkey primary key (id)
 ) using heap with (vacuum_truncate = off);
 create index pool_report_at on scylla.pool_report (pool, at);
 comment on table scylla.pool_report is 'What is in use of pools by anybody, as report_usage() was told.';

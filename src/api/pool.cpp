@@ -104,6 +104,13 @@ std::span<const int64> pools_to_place(const text *name) {
     return ids.all();
 }
 
+// Whether the caller may see tasks of the queue that wait for the pool.
+bool may_see(store::Store &store, std::span<const PoolRow> pools, int32 queue, int64 pool) {
+    return rights::may(store, queue, model::Privilege::view) ||
+           std::any_of(pools.begin(), pools.end(),
+                       [&](const PoolRow &row) { return row.id == pool && may(row, PoolPrivilege::admin); });
+}
+
 template <typename Change> void change_pool(FunctionCallInfo fcinfo, const char *call, Change change) {
     const text *name = get_pool(fcinfo);
     store::Store store = open_for_settings(call);
@@ -203,13 +210,18 @@ SCYLLA_FUNCTION(scylla_pool_lines) {
     using namespace scylla;
     const Rows rows = begin_rows(fcinfo);
     store::Store store = store::open(AccessShareLock, store::TableId::spec);
+    const auto pools = read_pools();
     const Explanation lines = explain_lines(store);
     for (const WaitReason &each : lines.reasons) {
+        if (!may_see(store, pools, each.queue, each.pool))
+            continue;
         Datum values[] = {Int64GetDatum(each.task_class), CStringGetTextDatum(each.reason), 0, 0, 0};
         bool nulls[] = {false, false, true, true, true};
         tuplestore_putvalues(rows.store, rows.type, values, nulls);
     }
     for (const PlannedHead &each : lines.heads) {
+        if (!may_see(store, pools, each.queue, each.pool))
+            continue;
         Datum values[] = {0, 0, Int64GetDatum(each.pool), Int64GetDatum(each.task),
                           TimestampTzGetDatum(each.start.value_or(0))};
         bool nulls[] = {true, true, false, false, !each.start};

@@ -505,12 +505,12 @@ Explanation explain_lines(Store &store, std::optional<int64> pool) {
     Growing<WaitReason> reasons;
     for (std::size_t c = 0; c < pass.classes.count; c++) {
         const store::LineRow &first = pass.known_classes[c].first;
-        reasons.add({first.task_class, first.queue, show(pass, pass.classes[c].refusal)});
+        reasons.add({first.task_class, first.queue, first.pool, show(pass, pass.classes[c].refusal)});
     }
     Growing<PlannedHead> heads;
     for (std::size_t p = 1; p < pass.pools.count; p++)
         if (const model::Head &head = pass.pools[p].head; head.of != model::k_none_of)
-            heads.add({row_of(pass, p).id, head.task,
+            heads.add({row_of(pass, p).id, head.task, pass.known_classes[head.of].first.queue,
                        head.start != model::k_no_time ? std::optional(head.start) : std::nullopt});
     return {reasons.all(), heads.all()};
 }

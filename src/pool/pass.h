@@ -38,11 +38,13 @@ PassResult run_pass(store::Store &store, const PassRequest &request);
 struct WaitReason {
     int64 task_class;
     int32 queue;
+    int64 pool; // one that could serve
     const char *reason;
 };
 struct PlannedHead {
     int64 pool;
     int64 task;
+    int32 queue;
     std::optional<TimestampTz> start; // nothing: it cannot be planned
 };
 struct Explanation {

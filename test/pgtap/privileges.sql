@@ -25,7 +25,7 @@ select p.oid, p.proname::text as name,
        format('%s scylla.%I(%s)', case p.prokind when 'p' then 'call' else 'select' end, p.proname,
               (select string_agg(format('null::%s', t::regtype), ', ' order by n)
                from unnest(p.proargtypes) with ordinality _ (t, n))) as call
-from pg_proc p where p.pronamespace = 'scylla'::regnamespace and not p.proname = any('{_args,_args_add,_args_end,_check_max_tasks,_history,_may_view,_may_watch,_plan_nodes}');
+from pg_proc p where p.pronamespace = 'scylla'::regnamespace and not p.proname = any('{_args,_args_add,_args_end,_check_max_tasks,_history,_may_view,_may_watch,_plan_nodes,_pool_lines}');
 -- Every relation, and ways of touching it.
 create temp table touch as
 select c.relname::text as name, statement
@@ -122,6 +122,15 @@ insert into use_ (name, statement) values
     ('resume_trigger',     $$select scylla.resume_trigger('t')$$),
     ('clear_trigger',      $$select scylla.clear_trigger('t')$$),
     ('drop_trigger',       $$select scylla.drop_trigger('t to drop')$$),
+    ('create_pool',        $$select scylla.create_pool('p made', '{"a": 1}')$$),
+    ('alter_pool',         $$select scylla.alter_pool('p pool', '{"policy": "strict"}')$$),
+    ('drop_pool',          $$select scylla.drop_pool('p spare')$$),
+    ('drain_pool',         $$select scylla.drain_pool('p pool')$$),
+    ('resume_pool',        $$select scylla.resume_pool('p pool')$$),
+    ('report_usage',       $$select scylla.report_usage('p pool', '{"a": 1}')$$),
+    ('grant_pool',         $$select scylla.grant_pool('p pool', 'public', 'use')$$),
+    ('revoke_pool',        $$select scylla.revoke_pool('p pool', 'public', 'use')$$),
+    ('place',              $$select count(*) from scylla.place('p pool')$$),
     ('backoff',            $$select scylla.backoff(1)$$),
     ('register_worker',    $$select scylla.register_worker()$$),
     ('grant_queue',        $$select scylla.grant_queue('p', 'public', 'view')$$),
@@ -186,6 +195,8 @@ do $$ begin
     perform scylla.create_trigger('t', '[{"signal": "p signal"}]', '{"submit": {"queue": "q", "spec": 1}}');
     perform scylla.create_trigger('t to drop', '[{"signal": "p signal"}]', '{"submit": {"queue": "q", "spec": 1}}');
     update scylla.signal_trigger set owner = 'scylla_test_role';
+    perform scylla.create_pool('p spare', '{}'), scylla.grant_pool('p spare', 'scylla_test_role', 'admin');
+    perform scylla.create_pool('p pool', '{"a": 1}'), scylla.grant_pool('p pool', 'scylla_test_role', 'admin');
     perform scylla.create_plan('to open'), scylla.create_plan('to cancel');
     update scylla.task_plan set owner = 'scylla_test_role';
 end $$;
@@ -250,7 +261,7 @@ select is_empty($$
     select 'routine', p.proname, a.privilege_type from pg_proc p,
     aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a
     where p.pronamespace = 'scylla'::regnamespace and a.grantee = 0
-          and p.oid <> all (array['scylla._args'::regproc, 'scylla._check_max_tasks', 'scylla._history', 'scylla._may_view', 'scylla._may_watch', 'scylla._plan_nodes'])$$,
+          and p.oid <> all (array['scylla._args'::regproc, 'scylla._check_max_tasks', 'scylla._history', 'scylla._may_view', 'scylla._may_watch', 'scylla._plan_nodes', 'scylla._pool_lines'])$$,
     'PUBLIC holds nothing in the schema');
 select results_eq($$select p.proname::text collate "default", a.privilege_type, p.proowner::regrole
                     from pg_proc p, aclexplode(p.proacl) a
@@ -259,7 +270,8 @@ select results_eq($$select p.proname::text collate "default", a.privilege_type, 
                            ('_history', 'EXECUTE', current_user::regrole),
                            ('_may_view', 'EXECUTE', current_user::regrole),
                            ('_may_watch', 'EXECUTE', current_user::regrole),
-                           ('_plan_nodes', 'EXECUTE', current_user::regrole)$$,
+                           ('_plan_nodes', 'EXECUTE', current_user::regrole),
+                           ('_pool_lines', 'EXECUTE', current_user::regrole)$$,
                   'but what the views call: their readers need nothing else; and what reads as its caller');
 select is_empty($$select oid::regprocedure from pg_proc where pronamespace = 'scylla'::regnamespace and prosecdef
                   and not exists (select from unnest(proconfig) c where c = 'search_path=pg_catalog, pg_temp')$$,

@@ -24,7 +24,7 @@ insert into kind values ('S', current_user), ('o', 'scylla test owner'), ('m', '
     ('d', 'scylla_test_depender');
 grant usage on schema scylla to public;
 grant execute on all routines in schema scylla to public;
-grant select on scylla.signal, scylla.signal_grants, scylla.condition, scylla.task, scylla.queue_grants, scylla.queue_settings, scylla.stat_heads, scylla.stat_queue,
+grant select on scylla.pool, scylla.pool_reservation, scylla.pool_queue, scylla.stat_pool, scylla.signal, scylla.signal_grants, scylla.condition, scylla.task, scylla.queue_grants, scylla.queue_settings, scylla.stat_heads, scylla.stat_queue,
     scylla.stat_worker, scylla.stat_monitor, scylla.schedules, scylla.trigger, scylla.trigger_signal, scylla.trigger_failure, scylla.plan, scylla.plan_task to public;
 set local scylla.schedules = manual;
 
@@ -73,6 +73,13 @@ do $$ begin
     insert into scylla.signal_trigger_failure (trigger, seqs, retry_at, attempts, error) select id, '{1}', 'infinity', 1, 'x' from scylla.signal_trigger;
     perform scylla.submit('a queue of the superuser', '1', wait_for => '[{"signal": "their signal", "match": {"of": 2}}]');
     perform scylla.set_signal_owner('their signal', 'scylla test owner');
+    perform scylla.create_pool('their pool', '{"a": 2}');
+    update scylla.resource_pool set owner = 'scylla test owner';
+    perform scylla.submit('a queue of the superuser', '1', rn => 'placed', needs => '{"their pool": {"a": 2}}');
+    perform scylla.place('their pool');
+    perform scylla.submit('a queue of the superuser', '1', rn => 'in line', needs => '{"their pool": {"a": 1}}');
+    perform scylla.grant_pool('their pool', 'scylla_test_' || role, privilege)
+    from (values ('admin', 'admin'), ('submitter', 'use'), ('worker', 'report')) g (role, privilege);
     perform scylla.grant_signal('their signal', 'scylla_test_' || role, privilege)
     from (values ('admin', 'admin'), ('submitter', 'send'), ('worker', 'wait')) g (role, privilege);
 end $$;
@@ -209,7 +216,20 @@ insert into way values
 ('view trigger',       $$select count(*) from scylla.trigger$$,                                '1', '0',      'yyyeeeeeeeee'),
 ('view trigger_signal', $$select count(*) from scylla.trigger_signal$$,                        '1', '0',      'yyyeeeeeeeee'),
 ('view trigger_failure', $$select count(*) from scylla.trigger_failure$$,                      '1', '0',      'yyyeeeeeeeee'),
+('submit',             $$select status from scylla.submit('mine', '1', needs => '{"their pool": {"a": 1}}')$$, 'waiting', null, 'yyyyzyzzzzzz'),
+('report_usage',       $$select scylla.report_usage('their pool', '{"a": 1}')$$,               '', null,     'yyyyzzyzzzzz'),
+('alter_pool',         $$select scylla.alter_pool('their pool', '{"policy": "strict"}')$$,     '', null,     'yyyyzzzzzzzz'),
+('drop_pool',          $$select scylla.drop_pool('their pool')$$, '2BP01 pool "their pool" is needed by tasks that have not ended', null, 'yyyyzzzzzzzz'),
+('drain_pool',         $$select scylla.drain_pool('their pool')$$,                             '', null,     'yyyyzzzzzzzz'),
+('resume_pool',        $$select scylla.resume_pool('their pool')$$,                            '', null,     'yyyyzzzzzzzz'),
+('grant_pool',         $$select scylla.grant_pool('their pool', 'public', 'use')$$,            '', null,     'yyyyzzzzzzzz'),
+('revoke_pool',        $$select scylla.revoke_pool('their pool', 'public', 'use')$$,           '', null,     'yyyyzzzzzzzz'),
+('place',              $$select count(*) from scylla.place('their pool')$$,                    '0', null,    'yyyyzzzzzzzz'),
+('view pool',          $$select free ->> 'a' from scylla.pool where pool = 'their pool'$$,     '0', 'null',  'yyyyeyyeeeee'),
+('view pool_reservation', $$select rn from scylla.pool_reservation where pool = 'their pool'$$, 'placed', 'null', 'yyyyeeeeeeee'),
+('view pool_queue',    $$select reason from scylla.pool_queue where pool = 'their pool'$$, 'a short by 1 in pool their pool', 'null', 'yyyyeeeeeeee'),
 -- Not about a queue that exists, or about all of them: EXECUTE is enough.
+('create_pool',        $$select scylla.create_pool('a pool of my own', '{"a": 1}')$$,           '', null,     'yyyyyyyyyyyy'),
 ('create_callback',    $$select scylla.create_callback('a callback of my own')$$, 'a callback of my own', null, 'yyyyyyyyyyyy'),
 ('create_queue',       $$select scylla.create_queue('a queue of my own')$$,                     '', null,     'yyyyyyyyyyyy'),
 ('backoff',            $$select scylla.backoff(0)$$,                                   '00:00:00.1', null,    'yyyyyyyyyyyy'),
@@ -239,6 +259,8 @@ select is(as_role(k.role, w.query),
                                                 when w.name = 'send_signal' then 'send' else 'wait' end)
               when 't' then '42704 schedule "theirs" does not exist'
               when 'i' then '42704 trigger "their trigger" does not exist'
+              when 'z' then format('42501 permission denied for pool "their pool"; Role "%s" does not have the privilege "%s".',
+                                   k.role, case w.name when 'submit' then 'use' when 'report_usage' then 'report' else 'admin' end)
           end,
           format('%s: %s', k.role, w.query))
 from way w, (select *, row_number() over () as n from kind) k;

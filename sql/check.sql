@@ -49,6 +49,14 @@ as $$
     (select 'signal_shape_pkey', 'signal_shape', ctid from scylla.signal_shape order by id)
     union all
     (select 'signal_shape_name', 'signal_shape', ctid from scylla.signal_shape order by name using ~<~)
+    union all
+    (select 'pool_line_order', 'pool_line', ctid from scylla.pool_line order by pool, task_class, task)
+    union all
+    (select 'pool_line_task', 'pool_line', ctid from scylla.pool_line order by task)
+    union all
+    (select 'task_reservation_pkey', 'task_reservation', ctid from scylla.task_reservation order by task, pool)
+    union all
+    (select 'task_reservation_pool', 'task_reservation', ctid from scylla.task_reservation order by pool)
 $$;
 -- The rows that each index must return, read from the tables.
 create or replace function scylla._rows_by_table(out index text, out of text, out place tid) returns setof record
@@ -98,6 +106,14 @@ as $$
     select 'signal_shape_pkey', 'signal_shape', ctid from scylla.signal_shape
     union all
     select 'signal_shape_name', 'signal_shape', ctid from scylla.signal_shape
+    union all
+    select 'pool_line_order', 'pool_line', ctid from scylla.pool_line
+    union all
+    select 'pool_line_task', 'pool_line', ctid from scylla.pool_line
+    union all
+    select 'task_reservation_pkey', 'task_reservation', ctid from scylla.task_reservation
+    union all
+    select 'task_reservation_pool', 'task_reservation', ctid from scylla.task_reservation
 $$;
 comment on function scylla._rows_by_index is 'For scylla.check().';
 comment on function scylla._rows_by_table is 'For scylla.check().';
@@ -243,6 +259,15 @@ begin
     select s.rn, 'holds what is not there: id ' || r.pool || ' is no pool'
     from scylla.task_reservation r join scylla.task_spec s on s.id = r.task
     where not exists (select from scylla.resource_pool p where p.id = r.pool)
+    union all
+    -- What was placed before the capacity was changed may exceed it. Nothing is placed before there is room again.
+    select null, 'tasks hold ' || h.held || ' of ' || h.resource || ' of pool ' || p.name || ', which has ' ||
+                 coalesce(p.capacity ->> h.resource, '0')
+    from (select r.pool, e.key as resource, sum(e.value::numeric) as held, max(r.version) as version
+          from scylla.task_reservation r cross join lateral jsonb_each_text(r.amounts) e where e.value::numeric > 0
+          group by r.pool, e.key) h
+    join scylla.resource_pool p on p.id = h.pool
+    where h.held > coalesce((p.capacity ->> h.resource)::numeric, 0) and h.version >= p.version
     union all
     select null, 'the condition on signal ' || c.name || ' with id ' || c.id || ' waits, and has ended'
     from scylla.signal_condition c join scylla.task_condition_end e using (id)

@@ -4,6 +4,7 @@ create table scylla.resource_pool (
     id bigint not null default nextval('scylla.task_id_seq'),
     created timestamptz not null default clock_timestamp(),
     max_bypass integer not null default 100,
+    version integer not null default 0,
     drained boolean not null default false,
     metrics_max_age interval,
     owner name not null,
@@ -20,6 +21,7 @@ comment on table scylla.resource_pool is 'Pools: resources, and how much of each
 comment on column scylla.resource_pool.metrics_max_age is 'Nothing is placed while the last report is older; null: reports are not needed.';
 comment on column scylla.resource_pool.max_bypass is
     'What becomes free is kept for the head of the line once so many have been placed before it, if its start cannot be planned.';
+comment on column scylla.resource_pool.version is 'How often the capacity has been changed.';
 comment on column scylla.resource_pool.users is 'Roles with the privilege use; null: none.';
 comment on column scylla.resource_pool.reporters is 'Roles with the privilege report; null: none.';
 comment on column scylla.resource_pool.admins is 'Roles with the privilege admin, which includes the others; null: none.';
@@ -60,14 +62,16 @@ create table scylla.task_reservation (
     pool bigint not null,
     since timestamptz not null,
     ends timestamptz,
+    version integer not null,
     chosen text,
-    -- Plain: a reader of uncommitted rows must find all of it in the row.
     amounts jsonb not null,
     constraint task_reservation_pkey primary key (task, pool)
 ) using heap with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000, vacuum_truncate = off);
-alter table scylla.task_reservation alter column amounts set storage plain;
+-- A reader of uncommitted rows must find all of it in the row.
+alter table scylla.task_reservation alter column amounts set storage plain, alter column chosen set storage plain;
 create index task_reservation_pool on scylla.task_reservation (pool);
 comment on table scylla.task_reservation is 'What tasks hold of pools, from being placed to the end of the run.';
+comment on column scylla.task_reservation.version is 'That of the pool when the task was placed.';
 comment on column scylla.task_reservation.ends is 'When the task is expected to give it back; null: not known.';
 comment on column scylla.task_reservation.chosen is 'The name of the pool, if it is the only one or was chosen among several.';
 

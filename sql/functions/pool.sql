@@ -26,7 +26,8 @@ create or replace function scylla.drop_pool(pool text) returns void
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_drop_pool';
 comment on function scylla.drop_pool is
 'Drops a pool that no live task needs. Needs admin.
-Errors: 42704 unknown pool; 42501 no privilege; 2BP01 tasks need it. Locks: waits for all transactions that submit or change tasks.';
+Errors: 42704 unknown pool; 42501 no privilege; 2BP01 tasks need it that have not ended, or are being
+submitted. Locks: as alter_pool(); a submit that needs the pool waits until the transaction ends.';
 
 create or replace function scylla.drain_pool(pool text) returns void
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_drain_pool';

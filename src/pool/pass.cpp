@@ -329,6 +329,7 @@ void reserve(Pass &pass, const store::SpecRow &spec, const KnownShape &shape, st
         insert(*pass.store, store::ReservationRow{.task = spec.id,
                                                   .pool = pool.id,
                                                   .since = pass.now,
+                                                  .version = pool.version,
                                                   .ends = spec.runtime && *spec.runtime < DT_NOEND - pass.now
                                                               ? std::optional(pass.now + *spec.runtime)
                                                               : std::nullopt,
@@ -578,6 +579,7 @@ void register_pools() {
                     .describe = describe,
                     .consider = nullptr});
     register_needs({.pools = find_pools});
+    store::pools_changed_hook = require_found_pools;
     register_duty({.activity = "placing tasks", .work = place_changed, .timer = shmem::Timer::placement});
 }
 

@@ -4,6 +4,7 @@
 #include "pg/memory.h"
 #include "pg/text.h"
 #include "shmem/pending.h"
+#include "store/locks.h"
 #include "store/spi.h"
 #include "task/gates.h"
 #include "task/rights.h"
@@ -16,7 +17,7 @@ namespace {
 
 #define SCYLLA_POOL_COLUMNS                                                                                            \
     "select p.id, p.name, p.policy, p.max_bypass, p.drained, p.metrics_max_age, r.at, p.capacity, "                    \
-    "r.used, p.owner, p.users, p.reporters, p.admins, coalesce(h.task, 0), coalesce(h.passed, 0) "                     \
+    "r.used, p.owner, p.users, p.reporters, p.admins, coalesce(h.task, 0), coalesce(h.passed, 0), p.version "                     \
     "from scylla.resource_pool p left join scylla.pool_head h on h.pool operator(pg_catalog.=) p.id "                  \
     "left join lateral (select u.at, u.used from scylla.pool_report u where u.pool operator(pg_catalog.=) p.id "       \
     "order by u.at desc limit 1) r on true "
@@ -29,6 +30,7 @@ constinit SPIPlanPtr alter_statement = nullptr;
 constinit SPIPlanPtr drain_statement = nullptr;
 constinit SPIPlanPtr report_statement = nullptr;
 constinit SPIPlanPtr drop_statement = nullptr;
+constinit SPIPlanPtr exists_statement = nullptr;
 constinit SPIPlanPtr passed_statement = nullptr;
 constinit std::array<SPIPlanPtr, 3> grant_statements{};
 constinit std::array<SPIPlanPtr, 3> revoke_statements{};
@@ -76,6 +78,7 @@ PoolRow pool_row(std::size_t row) {
         pool.grantees[static_cast<std::size_t>(p)] = copy_array(row, 11 + p);
     pool.head = DatumGetInt64(value(row, 14, &null));
     pool.passed = DatumGetInt64(value(row, 15, &null));
+    pool.version = DatumGetInt32(value(row, 16, &null));
     return pool;
 }
 
@@ -203,7 +206,8 @@ void alter_pool(const text *name, const PoolSettings &changes) {
         ' ', changes.capacity == nullptr ? 'n' : ' ',       changes.policy ? ' ' : 'n', changes.max_bypass ? ' ' : 'n',
         ' ', changes.metrics_max_age == nullptr ? 'n' : ' '};
     change<6>(&alter_statement,
-              "update scylla.resource_pool set capacity = coalesce($2, capacity), policy = coalesce($3, policy), "
+              "update scylla.resource_pool set capacity = coalesce($2, capacity), "
+              "version = version operator(pg_catalog.+) case when $2 is null then 0 else 1 end, policy = coalesce($3, policy), "
               "max_bypass = coalesce($4, max_bypass), metrics_max_age = case when $5 then $6 else metrics_max_age end "
               "where id operator(pg_catalog.=) $1",
               {INT8OID, JSONBOID, TEXTOID, INT4OID, BOOLOID, INTERVALOID},
@@ -235,19 +239,38 @@ void report_usage(const text *name, Jsonb *used, TimestampTz at) {
     shmem::note_pool(pool.id);
 }
 
+// A submit that has found the pool may write its task after this has looked. As with drop_queue(), this removes the pool
+// and tells of it, and looks then; the submit looks for the pool when its task is written. A submit that finds the pool
+// while it is being removed waits.
 void drop_pool(store::Store &store, const text *name) {
-    (void)require_pool(name, PoolPrivilege::admin);
-    // Whoever submits locks that table before it looks for the pool (open_for_write).
-    store::lock_table(store::TableId::spec, ShareRowExclusiveLock);
-    refresh(store);
     const PoolRow pool = require_pool(name, PoolPrivilege::admin);
+    const LOCKTAG tag = pool_lock_tag(pool.id);
+    (void)LockAcquire(&tag, ExclusiveLock, false, false); // to the end of the transaction
+    const bool removed =
+        change<1>(&drop_statement,
+                  "with head as (delete from scylla.pool_head where pool operator(pg_catalog.=) $1), "
+                  "reports as (delete from scylla.pool_report where pool operator(pg_catalog.=) $1) "
+                  "delete from scylla.resource_pool where id operator(pg_catalog.=) $1",
+                  {INT8OID}, {Int64GetDatum(pool.id)}, nullptr, SPI_OK_DELETE);
+    if (!removed)
+        error::no_such_pool(name); // any more
+    store::tell_at_once(store::TableId::line);
+    store::tell_changed(store::TableId::line);
+    refresh(store);
     if (has_live_dependants(store, pool.id))
         error::pool_in_use(name);
-    change<1>(&drop_statement,
-              "with head as (delete from scylla.pool_head where pool operator(pg_catalog.=) $1), "
-              "reports as (delete from scylla.pool_report where pool operator(pg_catalog.=) $1) "
-              "delete from scylla.resource_pool where id operator(pg_catalog.=) $1",
-              {INT8OID}, {Int64GetDatum(pool.id)}, nullptr, SPI_OK_DELETE);
+}
+
+void require_found_pools(store::Store &store) {
+    for (std::size_t i = 0; i < store.pool_uses.count; i++) {
+        const store::PoolUse &use = store.pool_uses.rows[i];
+        const bool exists = change<1>(&exists_statement,
+                                      "select 1 from scylla.resource_pool where id operator(pg_catalog.=) $1 "
+                                      "for key share",
+                                      {INT8OID}, {Int64GetDatum(use.id)}, nullptr, SPI_OK_SELECT);
+        if (!exists)
+            error::no_such_pool(use.name); // it was dropped, and nobody has seen the tasks
+    }
 }
 
 void grant_pool(const text *name, const text *role, PoolPrivilege privilege) {
@@ -295,17 +318,23 @@ const char *problem(const PoolRow &pool, std::span<const ResourceAmount> amounts
     return nullptr;
 }
 
-PoolRow pool_to_use(std::string_view name) {
-    return require_pool(cstring_to_text_with_len(name.data(), static_cast<int>(name.size())), PoolPrivilege::use);
+PoolRow pool_to_use(store::Store &store, std::string_view name) {
+    const text *wanted = cstring_to_text_with_len(name.data(), static_cast<int>(name.size()));
+    const PoolRow pool = require_pool(wanted, PoolPrivilege::use);
+    const LOCKTAG tag = pool_lock_tag(pool.id);
+    (void)LockAcquire(&tag, ShareLock, false, false);
+    LockRelease(&tag, ShareLock, false);
+    note_pool_use(store, pool.id, wanted);
+    return pool;
 }
 
 } // namespace
 
-std::span<const int64> find_pools(Jsonb *value, int64 element) {
+std::span<const int64> find_pools(store::Store &store, Jsonb *value, int64 element) {
     const Needs needs = read_needs(value, element);
     Growing<int64> ids;
     for (const PoolNeeds &each : needs.all) {
-        const PoolRow pool = pool_to_use(each.pool);
+        const PoolRow pool = pool_to_use(store, each.pool);
         if (const char *what = problem(pool, each.amounts))
             error::bad_argument("needs", error::show(value), what, element);
         ids.add(pool.id);
@@ -313,7 +342,7 @@ std::span<const int64> find_pools(Jsonb *value, int64 element) {
     const char *first_problem = nullptr;
     bool served = needs.any.empty();
     for (const std::string_view name : needs.any) {
-        const PoolRow pool = pool_to_use(name);
+        const PoolRow pool = pool_to_use(store, name);
         const char *what = problem(pool, needs.of_any);
         served = served || what == nullptr;
         first_problem = first_problem != nullptr ? first_problem : what;

@@ -36,6 +36,7 @@ struct PoolRow {
     std::array<ArrayType *, 3> grantees; // by PoolPrivilege
     int64 head;                          // the task that was passed over, and how often; see pool_head
     int64 passed;
+    int32 version; // how often the capacity has been changed
 };
 
 // True: it is out of date, so nothing may be placed.
@@ -53,13 +54,16 @@ void create_pool(const text *name, const PoolSettings &settings); // 42710
 void alter_pool(const text *name, const PoolSettings &changes);
 void set_drained(const text *name, bool drained);
 void report_usage(const text *name, Jsonb *used, TimestampTz at);
-// 2BP01 while a live task needs it.
+// 2BP01 while a live task needs it, or one that is just being submitted.
 void drop_pool(store::Store &store, const text *name);
 void grant_pool(const text *name, const text *role, PoolPrivilege privilege);
 void revoke_pool(const text *name, const text *role, PoolPrivilege privilege);
 
+// For store::pools_changed_hook: 42704 if a pool that the verb has found is gone.
+void require_found_pools(store::Store &store);
+
 // The ids of the pools that needs name, checked against what the pools have. 22023, 42704, 42501.
-std::span<const int64> find_pools(Jsonb *needs, int64 element);
+std::span<const int64> find_pools(store::Store &store, Jsonb *needs, int64 element);
 // Without waiting: if somebody is at it, the number stays as it is.
 void note_passed(int64 pool, int64 head, int64 passed);
 

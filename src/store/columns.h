@@ -211,6 +211,7 @@ SCYLLA_COLUMNS(line, SCYLLA_LINE_COLUMNS)
     column(pool, INT8OID) \
     column(since, TIMESTAMPTZOID) \
     column(ends, TIMESTAMPTZOID) \
+    column(version, INT4OID) \
     column(chosen, TEXTOID) \
     column(amounts, JSONBOID)
 SCYLLA_COLUMNS(reservation, SCYLLA_RESERVATION_COLUMNS)

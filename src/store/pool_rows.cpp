@@ -24,6 +24,7 @@ ReservationRow reservation_row(const Scan &scan) {
     return {.task = DatumGetInt64(get(scan, task)),
             .pool = DatumGetInt64(get(scan, pool)),
             .since = DatumGetTimestampTz(get(scan, since)),
+            .version = DatumGetInt32(get(scan, version)),
             .ends = get_time(scan, ends),
             .chosen = get_name(scan, chosen),
             .amounts = get_jsonb(scan, amounts),
@@ -88,6 +89,7 @@ void insert(Store &store, const ReservationRow &row) {
     values.set(task, Int64GetDatum(row.task));
     values.set(pool, Int64GetDatum(row.pool));
     values.set(since, TimestampTzGetDatum(row.since));
+    values.set(version, Int32GetDatum(row.version));
     values.set_time(ends, row.ends);
     values.set_pointer(chosen, row.chosen);
     values.set_pointer(amounts, row.amounts);

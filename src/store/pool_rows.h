@@ -21,6 +21,7 @@ struct ReservationRow {
     int64 task;
     int64 pool;
     TimestampTz since;
+    int32 version;                   // of the pool then
     std::optional<TimestampTz> ends; // expected
     text *chosen;                    // the name of the pool if the task has one pool; else null
     Jsonb *amounts;

@@ -93,6 +93,17 @@ struct QueueUses {
     std::size_t room;
 };
 
+// The pools that a verb has found for needs. drop_pool() may have missed the rows with these needs.
+struct PoolUse {
+    int64 id;
+    const text *name;
+};
+struct PoolUses {
+    PoolUse *rows;
+    std::size_t count;
+    std::size_t room;
+};
+
 // The tables that a verb has open, and the snapshot with which it looks. Tables are opened when first used.
 struct Store {
     LOCKMODE mode;         // RowExclusiveLock for verbs that write, AccessShareLock for those that look
@@ -112,6 +123,7 @@ struct Store {
     std::array<TupleTableSlot *, k_tables> slots;         // of slot_of(); null: not made yet
     EndedList ended;
     QueueUses uses;
+    PoolUses pool_uses;
     uint64 changes_at_opening;
 
     Table &operator[](TableId id);
@@ -131,9 +143,12 @@ TupleTableSlot *slot_of(Store &store, TableId table);
 void note_ended(Store &store, const Ended &ended);
 // By this row: what the caller knew of the queue. It lives as long as the store.
 void note_use(Store &store, const QueueRow &queue, Use use);
-// Called by close() where settings of queues have changed since the store was opened, if the verb has used any.
+void note_pool_use(Store &store, int64 pool, const text *name);
+// Called by close() where settings of queues or pools have changed since the store was opened, if the verb has used
+// any. One for queues, one for pools.
 using SettingsHook = void (*)(Store &store);
 extern SettingsHook settings_changed_hook;
+extern SettingsHook pools_changed_hook;
 
 // What a task carries from run to run. History and errors are null as long as they are empty.
 struct Carry {

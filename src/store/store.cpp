@@ -111,7 +111,7 @@ namespace {
 // Whoever changes settings tells of it before he looks for rows that were written without knowing of them. So this
 // looks after all has been written: of two at the same time at least one sees the other.
 bool settings_have_changed(const Store &store) {
-    if (store.uses.count == 0)
+    if (store.uses.count == 0 && store.pool_uses.count == 0)
         return false;
     pg_memory_barrier();
     AcceptInvalidationMessages();
@@ -121,10 +121,13 @@ bool settings_have_changed(const Store &store) {
 } // namespace
 
 constinit SettingsHook settings_changed_hook = nullptr;
+constinit SettingsHook pools_changed_hook = nullptr;
 
 void close(Store &store) {
-    if (settings_have_changed(store))
+    if (settings_have_changed(store)) {
         settings_changed_hook(store);
+        pools_changed_hook(store);
+    }
     end_lookups(store);
     for (TupleTableSlot *slot : store.slots)
         if (slot != nullptr)
@@ -146,6 +149,22 @@ void note_ended(Store &store, const Ended &ended) {
                                                       : repalloc_huge(list.rows, list.room * sizeof(Ended)));
     }
     list.rows[list.count++] = ended;
+}
+
+void note_pool_use(Store &store, int64 pool, const text *name) {
+    PoolUses &list = store.pool_uses;
+    for (std::size_t i = 0; i < list.count; i++)
+        if (list.rows[i].id == pool)
+            return;
+    if (list.count == list.room) {
+        list.room = Max(list.room * 2, std::size_t{4});
+        list.rows =
+            static_cast<PoolUse *>(list.rows == nullptr ? MemoryContextAlloc(store.context, list.room * sizeof(PoolUse))
+                                                        : repalloc_huge(list.rows, list.room * sizeof(PoolUse)));
+    }
+    MemoryContext caller = MemoryContextSwitchTo(store.context);
+    list.rows[list.count++] = {pool, DatumGetTextPCopy(PointerGetDatum(name))};
+    MemoryContextSwitchTo(caller);
 }
 
 void note_use(Store &store, const QueueRow &queue, Use use) {

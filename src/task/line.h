@@ -23,9 +23,9 @@ text *chosen_pool(store::Store &store, const store::SpecRow &spec);
 struct NeedsReader {
     // The ids of the pools that could serve, in the order of the needs. 22023, 42704, 42501. `element` as in
     // pg/error.h.
-    std::span<const int64> (*pools)(Jsonb *needs, int64 element);
+    std::span<const int64> (*pools)(store::Store &store, Jsonb *needs, int64 element);
 };
 void register_needs(const NeedsReader &reader);
-std::span<const int64> pools_of(Jsonb *needs, int64 element = 0);
+std::span<const int64> pools_of(store::Store &store, Jsonb *needs, int64 element = 0);
 
 } // namespace scylla

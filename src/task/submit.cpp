@@ -157,7 +157,7 @@ std::optional<Task> try_submit(Store &store, const Submission &task, bool ignore
             error::dependency_cycle(psprintf("%s -> %s", error::quote(task.rn), error::quote(task.rn)));
         providers[i] = find_provider(store, task.waits[i], GetCurrentTimestamp());
     }
-    const auto pools = pools_of(task.needs);
+    const auto pools = pools_of(store, task.needs);
     const store::QueueRow queue = queue_for(store, task.queue);
     // What is not needed after all, because somebody else has just taken the name, is given back at the end of the
     // transaction.
@@ -452,7 +452,7 @@ std::span<const Submitted> submit_many(Store &store, std::span<const Submission>
         tasks, [](const Submission &task) { return task.plan; }, plan_id);
     const auto pools = allocate<std::span<const int64>>(tasks.size());
     for (std::size_t i = 0; i < pools.size(); i++)
-        pools[i] = pools_of(tasks[i].needs, static_cast<int64>(i + 1));
+        pools[i] = pools_of(store, tasks[i].needs, static_cast<int64>(i + 1));
     const auto rows = allocate<SpecRow>(tasks.size());
     for (std::size_t i = 0; i < rows.size(); i++)
         rows[i] = make_spec(tasks[i], *queues[i], plans[i], pools[i].size(), now);

@@ -249,6 +249,7 @@ select is((select count(*) from scylla.pool where pool = 'e'), 0::bigint, 'and g
 select is((select count(*) from scylla.purge()), 1::bigint, 'a purge');
 select lives_ok($$ select scylla.drop_queue('q', true) $$, 'a queue is dropped with its tasks');
 select lives_ok($$ select scylla.drop_queue('paused', true) $$, 'and another');
+select scylla.maintain() \g /dev/null
 select is((select count(*) from scylla.task_reservation) + (select count(*) from scylla.pool_line) + (select count(*) from scylla.task_gate where kind = 'r'),
           0::bigint, 'and all that these held and waited for');
 

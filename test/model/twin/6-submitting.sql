@@ -114,7 +114,8 @@ create function twin.submit(queue text, spec jsonb, priority int default 0, rn t
                             not_before timestamptz default null, depends_on text[] default null,
                             on_dependency_failure text default 'cascade', plan text default null,
                             max_attempts int default null, retry jsonb default null, dedup_key text default null,
-                            key text default null, on_duplicate text default 'error', wait_for jsonb default null)
+                            key text default null, on_duplicate text default 'error', wait_for jsonb default null,
+                            needs jsonb default null, expected_runtime interval default null)
     returns twin.task_row language plpgsql as $$
 declare
     request twin.request := (queue, spec, coalesce(priority, 0), rn, not_before, depends_on, coalesce(on_dependency_failure, 'cascade'), plan, max_attempts, retry,
@@ -128,8 +129,8 @@ begin
     on_duplicate := coalesce(on_duplicate, 'error');
     perform twin.check_duplicate_rule(on_duplicate);
     perform twin.check_request(request);
-    -- Conditions have no twin yet, and the driver leaves them out.
-    if wait_for is not null then
+    -- Conditions and pools have no twin yet, and the driver leaves them out.
+    if wait_for is not null or needs is not null or expected_runtime is not null then
         raise feature_not_supported;
     end if;
     -- What is there already needs nothing else.

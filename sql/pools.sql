@@ -1,6 +1,6 @@
 -- Pools as their users and admins see them, and what tasks hold there and wait for.
 
-create or replace view scylla.pool with (security_barrier) as
+create or replace view scylla._pool as
     with held as (
         select r.pool, e.key as resource, sum(e.value::numeric) as reserved,
                coalesce(sum(e.value::numeric) filter (where r.since > u.at), 0) as later
@@ -19,10 +19,16 @@ create or replace view scylla.pool with (security_barrier) as
            p.metrics_max_age is not null and coalesce(u.at + p.metrics_max_age < clock_timestamp(), true) as stale,
            (select count(*) from scylla.pool_line l where l.pool = p.id) as waiting,
            (select count(*) from scylla.task_reservation r where r.pool = p.id) as placed,
-           p.max_bypass, p.metrics_max_age, p.created, p.owner::text, p.users, p.reporters, p.admins
+           p.max_bypass, p.metrics_max_age, p.created, p.owner, p.users, p.reporters, p.admins
     from scylla.resource_pool p
-    left join lateral (select at, used from scylla.pool_report where pool_report.pool = p.id order by at desc limit 1) u on true
-    where scylla._may_view(p.owner, p.users || p.reporters, p.admins);
+    left join lateral (select at, used from scylla.pool_report where pool_report.pool = p.id order by at desc limit 1) u on true;
+comment on view scylla._pool is 'Pools, for the views that show them.';
+
+create or replace view scylla.pool with (security_barrier) as
+    select pool, policy, drained, capacity, reserved, reported, reported_at, free, stale, waiting, placed, max_bypass,
+           metrics_max_age, created, owner::text, users, reporters, admins
+    from scylla._pool
+    where scylla._may_view(owner, users || reporters, admins);
 comment on view scylla.pool is 'The pools on which the current user has a privilege.';
 comment on column scylla.pool.pool is 'The name.';
 comment on column scylla.pool.policy is 'strict, greedy or backfill.';
@@ -43,6 +49,22 @@ comment on column scylla.pool.owner is 'The role that created it.';
 comment on column scylla.pool.users is 'Roles with the privilege use.';
 comment on column scylla.pool.reporters is 'Roles with the privilege report.';
 comment on column scylla.pool.admins is 'Roles with the privilege admin.';
+
+create or replace view scylla.stat_pool with (security_barrier) as
+    select p.pool, c.key as resource, c.value::float8 as capacity, (p.reserved ->> c.key)::float8 as reserved,
+           (p.free ->> c.key)::float8 as free, p.waiting, p.placed, not (p.drained or p.stale) as open
+    from scylla._pool p cross join lateral jsonb_each_text(p.capacity) c
+    where scylla._may_watch(p.owner, p.users || p.reporters, p.admins);
+comment on view scylla.stat_pool is
+    'Numbers of pools, by resource: of those on which the current user has a privilege, and of all for pg_monitor.';
+comment on column scylla.stat_pool.pool is 'The pool.';
+comment on column scylla.stat_pool.resource is 'The resource.';
+comment on column scylla.stat_pool.capacity is 'How much there is.';
+comment on column scylla.stat_pool.reserved is 'How much tasks hold.';
+comment on column scylla.stat_pool.free is 'How much can be placed.';
+comment on column scylla.stat_pool.waiting is 'How many tasks are in the line of the pool.';
+comment on column scylla.stat_pool.placed is 'How many tasks hold something of the pool.';
+comment on column scylla.stat_pool.open is 'Whether anything is placed: not drained, and the last report is fresh enough.';
 
 create or replace view scylla.pool_reservation with (security_barrier) as
     select p.name as pool, s.rn, q.name as queue, r.amounts, r.since, r.ends

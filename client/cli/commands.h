@@ -39,6 +39,8 @@ struct submit_options {
     maybe_text key;
     maybe_text on_duplicate;
     maybe_text wait_for;
+    maybe_text needs;
+    maybe_text expected_runtime;
 };
 int submit_task(const context &, const submit_options &);
 
@@ -179,6 +181,46 @@ int clear_trigger(const context &, const clear_trigger_options &);
 int list_triggers(const context &);
 int list_trigger_signals(const context &, const maybe_text &name);
 int list_trigger_failures(const context &, const maybe_text &name);
+
+// ---- pools ---------------------------------------------------------------------------------------------------------
+
+struct create_pool_options {
+    std::string pool;
+    std::string capacity;
+    maybe_text policy;
+    maybe_text max_bypass;
+    maybe_text metrics_max_age;
+};
+int create_pool(const context &, const create_pool_options &);
+struct set_pool_options {
+    std::string pool;
+    maybe_text capacity;
+    maybe_text policy;
+    maybe_text max_bypass;
+    maybe_text metrics_max_age;
+};
+int set_pool(const context &, const set_pool_options &);
+int list_pools(const context &);
+int get_pool(const context &, const std::string &pool);
+int show_pool_queue(const context &, const maybe_text &pool);
+int show_pool_reservations(const context &, const maybe_text &pool);
+int drain_pool(const context &, const std::string &pool);
+int resume_pool(const context &, const std::string &pool);
+int drop_pool(const context &, const std::string &pool);
+struct report_usage_options {
+    std::string pool;
+    std::string used;
+    maybe_text at;
+};
+int report_usage(const context &, const report_usage_options &);
+int place_tasks(const context &, const maybe_text &pool);
+struct pool_grant_options {
+    std::string pool;
+    std::string role;
+    std::string privilege;
+};
+int grant_pool(const context &, const pool_grant_options &);
+int revoke_pool(const context &, const pool_grant_options &);
 
 // ---- watching ------------------------------------------------------------------------------------------------------
 

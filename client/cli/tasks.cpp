@@ -39,6 +39,9 @@ std::string task_object(const submit_options &options) {
     add("key", options.key);
     if (options.wait_for) // as with retry
         object += ", \"wait_for\": " + (is_jsonb(*options.wait_for) ? *options.wait_for : quote(*options.wait_for));
+    if (options.needs)
+        object += ", \"needs\": " + (is_jsonb(*options.needs) ? *options.needs : quote(*options.needs));
+    add("expected_runtime", options.expected_runtime);
     if (!options.depends_on.empty()) {
         std::string rns;
         for (const std::string &rn : options.depends_on)
@@ -96,7 +99,9 @@ int submit_task(const context &given, const submit_options &options) {
                             .argument("dedup_key", task.dedup_key)
                             .argument("key", task.key)
                             .argument("on_duplicate", task.on_duplicate)
-                            .argument("wait_for", task.wait_for);
+                            .argument("wait_for", task.wait_for)
+                            .argument("needs", task.needs)
+                            .argument("expected_runtime", task.expected_runtime);
     if (given.json)
         show(server, "select * from " + submit.sql(), submit.values(), form::json_one);
     else

@@ -54,6 +54,8 @@ std::vector<leased_job> to_jobs(const pqxx::result &rows, const worker_name &wor
         job.lasts = duration{to_int64(text_of(row[11]))};
         if (!row[12].is_null())
             t.key = std::string{text_of(row[12])};
+        if (!row[13].is_null())
+            t.pool = pool_name{text_of(row[13])};
         jobs.push_back(std::move(job));
     });
     return jobs;

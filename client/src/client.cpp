@@ -72,7 +72,8 @@ enum column {
     c_max_attempts,
     c_not_before,
     c_plan,
-    c_key
+    c_key,
+    c_pool
 };
 
 template <class Row> task to_task(const Row &row) {
@@ -114,6 +115,8 @@ template <class Row> task to_task(const Row &row) {
         t.plan = plan_name{*plan};
     if (const auto key = optional(c_key))
         t.key = std::string{*key};
+    if (const auto pool = optional(c_pool))
+        t.pool = pool_name{*pool};
     return t;
 }
 
@@ -177,14 +180,14 @@ std::string_view to_string(dependency_failure policy) noexcept {
 }
 
 task client::submit(const queue_name &queue, const json &spec, const submit_options &options, on_duplicate existing) {
-    return to_one_task(m_executor->run(sql::submit, {text(queue, "queue"), checked(spec.text(), "spec"),
-                                                     std::to_string(options.priority), text(options.rn, "rn"),
-                                                     text(options.not_before), text(options.max_attempts),
-                                                     text(existing), text_array(options.depends_on, "depends_on"),
-                                                     std::string{to_string(options.on_dependency_failure)},
-                                                     text(options.plan, "plan"), text(options.dedup_key, "dedup_key"),
-                                                     options.retry ? param{to_json(*options.retry)} : std::nullopt,
-                                                     text(options.key, "key"), text(options.wait_for, "wait_for")}));
+    return to_one_task(m_executor->run(
+        sql::submit,
+        {text(queue, "queue"), checked(spec.text(), "spec"), std::to_string(options.priority), text(options.rn, "rn"),
+         text(options.not_before), text(options.max_attempts), text(existing),
+         text_array(options.depends_on, "depends_on"), std::string{to_string(options.on_dependency_failure)},
+         text(options.plan, "plan"), text(options.dedup_key, "dedup_key"),
+         options.retry ? param{to_json(*options.retry)} : std::nullopt, text(options.key, "key"),
+         text(options.wait_for, "wait_for"), text(options.needs, "needs"), text(options.expected_runtime)}));
 }
 
 namespace detail {
@@ -192,7 +195,7 @@ namespace detail {
 params task_arrays(const std::vector<new_task> &tasks) {
     // NOLINTNEXTLINE(readability-isolate-declaration): one for each column
     array_literal queues, specs, priorities, rns, times, max_attempts, providers, policies, plans, dedup_keys, retries,
-        keys, conditions;
+        keys, conditions, needs, runtimes;
     for (const new_task &task : tasks) {
         const submit_options &options = task.options;
         queues.add(text(task.queue, "queue"));
@@ -211,10 +214,12 @@ params task_arrays(const std::vector<new_task> &tasks) {
         add(retries, options.retry ? param{to_json(*options.retry)} : std::nullopt);
         add(keys, text(options.key, "key"));
         add(conditions, text(options.wait_for, "wait_for"));
+        add(needs, text(options.needs, "needs"));
+        add(runtimes, text(options.expected_runtime));
     }
     return {queues.str(),       specs.str(),     priorities.str(), rns.str(),   times.str(),
             max_attempts.str(), providers.str(), policies.str(),   plans.str(), dedup_keys.str(),
-            retries.str(),      keys.str(),      conditions.str()};
+            retries.str(),      keys.str(),      conditions.str(), needs.str(), runtimes.str()};
 }
 
 } // namespace detail

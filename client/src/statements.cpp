@@ -7,7 +7,7 @@
         "updated") ", owner, " MICROSECONDS("deadline") ", errors, history, result, metrics, args, attempt, "          \
                                                         "failures, "                                                   \
                                                         "max_attempts, " MICROSECONDS(                                 \
-                                                            "not_before") ", plan, key from "
+                                                            "not_before") ", plan, key, pool from "
 #define TIME(parameter) "(timestamptz 'epoch' + " parameter "::bigint * interval '1 microsecond')"
 #define TASK_ERROR(code, description, args)                                                                            \
     "pg_catalog.jsonb_build_object('code', " code "::text, 'description', " description "::text, 'args', " args        \
@@ -21,7 +21,7 @@ const statement submit{
     TASK "scylla.submit(queue => $1, spec => $2::jsonb, priority => $3::int, rn => $4, not_before => " TIME(
         "$5") ", max_attempts => $6::int, on_duplicate => $7, depends_on => $8::text[], "
               "on_dependency_failure => $9, plan => $10, dedup_key => $11, retry => $12::jsonb, key => $13, "
-              "wait_for => $14::jsonb)"};
+              "wait_for => $14::jsonb, needs => $15::jsonb, expected_runtime => $16::interval)"};
 
 // An array of tasks as submit_many takes it, out of one array per argument. The server takes the specifications apart
 // from each other, so none can break out of its element. Nulls are left out: they are as good as no key.
@@ -30,18 +30,18 @@ const statement submit{
     "pg_catalog.jsonb_build_object('queue', queue, 'spec', spec, 'priority', priority, 'rn', rn, 'not_before', " TIME( \
         "not_before") ", 'max_attempts', max_attempts, 'depends_on', depends_on, 'on_dependency_failure', "            \
                       "on_dependency_failure, 'plan', plan, 'dedup_key', dedup_key, 'retry', retry, 'key', key, "      \
-                      "'wait_for', wait_for)) "                                                                        \
+                      "'wait_for', wait_for, 'needs', needs, 'expected_runtime', expected_runtime)) "                  \
                       "where value <> 'null') order by n) "                                                            \
                       "from unnest($1::text[], $2::jsonb[], $3::int[], $4::text[], $5::bigint[], $6::int[], "          \
                       "$7::jsonb[], "                                                                                  \
-                      "$8::text[], $9::text[], $10::text[], $11::jsonb[], $12::text[], $13::jsonb[]) with ordinality " \
-                      "as t(queue, "                                                                                   \
+                      "$8::text[], $9::text[], $10::text[], $11::jsonb[], $12::text[], $13::jsonb[], $14::jsonb[], "   \
+                      "$15::text[]) with ordinality as t(queue, "                                                      \
                       "spec, "                                                                                         \
                       "priority, rn, not_before, max_attempts, depends_on, on_dependency_failure, plan, dedup_key, "   \
                       "retry, "                                                                                        \
-                      "key, wait_for, n))"
+                      "key, wait_for, needs, expected_runtime, n))"
 
-const statement submit_many{"scylla_submit_many", "select rn, inserted from scylla.submit_many(" TASKS ", $14)"};
+const statement submit_many{"scylla_submit_many", "select rn, inserted from scylla.submit_many(" TASKS ", $16)"};
 
 const statement submit_bulk{"scylla_submit_bulk", "select scylla.submit_bulk($1, $2::jsonb[], $3::text[], $4::int)"};
 
@@ -60,6 +60,18 @@ const statement drop_trigger{"scylla_drop_trigger", "select scylla.drop_trigger(
 const statement pause_trigger{"scylla_pause_trigger", "select scylla.pause_trigger($1)"};
 const statement resume_trigger{"scylla_resume_trigger", "select scylla.resume_trigger($1)"};
 const statement clear_trigger{"scylla_clear_trigger", "select scylla.clear_trigger($1, $2::int8)"};
+const statement create_pool{"scylla_create_pool", "select scylla.create_pool($1, $2::jsonb, $3, $4::jsonb)"};
+const statement alter_pool{"scylla_alter_pool", "select scylla.alter_pool($1, $2::jsonb)"};
+const statement drop_pool{"scylla_drop_pool", "select scylla.drop_pool($1)"};
+const statement drain_pool{"scylla_drain_pool", "select scylla.drain_pool($1)"};
+const statement resume_pool{"scylla_resume_pool", "select scylla.resume_pool($1)"};
+const statement report_usage{"scylla_report_usage", "select scylla.report_usage($1, $2::jsonb, " TIME("$3") ")"};
+const statement grant_pool{"scylla_grant_pool", "select scylla.grant_pool($1, $2, $3)"};
+const statement revoke_pool{"scylla_revoke_pool", "select scylla.revoke_pool($1, $2, $3)"};
+const statement place{"scylla_place", "select rn, chosen from scylla.place($1)"};
+const statement pools{
+    "scylla_pools", "select pool, policy, capacity, reserved, reported, " MICROSECONDS(
+                        "reported_at") ", free, drained, stale, waiting, placed, owner from scylla.pool order by pool"};
 
 const statement create_plan{"scylla_create_plan", "select scylla.create_plan($1, $2::jsonb)"};
 const statement open_plan{"scylla_open_plan", "select scylla.open_plan($1)", "building"};
@@ -148,10 +160,10 @@ const statement schedule{
                  "$11") ", ends => " TIME("$12") ", planned_key => $13, options => $14::jsonb) as n"};
 const statement schedule_plan{
     "scylla_schedule_plan",
-    "select " MICROSECONDS("p") " from scylla.schedule_plan($14, $15, " TASKS ", timezone => $16, overlap => $17, "
-                                "catch_up => $18, grace => $19::interval, max_catch_up => $20::int, jitter => "
-                                "$21::interval, starts => " TIME("$22") ", ends => " TIME(
-                                    "$23") ", planned_key => $24) as p"};
+    "select " MICROSECONDS("p") " from scylla.schedule_plan($16, $17, " TASKS ", timezone => $18, overlap => $19, "
+                                "catch_up => $20, grace => $21::interval, max_catch_up => $22::int, jitter => "
+                                "$23::interval, starts => " TIME("$24") ", ends => " TIME(
+                                    "$25") ", planned_key => $26) as p"};
 const statement unschedule{"scylla_unschedule", "select scylla.unschedule($1)"};
 const statement schedules{
     "scylla_schedules",
@@ -204,7 +216,7 @@ const statement heartbeat_each{"scylla_heartbeat_each",
 #define JOB                                                                                                            \
     "select rn, queue, spec, priority, (date_part('epoch', created) * 1000000)::bigint, errors, args, attempt, "       \
     "failures, "                                                                                                       \
-    "max_attempts, plan, (date_part('epoch', deadline - updated) * 1000000)::bigint, key from "
+    "max_attempts, plan, (date_part('epoch', deadline - updated) * 1000000)::bigint, key, pool from "
 const statement lease_jobs{"scylla_lease_jobs", JOB "scylla.lease($1, $2, $3::int, $4::interval)"};
 const statement complete_and_lease_jobs{
     "scylla_complete_and_lease_jobs",
@@ -236,6 +248,16 @@ std::vector<const statement *> all_statements() {
             &pause_trigger,
             &resume_trigger,
             &clear_trigger,
+            &create_pool,
+            &alter_pool,
+            &drop_pool,
+            &drain_pool,
+            &resume_pool,
+            &report_usage,
+            &grant_pool,
+            &revoke_pool,
+            &place,
+            &pools,
             &submit,
             &submit_many,
             &submit_bulk,

@@ -97,6 +97,58 @@ TEST_F(Calls, Triggers) {
     thrown<not_found>([&] { c.pause_trigger(name); });
 }
 
+TEST_F(Calls, Pools) {
+    const pool_name pool{unique("pool \"'")};
+    const pool_name other{unique("other")};
+    c.create_pool(pool, json{R"({"permits": 1})"}, pool_policy::greedy, json{R"({"max_bypass": 5})"});
+    thrown<duplicate>([&] { c.create_pool(pool, json{"{}"}); });
+    thrown<invalid_argument>([&] { c.create_pool(other, json{R"({"permits": -1})"}); });
+    c.create_pool(other, json{R"({"permits": 2.5})"});
+    submit_options options;
+    options.needs = json{"{" + json::string(pool.str()).text() + R"(: {"permits": 1}})"};
+    options.expected_runtime = 90s;
+    const resource_name first = c.submit(queue, "1", options).rn;
+    EXPECT_TRUE(c.submit_many({{queue, "1", options}}).at(0).inserted);
+    for (const placed_task &placed : c.place(pool)) // what the monitor has left
+        EXPECT_EQ(placed.pool, pool);
+    EXPECT_TRUE(eventually([&] { return c.get(first).pool == pool; }));
+    EXPECT_EQ(c.lease_task(first, me).pool, pool);
+    const auto find = [&](const pool_name &name) {
+        const std::vector<pool_info> all = c.pools();
+        return *std::find_if(all.begin(), all.end(), [&](const pool_info &p) { return p.name == name; });
+    };
+    const pool_info shown = find(pool);
+    EXPECT_EQ(shown.policy, pool_policy::greedy);
+    EXPECT_EQ(shown.capacity, json{R"({"permits": 1})"});
+    EXPECT_EQ(*shown.reserved, json{R"({"permits": 1})"});
+    EXPECT_EQ(*shown.free, json{R"({"permits": 0})"});
+    EXPECT_EQ(shown.waiting, 1);
+    EXPECT_EQ(shown.placed, 1);
+    EXPECT_FALSE(shown.reported || shown.reported_at || shown.drained || shown.stale);
+    EXPECT_EQ(find(other).policy, pool_policy::backfill);
+    thrown<wrong_state>([&] { c.drop_pool(pool); });
+
+    c.alter_pool(pool, json{R"({"capacity": {"permits": 3}, "policy": "strict"})"});
+    c.report_usage(pool, json{R"({"permits": 2})"});
+    c.report_usage(pool, json{R"({"permits": 1})"}, std::chrono::system_clock::now() - 1h);
+    c.drain_pool(pool);
+    const pool_info changed = find(pool);
+    EXPECT_EQ(changed.policy, pool_policy::strict);
+    EXPECT_EQ(*changed.reported, json{R"({"permits": 2})"});
+    EXPECT_TRUE(changed.reported_at && changed.drained);
+    c.resume_pool(pool);
+    EXPECT_FALSE(find(pool).drained);
+    for (const pool_privilege privilege : {pool_privilege::use, pool_privilege::report, pool_privilege::admin}) {
+        c.grant_pool(pool, "pg_monitor", privilege);
+        c.revoke_pool(pool, "pg_monitor", privilege);
+    }
+    thrown<not_found>([&] { c.grant_pool(pool, "no such role", pool_privilege::use); });
+    thrown<not_found>([&] { c.drain_pool(pool_name{"no such pool"}); });
+    options.needs = json{R"({"no such pool": {"permits": 1}})"};
+    thrown<not_found>([&] { c.submit(queue, "1", options); });
+    c.drop_pool(other);
+}
+
 TEST_F(Calls, Plans) {
     const plan_name plan{unique("plan \"")};
     EXPECT_EQ(c.create_plan(plan, json{R"({"what": "for"})"}), plan);

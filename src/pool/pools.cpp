@@ -17,7 +17,7 @@ namespace {
 
 #define SCYLLA_POOL_COLUMNS                                                                                            \
     "select p.id, p.name, p.policy, p.max_bypass, p.drained, p.metrics_max_age, r.at, p.capacity, "                    \
-    "r.used, p.owner, p.users, p.reporters, p.admins, coalesce(h.task, 0), coalesce(h.passed, 0), p.version "                     \
+    "r.used, p.owner, p.users, p.reporters, p.admins, coalesce(h.task, 0), coalesce(h.passed, 0), p.version "          \
     "from scylla.resource_pool p left join scylla.pool_head h on h.pool operator(pg_catalog.=) p.id "                  \
     "left join lateral (select u.at, u.used from scylla.pool_report u where u.pool operator(pg_catalog.=) p.id "       \
     "order by u.at desc limit 1) r on true "
@@ -207,7 +207,8 @@ void alter_pool(const text *name, const PoolSettings &changes) {
         ' ', changes.metrics_max_age == nullptr ? 'n' : ' '};
     change<6>(&alter_statement,
               "update scylla.resource_pool set capacity = coalesce($2, capacity), "
-              "version = version operator(pg_catalog.+) case when $2 is null then 0 else 1 end, policy = coalesce($3, policy), "
+              "version = version operator(pg_catalog.+) case when $2 is null then 0 else 1 end, policy = coalesce($3, "
+              "policy), "
               "max_bypass = coalesce($4, max_bypass), metrics_max_age = case when $5 then $6 else metrics_max_age end "
               "where id operator(pg_catalog.=) $1",
               {INT8OID, JSONBOID, TEXTOID, INT4OID, BOOLOID, INTERVALOID},
@@ -239,19 +240,18 @@ void report_usage(const text *name, Jsonb *used, TimestampTz at) {
     shmem::note_pool(pool.id);
 }
 
-// A submit that has found the pool may write its task after this has looked. As with drop_queue(), this removes the pool
-// and tells of it, and looks then; the submit looks for the pool when its task is written. A submit that finds the pool
-// while it is being removed waits.
+// A submit that has found the pool may write its task after this has looked. As with drop_queue(), this removes the
+// pool and tells of it, and looks then; the submit looks for the pool when its task is written. A submit that finds the
+// pool while it is being removed waits.
 void drop_pool(store::Store &store, const text *name) {
     const PoolRow pool = require_pool(name, PoolPrivilege::admin);
     const LOCKTAG tag = pool_lock_tag(pool.id);
     (void)LockAcquire(&tag, ExclusiveLock, false, false); // to the end of the transaction
-    const bool removed =
-        change<1>(&drop_statement,
-                  "with head as (delete from scylla.pool_head where pool operator(pg_catalog.=) $1), "
-                  "reports as (delete from scylla.pool_report where pool operator(pg_catalog.=) $1) "
-                  "delete from scylla.resource_pool where id operator(pg_catalog.=) $1",
-                  {INT8OID}, {Int64GetDatum(pool.id)}, nullptr, SPI_OK_DELETE);
+    const bool removed = change<1>(&drop_statement,
+                                   "with head as (delete from scylla.pool_head where pool operator(pg_catalog.=) $1), "
+                                   "reports as (delete from scylla.pool_report where pool operator(pg_catalog.=) $1) "
+                                   "delete from scylla.resource_pool where id operator(pg_catalog.=) $1",
+                                   {INT8OID}, {Int64GetDatum(pool.id)}, nullptr, SPI_OK_DELETE);
     if (!removed)
         error::no_such_pool(name); // any more
     store::tell_at_once(store::TableId::line);

@@ -1,5 +1,5 @@
-// The heavyweight locks of a queue, and of a pool. Each of a queue is an object lock on the queue: class scylla.queue, object the queue's number,
-// sub-object one of the numbers below. No two purposes share a number.
+// The heavyweight locks of a queue, and of a pool. Each of a queue is an object lock on the queue: class scylla.queue,
+// object the queue's number, sub-object one of the numbers below. No two purposes share a number.
 #pragma once
 
 #include "store/rows.h"
@@ -37,8 +37,8 @@ inline LOCKTAG name_lock_tag(uint64 hash) {
     return tag;
 }
 
-// Whether a pool may be found for needs. drop_pool() holds it in ExclusiveLock until its transaction ends. A submit that
-// has found the pool waits for it in ShareLock, and releases it at once.
+// Whether a pool may be found for needs. drop_pool() holds it in ExclusiveLock until its transaction ends. A submit
+// that has found the pool waits for it in ShareLock, and releases it at once.
 inline LOCKTAG pool_lock_tag(int64 pool) {
     LOCKTAG tag;
     SET_LOCKTAG_OBJECT(tag, MyDatabaseId, store::identity(), static_cast<Oid>(pool),

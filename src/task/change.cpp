@@ -2,6 +2,7 @@
 
 #include "pg/error.h"
 #include "task/gates.h"
+#include "task/line.h"
 #include "task/moves.h"
 #include "task/rights.h"
 
@@ -35,8 +36,10 @@ Task reschedule(Store &store, const text *rn, TimestampTz not_before) {
         const TableId table = waits_for_time ? TableId::waiting : TableId::ready;
         if (take(store, table, spec, task.tid, Wait::yes) != store::Taken::ok)
             continue; // a concurrent change came first
-        return not_before > now ? make_waiting(store, spec, task.carry, not_before, now)
-                                : make_ready(store, spec, task.carry, now);
+        if (not_before <= now)
+            return make_startable(store, spec, task.carry, now);
+        leave_pools(store, spec); // it is placed anew when it is due
+        return make_waiting(store, spec, task.carry, not_before, now);
     }
 }
 

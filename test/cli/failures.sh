@@ -16,6 +16,7 @@ for name in to-be-rescheduled to-be-deleted; do sql "select from scylla.submit('
 sql "select from scylla.cancel('to-be-deleted')"
 sql "select scylla.create_callback('to-be-resolved'), scylla.create_callback('to-be-rejected'), scylla.send_signal('s')"
 sql "select scylla.create_trigger(name, '[{\"signal\": \"s\"}]', '{\"submit\": {\"queue\": \"q\", \"spec\": 1}}') from unnest('{t,to-be-dropped}'::text[]) name"
+sql "select scylla.create_pool('pool', '{\"a\": 1}')"
 sql 'create role failures_guest login'
 
 # COMMAND | ARGUMENTS | whether it prints something | whether it asks the library, and not only views, or what needs no table. They can be done again,
@@ -55,6 +56,19 @@ trigger clear   | t                                     | prints | library
 trigger list    |                                       | prints | views
 trigger signals |                                       | prints | views
 trigger failures|                                       | prints | views
+pool create     | new {"a":1}                           | silent | library
+pool set        | pool --policy strict                  | silent | library
+pool list       |                                       | prints | views
+pool get        | pool                                  | prints | views
+pool queue      |                                       | prints | library
+pool reservations|                                      | prints | views
+pool drain      | pool                                  | silent | library
+pool resume     | pool                                  | silent | library
+pool report     | pool {"a":1}                          | silent | library
+pool place      |                                       | prints | library
+pool grant      | pool failures_guest use               | silent | library
+pool revoke     | pool failures_guest use               | silent | library
+pool drop       | new                                   | silent | library
 watch           | --count 1                             | prints | library
 queue create    | new                                   | silent | library
 queue set       | q aging=0.5                           | silent | library

@@ -169,6 +169,26 @@ select matches(found('update scylla.signal_trigger set id = 1000000000; update s
                      'update scylla.signal_arrival set trigger = 1000000000; update scylla.signal_trigger_failure set trigger = 1000000000')::text,
                '^{" task_id_seq has given out [0-9]+, but the id 1000000000 is in use"}$', 'found: an id of a trigger');
 
+-- Pools: a task that is placed, one in line, and what was placed under a capacity that has been changed.
+do $$ begin
+    perform scylla.create_pool('pool', '{"a": 3, "b": 1}');
+    perform scylla.submit('q', '1', rn => 'placed', needs => '{"pool": {"a": 2}}'), scylla.submit('q', '1', rn => 'freed', needs => '{"pool": {"a": 1, "b": 0}}');
+    perform scylla.place();
+    perform scylla.submit('q', '1', rn => 'in line', needs => '{"pool": {"a": 2}}');
+end $$;
+select all_is_sound();
+select finds(format('update scylla.resource_pool set capacity = %L', '{"a": 2, "b": 1}'), ' tasks hold 3 of a of pool pool, which has 2');
+select finds(format('update scylla.resource_pool set capacity = %L', '{}'), ' tasks hold 3 of a of pool pool, which has 0');
+select is(found($$select scylla.alter_pool('pool', '{"capacity": {"a": 2, "b": 1}}')$$), null, 'a capacity that was lowered explains it');
+select is(found($$select scylla.alter_pool('pool', '{"capacity": {"a": 0}}'); select scylla.cancel('freed'); select scylla.place()$$), null, 'also later');
+select finds(format('delete from scylla.task_reservation where task = %s', id('placed')), 'placed needs pools and is ready but holds nothing of them');
+select finds(format('delete from scylla.pool_line where task = %s', id('in line')), 'in line waits, but for nothing: all its gates are open, and it has no due time');
+select finds(format('insert into scylla.task_reservation select %s, pool, since, ends, version, chosen, %L from scylla.task_reservation where task = %s',
+                    id('completed'), '{"b": 1}', id('placed')), 'completed holds something of a pool but is not live');
+select finds(format('insert into scylla.pool_line select pool, task_class, %s, created, queue, priority, needs, runtime from scylla.pool_line', id('ready')),
+             'ready is in the line of a pool but is not waiting, or waits for something else');
+select finds(format('update scylla.task_reservation set pool = 1 where task = %s', id('freed')), 'freed holds what is not there: id 1 is no pool');
+
 -- Several at once.
 select finds(format('delete from scylla.task_waiting where id = %s; delete from scylla.task_spec where id = %s',
                     id('waiting'), id('running')),

@@ -11,6 +11,7 @@ do $$ begin
     perform scylla.create_plan('plan', '{}');
     perform scylla.submit('taken', '{}', rn => 'planned', plan => 'plan');
     perform scylla.create_callback('token');
+    perform scylla.create_pool('pool', '{"a": 1}');
     perform scylla.create_trigger('trigger', '[{"signal": "s"}]', '{"submit": {"queue": "taken", "spec": 1}}');
     perform scylla.create_queue('empty'), scylla.create_queue('settings');
 end $$;
@@ -22,7 +23,8 @@ insert into usual values (null, 'queue', '''taken'''), (null, 'spec', '''{}'''),
     (null, 'queues', '''{taken}'''), (null, 'settings', '''{}'''), (null, 'tasks', '''[{"queue": "taken", "spec": 1, "rn": "first"}]'''), ('schedule_plan', 'tasks', '''[{"queue": "taken", "spec": 1}]'''),
     ('lease_task', 'rn', '''first'''), ('reschedule', 'rn', '''first'''), ('drop_queue', 'queue', '''empty'''), ('create_queue', 'queue', '''new'''), ('send_signal', 'name', '''signal'''), (null, 'token', '''token'''),
     ('create_trigger', 'signals', '''[{"signal": "s"}]'''), ('create_trigger', 'action', '''{"submit": {"queue": "taken", "spec": 1}}'''),
-    ('clear_trigger', 'name', '''trigger''');
+    ('clear_trigger', 'name', '''trigger'''),
+    (null, 'pool', '''pool'''), ('create_pool', 'pool', '''new'''), (null, 'capacity', '''{"a": 1}'''), (null, 'used', '''{"a": 1}''');
 
 create temp table argument as
 select p.oid, p.proname::text as function, p.prokind, i, p.proargnames[i] as name, coalesce(p.proallargtypes[i], p.proargtypes[i - 1])::regtype as type, i > p.pronargs - p.pronargdefaults as optional

@@ -28,7 +28,7 @@ select results_eq('select rn, inserted from answer where n <> 4 order by n',
                   'one row per element in array order; a repeated rn is inserted once');
 select ok(inserted and rn ~ '^[0-9a-f]{8}-[0-9a-f]{4}-7', 'an element without rn gets a UUID') from answer where n = 4;
 select results_eq(
-    $$select to_jsonb(t) - '{rn,created,updated,owner,deadline,errors,history,result,metrics,args,plan}'::text[]
+    $$select to_jsonb(t) - '{rn,created,updated,owner,deadline,errors,history,result,metrics,args,plan,pool}'::text[]
       from answer join scylla.task t using (rn) where inserted order by n$$,
     $$values ('{"queue": "many", "spec": {"n": 1}, "status": "ready", "priority": 0, "progress": 0, "attempt": 0,
                 "failures": 0,
@@ -186,7 +186,7 @@ select is(to_jsonb(t) - '{created,updated}'::text[],
     '{"rn": "bulk five", "queue": "bulk", "spec": 5, "status": "ready", "priority": 127, "progress": 0, "owner": null,
       "deadline": null,
       "errors": [], "history": [], "result": null, "metrics": null, "args": [], "attempt": 0, "failures": 0,
-      "max_attempts": 25, "not_before": null, "plan": null, "key": null}', 'which are those of the row')
+      "max_attempts": 25, "not_before": null, "plan": null, "key": null, "pool": null}', 'which are those of the row')
 from scylla.task t where rn = 'bulk five';
 select results_eq($$select rn from scylla.lease('bulk', 'w', 2)$$, $$values ('bulk four'), ('bulk five')$$,
                   'and it is leased first');

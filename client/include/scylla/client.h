@@ -141,6 +141,32 @@ public:
     std::int64_t clear_trigger(const std::string &name, std::optional<std::int64_t> seq = std::nullopt);
     /// @}
 
+    /// @name Pools
+    /// What tasks need with submit_options::needs. All throw denied without the privilege, and not_found.
+    /// @{
+
+    /// @param capacity amounts by resource: {"memory_gb": 2000} @param settings max_bypass, metrics_max_age
+    /// @throw duplicate
+    void create_pool(const pool_name &pool, const json &capacity, pool_policy policy = pool_policy::backfill,
+                     const json &settings = "{}");
+    /// @param changes capacity, policy, max_bypass, metrics_max_age
+    void alter_pool(const pool_name &pool, const json &changes);
+    /// @throw wrong_state tasks need it that have not ended
+    void drop_pool(const pool_name &pool);
+    /// Places nothing more until resume_pool(). What runs goes on.
+    void drain_pool(const pool_name &pool);
+    void resume_pool(const pool_name &pool);
+    /// Reports what is in use, by whomever. @param at when it was measured; none: now
+    void report_usage(const pool_name &pool, const json &used, std::optional<time_point> at = std::nullopt);
+    /// @throw not_found no such pool or role
+    void grant_pool(const pool_name &pool, const std::string &role, pool_privilege privilege);
+    void revoke_pool(const pool_name &pool, const std::string &role, pool_privilege privilege);
+    /// Places the tasks that fit. The monitor does so by itself. @param pool none: all that the caller may
+    std::vector<placed_task> place(const std::optional<pool_name> &pool = std::nullopt);
+    /// Those on which the current user has a privilege.
+    std::vector<pool_info> pools();
+    /// @}
+
     /// @name Working
     /// The application that works by hand. scylla::worker does all of this by itself.
     /// @{

@@ -38,6 +38,7 @@ using queue_name = basic_name<struct queue_tag>;
 using worker_name = basic_name<struct worker_tag>;
 using plan_name = basic_name<struct plan_tag>;
 using schedule_name = basic_name<struct schedule_tag>;
+using pool_name = basic_name<struct pool_tag>; ///< of what tasks need: not of scylla::pool, which is of connections
 
 } // namespace scylla
 

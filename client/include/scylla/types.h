@@ -50,6 +50,7 @@ struct task {
     std::optional<time_point> not_before;
     std::optional<plan_name> plan;
     std::optional<std::string> key; ///< whose work it is
+    std::optional<pool_name> pool;  ///< where it has been placed; none: nowhere, or it needs several pools at once
 };
 
 /// An error that a worker reports: what becomes an element of task::errors.
@@ -93,11 +94,13 @@ struct submit_options {
     std::vector<resource_name>
         depends_on; ///< tasks to be completed before it starts; their results become its args, in order
     dependency_failure on_dependency_failure = dependency_failure::cascade;
-    std::optional<plan_name> plan;        ///< the plan that it belongs to
-    std::optional<std::string> dedup_key; ///< unique among the live tasks of the queue
-    std::optional<std::string> key;       ///< whose work it is, for limits per key
-    std::optional<retry_policy> retry;    ///< none: as its queue says when it fails
-    std::optional<json> wait_for;         ///< callbacks, signals and tasks: an array as in docs/conditions.md
+    std::optional<plan_name> plan;            ///< the plan that it belongs to
+    std::optional<std::string> dedup_key;     ///< unique among the live tasks of the queue
+    std::optional<std::string> key;           ///< whose work it is, for limits per key
+    std::optional<retry_policy> retry;        ///< none: as its queue says when it fails
+    std::optional<json> wait_for;             ///< callbacks, signals and tasks: an array as in docs/conditions.md
+    std::optional<json> needs;                ///< of pools: an object as in docs/pools.md
+    std::optional<duration> expected_runtime; ///< for backfilling
 };
 
 /// An element of submit_many().
@@ -263,6 +266,46 @@ enum class signal_privilege {
 };
 
 [[nodiscard]] std::string_view to_string(signal_privilege privilege) noexcept;
+
+/// Which of the tasks that wait for a pool are placed.
+enum class pool_policy {
+    strict,   ///< the first task that does not fit stops the line
+    greedy,   ///< it is passed over
+    backfill, ///< it is passed over by tasks that do not delay its planned start
+};
+
+[[nodiscard]] std::string_view to_string(pool_policy policy) noexcept;
+
+/// What a role may do with a pool.
+enum class pool_privilege {
+    use,    ///< submit tasks that need it
+    report, ///< report what is in use
+    admin,  ///< both, and change, drain and drop it, place, grant and revoke
+};
+
+[[nodiscard]] std::string_view to_string(pool_privilege privilege) noexcept;
+
+/// A task that has been placed.
+struct placed_task {
+    resource_name rn;
+    std::optional<pool_name> pool; ///< none: it needs several pools at once
+};
+
+/// A row of the view scylla.pool. Amounts are objects by resource.
+struct pool_info {
+    pool_name name;
+    pool_policy policy = pool_policy::backfill;
+    json capacity;
+    std::optional<json> reserved; ///< what tasks hold; none: the pool has no resources
+    std::optional<json> reported; ///< what was last reported to be in use
+    std::optional<time_point> reported_at;
+    std::optional<json> free;
+    bool drained = false;
+    bool stale = false;       ///< the last report is too old: nothing is placed
+    std::int64_t waiting = 0; ///< tasks in its line
+    std::int64_t placed = 0;  ///< tasks that hold something of it
+    std::string owner;
+};
 
 /// A row of the view scylla.queue_grants.
 struct queue_grant {

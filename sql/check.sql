@@ -393,6 +393,14 @@ begin
     select null, format('the trigger with id %s of the failed set %s does not exist', f.trigger, f.id)
     from scylla.signal_trigger_failure f left join scylla.signal_trigger t on t.id = f.trigger where t.id is null
     union all
+    select null, format('pool "%s" belongs to role "%s", which does not exist', p.name, p.owner)
+    from scylla.resource_pool p where p.owner not in (select rolname from pg_roles)
+    union all
+    select null, format('pool "%s" is granted to role "%s", which does not exist', p.name, g.role)
+    from scylla.resource_pool p,
+         lateral (select unnest(p.users) union select unnest(p.reporters) union select unnest(p.admins)) g (role)
+    where g.role <> 'public' and g.role not in (select rolname from pg_roles)
+    union all
     select null, format('queue "%s" is granted to role "%s", which does not exist', q.name, g.role)
     from scylla.queue q,
          lateral (select unnest(q.submitters) union select unnest(q.workers)
@@ -402,7 +410,7 @@ begin
     select null, format('%s has given out %s, but the id %s is in use', 'task_id_seq', q.last_value, m.id)
     from scylla.task_id_seq q,
          (select greatest((select max(id) from scylla.task_spec), (select max(id) from scylla.task_plan),
-                         (select max(id) from scylla.signal_trigger)) as id) m where m.id > q.last_value
+                         (select max(id) from scylla.signal_trigger), (select max(id) from scylla.resource_pool)) as id) m where m.id > q.last_value
     union all
     select null, format('%s has given out %s, but the id %s is in use', 'queue_id_seq', q.last_value, m.id)
     from scylla.queue_id_seq q, (select max(id) as id from scylla.queue) m where m.id > q.last_value;

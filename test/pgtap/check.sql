@@ -187,6 +187,8 @@ select finds(format('insert into scylla.task_reservation select %s, pool, since,
                     id('completed'), '{"b": 1}', id('placed')), 'completed holds something of a pool but is not live');
 select finds(format('insert into scylla.pool_line select pool, task_class, %s, created, queue, priority, needs, runtime from scylla.pool_line', id('ready')),
              'ready is in the line of a pool but is not waiting, or waits for something else');
+select finds($$update scylla.resource_pool set owner = 'nobody here', users = '{public,nobody}'$$,
+             ' pool "pool" belongs to role "nobody here", which does not exist', ' pool "pool" is granted to role "nobody", which does not exist');
 select finds(format('update scylla.task_reservation set pool = 1 where task = %s', id('freed')), 'freed holds what is not there: id 1 is no pool');
 
 -- Several at once.

@@ -226,6 +226,7 @@ insert into way values
 ('revoke_pool',        $$select scylla.revoke_pool('their pool', 'public', 'use')$$,           '', null,     'yyyyzzzzzzzz'),
 ('place',              $$select count(*) from scylla.place('their pool')$$,                    '0', null,    'yyyyzzzzzzzz'),
 ('view pool',          $$select free ->> 'a' from scylla.pool where pool = 'their pool'$$,     '0', 'null',  'yyyyeyyeeeee'),
+('view stat_pool',     $$select reserved || ' ' || waiting || open from scylla.stat_pool where pool = 'their pool'$$, '2 1true', 'null', 'yyyyeyyeeeye'),
 ('view pool_reservation', $$select rn from scylla.pool_reservation where pool = 'their pool'$$, 'placed', 'null', 'yyyyeeeeeeee'),
 ('view pool_queue',    $$select reason from scylla.pool_queue where pool = 'their pool'$$, 'a short by 1 in pool their pool', 'null', 'yyyyeeeeeeee'),
 -- Not about a queue that exists, or about all of them: EXECUTE is enough.

@@ -90,6 +90,14 @@ select is(placed(), 'p5@permits', 'and placed anew');
 select is(lease_of('p5'), 'permits', 'leased');
 select lives_ok($$ select scylla.abort('p5', 'w', '{"code": "x"}') $$, 'and aborted');
 select is(free('permits'), '{"permits": 2}', 'nothing is held any more');
+select is(submit_needing('p6', '{"permits": {"permits": 2}}'), 'waiting', 'a task');
+select is(placed(), 'p6@permits', 'is placed');
+select is((select status::text from scylla.reschedule('p6', now() + interval '1 hour')), 'waiting', 'and put off');
+select is(free('permits'), '{"permits": 2}', 'which gives back what it held');
+select is((select status::text from scylla.reschedule('p6', clock_timestamp())), 'waiting', 'when its time has come');
+select is((select count(*) from scylla.pool_line), 1::bigint, 'it is in line');
+select is(placed(), 'p6@permits', 'and is placed anew');
+select lives_ok($$ select scylla.cancel('p6') $$, 'done');
 
 -- ---- needs -----------------------------------------------------------------------------------------------------------
 

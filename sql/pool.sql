@@ -48,9 +48,10 @@ create table scylla.pool_line (
     needs jsonb not null,
     runtime bigint
 ) using heap with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000, vacuum_truncate = off);
-create unique index pool_line_order on scylla.pool_line (pool, task_class, task);
+-- Not unique: while a dump is restored, the monitor may put a task in line whose row has yet to come.
+create index pool_line_order on scylla.pool_line (pool, task_class, task);
 create index pool_line_task on scylla.pool_line (task);
-alter table scylla.pool_line replica identity using index pool_line_order;
+alter table scylla.pool_line replica identity full;
 comment on table scylla.pool_line is 'Tasks that wait only for pools, by pool.';
 comment on column scylla.pool_line.task_class is 'A hash of queue, priority, needs and expected runtime.';
 comment on column scylla.pool_line.created is 'When the task was submitted.';

@@ -339,14 +339,6 @@ void reserve(Pass &pass, const store::SpecRow &spec, const KnownShape &shape, st
     }
 }
 
-void leave_lines(Store &store, int64 task) {
-    store::Scan scan = scan_lines_of(store, task);
-    while (next(scan))
-        if (remove(store[TableId::line], scan.slot->tts_tid, store.snapshot, true) != store::Taken::ok)
-            elog(ERROR, "the line of task " INT64_FORMAT " was changed while it was placed", task);
-    end(scan);
-}
-
 Started Line::start(std::size_t c, std::size_t way) {
     if (request == nullptr)
         return Started::yes;
@@ -361,7 +353,7 @@ Started Line::start(std::size_t c, std::size_t way) {
         return Started::gone;
     if (take(store, TableId::waiting, *spec, waiting->tid, Wait::no) != store::Taken::ok)
         return Started::gone;
-    leave_lines(store, id);
+    leave_pools(store, *spec, true); // also what it holds already, as only a restore can bring about
     text *chosen = nullptr;
     reserve(*pass, *spec, shape, way, &chosen);
     make_ready(store, *spec, waiting->carry, pass->now);

@@ -134,7 +134,7 @@ void end_expired_leases(Store &store, Turn &turn) {
         }
         const store::LeaseRow lease = lease_row(scan);
         const auto spec = find_spec(store, lease.id, store::With::no_spec);
-        if (!spec)
+        if (!spec || lacks_reservation(store, *spec))
             return true; // being restored: a later round will see it
         if (is_called(store, lease.id, lease.carry.attempt)) {
             turn.next = std::min(turn.next, extend(store, lease, turn.now)); // Min() would do it twice

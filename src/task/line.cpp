@@ -69,14 +69,27 @@ Task make_startable(Store &store, const store::SpecRow &spec, const store::Carry
     return make_gated(store, spec, carry, std::nullopt, now);
 }
 
-void leave_pools(Store &store, const store::SpecRow &spec) {
+void leave_pools(Store &store, const store::SpecRow &spec, bool silently) {
     if (spec.needs == nullptr)
         return;
-    remove_all(store, TableId::line, scan_lines_of(store, spec.id), [](const store::Scan &scan) {
-        shmem::note_pool(line_row(scan).pool); // it may have been the head
+    const auto tell = [silently](int64 pool) {
+        if (!silently)
+            shmem::note_pool(pool);
+    };
+    remove_all(store, TableId::line, scan_lines_of(store, spec.id), [&](const store::Scan &scan) {
+        tell(line_row(scan).pool); // it may have been the head
     });
     remove_all(store, TableId::reservation, scan_reservations_of(store, spec.id),
-               [](const store::Scan &scan) { shmem::note_pool(reservation_row(scan).pool); });
+               [&](const store::Scan &scan) { tell(reservation_row(scan).pool); });
+}
+
+bool lacks_reservation(Store &store, const store::SpecRow &spec) {
+    if (spec.needs == nullptr)
+        return false;
+    store::Scan scan = scan_reservations_of(store, spec.id);
+    const bool holds = next(scan);
+    end(scan);
+    return !holds;
 }
 
 text *chosen_pool(Store &store, const store::SpecRow &spec) {

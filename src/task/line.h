@@ -14,7 +14,11 @@ Task make_startable(store::Store &store, const store::SpecRow &spec, const store
                     bool is_new = false);
 
 // For a task that waits no longer, or whose run has ended: its places in line, and what it holds.
-void leave_pools(store::Store &store, const store::SpecRow &spec);
+// Silently: for who is placing it.
+void leave_pools(store::Store &store, const store::SpecRow &spec, bool silently = false);
+
+// Whether it needs something and holds nothing: of a task that runs, only while a dump is restored.
+bool lacks_reservation(store::Store &store, const store::SpecRow &spec);
 
 // The name of the pool that serves a placed task; null if it needs nothing, or several at once.
 text *chosen_pool(store::Store &store, const store::SpecRow &spec);

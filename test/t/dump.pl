@@ -28,6 +28,17 @@ sql($node, q(
 	insert into results select rn, task from scylla.task;
 	create view waiting as select rn, not_before from scylla.task where status = 'waiting';), 'source');
 
+# Pools: a task that runs, one that is placed, one in line, and one that waits for something else first.
+sql($node, q(
+	select scylla.create_queue('pooled', max_attempts => 1000), scylla.create_pool('pool', '{"a": 3.5}', 'strict', '{"max_bypass": 7}'), scylla.create_pool('other', '{"a": 1}');
+	select scylla.report_usage('pool', '{"a": 0.5}', now() - interval '1 h');
+	select scylla.submit('pooled', '1', rn => 'runs', needs => '{"pool": {"a": 1.5}}', expected_runtime => '1 h');
+	select scylla.submit('pooled', '1', rn => 'placed', needs => '{"any": ["other", "pool"], "a": 1}');
+	select scylla.place();
+	select scylla.lease_task('runs', 'w', '10 h');
+	select scylla.submit('pooled', '1', rn => 'in line', needs => '{"pool": {"a": 2}, "other": {"a": 0}}');
+	select scylla.submit('pooled', '1', rn => 'depends', depends_on => '{in line}', needs => '{"pool": {"a": 1}}');), 'source');
+
 # Rights travel by the names of the roles; one of them will not be there where the dump is restored last.
 sql($node, q(
 	create role vanished;
@@ -62,6 +73,15 @@ sub compare
 		"$how: a lease is still held by its owner");
 	is(sql($node, q(select string_agg(rn, ' ' order by rn) from scylla.lease('by key', 'w', 9, '1 h')), $database), '-1 l1',
 		"$how: limits per key count what runs");
+	is(sql($node, q(select pool, policy, capacity, reserved, reported, free, waiting, placed, max_bypass, owner from scylla.pool order by pool), $database),
+		sql($node, q(select pool, policy, capacity, reserved, reported, free, waiting, placed, max_bypass, owner from scylla.pool order by pool), 'source'),
+		"$how: pools hold what they held");
+	is(sql($node, q(select rn, queue, amounts, since, ends from scylla.pool_reservation order by rn), $database),
+		sql($node, q(select rn, queue, amounts, since, ends from scylla.pool_reservation order by rn), 'source'), "$how: and for the same tasks");
+	is(sql($node, q(select rn from scylla.place()), $database), '', "$how: there is no room for more");
+	is(sql($node, q(select status from scylla.complete('runs', 'w')), $database), 'completed', "$how: what runs ends");
+	eventually($node, q(select string_agg(rn || ' ' || status, ', ' order by rn) from scylla.task where queue = 'pooled'),
+		'depends waiting, in line ready, placed ready, runs completed', "$how: which places the next", $database);
 	checked($node, "$how: check() finds nothing afterwards", $database);
 }
 

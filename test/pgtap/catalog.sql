@@ -84,7 +84,7 @@ select is_empty($$select c.oid::regclass from pg_class c
                   where c.relnamespace = 'scylla'::regnamespace and c.relkind = 'r'
                     and not exists (select from pg_index i where i.indrelid = c.oid
                                     and case c.relreplident when 'd' then i.indisprimary when 'i'
-                                    then i.indisreplident end)$$,
+                                    then i.indisreplident else c.relreplident = 'f' end)$$,
                 'every table has a replica identity, so that it can be published');
 select is_empty($$select conrelid::regclass, conname from pg_constraint where connamespace = 'scylla'::regnamespace
                 and contype not in ('p', 'u', 'n')$$,

@@ -9,7 +9,7 @@ use PostgreSQL::Test::Utils;
 use ScyllaTest;
 use Test::More;
 
-my $node = new_node('main', settings => 'scylla.max_monitors = 8');
+my $node = new_node('main', settings => "scylla.max_monitors = 12\nmax_worker_processes = 20");
 my $dump = PostgreSQL::Test::Utils::tempdir . '/dump';
 
 sql($node, 'create database source');
@@ -27,17 +27,6 @@ sql($node, q(
 	create table results (rn text primary key, task scylla.task);
 	insert into results select rn, task from scylla.task;
 	create view waiting as select rn, not_before from scylla.task where status = 'waiting';), 'source');
-
-# Pools: a task that runs, one that is placed, one in line, and one that waits for something else first.
-sql($node, q(
-	select scylla.create_queue('pooled', max_attempts => 1000), scylla.create_pool('pool', '{"a": 3.5}', 'strict', '{"max_bypass": 7}'), scylla.create_pool('other', '{"a": 1}');
-	select scylla.report_usage('pool', '{"a": 0.5}', now() - interval '1 h');
-	select scylla.submit('pooled', '1', rn => 'runs', needs => '{"pool": {"a": 1.5}}', expected_runtime => '1 h');
-	select scylla.submit('pooled', '1', rn => 'placed', needs => '{"any": ["other", "pool"], "a": 1}');
-	select scylla.place();
-	select scylla.lease_task('runs', 'w', '10 h');
-	select scylla.submit('pooled', '1', rn => 'in line', needs => '{"pool": {"a": 2}, "other": {"a": 0}}');
-	select scylla.submit('pooled', '1', rn => 'depends', depends_on => '{in line}', needs => '{"pool": {"a": 1}}');), 'source');
 
 # Rights travel by the names of the roles; one of them will not be there where the dump is restored last.
 sql($node, q(
@@ -73,15 +62,6 @@ sub compare
 		"$how: a lease is still held by its owner");
 	is(sql($node, q(select string_agg(rn, ' ' order by rn) from scylla.lease('by key', 'w', 9, '1 h')), $database), '-1 l1',
 		"$how: limits per key count what runs");
-	is(sql($node, q(select pool, policy, capacity, reserved, reported, free, waiting, placed, max_bypass, owner from scylla.pool order by pool), $database),
-		sql($node, q(select pool, policy, capacity, reserved, reported, free, waiting, placed, max_bypass, owner from scylla.pool order by pool), 'source'),
-		"$how: pools hold what they held");
-	is(sql($node, q(select rn, queue, amounts, since, ends from scylla.pool_reservation order by rn), $database),
-		sql($node, q(select rn, queue, amounts, since, ends from scylla.pool_reservation order by rn), 'source'), "$how: and for the same tasks");
-	is(sql($node, q(select rn from scylla.place()), $database), '', "$how: there is no room for more");
-	is(sql($node, q(select status from scylla.complete('runs', 'w')), $database), 'completed', "$how: what runs ends");
-	eventually($node, q(select string_agg(rn || ' ' || status, ', ' order by rn) from scylla.task where queue = 'pooled'),
-		'depends waiting, in line ready, placed ready, runs completed', "$how: which places the next", $database);
 	checked($node, "$how: check() finds nothing afterwards", $database);
 }
 
@@ -183,7 +163,59 @@ sql($node, q(select setval('scylla.queue_id_seq', max(id)) from scylla.queue), '
 checked($node, '... and finds nothing else', 'slow');
 is(monitors($node), 'data_only parallel script slow source', 'each of these databases has its monitor');
 
-# 5. Where a role does not exist. Nothing is lost but its rights, and check() tells.
+# 5. Pools, and tasks that run, are placed, in line, or wait for something else first. The lines may arrive when the monitor has put tasks
+# in line again.
+sql($node, 'create database pools');
+sql($node, q(
+	create extension scylla;
+	alter database pools set scylla.monitor_interval = '10 ms';
+	select scylla.create_queue('q', max_attempts => 1000), scylla.create_pool('pool', '{"a": 3.5}', 'strict', '{"max_bypass": 7}'), scylla.create_pool('other', '{"a": 1}');
+	select scylla.report_usage('pool', '{"a": 0.5}', now() - interval '1 h');
+	select scylla.submit('q', '1', rn => 'runs', needs => '{"pool": {"a": 1.5}}', expected_runtime => '1 h');
+	select scylla.submit('q', '1', rn => 'placed', needs => '{"any": ["other", "pool"], "a": 1}');
+	select scylla.place();), 'pools');
+eventually($node, 'select count(*) from scylla.pool_reservation', '2', 'two tasks are placed', 'pools');
+sql($node, q(
+	select scylla.lease_task('runs', 'w', '10 h');
+	select scylla.submit('q', '1', rn => 'in line', needs => '{"pool": {"a": 2}, "other": {"a": 0}}');
+	select scylla.submit('q', '1', rn => 'depends', depends_on => '{in line}', needs => '{"pool": {"a": 1}}');), 'pools');
+my $pools = q(select pool, policy, capacity, reserved, reported, free, placed, max_bypass, owner from scylla.pool order by pool);
+my $held = q(select rn, queue, amounts, since, ends from scylla.pool_reservation order by rn);
+my $states = q(select rn, status, pool from scylla.task order by rn);
+run_ok('pg_dump writes an archive with pools', 'pg_dump', '-Fc', '-f', "$dump.pools", 'pools');
+# The data alone, table by table, in the worst order: lines and reservations after the tasks.
+my @late = qw(resource_pool pool_report pool_head pool_line task_reservation);
+for my $how (qw(whole parallel late))
+{
+	my $database = "pools_$how";
+	sql($node, "create database $database");
+	if ($how eq 'late')
+	{
+		sql($node, 'create extension scylla', $database);
+		wait_for_monitor($node, $database);
+		run_ok('the tasks are restored', 'bash', '-c', "pg_dump --data-only -t 'scylla.*' " . join(' ', map { "-T scylla.$_" } @late)
+			. " pools | psql -Xq -v ON_ERROR_STOP=1 -d $database");
+		for my $table (@late)
+		{
+			sql($node, 'select scylla.maintain()', $database);
+			run_ok("$table arrives", 'bash', '-c',
+				qq(psql -Xqc "copy scylla.$table to stdout" pools | psql -Xq -v ON_ERROR_STOP=1 -c "copy scylla.$table from stdin" $database));
+		}
+	}
+	else
+	{
+		run_ok("pools: $how", 'pg_restore', '-j', $how eq 'parallel' ? 2 : 1, '--exit-on-error', '-d', $database, "$dump.pools");
+	}
+	is(sql($node, $_, $database), sql($node, $_, 'pools'), "pools, $how: what was there is there") for ($pools, $held, $states);
+	is(sql($node, q(select rn from scylla.place()), $database), '', "pools, $how: there is no room for more");
+	is(sql($node, q(select status from scylla.complete('runs', 'w')), $database), 'completed', "pools, $how: what runs ends");
+	eventually($node, q(select string_agg(rn || ' ' || status, ', ' order by rn) from scylla.task),
+		'depends waiting, in line ready, placed ready, runs completed', "pools, $how: which places the next", $database);
+	checked($node, "pools, $how: check() finds nothing", $database);
+}
+my $all = 'data_only parallel pools pools_late pools_parallel pools_whole script slow source';
+
+# 6. Where a role does not exist. Nothing is lost but its rights, and check() tells.
 sql($node, 'drop role vanished');
 sql($node, 'create database elsewhere');
 run_ok('psql restores it where a role does not exist', 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-d', 'elsewhere', '-f', "$dump.sql");
@@ -195,7 +227,7 @@ is(sql($node, 'select problem from scylla.check() order by 1', 'elsewhere'),
 sql($node, q(select scylla.set_queue_owner('settings', 'app'), scylla.revoke_queue('settings', 'vanished', 'view')), 'elsewhere');
 checked($node, '... and nothing once they have been cleared up', 'elsewhere');
 wait_for_monitor($node, 'elsewhere');
-is(monitors($node), 'data_only elsewhere parallel script slow source', '... and it has its monitor');
+is(monitors($node), $all =~ s/ parallel/ elsewhere parallel/r, '... and it has its monitor');
 unlike(slurp_file($node->logfile), qr/PANIC|scylla monitor (?:ERROR|FATAL)|background worker .* exited/, 'no monitor has had an error');
 $node->stop;
 

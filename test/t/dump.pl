@@ -168,7 +168,6 @@ is(monitors($node), 'data_only parallel script slow source', 'each of these data
 sql($node, 'create database pools');
 sql($node, q(
 	create extension scylla;
-	alter database pools set scylla.monitor_interval = '10 ms';
 	select scylla.create_queue('q', max_attempts => 1000), scylla.create_pool('pool', '{"a": 3.5}', 'strict', '{"max_bypass": 7}'), scylla.create_pool('other', '{"a": 1}');
 	select scylla.report_usage('pool', '{"a": 0.5}', now() - interval '1 h');
 	select scylla.submit('q', '1', rn => 'runs', needs => '{"pool": {"a": 1.5}}', expected_runtime => '1 h');

@@ -434,6 +434,25 @@ Task submit(Store &store, const Submission &task, IfTaken if_taken) {
                : *try_submit(store, task, false);
 }
 
+namespace {
+
+bool same_needs(const Submission &a, const Submission &b) {
+    return a.needs != nullptr && b.needs != nullptr && VARSIZE(a.needs) == VARSIZE(b.needs) &&
+           memcmp(a.needs, b.needs, VARSIZE(a.needs)) == 0;
+}
+
+// The tasks of a batch often need the same.
+std::span<const std::span<const int64>> pools_of_each(Store &store, std::span<const Submission> tasks) {
+    const auto pools = allocate<std::span<const int64>>(tasks.size());
+    for (std::size_t i = 0; i < tasks.size(); i++)
+        pools[i] = i > 0 && same_needs(tasks[i - 1], tasks[i])
+                       ? pools[i - 1]
+                       : pools_of(store, tasks[i].needs, static_cast<int64>(i + 1));
+    return pools;
+}
+
+} // namespace
+
 std::span<const Submitted> submit_many(Store &store, std::span<const Submission> tasks, IfTaken if_taken) {
     const bool ignore = if_taken == IfTaken::find;
     const TimestampTz now = GetCurrentTimestamp();
@@ -450,9 +469,7 @@ std::span<const Submitted> submit_many(Store &store, std::span<const Submission>
         });
     const auto plans = look_up_each<int64>(
         tasks, [](const Submission &task) { return task.plan; }, plan_id);
-    const auto pools = allocate<std::span<const int64>>(tasks.size());
-    for (std::size_t i = 0; i < pools.size(); i++)
-        pools[i] = pools_of(store, tasks[i].needs, static_cast<int64>(i + 1));
+    const auto pools = pools_of_each(store, tasks);
     const auto rows = allocate<SpecRow>(tasks.size());
     for (std::size_t i = 0; i < rows.size(); i++)
         rows[i] = make_spec(tasks[i], *queues[i], plans[i], pools[i].size(), now);

@@ -60,7 +60,7 @@ pool create     | new {"a":1}                           | silent | library
 pool set        | pool --policy strict                  | silent | library
 pool list       |                                       | prints | views
 pool get        | pool                                  | prints | views
-pool queue      |                                       | prints | library
+pool queue      |                                       | prints | views
 pool reservations|                                      | prints | views
 pool drain      | pool                                  | silent | library
 pool resume     | pool                                  | silent | library

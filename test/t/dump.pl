@@ -182,8 +182,8 @@ my $pools = q(select pool, policy, capacity, reserved, reported, free, placed, m
 my $held = q(select rn, queue, amounts, since, ends from scylla.pool_reservation order by rn);
 my $states = q(select rn, status, pool from scylla.task order by rn);
 run_ok('pg_dump writes an archive with pools', 'pg_dump', '-Fc', '-f', "$dump.pools", 'pools');
-# The data alone, table by table, in the worst order: lines and reservations after the tasks.
-my @late = qw(resource_pool pool_report pool_head pool_line task_reservation);
+# The data alone, table by table: lines come when the monitor has put the tasks in line already.
+my @late = qw(task_reservation resource_pool pool_report pool_head pool_line);
 for my $how (qw(whole parallel late))
 {
 	my $database = "pools_$how";

@@ -130,7 +130,7 @@ TEST_F(Calls, Pools) {
 
     c.alter_pool(pool, json{R"({"capacity": {"permits": 3}, "policy": "strict"})"});
     c.report_usage(pool, json{R"({"permits": 2})"});
-    c.report_usage(pool, json{R"({"permits": 1})"}, std::chrono::system_clock::now() - 1h);
+    c.report_usage(pool, json{R"({"permits": 1})"}, *find(pool).reported_at - 1h);
     c.drain_pool(pool);
     const pool_info changed = find(pool);
     EXPECT_EQ(changed.policy, pool_policy::strict);

@@ -110,16 +110,18 @@ comment on column scylla.stat_monitor.stats_reset is 'When counting began.';
 create or replace function scylla.stat_reset(queue text = null) returns void
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_stat_reset';
 comment on function scylla.stat_reset is
-'Resets the counters of a queue, or (null) of all queues and of the monitor of this database. The numbers of tasks in each state
-stay. A rollback does not undo this. Needs admin on the queue. Errors: 42704 no such queue; 42501 no privilege.';
+'Resets the counters of a queue, or (null) of all queues on which the caller has admin; called by a member of the owner of the
+extension also those of the monitor of this database. The numbers of tasks in each state stay. A rollback does not undo this. Needs
+admin on the queue. Errors: 42704 no such queue; 42501 no privilege.';
 
 -- ---- heads -----------------------------------------------------------------------------------------------------------
 
 create or replace function scylla._heads(out file oid, out queue integer, out priority integer, out frontier bigint, out returned text)
     returns setof record
-    language c volatile parallel restricted rows 100 as 'MODULE_PATHNAME', 'scylla_heads';
+    language c volatile parallel unsafe rows 100 as 'MODULE_PATHNAME', 'scylla_heads';
 comment on function scylla._heads is
-    'The heads of this database in shared memory, one row per priority that may have ready tasks.';
+'The heads of this database in shared memory, one row per priority that may have ready tasks, of queues that the current user may
+view (members of pg_monitor: every queue).';
 
 create or replace view scylla.stat_heads with (security_barrier) as
     select q.name as queue, h.priority, h.frontier, h.returned::int8multirange as returned

@@ -185,7 +185,7 @@ bool has_ready(Store &store, int32 queue) {
 
 // Who works on a queue, or may see its numbers, may know whether it is empty.
 void require_look(Store &store, const store::QueueRow &queue) {
-    if (!rights::may_watch(store, queue.id))
+    if (!rights::may_watch(queue))
         rights::require(store, queue, model::Privilege::work);
 }
 

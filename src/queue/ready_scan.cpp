@@ -442,15 +442,17 @@ bool find_overlooked(Store &store, int32 queue) {
     return derive(store, head_key(store, queue), GetCurrentTimestamp(), k_empty_step_interval);
 }
 
-// The first of a priority may just have come back, and others have been ready for longer.
-std::optional<TimestampTz> ready_since(Store &store, int32 queue, TimestampTz now, Use use) {
-    ReadyScan *scan = begin_ready(store, queue, 0, now, use);
+namespace {
+
+constexpr int k_next = 100; // the first of a priority may just have come back, and others have been ready for longer
+
+std::optional<TimestampTz> since_by_head(Store &store, int32 queue, TimestampTz now) {
+    ReadyScan *scan = begin_ready(store, queue, 0, now, Use::heads);
     Cursor *cursor = &scan->cursor[0];
     if (!scan->by_priority)
         close_cursor(scan, cursor);
     scan->by_priority = true;
     scan->count = 0;
-    constexpr int k_next = 100;
     const RowMemory memory = begin_row_memory();
     std::optional<TimestampTz> earliest;
     for (; begin_cursor(scan, cursor);) {
@@ -464,6 +466,44 @@ std::optional<TimestampTz> ready_since(Store &store, int32 queue, TimestampTz no
     end(memory);
     end_ready(scan);
     return earliest;
+}
+
+// Of the queue at which the scan begins.
+std::optional<TimestampTz> since_by_index(store::Scan &scan, int32 queue) {
+    std::optional<TimestampTz> earliest;
+    const RowMemory memory = begin_row_memory();
+    int16 priority = -1;
+    for (int count = 0; next(scan); reset(memory)) {
+        const store::ReadyRow row = ready_row(scan);
+        earliest = earliest ? Min(*earliest, row.updated) : row.updated;
+        count = row.priority == priority ? count + 1 : 1;
+        priority = row.priority;
+        if (count == k_next)
+            restart_ready_from(scan, queue, static_cast<int16>(priority - 1));
+    }
+    end(memory);
+    return earliest;
+}
+
+} // namespace
+
+void find_ready_since(Store &store, std::span<ReadySince> queues, TimestampTz now, Use use) {
+    const auto other = allocate<ReadySince *>(queues.size());
+    std::size_t others = 0;
+    for (ReadySince &each : queues)
+        if (use == Use::heads && shmem::has_head(head_key(store, each.queue)))
+            each.since = since_by_head(store, each.queue, now);
+        else
+            other[others++] = &each;
+    if (others == 0)
+        return;
+    constexpr int16 k_highest = shmem::k_priorities - 1;
+    store::Scan scan = scan_ready_from(store, other[0]->queue, k_highest); // after the last change of the snapshot
+    for (ReadySince *each : other.first(others)) {
+        restart_ready_from(scan, each->queue, k_highest);
+        each->since = since_by_index(scan, each->queue);
+    }
+    end(scan);
 }
 
 void end_ready(ReadyScan *scan) {

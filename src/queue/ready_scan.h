@@ -36,8 +36,13 @@ void end_ready(ReadyScan *scan);
 // the head did not know.
 bool find_overlooked(store::Store &store, int32 queue);
 
-// Of the tasks that would be leased next, the first 100 of each priority: the earliest time at which one has become
-// ready. Nothing if there are none.
-std::optional<TimestampTz> ready_since(store::Store &store, int32 queue, TimestampTz now, Use use);
+// Of the tasks of a queue that would be leased next, the first 100 of each priority: the earliest time at which one has
+// become ready. Nothing if there are none.
+struct ReadySince {
+    int32 queue;
+    std::optional<TimestampTz> since;
+};
+// For many queues. Heads are used where there are some; none are made, as that would evict those of other queues.
+void find_ready_since(store::Store &store, std::span<ReadySince> queues, TimestampTz now, Use use);
 
 } // namespace scylla

@@ -243,6 +243,16 @@ void make_heads(Heads *made, LWLockPadded *locks, bool found) {
         pg_atomic_init_u64(&made->row(0)[i].used, 0);
 }
 
+bool has_head(const HeadKey &key) noexcept {
+    if (heads == nullptr)
+        return false;
+    LWLock *lock = lock_of(key);
+    LWLockAcquire(lock, LW_SHARED);
+    const bool found = find(key) != nullptr;
+    LWLockRelease(lock);
+    return found;
+}
+
 void look(const HeadKey &key, HeadView *view) {
     view->valid = false;
     view->returned.count = 0;

@@ -112,6 +112,8 @@ int heads_locks();
 Size heads_size();
 void make_heads(Heads *made, LWLockPadded *locks, bool found);
 
+// Whether there is one. look() makes one, which may evict another.
+bool has_head(const HeadKey &key) noexcept;
 // To be called before the snapshot is taken.
 void look(const HeadKey &key, HeadView *view);
 void report(const HeadKey &key, const HeadView &view, const HeadFindings &findings) noexcept;

@@ -418,6 +418,16 @@ bool has_monitor() noexcept {
     return false;
 }
 
+bool monitor_is_running() noexcept {
+    if (shared == nullptr)
+        return false;
+    for (int i = 0; i < shared->slots; i++)
+        if (pg_atomic_read_u32(&shared->slot[i].database) == MyDatabaseId &&
+            pg_atomic_read_u32(&shared->slot[i].proc) != 0)
+            return true;
+    return false;
+}
+
 void note_taken_away(int64 id) {
     if (shared == nullptr || pending.taken_away == pending.taken_from.size())
         return; // the handler runs to its end in vain

@@ -24,6 +24,7 @@ void note_time(Timer timer, TimestampTz when);
 void note_recheck(int64 id);
 // Whether there is a monitor to do what is noted, now or as soon as it has started again.
 bool has_monitor() noexcept;
+bool monitor_is_running() noexcept;
 // A running task has been ended by others than its worker: a server worker need not go on with it.
 void note_taken_away(int64 id);
 // Something has changed of a pool that may let a task of its line start. 0: of any pool.

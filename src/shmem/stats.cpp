@@ -220,14 +220,15 @@ void anchor(const StatView &view, std::span<const Counted> counted, int64 time) 
     LWLockRelease(stats->lock);
 }
 
-void reset_stats(Oid database, Oid extension, std::optional<int32> queue) {
+void reset_stats(Oid database, Oid extension, std::optional<std::span<const int32>> queues) {
     if (stats == nullptr)
         return;
     const TimestampTz now = GetCurrentTimestamp();
     LWLockAcquire(stats->lock, LW_EXCLUSIVE);
     for (int i = 0; i < stats->count; i++) {
         StatEntry &entry = stats->entry(i);
-        if (!is_of(entry, database, extension) || (queue && entry.key.queue != *queue))
+        if (!is_of(entry, database, extension) ||
+            (queues && !std::binary_search(queues->begin(), queues->end(), entry.key.queue)))
             continue;
         entry.reset = now;
         entry.stats.count = {};

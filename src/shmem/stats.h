@@ -155,8 +155,9 @@ struct Counted {
 // count. Comes to nothing if somebody else has done it since, or the counters of a queue have given way.
 void anchor(const StatView &view, std::span<const Counted> counted, int64 time);
 
-// Begins the counters of events anew; of one queue, or of the whole database and its monitor.
-void reset_stats(Oid database, Oid extension, std::optional<int32> queue);
+// Begins the counters of events of these queues anew, whose numbers are sorted; or those of the whole database and its
+// monitor.
+void reset_stats(Oid database, Oid extension, std::optional<std::span<const int32>> queues);
 
 // ---- the monitor ---------------------------------------------------------------------------------------------------
 

@@ -318,6 +318,9 @@ PlanRow plan_row(const Scan &scan);
 // Scans in the orders that verbs need.
 Scan scan_queues(Store &store);
 Scan scan_ready(Store &store, int32 queue); // in the order of leasing
+// The same from a priority down. Another queue or priority can follow in the same scan.
+Scan scan_ready_from(Store &store, int32 queue, int16 priority);
+void restart_ready_from(Scan &scan, int32 queue, int16 priority);
 // One priority, ids from `low` to `high`. Another range can follow in the same scan.
 Scan scan_ready_range(Store &store, int32 queue, int16 priority, int64 low, int64 high);
 void restart_ready_range(Scan &scan, int32 queue, int16 priority, int64 low, int64 high);

@@ -178,6 +178,14 @@ std::array<Match, 3> ready_from_priority(int32 queue, int16 priority) {
 
 } // namespace
 
+Scan scan_ready_from(Store &store, int32 queue, int16 priority) {
+    return begin(store[TableId::ready], 0, store.snapshot, ready_from_priority(queue, priority));
+}
+
+void restart_ready_from(Scan &scan, int32 queue, int16 priority) {
+    restart(scan, ready_from_priority(queue, priority));
+}
+
 Scan scan_ready_range(Store &store, int32 queue, int16 priority, int64 low, int64 high) {
     return begin(store[TableId::ready], 0, store.snapshot, ready_range(queue, priority, low, high));
 }

@@ -67,8 +67,9 @@ Privileges of(store::Store &store, int32 queue) {
     return *last.privileges;
 }
 
-bool may_watch(store::Store &store, int32 queue) {
-    return may(store, queue, Privilege::view) || has_privs_of_role(GetUserId(), ROLE_PG_MONITOR);
+bool may_watch(const store::QueueRow &queue) {
+    return has_privs_of_role(GetUserId(), ROLE_PG_MONITOR) ||
+           find_privileges(GetUserId(), queue.owner, queue.grantees).has(Privilege::view);
 }
 
 bool owns(const char *owner) { return superuser() || is_member(GetUserId(), owner); }

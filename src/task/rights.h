@@ -29,7 +29,7 @@ model::Privileges of(store::Store &store, int32 queue);
 inline bool may(store::Store &store, int32 queue, Privilege privilege) { return of(store, queue).has(privilege); }
 
 // Whether the current user may see numbers about the queue: who may view it, and members of pg_monitor.
-bool may_watch(store::Store &store, int32 queue);
+bool may_watch(const store::QueueRow &queue);
 
 // Whether the current user is the owner of a plan, a member of it, or a superuser. For others the plan does not exist.
 bool owns(const char *owner);

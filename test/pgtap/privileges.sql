@@ -146,6 +146,7 @@ insert into use_ (name, statement) values
     ('check',              $$select scylla.check()$$),
     ('count_tasks',        $$select scylla.count_tasks()$$),
     ('quantile',           $$select scylla.quantile(null, 0.5)$$),
+    ('metrics',            $$select scylla.metrics()$$),
     ('stat_reset',         $$select scylla.stat_reset()$$);
 insert into use_ (name, statement) values
     ('read_events',        $$select scylla.read_events()$$);
@@ -162,8 +163,6 @@ insert into use_ values
     ('plan_dot',           $$select scylla.plan_dot('to open')$$, '42501 permission denied for function plan_completed'),
     ('plan_mermaid',       $$select scylla.plan_mermaid('to open')$$, '42501 permission denied for function plan_completed'),
     ('plan_timeline',      $$select scylla.plan_timeline('to open')$$, '42501 permission denied for function plan_completed');
-insert into use_ values
-    ('metrics',            $$select scylla.metrics()$$, '42501 permission denied for view stat_queue');
 insert into use_ values
     ('wait',               $$call scylla.wait('q', '1 s')$$,
      '25001 scylla.wait() cannot run inside a transaction block'),

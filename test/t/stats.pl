@@ -283,6 +283,44 @@ sql($node, 'drop index scylla.trouble; select scylla.stat_reset()');
 is(sql($node, q(select errors, last_error is null, stats_reset > now() - interval '1 min' from scylla.stat_monitor)), '0|t|t',
 	'stat_reset() is for the monitor too');
 
+# Without a queue it is for the queues of the caller.
+sql($node, q(
+	create role mine; grant usage on schema scylla to mine;
+	grant execute on function scylla.stat_reset, scylla._heads to mine;
+	select scylla.create_queue(q) from unnest(array['mine', 'theirs']) q;
+	select scylla.set_queue_owner('mine', 'mine');
+	select scylla.submit(q, '1') from unnest(array['mine', 'theirs']) q;
+	select scylla.lease(q, 'w') from unnest(array['mine', 'theirs']) q;));
+my $since = sql($node, 'select stats_reset from scylla.stat_monitor');
+sql($node, 'set role mine; select scylla.stat_reset()');
+is(kept('submitted, leased', 'mine'), '0|0', 'stat_reset() resets the queues of the caller');
+is(kept('submitted, leased', 'theirs'), '1|1', '... and no others');
+is(sql($node, 'select stats_reset from scylla.stat_monitor'), $since, '... nor the monitor');
+sql($node, q(select scylla.submit(q, '1') from unnest(array['mine', 'theirs']) q));
+is(sql($node, 'set role mine; select distinct queue from scylla._heads()'), sql($node, q(select id from scylla.queue where name = 'mine')),
+	'the heads of the queues of others are not shown');
+
+# ---- many queues ------------------------------------------------------------------------------------------------------------
+
+my $many = new_node('many', settings => "scylla.max_queues = 64\nfsync = off");
+sql($many, 'create extension scylla');
+sql($many, q(
+	select count(scylla.create_queue('m' || n)) from generate_series(1, 20000) n;
+	select count(scylla.submit('m' || n, '1')) from generate_series(1, 20000, 2) n;
+	select count(*) from generate_series(1, 20) n, scylla.lease('m' || n, 'w' || n % 7);));
+my $heads = sql($many, 'select string_agg(distinct queue, $$ $$ order by queue) from scylla.stat_heads');
+for (
+	[ 'metrics()', 'select length(scylla.metrics()) > 1000000', 't' ],
+	[ 'stat_queue', 'select count(*), sum(ready), count(oldest_ready) from scylla.stat_queue', '20000|9990|9990' ],
+	[ 'stat_worker', 'select count(*), sum(leases) from scylla.stat_worker', '10|10' ])
+{
+	my ($what, $query, $result) = @$_;
+	is(sql($many, "set statement_timeout = '4 s'; $query"), $result, "$what with 20,000 queues");
+}
+is(sql($many, 'select string_agg(distinct queue, $$ $$ order by queue) from scylla.stat_heads'), $heads,
+	'... and no head of a queue has had to go for that');
+$many->stop;
+
 checked($node, 'check() finds nothing');
 $node->stop;
 done_testing();

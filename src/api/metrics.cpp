@@ -1,0 +1,295 @@
+// metrics: the statistics in the OpenMetrics text format. With 50,000 queues that is some 200 MB, so each line is
+// written straight into the result.
+#include "api/queue_numbers.h"
+
+#include "pg/error.h"
+#include "pg/memory.h"
+#include "pg/text.h"
+#include "shmem/pending.h"
+#include "store/workers.h"
+#include "task/moves.h"
+
+namespace scylla {
+
+namespace {
+
+using shmem::Count;
+using shmem::Place;
+
+// A queue, as it is written.
+struct Labelled {
+    std::string_view label; // queue="name"
+    const QueueNumbers *numbers;
+    int64 workers;
+};
+
+int64 count(const Labelled &queue, Count what) {
+    return queue.numbers->stats != nullptr ? queue.numbers->stats->count[static_cast<std::size_t>(what)] : 0;
+}
+int64 tasks(const Labelled &queue, Place place) {
+    return Max(queue.numbers->now_in[static_cast<std::size_t>(place)], 0);
+}
+
+struct Sample {
+    std::string_view labels; // after that of the queue, in the order of their bytes
+    int64 (*value)(const Labelled &queue);
+};
+
+struct Family {
+    std::string_view name;
+    std::string_view help;
+    bool is_counter; // known only where there is shared memory
+    std::array<Sample, 4> samples;
+};
+
+constexpr std::array<Family, 2> k_tasks_and_workers = {{
+    {.name = "scylla_tasks",
+     .help = "Tasks by queue and state.",
+     .is_counter = false,
+     .samples = {{{",state=\"ready\"", [](const Labelled &queue) { return tasks(queue, Place::ready); }},
+                  {",state=\"running\"", [](const Labelled &queue) { return tasks(queue, Place::running); }},
+                  {",state=\"terminal\"", [](const Labelled &queue) { return tasks(queue, Place::terminal); }},
+                  {",state=\"waiting\"", [](const Labelled &queue) { return tasks(queue, Place::waiting); }}}}},
+    {.name = "scylla_queue_workers",
+     .help = "Workers that hold leases.",
+     .is_counter = false,
+     .samples = {{{"", [](const Labelled &queue) { return queue.workers; }}}}},
+}};
+
+constexpr std::array<Family, 6> k_counters = {{
+    {.name = "scylla_tasks_submitted",
+     .help = "Submitted tasks.",
+     .is_counter = true,
+     .samples = {{{"", [](const Labelled &queue) { return count(queue, Count::submitted); }}}}},
+    {.name = "scylla_tasks_turned_away",
+     .help = "Tasks beyond max_depth, by what happened to them.",
+     .is_counter = true,
+     .samples = {{{",how=\"refused\"", [](const Labelled &queue) { return count(queue, Count::refused); }},
+                  {",how=\"shed\"", [](const Labelled &queue) { return count(queue, Count::shed); }}}}},
+    {.name = "scylla_leases",
+     .help = "Leases.",
+     .is_counter = true,
+     .samples = {{{"", [](const Labelled &queue) { return count(queue, Count::leased); }}}}},
+    {.name = "scylla_leases_lost",
+     .help = "Leases that ended without ending the task, by reason.",
+     .is_counter = true,
+     .samples = {{{",reason=\"expired\"", [](const Labelled &queue) { return count(queue, Count::expired); }},
+                  {",reason=\"failed\"", [](const Labelled &queue) { return count(queue, Count::failed); }},
+                  {",reason=\"yielded\"", [](const Labelled &queue) { return count(queue, Count::yielded); }}}}},
+    {.name = "scylla_tasks_ended",
+     .help = "Tasks that ended, by status.",
+     .is_counter = true,
+     .samples = {{{",status=\"aborted\"", [](const Labelled &queue) { return count(queue, Count::aborted); }},
+                  {",status=\"cancelled\"", [](const Labelled &queue) { return count(queue, Count::cancelled); }},
+                  {",status=\"completed\"", [](const Labelled &queue) { return count(queue, Count::completed); }}}}},
+    {.name = "scylla_tasks_purged",
+     .help = "Tasks removed after their retention.",
+     .is_counter = true,
+     .samples = {{{"", [](const Labelled &queue) { return count(queue, Count::purged); }}}}},
+}};
+
+// The names of the buckets of a histogram: their upper bounds in seconds. The last one has none.
+constexpr std::array<std::string_view, model::k_buckets - 1> k_bounds = {
+    "0.001",     "0.002",     "0.004",     "0.008",      "0.016",      "0.032",      "0.064",      "0.128",
+    "0.256",     "0.512",     "1.024",     "2.048",      "4.096",      "8.192",      "16.384",     "32.768",
+    "65.536",    "131.072",   "262.144",   "524.288",    "1048.576",   "2097.152",   "4194.304",   "8388.608",
+    "16777.216", "33554.432", "67108.864", "134217.728", "268435.456", "536870.912", "1073741.824"};
+
+// ---- writing -------------------------------------------------------------------------------------------------------
+
+void write(StringInfo out, std::string_view text) {
+    appendBinaryStringInfo(out, text.data(), static_cast<int>(text.size()));
+}
+
+void write(StringInfo out, int64 number) {
+    enlargeStringInfo(out, MAXINT8LEN + 1);
+    out->len += pg_lltoa(number, out->data + out->len);
+}
+
+void write_seconds(StringInfo out, int64 micros) {
+    const Datum seconds = Float8GetDatum(static_cast<float8>(micros) / USECS_PER_SEC);
+    write(out, DatumGetCString(DirectFunctionCall1(float8out, seconds)));
+}
+
+void begin_family(StringInfo out, std::string_view name, std::string_view type, std::string_view help) {
+    for (const std::string_view part : {std::string_view("# TYPE "), name, std::string_view(" "), type})
+        write(out, part);
+    if (name.ends_with("_seconds"))
+        for (const std::string_view part : {std::string_view("\n# UNIT "), name, std::string_view(" seconds")})
+            write(out, part);
+    for (const std::string_view part :
+         {std::string_view("\n# HELP "), name, std::string_view(" "), help, std::string_view("\n")})
+        write(out, part);
+}
+
+// The name of a sample and its labels, up to its value.
+void begin_sample(StringInfo out, std::string_view name, std::string_view suffix, const Labelled &queue,
+                  std::string_view labels) {
+    for (const std::string_view part :
+         {name, suffix, std::string_view("{"), queue.label, labels, std::string_view("} ")})
+        write(out, part);
+}
+
+void write_bucket(StringInfo out, std::string_view name, const Labelled &queue, std::string_view bound, int64 count) {
+    for (const std::string_view part :
+         {name, std::string_view("_bucket{"), queue.label, std::string_view(",le=\""), bound, std::string_view("\"} ")})
+        write(out, part);
+    write(out, count);
+    write(out, "\n");
+}
+
+using Queues = std::span<const Labelled>;
+
+void write_family(StringInfo out, const Family &family, Queues queues, bool has_counters) {
+    begin_family(out, family.name, family.is_counter ? "counter" : "gauge", family.help);
+    if (family.is_counter && !has_counters)
+        return;
+    for (const Labelled &queue : queues) {
+        CHECK_FOR_INTERRUPTS();
+        for (const Sample &sample : family.samples) {
+            if (sample.value == nullptr)
+                break;
+            begin_sample(out, family.name, family.is_counter ? "_total" : "", queue, sample.labels);
+            write(out, sample.value(queue));
+            write(out, "\n");
+        }
+    }
+}
+
+void write_oldest(StringInfo out, Queues queues, TimestampTz now) {
+    constexpr std::string_view k_name = "scylla_oldest_ready_seconds";
+    begin_family(out, k_name, "gauge", "Longest time that one of the tasks to be leased next has been ready.");
+    const RowMemory memory = begin_row_memory();
+    for (const Labelled &queue : queues) {
+        begin_sample(out, k_name, "", queue, "");
+        const auto &since = queue.numbers->ready_since;
+        write_seconds(out, since ? Max(now - *since, 0) : 0);
+        write(out, "\n");
+        reset(memory);
+    }
+    end(memory);
+}
+
+void write_histogram(StringInfo out, std::string_view name, const Labelled &queue, const model::Histogram &times) {
+    int64 upto = 0;
+    for (std::size_t i = 0; i < times.count.size(); i++) {
+        upto += times.count[i];
+        write_bucket(out, name, queue, i < k_bounds.size() ? k_bounds[i] : "+Inf", upto);
+    }
+    begin_sample(out, name, "_count", queue, "");
+    write(out, upto);
+    write(out, "\n");
+    begin_sample(out, name, "_sum", queue, "");
+    write_seconds(out, times.sum);
+    write(out, "\n");
+}
+
+struct HistogramFamily {
+    std::string_view name;
+    std::string_view help;
+    shmem::Time time;
+};
+
+void write_histograms(StringInfo out, const HistogramFamily &family, Queues queues, bool has_counters) {
+    begin_family(out, family.name, "histogram", family.help);
+    if (!has_counters)
+        return;
+    const model::Histogram nothing{};
+    const RowMemory memory = begin_row_memory();
+    for (const Labelled &queue : queues) {
+        CHECK_FOR_INTERRUPTS();
+        const shmem::QueueStats *stats = queue.numbers->stats;
+        write_histogram(out, family.name, queue,
+                        stats != nullptr ? stats->time[static_cast<std::size_t>(family.time)] : nothing);
+        reset(memory);
+    }
+    end(memory);
+}
+
+void write_monitor(StringInfo out) {
+    TimestampTz since = 0;
+    const shmem::MonitorStats stats = shmem::monitor_stats(stat_key(0), &since).value_or(shmem::MonitorStats{});
+    begin_family(out, "scylla_monitor_running", "gauge", "Whether a monitor is running in this database.");
+    write(out, shmem::monitor_is_running() ? "scylla_monitor_running 1\n" : "scylla_monitor_running 0\n");
+    begin_family(out, "scylla_monitor_rounds", "counter", "Transactions of the monitor.");
+    write(out, "scylla_monitor_rounds_total ");
+    write(out, stats.rounds);
+    write(out, "\n");
+    begin_family(out, "scylla_monitor_busy_seconds", "counter", "Duration of the transactions of the monitor.");
+    write(out, "scylla_monitor_busy_seconds_total ");
+    write_seconds(out, stats.total_time);
+    write(out, "\n");
+    begin_family(out, "scylla_monitor_errors", "counter", "Errors that ended a monitor.");
+    write(out, "scylla_monitor_errors_total ");
+    write(out, stats.errors);
+    write(out, "\n");
+}
+
+// ---- the queues ----------------------------------------------------------------------------------------------------
+
+std::string_view label_of(const text *name) {
+    StringInfoData label;
+    initStringInfo(&label);
+    write(&label, "queue=\"");
+    for (const char c : view(name))
+        if (c == '\n')
+            write(&label, "\\n");
+        else {
+            if (c == '\\' || c == '"')
+                appendStringInfoCharMacro(&label, '\\');
+            appendStringInfoCharMacro(&label, c);
+        }
+    write(&label, "\"");
+    return {label.data, static_cast<std::size_t>(label.len)};
+}
+
+int64 workers_of(std::span<const store::WorkerCount> workers, int32 queue) {
+    const auto at = std::lower_bound(workers.begin(), workers.end(), queue,
+                                     [](const store::WorkerCount &of, int32 wanted) { return of.queue < wanted; });
+    return at != workers.end() && at->queue == queue ? at->workers : 0;
+}
+
+// By their names.
+Queues label(const AllNumbers &all) {
+    const auto workers = store::count_workers();
+    const auto queues = allocate<Labelled>(all.queues.size());
+    for (std::size_t i = 0; i < queues.size(); i++) {
+        const QueueNumbers &numbers = all.queues[i];
+        queues[i] = {label_of(numbers.name), &numbers, workers_of(workers, numbers.id)};
+    }
+    std::sort(queues.begin(), queues.end(), [](const Labelled &a, const Labelled &b) { return a.label < b.label; });
+    return queues;
+}
+
+text *write_all(const AllNumbers &all) {
+    const Queues queues = label(all);
+    StringInfoData out;
+    initStringInfo(&out);
+    out.len = VARHDRSZ;
+    write_family(&out, k_tasks_and_workers[0], queues, all.has_counters);
+    write_oldest(&out, queues, all.now);
+    write_family(&out, k_tasks_and_workers[1], queues, all.has_counters);
+    for (const Family &family : k_counters)
+        write_family(&out, family, queues, all.has_counters);
+    write_histograms(&out, {"scylla_wait_seconds", "Time from becoming ready to being leased.", shmem::Time::wait},
+                     queues, all.has_counters);
+    write_histograms(
+        &out, {"scylla_run_seconds", "Duration of leases that ended by complete, abort or fail.", shmem::Time::run},
+        queues, all.has_counters);
+    write_monitor(&out);
+    write(&out, "# EOF\n");
+    SET_VARSIZE(out.data, out.len);
+    return reinterpret_cast<text *>(out.data);
+}
+
+} // namespace
+} // namespace scylla
+
+SCYLLA_FUNCTION(scylla_metrics) {
+    using namespace scylla;
+    store::Store store = store::open(AccessShareLock);
+    const AllNumbers all = find_numbers(store, true);
+    text *written = write_all(all);
+    close(store);
+    PG_RETURN_TEXT_P(written);
+}

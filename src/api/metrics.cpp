@@ -5,6 +5,7 @@
 #include "pg/error.h"
 #include "pg/memory.h"
 #include "pg/text.h"
+#include "pool/pools.h"
 #include "shmem/pending.h"
 #include "store/workers.h"
 #include "task/moves.h"
@@ -227,10 +228,11 @@ void write_monitor(StringInfo out) {
 
 // ---- the queues ----------------------------------------------------------------------------------------------------
 
-std::string_view label_of(const text *name) {
+std::string_view label_of(std::string_view kind, const text *name) {
     StringInfoData label;
     initStringInfo(&label);
-    write(&label, "queue=\"");
+    write(&label, kind);
+    write(&label, "=\"");
     for (const char c : view(name))
         if (c == '\n')
             write(&label, "\\n");
@@ -255,10 +257,55 @@ Queues label(const AllNumbers &all) {
     const auto queues = allocate<Labelled>(all.queues.size());
     for (std::size_t i = 0; i < queues.size(); i++) {
         const QueueNumbers &numbers = all.queues[i];
-        queues[i] = {label_of(numbers.name), &numbers, workers_of(workers, numbers.id)};
+        queues[i] = {label_of("queue", numbers.name), &numbers, workers_of(workers, numbers.id)};
     }
     std::sort(queues.begin(), queues.end(), [](const Labelled &a, const Labelled &b) { return a.label < b.label; });
     return queues;
+}
+
+// ---- pools ---------------------------------------------------------------------------------------------------------
+
+struct PoolFamily {
+    std::string_view name;
+    std::string_view help;
+    bool by_resource;
+    float8 (*value)(const PoolNumbers &of);
+};
+
+constexpr std::array<PoolFamily, 6> k_pools = {{
+    {"scylla_pool_capacity", "Capacity of pools, by resource.", true,
+     [](const PoolNumbers &of) { return of.capacity; }},
+    {"scylla_pool_reserved", "What tasks hold of pools, by resource.", true,
+     [](const PoolNumbers &of) { return of.reserved; }},
+    {"scylla_pool_free", "What can be placed in pools, by resource.", true,
+     [](const PoolNumbers &of) { return of.free; }},
+    {"scylla_pool_tasks_waiting", "Tasks in the lines of pools.", false,
+     [](const PoolNumbers &of) { return static_cast<float8>(of.waiting); }},
+    {"scylla_pool_tasks_placed", "Tasks that hold something of pools.", false,
+     [](const PoolNumbers &of) { return static_cast<float8>(of.placed); }},
+    {"scylla_pool_is_open", "Whether a pool takes tasks: it is not drained, and its last report is fresh enough.",
+     false, [](const PoolNumbers &of) { return of.open ? 1.0 : 0.0; }},
+}};
+
+void write_pools(StringInfo out) {
+    const auto pools = read_pool_numbers();
+    for (const PoolFamily &family : k_pools) {
+        begin_family(out, family.name, "gauge", family.help);
+        const text *last = nullptr;
+        for (const PoolNumbers &of : pools) {
+            if (!family.by_resource && last != nullptr && equal(last, of.pool))
+                continue;
+            last = of.pool;
+            for (const std::string_view part : {family.name, std::string_view("{"), label_of("pool", of.pool)})
+                write(out, part);
+            if (family.by_resource)
+                for (const std::string_view part : {std::string_view(","), label_of("resource", of.resource)})
+                    write(out, part);
+            write(out, "} ");
+            write(out, DatumGetCString(DirectFunctionCall1(float8out, Float8GetDatum(family.value(of)))));
+            write(out, "\n");
+        }
+    }
 }
 
 text *write_all(const AllNumbers &all) {
@@ -277,6 +324,7 @@ text *write_all(const AllNumbers &all) {
         &out, {"scylla_run_seconds", "Duration of leases that ended by complete, abort or fail.", shmem::Time::run},
         queues, all.has_counters);
     write_monitor(&out);
+    write_pools(&out);
     write(&out, "# EOF\n");
     SET_VARSIZE(out.data, out.len);
     return reinterpret_cast<text *>(out.data);

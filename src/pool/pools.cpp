@@ -24,6 +24,7 @@ namespace {
 
 constinit SPIPlanPtr find_statement = nullptr;
 constinit SPIPlanPtr read_statement = nullptr;
+constinit SPIPlanPtr numbers_statement = nullptr;
 constinit SPIPlanPtr create_statement = nullptr;
 constinit SPIPlanPtr head_statement = nullptr;
 constinit SPIPlanPtr alter_statement = nullptr;
@@ -82,8 +83,9 @@ PoolRow pool_row(std::size_t row) {
     return pool;
 }
 
-// What is committed by now, and what this transaction did.
-std::span<const PoolRow> query(SPIPlanPtr *plan, const char *sql, const text *name) {
+// What is committed by now, and what this transaction did: of each row what `read` makes of it.
+template <typename Row>
+std::span<const Row> query(SPIPlanPtr *plan, const char *sql, const text *name, Row (*read)(std::size_t)) {
     std::array<Oid, 1> types{TEXTOID};
     std::array<Datum, 1> values{PointerGetDatum(name)};
     const std::size_t arguments = name != nullptr ? 1 : 0;
@@ -102,13 +104,26 @@ std::span<const PoolRow> query(SPIPlanPtr *plan, const char *sql, const text *na
     if (code != SPI_OK_SELECT)
         elog(ERROR, "SPI_execute_plan failed: %s", SPI_result_code_string(code));
     MemoryContext spi = MemoryContextSwitchTo(caller);
-    const auto pools = allocate<PoolRow>(SPI_processed);
-    for (std::size_t i = 0; i < pools.size(); i++)
-        pools[i] = pool_row(i);
+    const auto rows = allocate<Row>(SPI_processed);
+    for (std::size_t i = 0; i < rows.size(); i++)
+        rows[i] = read(i);
     MemoryContextSwitchTo(spi);
     as_owner.end();
     PopActiveSnapshot();
-    return pools;
+    return rows;
+}
+
+// Of what the owner of the tables may see.
+PoolNumbers numbers_of(std::size_t row) {
+    bool null = false;
+    return {.pool = DatumGetTextPCopy(value(row, 1, &null)),
+            .resource = DatumGetTextPCopy(value(row, 2, &null)),
+            .capacity = DatumGetFloat8(value(row, 3, &null)),
+            .reserved = DatumGetFloat8(value(row, 4, &null)),
+            .free = DatumGetFloat8(value(row, 5, &null)),
+            .waiting = DatumGetInt64(value(row, 6, &null)),
+            .placed = DatumGetInt64(value(row, 7, &null)),
+            .open = DatumGetBool(value(row, 8, &null))};
 }
 
 // A change of one pool. False: there was nothing to change.
@@ -162,11 +177,32 @@ bool may(const PoolRow &pool, PoolPrivilege privilege) {
 bool may_see(const PoolRow &pool) { return may(pool, PoolPrivilege::use) || may(pool, PoolPrivilege::report); }
 
 std::optional<PoolRow> find_pool(const text *name) {
-    const auto pools = query(&find_statement, SCYLLA_POOL_COLUMNS "where p.name operator(pg_catalog.=) $1", name);
+    const auto pools =
+        query(&find_statement, SCYLLA_POOL_COLUMNS "where p.name operator(pg_catalog.=) $1", name, pool_row);
     return pools.empty() ? std::nullopt : std::optional(pools[0]);
 }
 
-std::span<const PoolRow> read_pools() { return query(&read_statement, SCYLLA_POOL_COLUMNS "order by p.id", nullptr); }
+std::span<const PoolRow> read_pools() {
+    return query(&read_statement, SCYLLA_POOL_COLUMNS "order by p.id", nullptr, pool_row);
+}
+
+std::span<const PoolNumbers> read_pool_numbers() {
+    const auto all =
+        query(&numbers_statement,
+              "select p.pool, c.key, c.value::float8, (p.reserved ->> c.key)::float8, (p.free ->> c.key)::float8, "
+              "p.waiting, p.placed, not (p.drained or p.stale) from scylla._pool p "
+              "cross join lateral pg_catalog.jsonb_each_text(p.capacity) c "
+              "order by p.pool collate pg_catalog.\"C\", c.key collate pg_catalog.\"C\"",
+              nullptr, numbers_of);
+    if (has_privs_of_role(GetUserId(), ROLE_PG_MONITOR))
+        return all;
+    Growing<PoolNumbers> seen;
+    for (const PoolRow &pool : read_pools())
+        for (const PoolNumbers &row : all)
+            if (equal(row.pool, pool.name) && may_see(pool))
+                seen.add(row);
+    return seen.all();
+}
 
 PoolRow require_pool(const text *name, PoolPrivilege privilege) {
     const auto pool = find_pool(name);

@@ -45,6 +45,20 @@ bool may(const PoolRow &pool, PoolPrivilege privilege);
 // Any of them.
 bool may_see(const PoolRow &pool);
 
+// A resource of a pool, as in the view scylla.stat_pool.
+struct PoolNumbers {
+    text *pool;
+    text *resource;
+    float8 capacity;
+    float8 reserved;
+    float8 free;
+    int64 waiting;
+    int64 placed;
+    bool open;
+};
+// Those that the current user may watch, by pool and resource.
+std::span<const PoolNumbers> read_pool_numbers();
+
 std::optional<PoolRow> find_pool(const text *name);
 std::span<const PoolRow> read_pools();
 // 42704, 42501.

@@ -94,11 +94,11 @@ def main(metrics_path, stat_path, exported_path, dashboard_path):
         print(f"1..{tests}")
         return
     else:
-        ok(len(families) == 15, "metrics() is OpenMetrics, with 15 families", len(families))
+        ok(len(families) == 21, "metrics() is OpenMetrics, with 21 families", len(families))
     ok(text.endswith("# EOF\n"), "it ends as it has to")
     got = series(families)
     rows = read_stat_queue(stat_path)
-    equal(len(rows), 10, "there are queues to look at")
+    equal(len(rows), 11, "there are queues to look at")
     mail = rows["mail"]
     equal([int(mail[c]) for c in ("waiting", "completed", "failed", "yielded", "aborted", "cancelled")], [1, 5, 1, 1, 4, 1],
           "something has happened in them")
@@ -106,6 +106,13 @@ def main(metrics_path, stat_path, exported_path, dashboard_path):
     equal([(int(rows[queue]["refused"]), int(rows[queue]["shed"])) for queue in ("refuses", "sheds")], [(2, 0), (0, 3)],
           "and full queues have turned tasks away")
     check_values(got, rows)
+
+    pools = {(name, *(v for _, v in labels)): v for (name, labels), v in got.items() if name.startswith("scylla_pool_")}
+    equal(pools, {("scylla_pool_capacity", "cluster", "cores"): 10.5, ("scylla_pool_reserved", "cluster", "cores"): 4.0,
+                  ("scylla_pool_free", "cluster", "cores"): 3.5, ("scylla_pool_capacity", "cluster", 'a "b"'): 1.0,
+                  ("scylla_pool_reserved", "cluster", 'a "b"'): 0.0, ("scylla_pool_free", "cluster", 'a "b"'): 1.0,
+                  ("scylla_pool_tasks_waiting", "cluster"): 1.0, ("scylla_pool_tasks_placed", "cluster"): 1.0, ("scylla_pool_is_open", "cluster"): 1.0},
+          "pools, by resource")
 
     with open(exported_path) as file:
         exported = {key: v for key, v in series(text_format.text_string_to_metric_families(file.read())).items()

@@ -20,10 +20,10 @@ do $$ begin
 exception when configuration_limit_exceeded then null;
 end $$;
 select scylla.create_pool('cluster', '{"cores": 10.5, "a \"b\"": 1}');
-select scylla.report_usage('cluster', '{"cores": 7}', now() - interval '1 h');
 select scylla.submit('placed', '1', rn => 'placed', needs => '{"cluster": {"cores": 4}}');
 select scylla.place();
 update scylla.task_reservation set since = now() - interval '2 h';
+select scylla.report_usage('cluster', '{"cores": 7}', now() - interval '1 h');
 select scylla.submit('placed', '1', priority => 1, needs => '{"cluster": {"cores": 4}}');
 update scylla.task_lease set deadline = now() - interval '1 s' where owner = 'worker 0';
 select scylla.maintain();

@@ -21,10 +21,10 @@ none() { # NAME FINDINGS
 # The rows of the table as lines: the room, and after it the rooms that it may include.
 table() {
   sed -n '/^## Layers$/,/^## /p' "$checkout/docs/internals.md" | awk -F'|' '
-    $2 ~ /^ `src\/[a-z]*\/?` $/ {
+    $2 ~ /^ `src\/([a-z]+\/)*` $/ {
       room = $2; may = $(NF - 1)
-      gsub(/[` ]|src\/|\//, "", room)
-      gsub(/[`,]|src\/|\//, "", may)
+      gsub(/[` ]|src\/|\/`/, "", room)
+      gsub(/[`,]/, "", may)
       print (room == "" ? "." : room), may
     }'
 }

@@ -1,0 +1,74 @@
+// What an evaluation has around it: what it uses up, and what it may ask.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "model/sel/fault.h"
+#include "model/sel/limits.h"
+#include "model/sel/value.h"
+
+namespace scylla::model::sel {
+
+using Args = std::span<const Value>;
+struct Context;
+
+// What the caller knows of the world. Nothing here may raise an error of the server: it is called inside frames that
+// must not be left by a jump.
+class World {
+public:
+    virtual std::int64_t now_millis() noexcept = 0;    // since 1970 in UTC
+    virtual std::int64_t steady_millis() noexcept = 0; // for the limit on time
+    virtual std::uint64_t random() noexcept = 0;
+    virtual bool stop() noexcept = 0; // whether the evaluation is to end
+
+    // A time zone by its name; null: there is none. It stays valid as long as the evaluation.
+    virtual const void *find_zone(std::string_view name) noexcept = 0;
+    // Seconds east of Greenwich at a moment in seconds since 1970.
+    virtual std::int32_t zone_offset(const void *zone, std::int64_t moment) noexcept = 0;
+
+protected:
+    ~World() = default;
+};
+
+// The parameters. These may throw Failure.
+class Params {
+public:
+    virtual std::optional<Value> find(std::string_view name, Context &context) = 0;
+    // params.getFromStep(…) and its like, with at least one argument.
+    virtual std::optional<Value> find_from(std::string_view function, Args args, Context &context) = 0;
+
+protected:
+    ~Params() = default;
+};
+
+struct Context {
+    Heap &heap;
+    World &world;
+    Params &params;
+    const Limits &limits;
+    std::int64_t steps = 0;
+    std::int64_t next_look = k_steps_between_looks;
+    std::int64_t deadline = 0;
+    Place place{};
+
+    Context(Heap &with_heap, World &with_world, Params &with_params, const Limits &with_limits) noexcept
+        : heap{with_heap}, world{with_world}, params{with_params}, limits{with_limits}, deadline{
+                                                                                            with_world.steady_millis() +
+                                                                                            with_limits.milliseconds} {}
+
+    // Counts steps; ends the evaluation if there were too many, it took too long or is to stop.
+    void work(std::int64_t count = 1) {
+        steps += count;
+        if (steps >= next_look)
+            look();
+    }
+    // Of an operation over so many bytes.
+    void work_on(std::size_t bytes) { work(static_cast<std::int64_t>(bytes / 16) + 1); }
+    void look();
+};
+
+} // namespace scylla::model::sel

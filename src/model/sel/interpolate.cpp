@@ -1,0 +1,110 @@
+#include "model/sel/interpolate.h"
+
+#include <algorithm>
+
+#include "model/sel/json.h"
+#include "model/sel/lexer.h"
+#include "model/sel/utf8.h"
+
+namespace scylla::model::sel {
+
+namespace {
+
+bool is_letter(char c) noexcept { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+bool in_name(char c) noexcept { return is_letter(c) || (c >= '0' && c <= '9') || c == '_'; }
+bool in_braces(char c) noexcept { return in_name(c) || c == '-' || c == '.' || c == '/'; }
+
+std::size_t size_of_name(std::string_view text, bool (*belongs)(char) noexcept) noexcept {
+    if (text.empty() || !is_letter(text[0]))
+        return 0;
+    std::size_t size = 1;
+    while (size < text.size() && belongs(text[size]))
+        size++;
+    return size;
+}
+
+// What a $ stands for.
+struct Reference {
+    std::string_view name{}; // empty: nothing
+    std::size_t size = 1;    // with the $
+    bool dollar = false;     // $$
+};
+Reference reference_at(std::string_view text) noexcept {
+    const std::string_view after = text.substr(1);
+    if (after.starts_with('$'))
+        return {{}, 2, true};
+    if (after.starts_with('{')) {
+        const std::size_t size = size_of_name(after.substr(1), in_braces);
+        if (size > 0 && size + 1 < after.size() && after[size + 1] == '}')
+            return {after.substr(1, size), size + 3, false};
+        return {};
+    }
+    const std::size_t size = size_of_name(after, in_name);
+    return {after.substr(0, size), size + 1, false};
+}
+
+// Calls use for each piece of plain text, and each reference with its place in the text.
+template <typename Plain, typename Refer> void for_each_piece(std::string_view text, Plain plain, Refer refer) {
+    for (std::size_t at = 0; at < text.size();) {
+        const std::size_t dollar = std::min(text.find('$', at), text.size());
+        plain(text.substr(at, dollar - at));
+        if (dollar == text.size())
+            return;
+        const Reference reference = reference_at(text.substr(dollar));
+        if (reference.name.empty())
+            plain("$");
+        else
+            refer(reference.name, dollar);
+        at = dollar + reference.size;
+    }
+}
+
+Place place_at(std::string_view text, std::size_t at) noexcept {
+    const std::string_view before = text.substr(0, at);
+    const std::size_t newline = before.rfind('\n');
+    return {
+        static_cast<std::int32_t>(std::count(before.begin(), before.end(), '\n') + 1),
+        static_cast<std::int32_t>(count_chars(before.substr(newline == std::string_view::npos ? 0 : newline + 1)) + 1)};
+}
+
+} // namespace
+
+std::string interpolate(Context &context, std::string_view text) {
+    std::string made;
+    const auto check = [&](std::size_t at) {
+        context.place = place_at(text, at);
+        if (static_cast<std::int64_t>(made.size()) > context.limits.output && count_chars(made) > context.limits.output)
+            fail_at(context.place, "the result is longer than " + std::to_string(context.limits.output) + " characters",
+                    FaultKind::limit);
+    };
+    for_each_piece(
+        text,
+        [&](std::string_view plain) {
+            context.work_on(plain.size());
+            made += plain;
+        },
+        [&](std::string_view name, std::size_t at) {
+            context.work_on(at);
+            context.place = place_at(text, at);
+            const auto value = context.params.find(name, context);
+            if (!value)
+                fail_at(context.place, "there is no parameter \"" + std::string(name) + "\"", FaultKind::unknown);
+            made += write_text(context, *value);
+            check(at);
+        });
+    check(text.size());
+    return made;
+}
+
+std::vector<std::string> references_in(std::string_view text) {
+    std::vector<std::string> names;
+    for_each_piece(
+        text, [](std::string_view /*plain*/) {},
+        [&names](std::string_view name, std::size_t /*at*/) {
+            if (std::find(names.begin(), names.end(), name) == names.end())
+                names.emplace_back(name);
+        });
+    return names;
+}
+
+} // namespace scylla::model::sel

@@ -76,6 +76,20 @@ void client::drop_queue(const queue_name &queue, bool force) {
     m_executor->run(sql::drop_queue, {text(queue, "queue"), force ? "t" : "f"});
 }
 
+namespace {
+
+// What commas separate.
+std::vector<std::string> words_of(std::string_view text) {
+    std::vector<std::string> words;
+    for (std::size_t from = 0, to = 0; to != std::string_view::npos; from = to + 1) {
+        to = text.find(',', from);
+        words.emplace_back(text.substr(from, to - from));
+    }
+    return words;
+}
+
+} // namespace
+
 std::vector<queue_info> client::queues() {
     std::vector<queue_info> queues;
     const pqxx::result rows = m_executor->run(sql::queue_settings, {});
@@ -111,6 +125,8 @@ std::vector<queue_info> client::queues() {
             q.rate_per_key = json{text_of(row[19])};
         if (!row[20].is_null())
             q.handler = text_of(row[20]);
+        if (!row[21].is_null())
+            q.pending = words_of(text_of(row[21]));
         queues.push_back(std::move(q));
     });
     return queues;

@@ -143,7 +143,7 @@ const statement queue_settings{
                                                                                        "notify, max_running_per_key, "
                                                                                        "max_depth, on_full, "
                                                                                        "key_weights, rate, "
-                                                                                       "rate_per_key, handler "
+                                                                                       "rate_per_key, handler, array_to_string(pending, ',') "
                                                                                        "from scylla.queue_settings "
                                                                                        "order by queue"};
 const statement grant_queue{"scylla_grant_queue", "select scylla.grant_queue($1, $2, $3)"};

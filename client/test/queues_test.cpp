@@ -50,6 +50,7 @@ TEST_F(Calls, QueueSettings) {
         throw std::logic_error{"no such queue"};
     };
     queue_info info = settings();
+    EXPECT_TRUE(info.pending.empty());
     EXPECT_EQ(info.max_attempts, 5);
     EXPECT_EQ(info.retention_completed, 1h);
     EXPECT_EQ(info.retention_aborted, 2h);
@@ -75,6 +76,15 @@ TEST_F(Calls, QueueSettings) {
     EXPECT_TRUE(settings().handler);
     c.alter_queue(queue, queue_changes{}.handler(std::nullopt));
     EXPECT_FALSE(settings().handler);
+    {
+        // Whoever has written tasks of the queue keeps a new bound from taking effect.
+        c.alter_queue(queue, queue_changes{}.max_running(std::nullopt));
+        pqxx::connection other{""};
+        pqxx::work writer{other};
+        writer.exec("select scylla.submit(" + writer.quote(std::string{queue}) + ", '1')");
+        c.alter_queue(queue, queue_changes{}.max_running(9));
+        EXPECT_EQ(settings().pending, std::vector<std::string>{"max_running"});
+    }
     EXPECT_FALSE(info.default_timeout || info.retention);
     ASSERT_TRUE(info.retry);
     EXPECT_NE(info.retry->text().find("\"factor\": 3"), std::string::npos);

@@ -43,6 +43,17 @@ run scylla queue get mail
 is "$status $(grep '^max_attempts' <<<"$output" | tr -s ' ')" '0 max_attempts 4' 'queue get'
 run scylla queue get mail --json
 is "$(sql "select '$output'::jsonb = to_jsonb(q) from scylla.queue_settings as q where queue = 'mail'")" t 'as JSON'
+# Every setting of src/store/queue_settings.h.
+settings=$(sed -n '/k_queue_settings{{/,/^}};/s/^ *{"\([a-z_]*\)".*/\1/p' \
+  "$(dirname "$(readlink -f "$0")")/../../src/store/queue_settings.h")
+for name in ${settings:-none}; do
+  run scylla queue set plain "$name="
+  is "$status$errors" 0 "queue set: $name"
+done
+run scylla queue get plain --json
+for name in ${settings:-none} pending; do
+  is "$(sql "select '$output'::jsonb ? '$name'")" t "queue get: $name"
+done
 run scylla queue get nobody
 is "$status $errors" '1 scylla: queue "nobody" does not exist' 'queue get: no such queue'
 

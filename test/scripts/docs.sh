@@ -48,6 +48,7 @@ main() {
   check_signatures
   check_settings
   check_columns
+  check_queue_settings
   check_version
   check_links
   echo "1..$tests"
@@ -221,6 +222,38 @@ check_columns() {
     diff "$work/columns.shown" "$work/columns" >"$work/why" || status=$?
     ok "$status" "the columns of scylla.$name" "$work/why"
   done
+}
+
+# What can be set of a queue is described once, in src/store/queue_settings.h. All else has the same, in the same order.
+check_queue_settings() {
+  local types=$checkout/client/include/scylla/types.h name status
+  sed -n '/k_queue_settings{{/,/^}};/s/^ *{"\([a-z_]*\)".*/\1/p' "$checkout/src/store/queue_settings.h" >"$work/settings"
+  same_settings 'the arguments of create_queue' <<<"$(sql -c "select unnest(proargnames[2:]) from pg_proc
+    where oid = (select oid from pg_proc where pronamespace = 'scylla'::regnamespace and proname = 'create_queue')")"
+  same_settings 'the view queue_settings' <<<"$(sql -c "select attname from pg_attribute
+    where attrelid = 'scylla.queue_settings'::regclass and attnum > 0 and attname not in ('queue', 'created', 'pending') order by attnum")"
+  same_settings 'the table of create_queue in reference.md' <<<"$(
+    sed -n '/^### create_queue$/,/^### /s/^| \(`[a-z_`, ]*\) |.*/\1/p' "$checkout/docs/reference.md" |
+      grep -o '[a-z_]*' | grep -vx queue)"
+  # on_full is a boolean there.
+  for name in $(sed 's/^on_full$/shed/' "$work/settings"); do
+    status=0
+    sed -n '/^struct queue_options {/,/^};/p' "$types" | grep -q "\<$name[ ;]" || status=1
+    ok "$status" "the client's queue_options have $name"
+    status=0
+    sed -n '/^class queue_changes {/,/^};/p' "$types" | grep -q "&$name(" || status=1
+    ok "$status" "the client's queue_changes have $name"
+    status=0
+    sed -n '/^struct queue_info {/,/^};/p' "$types" | grep -q "\<$name[ ;]" || status=1
+    ok "$status" "the client's queue_info has $name"
+  done
+}
+
+# Whether the lines of the standard input are the settings, in their order.
+same_settings() { # WHAT
+  local status=0
+  diff "$work/settings" - >"$work/why" || status=1
+  ok "$status" "$1: all settings of queues" "$work/why"
 }
 
 check_version() {

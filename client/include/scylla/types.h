@@ -187,6 +187,7 @@ public:
     queue_changes &retention(std::optional<duration> value) { return set("retention", value); }
     queue_changes &aging(double value);
     queue_changes &max_attempts(std::optional<int> value);
+    queue_changes &paused(bool value) { return set("paused", std::string{value ? "true" : "false"}); }
     queue_changes &max_running(std::optional<int> value);
     queue_changes &max_running_per_key(std::optional<int> value);
     queue_changes &key_weights(const std::optional<json> &value);
@@ -233,6 +234,7 @@ struct queue_info {
     std::optional<json> rate;
     std::optional<json> rate_per_key;
     std::optional<std::string> handler; ///< with its schema
+    std::vector<std::string> pending;   ///< the names of settings that are not in effect yet
 };
 
 /// A change of a task's status.

@@ -81,7 +81,7 @@ TEST_F(Calls, QueueSettings) {
         c.alter_queue(queue, queue_changes{}.max_running(std::nullopt));
         pqxx::connection other{""};
         pqxx::work writer{other};
-        writer.exec("select scylla.submit(" + writer.quote(std::string{queue}) + ", '1')");
+        writer.exec("select scylla.submit(" + writer.quote(queue.str()) + ", '1')");
         c.alter_queue(queue, queue_changes{}.max_running(9));
         EXPECT_EQ(settings().pending, std::vector<std::string>{"max_running"});
     }

@@ -7,6 +7,7 @@ extern "C" {
 #include "model/bounds.h"
 #include "pg/memory.h"
 #include "pg/settings.h"
+#include "pg/text.h"
 #include "task/duty.h"
 #include "task/open.h"
 #include "task/rights.h"
@@ -58,6 +59,60 @@ void notify(Store &store, int32 queue) {
         Async_Notify("scylla", text_to_cstring(row->name));
 }
 
+namespace {
+
+// Without shared memory: the queues for which this transaction sends a notification when it commits. Not before: a
+// transaction that has executed NOTIFY cannot be prepared. A prepared one sends none.
+struct ToNotify {
+    const char *queue; // in the memory of the transaction
+    SubTransactionId made_in;
+};
+struct AllToNotify {
+    ToNotify *at;
+    std::size_t count;
+    std::size_t room;
+};
+constinit AllToNotify to_notify{};
+constinit bool has_callbacks = false;
+
+extern "C" void notify_at_end(XactEvent event, void *) {
+    if (event == XACT_EVENT_PRE_COMMIT)
+        for (const ToNotify &each : std::span(to_notify.at, to_notify.count))
+            Async_Notify("scylla", each.queue);
+    if (event == XACT_EVENT_COMMIT || event == XACT_EVENT_ABORT || event == XACT_EVENT_PREPARE)
+        to_notify = {};
+}
+
+// Those of later subtransactions are those of its own.
+extern "C" void forget_rolled_back(SubXactEvent event, SubTransactionId mine, SubTransactionId, void *) {
+    if (event == SUBXACT_EVENT_ABORT_SUB)
+        while (to_notify.count > 0 && to_notify.at[to_notify.count - 1].made_in >= mine)
+            to_notify.count--;
+}
+
+void notify_at_commit(const text *queue) {
+    if (!has_callbacks) {
+        RegisterXactCallback(notify_at_end, nullptr);
+        RegisterSubXactCallback(forget_rolled_back, nullptr);
+        has_callbacks = true;
+    }
+    if (to_notify.count > 0 && view(queue) == to_notify.at[to_notify.count - 1].queue)
+        return;
+    MemoryContext caller = MemoryContextSwitchTo(TopTransactionContext);
+    if (to_notify.count == to_notify.room) {
+        const std::size_t room = Max(2 * to_notify.room, std::size_t{16});
+        const auto larger = allocate<ToNotify>(room);
+        std::copy_n(to_notify.at, to_notify.count, larger.data());
+        to_notify.at = larger.data();
+        to_notify.room = room;
+    }
+    const char *name = text_to_cstring(queue);
+    to_notify.at[to_notify.count++] = {name, GetCurrentSubTransactionId()};
+    MemoryContextSwitchTo(caller);
+}
+
+} // namespace
+
 void notify_ready(Store &store, int32 queue) {
     const auto &row = queue_of(store, queue).row;
     if (!row || !row->notify)
@@ -65,7 +120,7 @@ void notify_ready(Store &store, int32 queue) {
     if (shmem::shared != nullptr)
         shmem::note_notify_ready(stat_key(queue));
     else
-        notify(store, queue); // nobody else can do it
+        notify_at_commit(row->name); // nobody else can do it
 }
 
 namespace {

@@ -6,9 +6,9 @@ select * from no_plan();
 select is((select format('%s -> %s; %s%s', pg_get_function_arguments(oid), pg_get_function_result(oid), provolatile,
                          case when prosecdef then ', security definer' end)
            from pg_proc where oid = 'scylla.check'::regproc),
-          'OUT rn text, OUT problem text -> SETOF record; s, security definer', 'signature of check');
+          'OUT rn text, OUT problem text -> SETOF record; v, security definer', 'signature of check');
 -- Without statistics the planner takes 100,000 tasks for a few, and would go through one table for each row of another.
-select ok((select proconfig @> '{enable_nestloop=off,jit=off}' from pg_proc where oid = 'scylla.check'::regproc),
+select ok((select proconfig @> '{enable_nestloop=off,jit=off}' from pg_proc where oid = 'scylla._check'::regproc),
           'it joins tables as a whole, whatever the statistics know of them');
 select is_empty('select * from scylla.check()', 'nothing is wrong where nothing is');
 do $$ begin

@@ -93,5 +93,28 @@ sql($node, q(alter system set session_preload_libraries = 'scylla'));
 $node->reload;
 is(sql($node, q(select rn from scylla.lease('q', 'w'))), 'later', 'session_preload_libraries does no harm');
 
+# A submit to a queue that notifies can be prepared; it sends no notification then.
+my $two_phase = new_node('two_phase', preload => 0, settings => 'max_prepared_transactions = 2');
+sql($two_phase, q(create extension scylla; select scylla.create_queue(q, notify => true) from unnest('{q,r,s}'::text[]) q));
+my $listener = $two_phase->background_psql('postgres');
+$listener->query_safe('listen scylla');
+is(sqlstate($two_phase, q(begin; select scylla.submit('q', '1'); prepare transaction 'p')), '', 'a submit to a queue with notify is prepared');
+sql($two_phase, q(commit prepared 'p'));
+sql($two_phase, q(begin; savepoint a; select scylla.submit('r', '1'); rollback to a; select scylla.submit('s', '1'), scylla.submit('s', '2'); commit));
+my ($told) = $listener->query_until(qr/payload "s"/, "\\echo told\nselect 1;\n");
+is(join(' ', $told =~ /payload "(\w+)"/g), 's', 'what is committed is told once, what is prepared or rolled back is not');
+$listener->quit;
+sql($two_phase, q(select scylla.create_queue('rated', rate => '{"tasks": 1, "per": "1 s"}'); select scylla.submit('rated', '1')));
+my $leased = 0; # the bucket begins empty
+for (1 .. 100 * $PostgreSQL::Test::Utils::timeout_default)
+{
+	last if ($leased = sql($two_phase, q(begin; select count(*) from scylla.lease('rated', 'w'); rollback)));
+	select undef, undef, undef, 0.01;
+}
+is($leased, '1', 'a lease from a queue with a rate');
+is(sql($two_phase, q(select count(*) from scylla.lease('rated', 'w'))), '1',
+	'without preloading a lease that is rolled back gives its token back');
+$two_phase->stop;
+
 $node->stop;
 done_testing();

@@ -130,6 +130,27 @@ is(sql($node, 'select count(*) from scylla.task_spec s where not exists (select 
 is(sql($node, q(select status from scylla.get_task('dependant'))), 'aborted', '... and what depends on it ends');
 checked($node, 'queues that were dropped leave nothing behind');
 
+# ---- check() --------------------------------------------------------------------------------------------------------------
+
+# What is gone a moment later is not reported.
+sql($node, q(select scylla.submit('checked', '1', rn => 'checked')));
+my $checking = $node->background_psql('postgres');
+for (
+	[ 'gone at the second look', q(delete from scylla.task_lease where owner = 'nobody'), '0' ],
+	[ 'there at the second look', 'select 1', '1' ])
+{
+	my ($what, $meanwhile, $found) = @$_;
+	sql($node, q(insert into scylla.task_lease (id, queue, deadline, updated, leased, attempt, failures, progress, timeout, owner)
+		select id, queue, now() + interval '1 h', now(), now(), 1, 0, 0, 3600000000, 'nobody'
+		from scylla.task_spec where rn = 'checked'));
+	$checking->query_until(qr/begun/, "\\echo begun\nselect 'found ' || count(*) from scylla.check() where problem ~ 'is in 2 states';\n");
+	$node->poll_query_until('postgres', q(select count(*) = 1 from pg_stat_activity where wait_event = 'PgSleep')) or die 'check() does not look again';
+	sql($node, $meanwhile);
+	is($checking->query_until(qr/found \d+/, '') =~ /found (\d+)/ ? $1 : 'nothing', $found, "check(): $what");
+}
+sql($node, q(delete from scylla.task_lease where owner = 'nobody'));
+$checking->quit;
+
 # ---- REINDEX --------------------------------------------------------------------------------------------------------------
 
 sql($node, q(

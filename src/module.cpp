@@ -13,6 +13,7 @@
 #include "task/dropped.h"
 #include "task/events.h"
 #include "task/gates.h"
+#include "task/resubmit.h"
 #include "trigger/triggers.h"
 
 extern "C" {
@@ -33,6 +34,7 @@ void _PG_init(void) {
     register_event_duty();
     register_pending_duty();
     register_dropped_duty();
+    register_copy_duty();
     register_gate_duty();
     register_plan_gates();
     register_condition_gates();

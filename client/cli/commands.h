@@ -69,6 +69,26 @@ struct reschedule_options {
 int reschedule_task(const context &, const reschedule_options &);
 int delete_tasks(const context &, const std::vector<std::string> &rns);
 
+struct resubmit_options {
+    maybe_text rn;
+    maybe_text new_rn;
+    maybe_text queue;
+    maybe_text status;
+    maybe_text code;
+    maybe_text after;
+    maybe_text before;
+    std::string limit = "1000";
+    bool preview = false;
+};
+int resubmit_tasks(const context &, const resubmit_options &);
+
+struct dead_options {
+    maybe_text queue;
+    maybe_text code;
+    std::string limit = "100";
+};
+int list_dead_tasks(const context &, const dead_options &);
+
 // ---- plans ---------------------------------------------------------------------------------------------------------
 
 struct create_plan_options {
@@ -78,6 +98,12 @@ struct create_plan_options {
 int create_plan(const context &, const create_plan_options &);
 int open_plan(const context &, const std::string &plan);
 int cancel_plan(const context &, const std::string &plan);
+
+struct rerun_plan_options {
+    std::string plan;
+    maybe_text new_plan;
+};
+int rerun_plan(const context &, const rerun_plan_options &);
 struct plan_owner_options {
     std::string plan;
     std::string role;

@@ -228,6 +228,34 @@ private:
                 delete_tasks);
             argument(command, "RN", *rns, "Names of the tasks.")->required();
         }
+        {
+            auto [command, o] =
+                add<resubmit_options>(m_app, "resubmit",
+                                      "Submit a copy of a task that has ended, or of all such tasks of a queue.\n\n"
+                                      "Prints the rn of the copy; with --queue, the tasks and their copies. Tasks that "
+                                      "were resubmitted already are left.",
+                                      resubmit_tasks);
+            CLI::Option *rn = argument(command, "RN", o->rn, "Name of the task.");
+            option(command, "--rn", o->new_rn, "NAME", "Name of the copy. Default: the server generates one.");
+            CLI::Option *queue = option(command, "--queue", o->queue, "QUEUE", "Tasks of this queue.")->excludes(rn);
+            choice(command, "--status", o->status, "aborted|cancelled|completed", "Only tasks in this status.")
+                ->default_str("aborted")
+                ->needs(queue);
+            option(command, "--code", o->code, "CODE", "Only tasks whose last error has this code.")->needs(queue);
+            option(command, "--ended-after", o->after, "TIME", "Only tasks that ended then or later.")->needs(queue);
+            option(command, "--ended-before", o->before, "TIME", "Only tasks that ended earlier.")->needs(queue);
+            option(command, "--limit", o->limit, "N", "Maximum number of tasks, up to 100,000.")
+                ->default_str("1000")
+                ->needs(queue);
+            flag(command, "--preview", o->preview, "Only show which tasks would be resubmitted.")->needs(queue);
+        }
+        {
+            auto [command, o] = add<dead_options>(
+                m_app, "dead", "Show tasks that were aborted and not resubmitted, newest first.", list_dead_tasks);
+            option(command, "--queue", o->queue, "QUEUE", "Only tasks of this queue.");
+            option(command, "--code", o->code, "CODE", "Only tasks whose last error has this code.");
+            option(command, "--limit", o->limit, "N", "Maximum number of tasks, up to 100,000.")->default_str("100");
+        }
     }
 
     void add_work() {
@@ -321,6 +349,16 @@ private:
         one_plan(*plan, "timeline", "Show which worker ran which task of a plan, and when.", show_plan_timeline);
         one_plan(*plan, "cancel", "Cancel a plan and all its live tasks. Prints the number of cancelled tasks.",
                  cancel_plan);
+        {
+            auto [command, o] = add<rerun_plan_options>(
+                *plan, "rerun",
+                "Do the failed part of a plan again: the tasks that were not completed, and those that depended on "
+                "them.\n\n"
+                "Prints the name of the new plan, which is open.",
+                rerun_plan);
+            argument(command, "NAME", o->plan, "Name of the plan.")->required();
+            argument(command, "NEW-NAME", o->new_plan, "Name of the new plan. Default: the server generates one.");
+        }
         {
             auto [command, o] =
                 add<plan_owner_options>(*plan, "owner", "Transfer a plan to another role.", set_plan_owner);

@@ -17,6 +17,12 @@ int open_plan(const context &given, const std::string &plan) {
     return 0;
 }
 
+int rerun_plan(const context &given, const rerun_plan_options &options) {
+    std::cout << *session{given.connection}.ask("select scylla.rerun_plan($1, $2)", {options.plan, options.new_plan})
+              << '\n';
+    return 0;
+}
+
 int cancel_plan(const context &given, const std::string &plan) {
     std::cout << *session{given.connection}.ask("select scylla.cancel_plan($1)", {plan}) << '\n';
     return 0;

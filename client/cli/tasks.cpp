@@ -162,6 +162,45 @@ int delete_tasks(const context &given, const std::vector<std::string> &rns) {
     return 0;
 }
 
+int resubmit_tasks(const context &given, const resubmit_options &options) {
+    if (options.rn.has_value() == options.queue.has_value())
+        throw failure{"either RN or --queue is needed"};
+    session server{given.connection};
+    if (options.rn) {
+        const call again = call{"scylla.resubmit"}.argument("rn", options.rn).argument("new_rn", options.new_rn);
+        if (given.json)
+            show(server, "select * from " + again.sql(), again.values(), form::json_one);
+        else
+            std::cout << *server.ask("select rn from " + again.sql(), again.values()) << '\n';
+        return 0;
+    }
+    const call again = call{"scylla.resubmit_many"}
+                           .argument("queue", options.queue)
+                           .argument("status", options.status)
+                           .argument("code", options.code)
+                           .argument("ended_after", options.after)
+                           .argument("ended_before", options.before)
+                           .argument("max_tasks", options.limit)
+                           .argument("preview", options.preview ? value{"true"} : value{});
+    show(server, std::string{"select rn"} + (options.preview ? "" : ", new_rn") + " from " + again.sql(),
+         again.values(), given.rows());
+    return 0;
+}
+
+int list_dead_tasks(const context &given, const dead_options &options) {
+    session server{given.connection};
+    const call dead = call{"scylla.dead_tasks"}
+                          .argument("queue", options.queue)
+                          .argument("code", options.code)
+                          .argument("max_tasks", options.limit);
+    const std::string columns = given.json ? "*"
+                                           : "rn, queue, errors -> -1 ->> 'code' as code, errors -> -1 ->> "
+                                             "'description' as description, attempt, owner, "
+                                             "date_trunc('second', updated) as updated";
+    show(server, "select " + columns + " from " + dead.sql(), dead.values(), given.rows());
+    return 0;
+}
+
 int cancel_tasks(const context &given, const std::vector<std::string> &rns) {
     session server{given.connection};
     int status = 0;

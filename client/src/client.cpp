@@ -355,6 +355,30 @@ task client::reschedule(const resource_name &rn, std::optional<time_point> not_b
 
 void client::remove(const resource_name &rn) { m_executor->run(sql::delete_task, {text(rn, "rn")}); }
 
+task client::resubmit(const resource_name &rn, const std::optional<resource_name> &new_rn) {
+    return to_one_task(m_executor->run(sql::resubmit, {text(rn, "rn"), text(new_rn, "new_rn")}));
+}
+
+std::vector<resubmission> client::resubmit_many(const ended_filter &filter, bool preview) {
+    const pqxx::result rows = m_executor->run(
+        sql::resubmit_many,
+        {text(filter.queue, "queue"), std::string{to_string(filter.status)}, text(filter.code, "code"),
+         text(filter.ended_after), text(filter.ended_before), std::to_string(filter.max_tasks), preview ? "true" : "false"});
+    std::vector<resubmission> result;
+    result.reserve(static_cast<std::size_t>(rows.size()));
+    for_each_row(rows, [&](const auto &row) {
+        result.push_back({resource_name{text_of(row[0])},
+                          row[1].is_null() ? std::nullopt : std::optional{resource_name{text_of(row[1])}}});
+    });
+    return result;
+}
+
+std::vector<task> client::dead(const std::optional<queue_name> &queue, const std::optional<std::string> &code,
+                               int max_tasks) {
+    return to_tasks(
+        m_executor->run(sql::dead_tasks, {text(queue, "queue"), text(code, "code"), std::to_string(max_tasks)}));
+}
+
 task client::get(const resource_name &rn) { return to_one_task(m_executor->run(sql::get_task, {text(rn, "rn")})); }
 
 std::vector<waiting_reason> client::explain_waiting(const resource_name &rn) {

@@ -116,6 +116,13 @@ const statement work{"scylla_work", "call scylla.work($1, $2::int, $3::interval)
 const statement cancel{"scylla_cancel", TASK "scylla.cancel($1)", "live"};
 const statement reschedule{"scylla_reschedule", TASK "scylla.reschedule($1, " TIME("$2") ")", "reschedulable"};
 const statement delete_task{"scylla_delete_task", "select scylla.delete_task($1)", "ended"};
+const statement resubmit{"scylla_resubmit", TASK "scylla.resubmit($1, $2)", "resubmitted"};
+const statement resubmit_many{
+    "scylla_resubmit_many",
+    "select rn, new_rn from scylla.resubmit_many($1, coalesce($2::scylla.task_status, 'aborted'), $3, " TIME(
+        "$4") ", " TIME("$5") ", $6::int, $7::bool)"};
+const statement dead_tasks{"scylla_dead_tasks", TASK "scylla.dead_tasks($1, $2, $3::int)"};
+const statement rerun_plan{"scylla_rerun_plan", "select scylla.rerun_plan($1, $2)", "failed"};
 const statement get_task{"scylla_get_task", TASK "scylla.get_task($1)"};
 const statement list_tasks{"scylla_list_tasks", TASK "scylla.list_tasks($1, $2::scylla.task_status, $3, $4::int)"};
 const statement explain_waiting{"scylla_explain_waiting",
@@ -303,6 +310,10 @@ std::vector<const statement *> all_statements() {
             &has_live_tasks,
             &reschedule,
             &delete_task,
+            &resubmit,
+            &resubmit_many,
+            &dead_tasks,
+            &rerun_plan,
             &count_tasks,
             &stat_reset,
             &backoff,

@@ -407,6 +407,44 @@ TEST_F(Calls, RescheduleAndRemove) {
     EXPECT_THROW(c.get(rn), not_found);
 }
 
+TEST_F(Calls, Resubmit) {
+    const auto aborted = [&](const char *spec) {
+        const resource_name rn = c.submit(queue, json{spec}).rn;
+        c.lease_task(rn, worker);
+        c.abort(rn, worker, {"oops", "", json{"{}"}});
+        return rn;
+    };
+    const resource_name first = aborted("1");
+    EXPECT_THROW(c.resubmit(c.submit(queue, json{"0"}).rn), wrong_state);
+    EXPECT_EQ(c.resubmit(first, first + "-again").rn, first + "-again");
+    EXPECT_THROW(c.resubmit(first), wrong_state);
+    const resource_name second = aborted("2");
+    ASSERT_EQ(c.dead(queue).size(), 1u);
+    EXPECT_EQ(c.dead(queue, "oops").at(0).rn, second);
+    EXPECT_TRUE(c.dead(queue, "other").empty());
+    ended_filter filter;
+    filter.queue = queue;
+    filter.code = "oops";
+    const auto seen = c.resubmit_many(filter, true);
+    ASSERT_EQ(seen.size(), 1u);
+    EXPECT_EQ(seen[0].rn, second);
+    EXPECT_FALSE(seen[0].new_rn);
+    const auto done = c.resubmit_many(filter);
+    ASSERT_EQ(done.size(), 1u);
+    EXPECT_EQ(c.get(done[0].new_rn.value()).spec, json{"2"});
+    EXPECT_TRUE(c.dead(queue).empty());
+}
+
+TEST_F(Calls, RerunPlan) {
+    const plan_name plan = c.create_plan();
+    submit_options options;
+    options.plan = plan;
+    c.submit(queue, json{"1"}, options);
+    EXPECT_THROW(c.rerun_plan(plan), wrong_state);
+    c.cancel_plan(plan);
+    EXPECT_EQ(c.get_plan(c.rerun_plan(plan)).ready, 1);
+}
+
 TEST(Coverage, AllOfTheContract) {
     std::set<std::string> called;
     for (const detail::statement *statement : detail::all_statements()) {

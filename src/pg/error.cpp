@@ -97,6 +97,17 @@ void plan_ended(const text *plan, const char *status) {
              errdetail("It is %s.", status), identify("plan", "live")));
 }
 
+void plan_not_ended(const text *plan) {
+    ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE), errmsg("plan \"%s\" has not ended", str(plan)),
+                    identify("plan", "ended")));
+}
+
+void nothing_to_rerun(const text *plan) {
+    ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                    errmsg("nothing of plan \"%s\" is to be done again", str(plan)),
+                    errdetail("Its tasks are completed, or were resubmitted already."), identify("plan", "failed")));
+}
+
 void plan_open(const text *plan) {
     ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE), errmsg("plan \"%s\" is already open", str(plan)),
                     identify("plan", "building")));
@@ -201,6 +212,13 @@ void not_ended(const text *rn, const char *status, const text *owner, int attemp
     ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE), errmsg("task \"%s\" has not ended", str(rn)),
                     present_state(status, owner, attempt), errhint("Use scylla.cancel() to end it."),
                     identify("task", "ended")));
+}
+
+void already_resubmitted(const text *rn, const text *newest) {
+    ereport(ERROR,
+            (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE), errmsg("task \"%s\" was already resubmitted", str(rn)),
+             newest == nullptr ? 0 : errdetail("Its last copy is task \"%s\".", str(newest)),
+             identify("task", "resubmitted")));
 }
 
 void task_needed(const text *rn) {

@@ -30,6 +30,10 @@ namespace scylla::error {
 [[noreturn]] void duplicate_plan(const text *plan);
 // 55000, constraint "live": the plan has ended.
 [[noreturn]] void plan_ended(const text *plan, const char *status);
+// 55000, constraint "ended".
+[[noreturn]] void plan_not_ended(const text *plan);
+// 55000, constraint "failed": it has no task that is to be done again.
+[[noreturn]] void nothing_to_rerun(const text *plan);
 // 55000, constraint "building": the plan has been opened already.
 [[noreturn]] void plan_open(const text *plan);
 // 23505, constraint "dedup": a live task of the queue has this deduplication key.
@@ -70,6 +74,8 @@ void tell_short_retention(const char *setting, const Interval *value);
 [[noreturn]] void not_reschedulable(const text *rn, const char *status, const text *owner, int attempt);
 // 55000, constraint "ended".
 [[noreturn]] void not_ended(const text *rn, const char *status, const text *owner, int attempt);
+// 55000, constraint "resubmitted". newest: the last copy; null: it is gone, or not to be seen.
+[[noreturn]] void already_resubmitted(const text *rn, const text *newest);
 // 55000, constraint "needed": a live task depends on it.
 [[noreturn]] void task_needed(const text *rn);
 

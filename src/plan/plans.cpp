@@ -32,7 +32,9 @@ store::PlanRow hold_live_plan(const text *name) {
     return plan;
 }
 
-std::span<int64> members(store::Store &store, int64 plan) {
+} // namespace
+
+std::span<const int64> members_of(store::Store &store, int64 plan) {
     std::size_t count = 0;
     std::size_t room = 64;
     auto *ids = static_cast<int64 *>(palloc(room * sizeof(int64)));
@@ -47,8 +49,6 @@ std::span<int64> members(store::Store &store, int64 plan) {
     end(scan);
     return {ids, count};
 }
-
-} // namespace
 
 text *create_plan(text *name, Jsonb *spec) {
     if (name == nullptr)
@@ -72,7 +72,7 @@ int64 cancel_plan(store::Store &store, const text *name) {
     const store::PlanRow plan = hold_live_plan(name);
     refresh(store); // whoever was adding to it has ended
     const TimestampTz now = GetCurrentTimestamp();
-    const auto ids = members(store, plan.id);
+    const auto ids = members_of(store, plan.id);
     const RowMemory memory = begin_row_memory();
     int64 cancelled = 0;
     // All of them before anybody who depends on them is looked at: they are cancelled, and not aborted for a cancelled

@@ -15,6 +15,8 @@ void open_plan(store::Store &store, const text *name);
 int64 cancel_plan(store::Store &store, const text *name);
 void set_plan_owner(const text *name, const text *owner);
 store::PlanRow require_plan(store::Store &store, const text *name);
+// Its tasks, in the order of their ids.
+std::span<const int64> members_of(store::Store &store, int64 plan);
 // Whether the plan is finished: when it is, or when the time is over.
 bool wait_for_plan(text *name, const Patience &patience);
 

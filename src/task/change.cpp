@@ -12,16 +12,12 @@ using model::Status;
 using store::Store;
 using store::TableId;
 
-namespace {
-
 store::SpecRow require_spec(Store &store, const text *rn, model::Privilege privilege) {
     const auto spec = find_spec(store, rn, store::With::spec);
     if (!spec || !rights::may_act(store, spec->queue, privilege))
         error::no_such_task(rn);
     return *spec;
 }
-
-} // namespace
 
 Task reschedule(Store &store, const text *rn, TimestampTz not_before) {
     const TimestampTz now = GetCurrentTimestamp();

@@ -9,6 +9,9 @@ namespace scylla {
 // runs, has ended, or waits for gates.
 Task reschedule(store::Store &store, const text *rn, TimestampTz not_before);
 
+// A task on which the current user may act; P0002.
+store::SpecRow require_spec(store::Store &store, const text *rn, model::Privilege privilege);
+
 // Removes a task that has ended. P0002; 55000 if it has not, or a live task depends on it.
 void delete_task(store::Store &store, const text *rn);
 

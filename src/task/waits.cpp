@@ -47,6 +47,8 @@ int64 provider_id(Store &store, const text *rn, int64 element) {
 Provider find_provider(Store &store, const WaitFor &wait, TimestampTz now, int64 element) {
     if (wait.what == WaitFor::What::task)
         return {.id = provider_id(store, wait.name, element), .expires = {}};
+    if (wait.what == WaitFor::What::known)
+        return {.id = wait.known, .expires = {}};
     return conditions().find(store, wait, now, element);
 }
 

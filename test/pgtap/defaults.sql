@@ -10,6 +10,7 @@ do $$ begin
     perform scylla.submit('taken', '{}', rn => 'first');
     perform scylla.create_plan('plan', '{}');
     perform scylla.submit('taken', '{}', rn => 'planned', plan => 'plan');
+    perform scylla.create_plan('ended'), scylla.submit('taken', '1', plan => 'ended'), scylla.cancel_plan('ended');
     perform scylla.create_callback('token');
     perform scylla.create_pool('pool', '{"a": 1}');
     perform scylla.create_trigger('trigger', '[{"signal": "s"}]', '{"submit": {"queue": "taken", "spec": 1}}');
@@ -21,7 +22,7 @@ create temp table usual (function text, argument text, value text);
 insert into usual values (null, 'queue', '''taken'''), (null, 'spec', '''{}'''), (null, 'worker', '''w'''), (null, 'rn', '''held'''), (null, 'rns', '''{held}'''),
     (null, 'plan', '''plan'''), (null, 'specs', 'array[''1'', ''2'']::jsonb[]'), (null, 'error', '''{"code": "x"}'''), (null, 'name', '''new'''), (null, 'cron', '''0 0 1 1 *'''), (null, 'count', '3'),
     (null, 'queues', '''{taken}'''), (null, 'settings', '''{}'''), (null, 'tasks', '''[{"queue": "taken", "spec": 1, "rn": "first"}]'''), ('schedule_plan', 'tasks', '''[{"queue": "taken", "spec": 1}]'''),
-    ('lease_task', 'rn', '''first'''), ('reschedule', 'rn', '''first'''), ('drop_queue', 'queue', '''empty'''), ('create_queue', 'queue', '''new'''), ('send_signal', 'name', '''signal'''), (null, 'token', '''token'''),
+    ('lease_task', 'rn', '''first'''), ('reschedule', 'rn', '''first'''), ('resubmit', 'rn', '''old'''), ('rerun_plan', 'plan', '''ended'''), ('drop_queue', 'queue', '''empty'''), ('create_queue', 'queue', '''new'''), ('send_signal', 'name', '''signal'''), (null, 'token', '''token'''),
     ('create_trigger', 'signals', '''[{"signal": "s"}]'''), ('create_trigger', 'action', '''{"submit": {"queue": "taken", "spec": 1}}'''),
     ('clear_trigger', 'name', '''trigger'''),
     (null, 'pool', '''pool'''), ('create_pool', 'pool', '''new'''), (null, 'capacity', '''{"a": 1}'''), (null, 'used', '''{"a": 1}''');

@@ -99,6 +99,10 @@ insert into use_ (name, statement) values
     ('list_tasks',         $$select scylla.list_tasks()$$),
     ('explain_waiting',    $$select scylla.explain_waiting('p1')$$),
     ('reschedule',         $$select scylla.reschedule('p delayed')$$),
+    ('resubmit',           $$select scylla.resubmit('p dead')$$),
+    ('resubmit_many',      $$select * from scylla.resubmit_many('p')$$),
+    ('dead_tasks',         $$select * from scylla.dead_tasks()$$),
+    ('rerun_plan',         $$select scylla.rerun_plan('to rerun')$$),
     ('delete_task',        $$select scylla.delete_task('p old')$$),
     ('has_live_tasks',     $$select scylla.has_live_tasks('{p}')$$),
     ('create_queue',       $$select scylla.create_queue('made')$$),
@@ -175,6 +179,7 @@ insert into use_ values
 do $$ begin
     perform given('p old', 'completed');
     perform grow_old('p old', '8 days');
+    perform given('p dead', 'cancelled');
     perform given('p due', 'waiting');
     perform fall_due('p due');
     perform given('p ready', 'ready');
@@ -196,7 +201,8 @@ do $$ begin
     update scylla.signal_trigger set owner = 'scylla_test_role';
     perform scylla.create_pool('p spare', '{}'), scylla.grant_pool('p spare', 'scylla_test_role', 'admin');
     perform scylla.create_pool('p pool', '{"a": 1}'), scylla.grant_pool('p pool', 'scylla_test_role', 'admin');
-    perform scylla.create_plan('to open'), scylla.create_plan('to cancel');
+    perform scylla.create_plan('to open'), scylla.create_plan('to cancel'), scylla.create_plan('to rerun');
+    perform scylla.submit('q', '1', plan => 'to rerun'), scylla.cancel_plan('to rerun');
     update scylla.task_plan set owner = 'scylla_test_role';
 end $$;
 create function use_alone(routine oid, statement text) returns text language plpgsql as $$

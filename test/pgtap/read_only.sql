@@ -33,6 +33,9 @@ from (values
     ('yield',              $$select scylla.yield('r1', 'w')$$),
     ('cancel',             $$select scylla.cancel('r1')$$),
     ('reschedule',         $$select scylla.reschedule('r2')$$),
+    ('resubmit',           $$select scylla.resubmit('r1')$$),
+    ('resubmit_many',      $$select * from scylla.resubmit_many('q', preview => true)$$),
+    ('rerun_plan',         $$select scylla.rerun_plan('p')$$),
     ('delete_task',        $$select scylla.delete_task('r1')$$),
     ('create_queue',       $$select scylla.create_queue('new')$$),
     ('alter_queue',        $$select scylla.alter_queue('q', '{}')$$),
@@ -44,7 +47,7 @@ from (values
     ('purge',              $$select scylla.purge()$$),
     ('maintain',           $$select scylla.maintain()$$)) v (verb, statement);
 select is(read_only(statement), 'P0001 not refused', 'allowed in a read-only transaction: ' || statement)
-from unnest(array[$$select scylla.get_task('r1')$$, $$select * from scylla.list_tasks()$$, $$select * from scylla.explain_waiting('r1')$$,
+from unnest(array[$$select scylla.get_task('r1')$$, $$select * from scylla.list_tasks()$$, $$select * from scylla.dead_tasks()$$, $$select * from scylla.explain_waiting('r1')$$,
                   $$select * from scylla.list_tasks(status => 'ready')$$,
                   'select * from scylla.task', 'select * from scylla.queue_settings',
                   'select scylla.backoff(1)', 'select * from scylla.check()']) statement;

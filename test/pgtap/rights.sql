@@ -24,7 +24,7 @@ insert into kind values ('S', current_user), ('o', 'scylla test owner'), ('m', '
     ('d', 'scylla_test_depender');
 grant usage on schema scylla to public;
 grant execute on all routines in schema scylla to public;
-grant select on scylla.pool, scylla.pool_reservation, scylla.pool_queue, scylla.stat_pool, scylla.signal, scylla.signal_grants, scylla.condition, scylla.task, scylla.queue_grants, scylla.queue_settings, scylla.stat_heads, scylla.stat_queue,
+grant select on scylla.resubmissions, scylla.pool, scylla.pool_reservation, scylla.pool_queue, scylla.stat_pool, scylla.signal, scylla.signal_grants, scylla.condition, scylla.task, scylla.queue_grants, scylla.queue_settings, scylla.stat_heads, scylla.stat_queue,
     scylla.stat_worker, scylla.stat_monitor, scylla.schedules, scylla.trigger, scylla.trigger_signal, scylla.trigger_failure, scylla.plan, scylla.plan_task to public;
 set local scylla.schedules = manual;
 
@@ -58,6 +58,7 @@ do $$ begin
     perform given('r running', 'running', 'r');
     perform given('r aborted', 'aborted', 'r');
     perform given('r waiting', 'waiting', 'r');
+    insert into scylla.task_copy (original, copy) select s.id, t.id from scylla.task_spec s, scylla.task_spec t where s.rn = 'r completed' and t.rn = 'r ready';
     perform given('r expired', 'expired', 'r');
     perform given('elsewhere', 'ready', 'a queue of the superuser');
     perform scylla.schedule('theirs', '@daily', 'r', '1');
@@ -89,6 +90,7 @@ end $$;
 -- One row per way of touching the queue r: the statement, and a letter for each kind of role, in the order of `kind`:
 --   y  it does it: the answer is `done`
 --   d  42501, naming the queue
+--   l  the same for the privilege view
 --   n  P0002: there is no such task
 --   e  the answer is `nothing`
 --   u  23505: the rn is taken, and that is all it learns
@@ -140,6 +142,13 @@ insert into way values
 ('list_tasks',         $$select count(*) from scylla.list_tasks(worker => 'w')$$,              '4', '0',      'yyyyeeeyeeee'),
 ('list_tasks',         $$select rn from scylla.list_tasks() where rn = 'elsewhere'$$,    'elsewhere', 'null', 'yeeeeeeeeeee'),
 ('reschedule',         $$select rn from scylla.reschedule('r ready')$$,                  'r ready', null,    'yyyynyndnnnn'),
+('resubmit',           $$select (scylla.resubmit('r aborted', 'r again')).rn$$,         'r again', null,    'yyyynyndnnnn'),
+('resubmit',           $$select coalesce((scylla.resubmit('r aborted')).spec::text, 'hidden')$$, '{"a": 1}', 'hidden', 'yyyynendnnnn'),
+('resubmit_many',      $$select rn from scylla.resubmit_many('r')$$,                   'r aborted', null,    'yyyydldddddd'),
+('dead_tasks',         $$select count(*) from scylla.dead_tasks('r')$$,                        '1', '0',      'yyyyeeeyeeee'),
+('dead_tasks',         $$select count(*) from scylla.dead_tasks() where queue = 'r'$$,         '1', '0',      'yyyyeeeyeeee'),
+('rerun_plan',         $$select scylla.rerun_plan('their plan')$$, '55000 plan "their plan" has not ended', null, 'yyyppppppppp'),
+('view resubmissions', $$select count(*) from scylla.resubmissions where queue = 'r'$$,        '1', '0',      'yyyyeeeyeeee'),
 ('delete_task',        $$select scylla.delete_task('r completed')$$,                            '', null,     'yyyynnndnnnn'),
 ('has_live_tasks',     $$select scylla.has_live_tasks('{r,no queue}')$$,                       'true', null,  'yyyyydyyddyd'),
 ('view task',          $$select count(*) from scylla.task where queue = 'r'$$,                 '7', '0',      'yyyyeeeyeeee'),
@@ -251,6 +260,7 @@ select is(as_role(k.role, w.query),
                                    k.role, case when w.query ~ 'depend' and substr(w.answers, n::int, 1) = 'd' and k.letter = 'v' then 'depend'
                                                 when w.name ~ 'submit|cancel|schedule|trigger' then 'submit'
                                                 when w.name ~ '_queue$|_reset|delete_task' then 'admin' else 'work' end)
+              when 'l' then format('42501 permission denied for queue "r"; Role "%s" does not have the privilege "view".', k.role)
               when '-' then '42501 must be owner of queue "r"'
               when 'p' then 'P0002 plan "their plan" does not exist'
               when 'f' then format('P0002 task "r running" in "depends_on"%s does not exist',

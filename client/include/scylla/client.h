@@ -88,6 +88,10 @@ public:
     /// Cancels it, and every task of it that has not ended. @return how many tasks @throw not_found @throw wrong_state
     /// it has ended
     std::int64_t cancel_plan(const plan_name &plan);
+    /// Does its tasks that were not completed again, and those that depended on them, in a plan of their own.
+    /// @return the name of that plan, which is open @throw not_found @throw wrong_state it has not ended, or nothing of
+    /// it is to be done again @throw duplicate the new name is taken
+    plan_name rerun_plan(const plan_name &plan, const std::optional<plan_name> &new_plan = std::nullopt);
     /// Whether it is finished, and neither failed nor cancelled. @throw not_found
     bool plan_completed(const plan_name &plan);
     /// Gives it to another role. @throw not_found no such plan or role
@@ -242,11 +246,19 @@ public:
     /// @throw not_found @throw wrong_state it has already ended
     task cancel(const resource_name &rn);
 
-    /// @throw not_found
-    /// A task that is ready, or waits for its time, becomes ready at this time; none: now.
+    /// A task that is ready, or waits for its time, becomes ready at this time; none: now. @throw not_found
     task reschedule(const resource_name &rn, std::optional<time_point> not_before = std::nullopt);
     /// Removes a task that has ended.
     void remove(const resource_name &rn);
+
+    /// Submits a copy of a task that has ended. @param new_rn none: the server makes a name
+    /// @throw not_found @throw wrong_state it has not ended, or was resubmitted already
+    task resubmit(const resource_name &rn, const std::optional<resource_name> &new_rn = std::nullopt);
+    /// The same for those that the filter finds, oldest first: all or none. @param preview only show which
+    std::vector<resubmission> resubmit_many(const ended_filter &filter, bool preview = false);
+    /// The tasks that were aborted and not resubmitted, newest first. @param code of their last error
+    std::vector<task> dead(const std::optional<queue_name> &queue = std::nullopt,
+                           const std::optional<std::string> &code = std::nullopt, int max_tasks = 100);
     task get(const resource_name &rn);
 
     /// Why it does not run: one element for each thing that it waits for; none if it runs or has ended.

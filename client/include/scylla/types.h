@@ -154,6 +154,22 @@ struct list_filter {
     int max_tasks = 100; ///< 1 to 100,000
 };
 
+/// Which of the tasks that have ended are to be submitted again.
+struct ended_filter {
+    queue_name queue;
+    task_status status = task_status::aborted; ///< or cancelled, or completed
+    std::optional<std::string> code = {};      ///< of their last error
+    std::optional<time_point> ended_after = {};
+    std::optional<time_point> ended_before = {};
+    int max_tasks = 1000; ///< 1 to 100,000
+};
+
+/// A task that was submitted again, and as what.
+struct resubmission {
+    resource_name rn;
+    std::optional<resource_name> new_rn; ///< none: it was only to be shown
+};
+
 /// The settings of a new queue. Everything has a default.
 struct queue_options {
     std::optional<duration> default_timeout; ///< of a lease; none: scylla.default_timeout

@@ -1,0 +1,91 @@
+#include "plan/rerun.h"
+
+#include "pg/error.h"
+#include "pg/memory.h"
+#include "plan/plans.h"
+#include "store/copies.h"
+#include "task/resubmit.h"
+
+namespace scylla {
+
+using store::SpecRow;
+using store::Store;
+
+namespace {
+
+struct Member {
+    int64 task;
+    bool again; // it is to be done again
+};
+
+Member *find(std::span<Member> members, int64 task) {
+    auto *found = std::lower_bound(members.data(), members.data() + members.size(), task,
+                                   [](const Member &member, int64 id) { return member.task < id; });
+    return found != members.data() + members.size() && found->task == task ? found : nullptr;
+}
+
+bool is_completed(Store &store, int64 task) {
+    const auto outcome = find_outcome(store, task);
+    return outcome && outcome->status == model::Status::completed;
+}
+
+// Marks those that depend on the first `count` of the list, and on those.
+void mark_dependants(Store &store, std::span<Member> members, std::span<int64> list, std::size_t count) {
+    const RowMemory memory = begin_row_memory();
+    for (std::size_t i = 0; i < count; i++) {
+        CHECK_FOR_INTERRUPTS();
+        store::Scan scan = scan_dependants(store, list[i]);
+        while (next(scan)) {
+            Member *dependant = find(members, gate_row(scan).task);
+            if (dependant == nullptr || dependant->again)
+                continue;
+            dependant->again = true;
+            list[count++] = dependant->task;
+        }
+        end(scan);
+        reset(memory);
+    }
+    end(memory);
+}
+
+// The tasks of a plan, by id, and which of them are to be done again.
+std::span<Member> find_members(Store &store, int64 plan) {
+    const auto ids = members_of(store, plan);
+    const auto members = allocate<Member>(ids.size());
+    const auto list = allocate<int64>(ids.size());
+    std::size_t count = 0;
+    const RowMemory memory = begin_row_memory();
+    for (std::size_t i = 0; i < ids.size(); i++) {
+        members[i] = {ids[i], !is_completed(store, ids[i])};
+        if (members[i].again)
+            list[count++] = ids[i];
+        reset(memory);
+    }
+    end(memory);
+    mark_dependants(store, members, list, count);
+    return members;
+}
+
+} // namespace
+
+text *rerun_plan(Store &store, const text *name, text *new_name) {
+    const store::PlanRow plan = require_plan(store, name);
+    if (!plan.finished)
+        error::plan_not_ended(name);
+    const auto members = find_members(store, plan.id);
+    const auto originals = allocate<SpecRow>(members.size());
+    std::size_t count = 0;
+    for (const Member &member : members)
+        if (member.again)
+            if (const auto spec = find_spec(store, member.task, store::With::spec))
+                originals[count++] = *spec;
+    new_name = create_plan(new_name, store::plan_spec(plan.id));
+    CommandCounterIncrement();
+    refresh(store);
+    if (copy_tasks(store, originals.first(count), {.plan = new_name}).empty())
+        error::nothing_to_rerun(name);
+    open_plan(store, new_name);
+    return new_name;
+}
+
+} // namespace scylla

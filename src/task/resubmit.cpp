@@ -1,0 +1,198 @@
+#include "task/resubmit.h"
+
+#include "model/bounds.h"
+#include "pg/error.h"
+#include "pg/memory.h"
+#include "store/copies.h"
+#include "task/change.h"
+#include "task/history.h"
+#include "task/names.h"
+#include "task/rights.h"
+#include "task/submit.h"
+
+namespace scylla {
+
+using model::Status;
+using store::SpecRow;
+using store::Store;
+using store::TableId;
+
+namespace {
+
+// The tasks that a call copies, by their ids.
+struct Originals {
+    std::span<const SpecRow> rows;
+    std::span<const Submission> copies; // as far as they are made
+};
+
+const SpecRow *find(std::span<const SpecRow> rows, int64 id) {
+    const auto *found = std::lower_bound(rows.data(), rows.data() + rows.size(), id,
+                                         [](const SpecRow &row, int64 wanted) { return row.id < wanted; });
+    return found != rows.data() + rows.size() && found->id == id ? found : nullptr;
+}
+
+// The task that a copy depends on where its original depended on this one.
+text *provider_name(Store &store, const SpecRow &dependant, int64 provider) {
+    const auto spec = find_spec(store, store::newest_copy(provider).value_or(provider), store::With::no_spec);
+    if (!spec)
+        error::no_such_provider(nullptr, dependant.rn);
+    if (!rights::may_act(store, spec->queue, model::Privilege::depend))
+        error::no_such_provider(spec->rn, nullptr);
+    return spec->rn;
+}
+
+// What the copy of a task waits for. Conditions stay as long as a gate names them, so they are there.
+std::span<const WaitFor> waits_of(Store &store, const SpecRow &original, const Originals &all) {
+    const auto waits = allocate<WaitFor>(static_cast<std::size_t>(original.gates.value_or(0)));
+    std::size_t count = 0;
+    if (waits.empty())
+        return waits;
+    store::Scan scan = scan_gates(store, original.id);
+    while (next(scan)) {
+        const store::GateRow gate = gate_row(scan);
+        if (gate.kind == store::GateKind::plan)
+            continue;
+        WaitFor &wait = waits[count++];
+        wait = {.what = WaitFor::What::task, .name = original.rn, .on_failure = gate.on_failure};
+        if (gate.limit) {
+            wait.timeout = gate.limit->deadline - original.created;
+            wait.on_timeout = gate.limit->on_timeout;
+        }
+        const SpecRow *other = find(all.rows, gate.provider);
+        if (gate.kind == store::GateKind::condition) {
+            wait.what = WaitFor::What::known;
+            wait.known = gate.provider;
+        } else
+            wait.name = other != nullptr ? all.copies[static_cast<std::size_t>(other - all.rows.data())].rn
+                                         : provider_name(store, original, gate.provider);
+    }
+    end(scan);
+    return waits.first(count);
+}
+
+text *queue_name(Store &store, int32 queue) {
+    const auto &row = queue_of(store, queue).row;
+    if (!row)
+        elog(ERROR, "queue %d of a task that was found is gone", queue);
+    return row->name;
+}
+
+// Holds those that are still there, so that none of them is purged, and marks them. Those that are left to be copied.
+std::span<const SpecRow> claim(Store &store, std::span<const SpecRow> originals) {
+    const auto ids = allocate<int64>(originals.size());
+    std::size_t held = 0;
+    for (const SpecRow &row : originals)
+        if (hold(store[TableId::spec], row.tid, store.snapshot) == store::Taken::ok)
+            ids[held++] = row.id;
+    const auto marked = store::mark_resubmitted(ids.first(held));
+    const auto claimed = allocate<SpecRow>(originals.size());
+    std::size_t count = 0;
+    for (const SpecRow &row : originals)
+        if (std::binary_search(marked.begin(), marked.end(), row.id))
+            claimed[count++] = row;
+    return claimed.first(count);
+}
+
+void name_copies(Store &store, std::span<const Copy> copies) {
+    refresh(store);
+    const auto originals = allocate<int64>(copies.size());
+    const auto ids = allocate<int64>(copies.size());
+    std::size_t count = 0;
+    for (const Copy &copy : copies)
+        if (const auto spec = find_spec(store, copy.new_rn, store::With::no_spec)) {
+            originals[count] = copy.original;
+            ids[count++] = spec->id;
+        }
+    store::name_copies(originals.first(count), ids.first(count));
+    CommandCounterIncrement();
+    refresh(store);
+}
+
+} // namespace
+
+std::span<const Copy> copy_tasks(Store &store, std::span<const SpecRow> originals, const CopyAs &as) {
+    const auto claimed = claim(store, originals);
+    const auto tasks = allocate<Submission>(claimed.size());
+    const TimestampTz now = GetCurrentTimestamp();
+    for (std::size_t i = 0; i < tasks.size(); i++) {
+        const SpecRow &row = claimed[i];
+        tasks[i] = {.queue = queue_name(store, row.queue),
+                    .spec = row.spec,
+                    .priority = row.priority,
+                    .rn = as.rn != nullptr ? as.rn : make_up_name(now),
+                    .max_attempts = row.max_attempts,
+                    .plan = as.plan,
+                    .retry = row.retry,
+                    .dedup_key = row.dedup_key,
+                    .key = row.key};
+    }
+    for (std::size_t i = 0; i < tasks.size(); i++)
+        tasks[i].waits = waits_of(store, claimed[i], {claimed, tasks});
+    const auto answers = submit_many(store, tasks, as.rn != nullptr ? IfTaken::refuse : IfTaken::find);
+    const auto copies = allocate<Copy>(claimed.size());
+    for (std::size_t i = 0; i < copies.size(); i++)
+        copies[i] = {claimed[i].id, claimed[i].rn, answers[i].rn};
+    name_copies(store, copies);
+    return copies;
+}
+
+Task resubmit(Store &store, const text *rn, text *new_rn) {
+    for (;; refresh(store)) {
+        const SpecRow spec = require_spec(store, rn, model::Privilege::submit);
+        const Task task = require_task(store, spec);
+        if (!model::is_final(task.status))
+            error::not_ended(rn, model::name(task.status), task.owner, task.carry.attempt);
+        const CopyAs as{.rn = new_rn != nullptr ? new_rn : make_up_name(GetCurrentTimestamp())};
+        if (!copy_tasks(store, {&spec, 1}, as).empty())
+            return require_task(store, *find_spec(store, as.rn, store::With::spec));
+        refresh(store);
+        if (store::is_resubmitted(spec.id)) {
+            const auto copy = store::newest_copy(spec.id);
+            const auto newest = copy ? find_spec(store, *copy, store::With::no_spec) : std::nullopt;
+            error::already_resubmitted(rn, newest ? newest->rn : nullptr);
+        }
+    }
+}
+
+void find_ended(Store &store, const EndedFilter &filter, ScanDirection order, const TaskSink &sink) {
+    store::Scan scan = scan_by_id(store, TableId::outcome, order);
+    const RowMemory memory = begin_row_memory();
+    for (int32 found = 0; found < filter.max_tasks && next(scan); reset(memory)) {
+        CHECK_FOR_INTERRUPTS();
+        const store::OutcomeRow row = outcome_row(scan);
+        if (row.status != filter.status || (filter.queue && row.queue != *filter.queue) ||
+            (filter.after && row.finished < *filter.after) || (filter.before && row.finished >= *filter.before) ||
+            (filter.code != nullptr && !ends_with_error(row.carry.errors, filter.code)) ||
+            !rights::may(store, row.queue, model::Privilege::view) || store::is_resubmitted(row.id))
+            continue;
+        const auto spec = find_spec(store, row.id, store::With::spec);
+        if (!spec)
+            continue; // being restored
+        found++;
+        if (!sink.put(sink.to, store, task_of(*spec, row)))
+            break;
+    }
+    end(memory);
+    end(scan);
+}
+
+namespace {
+
+constinit int64 forgotten_until = 0; // how far the walk is; 0: at the beginning
+
+void forget_copies(Store &, Turn &turn) {
+    forgotten_until = store::forget_copies(forgotten_until, turn.portion.limit, &turn.portion.done);
+    turn.portion.more = forgotten_until != 0;
+}
+
+} // namespace
+
+void register_copy_duty() {
+    register_duty({.activity = "removing marks of resubmitted tasks",
+                   .work = forget_copies,
+                   .pause = 60 * model::k_second,
+                   .is_removal = true,
+                   .restart = [] { forgotten_until = 0; }});
+}
+
+} // namespace scylla

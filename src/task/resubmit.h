@@ -1,0 +1,43 @@
+// Tasks that have ended, once more: copies of them.
+#pragma once
+
+#include "task/duty.h"
+#include "task/task.h"
+
+namespace scylla {
+
+struct Copy {
+    int64 original;
+    text *rn;     // of the original
+    text *new_rn; // of the copy
+};
+
+// What the copies are to be.
+struct CopyAs {
+    text *rn = nullptr;   // of the only one; null: made up
+    text *plan = nullptr; // null: none
+};
+
+// Copies tasks that have ended, given with their specs and in the order of their ids. Those that were resubmitted
+// already, or are gone, are passed over. Where a live task has the deduplication key that one counts as the copy. Who
+// depends on one of them depends on its copy.
+std::span<const Copy> copy_tasks(store::Store &store, std::span<const store::SpecRow> originals, const CopyAs &as);
+
+// P0002; 55000 if it has not ended or was resubmitted already. new_rn may be null.
+Task resubmit(store::Store &store, const text *rn, text *new_rn);
+
+// Tasks that ended so and were not resubmitted.
+struct EndedFilter {
+    std::optional<int32> queue; // nothing: all that the current user may view
+    model::Status status;
+    const char *code = nullptr; // of the last error; null: any
+    std::optional<TimestampTz> after = {};
+    std::optional<TimestampTz> before = {};
+    int32 max_tasks;
+};
+void find_ended(store::Store &store, const EndedFilter &filter, ScanDirection order, const TaskSink &sink);
+
+// When the library is loaded.
+void register_copy_duty();
+
+} // namespace scylla

@@ -14,13 +14,14 @@ sql "select from scylla.submit('other', '1', rn => 'to-be-cancelled')"
 # Each command below has what it works on: "delete" needs a task that has ended, "reschedule" one that has not.
 for name in to-be-rescheduled to-be-deleted; do sql "select from scylla.submit('other', '1', rn => '$name')"; done
 sql "select from scylla.cancel('to-be-deleted')"
+for n in '' -2; do sql "select from scylla.create_plan('to-be-rerun$n'), scylla.submit('other', '1', plan => 'to-be-rerun$n'), scylla.cancel_plan('to-be-rerun$n')"; done
 sql "select scylla.create_callback('to-be-resolved'), scylla.create_callback('to-be-rejected'), scylla.send_signal('s')"
 sql "select scylla.create_trigger(name, '[{\"signal\": \"s\"}]', '{\"submit\": {\"queue\": \"q\", \"spec\": 1}}') from unnest('{t,to-be-dropped}'::text[]) name"
 sql "select scylla.create_pool('pool', '{\"a\": 1}')"
 sql 'create role failures_guest login'
 
 # COMMAND | ARGUMENTS | whether it prints something | whether it asks the library, and not only views, or what needs no table. They can be done again,
-# but for three.
+# but for four.
 table='
 submit          | q 1                                   | prints | library
 get             | t                                     | prints | library
@@ -29,6 +30,8 @@ list            |                                       | prints | library
 cancel          | to-be-cancelled                       | prints | library
 reschedule      | to-be-rescheduled                     | prints | library
 delete          | to-be-deleted                         | silent | library
+resubmit        | --queue other --status cancelled      | prints | library
+dead            |                                       | prints | library
 work            | q --exec true --until-empty --quiet   | silent | library
 plan create     |                                       | prints | library
 plan open       | new-1                                 | silent | library
@@ -39,6 +42,7 @@ plan dot        | p                                     | prints | library
 plan mermaid    | p                                     | prints | library
 plan timeline   | p                                     | prints | library
 plan cancel     | to-be-cancelled                       | prints | library
+plan rerun      | to-be-rerun                           | prints | library
 plan owner      | p postgres                            | silent | library
 callback create |                                       | prints | library
 callback resolve| to-be-resolved                        | silent | library
@@ -144,6 +148,7 @@ lines=("${lines[@]/#cancel*/cancel to-be-cancelled-2}")
 sql "select from scylla.submit('other', '1', rn => 'to-be-deleted-2')"
 sql "select from scylla.cancel('to-be-deleted-2')"
 lines=("${lines[@]/#delete*/delete to-be-deleted-2}")
+lines=("${lines[@]/#plan rerun*/plan rerun to-be-rerun-2}")
 
 # ---- no server, no database ---------------------------------------------------------------------------------------------------
 

@@ -109,6 +109,29 @@ like "$errors" 'task "mail-2" has already ended' 'one of them with the state'
 run scylla cancel later
 is "$status" 0 'cancel a task'
 
+# ---- again ------------------------------------------------------------------------------------------------------------
+
+for n in 1 2 3; do
+  sql "select from scylla.submit('dead', '$n', rn => 'dead-$n'), scylla.lease_task('dead-$n', 'w'), scylla.abort('dead-$n', 'w', '{\"code\": \"net\", \"description\": \"no route\"}')"
+done
+run scylla dead --queue dead
+is "$status $(tail -n +2 <<<"$output" | tr -s ' ' | cut -d' ' -f1-5)" $'0 dead-3 dead net no route\ndead-2 dead net no route\ndead-1 dead net no route' \
+  'dead shows what was aborted, and why'
+run scylla dead --queue dead --code disk --json
+is "$status $output" '0 []' 'dead, by the code of the error'
+run scylla resubmit dead-1 --rn dead-1-again
+is "$status $output" '0 dead-1-again' 'resubmit prints the name of the copy'
+run scylla resubmit dead-1
+is "$status $errors" $'1 scylla: task "dead-1" was already resubmitted\nDETAIL:  Its last copy is task "dead-1-again".' 'but once'
+run scylla resubmit --queue dead --code net --preview --json
+is "$status $output" '0 [{"rn": "dead-2"}, {"rn": "dead-3"}]' 'a preview of many'
+run scylla resubmit --queue dead --code net --limit 1 --json
+is "$(sql "select '$output'::jsonb -> 0 ->> 'rn' || ' ' || (select count(*) from scylla.dead_tasks('dead'))")" 'dead-2 1' 'so many of them'
+run scylla resubmit
+is "$status $errors" '1 scylla: either RN or --queue is needed' 'resubmit needs to know what'
+run scylla resubmit dead-1 --queue dead
+is "$status" 2 'and not twice'
+
 # ---- the command line -------------------------------------------------------------------------------------------------
 
 for arguments in '' 'submit' 'frobnicate' 'list --bogus' 'list --status readi' 'submit q {} --on-duplicate perhaps' 'get' \

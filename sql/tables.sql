@@ -117,7 +117,7 @@ create table scylla.task_spec (
 ) using heap;
 -- Compares byte by byte: faster than the database's collation, and independent of collation versions.
 create unique index task_spec_rn on scylla.task_spec (rn text_pattern_ops);
-comment on table scylla.task_spec is 'What a task is: written once by submit, never changed, removed by purge.';
+comment on table scylla.task_spec is 'What a task is: written by submit, removed by purge. Only its priority changes.';
 comment on column scylla.task_spec.gates is 'Number of its rows in task_gate; null: none.';
 comment on column scylla.task_spec.plan is 'The id of its plan in task_plan.';
 comment on column scylla.task_spec.retry is 'Its retry policy; null: that of its queue.';

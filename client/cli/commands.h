@@ -67,6 +67,11 @@ struct reschedule_options {
     maybe_text delay;
 };
 int reschedule_task(const context &, const reschedule_options &);
+struct priority_options {
+    std::string rn;
+    std::string priority;
+};
+int set_priority(const context &, const priority_options &);
 int delete_tasks(const context &, const std::vector<std::string> &rns);
 
 struct resubmit_options {

@@ -223,6 +223,12 @@ private:
             option(command, "--delay", o->delay, "INTERVAL", "Wait for this long.")->excludes(not_before);
         }
         {
+            auto [command, o] = add<priority_options>(
+                m_app, "priority", "Give a task that waits or is ready another priority.", set_priority);
+            argument(command, "RN", o->rn, "Name of the task.")->required();
+            argument(command, "N", o->priority, "0 to 127; 127 is leased first.")->required();
+        }
+        {
             auto [command, rns] = add<std::vector<std::string>>(
                 m_app, "delete", "Remove tasks that have ended, before their retention has passed: all or none.",
                 delete_tasks);

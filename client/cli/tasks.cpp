@@ -156,6 +156,14 @@ int reschedule_task(const context &given, const reschedule_options &options) {
     return 0;
 }
 
+int set_priority(const context &given, const priority_options &options) {
+    session server{given.connection};
+    const call change = call{"scylla.set_priority"}.argument("rn", options.rn).argument("priority", options.priority);
+    show(server, std::string{"select "} + (given.json ? "*" : "rn, status, priority") + " from " + change.sql(),
+         change.values(), given.record());
+    return 0;
+}
+
 int delete_tasks(const context &given, const std::vector<std::string> &rns) {
     session{given.connection}.query("select scylla.delete_task(rn) from unnest($1::text[]) as rn",
                                     {array_literal(rns)});

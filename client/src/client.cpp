@@ -353,6 +353,10 @@ task client::reschedule(const resource_name &rn, std::optional<time_point> not_b
     return to_one_task(m_executor->run(sql::reschedule, {text(rn, "rn"), text(not_before)}));
 }
 
+task client::set_priority(const resource_name &rn, int priority) {
+    return to_one_task(m_executor->run(sql::set_priority, {text(rn, "rn"), std::to_string(priority)}));
+}
+
 void client::remove(const resource_name &rn) { m_executor->run(sql::delete_task, {text(rn, "rn")}); }
 
 task client::resubmit(const resource_name &rn, const std::optional<resource_name> &new_rn) {
@@ -361,9 +365,9 @@ task client::resubmit(const resource_name &rn, const std::optional<resource_name
 
 std::vector<resubmission> client::resubmit_many(const ended_filter &filter, bool preview) {
     const pqxx::result rows = m_executor->run(
-        sql::resubmit_many,
-        {text(filter.queue, "queue"), std::string{to_string(filter.status)}, text(filter.code, "code"),
-         text(filter.ended_after), text(filter.ended_before), std::to_string(filter.max_tasks), preview ? "true" : "false"});
+        sql::resubmit_many, {text(filter.queue, "queue"), std::string{to_string(filter.status)},
+                             text(filter.code, "code"), text(filter.ended_after), text(filter.ended_before),
+                             std::to_string(filter.max_tasks), preview ? "true" : "false"});
     std::vector<resubmission> result;
     result.reserve(static_cast<std::size_t>(rows.size()));
     for_each_row(rows, [&](const auto &row) {

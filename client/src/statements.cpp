@@ -115,6 +115,7 @@ const statement work{"scylla_work", "call scylla.work($1, $2::int, $3::interval)
 
 const statement cancel{"scylla_cancel", TASK "scylla.cancel($1)", "live"};
 const statement reschedule{"scylla_reschedule", TASK "scylla.reschedule($1, " TIME("$2") ")", "reschedulable"};
+const statement set_priority{"scylla_set_priority", TASK "scylla.set_priority($1, $2::int)", "unleased"};
 const statement delete_task{"scylla_delete_task", "select scylla.delete_task($1)", "ended"};
 const statement resubmit{"scylla_resubmit", TASK "scylla.resubmit($1, $2)", "resubmitted"};
 const statement resubmit_many{
@@ -310,6 +311,7 @@ std::vector<const statement *> all_statements() {
             &has_live_tasks,
             &reschedule,
             &delete_task,
+            &set_priority,
             &resubmit,
             &resubmit_many,
             &dead_tasks,

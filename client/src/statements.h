@@ -14,7 +14,7 @@ struct statement {
 };
 
 namespace sql {
-extern const statement reschedule, delete_task, resubmit, resubmit_many, dead_tasks, rerun_plan;
+extern const statement reschedule, set_priority, delete_task, resubmit, resubmit_many, dead_tasks, rerun_plan;
 extern const statement submit, submit_many, submit_bulk;
 extern const statement create_trigger, drop_trigger, pause_trigger, resume_trigger, clear_trigger;
 extern const statement create_callback, resolve_callback, reject_callback, send_signal, grant_signal, revoke_signal,

@@ -401,8 +401,10 @@ TEST_F(Calls, RescheduleAndRemove) {
     const resource_name rn = c.submit(queue, json{"1"}, options).rn;
     EXPECT_EQ(c.reschedule(rn).status, task_status::ready);
     EXPECT_EQ(c.reschedule(rn, options.not_before).status, task_status::waiting);
+    EXPECT_EQ(c.set_priority(rn, 9).priority, 9);
     EXPECT_THROW(c.remove(rn), error);
     c.cancel(rn);
+    EXPECT_THROW(c.set_priority(rn, 8), wrong_state);
     c.remove(rn);
     EXPECT_THROW(c.get(rn), not_found);
 }

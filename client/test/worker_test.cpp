@@ -582,7 +582,7 @@ TEST_F(Worker, RefusesWhatCannotPassByItself) {
 TEST_F(Worker, TheServerNamesIt) {
     Running w{options(), [](job &) {}};
     EXPECT_TRUE(eventually([&] { return w->name().has_value(); }));
-    EXPECT_EQ(w->name()->str().substr(0, 7), "worker-");
+    EXPECT_EQ(w->name()->str().substr(0, 11), "registered-");
     c.submit(queue, "1");
     EXPECT_TRUE(all("status = 'completed' and owner = '" + w->name()->str() + "'"));
 }

@@ -8,6 +8,14 @@ comment on function scylla.reschedule is
 Errors: P0002 no such task; 55000 it runs, has ended, or waits for other tasks, its plan or a condition; 22023 bad argument. Locks:
 waits for a transaction that is changing the task.';
 
+create or replace function scylla.set_priority(rn text, priority integer) returns scylla.task
+    language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_set_priority';
+comment on function scylla.set_priority is
+'Gives a task that waits or is ready another priority, and returns it. Within the priority its age counts, as always.
+  priority  0..127; 127 is leased first; null: 0
+Errors: P0002 no such task; 55000 it runs or has ended; 22023 bad argument. Locks: waits for a transaction that is changing the
+task.';
+
 create or replace function scylla.delete_task(rn text) returns void
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_delete_task';
 comment on function scylla.delete_task is

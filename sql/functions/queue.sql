@@ -67,7 +67,7 @@ transaction that is just changing the queue; submits to the queue, and changes o
 create or replace function scylla.register_worker() returns text
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_register_worker';
 comment on function scylla.register_worker is
-    'Returns a worker name that is new in this database: worker-1, worker-2 and so on. A rollback does not undo this.';
+    'Returns a worker name that is new in this database: registered-1, registered-2 and so on. A rollback does not undo this.';
 
 -- The settings of queues, for roles that may view their tasks. New columns are only appended.
 create or replace view scylla.queue_settings with (security_barrier) as

@@ -41,7 +41,7 @@ comment on column scylla.queue_rate.key is 'The key; the empty string: all keys 
 comment on column scylla.queue_rate.arrival is 'When the bucket will be full, in nanoseconds since 2000.';
 comment on column scylla.queue_rate.step is 'Nanoseconds between two tokens.';
 comment on column scylla.queue_rate.burst is 'How many tokens the bucket holds.';
-comment on table scylla.task_spec is 'What a task is: written once by submit, never changed, removed by purge.';
+comment on table scylla.task_spec is 'What a task is: written by submit, removed by purge. Only its priority changes.';
 comment on column scylla.task_spec.gates is 'Number of its rows in task_gate; null: none.';
 comment on column scylla.task_spec.plan is 'The id of its plan in task_plan.';
 comment on column scylla.task_spec.retry is 'Its retry policy; null: that of its queue.';

@@ -1,4 +1,4 @@
-// reschedule, delete_task.
+// reschedule, set_priority, delete_task.
 #include "task/change.h"
 
 #include "api/call.h"
@@ -13,6 +13,16 @@ SCYLLA_FUNCTION(scylla_reschedule) {
     const auto not_before = args::not_before(PG_ARGISNULL(1) ? std::nullopt : std::optional(PG_GETARG_TIMESTAMPTZ(1)));
     store::Store store = open_for_write("scylla.reschedule()");
     const Task task = reschedule(store, rn, not_before.value_or(GetCurrentTimestamp()));
+    const bool may_view = rights::may(store, task.spec.queue, model::Privilege::view);
+    return return_task(fcinfo, store, task, may_view ? Show::all : Show::no_content);
+}
+
+SCYLLA_FUNCTION(scylla_set_priority) {
+    using namespace scylla;
+    const text *rn = args::name("rn", args::get_text(fcinfo, 0));
+    const int16 priority = args::priority(args::get_int(fcinfo, 1));
+    store::Store store = open_for_write("scylla.set_priority()");
+    const Task task = set_priority(store, rn, priority);
     const bool may_view = rights::may(store, task.spec.queue, model::Privilege::view);
     return return_task(fcinfo, store, task, may_view ? Show::all : Show::no_content);
 }

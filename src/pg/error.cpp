@@ -208,6 +208,12 @@ void not_reschedulable(const text *rn, const char *status, const text *owner, in
                     present_state(status, owner, attempt), identify("task", "reschedulable")));
 }
 
+void not_unleased(const text *rn, const char *status, const text *owner, int attempt) {
+    ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                    errmsg("task \"%s\" is neither waiting nor ready", str(rn)), present_state(status, owner, attempt),
+                    identify("task", "unleased")));
+}
+
 void not_ended(const text *rn, const char *status, const text *owner, int attempt) {
     ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE), errmsg("task \"%s\" has not ended", str(rn)),
                     present_state(status, owner, attempt), errhint("Use scylla.cancel() to end it."),

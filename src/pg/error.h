@@ -72,6 +72,8 @@ void tell_short_retention(const char *setting, const Interval *value);
 
 // 55000, constraint "reschedulable": it is neither ready nor waits for its time.
 [[noreturn]] void not_reschedulable(const text *rn, const char *status, const text *owner, int attempt);
+// 55000, constraint "unleased": it runs or has ended.
+[[noreturn]] void not_unleased(const text *rn, const char *status, const text *owner, int attempt);
 // 55000, constraint "ended".
 [[noreturn]] void not_ended(const text *rn, const char *status, const text *owner, int attempt);
 // 55000, constraint "resubmitted". newest: the last copy; null: it is gone, or not to be seen.

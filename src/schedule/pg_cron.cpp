@@ -97,17 +97,32 @@ void keep_job_as_owner(Warn warn) {
 
 } // namespace
 
-void keep_job(Warn warn) {
-    if (settings::schedules == static_cast<int>(settings::Schedules::manual))
-        return;
+namespace {
+
+// As the owner of the tables, and with nobody else's objects in the search path.
+template <typename Work> void run_as_owner(Work work) {
     const int settings_level = NewGUCNestLevel();
     (void)set_config_option("search_path", "pg_catalog, pg_temp", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0,
                             false);
     store::AsOwner as_owner;
     as_owner.begin();
-    keep_job_as_owner(warn);
+    work();
     as_owner.end();
     AtEOXact_GUC(true, settings_level);
+}
+
+} // namespace
+
+void keep_job(Warn warn) {
+    if (settings::schedules != static_cast<int>(settings::Schedules::manual))
+        run_as_owner([warn] { keep_job_as_owner(warn); });
+}
+
+void drop_job() {
+    // cron.job is there only in the database of pg_cron.
+    const Oid pg_cron = get_extension_oid("pg_cron", true);
+    if (OidIsValid(pg_cron) && OidIsValid(get_relname_relid("job", get_namespace_oid("cron", true))))
+        run_as_owner(remove_job);
 }
 
 } // namespace scylla::schedule

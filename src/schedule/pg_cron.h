@@ -11,4 +11,7 @@ namespace scylla::schedule {
 enum class Warn : std::uint8_t { no, yes };
 void keep_job(Warn warn);
 
+// Before the extension is dropped: the job has nothing to call any more.
+void drop_job();
+
 } // namespace scylla::schedule

@@ -1,7 +1,9 @@
-// Two things that commands of users must not do unnoticed.
+// Three things that commands of users must not do unnoticed.
 //
 // It keeps others from adding triggers, rules, constraints or row security to tables whose rows are written directly:
 // they would have no effect.
+//
+// DROP EXTENSION takes along the job that pg_cron was given for schedules.
 //
 // It keeps monitors out of the way of DROP EXTENSION and ALTER EXTENSION … UPDATE, which lock one table after the
 // other: with a monitor that locks them in another order they would deadlock. And it keeps monitors out of the way of
@@ -11,6 +13,7 @@
 #include "server/monitor.h"
 
 #include "pg/error.h"
+#include "schedule/pg_cron.h"
 #include "shmem/pending.h"
 #include "shmem/workers.h"
 #include "store/catalog.h"
@@ -73,6 +76,8 @@ bool replaces_tables(Node *statement) {
     const Oid extension = names ? get_extension_oid("scylla", true) : InvalidOid;
     return OidIsValid(extension) && compat::owns_extension(extension, GetUserId());
 }
+
+bool drops_extension(Node *statement) { return IsA(statement, DropStmt) && replaces_tables(statement); }
 
 bool changes_databases(Node *statement) {
     switch (nodeTag(statement)) {
@@ -209,6 +214,8 @@ extern "C" void on_utility(PlannedStmt *statement, const char *query, bool read_
         refuse_bypassed(table, before);
         return;
     }
+    if (!creating_extension && drops_extension(statement->utilityStmt))
+        schedule::drop_job();
     if (shared == nullptr || !changes_databases(statement->utilityStmt)) {
         next(statement, query, read_only_tree, context, params, environment, receiver, completion);
         return;

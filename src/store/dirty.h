@@ -5,7 +5,8 @@
 // and tells that a transaction is still at it.
 //
 // A row that is just being replaced by a new version may be missed by such a look, so it is for tables whose rows are
-// written once. Plans are updated: absent means nothing there.
+// written once. Plans are updated: absent means nothing there. So are specifications of tasks that wait or are ready
+// (update_spec()): whoever does that has the task looked at once more.
 #pragma once
 
 #include "store/condition_rows.h"

@@ -385,6 +385,9 @@ Ending outcome_ending(Store &store, const Scan &scan);
 
 void insert(Store &store, const SpecRow &row);         // 23505 if the rn is taken
 void insert_made_up(Store &store, const SpecRow &row); // with a name that we have made, which cannot be taken
+// Replaces what may change of a task that waits or is ready, and whose row there this transaction has taken:
+// priority and not_before, and perhaps the spec. Whoever sees the new row there also sees this.
+void update_spec(Store &store, const SpecRow &row, With with);
 void insert(Store &store, const ReadyRow &row);
 void insert(Store &store, const LeaseRow &row);
 void insert(Store &store, const WaitingRow &row);

@@ -354,6 +354,20 @@ void insert(Store &store, const SpecRow &row) {
     insert_unique(store[TableId::spec], values.value, values.null, error::duplicate_task, row.rn);
 }
 
+void update_spec(Store &store, const SpecRow &row, With with) {
+    Table &table = store[TableId::spec];
+    Values<spec_col::k_count> values = spec_values(row);
+    std::array<bool, spec_col::k_count> replace{};
+    for (const int column : {spec_col::priority, spec_col::not_before})
+        replace[static_cast<std::size_t>(column - 1)] = true;
+    replace[static_cast<std::size_t>(spec_col::spec - 1)] = with == With::spec;
+    TupleTableSlot *slot = slot_of(store, TableId::spec);
+    ItemPointerData tid = row.tid;
+    if (!fetch(table, row.tid, store.snapshot, slot) ||
+        update(table, slot, values.value, values.null, replace, &tid) != Taken::ok)
+        elog(ERROR, "the specification of task " INT64_FORMAT " was changed by somebody else", row.id);
+}
+
 void insert_made_up(Store &store, const SpecRow &row) {
     Values<spec_col::k_count> values = spec_values(row);
     insert(store[TableId::spec], values.value, values.null);

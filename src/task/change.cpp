@@ -5,6 +5,7 @@
 #include "task/line.h"
 #include "task/moves.h"
 #include "task/rights.h"
+#include "shmem/pending.h"
 
 namespace scylla {
 
@@ -36,6 +37,69 @@ Task reschedule(Store &store, const text *rn, TimestampTz not_before) {
             return make_startable(store, spec, task.carry, now);
         leave_pools(store, spec); // it is placed anew when it is due
         return make_waiting(store, spec, task.carry, not_before, now);
+    }
+}
+
+namespace {
+
+// What its row there tells of a task that waits or is ready.
+struct Standing {
+    store::Carry carry;
+    std::optional<TimestampTz> due; // while it waits
+    bool ready;
+    bool expiring;
+};
+
+// Takes a task that waits or is ready out of its table. gone: look again; nothing: it is neither.
+std::optional<store::Taken> take_unleased(Store &store, const store::SpecRow &spec, Standing *standing) {
+    if (const auto row = find_ready(store, spec.queue, spec.priority, spec.id)) {
+        *standing = {row->carry, {}, true, false};
+        return take(store, TableId::ready, spec, row->tid, Wait::yes);
+    }
+    if (const auto row = find_waiting(store, spec.id)) {
+        *standing = {row->carry, row->due, false, row->expiring};
+        return take(store, TableId::waiting, spec, row->tid, Wait::yes);
+    }
+    return std::nullopt;
+}
+
+// Puts it back, changed. Who ends a provider of it meanwhile may see neither row, nor the specification
+// (store/dirty.h): so a task that waits for gates is looked at once more when this is committed.
+Task put_back(Store &store, const store::SpecRow &changed, const Standing &standing, TimestampTz now) {
+    update_spec(store, changed, store::With::no_spec);
+    if (standing.ready)
+        return make_ready(store, changed, standing.carry, now);
+    if (standing.due && !standing.expiring)
+        return make_waiting(store, changed, standing.carry, *standing.due, now);
+    const Task task = make_gated(store, changed, standing.carry, standing.due, now);
+    shmem::note_recheck(changed.id);
+    return task;
+}
+
+// A drop of the queue that goes on meanwhile may miss the row that is moved, as it may miss a new one: the same look at
+// the end of the call sees to it (store::close()).
+void note_moved(Store &store, int32 queue) {
+    if (const auto &row = queue_of(store, queue).row)
+        note_use(store, *row, store::Use::submitted);
+}
+
+} // namespace
+
+Task set_priority(Store &store, const text *rn, int16 priority) {
+    for (;; refresh(store)) {
+        const store::SpecRow spec = require_spec(store, rn, model::Privilege::submit);
+        const Task task = require_task(store, spec);
+        if (task.status != Status::ready && task.status != Status::waiting)
+            error::not_unleased(rn, model::name(task.status), task.owner, task.carry.attempt);
+        if (spec.priority == priority)
+            return task;
+        note_moved(store, spec.queue);
+        Standing standing{};
+        if (take_unleased(store, spec, &standing) != store::Taken::ok)
+            continue; // a concurrent change came first
+        store::SpecRow changed = spec;
+        changed.priority = priority;
+        return put_back(store, changed, standing, GetCurrentTimestamp());
     }
 }
 

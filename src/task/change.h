@@ -9,6 +9,9 @@ namespace scylla {
 // runs, has ended, or waits for gates.
 Task reschedule(store::Store &store, const text *rn, TimestampTz not_before);
 
+// Gives another priority to a task that waits or is ready. P0002; 55000 if it runs or has ended.
+Task set_priority(store::Store &store, const text *rn, int16 priority);
+
 // A task on which the current user may act; P0002.
 store::SpecRow require_spec(store::Store &store, const text *rn, model::Privilege privilege);
 

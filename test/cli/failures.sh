@@ -14,7 +14,7 @@ sql "select from scylla.submit('other', '1', rn => 'to-be-cancelled')"
 # Each command below has what it works on: "delete" needs a task that has ended, "reschedule" one that has not.
 for name in to-be-rescheduled to-be-deleted; do sql "select from scylla.submit('other', '1', rn => '$name')"; done
 sql "select from scylla.cancel('to-be-deleted')"
-for n in '' -2; do sql "select from scylla.create_plan('to-be-rerun$n'), scylla.submit('other', '1', plan => 'to-be-rerun$n'), scylla.cancel_plan('to-be-rerun$n')"; done
+for n in '' -2; do sql "select from scylla.create_plan('to-be-rerun$n'), scylla.submit('rerun', '1', plan => 'to-be-rerun$n'), scylla.cancel_plan('to-be-rerun$n')"; done
 sql "select scylla.create_callback('to-be-resolved'), scylla.create_callback('to-be-rejected'), scylla.send_signal('s')"
 sql "select scylla.create_trigger(name, '[{\"signal\": \"s\"}]', '{\"submit\": {\"queue\": \"q\", \"spec\": 1}}') from unnest('{t,to-be-dropped}'::text[]) name"
 sql "select scylla.create_pool('pool', '{\"a\": 1}')"
@@ -29,6 +29,7 @@ explain         | t                                     | prints | library
 list            |                                       | prints | library
 cancel          | to-be-cancelled                       | prints | library
 reschedule      | to-be-rescheduled                     | prints | library
+priority        | to-be-rescheduled 5                   | prints | library
 delete          | to-be-deleted                         | silent | library
 resubmit        | --queue other --status cancelled      | prints | library
 dead            |                                       | prints | library

@@ -41,6 +41,43 @@ do $$ begin
 end $$;
 select refuses($$select scylla.submit('two', '1')$$, '53400', 'max_depth', 'queue "two" has reached its max_depth', 'The limit is 2.', table_ => 'queue');
 
+-- ---- set_priority --------------------------------------------------------------------------------------------------
+
+select signature_is('set_priority', 'rn text, priority integer', 'scylla.task');
+do $$ begin
+    perform given('t ' || state, state, 'pq') from unnest('{ready,waiting,retried,running,completed,aborted,cancelled}'::text[]) state;
+    perform scylla.submit('pq', jsonb_build_object('large', repeat('x', 100000)), rn => 't gated', depends_on => '{t running}', wait_for => '[{"callback": "c", "timeout": "1 day"}]') from scylla.create_callback('c');
+    perform scylla.submit('pq', '1', 5, 't five'), scylla.submit('pq', '1', 5, 't other five');
+end $$;
+create temp table was as select * from scylla.task where queue = 'pq';
+select is(t.priority || ' ' || t.status || ' ' || (t.not_before is not distinct from w.not_before) || (t.attempt = w.attempt) || (t.failures = w.failures) || (t.errors = w.errors) || (t.history = w.history) || (t.spec = w.spec) || (t.created = w.created),
+          '6 ' || w.status || ' truetruetruetruetruetruetrue', 'only the priority changes: ' || w.rn)
+from was w, scylla.set_priority(w.rn, 6) t where w.status in ('ready', 'waiting') and w.rn <> 't other five';
+select is((select count(*) from scylla.task where queue = 'pq' and priority = 6), 5::bigint, 'as the view shows');
+select is((select string_agg(rn, ', ') from scylla.list_tasks('pq', 'ready')), 't ready, t five, t other five', 'the order of leasing follows; within a priority the oldest comes first, as always');
+select is((scylla.set_priority('t five', 127)).priority, 127, 'the highest');
+select is((scylla.set_priority('t ready', null)).priority, 0, 'null is the default');
+select is((select string_agg(rn, ', ') from scylla.lease('pq', 'w', 10, '1 h')), 't five, t other five, t ready', 'and are leased so');
+select is((select priority from scylla.yield('t five', 'w')), 127, 'a priority stays');
+select is((select string_agg(rn, ', ') from scylla.list_tasks('pq', 'ready')), 't five', 'with the task that was returned');
+do $$ begin perform scylla.reschedule('t waiting'); end $$;
+select is((select priority || ' ' || status from scylla.get_task('t waiting')), '6 ready', 'a task has it when its time comes');
+do $$ begin perform scylla.complete('t running', 'w'), scylla.resolve_callback('c', '1'); end $$;
+select is((select priority || ' ' || status || args from scylla.get_task('t gated')), '6 ready[null, 1]', 'and when its gates open');
+select is((select length(spec ->> 'large') from scylla.get_task('t gated')), 100000, 'with its whole spec');
+select refuses_with(format($$select scylla.set_priority('t %s', 1)$$, state), format(E'55000 scylla.task/unleased\ntask "t %s" is neither waiting nor ready\n', state))
+from unnest('{running,completed,aborted,cancelled}'::text[]) state;
+select refuses($$select scylla.set_priority('none', 1)$$, 'P0002', 'exists', 'task "none" does not exist');
+select refuses_argument(format($$select scylla.set_priority('t five', %s)$$, p), 'priority', p::text, 'It must be between 0 and 127.') from unnest('{-1,128}'::int[]) p;
+select * from checks_name($$select scylla.set_priority($1, 1)$$, 'rn');
+-- Where tasks are found by their keys, too.
+do $$ begin
+    perform scylla.create_queue('keyed', max_running_per_key => 1);
+    perform scylla.submit('keyed', '1', rn => 'k ' || n, key => 'k') from generate_series(1, 3) n;
+    perform scylla.set_priority('k 3', 9);
+end $$;
+select is((select string_agg(rn, ', ') from scylla.lease('keyed', 'w', 10, '1 h')), 'k 3', 'of a key the best comes first');
+
 -- ---- delete_task ---------------------------------------------------------------------------------------------------
 
 select is(raised(format($$select scylla.delete_task('s %s')$$, state)), null, 'a task that is ' || state || ' can be removed') from unnest('{completed,aborted,cancelled}'::text[]) state;

@@ -99,6 +99,7 @@ insert into use_ (name, statement) values
     ('list_tasks',         $$select scylla.list_tasks()$$),
     ('explain_waiting',    $$select scylla.explain_waiting('p1')$$),
     ('reschedule',         $$select scylla.reschedule('p delayed')$$),
+    ('set_priority',       $$select scylla.set_priority('p delayed', 3)$$),
     ('resubmit',           $$select scylla.resubmit('p dead')$$),
     ('resubmit_many',      $$select * from scylla.resubmit_many('p')$$),
     ('dead_tasks',         $$select * from scylla.dead_tasks()$$),

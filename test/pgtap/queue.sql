@@ -336,9 +336,9 @@ select is_empty('select * from scylla.check()', 'and the invariants hold');
 -- ---- register_worker -----------------------------------------------------------------------------------------------
 
 create temp table worker as select n, scylla.register_worker() as name from generate_series(1, 100) n;
-select is((select count(distinct name) from worker where name ~ '^worker-[1-9][0-9]*$'), 100::bigint,
+select is((select count(distinct name) from worker where name ~ '^registered-[1-9][0-9]*$'), 100::bigint,
           'a hundred names, no two alike');
-select is_empty($$select from (select substr(name, 8)::bigint - lag(substr(name, 8)::bigint) over (order by n) as step
+select is_empty($$select from (select substr(name, 12)::bigint - lag(substr(name, 12)::bigint) over (order by n) as step
                                from worker) w where step <> 1$$,
                 'numbered in order');
 create temp table rolled_back (name text);

@@ -33,6 +33,7 @@ from (values
     ('yield',              $$select scylla.yield('r1', 'w')$$),
     ('cancel',             $$select scylla.cancel('r1')$$),
     ('reschedule',         $$select scylla.reschedule('r2')$$),
+    ('set_priority',       $$select scylla.set_priority('r2', 3)$$),
     ('resubmit',           $$select scylla.resubmit('r1')$$),
     ('resubmit_many',      $$select * from scylla.resubmit_many('q', preview => true)$$),
     ('rerun_plan',         $$select scylla.rerun_plan('p')$$),

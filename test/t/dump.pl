@@ -53,7 +53,7 @@ sub compare
 	is(sequences($node, $database), $sequences, "$how: the sequences are the same");
 	checked($node, "$how: check() finds nothing", $database);
 
-	is(sql($node, 'select scylla.register_worker()', $database), 'worker-2', "$how: worker names do not repeat");
+	is(sql($node, 'select scylla.register_worker()', $database), 'registered-2', "$how: worker names do not repeat");
 	my $newest = sql($node, 'select max(id) from scylla.task_spec', $database);
 	is(sql($node, q(select rn from scylla.submit('new queue', '1', rn => 'new')), $database), 'new', "$how: submit works");
 	cmp_ok(sql($node, q(select id from scylla.task_spec where rn = 'new'), $database), '>', $newest, "$how: ids do not repeat");

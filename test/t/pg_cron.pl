@@ -186,6 +186,22 @@ is(sql($same, 'select armed from scylla.schedules'), 'f', '... nor there: anothe
 is(sql($same, 'select scylla.arm_schedules()'), '1', 'until it is armed');
 is(sql($same, 'select armed from scylla.schedules'), 't', '... it is');
 $other->stop;
+
+# Beside the original there is no place for pg_cron: as docs/operations.md says.
+sql($node, 'create database beside');
+my $filter = `sed -n "s/^pg_restore -l dump | \(grep .*\) > contents\$/\1/p" $FindBin::RealBin/../../docs/operations.md`;
+chomp $filter;
+$node->command_ok([ 'sh', '-c', "pg_restore -l '$dump.postgres' | $filter > '$dump.contents' && pg_restore --exit-on-error -d beside -L '$dump.contents' '$dump.postgres'" ],
+	'pg_restore beside the original, without pg_cron');
+is(sql($node, 'select count(*) from scylla.check()', 'beside'), '0', '... is whole');
+is(sql($node, q(select count(*) from scylla.schedules where not armed), 'beside'), sql($node, 'select count(*) from scylla.schedules'), '... and its schedules are not armed');
+
+# The job goes with the extension.
+is(jobs_of($same, 'postgres'), '1', 'a job');
+sql($same, 'begin; drop extension scylla; rollback');
+is(jobs_of($same, 'postgres'), '1', 'stays when a drop is rolled back');
+sql($same, 'drop extension scylla');
+is(jobs_of($same, 'postgres'), '0', '... and goes with the extension');
 $same->stop;
 
 sub jobs_of

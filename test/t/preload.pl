@@ -67,7 +67,7 @@ b|completed
 later|waiting
 a|completed
 
-worker-1
+registered-1
 1d
 END
 is($err, '', '... without a word about preloading');

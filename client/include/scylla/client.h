@@ -248,6 +248,8 @@ public:
 
     /// A task that is ready, or waits for its time, becomes ready at this time; none: now. @throw not_found
     task reschedule(const resource_name &rn, std::optional<time_point> not_before = std::nullopt);
+    /// Another priority for a task that waits or is ready. @throw not_found @throw wrong_state it runs or has ended
+    task set_priority(const resource_name &rn, int priority);
     /// Removes a task that has ended.
     void remove(const resource_name &rn);
 

@@ -259,7 +259,7 @@ select is(as_role(k.role, w.query),
               when 'u' then format('23505 task "%s" already exists', substring(w.query from 'rn => ''([a-z ]+)'))
               when 'd' then format('42501 permission denied for queue "r"; Role "%s" does not have the privilege "%s".',
                                    k.role, case when w.query ~ 'depend' and substr(w.answers, n::int, 1) = 'd' and k.letter = 'v' then 'depend'
-                                                when w.name ~ 'submit|cancel|schedule|trigger' then 'submit'
+                                                when w.name ~ 'submit|cancel|schedule|trigger|set_priority' then 'submit'
                                                 when w.name ~ '_queue$|_reset|delete_task' then 'admin' else 'work' end)
               when 'l' then format('42501 permission denied for queue "r"; Role "%s" does not have the privilege "view".', k.role)
               when '-' then '42501 must be owner of queue "r"'

@@ -412,13 +412,14 @@ TEST_F(Calls, RescheduleAndRemove) {
 TEST_F(Calls, Resubmit) {
     const auto aborted = [&](const char *spec) {
         const resource_name rn = c.submit(queue, json{spec}).rn;
-        c.lease_task(rn, worker);
-        c.abort(rn, worker, {"oops", "", json{"{}"}});
+        c.lease_task(rn, me);
+        c.abort(rn, me, {"oops", "", json{"{}"}});
         return rn;
     };
     const resource_name first = aborted("1");
     EXPECT_THROW(c.resubmit(c.submit(queue, json{"0"}).rn), wrong_state);
-    EXPECT_EQ(c.resubmit(first, first + "-again").rn, first + "-again");
+    const resource_name again{first.str() + "-again"};
+    EXPECT_EQ(c.resubmit(first, again).rn, again);
     EXPECT_THROW(c.resubmit(first), wrong_state);
     const resource_name second = aborted("2");
     ASSERT_EQ(c.dead(queue).size(), 1u);

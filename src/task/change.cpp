@@ -71,6 +71,7 @@ Task put_back(Store &store, const store::SpecRow &changed, const Standing &stand
         return make_ready(store, changed, standing.carry, now);
     if (standing.due && !standing.expiring)
         return make_waiting(store, changed, standing.carry, *standing.due, now);
+    leave_pools(store, changed); // a place in line is one of its priority: it gets a new one when it is looked at
     const Task task = make_gated(store, changed, standing.carry, standing.due, now);
     shmem::note_recheck(changed.id);
     return task;

@@ -50,8 +50,8 @@ std::span<const WaitFor> waits_of(Store &store, const SpecRow &original, const O
     store::Scan scan = scan_gates(store, original.id);
     while (next(scan)) {
         const store::GateRow gate = gate_row(scan);
-        if (gate.kind == store::GateKind::plan)
-            continue;
+        if (gate.kind == store::GateKind::plan || gate.kind == store::GateKind::pool)
+            continue; // the copy belongs to another plan, and has gates of its own for what it needs
         WaitFor &wait = waits[count++];
         wait = {.what = WaitFor::What::task, .name = original.rn, .on_failure = gate.on_failure};
         if (gate.limit) {
@@ -124,7 +124,9 @@ std::span<const Copy> copy_tasks(Store &store, std::span<const SpecRow> original
                     .plan = as.plan,
                     .retry = row.retry,
                     .dedup_key = row.dedup_key,
-                    .key = row.key};
+                    .key = row.key,
+                    .needs = row.needs,
+                    .runtime = row.runtime};
     }
     for (std::size_t i = 0; i < tasks.size(); i++)
         tasks[i].waits = waits_of(store, claimed[i], {claimed, tasks});

@@ -70,6 +70,18 @@ from unnest('{running,completed,aborted,cancelled}'::text[]) state;
 select refuses($$select scylla.set_priority('none', 1)$$, 'P0002', 'exists', 'task "none" does not exist');
 select refuses_argument(format($$select scylla.set_priority('t five', %s)$$, p), 'priority', p::text, 'It must be between 0 and 127.') from unnest('{-1,128}'::int[]) p;
 select * from checks_name($$select scylla.set_priority($1, 1)$$, 'rn');
+-- In the line of a pool.
+do $$ begin
+    perform scylla.create_pool('small pool', '{"slots": 1}');
+    perform scylla.submit('pooled', '1', rn => 'l ' || n, needs => '{"small pool": {"slots": 1}}') from generate_series(1, 3) n;
+    perform scylla.maintain();
+    perform scylla.set_priority('l 3', 9), scylla.set_priority('l 1', 5);
+    perform scylla.maintain();
+end $$;
+select is((select string_agg(rn || ' ' || status || ' ' || priority, ', ' order by rn) from scylla.task where queue = 'pooled'), 'l 1 ready 5, l 2 waiting 0, l 3 waiting 9', 'what was placed stays so');
+select is((select string_agg(s.rn || ' ' || l.priority, ', ' order by l.priority desc) from scylla.pool_line l join scylla.task_spec s on s.id = l.task where s.queue = (select id from scylla.queue where name = 'pooled')), 'l 3 9, l 2 0', 'a place in line has the new priority');
+do $$ begin perform scylla.lease_task('l 1', 'w'), scylla.complete('l 1', 'w'), scylla.maintain(); end $$;
+select is((select string_agg(rn, ', ') from scylla.list_tasks('pooled', 'ready')), 'l 3', 'and comes first');
 -- Where tasks are found by their keys, too.
 do $$ begin
     perform scylla.create_queue('keyed', max_running_per_key => 1);

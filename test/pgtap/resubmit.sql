@@ -76,6 +76,14 @@ do $$ begin
 end $$;
 select refuses($$select scylla.resubmit('of gone')$$, 'P0002', 'provider', 'a task that task "of gone" depends on was just purged');
 
+do $$ begin
+    perform scylla.create_pool('a pool', '{"slots": 1}');
+    perform scylla.submit('pooled', '1', rn => 'needy', needs => '{"a pool": {"slots": 1}}', expected_runtime => '1 min'), scylla.cancel('needy'), scylla.resubmit('needy', 'needy 2'), scylla.maintain();
+end $$;
+select is((select status::text from scylla.get_task('needy 2')), 'ready', 'a copy needs what the task needed');
+select is((select amounts from scylla.task_reservation r join scylla.task_spec s on s.id = r.task where s.rn = 'needy 2'), '{"slots": 1}', 'and gets it');
+select is((select needs::text || runtime from scylla.task_spec where rn = 'needy 2'), (select needs::text || runtime from scylla.task_spec where rn = 'needy'), 'for as long');
+
 -- ---- dead tasks, and many ------------------------------------------------------------------------------------------
 
 do $$ begin

@@ -40,7 +40,7 @@ create temp table scan as select unnest(scans('scylla._rows_by_index')) as line;
 select set_eq($$select line from scan$$,
               $$select format('Index Scan using %s on %s', i.relname, t.relname) from pg_index x
                 join pg_class i on i.oid = x.indexrelid join pg_class t on t.oid = x.indrelid
-                where t.relnamespace = 'scylla'::regnamespace and t.relname not in ('queue_rate', 'queue_dropped', 'schedule', 'schedule_tick', 'task_callback', 'signal_name',
+                where t.relnamespace = 'scylla'::regnamespace and t.relname not in ('queue_rate', 'queue_dropped', 'schedule', 'schedule_tick', 'task_callback', 'task_copy', 'signal_name',
                                                                                      'signal_sent', 'signal_trigger',
                                                                                      'signal_trigger_input', 'signal_unseen', 'signal_arrival',
                                                                                      'signal_trigger_failure', 'resource_pool', 'pool_report', 'pool_head')$$,

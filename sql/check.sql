@@ -297,7 +297,9 @@ begin
     select s.rn, 'is live without its deduplication key "' || s.dedup_key || '" in task_dedup'
     from scylla.task_spec s left join scylla.task_outcome o using (id)
     left join scylla.task_dedup d on d.id = s.id and d.queue = s.queue and d.key = s.dedup_key
-    where s.dedup_key is not null and o.id is null and d.id is null
+    -- One that has run may have given its key to a later task (on_duplicate => 'replace').
+    left join scylla.task_ready r on r.id = s.id left join scylla.task_waiting w on w.id = s.id
+    where s.dedup_key is not null and o.id is null and d.id is null and coalesce(r.attempt, w.attempt) = 0
     union all
     select s.rn, 'has ended, or never had the deduplication key "' || d.key || '" that task_dedup keeps for id ' || d.id
     from scylla.task_dedup d left join scylla.task_spec s using (id) left join scylla.task_outcome o using (id)

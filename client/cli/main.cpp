@@ -172,9 +172,9 @@ private:
                 ->excludes(lines);
             option(command, "--key", o->key, "KEY",
                    "The tenant, customer or host that the task is for; used by limits per key.");
-            choice(command, "--on-duplicate", o->on_duplicate, "error|ignore",
-                   "If the rn or the deduplication key is taken: raise an error, or keep the existing task "
-                   "unchanged.");
+            choice(command, "--on-duplicate", o->on_duplicate, "error|ignore|replace",
+                   "If the rn or the deduplication key is taken: raise an error, keep the existing task unchanged, "
+                   "or give it the new spec, priority and time while it waits.");
         }
         {
             auto [command, o] = add<get_options>(m_app, "get", "Show a task.", get_task);

@@ -48,7 +48,17 @@ client &client::operator=(client &&) noexcept = default;
 namespace detail {
 namespace {
 
-std::string text(on_duplicate existing) { return existing == on_duplicate::error ? "error" : "ignore"; }
+std::string text(on_duplicate existing) {
+    switch (existing) {
+    case on_duplicate::error:
+        return "error";
+    case on_duplicate::ignore:
+        return "ignore";
+    case on_duplicate::replace:
+        break;
+    }
+    return "replace";
+}
 
 // Columns of the select list TASK in statements.cpp.
 enum column {

@@ -28,7 +28,9 @@ comment on function scylla.submit is
   needs         what it needs of pools: {"pool": {"resource": amount}}, of all of them at once, or {"any": ["pool", "pool"],
                 "resource": amount}, of one of them; it is ready once it has been placed
   expected_runtime  how long it will hold that, for planning (docs/pools.md); null: not known
-  on_duplicate  if rn or dedup_key is taken: ''error'', or ''ignore'' to return the existing task unchanged
+  on_duplicate  if rn or dedup_key is taken: ''error'', or ''ignore'' to return the existing task unchanged, or
+                ''replace'' to give it spec, priority and not_before while it waits or is ready; one that runs gives its dedup_key to the
+                new task
 Errors: 22023 bad argument, or needs that no pool can meet; 23505 rn is taken (with ''ignore'': by a task that the caller may not see); 42704 unknown queue, if
 queues are not created on first use; 42501 no right to submit to the queue, or to use the pool; 53400 the queue has reached its max_depth.
 Locks: waits for a transaction that is submitting the same rn or creating the same queue.';

@@ -14,9 +14,26 @@ namespace scylla {
 
 namespace {
 
-IfTaken get_if_taken(FunctionCallInfo fcinfo, int n, IfTaken by_default) {
-    return args::ignore_duplicate(args::get_text(fcinfo, n), by_default == IfTaken::find) ? IfTaken::find
-                                                                                          : IfTaken::refuse;
+IfTaken get_if_taken(FunctionCallInfo fcinfo, const Submission &task) {
+    const text *value = args::get_text(fcinfo, 12);
+    switch (args::on_duplicate(value, args::OnDuplicate::error, true)) {
+    case args::OnDuplicate::error:
+        return IfTaken::refuse;
+    case args::OnDuplicate::ignore:
+        return IfTaken::find;
+    case args::OnDuplicate::replace:
+        break;
+    }
+    if (!task.waits.empty() || task.plan != nullptr || task.needs != nullptr)
+        error::bad_argument("on_duplicate", error::quote(value),
+                            "A task with dependencies, a plan or needs cannot replace another.");
+    return IfTaken::replace;
+}
+
+IfTaken get_if_taken_of_many(FunctionCallInfo fcinfo) {
+    return args::on_duplicate(args::get_text(fcinfo, 1), args::OnDuplicate::ignore, false) == args::OnDuplicate::error
+               ? IfTaken::refuse
+               : IfTaken::find;
 }
 
 // A retry policy that may be null.
@@ -175,7 +192,7 @@ SCYLLA_FUNCTION(scylla_submit) {
                           PG_NARGS() > 14 ? args::document("needs", args::get_jsonb(fcinfo, 14)) : nullptr,
                           PG_NARGS() > 15 ? args::timeout("expected_runtime", args::get_interval(fcinfo, 15))
                                           : std::nullopt};
-    const IfTaken if_taken = get_if_taken(fcinfo, 12, IfTaken::refuse);
+    const IfTaken if_taken = get_if_taken(fcinfo, task);
     store::Store store = open_for_write("scylla.submit()");
     return return_task(fcinfo, store, submit(store, task, if_taken), Show::all);
 }
@@ -185,7 +202,7 @@ SCYLLA_FUNCTION(scylla_submit_many) {
     Jsonb *tasks = args::get_jsonb(fcinfo, 0);
     if (tasks == nullptr || !JB_ROOT_IS_ARRAY(tasks) || JB_ROOT_IS_SCALAR(tasks))
         error::bad_argument("tasks", error::show(tasks), "It must be an array of objects.");
-    const IfTaken if_taken = get_if_taken(fcinfo, 1, IfTaken::find);
+    const IfTaken if_taken = get_if_taken_of_many(fcinfo);
     const Rows result = begin_rows(fcinfo);
     store::Store store = open_for_write("scylla.submit_many()");
     for (const Submitted &each : submit_many(store, read_tasks(tasks), if_taken)) {

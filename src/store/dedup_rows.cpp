@@ -14,10 +14,9 @@ void remove_dedup_key(Store &store, const SpecRow &row) {
     Snapshot snapshot = RegisterSnapshot(GetLatestSnapshot());
     const Match key[] = {{1, Int32GetDatum(row.queue), F_INT4EQ}, {2, PointerGetDatum(row.dedup_key), F_TEXTEQ}};
     Scan scan = begin(store[TableId::dedup], 0, snapshot, key);
-    if (!next(scan) || DatumGetInt64(get(scan, dedup_col::id)) != row.id)
-        elog(ERROR, "the deduplication key of task " INT64_FORMAT " is missing", row.id);
-    if (remove(store[TableId::dedup], scan.slot->tts_tid, snapshot, true) != Taken::ok)
-        elog(ERROR, "the deduplication key of task " INT64_FORMAT " was removed by somebody else", row.id);
+    // It is gone where somebody has just taken it over (submit's on_duplicate).
+    if (next(scan) && DatumGetInt64(get(scan, dedup_col::id)) == row.id)
+        (void)remove(store[TableId::dedup], scan.slot->tts_tid, snapshot, true);
     end(scan);
     UnregisterSnapshot(snapshot);
 }

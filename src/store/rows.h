@@ -479,7 +479,7 @@ Scan scan_all(Store &store, TableId table);
 int32 queue_of(const Scan &scan, TableId table);
 // The live task of a queue that has this deduplication key.
 std::optional<int64> find_dedup_key(Store &store, int32 queue, const text *key);
-// Frees the deduplication key of a task that has ended.
+// Frees the deduplication key of a task that has ended, or gives it away; unless it has been given away.
 void remove_dedup_key(Store &store, const SpecRow &row);
 
 // The type scylla.task: a row of the view.

@@ -66,7 +66,6 @@ std::optional<store::Taken> take_unleased(Store &store, const store::SpecRow &sp
 // Puts it back, changed. Who ends a provider of it meanwhile may see neither row, nor the specification
 // (store/dirty.h): so a task that waits for gates is looked at once more when this is committed.
 Task put_back(Store &store, const store::SpecRow &changed, const Standing &standing, TimestampTz now) {
-    update_spec(store, changed, store::With::no_spec);
     if (standing.ready)
         return make_ready(store, changed, standing.carry, now);
     if (standing.due && !standing.expiring)
@@ -100,8 +99,28 @@ Task set_priority(Store &store, const text *rn, int16 priority) {
             continue; // a concurrent change came first
         store::SpecRow changed = spec;
         changed.priority = priority;
+        update_spec(store, changed, store::With::no_spec);
         return put_back(store, changed, standing, GetCurrentTimestamp());
     }
+}
+
+std::optional<Task> replace_task(Store &store, const store::SpecRow &spec, const Replacement &by) {
+    note_moved(store, spec.queue);
+    Standing standing{};
+    if (take_unleased(store, spec, &standing) != store::Taken::ok)
+        return std::nullopt;
+    const TimestampTz now = GetCurrentTimestamp();
+    store::SpecRow changed = spec;
+    changed.spec = by.spec;
+    changed.priority = by.priority;
+    changed.not_before = by.not_before;
+    update_spec(store, changed, store::With::spec);
+    if (!standing.ready && (!standing.due || standing.expiring))
+        return put_back(store, changed, standing, now);
+    if (!by.not_before || *by.not_before <= now)
+        return make_startable(store, changed, standing.carry, now);
+    leave_pools(store, changed); // it is placed anew when it is due
+    return make_waiting(store, changed, standing.carry, *by.not_before, now);
 }
 
 void delete_task(Store &store, const text *rn) {

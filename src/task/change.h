@@ -12,6 +12,15 @@ Task reschedule(store::Store &store, const text *rn, TimestampTz not_before);
 // Gives another priority to a task that waits or is ready. P0002; 55000 if it runs or has ended.
 Task set_priority(store::Store &store, const text *rn, int16 priority);
 
+// Gives a task that waits or is ready what a later submission says; gates that it waits for stay. Nothing: it has
+// changed meanwhile.
+struct Replacement {
+    Jsonb *spec;
+    int16 priority;
+    std::optional<TimestampTz> not_before;
+};
+std::optional<Task> replace_task(store::Store &store, const store::SpecRow &spec, const Replacement &by);
+
 // A task on which the current user may act; P0002.
 store::SpecRow require_spec(store::Store &store, const text *rn, model::Privilege privilege);
 

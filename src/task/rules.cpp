@@ -234,14 +234,18 @@ Jsonb *error(Jsonb *value) {
         jsonb_concat, JsonbPGetDatum(parse("{\"args\": {}, \"description\": \"\"}")), JsonbPGetDatum(value)));
 }
 
-bool ignore_duplicate(const text *value, bool by_default) {
+OnDuplicate on_duplicate(const text *value, OnDuplicate by_default, bool may_replace) {
     if (value == nullptr)
         return by_default;
+    if (view(value) == "error")
+        return OnDuplicate::error;
     if (view(value) == "ignore")
-        return true;
-    if (view(value) != "error")
-        error::bad_argument("on_duplicate", error::quote(value), "It must be \"error\" or \"ignore\".");
-    return false;
+        return OnDuplicate::ignore;
+    if (may_replace && view(value) == "replace")
+        return OnDuplicate::replace;
+    error::bad_argument("on_duplicate", error::quote(value),
+                        may_replace ? "It must be \"error\", \"ignore\" or \"replace\"."
+                                    : "It must be \"error\" or \"ignore\".");
 }
 
 void same_size(const char *argument, int64 size, const char *other, int64 other_size) {

@@ -47,8 +47,9 @@ text *optional_name(const char *argument, text *value, int64 element = 0);
 store::OnFailure on_failure(const char *argument, const text *value, int64 element = 0);
 // What becomes of a task when a gate of it times out; not null.
 store::OnTimeout on_timeout(const text *value, int64 element = 0);
-// on_duplicate: true for 'ignore'.
-bool ignore_duplicate(const text *value, bool by_default);
+// What is done where an rn or a deduplication key is taken.
+enum class OnDuplicate : std::uint8_t { error, ignore, replace };
+OnDuplicate on_duplicate(const text *value, OnDuplicate by_default, bool may_replace);
 
 // Two arrays that go together have one size.
 void same_size(const char *argument, int64 size, const char *other, int64 other_size);

@@ -10,6 +10,7 @@
 #include "store/upsert.h"
 #include "task/dropped.h"
 #include "task/admission.h"
+#include "task/change.h"
 #include "task/depth.h"
 #include "task/gates.h"
 #include "task/history.h"
@@ -198,8 +199,25 @@ std::optional<Task> try_submit(Store &store, const Submission &task, bool ignore
     return placed;
 }
 
+// The later submission counts, as far as it can. Nothing: look again, or submit it.
+std::optional<Task> replace_found(Store &store, const SpecRow &existing, const Submission &task) {
+    const Task found = require_task(store, existing);
+    if (found.status == model::Status::waiting || found.status == model::Status::ready)
+        return replace_task(store, existing, {task.spec, task.priority, task.not_before});
+    const bool by_name = task.rn != nullptr && equal(task.rn, existing.rn);
+    if (by_name || model::is_final(found.status))
+        return found;
+    remove_dedup_key(store, existing); // from now on it is the new task's
+    CommandCounterIncrement();
+    return std::nullopt;
+}
+
 // Submits unless the rn or the deduplication key is taken; then the task that has it, if the role may see it.
-Task submit_or_find(Store &store, const Submission &task) {
+Task submit_or_find(Store &store, const Submission &task, IfTaken if_taken) {
+    const auto use = [&](const SpecRow &existing) {
+        return if_taken == IfTaken::replace ? replace_found(store, existing, task)
+                                            : std::optional(require_task(store, existing));
+    };
     for (;; refresh(store)) {
         const auto queue = find_queue(store, task.queue);
         if (queue)
@@ -208,14 +226,18 @@ Task submit_or_find(Store &store, const Submission &task) {
             if (const auto existing = find_spec(store, task.rn, store::With::spec)) {
                 if (!rights::may(store, existing->queue, model::Privilege::view))
                     error::duplicate_task(task.rn);
-                return require_task(store, *existing);
+                if (const auto used = use(*existing))
+                    return *used;
+                continue;
             }
         if (queue && task.dedup_key != nullptr)
             if (const auto id = find_dedup_key(store, queue->id, task.dedup_key))
                 if (const auto existing = find_spec(store, *id, store::With::spec)) {
                     if (!rights::may(store, queue->id, model::Privilege::view))
                         error::duplicate_key(task.dedup_key, task.queue);
-                    return require_task(store, *existing);
+                    if (const auto used = use(*existing))
+                        return *used;
+                    continue;
                 }
         if (const auto submitted = try_submit(store, task, true))
             return *submitted;
@@ -429,8 +451,8 @@ void place_rows(Store &store, std::span<const Submission> tasks, std::span<const
 
 Task submit(Store &store, const Submission &task, IfTaken if_taken) {
     free_dropped_name(store, task.rn);
-    return if_taken == IfTaken::find && (task.rn != nullptr || task.dedup_key != nullptr)
-               ? submit_or_find(store, task)
+    return if_taken != IfTaken::refuse && (task.rn != nullptr || task.dedup_key != nullptr)
+               ? submit_or_find(store, task, if_taken)
                : *try_submit(store, task, false);
 }
 

@@ -24,9 +24,10 @@ struct Submission {
 };
 
 // What is done with a task whose rn or deduplication key is taken.
-enum class IfTaken : std::uint8_t { refuse, find };
+enum class IfTaken : std::uint8_t { refuse, find, replace };
 
-// The task; with `find` perhaps the one that has the rn or the key already.
+// The task; with `find` perhaps the one that has the rn or the key already. With `replace` that one gets the spec, the
+// priority and the time if it waits or is ready. If it runs it gives the key to the new task.
 Task submit(store::Store &store, const Submission &task, IfTaken if_taken);
 
 // As if one after the other was submitted, but each can depend on any other of them. With `find` those that are taken

@@ -114,12 +114,10 @@ select is(to_jsonb(t), seen('fresh'), 'and finds it the next time')
 from scylla.submit('q', '1', 7, 'fresh', on_duplicate => 'ignore') t;
 select isnt(a.rn, b.rn, 'ignore with made-up names submits each time')
 from scylla.submit('q', '1', on_duplicate => 'ignore') a, scylla.submit('q', '1', on_duplicate => 'ignore') b;
-select refuses_argument($$select scylla.submit('q', '{}', on_duplicate => 'replace')$$, 'on_duplicate', '"replace"',
-                        'It must be "error" or "ignore".');
 select refuses_argument($$select scylla.submit('q', '{}', on_duplicate => 'IGNORE')$$, 'on_duplicate', '"IGNORE"',
-                        'It must be "error" or "ignore".');
+                        'It must be "error", "ignore" or "replace".');
 select refuses_argument($$select scylla.submit('q', '{}', on_duplicate => '')$$, 'on_duplicate', '""',
-                        'It must be "error" or "ignore".');
+                        'It must be "error", "ignore" or "replace".');
 
 -- ---- a sequence that was not restored ------------------------------------------------------------------------------
 

@@ -18,7 +18,7 @@ select scylla.submit('', '{}');
 select scylla.submit('q', '{}', priority => 128);
 select scylla.submit('q', '{}', not_before => 'infinity');
 select scylla.submit('q', '{}', max_attempts => 0);
-select scylla.submit('q', '{}', on_duplicate => 'replace');
+select scylla.submit('q', '{}', on_duplicate => 'sometimes');
 select * from scylla.lease('q', 'w', 0);
 select * from scylla.lease('q', 'w', timeout => '366 days');
 select scylla.heartbeat('a', 'w', 'NaN');

@@ -63,6 +63,7 @@ struct task_error {
 enum class on_duplicate {
     error,  ///< a task of that name makes the call fail
     ignore, ///< the existing task stays as it is
+    replace ///< of submit: it gets the new spec, priority and time while it waits
 };
 
 /// What an aborted or cancelled task does to those that depend on it.

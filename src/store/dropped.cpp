@@ -74,17 +74,22 @@ std::size_t find_dropped(int32 after, std::span<int32> queues) {
     return count;
 }
 
-void forget_dropped(std::span<const int32> queues) {
+bool forget_dropped(std::span<const int32> queues) {
     std::array<Oid, 1> types{INT4OID};
+    uint64 forgotten = 0;
     tell_changed(TableId::queue);
     AsOwner as_owner;
     as_owner.begin();
     for (const int32 queue : queues) {
         std::array<Datum, 1> values{Int32GetDatum(queue)};
-        run(&forget_statement, "delete from scylla.queue_dropped where id operator(pg_catalog.=) $1", types, values,
-            nullptr, SPI_OK_DELETE);
+        run(&forget_statement,
+            "delete from scylla.queue_dropped where id operator(pg_catalog.=) $1 "
+            "and (select is_called from scylla.task_id_seq)",
+            types, values, nullptr, SPI_OK_DELETE);
+        forgotten += SPI_processed;
     }
     as_owner.end();
+    return forgotten > 0 || queues.empty();
 }
 
 } // namespace scylla::store

@@ -95,10 +95,9 @@ void begin_walk() {
 
 void end_walk(Turn &turn) {
     const auto queues = std::span(walk.queue).first(walk.queues);
-    if (!walk.met)
-        store::forget_dropped(queues);
+    const bool kept = !walk.met && !store::forget_dropped(queues);
     walked_to = queues.size() == walk.queue.size() ? queues.back() : 0;
-    const bool left = walk.met && !walk.done;
+    const bool left = kept || (walk.met && !walk.done);
     delay = left ? std::min(delay * 2, k_longest_delay) : k_busy;
     if ((walk.met && walk.done) || walked_to != 0)
         turn.portion.more = true;

@@ -360,6 +360,22 @@ from unnest(array['select count(*) from scylla.task where test.peep(rn)',
 select results_eq($$select * from peep_as('scylla_test_stranger',
                                           'select count(*) from scylla.task where spec operator(test.===) ''1''')$$,
                   $$values ('{"a": 1}')$$, 'nor does the planner tell of others by its statistics');
+-- What EXPLAIN tells, as docs/guarantees.md says: the most rows that a scan of task_spec has found.
+create function found_as(role text, query text) returns numeric language plpgsql as $$
+declare
+    plan json;
+begin
+    perform set_config('role', role, true);
+    execute 'explain (analyze, format json) ' || query into plan;
+    perform set_config('role', 'none', true);
+    return (select max((node ->> 'Actual Rows')::numeric) from jsonb_path_query(plan::jsonb, '$.** ? (@."Relation Name" == "task_spec")') node);
+end $$;
+select is(found_as('scylla_test_stranger', $$select rn from scylla.task where rn = 'elsewhere' and status = 'ready'$$) > 0
+          and found_as('scylla_test_stranger', $$select rn from scylla.task where rn = 'nowhere' and status = 'ready'$$) = 0,
+          true, 'EXPLAIN tells a stranger that a name is taken');
+select is(found_as('scylla_test_stranger', $$select rn from scylla.task where spec = '"a secret"' and status = 'ready'$$),
+          found_as('scylla_test_stranger', $$select rn from scylla.task where spec = '"no secret"' and status = 'ready'$$),
+          '... but nothing of what a spec contains');
 select results_eq($$select * from peep_as('scylla_test_stranger',
                                           'select count(*) from scylla.queue_grants where test.peep(queue)')$$,
                   $$values ('mine')$$, 'queue_grants neither');

@@ -121,6 +121,11 @@ my $at_work = q(
 	select 'ready ' || rn from scylla.list_tasks(status => 'ready');
 	select 'running ' || rn from scylla.list_tasks(status => 'running');
 	select 'seen ' || rn from scylla.task;);
+# The queue that was dropped while its tasks were still being removed comes first, as pg_dump writes it.
+run_ok('queue_dropped arrives', 'bash', '-c',
+	qq(psql -Xqc "copy (select id, name from scylla.queue_dropped union all values (77, 'dropped')) to stdout" source | psql -Xqc "copy scylla.queue_dropped (id, name) from stdin" slow));
+sql($node, 'select scylla.maintain()', 'slow') for 1 .. 3;
+is(sql($node, 'select name from scylla.queue_dropped', 'slow'), 'dropped', 'a dropped queue is kept until its tasks have come');
 for my $table (qw(task_lease task_outcome task_waiting task_ready queue))
 {
 	run_ok("$table arrives", 'bash', '-c',
@@ -161,6 +166,7 @@ like(sql($node, 'select problem from scylla.check() order by problem desc', 'slo
 sql($node, q(select setval('scylla.task_id_seq', max(id)) from scylla.task_spec), 'slow');
 sql($node, q(select setval('scylla.queue_id_seq', max(id)) from scylla.queue), 'slow');
 checked($node, '... and finds nothing else', 'slow');
+eventually($node, 'select count(*) from scylla.queue_dropped', '0', 'the dropped queue is forgotten when nothing is left of it', 'slow');
 is(monitors($node), 'data_only parallel script slow source', 'each of these databases has its monitor');
 
 # 5. Pools, and tasks that run, are placed, in line, or wait for something else first. The lines may arrive when the monitor has put tasks

@@ -134,7 +134,25 @@ checked($node, 'queues that were dropped leave nothing behind');
 
 # What is gone a moment later is not reported.
 sql($node, q(select scylla.submit('checked', '1', rn => 'checked')));
-my $checking = $node->background_psql('postgres');
+my ($checking, $watching) = map { $node->background_psql('postgres') } 1, 2;
+my $pid = $checking->query_safe('select pg_backend_pid()');
+
+# Stops the session that checks between its looks. False: it has been too fast.
+sub stop_between_looks
+{
+	my $waits = "select coalesce((select wait_event from pg_stat_activity where pid = $pid and state = 'active'), 'none')";
+	for (1 .. 10000)
+	{
+		my $event = $watching->query_safe($waits);
+		next if $event ne 'PgSleep';
+		kill 'STOP', $pid or die;
+		return 1 if $watching->query_safe($waits) eq 'PgSleep';
+		kill 'CONT', $pid;
+		return 0;
+	}
+	return 0;
+}
+
 for (
 	[ 'gone at the second look', q(delete from scylla.task_lease where owner = 'nobody'), '0' ],
 	[ 'there at the second look', 'select 1', '1' ])
@@ -143,13 +161,20 @@ for (
 	sql($node, q(insert into scylla.task_lease (id, queue, deadline, updated, leased, attempt, failures, progress, timeout, owner)
 		select id, queue, now() + interval '1 h', now(), now(), 1, 0, 0, 3600000000, 'nobody'
 		from scylla.task_spec where rn = 'checked'));
-	$checking->query_until(qr/begun/, "\\echo begun\nselect 'found ' || count(*) from scylla.check() where problem ~ 'is in 2 states';\n");
-	$node->poll_query_until('postgres', q(select count(*) = 1 from pg_stat_activity where wait_event = 'PgSleep')) or die 'check() does not look again';
+	my $stopped = 0;
+	for (1 .. 20)
+	{
+		$checking->query_until(qr/begun/, "\\echo begun\nselect 'found ' || count(*) from scylla.check() where problem ~ 'is in 2 states';\n");
+		last if ($stopped = stop_between_looks());
+		$checking->query_until(qr/found \d+/, '');
+	}
+	ok($stopped, 'check() looks twice');
 	sql($node, $meanwhile);
+	kill 'CONT', $pid;
 	is($checking->query_until(qr/found \d+/, '') =~ /found (\d+)/ ? $1 : 'nothing', $found, "check(): $what");
 }
 sql($node, q(delete from scylla.task_lease where owner = 'nobody'));
-$checking->quit;
+$_->quit for $checking, $watching;
 
 # ---- REINDEX --------------------------------------------------------------------------------------------------------------
 

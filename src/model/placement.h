@@ -282,15 +282,27 @@ inline void become_head(PlacementState &state, std::size_t c, const Way &way, st
     }
 }
 
-// Stops the strict pools of a way. True: there is a backfill pool that has no head.
-inline bool stop_pools(PlacementState &state, const Way &way) noexcept {
-    bool without_head = false;
+inline void stop_pools(PlacementState &state, const Way &way) noexcept {
     for (const Need &need : way.needs) {
         PlacementPool &pool = state.pools[state.cells[need.cell].pool];
         pool.stopped = pool.stopped || pool.policy == Policy::strict;
-        without_head = without_head || (pool.policy == Policy::backfill && pool.head.of == k_none_of);
     }
-    return without_head;
+}
+
+// Whether a backfill pool of the way has no head.
+constexpr bool wants_head(const PlacementState &state, const Way &way) noexcept {
+    return std::any_of(way.needs.begin(), way.needs.end(), [&](const Need &need) {
+        const PlacementPool &pool = state.pools[state.cells[need.cell].pool];
+        return pool.policy == Policy::backfill && pool.head.of == k_none_of;
+    });
+}
+
+// When a task that stays can start by this way. What is behind the head of another pool, and does not only lack room,
+// cannot be planned.
+inline std::int64_t plan_start(const PlacementState &state, const Way &way) noexcept {
+    const bool behind = std::any_of(way.needs.begin(), way.needs.end(),
+                                    [&](const Need &need) { return state.pools[state.cells[need.cell].pool].stopped; });
+    return behind || judge_room(state, way).reason == Reason::none ? k_no_time : plan_way(state, way);
 }
 
 // What it means to others that a task stays: it becomes the head where its start is planned first. True: so can the
@@ -300,15 +312,18 @@ inline bool stay(PlacementState &state, std::size_t c, std::span<const Head> bef
     std::int64_t at = k_no_time;
     std::size_t candidates = 0;
     for (const Way &way : state.shapes[state.classes[c].shape].ways) {
-        if (judge_possible(state, way).reason != Reason::none || !stop_pools(state, way))
+        if (judge_possible(state, way).reason != Reason::none || !wants_head(state, way))
             continue;
         candidates++;
-        const std::int64_t start = plan_way(state, way);
+        const std::int64_t start = plan_start(state, way);
         if (chosen == nullptr || start < at) {
             chosen = &way;
             at = start;
         }
     }
+    for (const Way &way : state.shapes[state.classes[c].shape].ways)
+        if (judge_possible(state, way).reason == Reason::none)
+            stop_pools(state, way);
     if (chosen != nullptr)
         become_head(state, c, *chosen, at, before);
     return candidates > 1;

@@ -253,19 +253,25 @@ private:
     void stay(const Task &task) {
         const Needs *chosen = nullptr;
         std::int64_t at = k_no_time;
+        const std::vector<bool> stopped_before = stopped_;
         for (const Needs &way : task.ways) {
             if (!possible(way))
                 continue;
             bool plannable = false;
+            bool lacks = false;
+            bool behind = false;
             for (const Need &need : way) {
                 const std::size_t pool = pool_of(need);
+                behind = behind || stopped_before[pool];
+                lacks = lacks || (need.amount != 0 && need.amount > free_[need.cell]);
                 stopped_[pool] = stopped_[pool] || from_.pools[pool].policy == Policy::strict;
                 plannable =
                     plannable || (from_.pools[pool].policy == Policy::backfill && result_.heads[pool].task == 0);
             }
-            if (plannable && (chosen == nullptr || plan(way) < at)) {
+            const std::int64_t start = lacks && !behind ? plan(way) : k_no_time; // else others hold it up
+            if (plannable && (chosen == nullptr || start < at)) {
                 chosen = &way;
-                at = plan(way);
+                at = start;
             }
         }
         if (chosen == nullptr)

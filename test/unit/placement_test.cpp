@@ -206,6 +206,19 @@ TEST(Placement, AHeadIsPlannedWhereItCanStartFirst) {
     EXPECT_EQ(result.starts, (std::vector<Start>{{2, 0}}));
 }
 
+// The task that needs both pools waits for the head of the strict one. When that will start is not known, so what it
+// needs of the other pool is not kept for it at once.
+TEST(Placement, ATaskBehindAnotherPoolsHeadKeepsNothingElse) {
+    Scenario given;
+    given.pools = {{Policy::strict}, {Policy::backfill}};
+    given.cells = {{0, 10, 4}, {1, 10, 10}};
+    given.tasks = {task(1, 9, {{{0, 8}}}), task(2, 8, {{{0, 1}, {1, 10}}}), task(3, 7, {{{1, 4}}})};
+    const Result result = Model(given).run();
+    EXPECT_EQ(result.heads[1].task, 2);
+    EXPECT_EQ(result.heads[1].start, k_no_time);
+    EXPECT_EQ(result.starts, (std::vector<Start>{{3, 0}}));
+}
+
 TEST(Placement, TheNextOfTheSameNeedsIsTheHeadWhereTheFirstIsNot) {
     Scenario given;
     given.pools = {{Policy::backfill}, {Policy::backfill}};

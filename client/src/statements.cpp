@@ -193,6 +193,8 @@ const statement stat_queue{
                         "cancelled, failed, expired, yielded, purged, pg_catalog.array_to_string(wait_histogram, ' '), "
                         "pg_catalog.array_to_string(run_histogram, ' '), " MICROSECONDS(
                             "stats_reset") ", refused, shed from scylla.stat_queue order by queue"};
+const statement sel_eval{"scylla_sel_eval", "select scylla.sel_eval($1, $2::jsonb)"};
+const statement interpolate{"scylla_interpolate", "select scylla.interpolate($1, $2::jsonb)"};
 const statement quantile{"scylla_quantile",
                          "select " MICROSECONDS("q") " from scylla.quantile($1::bigint[], $2::float8) as q"};
 const statement has_live_tasks{"scylla_has_live_tasks", "select scylla.has_live_tasks($1::text[])"};
@@ -299,6 +301,8 @@ std::vector<const statement *> all_statements() {
             &run_schedules,
             &arm_schedules,
             &cron_next,
+            &sel_eval,
+            &interpolate,
             &read_events,
             &metrics,
             &queue_settings,

@@ -254,6 +254,24 @@ const char *cut(std::string_view all) {
 
 } // namespace
 
+void not_utf8() {
+    ereport(ERROR,
+            (errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("expressions need a database in UTF8"),
+             errdetail("The encoding of this one is %s.", GetDatabaseEncodingName()), identify("task", "encoding")));
+}
+
+void bad_expression(const char *what, const ExpressionFault &fault) {
+    constexpr std::size_t k_shown = 1'000;
+    const auto size = static_cast<int>(std::min(fault.message.size(), k_shown));
+    const char *message =
+        pnstrdup(fault.message.data(), static_cast<Size>(pg_mbcliplen(fault.message.data(), size, size)));
+    if (fault.line == 0)
+        ereport(ERROR, (errcode(fault.sqlstate), errmsg("%s: %s", what, message), identify("task", "expression")));
+    ereport(ERROR,
+            (errcode(fault.sqlstate), errmsg("%s, line %d, column %d: %s", what, fault.line, fault.column, message),
+             identify("task", "expression")));
+}
+
 const char *quote(const text *value) { return value == nullptr ? "null" : psprintf("\"%s\"", cut(view(value))); }
 
 const char *show(Jsonb *value) {

@@ -85,6 +85,17 @@ void tell_short_retention(const char *setting, const Interval *value);
 // element is the 1-based place in an array argument, or 0.
 [[noreturn]] void bad_argument(const char *name, const char *value, const char *rule, int64 element = 0);
 
+// 0A000, constraint "encoding": expressions are UTF-8.
+[[noreturn]] void not_utf8();
+// Constraint "expression". what: the argument; line 0: the fault has no place.
+struct ExpressionFault {
+    int sqlstate;
+    int line;
+    int column;
+    std::string_view message;
+};
+[[noreturn]] void bad_expression(const char *what, const ExpressionFault &fault);
+
 // Values for a message, cut if they are long: a text in quotes, JSON as it is, any other value as its type shows it. A
 // null pointer is a null.
 const char *quote(const text *value);

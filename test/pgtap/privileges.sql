@@ -144,6 +144,8 @@ insert into use_ (name, statement) values
     ('reset_expired',      $$select scylla.reset_expired()$$),
     ('purge',              $$select scylla.purge()$$),
     ('maintain',           $$select scylla.maintain()$$),
+    ('sel_eval',           $$select scylla.sel_eval('1')$$),
+    ('interpolate',        $$select scylla.interpolate('a')$$),
     ('cron_next',          $$select scylla.cron_next('@daily')$$),
     ('unschedule',         $$select scylla.unschedule('p schedule')$$),
     ('run_schedules',      $$select scylla.run_schedules()$$),

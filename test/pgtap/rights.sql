@@ -245,6 +245,8 @@ insert into way values
 ('create_queue',       $$select scylla.create_queue('a queue of my own')$$,                     '', null,     'yyyyyyyyyyyy'),
 ('backoff',            $$select scylla.backoff(0)$$,                                   '00:00:00.1', null,    'yyyyyyyyyyyy'),
 ('cron_next',          $$select scylla.cron_next('@daily', '2026-01-01 12:00Z')::date$$, '2026-01-02', null, 'yyyyyyyyyyyy'),
+('sel_eval',           $$select scylla.sel_eval('1 + 1')$$,                                     '2', null,    'yyyyyyyyyyyy'),
+('interpolate',        $$select scylla.interpolate('$a', '{"a": 1}')$$,                         '1', null,    'yyyyyyyyyyyy'),
 ('register_worker',    $$select scylla.register_worker() ~ '^registered-'$$,                    'true', null, 'yyyyyyyyyyyy'),
 ('reset_expired',      $$select scylla.reset_expired()$$,                                       '1', null,    'yyyyyyyyyyyy'),
 ('purge',              $$select scylla.purge()$$,                                               '0', null,    'yyyyyyyyyyyy'),

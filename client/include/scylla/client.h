@@ -329,6 +329,14 @@ public:
                                         const std::string &timezone = "UTC");
     /// @}
 
+    /// @name Expressions
+    /// @{
+    /// The value of an expression, as JSON. @param params a JSON object
+    std::string sel_eval(const std::string &expression, const json &params = "{}");
+    /// A text in which $name and ${name} are replaced by parameters. @param params a JSON object
+    std::string interpolate(const std::string &text, const json &params = "{}");
+    /// @}
+
     /// @name Events and statistics
     /// @{
 

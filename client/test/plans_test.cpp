@@ -272,8 +272,7 @@ TEST_F(Calls, Schedules) {
     EXPECT_EQ(thrown<invalid_argument>([&] { c.schedule(name, "x", queue, "1"); }).sqlstate(), "22023");
 }
 
-TEST(Expressions, AreEvaluatedByTheServer) {
-    client c{""};
+TEST_F(Calls, Expressions) {
     EXPECT_EQ(c.sel_eval("a + b > 10 ? 'x' : params['y']", R"({"a": 3, "b": 8})"), R"("x")");
     EXPECT_EQ(c.sel_eval("1 + 1"), "2");
     EXPECT_EQ(c.interpolate("hello $name", R"({"name": "world"})"), "hello world");

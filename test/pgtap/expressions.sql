@@ -57,7 +57,7 @@ from (values ('1 +', '42601', 'expression, line 1, column 4: the expression ends
     v (expression, code, message);
 select refuses($$select scylla.interpolate(E'a\nb $gone')$$, '42704', 'expression', 'template, line 2, column 3: there is no parameter "gone"');
 select refuses($$select scylla.interpolate(repeat('$a', 1000), jsonb_build_object('a', repeat('x', 1000)))$$, '54000', 'expression',
-               'template, line 1, column 1501: the result is longer than 750000 characters');
+               'template, line 1, column 1999: the result is longer than 750000 characters');
 select is(split_part(raised($$select scylla.sel_eval('throw s', jsonb_build_object('s', repeat('ä', 100000)))$$), ' ', 1), 'P0001',
           'a long message is cut');
 select refuses_argument('select scylla.sel_eval(null)', 'expression', 'null', 'It must not be null.');

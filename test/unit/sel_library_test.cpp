@@ -35,6 +35,22 @@ TEST(Sel_4_7_String, PartsAndPlaces) {
     EXPECT_EQ(eval("'a'.contains(1)"), "1:5: STRING is expected, not LONG");
 }
 
+// Texts that are looked for are short or long, and found in other ways.
+TEST(Sel_4_7_String, LongTextsAreFoundAsShortOnesAre) {
+    const std::string text = "abaababaabaababaababaabaababaabaab";
+    for (std::size_t begin = 0; begin < text.size(); begin++) {
+        for (std::size_t size = 1; size <= text.size() - begin; size++) {
+            const std::string needle = text.substr(begin, size);
+            const std::string params = R"({"s": ")" + text + text + R"(", "t": ")" + needle + "\"}";
+            ASSERT_EQ(eval("s.indexOf(t)", params), std::to_string((text + text).find(needle)));
+            ASSERT_EQ(eval("s.lastIndexOf(t)", params), std::to_string((text + text).rfind(needle)));
+            ASSERT_EQ(eval("s.lastIndexOf(t, 30)", params), std::to_string((text + text).rfind(needle, 30)));
+        }
+    }
+    EXPECT_EQ(eval("'abababababababababababac'.replace('abababababababababac', '-')"), R"("abab-")");
+    EXPECT_EQ(eval("'ab'.contains('abababababababababac')"), "false");
+}
+
 TEST(Sel_4_7_String, Replace) {
     EXPECT_EQ(eval("'a.b.c'.replace('.', '-')"), R"("a-b-c")");
     EXPECT_EQ(eval("'äb'.replace('', '-')"), R"("-ä-b-")");

@@ -112,7 +112,11 @@ TEST(Sel_4_7_Limits, Stop) {
 TEST(Sel_4_7_Limits, TheMostExpensiveOnesEnd) {
     const auto start = std::chrono::steady_clock::now();
     for (const char *text :
-         {"s = 'a'; for (i = 0; i < 20; i += 1) s += s; for (i = 0; i < 25000; i += 1) s.length();",
+         {"s = 'a'; for (i = 0; i < 20; i += 1) s += s; t = s + 'b'; s += s; for (;;) s.indexOf(t);",
+          "s = 'a'; for (i = 0; i < 20; i += 1) s += s; t = 'b' + s; s += s; for (;;) s.lastIndexOf(t);",
+          "s = 'a'; for (i = 0; i < 20; i += 1) s += s; t = s + 'b'; s += s; for (;;) s.replace(t, 'c');",
+          "s = 'a'; for (i = 0; i < 20; i += 1) s += s; m = new Map(); for (;;) m[s] = 1;",
+          "s = 'a'; for (i = 0; i < 20; i += 1) s += s; for (i = 0; i < 25000; i += 1) s.length();",
           "s = 'a'; for (i = 0; i < 20; i += 1) s += s; for (i = 0; i < 25000; i += 1) s.toUpperCase();",
           "s = 'a'; for (i = 0; i < 20; i += 1) s += s; for (i = 0; i < 25000; i += 1) s.indexOf('ab');",
           "s = 'a'; for (i = 0; i < 16; i += 1) s += s; s.replaceAll('(a{0,30}){0,30}b', '')",
@@ -142,6 +146,13 @@ TEST(Interpolation_4_5, Dollars) {
     EXPECT_EQ(fill_in("$ $1 $_ ${1} ${ $", k_params), "$ $1 $_ ${1} ${ $");
     EXPECT_EQ(fill_in("${name", k_params), "${name");
     EXPECT_EQ(fill_in("", k_params), "");
+}
+
+// As long as the result may be, and with as many references: the time does not grow with their number squared.
+TEST(Interpolation_4_5, ManyReferences) {
+    EXPECT_EQ(fill_in(repeat("$n\n", 200'000), R"({"n": "ä"})").size(), 600'000U);
+    EXPECT_EQ(fill_in(repeat("$n\n", 200'000) + "$gone", R"({"n": 1})"), "200001:1: there is no parameter \"gone\"");
+    EXPECT_EQ(fill_in(repeat("$n", 100'000), R"({"n": "äääääääääääää"})").find("the result is longer"), 9U);
 }
 
 TEST(Interpolation_4_5, OnePass) { EXPECT_EQ(fill_in("$nested", k_params), "$name"); }

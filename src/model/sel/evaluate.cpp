@@ -266,7 +266,7 @@ private:
         if (node.op != Op::none)
             value = combine(context_, node.op, element_of(target, index), value);
         if (target.type == Type::map) {
-            to_string(index);
+            context_.work_on(to_string(index).size());
             check_storable(value);
             target.map->put(context_.heap, index, value);
             return value;
@@ -305,7 +305,8 @@ private:
         if (object.type == Type::params)
             return require_param(to_string(index));
         if (object.type == Type::map) {
-            const Value *found = object.map->find(to_string(index));
+            context_.work_on(to_string(index).size());
+            const Value *found = object.map->find(index.view());
             return found == nullptr ? Value{} : *found;
         }
         return array_place(object, index);

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "model/sel/json.h"
-#include "model/sel/lexer.h"
 #include "model/sel/utf8.h"
 
 namespace scylla::model::sel {
@@ -70,29 +69,32 @@ Place place_at(std::string_view text, std::size_t at) noexcept {
 } // namespace
 
 std::string interpolate(Context &context, std::string_view text) {
+    const std::int64_t most = context.limits.output;
     std::string made;
-    const auto check = [&](std::size_t at) {
-        context.place = place_at(text, at);
-        if (static_cast<std::int64_t>(made.size()) > context.limits.output && count_chars(made) > context.limits.output)
-            fail_at(context.place, "the result is longer than " + std::to_string(context.limits.output) + " characters",
-                    FaultKind::limit);
+    std::size_t last = 0; // where the reference is that was looked at last
+    const auto check = [&](std::int64_t size) {
+        if (size > most)
+            fail(FaultKind::limit, "the result is longer than " + std::to_string(most) + " characters");
     };
-    for_each_piece(
-        text,
-        [&](std::string_view plain) {
-            context.work_on(plain.size());
-            made += plain;
-        },
-        [&](std::string_view name, std::size_t at) {
-            context.work_on(at);
-            context.place = place_at(text, at);
+    const auto add = [&](std::string_view piece) {
+        context.work_on(piece.size());
+        made += piece;
+        check(static_cast<std::int64_t>(made.size()) / 4); // no character has more bytes
+    };
+    try {
+        for_each_piece(text, add, [&](std::string_view name, std::size_t at) {
+            last = at;
             const auto value = context.params.find(name, context);
             if (!value)
-                fail_at(context.place, "there is no parameter \"" + std::string(name) + "\"", FaultKind::unknown);
-            made += write_text(context, *value);
-            check(at);
+                fail(FaultKind::unknown, "there is no parameter \"" + std::string(name) + "\"");
+            add(write_text(context, *value));
         });
-    check(text.size());
+        check(static_cast<std::int64_t>(made.size()) > most ? count_chars(made) : 0);
+    } catch (Failure &failure) {
+        if (failure.fault.place.line == 0)
+            failure.fault.place = place_at(text, last);
+        throw;
+    }
     return made;
 }
 

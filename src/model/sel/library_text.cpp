@@ -30,9 +30,66 @@ Value text_substring(Context &context, const Value &self, Args args) {
     return new_string(context, text.substr(begin, offset_of_char(text.substr(begin), to - from)));
 }
 
+// Where a text occurs in another one, in time proportional to their sizes: a long needle is looked for by the method of
+// Knuth, Morris and Pratt, as that of the standard library may compare it at every place. Backwards, both are read from
+// their ends.
+constexpr std::size_t k_short_needle = 16;
+
+class Finder {
+public:
+    Finder(Context &context, std::string_view needle, bool backwards)
+        : context_{context}, needle_{needle}, backwards_{backwards} {
+        if (needle.size() <= k_short_needle)
+            return;
+        context.work_on(needle.size() * 4);
+        borders_ = context.heap.allocate<std::uint32_t>(needle.size());
+        borders_[0] = 0;
+        for (std::size_t at = 1; at < needle.size(); at++)
+            borders_[at] = next_state(borders_[at - 1], get(needle_, at));
+    }
+
+    // How far from the side where the search begins the first occurrence begins; npos if there is none.
+    std::size_t find(std::string_view text) const {
+        if (borders_ == nullptr) {
+            const std::size_t found = find_short(text);
+            context_.work_on(found == std::string_view::npos ? text.size() : found);
+            return found;
+        }
+        std::uint32_t state = 0;
+        for (std::size_t at = 0; at < text.size(); at++) {
+            if (at % 65'536 == 0)
+                context_.work_on(65'536);
+            state = next_state(state, get(text, at));
+            if (state == needle_.size())
+                return at + 1 - needle_.size();
+        }
+        return std::string_view::npos;
+    }
+
+private:
+    char get(std::string_view text, std::size_t at) const noexcept {
+        return text[backwards_ ? text.size() - 1 - at : at];
+    }
+    std::uint32_t next_state(std::uint32_t state, char c) const noexcept {
+        while (state > 0 && (state == needle_.size() || get(needle_, state) != c))
+            state = borders_[state - 1];
+        return get(needle_, state) == c ? state + 1 : 0;
+    }
+    std::size_t find_short(std::string_view text) const noexcept {
+        if (!backwards_)
+            return text.find(needle_);
+        const std::size_t found = text.rfind(needle_);
+        return found == std::string_view::npos ? found : text.size() - found - needle_.size();
+    }
+
+    Context &context_;
+    std::string_view needle_;
+    bool backwards_;
+    std::uint32_t *borders_ = nullptr;
+};
+
 Value text_contains(Context &context, const Value &self, Args args) {
-    context.work_on(self.size);
-    return Value::of(self.view().find(to_string(args[0])) != std::string_view::npos);
+    return Value::of(Finder(context, to_string(args[0]), false).find(self.view()) != std::string_view::npos);
 }
 Value text_starts_with(Context &context, const Value &self, Args args) {
     std::string_view text = self.view();
@@ -54,14 +111,19 @@ Value place_of(std::string_view text, std::size_t found) {
 Value text_index_of(Context &context, const Value &self, Args args) {
     context.work_on(self.size);
     const std::size_t from = args.size() > 1 ? offset_of_char(self.view(), to_long(args[1])) : 0;
-    return place_of(self.view(), self.view().find(to_string(args[0]), from));
+    const std::size_t found = Finder(context, to_string(args[0]), false).find(self.view().substr(from));
+    return place_of(self.view(), found == std::string_view::npos ? found : from + found);
 }
+// The last one that begins at that character or before.
 Value text_last_index_of(Context &context, const Value &self, Args args) {
     context.work_on(self.size);
-    const std::size_t from = args.size() > 1 ? offset_of_char(self.view(), to_long(args[1])) : std::string_view::npos;
+    const std::string_view needle = to_string(args[0]);
     if (args.size() > 1 && to_long(args[1]) < 0)
         return Value::of(std::int64_t{-1});
-    return place_of(self.view(), self.view().rfind(to_string(args[0]), from));
+    const std::size_t from = args.size() > 1 ? offset_of_char(self.view(), to_long(args[1])) : self.size;
+    const std::string_view text = self.view().substr(0, std::min<std::size_t>(self.size, from + needle.size()));
+    const std::size_t found = Finder(context, needle, true).find(text);
+    return place_of(text, found == std::string_view::npos ? found : text.size() - found - needle.size());
 }
 
 Value text_trim(Context &context, const Value &self, Args /*args*/) {
@@ -135,31 +197,37 @@ Value text_compare(Context &context, const Value &self, Args args) {
     return Value::of(count_chars(left) - count_chars(right));
 }
 
-std::string replaced(std::string_view text, std::string_view from, std::string_view to, std::size_t most) {
-    std::string made;
-    std::size_t at = 0;
-    while (at <= text.size()) {
-        const std::size_t found = text.find(from, at);
-        if (found == std::string_view::npos)
-            break;
-        if (made.size() + to.size() > most)
-            fail(FaultKind::limit, "a string is too long");
-        const std::size_t end = found + (from.empty() && found < text.size() ? char_size(text, found) : 0);
-        made += text.substr(at, found - at);
-        made += to;
-        made += text.substr(found, end - found);
-        at = from.empty() ? end : found + from.size();
-        if (from.empty() && found == text.size())
-            return made;
+// Between all characters, where there is nothing to look for.
+std::string interspersed(std::string_view text, std::string_view with) {
+    std::string made(with);
+    for (std::size_t at = 0; at < text.size(); at += char_size(text, at)) {
+        made += text.substr(at, char_size(text, at));
+        made += with;
     }
-    return made.append(text.substr(std::min(at, text.size())));
+    return made;
 }
 
 Value text_replace(Context &context, const Value &self, Args args) {
-    context.work_on(self.size);
-    const std::string made = replaced(self.view(), to_string(args[0]), to_string(args[1]),
-                                      static_cast<std::size_t>(context.limits.memory / 2));
-    context.work_on(made.size());
+    const std::string_view to = to_string(args[1]);
+    const Finder finder(context, to_string(args[0]), false);
+    const std::size_t size = args[0].size;
+    const auto most = static_cast<std::size_t>(context.limits.memory / 2);
+    std::string_view text = self.view();
+    if (size == 0) {
+        if (to.size() * (text.size() + 1) > most)
+            fail(FaultKind::limit, "the expression needs too much memory");
+        return new_string(context, interspersed(text, to));
+    }
+    std::string made;
+    for (std::size_t found = finder.find(text); found != std::string_view::npos; found = finder.find(text)) {
+        context.work_on(to.size());
+        made += text.substr(0, found);
+        made += to;
+        if (made.size() > most)
+            fail(FaultKind::limit, "the expression needs too much memory");
+        text.remove_prefix(found + size);
+    }
+    made += text;
     return new_string(context, made);
 }
 

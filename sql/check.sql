@@ -404,6 +404,25 @@ begin
          lateral (select unnest(p.users) union select unnest(p.reporters) union select unnest(p.admins)) g (role)
     where g.role <> 'public' and g.role not in (select rolname from pg_roles)
     union all
+    select null, format('job "%s" belongs to role "%s", which does not exist', d.name, d.owner)
+    from scylla.job_definition d where d.owner not in (select rolname from pg_roles)
+    union all
+    select null, format('job "%s" needs job "%s", which does not exist', d.name, n ->> 'job')
+    from scylla.job_definition d, lateral jsonb_array_elements(d.needs) n
+    where n ->> 'job' not in (select name from scylla.job_definition)
+    union all
+    select null, format('the plan with id %s of a run of job "%s" does not exist', r.plan, r.name)
+    from scylla.job_run r where r.plan not in (select id from scylla.task_plan)
+    union all
+    select null, format('the chunk of task %s belongs to a run with id %s, which does not exist', c.task, c.plan)
+    from scylla.job_chunk c where c.plan not in (select plan from scylla.job_run)
+    union all
+    select s.rn, format('is completed, but job "%s" is not as fresh for %s', d.name, c.ids)
+    from scylla.job_chunk c join scylla.job_definition d on d.id = c.job join scylla.task_spec s on s.id = c.task
+    join scylla.task_outcome o on o.id = c.task and o.status = 'completed' and o.leased is not null
+    where not exists (select from scylla.job_success f
+                      where f.job = c.job and f.variant = c.variant and f.ids && c.ids and f.began >= o.leased)
+    union all
     select null, format('queue "%s" is granted to role "%s", which does not exist', q.name, g.role)
     from scylla.queue q,
          lateral (select unnest(q.submitters) union select unnest(q.workers)

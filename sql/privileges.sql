@@ -27,7 +27,8 @@ grant execute on function scylla._stat_queues, scylla._stat_monitor, scylla._hea
     to pg_monitor;
 
 -- The views call these functions as their reader. They reveal nothing that the reader does not know already.
-grant execute on function scylla._history, scylla._args, scylla._may_view, scylla._may_watch, scylla._pool_lines to public;
+grant execute on function scylla._history, scylla._args, scylla._may_view, scylla._may_watch, scylla._pool_lines,
+    scylla._fresh_ranges to public;
 -- The functions that draw plans read as their caller.
 grant execute on function scylla._plan_nodes, scylla._check_max_tasks to public;
 

@@ -248,6 +248,7 @@ create table scylla.task_plan (
     owner name not null,
     name text not null,
     spec jsonb,
+    maker "char",
     constraint task_plan_pkey primary key (id)
     -- Space for new versions on the same page: opening and finishing change no indexed column.
 ) using heap with (fillfactor = 50, vacuum_truncate = off);
@@ -256,6 +257,8 @@ comment on table scylla.task_plan is 'A set of tasks that is watched, cancelled 
 comment on column scylla.task_plan.opened is 'When its tasks were allowed to start; null: it is not open yet.';
 comment on column scylla.task_plan.finished is 'When its last live task ended, or it was cancelled.';
 comment on column scylla.task_plan.owner is 'The role that owns the plan, at first its creator. Other roles cannot see the plan.';
+comment on column scylla.task_plan.maker is
+    'What has made it and is told of its tasks that are completed: j is a job. Null: create_plan().';
 comment on column scylla.task_plan.failed is
     'One of its tasks was aborted. Set when the plan finishes, or when that task is removed.';
 comment on column scylla.task_plan.cancelled is

@@ -1,4 +1,5 @@
 // What the server sees of the library when it loads it.
+#include "job/jobs.h"
 #include "plan/conditions.h"
 #include "plan/gates.h"
 #include "pool/pass.h"
@@ -38,6 +39,7 @@ void _PG_init(void) {
     register_gate_duty();
     register_plan_gates();
     register_condition_gates();
+    job::register_completions();
     install_json_hint();
     trigger::register_trigger_duty();
     register_pools();

@@ -18,6 +18,11 @@ alter table scylla.task_waiting add column expiring boolean;
 comment on column scylla.task_waiting.expiring is
     'True: the task waits for gates, and due is when the first of them times out. Null: it is not so.';
 
+-- Plans that job types make.
+alter table scylla.task_plan add column maker "char";
+comment on column scylla.task_plan.maker is
+    'What has made it and is told of its tasks that are completed: j is a job. Null: create_plan().';
+
 -- Comments of objects that are not created again.
 comment on type scylla.task_status is
 $$The status of a task:

@@ -9,18 +9,19 @@
 namespace scylla::model {
 
 // Ids from `first` to before `end`, at least one.
-struct IdRange {
+struct JobRange {
     std::int64_t first, end;
 };
 // A range of a success. `counts` is set by paint(): it is the latest for some of its ids.
 struct Success {
-    IdRange ids;
+    JobRange ids;
     std::int64_t at;
+    std::int64_t of = 0; // the caller's name for the success that it belongs to
     bool counts = false;
 };
 // Ids whose last success began at the same time.
 struct FreshRange {
-    IdRange ids;
+    JobRange ids;
     std::int64_t at;
 };
 
@@ -87,7 +88,7 @@ inline std::size_t paint(std::span<Success> successes, const PaintMemory &memory
 
 // The same for the ids of a request, by number, with the gaps. Both lists are sorted and have no overlaps. Writes to
 // `stretches`, which has room for 2 × fresh + 2 × requested + 1 elements; returns how many.
-inline std::size_t number_fresh(std::span<const FreshRange> fresh, std::span<const IdRange> requested,
+inline std::size_t number_fresh(std::span<const FreshRange> fresh, std::span<const JobRange> requested,
                                 std::span<FreshStretch> stretches) noexcept {
     std::size_t count = 0;
     std::int64_t number = 0;
@@ -101,7 +102,7 @@ inline std::size_t number_fresh(std::span<const FreshRange> fresh, std::span<con
             stretches[count++] = {number, at};
     };
     std::size_t f = 0;
-    for (const IdRange &range : requested) {
+    for (const JobRange &range : requested) {
         std::int64_t id = range.first;
         while (f < fresh.size() && fresh[f].ids.end <= id)
             f++;

@@ -99,6 +99,15 @@ inline bool has_ended(TransactionId xid) {
 #endif
 }
 
+// 16 added the error context (commit 858e776c84f), here that of a range.
+inline RangeType *make_range(TypeCacheEntry *type, RangeBound *lower, RangeBound *upper) {
+#if PG_VERSION_NUM >= 160000
+    return ::make_range(type, lower, upper, false, nullptr);
+#else
+    return ::make_range(type, lower, upper, false);
+#endif
+}
+
 // 16 added the error context (commit 858e776c84f).
 inline List *qualified_name(const char *name) {
 #if PG_VERSION_NUM >= 160000

@@ -163,6 +163,23 @@ enum class NoTicker : std::uint8_t { nothing, not_created };
 [[noreturn]] void no_ticker(NoTicker why);
 // 0A000, constraint "pg_cron", table schedule.
 [[noreturn]] void pg_cron_too_old(const char *version);
+// 42704, constraint "exists", table job.
+[[noreturn]] void no_such_job(const text *job);
+// 42501, constraint "owner", table job.
+[[noreturn]] void not_job_owner(const text *job);
+// 42704, constraint "owner", table job: the role that defined it is gone, and with it who selects its ids.
+[[noreturn]] void no_job_role(const text *job, const char *role);
+// 2BP01, constraint "needed", table job.
+[[noreturn]] void job_needed(const text *job, const text *by);
+// 22023, constraint "cycle", table job. path: the names, each needing the next.
+[[noreturn]] void job_cycle(const char *path);
+// 55000, constraint "live", table job: a job without allow_multiple.
+[[noreturn]] void job_running(const text *job, const text *plan);
+// 54000, constraint "max_tasks", table job.
+[[noreturn]] void job_too_large(const text *job, const char *what, int64 limit);
+// 42804, constraint "select_work", table job: the function has been dropped or replaced by another kind.
+[[noreturn]] void other_select_work(const text *job, const char *function);
+
 // 42501, constraint "internal": only the owner of the extension may call it.
 [[noreturn]] void internal_function(const char *call);
 

@@ -19,6 +19,9 @@ template <Pod T> struct Growing {
         }
         at[count++] = value;
     }
+    // As the lists of the model are used.
+    void push_back(const T &value) { add(value); }
+    [[nodiscard]] std::size_t size() const { return count; }
     [[nodiscard]] std::span<T> all() const { return {at, count}; }
     T &operator[](std::size_t i) const { return at[i]; }
 };

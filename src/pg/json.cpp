@@ -1,6 +1,7 @@
 #include "pg/json.h"
 
 #include "pg/error.h"
+#include "pg/text.h"
 
 namespace scylla::json {
 
@@ -70,6 +71,39 @@ TimestampTz to_time(const char *argument, JsonbValue *value, int64 element) {
 
 Interval *to_interval(const char *argument, JsonbValue *value, int64 element) {
     return DatumGetIntervalP(read(argument, value, "It must be an interval.", element, interval_in));
+}
+
+void push_key(JsonbParseState **state, std::string_view key) {
+    JsonbValue name{};
+    name.type = jbvString;
+    name.val.string.val = const_cast<char *>(key.data()); // NOLINT: it is only read
+    name.val.string.len = static_cast<int>(key.size());
+    pushJsonbValue(state, WJB_KEY, &name);
+}
+
+void push_text(JsonbParseState **state, std::string_view key, const text *value) {
+    push_key(state, key);
+    JsonbValue string{};
+    string.type = jbvString;
+    string.val.string.val = text_to_cstring(value);
+    string.val.string.len = static_cast<int>(view(value).size());
+    pushJsonbValue(state, WJB_VALUE, &string);
+}
+
+void push_json(JsonbParseState **state, std::string_view key, Jsonb *value) {
+    push_key(state, key);
+    JsonbValue binary{};
+    binary.type = jbvBinary;
+    binary.val.binary.data = &value->root;
+    binary.val.binary.len = static_cast<int>(VARSIZE_ANY_EXHDR(value));
+    pushJsonbValue(state, WJB_VALUE, &binary);
+}
+
+void push_int64(JsonbParseState **state, JsonbIteratorToken token, int64 value) {
+    JsonbValue number{};
+    number.type = jbvNumeric;
+    number.val.numeric = int64_to_numeric(value);
+    pushJsonbValue(state, token, &number);
 }
 
 } // namespace scylla::json

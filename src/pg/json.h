@@ -18,6 +18,12 @@ float8 to_float(const char *argument, JsonbValue *value, int64 element = 0);
 TimestampTz to_time(const char *argument, JsonbValue *value, int64 element = 0);
 Interval *to_interval(const char *argument, JsonbValue *value, int64 element = 0);
 
+// A member of an object that is being built.
+void push_key(JsonbParseState **state, std::string_view key);
+void push_text(JsonbParseState **state, std::string_view key, const text *value);
+void push_json(JsonbParseState **state, std::string_view key, Jsonb *value);
+void push_int64(JsonbParseState **state, JsonbIteratorToken token, int64 value);
+
 inline bool is_object(Jsonb *value) { return value != nullptr && JB_ROOT_IS_OBJECT(value); }
 
 // Calls use(name, value) for each member of an object; name is a C string.

@@ -1,5 +1,6 @@
 #include "server/maintain.h"
 
+#include "job/jobs.h"
 #include "pg/memory.h"
 #include "pg/settings.h"
 #include "store/plans.h"
@@ -264,8 +265,11 @@ void purge_old_plans(Store &store, TimestampTz now, Portion *portion) {
     const Retentions retentions = read_retentions(store);
     for_each(scan_plans(store, 0), portion, [&](const store::Scan &scan) {
         const store::PlanRow plan = plan_row(scan);
-        if (plan.finished && is_old(store, plan, retentions, now) && store::remove_plan(plan.id))
+        if (plan.finished && is_old(store, plan, retentions, now) && store::remove_plan(plan.id)) {
+            if (plan.maker == store::PlanMaker::job)
+                job::forget_plan(plan.id);
             portion->done++;
+        }
         return true;
     });
 }

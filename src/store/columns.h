@@ -150,7 +150,8 @@ SCYLLA_COLUMNS(gate, SCYLLA_GATE_COLUMNS)
     column(failed, BOOLOID) \
     column(owner, NAMEOID) \
     column(name, TEXTOID) \
-    column(spec, JSONBOID)
+    column(spec, JSONBOID) \
+    column(maker, CHAROID)
 SCYLLA_COLUMNS(plan, SCYLLA_PLAN_COLUMNS)
 
 #define SCYLLA_DEDUP_COLUMNS(column) \

@@ -13,6 +13,12 @@ std::optional<GateLimit> gate_limit(const Scan &scan) {
     return GateLimit{*time, static_cast<OnTimeout>(DatumGetChar(get(scan, on_timeout)))};
 }
 
+PlanMaker get_maker(const Scan &scan) {
+    bool null = false;
+    const Datum maker = slot_getattr(scan.slot, plan_col::maker, &null);
+    return null ? PlanMaker::caller : static_cast<PlanMaker>(DatumGetChar(maker));
+}
+
 } // namespace
 
 GateRow gate_row(const Scan &scan) {
@@ -34,7 +40,8 @@ PlanRow plan_row(const Scan &scan) {
             DatumGetBool(get(scan, cancelled)),
             DatumGetBool(get(scan, failed)),
             pstrdup(NameStr(*DatumGetName(get(scan, owner)))),
-            get_name(scan, name)};
+            get_name(scan, name),
+            get_maker(scan)};
 }
 
 std::optional<PlanRow> find_plan(Store &store, const text *name) {

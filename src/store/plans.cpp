@@ -41,17 +41,18 @@ bool change(SPIPlanPtr *plan, const char *sql, int64 id, TimestampTz now, const 
 
 } // namespace
 
-std::optional<int64> insert_plan(const text *name, Jsonb *spec) {
+std::optional<int64> insert_plan(const text *name, Jsonb *spec, PlanMaker maker) {
     NameData owner{}; // all of a name's bytes are stored, also those behind its end
     namestrcpy(&owner, GetUserNameFromId(GetUserId(), false));
-    std::array<Oid, 3> types{TEXTOID, JSONBOID, NAMEOID};
-    std::array<Datum, 3> values{PointerGetDatum(name), PointerGetDatum(spec), NameGetDatum(&owner)};
-    const char nulls[] = {' ', spec == nullptr ? 'n' : ' ', ' '};
+    std::array<Oid, 4> types{TEXTOID, JSONBOID, NAMEOID, CHAROID};
+    std::array<Datum, 4> values{PointerGetDatum(name), PointerGetDatum(spec), NameGetDatum(&owner),
+                                CharGetDatum(static_cast<char>(maker))};
+    const char nulls[] = {' ', spec == nullptr ? 'n' : ' ', ' ', maker == PlanMaker::caller ? 'n' : ' '};
     AsOwner as_owner;
     as_owner.begin();
     run(&insert_statement,
-        "insert into scylla.task_plan (name, spec, owner) values ($1, $2, $3) on conflict (name) do nothing returning "
-        "id",
+        "insert into scylla.task_plan (name, spec, owner, maker) values ($1, $2, $3, $4) on conflict (name) do nothing "
+        "returning id",
         types, values, nulls, SPI_OK_INSERT_RETURNING);
     bool null = false;
     const auto id = SPI_processed > 0 ? std::optional(DatumGetInt64(result(1, &null))) : std::nullopt;
@@ -85,7 +86,8 @@ std::optional<PlanRow> hold_plan(const text *name, Hold how) {
                       DatumGetBool(result(4, &null)),
                       DatumGetBool(result(5, &null)),
                       pstrdup(NameStr(*DatumGetName(result(6, &null)))),
-                      DatumGetTextPCopy(result(7, &null))};
+                      DatumGetTextPCopy(result(7, &null)),
+                      PlanMaker::caller};
         MemoryContextSwitchTo(spi);
     }
     as_owner.end();

@@ -6,7 +6,7 @@
 namespace scylla::store {
 
 // For the current user. Returns the id; nothing if the name is taken.
-std::optional<int64> insert_plan(const text *name, Jsonb *spec);
+std::optional<int64> insert_plan(const text *name, Jsonb *spec, PlanMaker maker = PlanMaker::caller);
 
 // A plan as the latest commit left it, held as it is to the end of the transaction: `share`, by many who add tasks at
 // the same time, or to be changed. Waits for whoever is just changing it.

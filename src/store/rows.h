@@ -66,8 +66,9 @@ struct Lookup {
 // A task that has ended, or a plan that was opened: what waits for it is to be looked at (task/gates.h).
 struct Ended {
     int64 id;
-    int64 plan;      // that it belongs to; 0: none
-    int64 after = 0; // the last of its dependants that has been looked at
+    int64 plan;            // that it belongs to; 0: none
+    int64 after = 0;       // the last of its dependants that has been looked at
+    TimestampTz began = 0; // the run with which it was completed; 0: it was not
 };
 struct EndedList {
     Ended *rows;
@@ -252,6 +253,9 @@ struct GateRow {
     ItemPointerData tid;
 };
 
+// What has made a plan, and is told of its tasks that are completed (task/gates.h).
+enum class PlanMaker : char { caller = 0, job = 'j' };
+
 struct PlanRow {
     int64 id;
     std::optional<TimestampTz> opened;
@@ -260,6 +264,7 @@ struct PlanRow {
     bool failed;
     const char *owner; // a role
     text *name;
+    PlanMaker maker = PlanMaker::caller; // not known of one that is held
 };
 
 // The name of a plan; null if it does not exist.

@@ -290,6 +290,47 @@ bool settle_dependants(Settling &all, store::Ended *ended, const RowMemory &memo
     return true;
 }
 
+// ---- tasks of plans that something has made -----------------------------------------------------------------------
+
+constinit std::array<CompletionHook, 2> completion_hooks{}; // by place_of(maker)
+
+std::size_t place_of(store::PlanMaker maker) { return maker == store::PlanMaker::job ? 1 : 0; }
+
+// What has made a plan never changes, and one backend ends many tasks of one plan.
+struct KnownPlan {
+    Oid tables; // of which installation of the extension
+    int64 id;
+    store::PlanMaker maker;
+};
+constinit std::array<KnownPlan, 64> known_plans{};
+
+store::PlanMaker maker_of(Store &store, int64 id) {
+    KnownPlan &known = known_plans[static_cast<std::size_t>(id) % known_plans.size()];
+    const Oid tables = store::identity();
+    if (known.tables != tables || known.id != id) {
+        const auto plan = find_plan(store, id);
+        if (!plan) // the snapshot is older than it; then nobody has completed a task of it
+            return store::PlanMaker::caller;
+        known = {tables, id, plan->maker};
+    }
+    return known.maker;
+}
+
+// In runs of tasks of one plan.
+void tell_makers(Store &store) {
+    const std::span<const store::Ended> all(store.ended.rows, store.ended.count);
+    for (std::size_t first = 0, end = 0; first < all.size(); first = end) {
+        end = first + 1;
+        while (end < all.size() && all[end].plan == all[first].plan)
+            end++;
+        if (all[first].plan == 0)
+            continue;
+        const CompletionHook hook = completion_hooks[place_of(maker_of(store, all[first].plan))];
+        if (hook != nullptr)
+            hook(all.subspan(first, end - first));
+    }
+}
+
 // What is left stays in store.ended. True: it has changed something.
 bool settle(Store &store, TimestampTz now, int64 budget) {
     if (store.ended.count == 0)
@@ -300,6 +341,7 @@ bool settle(Store &store, TimestampTz now, int64 budget) {
         store.ended.count = 0;
         return false;
     }
+    tell_makers(store);
     Settling all{store, begin_dirty(store), now, budget, 0, false};
     const RowMemory memory = begin_row_memory();
     std::size_t left = 0;
@@ -514,6 +556,8 @@ void look_at_waiting(Store &store, Turn &turn) {
 }
 
 } // namespace
+
+void register_completion(store::PlanMaker maker, CompletionHook hook) { completion_hooks[place_of(maker)] = hook; }
 
 void register_gate_duty() {
     register_duty({.activity = "looking for open gates",

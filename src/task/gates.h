@@ -66,6 +66,11 @@ bool recheck(store::Store &store, int64 id, TimestampTz now);
 // When the library is loaded: the walk through the tasks that wait for gates.
 void register_gate_duty();
 
+// For what makes plans: called in the transaction that ends tasks of one of its plans, with those tasks, before anybody
+// who depends on them is looked at.
+using CompletionHook = void (*)(std::span<const store::Ended> tasks);
+void register_completion(store::PlanMaker maker, CompletionHook hook);
+
 // Whether a live task depends on this one, or somebody is just submitting one that does. outside: not counting those of
 // that queue.
 bool has_live_dependants(store::Store &store, int64 id, std::optional<int32> outside = std::nullopt);

@@ -155,7 +155,9 @@ Task make_final(Store &store, const store::SpecRow &spec, const Final &end, Time
     if (spec.dedup_key != nullptr)
         remove_dedup_key(store, spec);
     leave_pools(store, spec);
-    note_ended(store, {spec.id, spec.plan.value_or(0)});
+    note_ended(store, {.id = spec.id,
+                       .plan = spec.plan.value_or(0),
+                       .began = end.status == model::Status::completed ? end.leased.value_or(0) : 0});
     return task_of(spec, row);
 }
 

@@ -51,7 +51,7 @@ TEST(JobFresh, WhatIsCoveredDoesNotCount) {
 
 TEST(JobFresh, NumbersLeaveOutIdsThatAreNotRequested) {
     const std::vector<FreshRange> fresh{{{1, 4}, 5}, {{6, 20}, 7}};
-    const std::vector<IdRange> requested{{2, 5}, {7, 9}, {30, 31}};
+    const std::vector<JobRange> requested{{2, 5}, {7, 9}, {30, 31}};
     std::vector<FreshStretch> stretches(2 * fresh.size() + 2 * requested.size() + 1);
     stretches.resize(number_fresh(fresh, requested, stretches));
     Rows rows;
@@ -89,10 +89,10 @@ TEST(JobFresh, AgreesWithAReference) {
                 kept.push_back({success.ids, success.at});
         ASSERT_EQ(shown(painted(kept).ranges), shown(all.ranges));
 
-        std::vector<IdRange> requested;
+        std::vector<JobRange> requested;
         std::vector<std::int64_t> expected;
         for (std::int64_t id = below(5); id < 60; id += 1 + below(6)) {
-            const IdRange range{id, id + 1 + below(8)};
+            const JobRange range{id, id + 1 + below(8)};
             requested.push_back(range);
             for (id = range.first; id < range.end; id++)
                 expected.push_back(latest.contains(id) ? latest[id] : k_never);

@@ -1,0 +1,50 @@
+-- What roles see of job types. Columns are only ever appended.
+
+create or replace view scylla.job_type with (security_barrier) as
+    select d.name, d.owner::text as owner, d.queue, d.settings, d.needs, d.created, d.changed
+    from scylla.job_definition d
+    left join scylla.queue q on q.name = d.queue
+    where scylla._may_view(d.owner, q.viewers, q.admins) or scylla._may_view(q.owner, q.submitters, null);
+comment on view scylla.job_type is
+'Job types of the current user and the roles it is a member of, and those whose queue it may view or submit to.';
+comment on column scylla.job_type.name is 'Its name.';
+comment on column scylla.job_type.owner is 'The role that defined it.';
+comment on column scylla.job_type.queue is 'Where its tasks are submitted.';
+comment on column scylla.job_type.settings is 'Its settings, as define_job() got them; select_work with its schema.';
+comment on column scylla.job_type.needs is 'What it needs, as define_job() got it.';
+comment on column scylla.job_type.created is 'When it was first defined.';
+comment on column scylla.job_type.changed is 'When it was last defined.';
+
+create or replace view scylla.job_freshness with (security_barrier) as
+    select t.name as job, s.variant, f.ids, f.began
+    from scylla.job_type t
+    join scylla.job_definition d on d.name = t.name
+    join lateral (select variant, array_agg(ids) as ids, array_agg(began) as began
+                  from scylla.job_success where job = d.id group by variant) s on true
+    cross join lateral scylla._fresh_ranges(s.ids, s.began) f;
+comment on view scylla.job_freshness is
+'When ids were last brought up to date, by ranges of the same time, of the job types that the current user sees (scylla.job_type).';
+comment on column scylla.job_freshness.job is 'The job.';
+comment on column scylla.job_freshness.variant is 'The option variant of the runs; empty: none.';
+comment on column scylla.job_freshness.ids is 'The ids.';
+comment on column scylla.job_freshness.began is 'When the latest success began: the lease of its task, or as mark_fresh() said.';
+
+create or replace view scylla.job_plan with (security_barrier) as
+    select p.name as plan, r.name as job, r.variant, r.ids, r.args, r.options, r.created as resolved,
+           case when p.finished is null then 'running' when p.cancelled then 'cancelled' when p.failed then 'failed'
+                else 'completed' end as status,
+           (select count(*) from scylla.job_chunk c where c.plan = r.plan) as tasks, p.finished
+    from scylla.job_run r
+    join scylla.task_plan p on p.id = r.plan
+    where scylla._may_view(p.owner, null, null);
+comment on view scylla.job_plan is 'Runs of jobs: the plans that run_job() has made, of the current user and the roles it is a member of.';
+comment on column scylla.job_plan.plan is 'The name of the plan.';
+comment on column scylla.job_plan.job is 'The job that was asked for.';
+comment on column scylla.job_plan.variant is 'The option variant; empty: none.';
+comment on column scylla.job_plan.ids is 'The ids that were asked for, or that select_work found.';
+comment on column scylla.job_plan.args is 'The arguments of the request.';
+comment on column scylla.job_plan.options is 'Its options.';
+comment on column scylla.job_plan.resolved is 'When it was asked for: what was fresh then is not run again.';
+comment on column scylla.job_plan.status is 'As in scylla.plan.';
+comment on column scylla.job_plan.tasks is 'How many tasks it has.';
+comment on column scylla.job_plan.finished is 'When its last live task ended, or it was cancelled.';

@@ -1,0 +1,273 @@
+// A run: the plan that brings a job up to date, or an account of it.
+#include "job/resolve.h"
+#include "pg/error.h"
+#include "pg/json.h"
+#include "pg/memory.h"
+#include "plan/plans.h"
+#include "store/plans.h"
+#include "store/spi_rows.h"
+#include "task/names.h"
+#include "task/submit.h"
+
+namespace scylla::job {
+
+using store::Parameters;
+
+namespace {
+
+constinit SPIPlanPtr known_statement = nullptr;
+constinit SPIPlanPtr hold_statement = nullptr;
+constinit SPIPlanPtr live_statement = nullptr;
+constinit SPIPlanPtr run_statement = nullptr;
+constinit SPIPlanPtr chunk_statement = nullptr;
+
+const Type &type_of(const Resolved &resolved, const model::JobChunk &chunk) {
+    return resolved.types[resolved.nodes[chunk.node].type];
+}
+
+// ---- what is stored of a run
+// -----------------------------------------------------------------------------------------
+
+// The plan of a request that was made before; null: none. Only for who may see the plan.
+text *find_request(const Resolved &resolved, const Options &options) {
+    Parameters parameters;
+    parameters.add(resolved.types[0].id).add(options.request_id);
+    const auto plan = store::select<text *>(
+        &known_statement,
+        "select p.name from scylla.job_run r join scylla.task_plan p on p.id operator(pg_catalog.=) r.plan "
+        "where r.job operator(pg_catalog.=) $1 and r.request_id operator(pg_catalog.=) $2",
+        parameters, SPI_OK_SELECT, [](uint64 row) { return store::Columns(row).next_text(); });
+    return plan.empty() ? nullptr : plan[0];
+}
+
+// 55000 if a run of a job without allow_multiple is live. Whoever comes at the same time waits for this transaction.
+void require_idle(const Type &type) {
+    if (type.settings.allow_multiple)
+        return;
+    Parameters parameters;
+    parameters.add(type.id);
+    store::change(&hold_statement,
+                  "select from scylla.job_definition where id operator(pg_catalog.=) $1 for no key update", parameters,
+                  SPI_OK_SELECT);
+    const auto live = store::select<text *>(
+        &live_statement,
+        "select p.name from scylla.job_run r join scylla.task_plan p on p.id operator(pg_catalog.=) r.plan "
+        "where r.job operator(pg_catalog.=) $1 and p.finished is null limit 1",
+        parameters, SPI_OK_SELECT, [](uint64 row) { return store::Columns(row).next_text(); });
+    if (!live.empty())
+        error::job_running(type.name, live[0]);
+}
+
+void insert_run(int64 plan, const Resolved &resolved, const Request &request, const Options &options) {
+    Parameters parameters;
+    parameters.add(plan)
+        .add(resolved.types[0].id)
+        .add(resolved.types[0].name)
+        .add(options.variant)
+        .add(INT8MULTIRANGEOID, make_ids(resolved.ids))
+        .add(JSONBOID, JsonbPGetDatum(request.args))
+        .add(JSONBOID, JsonbPGetDatum(request.options))
+        .add(options.request_id)
+        .add(std::optional(resolved.now));
+    store::change(&run_statement,
+                  "insert into scylla.job_run (plan, job, name, variant, ids, args, options, request_id, created) "
+                  "values ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+                  parameters, SPI_OK_INSERT);
+}
+
+ArrayType *make_array(std::span<Datum> values, Oid type) {
+    int16 length = 0;
+    bool by_value = false;
+    char align = 0;
+    get_typlenbyvalalign(type, &length, &by_value, &align);
+    return construct_array(values.data(), static_cast<int>(values.size()), type, length, by_value, align);
+}
+
+// Which ids each task is for.
+void insert_chunks(int64 plan, const Resolved &resolved, const Options &options, std::span<const Submission> tasks) {
+    const std::size_t count = tasks.size();
+    const auto names = allocate<Datum>(count);
+    const auto jobs = allocate<Datum>(count);
+    const auto ids = allocate<Datum>(count);
+    for (std::size_t i = 0; i < count; i++) {
+        const Chunk &chunk = resolved.chunks[i];
+        names[i] = PointerGetDatum(tasks[i].rn);
+        jobs[i] = Int64GetDatum(type_of(resolved, chunk.ids).id);
+        ids[i] = make_ids(ids_of(resolved, chunk.ids));
+    }
+    const Oid array_of_ids = get_array_type(INT8MULTIRANGEOID);
+    Parameters parameters;
+    parameters.add(plan)
+        .add(options.variant)
+        .add(TEXTARRAYOID, PointerGetDatum(make_array(names, TEXTOID)))
+        .add(INT8ARRAYOID, PointerGetDatum(make_array(jobs, INT8OID)))
+        .add(array_of_ids, PointerGetDatum(make_array(ids, INT8MULTIRANGEOID)));
+    store::change(&chunk_statement,
+                  "insert into scylla.job_chunk (task, plan, job, variant, ids) "
+                  "select s.id, $1, c.job, $2, c.ids from "
+                  "rows from (pg_catalog.unnest($3), pg_catalog.unnest($4), pg_catalog.unnest($5)) c (rn, job, ids) "
+                  "join scylla.task_spec s on s.rn operator(pg_catalog.=) c.rn",
+                  parameters, SPI_OK_INSERT);
+}
+
+// ---- its tasks
+// -------------------------------------------------------------------------------------------------------
+
+Jsonb *empty_object() {
+    JsonbParseState *state = nullptr;
+    pushJsonbValue(&state, WJB_BEGIN_OBJECT, nullptr);
+    return JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, nullptr));
+}
+
+// Ranges with both ends: [[1, 3], [5, 5]].
+void push_ids(JsonbParseState **state, std::span<const model::JobRange> ids) {
+    json::push_key(state, "ids");
+    pushJsonbValue(state, WJB_BEGIN_ARRAY, nullptr);
+    for (const model::JobRange &range : ids) {
+        pushJsonbValue(state, WJB_BEGIN_ARRAY, nullptr);
+        json::push_int64(state, WJB_ELEM, range.first);
+        json::push_int64(state, WJB_ELEM, range.end - 1);
+        pushJsonbValue(state, WJB_END_ARRAY, nullptr);
+    }
+    pushJsonbValue(state, WJB_END_ARRAY, nullptr);
+}
+
+Jsonb *make_spec(const Resolved &resolved, const Chunk &chunk, const text *plan) {
+    Jsonb *args = resolved.nodes[chunk.ids.node].args;
+    JsonbParseState *state = nullptr;
+    pushJsonbValue(&state, WJB_BEGIN_OBJECT, nullptr);
+    json::push_text(&state, "job", type_of(resolved, chunk.ids).name);
+    push_ids(&state, ids_of(resolved, chunk.ids));
+    json::push_json(&state, "args", args != nullptr ? args : empty_object());
+    json::push_text(&state, "plan", plan);
+    return JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, nullptr));
+}
+
+std::span<const Submission> make_tasks(const Resolved &resolved, text *plan) {
+    const auto tasks = allocate<Submission>(resolved.chunks.size());
+    for (std::size_t i = 0; i < tasks.size(); i++) {
+        CHECK_FOR_INTERRUPTS();
+        const Chunk &chunk = resolved.chunks[i];
+        const Type &type = type_of(resolved, chunk.ids);
+        const auto waits = allocate<WaitFor>(chunk.on_count);
+        for (std::size_t n = 0; n < waits.size(); n++)
+            waits[n] = {.what = WaitFor::What::task,
+                        .name = tasks[resolved.on[chunk.first_on + n]].rn,
+                        .on_failure = store::OnFailure::cascade};
+        tasks[i] = {.queue = type.queue,
+                    .spec = make_spec(resolved, chunk, plan),
+                    .priority = static_cast<int16>(type.settings.priority),
+                    .rn = cstring_to_text(psprintf("%s/%zu", text_to_cstring(plan), i + 1)),
+                    .max_attempts = type.settings.max_attempts,
+                    .waits = waits,
+                    .plan = plan,
+                    .retry = type.settings.retry};
+    }
+    return tasks;
+}
+
+// ---- its account
+// -----------------------------------------------------------------------------------------------------
+
+const char *show_length(int64 micros) {
+    Interval length{};
+    length.time = micros;
+    return DatumGetCString(
+        DirectFunctionCall1(interval_out, DirectFunctionCall1(interval_justify_hours, IntervalPGetDatum(&length))));
+}
+
+const char *name_chunk(const Resolved &resolved, const model::JobChunk &chunk) {
+    const Datum ids = make_ids(ids_of(resolved, chunk));
+    return psprintf("%s %s", text_to_cstring(type_of(resolved, chunk).name), error::print(ids, INT8MULTIRANGEOID));
+}
+
+// Which type has asked, and what it found. of: who asks, by node.
+const char *tell_reason(const Resolved &resolved, const model::JobReason &reason, bool runs) {
+    if (reason.need == model::k_no_task)
+        return "requested";
+    const model::JobNeed &need = resolved.needs[reason.need];
+    const char *limit = show_length(need.max_lag);
+    if (reason.oldest == model::k_never)
+        return psprintf("never run; at most %s old is wanted", limit);
+    return psprintf("%s: %s old, at most %s is wanted", runs ? "stale" : "fresh",
+                    show_length(std::max<int64>(resolved.now - reason.oldest, 0)), limit);
+}
+
+void tell_chunk(const Resolved &resolved, const Chunk &chunk, const ExplainedSink &sink) {
+    const auto on = allocate<Datum>(chunk.on_count);
+    for (std::size_t n = 0; n < on.size(); n++)
+        on[n] = CStringGetTextDatum(name_chunk(resolved, resolved.chunks[resolved.on[chunk.first_on + n]].ids));
+    Jsonb *args = resolved.nodes[chunk.ids.node].args;
+    sink.put(sink.to, {.job = type_of(resolved, chunk.ids).name,
+                       .chunk = make_ids(ids_of(resolved, chunk.ids)),
+                       .args = args != nullptr ? args : empty_object(),
+                       .depends_on = make_array(on, TEXTOID),
+                       .reason = tell_reason(resolved, chunk.reason, true),
+                       .runs = true});
+}
+
+void tell_left_out(const Resolved &resolved, const LeftOut &left, const ExplainedSink &sink) {
+    Jsonb *args = resolved.nodes[left.ids.node].args;
+    sink.put(sink.to, {.job = type_of(resolved, left.ids).name,
+                       .chunk = make_ids(ids_of(resolved, left.ids)),
+                       .args = args != nullptr ? args : empty_object(),
+                       .depends_on = construct_empty_array(TEXTOID),
+                       .reason = tell_reason(resolved, left.reason, false),
+                       .runs = false});
+}
+
+// Whether the same chunk was told already: several can ask for it.
+bool was_told(const Resolved &resolved, std::size_t place) {
+    const LeftOut &left = resolved.left_out[place];
+    for (std::size_t i = place; i > 0; i--) {
+        const LeftOut &other = resolved.left_out[i - 1];
+        if (other.ids.node == left.ids.node && other.ids.first == left.ids.first &&
+            other.reason.need == left.reason.need)
+            return true;
+        if (other.ids.end <= left.ids.first && other.of != left.of)
+            break; // an earlier slice
+    }
+    return false;
+}
+
+} // namespace
+
+text *run(store::Store &store, const Request &request) {
+    const Options options = read_options(request.options);
+    const Resolved resolved = resolve(store, request, options);
+    if (options.request_id != nullptr)
+        if (text *plan = find_request(resolved, options))
+            return plan;
+    require_idle(resolved.types[0]);
+    text *plan = make_up_name(resolved.now);
+    const auto id = store::insert_plan(plan, nullptr, store::PlanMaker::job);
+    if (!id)
+        error::duplicate_plan(plan);
+    insert_run(*id, resolved, request, options);
+    const auto tasks = make_tasks(resolved, plan);
+    if (!tasks.empty()) {
+        (void)submit_many(store, tasks, IfTaken::refuse);
+        insert_chunks(*id, resolved, options, tasks);
+    }
+    open_plan(store, plan);
+    return plan;
+}
+
+void explain(store::Store &store, const Request &request, const ExplainedSink &sink) {
+    const Resolved resolved = resolve(store, request, read_options(request.options));
+    const RowMemory memory = begin_row_memory();
+    for (const Chunk &chunk : resolved.chunks) {
+        CHECK_FOR_INTERRUPTS();
+        tell_chunk(resolved, chunk, sink);
+        reset(memory);
+    }
+    for (std::size_t i = 0; i < resolved.left_out.size(); i++) {
+        CHECK_FOR_INTERRUPTS();
+        if (!was_told(resolved, i))
+            tell_left_out(resolved, resolved.left_out[i], sink);
+        reset(memory);
+    }
+    end(memory);
+}
+
+} // namespace scylla::job

@@ -1,0 +1,236 @@
+-- Job types: what must be fresh before something runs. The planner itself is held against a reference in test/unit/job_plan_test.cpp;
+-- what several sessions do at once is in specs/jobs.spec.
+begin;
+\ir include/helpers.psql
+select * from no_plan();
+select scylla.create_queue('q'), scylla.create_queue('other') \g /dev/null
+
+-- What explain_job() tells, without the ages: "job ids (waits for ...): why".
+create function told(job text, ids int8multirange, options jsonb = '{}', args jsonb = '{}') returns text language sql as $$
+    select string_agg(format('%s %s%s: %s', s.job, s.chunk, case when s.depends_on <> '{}' then format(' <- %s', array_to_string(s.depends_on, ', ')) end,
+                             regexp_replace(s.reason, '[:;].*', '')), ' | ' order by not s.runs, s.job, s.chunk)
+    from scylla.explain_job(told.job, told.ids, told.args, told.options) s
+$$;
+-- The tasks of a plan: "job ids status".
+create function tasks(plan text) returns text language sql as $$
+    select string_agg(format('%s %s %s', spec ->> 'job', spec ->> 'ids', status), ' | ' order by spec ->> 'job', spec ->> 'ids')
+    from scylla.task t where t.plan = tasks.plan
+$$;
+-- Completes what is ready, one after the other, until nothing is; returns the jobs in their order.
+create function work(queue text = 'q') returns text language plpgsql as $$
+declare t scylla.task; done text[] := '{}';
+begin
+    loop
+        select * into t from scylla.lease(work.queue, 'w');
+        exit when t.rn is null;
+        perform scylla.complete(t.rn, 'w', '1');
+        done := done || (t.spec ->> 'job');
+    end loop;
+    return array_to_string(done, ' ');
+end $$;
+
+-- ---- definitions -------------------------------------------------------------------------------------------------------
+
+select lives_ok($$select scylla.define_job('e', 'q', '{"chunk_size": 6}')$$);
+select lives_ok($$select scylla.define_job('c', 'q', '{"chunk_size": 3}', '[]')$$);
+select lives_ok($$select scylla.define_job('b', 'q', '{"chunk_size": 2}', '[{"job": "e", "max_lag": "1 day"}]')$$);
+select lives_ok($$select scylla.define_job('a', 'q', '{"chunk_size": 3, "args": {"z": 1}, "sources": ["x"], "sinks": {"y": 1}}',
+                                           '[{"job": "b", "max_lag": "1 day"}, {"job": "c", "max_lag": "1 day"}]')$$);
+select is((select row(owner, queue, settings, needs)::text from scylla.job_type where name = 'b'),
+          row(current_user, 'q', '{"chunk_size": 2}'::jsonb, '[{"job": "e", "max_lag": "1 day"}]'::jsonb)::text, 'the view shows it');
+select is((select count(*) from scylla.job_type), 4::bigint, 'all are there');
+
+select checks_name($$select scylla.define_job($1, 'q')$$, 'job');
+delete from scylla.job_definition where needs = '[]' and name not in ('c', 'e');
+select refuses_argument($$select scylla.define_job('x', 'q', '[]')$$, 'settings', '[]', 'It must be an object.');
+select refuses_argument($$select scylla.define_job('x', 'q', '{"chunksize": 1}')$$, 'settings', '"chunksize"', 'There is no such setting of a job.');
+select refuses_argument($$select scylla.define_job('x', 'q', '{"chunk_size": 0}')$$, 'chunk_size', '0', 'It must be at least 1; null: all ids are one chunk.');
+select refuses_argument($$select scylla.define_job('x', 'q', '{"args": 1}')$$, 'args', '1', 'It must be an object.');
+select refuses_argument($$select scylla.define_job('x', 'q', '{"args": {"ids": 1}}')$$, 'args', '{"ids": 1}', 'It may not have the member "ids", which the plan sets.');
+select refuses_argument($$select scylla.define_job('x', 'q', '{"select_work": "nowhere.nothing"}')$$, 'select_work', '"nowhere.nothing"',
+                        'It must be the name of a function with one argument of type jsonb that returns setof bigint or bigint[].');
+select refuses_argument(format($$select scylla.define_job('x', 'q', needs => %L)$$, needs), 'needs', needs,
+    'It must be an array of objects {"job": name, "max_lag": interval, "args": {...}, "unique": boolean, "allow_missing": boolean}.')
+from unnest(array['{}', '1']) needs;
+select refuses_element(format($$select scylla.define_job('x', 'q', needs => '[%s]')$$, need), 1, 'needs', need,
+    'It must be an array of objects {"job": name, "max_lag": interval, "args": {...}, "unique": boolean, "allow_missing": boolean}.')
+from unnest(array['1', '{"job": "a"}', '{"max_lag": "1 day"}', '{"job": "a", "lag": 1, "max_lag": "1 day"}']) need;
+select refuses_element($$select scylla.define_job('x', 'q', needs => '[{"job": "a", "max_lag": "-1 s"}]')$$, 1, 'max_lag', '"-1 s"',
+                       'It must be between 0 and 100 years.');
+select refuses($$select scylla.define_job('x', 'q', needs => '[{"job": "nothing", "max_lag": "1 s"}]')$$, '42704', 'exists',
+               'job "nothing" does not exist', table_ => 'job');
+select refuses($$select scylla.define_job('x', 'no such queue')$$, '42704', 'exists', 'queue "no such queue" does not exist', table_ => 'queue');
+select refuses($$select scylla.define_job('e', 'q', needs => '[{"job": "a", "max_lag": "1 s"}]')$$, '22023', 'cycle',
+               'jobs need each other: e -> a -> b -> e', table_ => 'job');
+select refuses($$select scylla.define_job('x', 'q', needs => '[{"job": "x", "max_lag": "1 s"}]')$$, '22023', 'cycle',
+               'jobs need each other: x -> x', table_ => 'job');
+select is((select count(*) from scylla.job_type where name = 'x'), 0::bigint, 'nothing is left of what was refused');
+select is((select count(*) from scylla.job_type where needs <> '[]'), 2::bigint);
+
+-- ---- what runs ---------------------------------------------------------------------------------------------------------
+
+-- Stau's worked example.
+select scylla.mark_fresh('c', '{[1,7)}') \g /dev/null
+select is(told('a', '{[1,7)}'),
+          'a {[1,4)} <- b {[1,3)}, b {[3,5)}: requested | a {[4,7)} <- b {[3,5)}, b {[5,7)}: requested | '
+          'b {[1,3)} <- e {[1,7)}: never run | b {[3,5)} <- e {[1,7)}: never run | b {[5,7)} <- e {[1,7)}: never run | '
+          'e {[1,7)}: never run | c {[1,4)}: fresh | c {[4,7)}: fresh', 'explain_job tells what would run, and what is left out');
+select is((select count(*) from scylla.job_plan), 0::bigint, 'and writes nothing');
+select scylla.run_job('a', '{[1,7)}', '{"m": 1}') as plan \gset
+select is(tasks(:'plan'), 'a [[1, 3]] waiting | a [[4, 6]] waiting | b [[1, 2]] waiting | b [[3, 4]] waiting | b [[5, 6]] waiting | e [[1, 6]] ready',
+          'run_job makes a plan');
+select is((select spec - 'ids' from scylla.task where plan = :'plan' and spec ->> 'job' = 'a' limit 1),
+          jsonb_build_object('job', 'a', 'args', '{"m": 1, "z": 1}'::jsonb, 'plan', :'plan'), 'with a spec for any worker');
+select is((select row(job, ids, args, options, status, tasks)::text from scylla.job_plan where plan = :'plan'),
+          row('a', '{[1,7)}'::int8multirange, '{"m": 1}'::jsonb, '{}'::jsonb, 'running', 6)::text, 'the view shows the request');
+select is(work(), 'e b b b a a', 'in this order');
+select is((select status from scylla.job_plan where plan = :'plan'), 'completed', 'then it is completed');
+select is((select string_agg(job || ids, ' ') from (select job, range_agg(ids) as ids from scylla.job_freshness group by job order by job) f),
+          'a{[1,7)} b{[1,7)} c{[1,7)} e{[1,7)}', 'all of it is fresh now');
+select is(told('a', '{[1,7)}'), 'a {[1,4)}: requested | a {[4,7)}: requested | b {[1,3)}: fresh | b {[3,5)}: fresh | b {[5,7)}: fresh | '
+          'c {[1,4)}: fresh | c {[4,7)}: fresh', 'so only the job itself would run again');
+select is(told('b', '{[5,8)}'), 'b {[5,7)} <- e {[5,8)}: requested | b {[7,8)} <- e {[5,8)}: requested | e {[5,8)}: never run', 'an id that never ran is stale');
+select all_is_sound();
+
+-- Success moves forward only, from the beginning of the lease.
+select is((select began from scylla.job_freshness where job = 'e'),
+          (select leased from scylla.task_outcome o join scylla.task_spec s using (id) where s.spec ->> 'job' = 'e'), 'fresh as of the lease');
+select scylla.mark_fresh('e', '{[1,3)}', '2000-01-01') \g /dev/null
+select is((select count(*) from scylla.job_freshness where job = 'e'), 1::bigint, 'never less fresh');
+
+-- A failure: nothing is fresh by it, and the next run leaves out what succeeded.
+select scylla.forget_freshness('b') \g /dev/null
+select scylla.forget_freshness('e') \g /dev/null
+select scylla.run_job('b', '{[1,5)}') as plan \gset
+select scylla.complete(rn, 'w', null) from scylla.lease('q', 'w') \g /dev/null
+select scylla.abort(rn, 'w', '{"code": "no"}') from scylla.lease('q', 'w') \g /dev/null
+select is(tasks(:'plan'), 'b [[1, 2]] aborted | b [[3, 4]] ready | e [[1, 4]] completed', 'one of its tasks is aborted');
+select is(work(), 'b', 'the others go on');
+select is((select status from scylla.job_plan where plan = :'plan'), 'failed', 'the plan has failed');
+select is((select range_agg(ids) from scylla.job_freshness where job = 'b'), '{[3,5)}'::int8multirange, 'what was aborted is not fresh');
+select is(told('a', '{[1,5)}', '{"prune": "chunk"}'),
+          'a {[1,4)} <- b {[1,3)}: requested | a {[4,5)}: requested | b {[1,3)}: never run | b {[3,5)}: fresh | c {[1,4)}: fresh | c {[4,5)}: fresh | e {[1,5)}: fresh',
+          'prune by chunk: only what is stale');
+select is(told('a', '{[1,5)}'),
+          'a {[1,4)} <- b {[1,3)}, b {[3,5)}: requested | a {[4,5)} <- b {[3,5)}: requested | b {[1,3)}: never run | b {[3,5)}: never run | '
+          'c {[1,4)}: fresh | c {[4,5)}: fresh | e {[1,5)}: fresh', 'by slice: all of it');
+
+-- A provider that fails takes those with it that wait for it.
+select scylla.forget_freshness('e') \g /dev/null
+select scylla.run_job('b', '{[1,5)}') as plan \gset
+select scylla.abort(rn, 'w', '{"code": "no"}') from scylla.lease('q', 'w') \g /dev/null
+select is(tasks(:'plan'), 'b [[1, 2]] aborted | b [[3, 4]] aborted | e [[1, 4]] aborted', 'a failure cascades');
+
+-- Batches, and ids with gaps.
+select scylla.run_job('c', '{[1,2),[10,12),[20,25)}') as plan \gset
+select is(tasks(:'plan'), 'c [[1, 1], [10, 11]] ready | c [[20, 22]] ready | c [[23, 24]] ready', 'chunks by the number of ids');
+select scylla.forget_freshness('c') \g /dev/null
+select scylla.complete_many(array_agg(rn), 'w') from scylla.lease('q', 'w', 10) \g /dev/null
+select is((select range_agg(ids) from scylla.job_freshness where job = 'c'), '{[1,2),[10,12),[20,25)}'::int8multirange, 'completed in a batch');
+
+-- ---- arguments ---------------------------------------------------------------------------------------------------------
+
+select scylla.define_job('d2', 'q', '{"args": {"own": true}}') \g /dev/null
+select scylla.define_job('d1', 'q', '{}', '[{"job": "d2", "max_lag": "0", "args": {"m": "d1", "n": 1}}]') \g /dev/null
+select scylla.define_job('d0', 'q', '{}', '[{"job": "d1", "max_lag": "0", "args": {"m": "d0"}}, {"job": "d2", "max_lag": "0"}]') \g /dev/null
+select is((select string_agg(format('%s %s', s.job, s.args), ' | ' order by s.job, s.args) from scylla.explain_job('d0', '{[1,2)}', '{"m": "request", "x": 1}') s),
+          'd0 {"m": "request", "x": 1} | d1 {"m": "d0", "x": 1} | d2 {"m": "request", "x": 1, "own": true} | d2 {"m": "d1", "n": 1, "x": 1, "own": true}',
+          'arguments go down; a job with other arguments is another task');
+select is(told('d0', '{[1,2)}', args => '{"m": "request"}'),
+          'd0 {[1,2)} <- d1 {[1,2)}, d2 {[1,2)}: requested | d1 {[1,2)} <- d2 {[1,2)}: never run | d2 {[1,2)}: never run | d2 {[1,2)}: never run', 'a lag of 0 is always stale');
+select refuses_argument($$select scylla.run_job('a', '{[1,2)}', '[1]')$$, 'args', '[1]', 'It must be an object.');
+
+-- ---- ids ---------------------------------------------------------------------------------------------------------------
+
+select refuses_argument($$select scylla.run_job('a')$$, 'ids', 'null', 'The job has no function select_work, so ids are needed.');
+select refuses_argument($$select scylla.run_job('a', '{[1,)}')$$, 'ids', '{[1,)}', 'It must have an end on both sides.');
+select refuses($$select scylla.run_job('c', '{[-9223372036854775808,9223372036854775807)}')$$, '54000', 'max_tasks', 'job "c" would need more than 1000000000000000 ids', table_ => 'job');
+select refuses($$select scylla.run_job('c', '{[1,1000000000)}')$$, '54000', 'max_tasks', 'job "c" would need more than 1000000 tasks', table_ => 'job');
+select scylla.run_job('a', '{}') as plan \gset
+select is((select row(status, tasks)::text from scylla.job_plan where plan = :'plan'), '(completed,0)', 'without ids a run is completed at once');
+create function every(args jsonb) returns setof bigint language sql as $$ select generate_series(1, (args ->> 'n')::bigint) $$;
+create function listed(args jsonb) returns bigint[] language sql as $$ select '{7,5,6,5,null}'::bigint[] $$;
+create function wrong(args jsonb) returns setof int language sql as $$ select 1 $$;
+select scylla.define_job('s', 'q', '{"select_work": "every", "args": {"n": 3}}') \g /dev/null
+select is((select settings ->> 'select_work' from scylla.job_type where name = 's'), 'test.every', 'a function is kept with its schema');
+select is(told('s', null), 's {[1,4)}: requested', 'select_work says which ids, by the arguments of the job');
+select is(told('s', null, args => '{"n": 5}'), 's {[1,6)}: requested', 'and of the request');
+select is(told('s', '{[9,10)}'), 's {[9,10)}: requested', 'unless there are some');
+select scylla.define_job('s', 'q', '{"select_work": "test.listed"}') \g /dev/null
+select is(told('s', null), 's {[5,8)}: requested', 'as an array, in any order, each once');
+select refuses_argument($$select scylla.define_job('s', 'q', '{"select_work": "wrong"}')$$, 'select_work', '"wrong"',
+                        'It must be the name of a function with one argument of type jsonb that returns setof bigint or bigint[].');
+drop function listed;
+select refuses($$select scylla.run_job('s')$$, '42804', 'select_work', 'function "test.listed", which selects the ids of job "s", is gone or was replaced',
+               'It must have one argument of type jsonb and return setof bigint or bigint[].', table_ => 'job');
+
+-- ---- options -----------------------------------------------------------------------------------------------------------
+
+select refuses_argument($$select scylla.run_job('a', '{[1,2)}', options => '{"prone": 1}')$$, 'options', '"prone"', 'There is no such option of a run.');
+select refuses_argument($$select scylla.run_job('a', '{[1,2)}', options => '{"prune": "all"}')$$, 'prune', '"all"', 'It must be ''slice'' or ''chunk''.');
+select refuses_argument($$select scylla.run_job('a', '{[1,2)}', options => '1')$$, 'options', '1', 'It must be an object.');
+select is(scylla.run_job('c', '{[1,2)}', options => '{"request_id": "r"}'), scylla.run_job('c', '{[5,6)}', options => '{"request_id": "r"}'),
+          'a request that comes again gets the first plan');
+select isnt(scylla.run_job('e', '{[1,2)}', options => '{"request_id": "r"}'), scylla.run_job('c', options => '{"request_id": "r"}', ids => '{[1,2)}'), 'of its job');
+select work() \g /dev/null
+select scylla.forget_freshness('b'), scylla.forget_freshness('e') \g /dev/null
+select scylla.mark_fresh('e', '{[1,7)}') \g /dev/null
+select is(told('b', '{[1,3)}'), 'b {[1,3)}: requested | e {[1,3)}: fresh', 'fresh');
+select is(told('b', '{[1,3)}', '{"variant": "v"}'), 'b {[1,3)} <- e {[1,3)}: requested | e {[1,3)}: never run', 'but not for another variant');
+select scylla.run_job('b', '{[1,3)}', options => '{"variant": "v"}') \g /dev/null
+select is(work(), 'e b', 'which runs');
+select is(told('b', '{[1,3)}', '{"variant": "v"}'), 'b {[1,3)}: requested | e {[1,3)}: fresh', 'and is fresh then');
+select is((select string_agg(distinct variant, ',') from scylla.job_freshness where job = 'b'), 'v', 'by itself');
+
+-- One at a time.
+select scylla.define_job('one', 'q', '{"allow_multiple": false}') \g /dev/null
+select scylla.run_job('one', '{[1,2)}') as plan \gset
+select refuses($$select scylla.run_job('one', '{[1,2)}')$$, '55000', 'live', 'job "one" is running',
+               format('Its plan "%s" has not finished, and the setting "allow_multiple" is false.', :'plan'), table_ => 'job');
+select work() \g /dev/null
+select lives_ok($$select scylla.run_job('one', '{[1,2)}')$$, 'when it has ended, it can run again');
+select work() \g /dev/null
+
+-- allow_missing: the job as a whole has run lately.
+select scylla.define_job('m', 'q', needs => '[{"job": "one", "max_lag": "1 day", "allow_missing": true}]') \g /dev/null
+select is(told('m', '{[1,9)}'), 'm {[1,9)}: requested | one {[1,9)}: fresh', 'a run of other ids is enough');
+update scylla.job_run set created = created - interval '2 days' where name = 'one';
+select is(told('m', '{[1,9)}'), 'm {[1,9)} <- one {[1,9)}: requested | one {[1,9)}: never run', 'if it is not too old');
+
+-- Settings of tasks.
+select scylla.define_job('t', 'other', '{"priority": 7, "max_attempts": 3, "retry": {"initial": "3 s"}, "chunk_size": 1}') \g /dev/null
+select scylla.run_job('t', '{[1,3)}') as plan \gset
+select is((select string_agg(format('%s %s %s %s', queue, priority, max_attempts, rn = :'plan' || '/' || (spec -> 'ids' -> 0 ->> 0)), ', ') from scylla.task where plan = :'plan'),
+          'other 7 3 t, other 7 3 t', 'its tasks are as the job says');
+
+-- ---- the end -----------------------------------------------------------------------------------------------------------
+
+select refuses($$select scylla.drop_job('e')$$, '2BP01', 'needed', 'job "e" is needed by job "b"', table_ => 'job');
+select refuses($$select scylla.drop_job('nothing')$$, '42704', 'exists', 'job "nothing" does not exist', table_ => 'job');
+select refuses($$select scylla.run_job('nothing', '{[1,2)}')$$, '42704', 'exists', 'job "nothing" does not exist', table_ => 'job');
+select refuses($$select scylla.mark_fresh('nothing', '{[1,2)}')$$, '42704', 'exists', 'job "nothing" does not exist', table_ => 'job');
+select refuses($$select scylla.forget_freshness('nothing')$$, '42704', 'exists', 'job "nothing" does not exist', table_ => 'job');
+select refuses_argument($$select scylla.mark_fresh('e', null)$$, 'ids', 'null', 'It must not be null.');
+select refuses_argument($$select scylla.mark_fresh('e', '{[1,2)}', 'infinity')$$, 'finished', 'infinity', 'It must be finite.');
+select is(scylla.forget_freshness('c', '{[10,11)}'), 1::bigint, 'ids can be forgotten one by one');
+select is((select range_agg(ids) from scylla.job_freshness where job = 'c'), '{[1,2),[11,12),[20,25)}'::int8multirange, 'the others stay');
+select lives_ok($$select scylla.drop_job('t')$$);
+select is((select count(*) from scylla.job_plan where plan = :'plan'), 1::bigint, 'the runs of a job that is dropped go on');
+select is((select count(*) from scylla.lease('other', 'w', 5)), 2::bigint);
+select scylla.complete_many(array_agg(rn), 'w') from scylla.task where plan = :'plan' \g /dev/null
+select all_is_sound();
+
+-- Old plans go with what is known of them; successes that newer ones cover go, too.
+select count(*) as successes from scylla.job_success \gset
+select set_config('scylla.retention', '1 ms', true) \g /dev/null
+update scylla.task_plan set finished = finished - interval '30 days';
+update scylla.task_outcome set finished = finished - interval '30 days';
+create temporary table fresh_before as select * from scylla.job_freshness;
+select scylla.maintain() \g /dev/null
+select is((select count(*) from scylla.job_run), 0::bigint, 'runs are purged with their plans');
+select is((select count(*) from scylla.job_chunk), 0::bigint, 'and their chunks');
+select cmp_ok((select count(*) from scylla.job_success), '<', :successes::bigint, 'and successes that newer ones cover');
+select bag_eq('select * from scylla.job_freshness', 'select * from fresh_before', 'which changes nothing');
+select all_is_sound();
+select * from finish();
+rollback;

@@ -60,6 +60,16 @@ const statement drop_trigger{"scylla_drop_trigger", "select scylla.drop_trigger(
 const statement pause_trigger{"scylla_pause_trigger", "select scylla.pause_trigger($1)"};
 const statement resume_trigger{"scylla_resume_trigger", "select scylla.resume_trigger($1)"};
 const statement clear_trigger{"scylla_clear_trigger", "select scylla.clear_trigger($1, $2::int8)"};
+const statement define_job{"scylla_define_job", "select scylla.define_job($1, $2, $3::jsonb, $4::jsonb)"};
+const statement drop_job{"scylla_drop_job", "select scylla.drop_job($1)"};
+const statement run_job{"scylla_run_job", "select scylla.run_job($1, $2::int8multirange, $3::jsonb, $4::jsonb)"};
+const statement explain_job{"scylla_explain_job",
+                            "select s.job, s.chunk, s.args, pg_catalog.to_jsonb(s.depends_on), s.reason, s.runs "
+                            "from scylla.explain_job($1, $2::int8multirange, $3::jsonb, $4::jsonb) s"};
+const statement mark_fresh{"scylla_mark_fresh",
+                           "select scylla.mark_fresh($1, $2::int8multirange, " TIME("$3") ", $4)"};
+const statement forget_freshness{"scylla_forget_freshness",
+                                 "select scylla.forget_freshness($1, $2::int8multirange, $3)"};
 const statement create_pool{"scylla_create_pool", "select scylla.create_pool($1, $2::jsonb, $3, $4::jsonb)"};
 const statement alter_pool{"scylla_alter_pool", "select scylla.alter_pool($1, $2::jsonb)"};
 const statement drop_pool{"scylla_drop_pool", "select scylla.drop_pool($1)"};
@@ -258,6 +268,12 @@ std::vector<const statement *> all_statements() {
             &pause_trigger,
             &resume_trigger,
             &clear_trigger,
+            &define_job,
+            &drop_job,
+            &run_job,
+            &explain_job,
+            &mark_fresh,
+            &forget_freshness,
             &create_pool,
             &alter_pool,
             &drop_pool,

@@ -97,6 +97,40 @@ TEST_F(Calls, Triggers) {
     thrown<not_found>([&] { c.pause_trigger(name); });
 }
 
+TEST_F(Calls, Jobs) {
+    const job_name report{unique("report \"'")};
+    const job_name weather{unique("weather")};
+    c.define_job(weather, queue, json{R"({"chunk_size": 2})"});
+    const json needs{R"([{"max_lag": "1 day", "job": )" + json::string(weather.str()).text() + "}]"};
+    c.define_job(report, queue, json{"{}"}, needs);
+    thrown<not_found>([&] { c.define_job(report, queue_name{unique("none")}); });
+    thrown<invalid_argument>([&] { c.define_job(report, queue, json{R"({"chunk_size": -1})"}); });
+    thrown<wrong_state>([&] { c.drop_job(weather); });
+
+    const id_ranges ids{{-1, 1}, {7, 8}};
+    c.mark_fresh(weather, {{7, 8}});
+    const std::vector<job_step> steps = c.explain_job(report, ids, "{}", json{R"({"prune": "chunk"})"});
+    ASSERT_EQ(steps.size(), 3u);
+    EXPECT_EQ(steps[0].job, weather);
+    EXPECT_EQ(steps[0].chunk, (id_ranges{{-1, 1}}));
+    EXPECT_EQ(steps[1].job, report);
+    EXPECT_EQ(steps[1].chunk, ids);
+    EXPECT_EQ(steps[1].depends_on, json{"[" + json::string(weather.str() + " {[-1,1)}").text() + "]"});
+    EXPECT_TRUE(steps[1].runs);
+    EXPECT_EQ(steps[1].reason, "requested");
+    EXPECT_FALSE(steps[2].runs);
+    EXPECT_EQ(steps[2].chunk, (id_ranges{{7, 8}}));
+
+    const plan_name plan = c.run_job(report, ids);
+    EXPECT_EQ(c.get_plan(plan).waiting, 1);
+    EXPECT_EQ(c.forget_freshness(weather, id_ranges{{1, 9}}, std::string{}), 1);
+    EXPECT_EQ(c.forget_freshness(weather), 0);
+    c.cancel_plan(plan);
+    c.drop_job(report);
+    c.drop_job(weather);
+    thrown<not_found>([&] { c.run_job(weather, ids); });
+}
+
 TEST_F(Calls, Pools) {
     const pool_name pool{unique("pool \"'")};
     const pool_name other{unique("other")};

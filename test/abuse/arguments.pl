@@ -32,12 +32,15 @@ select scylla.complete('completed', 'w', '{"secret": 1}');
 select scylla.create_plan('plan', '{}');
 select scylla.submit('theirs', '{}', rn => 'planned', plan => 'plan');
 select scylla.schedule('schedule', '0 0 1 1 *', 'theirs', '{}');
+select scylla.define_job('theirs', 'theirs', '{"chunk_size": 1}'), scylla.mark_fresh('theirs', '{[1,9)}');
 create function test.theirs() returns text language sql as $$
     select string_agg(line, E'\n' order by line) from (
         select to_jsonb(t)::text from scylla.task t where queue = 'theirs'
         union all select to_jsonb(q)::text from scylla.queue q where name = 'theirs'
         union all select to_jsonb(p)::text from scylla.task_plan p where name = 'plan'
         union all select to_jsonb(s)::text from scylla.schedule s where name = 'schedule'
+        union all select to_jsonb(d)::text from scylla.job_definition d where name = 'theirs'
+        union all select to_jsonb(f)::text from scylla.job_success f join scylla.job_definition d on d.id = f.job where d.name = 'theirs'
         union all select to_jsonb(e)::text from scylla.event e where queue_name = 'theirs'
         union all select 'objects ' || count(*) || md5(string_agg(pg_describe_object(classid, objid, 0), ',' order by classid, objid))
                   from pg_depend where refclassid = 'pg_extension'::regclass
@@ -56,6 +59,9 @@ union all select 'jsonb', v from unnest(array['null', '''null''', '''1''', '''{}
 union all select 'integer', v from unnest('{null,0,1,-1,-5,127,100000,2147483647,-2147483648}'::text[]) v
 union all select 'smallint', v from unnest('{null,0,-1,32767,-32768}'::text[]) v
 union all select 'bigint', v from unnest('{null,0,-1,9223372036854775807,-9223372036854775808}'::text[]) v
+union all select 'int8multirange', v from unnest(array['null', '''{}''', '''{[1,3),[7,8)}''', '''{(,)}''', '''{[1,)}''', '''{[-9223372036854775808,9223372036854775807)}''', '(select range_agg(int8range(i, i + 1)) from generate_series(1, 100000, 2) i)']) v
+union all select 'int8multirange[]', v from unnest(array['null', '''{}''', '''{null}''', 'array[''{}'', ''{(,)}'']::int8multirange[]', 'array[''{[1,3)}'', ''{[2,9)}'']::int8multirange[]']) v
+union all select 'timestamptz[]', v from unnest(array['null', '''{}''', '''{null}''', '''{-infinity,infinity}''', '''{2000-01-01}''']) v
 union all select 'real', v from unnest('{null,0,''NaN'',''-Infinity''}'::text[]) v
 union all select 'double precision', v from unnest('{null,0,-1,''NaN'',''Infinity'',''-Infinity'',1e308,5e-324}'::text[]) v
 union all select 'boolean', v from unnest('{null,true,false}'::text[]) v
@@ -78,7 +84,7 @@ grant select on test.value to attacker;
 create table test.usual (name text primary key, value text);
 insert into test.usual values ('queue', '''theirs'''), ('queues', '''{theirs}'''), ('rn', '''running'''), ('rns', '''{running}'''), ('worker', '''w'''), ('plan', '''plan'''), ('spec', '''{}'''),
     ('specs', 'array[''1'']::jsonb[]'), ('tasks', '''[{"queue": "theirs", "spec": 1}]'''), ('error', '''{"code": "x"}'''), ('cron', '''* * * * *'''), ('role', '''attacker'''), ('owner', '''attacker'''),
-    ('privilege', '''admin'''), ('settings', '''{"paused": true}'''), ('name', '''schedule'''), ('timezone', '''UTC'''), ('timeout', '''100 ms'''), ('count', '1'), ('attempts', '''{1}'''), ('history', '''[]'''), ('force', 'true');
+    ('privilege', '''admin'''), ('settings', '''{"paused": true}'''), ('name', '''schedule'''), ('timezone', '''UTC'''), ('timeout', '''100 ms'''), ('count', '1'), ('attempts', '''{1}'''), ('history', '''[]'''), ('force', 'true'), ('job', '''theirs'''), ('ids', '''{[1,3)}''');
 
 create view test.argument as
 select p.oid, p.prokind, a.i, coalesce(p.proargnames[a.i], '') as name, t.type::regtype as type, p.pronargs - p.pronargdefaults < a.i as is_optional,
@@ -137,7 +143,7 @@ for my $function (@functions)
 	last if $status == 2 && !defined sql($node, 'select 1');
 }
 note "$calls calls: " . join ', ', map { "$_ $codes{$_}" } sort keys %codes;
-is("@callable", join(' ', map { "scylla.$_" } qw(_bypassed _check_max_tasks _heads _history _may_view _may_watch _pool_lines _shape_problem _stat_monitor _stat_queues)),
+is("@callable", join(' ', map { "scylla.$_" } qw(_bypassed _check_max_tasks _fresh_ranges _heads _history _may_view _may_watch _pool_lines _shape_problem _stat_monitor _stat_queues)),
 	'internal functions can be called by nobody, but those of views and check(), which tell nothing of tasks');
 cmp_ok($codes{'00000'} // 0, '>', 100, 'some of these calls are good ones');
 cmp_ok($codes{'42501'} // 0, '>', 100, 'many are refused for lack of a right');

@@ -25,7 +25,7 @@ select p.oid, p.proname::text as name,
        format('%s scylla.%I(%s)', case p.prokind when 'p' then 'call' else 'select' end, p.proname,
               (select string_agg(format('null::%s', t::regtype), ', ' order by n)
                from unnest(p.proargtypes) with ordinality _ (t, n))) as call
-from pg_proc p where p.pronamespace = 'scylla'::regnamespace and not p.proname = any('{_args,_args_add,_args_end,_check_max_tasks,_history,_may_view,_may_watch,_plan_nodes,_pool_lines}');
+from pg_proc p where p.pronamespace = 'scylla'::regnamespace and not p.proname = any('{_args,_args_add,_args_end,_check_max_tasks,_fresh_ranges,_history,_may_view,_may_watch,_plan_nodes,_pool_lines}');
 -- Every relation, and ways of touching it.
 create temp table touch as
 select c.relname::text as name, statement
@@ -127,6 +127,12 @@ insert into use_ (name, statement) values
     ('resume_trigger',     $$select scylla.resume_trigger('t')$$),
     ('clear_trigger',      $$select scylla.clear_trigger('t')$$),
     ('drop_trigger',       $$select scylla.drop_trigger('t to drop')$$),
+    ('define_job',         $$select scylla.define_job('j made', 'q')$$),
+    ('drop_job',           $$select scylla.drop_job('j spare')$$),
+    ('run_job',            $$select scylla.run_job('j', '{[1,2)}')$$),
+    ('explain_job',        $$select count(*) from scylla.explain_job('j', '{[1,2)}')$$),
+    ('mark_fresh',         $$select scylla.mark_fresh('j', '{[1,2)}')$$),
+    ('forget_freshness',   $$select scylla.forget_freshness('j')$$),
     ('create_pool',        $$select scylla.create_pool('p made', '{"a": 1}')$$),
     ('alter_pool',         $$select scylla.alter_pool('p pool', '{"policy": "strict"}')$$),
     ('drop_pool',          $$select scylla.drop_pool('p spare')$$),
@@ -202,6 +208,8 @@ do $$ begin
     perform scylla.create_trigger('t', '[{"signal": "p signal"}]', '{"submit": {"queue": "q", "spec": 1}}');
     perform scylla.create_trigger('t to drop', '[{"signal": "p signal"}]', '{"submit": {"queue": "q", "spec": 1}}');
     update scylla.signal_trigger set owner = 'scylla_test_role';
+    perform scylla.define_job('j', 'q'), scylla.define_job('j spare', 'q');
+    update scylla.job_definition set owner = 'scylla_test_role';
     perform scylla.create_pool('p spare', '{}'), scylla.grant_pool('p spare', 'scylla_test_role', 'admin');
     perform scylla.create_pool('p pool', '{"a": 1}'), scylla.grant_pool('p pool', 'scylla_test_role', 'admin');
     perform scylla.create_plan('to open'), scylla.create_plan('to cancel'), scylla.create_plan('to rerun');
@@ -269,12 +277,13 @@ select is_empty($$
     select 'routine', p.proname, a.privilege_type from pg_proc p,
     aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a
     where p.pronamespace = 'scylla'::regnamespace and a.grantee = 0
-          and p.oid <> all (array['scylla._args'::regproc, 'scylla._check_max_tasks', 'scylla._history', 'scylla._may_view', 'scylla._may_watch', 'scylla._plan_nodes', 'scylla._pool_lines'])$$,
+          and p.oid <> all (array['scylla._args'::regproc, 'scylla._check_max_tasks', 'scylla._fresh_ranges', 'scylla._history', 'scylla._may_view', 'scylla._may_watch', 'scylla._plan_nodes', 'scylla._pool_lines'])$$,
     'PUBLIC holds nothing in the schema');
 select results_eq($$select p.proname::text collate "default", a.privilege_type, p.proowner::regrole
                     from pg_proc p, aclexplode(p.proacl) a
                     where p.pronamespace = 'scylla'::regnamespace and a.grantee = 0 order by 1$$,
                   $$values ('_args', 'EXECUTE', current_user::regrole), ('_check_max_tasks', 'EXECUTE', current_user::regrole),
+                           ('_fresh_ranges', 'EXECUTE', current_user::regrole),
                            ('_history', 'EXECUTE', current_user::regrole),
                            ('_may_view', 'EXECUTE', current_user::regrole),
                            ('_may_watch', 'EXECUTE', current_user::regrole),

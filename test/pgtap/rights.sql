@@ -24,7 +24,7 @@ insert into kind values ('S', current_user), ('o', 'scylla test owner'), ('m', '
     ('d', 'scylla_test_depender');
 grant usage on schema scylla to public;
 grant execute on all routines in schema scylla to public;
-grant select on scylla.resubmissions, scylla.pool, scylla.pool_reservation, scylla.pool_queue, scylla.stat_pool, scylla.signal, scylla.signal_grants, scylla.condition, scylla.task, scylla.queue_grants, scylla.queue_settings, scylla.stat_heads, scylla.stat_queue,
+grant select on scylla.resubmissions, scylla.job_type, scylla.job_freshness, scylla.job_plan, scylla.pool, scylla.pool_reservation, scylla.pool_queue, scylla.stat_pool, scylla.signal, scylla.signal_grants, scylla.condition, scylla.task, scylla.queue_grants, scylla.queue_settings, scylla.stat_heads, scylla.stat_queue,
     scylla.stat_worker, scylla.stat_monitor, scylla.schedules, scylla.trigger, scylla.trigger_signal, scylla.trigger_failure, scylla.plan, scylla.plan_task to public;
 set local scylla.schedules = manual;
 
@@ -74,6 +74,10 @@ do $$ begin
     insert into scylla.signal_trigger_failure (trigger, seqs, retry_at, attempts, error) select id, '{1}', 'infinity', 1, 'x' from scylla.signal_trigger;
     perform scylla.submit('a queue of the superuser', '1', wait_for => '[{"signal": "their signal", "match": {"of": 2}}]');
     perform scylla.set_signal_owner('their signal', 'scylla test owner');
+    perform scylla.define_job('their job', 'r'), scylla.mark_fresh('their job', '{[1,9)}');
+    update scylla.job_definition set owner = 'scylla test owner';
+    perform scylla.run_job('their job', '{}');
+    update scylla.task_plan set owner = 'scylla test owner';
     perform scylla.create_pool('their pool', '{"a": 2}');
     update scylla.resource_pool set owner = 'scylla test owner';
     perform scylla.submit('a queue of the superuser', '1', rn => 'placed', needs => '{"their pool": {"a": 2}}');
@@ -100,6 +104,7 @@ end $$;
 --   f  P0002: there is no such task to depend on
 --   g  42501, naming the signal
 --   i  42704: there is no such trigger
+--   j  42501: not the owner of the job
 -- A new function or view needs a row; one that is not about a queue has a y for everybody.
 create temp table way (name text, query text, done text, nothing text, answers text);
 insert into way values
@@ -239,6 +244,16 @@ insert into way values
 ('view stat_pool',     $$select reserved || ' ' || waiting || open from scylla.stat_pool where pool = 'their pool'$$, '2 1true', 'null', 'yyyyeyyeeeye'),
 ('view pool_reservation', $$select rn from scylla.pool_reservation where pool = 'their pool'$$, 'placed', 'null', 'yyyyeeeeeeee'),
 ('view pool_queue',    $$select reason from scylla.pool_queue where pool = 'their pool'$$, 'a short by 1 in pool their pool', 'null', 'yyyyeeeeeeee'),
+('run_job',            $$select length(scylla.run_job('their job', '{[1,2)}'))$$,               '36', null,    'yyyydydddddd'),
+('explain_job',        $$select chunk from scylla.explain_job('their job', '{[1,2)}')$$,       '{[1,2)}', null, 'yyyydydddddd'),
+('define_job',         $$select scylla.define_job('their job', 'r')$$,                         '', null,      'yyyjdjdddddd'),
+('define_job',         $$select scylla.define_job('a job of my own', 'mine')$$,                '', null,      'yyyyyyyyyyyy'),
+('mark_fresh',         $$select scylla.mark_fresh('their job', '{[1,2)}')$$,                   '', null,      'yyyjjjjjjjjj'),
+('forget_freshness',   $$select scylla.forget_freshness('their job')$$,                        '1', null,     'yyyjjjjjjjjj'),
+('drop_job',           $$select scylla.drop_job('their job')$$,                                '', null,      'yyyjjjjjjjjj'),
+('view job_type',      $$select count(*) from scylla.job_type$$,                               '1', '0',      'yyyyeyeyeeee'),
+('view job_freshness', $$select ids from scylla.job_freshness$$,                               '[1,9)', 'null', 'yyyyeyeyeeee'),
+('view job_plan',      $$select count(*) from scylla.job_plan$$,                               '1', '0',      'yyyeeeeeeeee'),
 -- Not about a queue that exists, or about all of them: EXECUTE is enough.
 ('create_pool',        $$select scylla.create_pool('a pool of my own', '{"a": 1}')$$,           '', null,     'yyyyyyyyyyyy'),
 ('create_callback',    $$select scylla.create_callback('a callback of my own')$$, 'a callback of my own', null, 'yyyyyyyyyyyy'),
@@ -261,7 +276,7 @@ select is(as_role(k.role, w.query),
               when 'u' then format('23505 task "%s" already exists', substring(w.query from 'rn => ''([a-z ]+)'))
               when 'd' then format('42501 permission denied for queue "r"; Role "%s" does not have the privilege "%s".',
                                    k.role, case when w.query ~ 'depend' and substr(w.answers, n::int, 1) = 'd' and k.letter = 'v' then 'depend'
-                                                when w.name ~ 'submit|cancel|schedule|trigger|set_priority' then 'submit'
+                                                when w.name ~ 'submit|cancel|schedule|trigger|job|set_priority' then 'submit'
                                                 when w.name ~ '_queue$|_reset|delete_task' then 'admin' else 'work' end)
               when 'l' then format('42501 permission denied for queue "r"; Role "%s" does not have the privilege "view".', k.role)
               when '-' then '42501 must be owner of queue "r"'
@@ -272,6 +287,7 @@ select is(as_role(k.role, w.query),
                                    k.role, case when w.name ~ '^(grant|revoke|set)_signal' then 'admin'
                                                 when w.name = 'send_signal' then 'send' else 'wait' end)
               when 't' then '42704 schedule "theirs" does not exist'
+              when 'j' then '42501 must be owner of job "their job"'
               when 'i' then '42704 trigger "their trigger" does not exist'
               when 'z' then format('42501 permission denied for pool "their pool"; Role "%s" does not have the privilege "%s".',
                                    k.role, case w.name when 'submit' then 'use' when 'report_usage' then 'report' else 'admin' end)

@@ -171,6 +171,32 @@ public:
     std::vector<pool_info> pools();
     /// @}
 
+    /// @name Job types
+    /// What must be fresh before something may run. All throw not_found, and denied without the privilege.
+    /// @{
+
+    /// @param settings chunk_size, select_work, args, allow_multiple, priority, max_attempts, retry, sources, sinks
+    /// @param needs an array of {"job": …, "max_lag": …, "args": …, "unique": …, "allow_missing": …}
+    void define_job(const job_name &job, const queue_name &queue, const json &settings = "{}",
+                    const json &needs = "[]");
+    /// @throw wrong_state another job needs it
+    void drop_job(const job_name &job);
+    /// Runs a job, and before it what it needs and is not fresh. @param ids none: those that select_work finds
+    /// @param options prune, strict_order, variant, request_id @return the plan @throw wrong_state it is running
+    plan_name run_job(const job_name &job, const std::optional<id_ranges> &ids = std::nullopt, const json &args = "{}",
+                      const json &options = "{}");
+    /// What that would run, and what it would leave out.
+    std::vector<job_step> explain_job(const job_name &job, const std::optional<id_ranges> &ids = std::nullopt,
+                                      const json &args = "{}", const json &options = "{}");
+    /// @param finished none: now
+    void mark_fresh(const job_name &job, const id_ranges &ids, std::optional<time_point> finished = std::nullopt,
+                    const std::string &variant = {});
+    /// @param ids none: all @param variant none: all; empty: that of runs without one
+    /// @return how many successes that changes
+    std::int64_t forget_freshness(const job_name &job, const std::optional<id_ranges> &ids = std::nullopt,
+                                  const std::optional<std::string> &variant = std::nullopt);
+    /// @}
+
     /// @name Working
     /// The application that works by hand. scylla::worker does all of this by itself.
     /// @{

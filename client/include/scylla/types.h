@@ -326,6 +326,19 @@ struct pool_info {
     std::string owner;
 };
 
+/// Ids as ranges: from the first to before the second.
+using id_ranges = std::vector<std::pair<std::int64_t, std::int64_t>>;
+
+/// A chunk that a run of a job would have, or would leave out because it is fresh.
+struct job_step {
+    job_name job;
+    id_ranges chunk;
+    json args;
+    json depends_on; ///< an array of the chunks that it waits for, as "job {[1,4)}"
+    std::string reason;
+    bool runs = false;
+};
+
 /// A row of the view scylla.queue_grants.
 struct queue_grant {
     queue_name queue;

@@ -417,12 +417,6 @@ begin
     select null, format('the chunk of task %s belongs to a run with id %s, which does not exist', c.task, c.plan)
     from scylla.job_chunk c where c.plan not in (select plan from scylla.job_run)
     union all
-    select s.rn, format('is completed, but job "%s" is not as fresh for %s', d.name, c.ids)
-    from scylla.job_chunk c join scylla.job_definition d on d.id = c.job join scylla.task_spec s on s.id = c.task
-    join scylla.task_outcome o on o.id = c.task and o.status = 'completed' and o.leased is not null
-    where not exists (select from scylla.job_success f
-                      where f.job = c.job and f.variant = c.variant and f.ids && c.ids and f.began >= o.leased)
-    union all
     select null, format('queue "%s" is granted to role "%s", which does not exist', q.name, g.role)
     from scylla.queue q,
          lateral (select unnest(q.submitters) union select unnest(q.workers)

@@ -79,7 +79,7 @@ select is((select string_agg(format('%s where %s', i.indexrelid::regclass, pg_ge
                              order by i.indexrelid::regclass::text collate "C")
            from pg_index i join pg_class c on c.oid = i.indrelid
            where c.relnamespace = 'scylla'::regnamespace and (i.indpred is not null or i.indexprs is not null)),
-          'scylla.signal_arrival_fresh where fresh, scylla.signal_sent_request where (request_id IS NOT NULL), scylla.task_lease_permit where (permit IS NOT NULL), scylla.task_ready_key where (key IS NOT NULL)',
+          'scylla.job_run_request where (request_id IS NOT NULL), scylla.signal_arrival_fresh where fresh, scylla.signal_sent_request where (request_id IS NOT NULL), scylla.task_lease_permit where (permit IS NOT NULL), scylla.task_ready_key where (key IS NOT NULL)',
           'those that are partial or on an expression are those that the direct path knows as such');
 select is_empty($$select c.oid::regclass from pg_class c
                   where c.relnamespace = 'scylla'::regnamespace and c.relkind = 'r'

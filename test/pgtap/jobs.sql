@@ -222,7 +222,6 @@ select all_is_sound();
 
 -- Old plans go with what is known of them; successes that newer ones cover go, too.
 select count(*) as successes from scylla.job_success \gset
-select set_config('scylla.retention', '1 ms', true) \g /dev/null
 update scylla.task_plan set finished = finished - interval '30 days';
 update scylla.task_outcome set finished = finished - interval '30 days';
 create temporary table fresh_before as select * from scylla.job_freshness;

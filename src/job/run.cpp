@@ -58,7 +58,8 @@ void require_idle(const Type &type) {
         error::job_running(type.name, live[0]);
 }
 
-void insert_run(int64 plan, const Resolved &resolved, const Request &request, const Options &options) {
+// False: somebody has just committed the same request.
+bool insert_run(int64 plan, const Resolved &resolved, const Request &request, const Options &options) {
     Parameters parameters;
     parameters.add(plan)
         .add(resolved.types[0].id)
@@ -69,10 +70,13 @@ void insert_run(int64 plan, const Resolved &resolved, const Request &request, co
         .add(JSONBOID, JsonbPGetDatum(request.options))
         .add(options.request_id)
         .add(std::optional(resolved.now));
-    store::change(&run_statement,
-                  "insert into scylla.job_run (plan, job, name, variant, ids, args, options, request_id, created) "
-                  "values ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
-                  parameters, SPI_OK_INSERT);
+    return !store::select<int64>(
+                &run_statement,
+                "insert into scylla.job_run (plan, job, name, variant, ids, args, options, request_id, created) "
+                "values ($1, $2, $3, $4, $5, $6, $7, $8, $9) "
+                "on conflict (job, request_id) where request_id is not null do nothing returning plan",
+                parameters, SPI_OK_INSERT_RETURNING, [](uint64 row) { return store::Columns(row).next_int64(); })
+                .empty();
 }
 
 ArrayType *make_array(std::span<Datum> values, Oid type) {
@@ -243,7 +247,10 @@ text *run(store::Store &store, const Request &request) {
     const auto id = store::insert_plan(plan, nullptr, store::PlanMaker::job);
     if (!id)
         error::duplicate_plan(plan);
-    insert_run(*id, resolved, request, options);
+    if (!insert_run(*id, resolved, request, options)) {
+        store::remove_plan(*id);
+        return find_request(resolved, options);
+    }
     const auto tasks = make_tasks(resolved, plan);
     if (!tasks.empty()) {
         (void)submit_many(store, tasks, IfTaken::refuse);

@@ -186,7 +186,7 @@ check_signatures() {
              case mode when 'b' then 'inout ' else '' end || name || ' '
              || replace(replace(replace(type, 'timestamp with time zone', 'timestamptz'), 'integer', 'int'), 'double precision', 'float8')
              || coalesce(' = ' || replace(replace(replace(replace(replace(replace(
-                      regexp_replace("default", '::[a-z._ ]+(\[\])?$', ''), 'NULL', 'null'), '''00:00:30''', '''30 s'''),
+                      regexp_replace("default", '::[a-z0-9._ ]+(\[\])?$', ''), 'NULL', 'null'), '''00:00:30''', '''30 s'''),
                       '''00:00:00.1''', '''100 ms'''), '''00:00:10''', '''10 s'''), '''01:00:00''', '''1 hour'''),
                       '''00:00:00''', '''0'''), '')
              as declaration

@@ -21,7 +21,7 @@ std::string text_of_ids(const id_ranges &ids) {
     }
     return text + '}';
 }
-param text(const std::optional<id_ranges> &ids) { return ids ? param{text_of_ids(*ids)} : std::nullopt; }
+param ids_param(const std::optional<id_ranges> &ids) { return ids ? param{text_of_ids(*ids)} : std::nullopt; }
 
 id_ranges to_ids(std::string_view text) {
     id_ranges ids;
@@ -38,7 +38,7 @@ id_ranges to_ids(std::string_view text) {
 }
 
 params request(const job_name &job, const std::optional<id_ranges> &ids, const json &args, const json &options) {
-    return {text(job, "job"), text(ids), checked(args.text(), "args"), checked(options.text(), "options")};
+    return {text(job, "job"), ids_param(ids), checked(args.text(), "args"), checked(options.text(), "options")};
 }
 
 } // namespace
@@ -73,7 +73,8 @@ void client::mark_fresh(const job_name &job, const id_ranges &ids, std::optional
 
 std::int64_t client::forget_freshness(const job_name &job, const std::optional<id_ranges> &ids,
                                       const std::optional<std::string> &variant) {
-    return to_count(m_executor->run(sql::forget_freshness, {text(job, "job"), text(ids), text(variant, "variant")}));
+    return to_count(
+        m_executor->run(sql::forget_freshness, {text(job, "job"), ids_param(ids), text(variant, "variant")}));
 }
 
 } // namespace scylla

@@ -100,6 +100,7 @@ TEST_F(Calls, Triggers) {
 TEST_F(Calls, Jobs) {
     const job_name report{unique("report \"'")};
     const job_name weather{unique("weather")};
+    c.create_queue(queue);
     c.define_job(weather, queue, json{R"({"chunk_size": 2})"});
     const json needs{R"([{"max_lag": "1 day", "job": )" + json::string(weather.str()).text() + "}]"};
     c.define_job(report, queue, json{"{}"}, needs);

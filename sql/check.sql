@@ -57,6 +57,8 @@ as $$
     (select 'task_reservation_pkey', 'task_reservation', ctid from scylla.task_reservation order by task, pool)
     union all
     (select 'task_reservation_pool', 'task_reservation', ctid from scylla.task_reservation order by pool)
+    union all
+    (select 'task_memo_pkey', 'task_memo', ctid from scylla.task_memo order by id)
 $$;
 -- The rows that each index must return, read from the tables.
 create or replace function scylla._rows_by_table(out index text, out of text, out place tid) returns setof record
@@ -114,6 +116,8 @@ as $$
     select 'task_reservation_pkey', 'task_reservation', ctid from scylla.task_reservation
     union all
     select 'task_reservation_pool', 'task_reservation', ctid from scylla.task_reservation
+    union all
+    select 'task_memo_pkey', 'task_memo', ctid from scylla.task_memo
 $$;
 comment on function scylla._rows_by_index is 'For scylla.check().';
 comment on function scylla._rows_by_table is 'For scylla.check().';
@@ -276,6 +280,9 @@ begin
     select s.rn, 'has ' || coalesce(s.gates, 0) || ' gates, but ' || coalesce(g.n, 0) || ' in task_gate'
     from scylla.task_spec s left join (select task, count(*) as n from scylla.task_gate group by task) g on g.task = s.id
     where coalesce(s.gates, 0) <> coalesce(g.n, 0)
+    union all
+    select null, 'id ' || m.id || ' keeps a state or answers but is not in task_spec'
+    from scylla.task_memo m left join scylla.task_spec s using (id) where s.id is null
     union all
     select null, 'id ' || g.task || ' has a gate but is not in task_spec'
     from scylla.task_gate g left join scylla.task_spec s on s.id = g.task where s.id is null

@@ -21,7 +21,10 @@ create or replace view scylla._spec as
            s.max_attempts, s.not_before,
            case when s.plan is not null then (select p.name from scylla.task_plan p where p.id = s.plan) end as plan, s.key,
            case when s.needs is not null
-                then (select r.chosen from scylla.task_reservation r where r.task = s.id and r.chosen is not null) end as pool
+                then (select r.chosen from scylla.task_reservation r where r.task = s.id and r.chosen is not null) end as pool,
+           (select m.state from scylla.task_memo m where m.id = s.id) as state,
+           coalesce((select m.answers from scylla.task_memo m where m.id = s.id), 0) as answers,
+           (select m.answered from scylla.task_memo m where m.id = s.id) as answered
     from scylla.task_spec s
     join scylla.queue q on q.id = s.queue and scylla._may_view(q.owner, q.viewers, q.admins);
 
@@ -30,7 +33,8 @@ create or replace view scylla._outcome as
            o.progress, s.created, o.finished as updated, o.owner, null::timestamptz as deadline,
            coalesce(o.errors, '[]'::jsonb) as errors,
            scylla._history(o.history, o.owner, o.attempt, o.leased) as history,
-           o.result, o.metrics, s.args, o.attempt, o.failures, s.max_attempts, s.not_before, s.plan, s.key, s.pool
+           o.result, o.metrics, s.args, o.attempt, o.failures, s.max_attempts, s.not_before, s.plan, s.key,
+           s.pool, s.state, s.answers, s.answered
     from scylla.task_outcome o
     join scylla._spec s on s.id = o.id;
 
@@ -38,7 +42,8 @@ create or replace view scylla._ready with (security_barrier) as
     select s.rn, s.queue, s.spec, s.priority::integer as priority,
            0::real as progress, s.created, r.updated, null::text as owner, null::timestamptz as deadline,
            coalesce(r.errors, '[]'::jsonb) as errors, coalesce(r.history, '[]'::jsonb) as history,
-           null::jsonb as result, null::jsonb as metrics, s.args, r.attempt, r.failures, s.max_attempts, s.not_before, s.plan, s.key, s.pool
+           null::jsonb as result, null::jsonb as metrics, s.args, r.attempt, r.failures, s.max_attempts, s.not_before, s.plan, s.key,
+           s.pool, s.state, s.answers, s.answered
     from scylla.task_ready r
     join scylla._spec s on s.id = r.id and s.queue_id = r.queue and s.priority = r.priority;
 
@@ -47,7 +52,8 @@ create or replace view scylla._running with (security_barrier) as
            l.progress, s.created, l.updated, l.owner, l.deadline,
            coalesce(l.errors, '[]'::jsonb) as errors,
            scylla._history(l.history, l.owner, l.attempt, l.leased) as history,
-           null::jsonb as result, null::jsonb as metrics, s.args, l.attempt, l.failures, s.max_attempts, s.not_before, s.plan, s.key, s.pool
+           null::jsonb as result, null::jsonb as metrics, s.args, l.attempt, l.failures, s.max_attempts, s.not_before, s.plan, s.key,
+           s.pool, s.state, s.answers, s.answered
     from scylla.task_lease l
     join scylla._spec s on s.id = l.id;
 
@@ -56,7 +62,8 @@ create or replace view scylla._waiting with (security_barrier) as
            0::real as progress, s.created, w.updated, null::text as owner, null::timestamptz as deadline,
            coalesce(w.errors, '[]'::jsonb) as errors, coalesce(w.history, '[]'::jsonb) as history,
            null::jsonb as result, null::jsonb as metrics, s.args, w.attempt, w.failures, s.max_attempts,
-           case when w.expiring then s.not_before else coalesce(w.due, s.not_before) end as not_before, s.plan, s.key, s.pool
+           case when w.expiring then s.not_before else coalesce(w.due, s.not_before) end as not_before, s.plan, s.key,
+           s.pool, s.state, s.answers, s.answered
     from scylla.task_waiting w
     join scylla._spec s on s.id = w.id;
 
@@ -73,23 +80,23 @@ comment on view scylla._ended is 'A part of scylla.task.';
 
 create or replace view scylla.task as
     select rn, queue, spec, 'ready'::scylla.task_status as status, priority, progress, created, updated, owner, deadline,
-           errors, history, result, metrics, args, attempt, failures, max_attempts, not_before, plan, key, pool
+           errors, history, result, metrics, args, attempt, failures, max_attempts, not_before, plan, key, pool, state, answers, answered
     from scylla._ready
 union all
     select rn, queue, spec, 'running'::scylla.task_status, priority, progress, created, updated, owner, deadline,
-           errors, history, result, metrics, args, attempt, failures, max_attempts, not_before, plan, key, pool
+           errors, history, result, metrics, args, attempt, failures, max_attempts, not_before, plan, key, pool, state, answers, answered
     from scylla._running
 union all
     select rn, queue, spec, 'waiting'::scylla.task_status, priority, progress, created, updated, owner, deadline,
-           errors, history, result, metrics, args, attempt, failures, max_attempts, not_before, plan, key, pool
+           errors, history, result, metrics, args, attempt, failures, max_attempts, not_before, plan, key, pool, state, answers, answered
     from scylla._waiting
 union all
     select rn, queue, spec, 'completed'::scylla.task_status, priority, progress, created, updated, owner, deadline,
-           errors, history, result, metrics, args, attempt, failures, max_attempts, not_before, plan, key, pool
+           errors, history, result, metrics, args, attempt, failures, max_attempts, not_before, plan, key, pool, state, answers, answered
     from scylla._completed
 union all
     select rn, queue, spec, status, priority, progress, created, updated, owner, deadline,
-           errors, history, result, metrics, args, attempt, failures, max_attempts, not_before, plan, key, pool
+           errors, history, result, metrics, args, attempt, failures, max_attempts, not_before, plan, key, pool, state, answers, answered
     from scylla._ended;
 
 comment on view scylla.task is 'One row per task, as the statement''s snapshot sees it.';
@@ -105,7 +112,7 @@ comment on column scylla.task.owner is 'The worker that runs it, or that held it
 comment on column scylla.task.deadline is 'While it runs: when its lease expires unless a heartbeat extends it.';
 comment on column scylla.task.errors is 'Array of {"code", "args", "description"}, oldest first.';
 comment on column scylla.task.history is
-'Array of {"_typ": TaskAssignment|TaskTimeout|TaskYield|TaskRetry, "worker", "attempt", "progress", "time"}, oldest first. A long
+'Array of {"_typ": TaskAssignment|TaskTimeout|TaskYield|TaskRetry|TaskDefer, "worker", "attempt", "progress", "time"}, oldest first. A long
 history keeps its first and its latest entries, with {"_typ": "HistoryElided", "count"} in between.';
 comment on column scylla.task.result is 'The result passed to complete().';
 comment on column scylla.task.metrics is 'The metrics passed to complete(): figures about the run.';
@@ -120,4 +127,6 @@ comment on column scylla.task.plan is 'The plan of the task.';
 comment on column scylla.task.key is 'The key passed to submit().';
 comment on column scylla.task.pool is
     'The pool in which it has been placed, while it holds something there; null: none, or it needs several at once.';
-
+comment on column scylla.task.state is 'What the worker that deferred it has left for the next one.';
+comment on column scylla.task.answers is 'How often its workers have answered "not yet".';
+comment on column scylla.task.answered is 'When one last did.';

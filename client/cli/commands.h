@@ -51,6 +51,21 @@ struct get_options {
 int get_task(const context &, const get_options &);
 int explain_waiting(const context &, const std::string &rn);
 
+struct held_options { // a lease, and what becomes of it
+    std::string rn;
+    std::string worker;
+    maybe_text attempt;
+};
+struct not_yet_options : held_options {
+    maybe_text retry_after;
+};
+struct defer_options : held_options {
+    std::string wait_for;
+    maybe_text state;
+};
+int not_yet(const context &, const not_yet_options &);
+int defer_task(const context &, const defer_options &);
+
 struct list_options {
     maybe_text queue;
     maybe_text status;

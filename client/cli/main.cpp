@@ -208,6 +208,28 @@ private:
                 cancel_tasks);
             argument(command, "RN", *rns, "Names of the tasks.")->required();
         }
+        {
+            auto [command, o] =
+                add<not_yet_options>(m_app, "not-yet",
+                                     "Answer \"not yet\" for a running task that asks for something outside.\n\n"
+                                     "It is offered again later. This is no failure.",
+                                     not_yet);
+            held(command, *o);
+            option(command, "--retry-after", o->retry_after, "INTERVAL",
+                   "When to offer it again. Default: the first delay of its retry policy.");
+        }
+        {
+            auto [command, o] =
+                add<defer_options>(m_app, "defer",
+                                   "Give up the lease of a running task until something has happened.\n\n"
+                                   "Then it is ready again, for any worker, with what has come as its args.",
+                                   defer_task);
+            held(command, *o);
+            argument(command, "WAIT_FOR", o->wait_for,
+                     "What it waits for, as a JSON array: [{\"callback\": \"...\", \"timeout\": \"2 h\"}].")
+                ->required();
+            option(command, "--state", o->state, "JSON", "What the next worker gets. Default: the state is kept.");
+        }
     }
 
     void add_changes() {
@@ -371,6 +393,12 @@ private:
             argument(command, "NAME", o->plan, "Name of the plan.")->required();
             argument(command, "ROLE", o->role, "The new owner.")->required();
         }
+    }
+
+    static void held(CLI::App *command, held_options &lease) {
+        argument(command, "RN", lease.rn, "Name of the task.")->required();
+        option(command, "--worker", lease.worker, "NAME", "The worker that holds it.")->required();
+        option(command, "--attempt", lease.attempt, "N", "The attempt that holds it. Default: any.");
     }
 
     void add_conditions() {

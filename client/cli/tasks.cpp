@@ -130,6 +130,29 @@ int explain_waiting(const context &given, const std::string &rn) {
     return 0;
 }
 
+int not_yet(const context &given, const not_yet_options &options) {
+    session server{given.connection};
+    const call answer = call{"scylla.not_yet"}
+                            .argument("rn", options.rn)
+                            .argument("worker", options.worker)
+                            .argument("retry_after", options.retry_after)
+                            .argument("attempt", options.attempt);
+    static_cast<void>(server.ask("select rn from " + answer.sql(), answer.values()));
+    return 0;
+}
+
+int defer_task(const context &given, const defer_options &options) {
+    session server{given.connection};
+    const call defer = call{"scylla.defer"}
+                           .argument("rn", options.rn)
+                           .argument("worker", options.worker)
+                           .argument("wait_for", options.wait_for)
+                           .argument("state", options.state)
+                           .argument("attempt", options.attempt);
+    static_cast<void>(server.ask("select rn from " + defer.sql(), defer.values()));
+    return 0;
+}
+
 int list_tasks(const context &given, const list_options &options) {
     session server{given.connection};
     const call list = call{"scylla.list_tasks"}

@@ -83,7 +83,10 @@ enum column {
     c_not_before,
     c_plan,
     c_key,
-    c_pool
+    c_pool,
+    c_state,
+    c_answers,
+    c_answered
 };
 
 template <class Row> task to_task(const Row &row) {
@@ -127,6 +130,10 @@ template <class Row> task to_task(const Row &row) {
         t.key = std::string{*key};
     if (const auto pool = optional(c_pool))
         t.pool = pool_name{*pool};
+    if (const auto state = optional(c_state))
+        t.state = json{*state};
+    t.answers = to_int64(value(c_answers));
+    t.answered = time(c_answered);
     return t;
 }
 
@@ -337,6 +344,19 @@ task client::fail(const resource_name &rn, const worker_name &worker, const task
 
 task client::yield(const resource_name &rn, const worker_name &worker, std::optional<int> attempt) {
     return to_one_task(m_executor->run(sql::yield, {text(rn, "rn"), text(worker, "worker"), text(attempt)}));
+}
+
+task client::not_yet(const resource_name &rn, const worker_name &worker, std::optional<duration> retry_after,
+                     std::optional<int> attempt) {
+    return to_one_task(
+        m_executor->run(sql::not_yet, {text(rn, "rn"), text(worker, "worker"), text(retry_after), text(attempt)}));
+}
+
+task client::defer(const resource_name &rn, const worker_name &worker, const json &wait_for,
+                   const std::optional<json> &state, std::optional<int> attempt) {
+    return to_one_task(
+        m_executor->run(sql::defer, {text(rn, "rn"), text(worker, "worker"), checked(wait_for.text(), "wait_for"),
+                                     text(state, "state"), text(attempt)}));
 }
 
 worker_name client::register_worker() { return worker_name{text_of(m_executor->run(sql::register_worker, {})[0][0])}; }

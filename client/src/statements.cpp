@@ -7,7 +7,9 @@
         "updated") ", owner, " MICROSECONDS("deadline") ", errors, history, result, metrics, args, attempt, "          \
                                                         "failures, "                                                   \
                                                         "max_attempts, " MICROSECONDS(                                 \
-                                                            "not_before") ", plan, key, pool from "
+                                                            "not_before") ", plan, key, pool, state, "                       \
+                                                                          "answers, " MICROSECONDS("answered") " from" \
+                                                                                                               " "
 #define TIME(parameter) "(timestamptz 'epoch' + " parameter "::bigint * interval '1 microsecond')"
 #define TASK_ERROR(code, description, args)                                                                            \
     "pg_catalog.jsonb_build_object('code', " code "::text, 'description', " description "::text, 'args', " args        \
@@ -118,6 +120,8 @@ const statement abort{"scylla_abort", TASK "scylla.abort($1, $2, " TASK_ERROR("$
 const statement fail{"scylla_fail", TASK "scylla.fail($1, $2, " TASK_ERROR("$3", "$4", "$5") ", $6::interval, $7::int)",
                      "held"};
 const statement yield{"scylla_yield", TASK "scylla.yield($1, $2, $3::int)", "held"};
+const statement not_yet{"scylla_not_yet", TASK "scylla.not_yet($1, $2, $3::interval, $4::int)", "held"};
+const statement defer{"scylla_defer", TASK "scylla.defer($1, $2, $3::jsonb, $4::jsonb, $5::int)", "held"};
 const statement register_worker{"scylla_register_worker", "select scylla.register_worker()"};
 const statement wait{"scylla_wait", "call scylla.wait($1, $2::interval)"};
 const statement wait_any{"scylla_wait_any", "call scylla.wait_any($1::text[], $2::interval)"};
@@ -297,6 +301,8 @@ std::vector<const statement *> all_statements() {
             &abort,
             &fail,
             &yield,
+            &not_yet,
+            &defer,
             &register_worker,
             &wait,
             &wait_any,

@@ -25,7 +25,7 @@ extern const statement define_job, drop_job, run_job, explain_job, mark_fresh, f
 extern const statement create_plan, open_plan, cancel_plan, plan_completed, set_plan_owner, wait_plan, get_plan,
     plan_dot, plan_mermaid, plan_timeline;
 extern const statement lease, lease_task, heartbeat, heartbeat_many, complete, complete_many, complete_and_lease, abort,
-    fail, yield, register_worker, wait, wait_any, work;
+    fail, yield, not_yet, defer, register_worker, wait, wait_any, work;
 extern const statement cancel, get_task, list_tasks, explain_waiting;
 extern const statement create_queue, alter_queue, pause_queue, resume_queue, drop_queue, queue_settings;
 extern const statement grant_queue, revoke_queue, set_queue_owner, queue_grants;

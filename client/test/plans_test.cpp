@@ -64,6 +64,25 @@ TEST_F(Calls, Conditions) {
     EXPECT_FALSE(c.reject_callback(token, {"no", "too late"}));
     EXPECT_EQ(c.get(waits).args, json{R"([{"ok": true}])"});
     EXPECT_EQ(c.get(*options.rn).status, task_status::ready);
+    c.lease_task(waits, me);
+    const std::string later = c.create_callback();
+    const task deferred = c.defer(waits, me, json{"[{\"callback\": \"" + later + "\"}]"}, json{"{\"step\": 2}"}, 1);
+    EXPECT_EQ(deferred.status, task_status::waiting);
+    EXPECT_EQ(deferred.state, json{R"({"step": 2})"});
+    thrown<lease_lost>([&] { c.defer(waits, me, json{"[]"}); });
+    EXPECT_TRUE(c.resolve_callback(later, json{"7"}));
+    const task resumed = c.lease_task(waits, me);
+    EXPECT_EQ(resumed.args, json{"[7]"});
+    EXPECT_EQ(resumed.state, json{R"({"step": 2})"});
+    EXPECT_EQ(resumed.attempt, 2);
+    EXPECT_FALSE(resumed.answered);
+    const task asked = c.not_yet(waits, me, 30min, 2);
+    EXPECT_EQ(*asked.not_before - asked.updated, 30min);
+    EXPECT_EQ(asked.answers, 1);
+    EXPECT_EQ(asked.answered, asked.updated);
+    EXPECT_EQ(asked.failures, 0);
+    thrown<lease_lost>([&] { c.not_yet(waits, me); });
+    thrown<lease_lost>([&] { c.defer(*options.rn, me, json{"[{\"task\": \"no such task\"}]"}); });
     EXPECT_TRUE(c.reject_callback(given, {"denied", "by somebody"}));
     thrown<not_found>([&] { c.resolve_callback("no such token"); });
 

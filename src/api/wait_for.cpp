@@ -102,4 +102,10 @@ std::span<const WaitFor> read_waits(std::span<text *const> depends_on, store::On
     return waits;
 }
 
+std::span<const WaitFor> read_wait_for(Jsonb *wait_for) {
+    if (wait_for == nullptr)
+        error::bad_argument("wait_for", "null", k_array_rule);
+    return read_waits({}, store::OnFailure::cascade, wait_for);
+}
+
 } // namespace scylla

@@ -10,4 +10,7 @@ namespace scylla {
 std::span<const WaitFor> read_waits(std::span<text *const> depends_on, store::OnFailure on_failure, Jsonb *wait_for,
                                     int64 element = 0);
 
+// The elements of a wait_for that may not be null.
+std::span<const WaitFor> read_wait_for(Jsonb *wait_for);
+
 } // namespace scylla

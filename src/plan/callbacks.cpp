@@ -10,6 +10,7 @@ namespace {
 
 constinit SPIPlanPtr insert_statement = nullptr;
 constinit SPIPlanPtr find_statement = nullptr;
+constinit SPIPlanPtr is_statement = nullptr;
 constinit SPIPlanPtr hold_statement = nullptr;
 constinit SPIPlanPtr describe_statement = nullptr;
 
@@ -76,6 +77,18 @@ Callback find_callback(store::Store &store, const text *token, TimestampTz now, 
     if (!callback || (callback->expires && *callback->expires <= now && !find_condition_end(store, callback->id)))
         error::no_such_callback(token, element);
     return *callback;
+}
+
+bool is_callback(int64 id) {
+    std::array<Oid, 1> types{INT8OID};
+    std::array<Datum, 1> values{Int64GetDatum(id)};
+    store::AsOwner as_owner;
+    as_owner.begin();
+    store::run(&is_statement, "select from scylla.task_callback where id operator(pg_catalog.=) $1", types, values,
+               nullptr, SPI_OK_SELECT);
+    const bool found = SPI_processed > 0;
+    as_owner.end();
+    return found;
 }
 
 std::optional<Reason> describe_callback(int64 id) {

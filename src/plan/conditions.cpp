@@ -44,8 +44,11 @@ Jsonb *error(Dirty *dirty, const GateRow &gate) {
 }
 
 // A condition that has ended is removed with the last task that waited for it. Others may come to wait for one that has
-// not: purge_conditions() removes it in time.
-void leave(Store &store, Dirty *dirty, int64 provider) {
+// not: purge_conditions() removes it in time. So it does with a callback whose last task goes on without it: its token
+// is still good for its retention.
+void leave(Store &store, Dirty *dirty, int64 provider, Gates which) {
+    if (which == Gates::of_waits && is_callback(provider))
+        return;
     GateRow gate;
     walk_dependants(dirty, provider, 0, PG_INT64_MAX);
     if (next_dependant(dirty, &gate) == Sight::absent)

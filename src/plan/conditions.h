@@ -48,6 +48,7 @@ text *create_callback(text *token, std::optional<TimestampTz> expires);
 // False if it has ended already. Waits for a transaction that is just ending the same. P0002 if it is unknown or
 // expired.
 bool end_callback(store::Store &store, const text *token, const ConditionEnd &end, TimestampTz now);
+bool is_callback(int64 id);
 // For whoever is to wait for it; P0002 if it is unknown, or has expired without having ended.
 Callback find_callback(store::Store &store, const text *token, TimestampTz now, int64 element);
 

@@ -3,6 +3,7 @@
 #include "job/jobs.h"
 #include "pg/memory.h"
 #include "pg/settings.h"
+#include "store/memo_rows.h"
 #include "store/plans.h"
 #include "task/called.h"
 #include "task/rules.h"
@@ -122,6 +123,7 @@ bool remove_task(Store &store, const store::SpecRow &spec, const ItemPointerData
     if (take(store, TableId::outcome, spec, outcome, Wait::no) != store::Taken::ok)
         elog(ERROR, "outcome of task " INT64_FORMAT " was changed while its specification was removed", spec.id);
     remove_gates(store, spec);
+    store::remove_memo(store, spec.id);
     shmem::count(stat_key(spec.queue), shmem::Count::purged);
     return true;
 }

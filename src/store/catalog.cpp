@@ -105,6 +105,10 @@ constexpr std::array<TableDef, k_tables> k_definitions = {{
                    .unique = true},
                   {.name = "task_reservation_pool", .key = {{{reservation_col::pool}}}, .columns = 1}}},
      .index_count = 2},
+    {.name = "task_memo",
+     .columns = memo_col::k_columns,
+     .indexes = {{{.name = "task_memo_pkey", .key = {{{memo_col::id}}}, .columns = 1, .unique = true}}},
+     .index_count = 1},
 }};
 
 // Oids of our tables and indexes, found by name and kept until the server says that one of them has changed.

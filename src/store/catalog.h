@@ -20,9 +20,10 @@ enum class TableId : std::uint8_t {
     signal_condition,
     signal_shape,
     line,
-    reservation
+    reservation,
+    memo
 };
-inline constexpr std::size_t k_tables = 15;
+inline constexpr std::size_t k_tables = 16;
 
 // How a btree compares a column of its key.
 enum class Order : std::uint8_t {

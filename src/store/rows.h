@@ -393,6 +393,8 @@ void insert_made_up(Store &store, const SpecRow &row); // with a name that we ha
 // Replaces what may change of a task that waits or is ready, and whose row there this transaction has taken:
 // priority and not_before, and perhaps the spec. Whoever sees the new row there also sees this.
 void update_spec(Store &store, const SpecRow &row, With with);
+// Writes how many gates a task has, for whoever has taken the row that tells where it is.
+void set_gates(Store &store, const SpecRow &row, std::optional<int32> gates);
 void insert(Store &store, const ReadyRow &row);
 void insert(Store &store, const LeaseRow &row);
 void insert(Store &store, const WaitingRow &row);

@@ -267,6 +267,7 @@ int32 queue_of(const Scan &scan, TableId table) {
     case TableId::signal_shape:
     case TableId::line:
     case TableId::reservation:
+    case TableId::memo:
         break;
     }
     elog(ERROR, "rows of table %d belong to no queue", static_cast<int>(table));

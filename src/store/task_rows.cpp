@@ -373,6 +373,20 @@ void insert_made_up(Store &store, const SpecRow &row) {
     insert(store[TableId::spec], values.value, values.null);
 }
 
+void set_gates(Store &store, const SpecRow &row, std::optional<int32> gates) {
+    Table &table = store[TableId::spec];
+    Values<spec_col::k_count> values;
+    std::array<bool, spec_col::k_count> replace{};
+    values.set_int(spec_col::gates, gates);
+    replace[spec_col::gates - 1] = true;
+    TupleTableSlot *slot = slot_of(store, TableId::spec);
+    if (!fetch(table, row.tid, store.snapshot, slot))
+        elog(ERROR, "task " INT64_FORMAT " has vanished", row.id);
+    ItemPointerData tid = row.tid;
+    if (update(table, slot, values.value, values.null, replace, &tid) != Taken::ok)
+        elog(ERROR, "task " INT64_FORMAT " was changed by somebody who does not hold it", row.id);
+}
+
 void insert(Store &store, const ReadyRow &row) {
     using namespace ready_col;
     Values<ready_col::k_count> values;

@@ -1,6 +1,7 @@
 #include "task/change.h"
 
 #include "pg/error.h"
+#include "store/memo_rows.h"
 #include "task/gates.h"
 #include "task/line.h"
 #include "task/moves.h"
@@ -138,6 +139,7 @@ void delete_task(Store &store, const text *rn) {
             elog(ERROR, "outcome of task " INT64_FORMAT " was changed while its specification was removed", spec.id);
         leave_plan(store, spec);
         remove_gates(store, spec);
+        store::remove_memo(store, spec.id);
         shmem::count(stat_key(spec.queue), shmem::Count::purged);
         settle_gates(store, GetCurrentTimestamp());
         return;

@@ -2,6 +2,7 @@
 
 #include "model/bounds.h"
 #include "pg/json_text.h"
+#include "store/memo_rows.h"
 #include "task/gates.h"
 #include "task/history.h"
 #include "task/line.h"
@@ -37,6 +38,9 @@ enum Column : std::size_t {
     plan,
     key,
     pool,
+    state,
+    answers,
+    answered,
     known_columns
 };
 
@@ -68,6 +72,12 @@ Jsonb *results_of_providers(Store &store, const store::SpecRow &spec_row) {
 // Version 0.1 accepted values whose text is too large to be sent. They are not shown, so that they block no other task.
 Jsonb *shown(Jsonb *value) {
     return value != nullptr && text_is_larger(value, model::k_max_sent_bytes) ? nullptr : value;
+}
+
+// What the task keeps from run to run. A lease that has not ended, or has ended the task, leaves nothing.
+std::optional<store::MemoRow> memo_of(Store &store, const Task &task) {
+    const int32 earlier_leases = task.carry.attempt - (task.leased ? 1 : 0);
+    return earlier_leases > 0 ? find_memo(store, task.spec.id) : std::nullopt;
 }
 
 } // namespace
@@ -121,6 +131,12 @@ TaskColumns task_columns(Store &store, const Task &task, Show show, TupleDesc ro
     set(failures, Int32GetDatum(task.carry.failures));
     if (task.spec.max_attempts)
         set(max_attempts, Int32GetDatum(*task.spec.max_attempts));
+    const auto memo = memo_of(store, task);
+    if (memo && show != Show::no_content)
+        set_json(state, shown(memo->state));
+    if (memo && memo->answered)
+        set(answered, TimestampTzGetDatum(*memo->answered));
+    set(answers, Int64GetDatum(memo ? memo->answers : 0));
     const auto opens = task.due ? task.due : task.spec.not_before;
     if (opens)
         set(not_before, TimestampTzGetDatum(*opens));

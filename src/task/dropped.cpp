@@ -2,6 +2,7 @@
 
 #include "pg/memory.h"
 #include "store/dropped.h"
+#include "store/memo_rows.h"
 #include "task/duty.h"
 #include "task/gates.h"
 #include "task/history.h"
@@ -57,6 +58,7 @@ Taken remove_ended(Store &store, const store::SpecRow &spec, const ItemPointerDa
         elog(ERROR, "outcome of task " INT64_FORMAT " was changed while its specification was removed", spec.id);
     leave_plan(store, spec);
     remove_gates(store, spec);
+    store::remove_memo(store, spec.id);
     return taken;
 }
 

@@ -80,7 +80,7 @@ void explain_waiting(Store &store, const store::SpecRow &spec, const store::Wait
     const int64 closed = gated ? explain_gates(store, spec, waiting, now, sink) : 0;
     if (!gated)
         explain_time(waiting, *waiting.due, now, sink);
-    else if (spec.not_before && *spec.not_before > now)
+    else if (spec.not_before && *spec.not_before > now && waiting.carry.attempt == 0)
         explain_time(waiting, *spec.not_before, now, sink);
     else if (closed == 0)
         put(sink, {"the monitor", waiting.updated, std::nullopt, k_undecided});

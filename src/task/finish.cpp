@@ -23,14 +23,6 @@ Task aborted(store::Store &store, const Claim &claim, const store::Carry &carry,
                       now);
 }
 
-// The delay by the policy of the task, else of its queue.
-int64 delay_after(store::Store &store, const store::SpecRow &spec, int32 failures) {
-    if (spec.retry != nullptr)
-        return retry_delay(spec.retry, failures);
-    const auto settings = find_settings(store, spec.queue);
-    return retry_delay(settings ? settings->retry : nullptr, failures);
-}
-
 Task failed(store::Store &store, const Claim &claim, const Failure &failure, TimestampTz now) {
     const shmem::StatKey key = stat_key(claim.spec->queue);
     shmem::count(key, shmem::Count::failed);

@@ -191,9 +191,9 @@ Final end_by(Dirty *dirty, const Judgement &judgement, store::Carry carry) {
     return {skips ? Status::cancelled : Status::aborted, 0, nullptr, {}, carry, nullptr, nullptr};
 }
 
-// Where a task goes when its gates are open.
+// Where a task goes when its gates are open. One that has run before has had its first time.
 Task begin_task(Store &store, const store::SpecRow &spec, const store::Carry &carry, TimestampTz now, bool is_new) {
-    if (spec.not_before && *spec.not_before > now)
+    if (spec.not_before && *spec.not_before > now && carry.attempt == 0)
         return make_waiting(store, spec, carry, *spec.not_before, now);
     return make_startable(store, spec, carry, now, is_new);
 }
@@ -418,7 +418,7 @@ bool settle_all_gates(Store &store, TimestampTz now) { return settle(store, now,
 
 void keep_backlog() { backlog.is_kept = true; }
 
-Task place_gated(Store &store, Dirty *dirty, const store::SpecRow &spec, TimestampTz now) {
+Task place_gated(Store &store, Dirty *dirty, const store::SpecRow &spec, const store::Carry &carry, TimestampTz now) {
     Judgement judgement{Verdict::open, {}};
     std::optional<TimestampTz> times_out;
     GateRow gate;
@@ -440,17 +440,17 @@ Task place_gated(Store &store, Dirty *dirty, const store::SpecRow &spec, Timesta
     }
     switch (judgement.verdict) {
     case Verdict::open:
-        return begin_task(store, spec, {}, now, true);
+        return begin_task(store, spec, carry, now, carry.attempt == 0);
     case Verdict::failed:
     case Verdict::timed_out:
-        return make_final(store, spec, end_by(dirty, judgement, {}), now);
+        return make_final(store, spec, end_by(dirty, judgement, carry), now);
     case Verdict::in_doubt:
         shmem::note_recheck(spec.id);
         break;
     case Verdict::closed:
         break;
     }
-    return make_gated(store, spec, {}, times_out, now);
+    return make_gated(store, spec, carry, times_out, now);
 }
 
 namespace {
@@ -588,20 +588,25 @@ bool has_live_dependants(Store &store, int64 id, std::optional<int32> outside) {
     return found;
 }
 
-void remove_gates(Store &store, const store::SpecRow &spec) {
+int32 remove_gates(Store &store, const store::SpecRow &spec, Gates which) {
     if (!spec.gates)
-        return;
+        return 0;
+    int32 removed = 0;
     store::Scan gates = scan_gates(store, spec.id);
     Dirty *dirty = begin_dirty(store);
     while (next(gates)) {
         const GateRow gate = gate_row(gates);
+        if (which == Gates::of_waits && (gate.kind == GateKind::plan || gate.kind == GateKind::pool))
+            continue;
         if (remove(store[TableId::gate], gate.tid, store.snapshot, true) != store::Taken::ok)
             elog(ERROR, "a gate of task " INT64_FORMAT " was changed while the task was removed", spec.id);
         if (gate.kind != GateKind::task && providers_of(gate.kind).leave != nullptr)
-            providers_of(gate.kind).leave(store, dirty, gate.provider);
+            providers_of(gate.kind).leave(store, dirty, gate.provider, which);
+        removed++;
     }
     end(dirty);
     end(gates);
+    return removed;
 }
 
 store::Toll toll_of(const store::Ending &ending) {

@@ -1,10 +1,10 @@
 // Gates: what happens when something that tasks wait for is done.
 //
-// A gate is a row of task_gate, written with its task and never changed. It is open when its provider is done: a task
-// that is completed (or has failed, for a gate that ignores that), a plan that is opened. A task waits while a gate of
-// it is closed; whoever ends the last provider makes it ready in the same transaction, but for the dependants beyond
-// the bound of a call, which the monitor makes ready right after the commit. A plan is finished, in the same way, by
-// whoever ends the last of its live tasks.
+// A gate is a row of task_gate, written with its task or when the task is deferred, and never changed. It is open when
+// its provider is done: a task that is completed (or has failed, for a gate that ignores that), a plan that is opened. A
+// task waits while a gate of it is closed; whoever ends the last provider makes it ready in the same transaction, but
+// for the dependants beyond the bound of a call, which the monitor makes ready right after the commit. A plan is
+// finished, in the same way, by whoever ends the last of its live tasks.
 //
 // Nobody waits for anybody and nothing is locked, so nothing can deadlock, and a join is no hot row. Instead each side
 // first writes, then looks, and looks at what is not committed yet, too (store/dirty.h):
@@ -52,8 +52,9 @@ bool settle_all_gates(store::Store &store, TimestampTz now);
 void keep_backlog();
 
 // Where a task that has just got its gates, in this transaction, begins: behind them, ready, or ended if a provider has
-// failed. Raises P0002 if a provider is just being purged.
-Task place_gated(store::Store &store, store::Dirty *dirty, const store::SpecRow &spec, TimestampTz now);
+// failed. Raises P0002 if a provider is just being purged. The carry of one that is not new tells its attempts.
+Task place_gated(store::Store &store, store::Dirty *dirty, const store::SpecRow &spec, const store::Carry &carry,
+                 TimestampTz now);
 
 // For a task that waits for gates of which one has timed out: decides what that means, or waits for the next. False:
 // somebody is just changing it.
@@ -74,8 +75,9 @@ void register_completion(store::PlanMaker maker, CompletionHook hook);
 // Whether a live task depends on this one, or somebody is just submitting one that does. outside: not counting those of
 // that queue.
 bool has_live_dependants(store::Store &store, int64 id, std::optional<int32> outside = std::nullopt);
-// For a task that is removed.
-void remove_gates(store::Store &store, const store::SpecRow &spec);
+// For a task that is removed; or only what a caller has named, for one that gets others. Returns how many.
+enum class Gates : bool { all, of_waits };
+int32 remove_gates(store::Store &store, const store::SpecRow &spec, Gates which = Gates::all);
 // What a task that has ended means to its plan. One that was cancelled by `skip` ended as the plan wanted.
 store::Toll toll_of(const store::Ending &ending);
 // For a task that is removed before its plan is finished: how it ended is remembered with the plan; one that is live
@@ -102,8 +104,8 @@ struct GateProviders {
     // Whether it is the id of such a provider that has ended, for those with any number of dependants of others. Null
     // pointer: none has.
     bool (*has_ended)(store::Dirty *dirty, int64 id) = nullptr;
-    // A gate has been removed with its task. Null pointer: that means nothing.
-    void (*leave)(store::Store &store, store::Dirty *dirty, int64 provider) = nullptr;
+    // A gate has been removed, with its task or for others of the task. Null pointer: that means nothing.
+    void (*leave)(store::Store &store, store::Dirty *dirty, int64 provider, Gates which) = nullptr;
     // For those that have tasks themselves: looks at a provider, `ended.plan`, whose task `ended.id` (0: any) has
     // ended.
     store::Sight (*consider)(store::Store &store, store::Dirty *dirty, const store::Ended &ended, TimestampTz now,

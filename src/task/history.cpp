@@ -191,6 +191,8 @@ const char *type_of(Ending how) {
         return "TaskYield";
     case Ending::retry:
         return "TaskRetry";
+    case Ending::defer:
+        return "TaskDefer";
     }
     return "";
 }
@@ -211,7 +213,7 @@ store::Carry carry_on(const store::LeaseRow &lease, Ending how, TimestampTz now)
                               make_entry(type_of(how), lease.owner, lease.carry.attempt, lease.progress, now)};
     store::Carry carry = lease.carry;
     carry.history = append(lease.carry.history, entries, k_history_marker);
-    if (how != Ending::yield)
+    if (how != Ending::yield && how != Ending::defer)
         carry.failures++;
     return carry;
 }

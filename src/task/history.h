@@ -5,7 +5,7 @@
 
 namespace scylla {
 
-enum class Ending : std::uint8_t { timeout, yield, retry };
+enum class Ending : std::uint8_t { timeout, yield, retry, defer };
 
 // The stored history with the assignment of the last lease, unless `leased` is null: that one is kept as columns. Null
 // when there is nothing to tell.

@@ -35,6 +35,7 @@ shmem::Place place_of(TableId table) {
     case TableId::signal_shape:
     case TableId::line:
     case TableId::reservation:
+    case TableId::memo:
         break;
     }
     elog(ERROR, "table %d is no place of tasks", static_cast<int>(table));

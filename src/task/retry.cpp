@@ -37,4 +37,11 @@ int64 retry_delay(Jsonb *policy, int32 failures) {
     return model::delay(applied, failures - 1, pg_prng_double(&pg_global_prng_state));
 }
 
+int64 delay_after(store::Store &store, const store::SpecRow &spec, int32 failures) {
+    if (spec.retry != nullptr)
+        return retry_delay(spec.retry, failures);
+    const auto settings = find_settings(store, spec.queue);
+    return retry_delay(settings ? settings->retry : nullptr, failures);
+}
+
 } // namespace scylla

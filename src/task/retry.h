@@ -3,6 +3,7 @@
 
 #include "model/backoff.h"
 #include "pg/prelude.h"
+#include "store/rows.h"
 
 namespace scylla {
 
@@ -12,5 +13,8 @@ model::RetryPolicy read_retry_policy(Jsonb *policy, int64 element = 0);
 
 // The delay before the next try. failures: how often the task has failed, this time included. policy may be null.
 int64 retry_delay(Jsonb *policy, int32 failures);
+// The same by the policy of a task, else of its queue; and its first.
+int64 delay_after(store::Store &store, const store::SpecRow &spec, int32 failures);
+inline int64 first_delay(store::Store &store, const store::SpecRow &spec) { return delay_after(store, spec, 1); }
 
 } // namespace scylla

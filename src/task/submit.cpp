@@ -125,7 +125,7 @@ void insert_all_gates(Store &store, store::Dirty *dirty, const SpecRow &spec, st
 Task place(Store &store, store::Dirty *dirty, const SpecRow &spec) {
     shmem::count(stat_key(spec.queue), shmem::Count::submitted);
     if (spec.gates)
-        return place_gated(store, dirty, spec, spec.created);
+        return place_gated(store, dirty, spec, {}, spec.created);
     if (spec.not_before && *spec.not_before > spec.created)
         return make_waiting(store, spec, {}, *spec.not_before, spec.created);
     return make_ready(store, spec, {}, spec.created, true);

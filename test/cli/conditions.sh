@@ -29,6 +29,21 @@ run scylla callback resolve approval
 is "$status" 1 'callback resolve: it had ended'
 run scylla callback reject nothing '{"code": "no"}'
 is "$status $errors" '1 scylla: callback "nothing" does not exist or has expired' 'callback reject: no such callback'
+sql "select from scylla.lease_task('ship', 'w')"
+scylla callback create parcel >/dev/null
+run scylla defer ship '[{"callback": "parcel", "timeout": "1 h"}]' --worker w --state '{"step": 2}' --attempt 1
+is "$status$output$errors" 0 'defer'
+is "$(scylla get ship --field status) $(scylla get ship --field state)" 'waiting {"step": 2}' 'the task waits, with its state'
+run scylla defer ship '[]' --worker w
+is "$status" 1 'defer: the lease is gone'
+scylla callback resolve parcel '7'
+sql "select from scylla.lease_task('ship', 'w')"
+is "$(scylla get ship --field args)" '[7]' 'and goes on'
+run scylla not-yet ship --worker w --retry-after '1 h'
+is "$status$output$errors" 0 'not-yet'
+is "$(scylla get ship --field status) $(scylla get ship --field answers)" 'waiting 1' 'is counted'
+run scylla not-yet ship --worker w
+is "$status" 1 'not-yet: the lease is gone'
 scylla callback create denied >/dev/null
 scylla submit ship '2' --rn denied --wait-for '[{"callback": "denied"}]' >/dev/null
 run scylla callback reject denied '{"code": "no"}'

@@ -18,6 +18,8 @@ for n in '' -2; do sql "select from scylla.create_plan('to-be-rerun$n'), scylla.
 sql "select scylla.create_callback('to-be-resolved'), scylla.create_callback('to-be-rejected'), scylla.send_signal('s')"
 sql "select scylla.create_trigger(name, '[{\"signal\": \"s\"}]', '{\"submit\": {\"queue\": \"q\", \"spec\": 1}}') from unnest('{t,to-be-dropped}'::text[]) name"
 sql "select scylla.create_pool('pool', '{\"a\": 1}')"
+sql "select scylla.submit('held', '1', rn => n) from unnest(array['to-be-asked', 'to-be-deferred']) n"
+sql "select from scylla.lease('held', 'w', 2)"
 sql 'create role failures_guest login'
 
 # COMMAND | ARGUMENTS | whether it prints something | whether it asks the library, and not only views, or what needs no table. They can be done again,
@@ -33,6 +35,8 @@ priority        | to-be-rescheduled 5                   | prints | library
 delete          | to-be-deleted                         | silent | library
 resubmit        | --queue other --status cancelled      | prints | library
 dead            |                                       | prints | library
+not-yet         | to-be-asked --worker w                | silent | library
+defer           | to-be-deferred [] --worker w          | silent | library
 work            | q --exec true --until-empty --quiet   | silent | library
 plan create     |                                       | prints | library
 plan open       | new-1                                 | silent | library

@@ -41,7 +41,7 @@ select is_empty($$
     and proname <> all (array[
         'cron_next', 'schedule', 'schedule_plan', 'unschedule', 'run_schedules', 'arm_schedules',
         'submit', 'submit_many', 'submit_bulk', 'lease', 'lease_task', 'heartbeat', 'complete', 'abort', 'fail',
-        'yield', 'heartbeat_many', 'complete_many',
+        'yield', 'not_yet', 'defer', 'heartbeat_many', 'complete_many',
         'complete_and_lease', 'cancel', 'get_task', 'list_tasks', 'explain_waiting', 'register_worker', 'create_queue', 'wait', 'wait_any', 'work',
         'create_plan', 'open_plan', 'cancel_plan', 'plan_completed', 'set_plan_owner', 'wait_plan', 'plan_dot', 'plan_mermaid', 'plan_timeline',
         'create_trigger', 'drop_trigger', 'pause_trigger', 'resume_trigger', 'clear_trigger',

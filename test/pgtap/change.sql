@@ -16,11 +16,11 @@ select signature_is('delete_task', 'rn text', 'void');
 do $$ begin
     perform given('s ' || state, state) from unnest('{ready,waiting,retried,running,completed,aborted,cancelled}'::text[]) state;
 end $$;
-select is(status::text || ' ' || (not_before = '2300-01-01Z'), 'waiting true', 'a task that is ' || state || ' waits until the time')
-from unnest('{ready,waiting,retried}'::text[]) state, scylla.reschedule('s ' || state, '2300-01-01Z');
+select is(status::text || ' ' || (not_before = '2300-01-01Z'), 'waiting true', 'a task that is ' || kind || ' waits until the time')
+from unnest('{ready,waiting,retried}'::text[]) kind, scylla.reschedule('s ' || kind, '2300-01-01Z');
 select is(status::text, 'waiting', 'as the view shows') from scylla.task where rn = 's ready';
-select is(status::text, 'ready', 'a time in the past makes it ready: ' || state)
-from unnest('{ready,waiting}'::text[]) state, scylla.reschedule('s ' || state, '2001-01-01Z');
+select is(status::text, 'ready', 'a time in the past makes it ready: ' || kind)
+from unnest('{ready,waiting}'::text[]) kind, scylla.reschedule('s ' || kind, '2001-01-01Z');
 create temp table before as select * from scylla.task where rn = 's retried';
 select is(t.status::text || ' ' || (t.attempt = b.attempt) || (t.failures = b.failures) || (t.history = b.history), 'ready truetruetrue',
           'null is now; attempts, failures and history stay') from before b, scylla.reschedule('s retried') t;

@@ -24,7 +24,7 @@ insert into usual values (null, 'queue', '''taken'''), (null, 'spec', '''{}'''),
     (null, 'queues', '''{taken}'''), (null, 'settings', '''{}'''), (null, 'tasks', '''[{"queue": "taken", "spec": 1, "rn": "first"}]'''), ('schedule_plan', 'tasks', '''[{"queue": "taken", "spec": 1}]'''),
     ('lease_task', 'rn', '''first'''), ('reschedule', 'rn', '''first'''), ('resubmit', 'rn', '''old'''), ('rerun_plan', 'plan', '''ended'''), ('drop_queue', 'queue', '''empty'''), ('create_queue', 'queue', '''new'''), ('send_signal', 'name', '''signal'''), (null, 'token', '''token'''),
     ('create_trigger', 'signals', '''[{"signal": "s"}]'''), ('create_trigger', 'action', '''{"submit": {"queue": "taken", "spec": 1}}'''),
-    ('clear_trigger', 'name', '''trigger'''),
+    ('clear_trigger', 'name', '''trigger'''), ('defer', 'wait_for', '''[{"callback": "token"}]'''),
     (null, 'pool', '''pool'''), ('create_pool', 'pool', '''new'''), (null, 'capacity', '''{"a": 1}'''), (null, 'used', '''{"a": 1}''');
 
 create temp table argument as
@@ -58,7 +58,7 @@ begin
     select string_agg((to_jsonb(q) - '{id,created}'::text[])::text, '; ' order by name) into queues from scylla.queue q;
     select string_agg((to_jsonb(s) - '{id,created,handled,next_run}'::text[])::text, '; ' order by name) into schedules from scylla.schedule s;
     raise exception using errcode = 'XX998', message = format('%s; %s; %s',
-        regexp_replace(given::text, '"(rn|created|updated|deadline|not_before|history)": ("[^"]*"|\[[^]]*\])|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{32}', '"\1"', 'g'), md5(queues), md5(schedules));
+        regexp_replace(given::text, '"(rn|created|updated|answered|deadline|not_before|history)": ("[^"]*"|\[[^]]*\])|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{32}', '"\1"', 'g'), md5(queues), md5(schedules));
 exception
     when sqlstate 'XX998' then return sqlerrm;
     when others then return sqlstate || ' ' || sqlerrm;

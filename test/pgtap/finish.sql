@@ -148,7 +148,8 @@ select is(to_jsonb(t) - '{rn,created,updated,history,errors}'::text[],
     '{"queue": "q", "spec": null, "status": "ready", "priority": 0, "progress": 0, "owner": null, "deadline": null,
       "result": null,
       "metrics": null, "args": null, "attempt": 2, "failures": 1, "max_attempts": 25, "not_before": null,
-      "plan": null, "key": null, "pool": null}',
+      "plan": null, "key": null,
+      "pool": null, "state": null, "answers": 0, "answered": null}',
     'fail without a delay: ready at once')
 from scylla.fail(given('f2', 'running'), 'w', '{"code": "busy"}', '0', 2) t;
 select is((scylla.lease_task('f2', 'other')).attempt, 3, 'and can be leased');

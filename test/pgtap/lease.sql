@@ -16,7 +16,8 @@ select is(to_jsonb(t) - '{created,updated,deadline,history}'::text[],
     '{"rn": "one", "queue": "q", "spec": {"a": 1}, "status": "running", "priority": 5, "progress": 0, "owner": "w",
       "errors": [],
       "result": null, "metrics": null, "args": [], "attempt": 1, "failures": 0, "max_attempts": 3,
-      "not_before": "2001-01-01T00:00:00+00:00", "plan": null, "key": null, "pool": null}', 'lease returns the whole task, running')
+      "not_before": "2001-01-01T00:00:00+00:00", "plan": null, "key": null,
+      "pool": null, "state": null, "answers": 0, "answered": null}', 'lease returns the whole task, running')
 from leased t;
 select ok(updated between now() and clock_timestamp() and updated > created, 'updated is the time of the lease')
 from leased;
@@ -33,7 +34,8 @@ select is(to_jsonb(t) - '{created,updated,deadline,history}'::text[],
     '{"rn": "one", "queue": "q", "spec": {"a": 1}, "status": "running", "priority": 5, "progress": 0, "owner": "other",
       "errors": [],
       "result": null, "metrics": null, "args": [], "attempt": 2, "failures": 0, "max_attempts": 3,
-      "not_before": "2001-01-01T05:45:00+05:45", "plan": null, "key": null, "pool": null}',
+      "not_before": "2001-01-01T05:45:00+05:45", "plan": null, "key": null,
+      "pool": null, "state": null, "answers": 0, "answered": null}',
       'lease_task returns the whole task, running, with the next attempt')
 from scylla.lease_task('one', 'other', '1 h') t;
 select is(last_entry(history) - 'time', '{"_typ": "TaskAssignment", "worker": "other", "attempt": 2, "progress": 0}',

@@ -94,6 +94,8 @@ insert into use_ (name, statement) values
     ('abort',              $$select scylla.abort('p4', 'w', '{"code": "x"}')$$),
     ('fail',               $$select scylla.fail('p5', 'w', '{"code": "x"}')$$),
     ('yield',              $$select scylla.yield('p6', 'w')$$),
+    ('not_yet',            $$select scylla.not_yet('p8', 'w')$$),
+    ('defer',              $$select scylla.defer('p9', 'w', '[]')$$),
     ('cancel',             $$select scylla.cancel('p7')$$),
     ('get_task',           $$select scylla.get_task('p1')$$),
     ('list_tasks',         $$select scylla.list_tasks()$$),

@@ -13,7 +13,7 @@ select signature_is('list_tasks',
 select columns_are('scylla', 'task', array['rn', 'queue', 'spec', 'status', 'priority', 'progress', 'created',
                                            'updated', 'owner', 'deadline', 'errors',
                                           'history', 'result', 'metrics', 'args', 'attempt', 'failures', 'max_attempts',
-                                          'not_before', 'plan', 'key', 'pool']);
+                                          'not_before', 'plan', 'key', 'pool', 'state', 'answers', 'answered']);
 select results_eq(
     $$select attname::text collate "default", format_type(atttypid, atttypmod) from pg_attribute
     where attrelid = 'scylla.task'::regclass and attnum > 0 order by attnum$$,
@@ -24,7 +24,8 @@ select results_eq(
              ('errors', 'jsonb'), ('history', 'jsonb'), ('result', 'jsonb'), ('metrics', 'jsonb'), ('args', 'jsonb'),
              ('attempt', 'integer'),
              ('failures', 'integer'), ('max_attempts', 'integer'), ('not_before', 'timestamp with time zone'),
-             ('plan', 'text'), ('key', 'text'), ('pool', 'text')$$,
+             ('plan', 'text'), ('key', 'text'), ('pool', 'text'), ('state', 'jsonb'), ('answers', 'bigint'),
+             ('answered', 'timestamp with time zone')$$,
     'the columns of the view, in their order');
 select enum_has_labels('scylla', 'task_status',
                        array['waiting', 'ready', 'running', 'completed', 'aborted', 'cancelled']);
@@ -34,7 +35,7 @@ select state from unnest(array['timed out', 'waiting', 'retried', 'ready', 'yiel
                                'aborted', 'cancelled',
                                'cancelled running']) state;
 do $$ begin perform given('g ' || state, state) from state; end $$;
-select is((select count(*) from scylla.task where rn = 'g ' || state), 1::bigint,
+select is((select count(*) from scylla.task where rn = 'g ' || state.state), 1::bigint,
           'the view has one row for a task that is ' || state) from state;
 select is(to_jsonb(scylla.get_task('g ' || state)), seen('g ' || state), 'get_task shows what the view shows: '
           || state) from state;

@@ -31,6 +31,8 @@ from (values
     ('abort',              $$select scylla.abort('r1', 'w', '{"code": "x"}')$$),
     ('fail',               $$select scylla.fail('r1', 'w', '{"code": "x"}')$$),
     ('yield',              $$select scylla.yield('r1', 'w')$$),
+    ('not_yet',            $$select scylla.not_yet('r1', 'w')$$),
+    ('defer',              $$select scylla.defer('r1', 'w', '[]')$$),
     ('cancel',             $$select scylla.cancel('r1')$$),
     ('reschedule',         $$select scylla.reschedule('r2')$$),
     ('set_priority',       $$select scylla.set_priority('r2', 3)$$),

@@ -134,6 +134,8 @@ insert into way values
 ('abort',              $$select rn from scylla.abort('r running', 'w', '{"code": "x"}')$$, 'r running', null, 'yyyyynydnnnn'),
 ('fail',               $$select rn from scylla.fail('r running', 'w', '{"code": "x"}')$$,  'r running', null, 'yyyyynydnnnn'),
 ('yield',              $$select rn from scylla.yield('r running', 'w')$$,                  'r running', null, 'yyyyynydnnnn'),
+('not_yet',            $$select rn from scylla.not_yet('r running', 'w')$$,                'r running', null, 'yyyyynydnnnn'),
+('defer',              $$select rn from scylla.defer('r running', 'w', '[]')$$,            'r running', null, 'yyyyynydnnnn'),
 ('cancel',             $$select rn from scylla.cancel('r waiting')$$,                      'r waiting', null, 'yyyynyndnnnn'),
 ('get_task',           $$select rn from scylla.get_task('r completed')$$,                'r completed', null, 'yyyynnnynnnn'),
 ('explain_waiting',    $$select count(*) > 0 from scylla.explain_waiting('r ready')$$,             'true', null, 'yyyynnnynnnn'),

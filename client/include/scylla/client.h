@@ -243,6 +243,19 @@ public:
     /// Gives a task back: it is ready again at once. @throw not_found @throw lease_lost
     task yield(const resource_name &rn, const worker_name &worker, std::optional<int> attempt = std::nullopt);
 
+    /// The answer of a task that asks for something which is not there yet: it is offered again. No failure.
+    /// @param retry_after 0 to 365 days; none: as the server decides
+    /// @throw not_found @throw lease_lost
+    task not_yet(const resource_name &rn, const worker_name &worker, std::optional<duration> retry_after = std::nullopt,
+                 std::optional<int> attempt = std::nullopt);
+
+    /// Gives up the lease until something has happened; then the task is ready again, with what has come as its args.
+    /// @param wait_for as submit_options::wait_for
+    /// @param state for whoever leases the task next; none: it keeps what it has
+    /// @throw not_found also of what it is to wait for @throw lease_lost @throw invalid_argument
+    task defer(const resource_name &rn, const worker_name &worker, const json &wait_for,
+               const std::optional<json> &state = std::nullopt, std::optional<int> attempt = std::nullopt);
+
     /// How long to pause when there have been `count` such pauses in a row before: `initial`, multiplied by `factor`
     /// for each of them, up to `max`. The server's own rule, for workers that poll something.
     duration backoff(int count, duration initial = std::chrono::milliseconds{100}, double factor = 1.5,

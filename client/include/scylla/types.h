@@ -51,6 +51,9 @@ struct task {
     std::optional<plan_name> plan;
     std::optional<std::string> key; ///< whose work it is
     std::optional<pool_name> pool;  ///< where it has been placed; none: nowhere, or it needs several pools at once
+    std::optional<json> state;          ///< what the worker that deferred it has left
+    std::int64_t answers = 0;           ///< how often its workers have answered "not yet"
+    std::optional<time_point> answered; ///< when one last did
 };
 
 /// An error that a worker reports: what becomes an element of task::errors.

@@ -135,7 +135,8 @@ $$;
 create type twin.task_row as (
     rn text, queue text, spec jsonb, status twin.task_status, priority int, progress real, created timestamptz,
     updated timestamptz, owner text, deadline timestamptz, errors jsonb, history jsonb, result jsonb, metrics jsonb,
-    args jsonb, attempt int, failures int, max_attempts int, not_before timestamptz, plan text, key text, pool text
+    args jsonb, attempt int, failures int, max_attempts int, not_before timestamptz, plan text, key text, pool text,
+    state jsonb, answers bigint, answered timestamptz -- no task of the model defers or answers "not yet"
 );
 
 -- The results of the tasks that it depends on, in the order in which it names them; null where there is none.
@@ -152,7 +153,8 @@ end $$;
 create function twin.shown(t twin.task) returns twin.task_row language sql as $$
     select t.rn, t.queue, t.spec, t.status, t.priority, t.progress, t.created, t.updated, t.owner, t.deadline, t.errors,
            t.history, t.result, t.metrics, twin.args(t), t.attempt, t.failures, t.max_attempts,
-           coalesce(t.due, t.not_before), (select p.name from twin.plan p where p.id = t.plan), t.key, null;
+           coalesce(t.due, t.not_before), (select p.name from twin.plan p where p.id = t.plan), t.key, null,
+           null::jsonb, 0::bigint, null::timestamptz;
 $$;
 
 -- A worker that reports about a task gets it back without what it has already, and what may be large.

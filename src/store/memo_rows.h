@@ -1,0 +1,21 @@
+// What few tasks keep from run to run. Only whoever has taken the row that tells where the task is writes here.
+#pragma once
+
+#include "store/rows.h"
+
+namespace scylla::store {
+
+struct MemoRow {
+    int64 id;
+    int64 answers = 0; // "not yet"
+    std::optional<TimestampTz> answered = {};
+    Jsonb *state = nullptr; // may be null
+    ItemPointerData tid = {};
+};
+
+std::optional<MemoRow> find_memo(Store &store, int64 id);
+// Instead of the one that was found, if there was one.
+void put(Store &store, const MemoRow &row, const std::optional<MemoRow> &old);
+void remove_memo(Store &store, int64 id);
+
+} // namespace scylla::store

@@ -7,7 +7,7 @@
         "updated") ", owner, " MICROSECONDS("deadline") ", errors, history, result, metrics, args, attempt, "          \
                                                         "failures, "                                                   \
                                                         "max_attempts, " MICROSECONDS(                                 \
-                                                            "not_before") ", plan, key, pool, state, "                       \
+                                                            "not_before") ", plan, key, pool, state, "                 \
                                                                           "answers, " MICROSECONDS("answered") " from" \
                                                                                                                " "
 #define TIME(parameter) "(timestamptz 'epoch' + " parameter "::bigint * interval '1 microsecond')"

@@ -49,8 +49,8 @@ struct task {
     std::optional<int> max_attempts; ///< so many failures abort it; none: no bound
     std::optional<time_point> not_before;
     std::optional<plan_name> plan;
-    std::optional<std::string> key; ///< whose work it is
-    std::optional<pool_name> pool;  ///< where it has been placed; none: nowhere, or it needs several pools at once
+    std::optional<std::string> key;     ///< whose work it is
+    std::optional<pool_name> pool;      ///< where it has been placed; none: nowhere, or it needs several pools at once
     std::optional<json> state;          ///< what the worker that deferred it has left
     std::int64_t answers = 0;           ///< how often its workers have answered "not yet"
     std::optional<time_point> answered; ///< when one last did

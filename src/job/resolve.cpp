@@ -57,7 +57,7 @@ Ids count_ids(const Type &type, std::span<const model::JobRange> ranges) {
     for (std::size_t i = 0; i < ranges.size(); i++) {
         before[i] = count;
         int64 length = 0;
-        if (pg_sub_s64_overflow(ranges[i].end, ranges[i].first, &length) || length > k_max_ids - count)
+        if (__builtin_sub_overflow(ranges[i].end, ranges[i].first, &length) || length > k_max_ids - count)
             error::job_too_large(type.name, "ids", k_max_ids);
         count += length;
     }

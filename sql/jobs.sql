@@ -16,12 +16,13 @@ comment on column scylla.job_type.created is 'When it was first defined.';
 comment on column scylla.job_type.changed is 'When it was last defined.';
 
 create or replace view scylla.job_freshness with (security_barrier) as
-    select t.name as job, s.variant, f.ids, f.began
-    from scylla.job_type t
-    join scylla.job_definition d on d.name = t.name
+    select d.name as job, s.variant, f.ids, f.began
+    from scylla.job_definition d
+    left join scylla.queue q on q.name = d.queue
     join lateral (select variant, array_agg(ids) as ids, array_agg(began) as began
                   from scylla.job_success where job = d.id group by variant) s on true
-    cross join lateral scylla._fresh_ranges(s.ids, s.began) f;
+    cross join lateral scylla._fresh_ranges(s.ids, s.began) f
+    where scylla._may_view(d.owner, q.viewers, q.admins) or scylla._may_view(q.owner, q.submitters, null);
 comment on view scylla.job_freshness is
 'When ids were last brought up to date, by ranges of the same time, of the job types that the current user sees (scylla.job_type).';
 comment on column scylla.job_freshness.job is 'The job.';

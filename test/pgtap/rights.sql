@@ -381,7 +381,8 @@ select results_eq($$select * from peep_as('scylla_test_stranger',
                                           'select count(*) from scylla.task where spec operator(test.===) ''1''')$$,
                   $$values ('{"a": 1}')$$, 'nor does the planner tell of others by its statistics');
 -- What EXPLAIN tells, as docs/guarantees.md says: the most rows that a scan of task_spec has found.
-create function found_as(role text, query text) returns numeric language plpgsql as $$
+create function found_as(role text, query text) returns numeric language plpgsql
+    set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
     plan json;
 begin

@@ -68,8 +68,7 @@ const statement run_job{"scylla_run_job", "select scylla.run_job($1, $2::int8mul
 const statement explain_job{"scylla_explain_job",
                             "select s.job, s.chunk, s.args, pg_catalog.to_jsonb(s.depends_on), s.reason, s.runs "
                             "from scylla.explain_job($1, $2::int8multirange, $3::jsonb, $4::jsonb) s"};
-const statement mark_fresh{"scylla_mark_fresh",
-                           "select scylla.mark_fresh($1, $2::int8multirange, " TIME("$3") ", $4)"};
+const statement mark_fresh{"scylla_mark_fresh", "select scylla.mark_fresh($1, $2::int8multirange, " TIME("$3") ", $4)"};
 const statement forget_freshness{"scylla_forget_freshness",
                                  "select scylla.forget_freshness($1, $2::int8multirange, $3)"};
 const statement create_pool{"scylla_create_pool", "select scylla.create_pool($1, $2::jsonb, $3, $4::jsonb)"};
@@ -165,7 +164,8 @@ const statement queue_settings{
                                                                                        "notify, max_running_per_key, "
                                                                                        "max_depth, on_full, "
                                                                                        "key_weights, rate, "
-                                                                                       "rate_per_key, handler, array_to_string(pending, ',') "
+                                                                                       "rate_per_key, handler, "
+                                                                                       "array_to_string(pending, ',') "
                                                                                        "from scylla.queue_settings "
                                                                                        "order by queue"};
 const statement grant_queue{"scylla_grant_queue", "select scylla.grant_queue($1, $2, $3)"};

@@ -1,8 +1,8 @@
 // Gates: what happens when something that tasks wait for is done.
 //
 // A gate is a row of task_gate, written with its task or when the task is deferred, and never changed. It is open when
-// its provider is done: a task that is completed (or has failed, for a gate that ignores that), a plan that is opened. A
-// task waits while a gate of it is closed; whoever ends the last provider makes it ready in the same transaction, but
+// its provider is done: a task that is completed (or has failed, for a gate that ignores that), a plan that is opened.
+// A task waits while a gate of it is closed; whoever ends the last provider makes it ready in the same transaction, but
 // for the dependants beyond the bound of a call, which the monitor makes ready right after the commit. A plan is
 // finished, in the same way, by whoever ends the last of its live tasks.
 //

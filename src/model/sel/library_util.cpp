@@ -131,13 +131,14 @@ constexpr std::int64_t k_endless = INT64_MAX;
 
 // From, and then every so many, while less than to (more, counting down): how many.
 std::int64_t count_between(std::int64_t from, std::int64_t to, std::int64_t step) noexcept {
-    if (step > 0 ? from >= to : from <= to)
+    const bool up = step > 0;
+    if (up ? from >= to : from <= to)
         return 0;
     if (step == 0)
         return k_endless;
-    const auto distance = step > 0 ? static_cast<std::uint64_t>(to) - static_cast<std::uint64_t>(from)
-                                   : static_cast<std::uint64_t>(from) - static_cast<std::uint64_t>(to);
-    const auto size = step > 0 ? static_cast<std::uint64_t>(step) : 0 - static_cast<std::uint64_t>(step);
+    const auto low = static_cast<std::uint64_t>(up ? from : to);
+    const std::uint64_t distance = static_cast<std::uint64_t>(up ? to : from) - low;
+    const std::uint64_t size = up ? static_cast<std::uint64_t>(step) : 0 - static_cast<std::uint64_t>(step);
     return static_cast<std::int64_t>(std::min<std::uint64_t>((distance - 1) / size + 1, INT64_MAX));
 }
 

@@ -39,6 +39,8 @@ insert into driver.verb values
     ('abort', 6, 'tasks', true, '{ok,22023,55000,P0002}'),
     ('fail', 12, 'tasks', true, '{ok,22023,55000,P0002}'),
     ('yield', 8, 'tasks', true, '{ok,22023,55000,P0002}'),
+    ('not_yet', 7, 'tasks', true, '{ok,22023,55000,P0002}'),
+    ('defer', 9, 'tasks', true, '{ok,22023,55000,P0002}'),
     ('cancel', 6, 'tasks', true, '{ok,22023,55000,P0002}'),
     ('create_plan', 4, 'value', false, '{ok,22023,42710}'),
     ('open_plan', 4, 'nothing', false, '{ok,22023,55000,P0002}'),
@@ -75,7 +77,7 @@ end $$;
 -- of errors that are not a worker's are left to the implementation.
 create function driver.facts(task jsonb, just_written boolean) returns jsonb language plpgsql as $$
 begin
-    return (task - array['created', 'updated', 'deadline', 'not_before', 'history', 'errors'])
+    return (task - array['created', 'updated', 'deadline', 'not_before', 'answered', 'history', 'errors'])
         || jsonb_build_object(
             'history', (select jsonb_agg(e - 'time' order by n)
                         from jsonb_array_elements(task -> 'history') with ordinality _(e, n)),
@@ -83,18 +85,20 @@ begin
                                              then e || '{"description": "..."}' else e end order by n)
                        from jsonb_array_elements(task -> 'errors') with ordinality _(e, n)),
             'has deadline', task ->> 'deadline' is not null,
+            'has answered', task ->> 'answered' is not null,
             'has not_before', task ->> 'not_before' is not null,
             'untouched', task ->> 'created' = task ->> 'updated')
         || case when just_written then jsonb_build_object(
             'lease', (task ->> 'deadline')::timestamptz - (task ->> 'updated')::timestamptz,
             'retry', case when task ->> 'status' = 'waiting' and task ->> 'attempt' <> '0'
+                           and task -> 'history' -> -1 ->> '_typ' <> 'TaskDefer' -- that one has it as submitted
                           then (task ->> 'not_before')::timestamptz - (task ->> 'updated')::timestamptz end)
            else '{}' end;
 end $$;
 
 create function driver.times(task jsonb) returns timestamptz[] language plpgsql as $$
 begin
-    return array[task ->> 'created', task ->> 'updated', task ->> 'deadline', task ->> 'not_before']::timestamptz[]
+    return array[task ->> 'created', task ->> 'updated', task ->> 'deadline', task ->> 'not_before', task ->> 'answered']::timestamptz[]
         || (select array_agg((e ->> 'time')::timestamptz order by n)
             from jsonb_array_elements(task -> 'history') with ordinality _(e, n));
 end $$;

@@ -58,7 +58,7 @@ create function driver.any_task(state text, queue text default null) returns tex
     select rn
     from (select rn, row_number() over (order by id) - 1 as place, count(*) over () as n
           from twin.task t
-          where t.status::text = coalesce(state, t.status::text) and t.queue = coalesce(any_task.queue, t.queue)) t, chosen
+          where t.status::text = coalesce(any_task.state, t.status::text) and t.queue = coalesce(any_task.queue, t.queue)) t, chosen
     where place = floor(which * n);
 $$;
 
@@ -90,6 +90,20 @@ begin
             else driver.pick('t1', 't2', 'unknown', 'unknown', '', repeat('t', 201), null) end;
     end loop;
     return driver.literal(case when driver.chance(0.98) then names end::text, 'text[]');
+end $$;
+
+-- What a task defers for: tasks in any state, mostly such as there are; often one that may wait for it.
+create function driver.some_waits() returns text language plpgsql as $$
+declare
+    rule text := driver.pick('cascade', 'skip', 'ignore');
+    waits jsonb := '[]';
+begin
+    for i in 1 .. driver.below(4) loop
+        waits := waits || jsonb_build_object('on_failure', rule, 'task', case when driver.chance(0.97)
+            then coalesce(driver.any_task(driver.pick('ready', 'running', 'waiting', 'waiting', 'completed', 'completed', null)), 't1')
+            else 'unknown' end);
+    end loop;
+    return driver.literal(case when driver.chance(0.98) then waits::text end, 'jsonb');
 end $$;
 
 create function driver.some_failure_rule() returns text language sql as $$

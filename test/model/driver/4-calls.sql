@@ -124,6 +124,7 @@ begin
         '(select x.* from %1$s, @.heartbeat(l.rn, %2$s, 0.25) h, @.yield(h.rn, %2$s) x where h.progress = 0.25)',
         '(select x.* from @.submit(%3$s, ''{}'', rn => %4$s, on_duplicate => ''ignore'') s, @.lease_task(s.rn, %2$s) l,'
             ' @.complete(l.rn, %2$s) x)',
+        '(select x.* from %1$s, @.defer(l.rn, %2$s, ''[]'', ''{"step": 1}'') d, @.lease_task(d.rn, %2$s) n, @.defer(n.rn, %2$s, ''[]'') x)',
         '(select * from %1$s union all select * from %1$s)',
         '(select x.* from @.list_tasks(%3$s, ''ready'', max_tasks => 3) t, @.cancel(t.rn) x)',
         '(select x.* from @.list_tasks(status => ''waiting'', max_tasks => 3) t, @.cancel(t.rn) x)'),
@@ -218,6 +219,13 @@ begin
         || driver.optional(0.6, 'retry_after', driver.literal(driver.pick_mostly(
             '{0,0,1 us,1.5 s,1 h,1 mon,365 days,NULL}', '{-1 s,1 mon -31 days,366 days,100000000 years}'), 'interval'))
     when 'yield' then driver.some_lease()
+    when 'not_yet' then
+        driver.some_lease()
+        || driver.optional(0.7, 'retry_after', driver.literal(driver.pick_mostly('{0,0,1 us,1.5 s,1 h,365 days,NULL}', '{-1 s,366 days}'), 'interval'))
+    when 'defer' then
+        driver.some_lease()
+        || driver.argument('wait_for', driver.some_waits())
+        || driver.optional(0.5, 'state', driver.some_result())
     when 'cancel' then
         driver.argument('rn', driver.literal(driver.some_task(driver.pick('ready', 'running', 'waiting'))))
     when 'create_plan' then

@@ -245,7 +245,7 @@ begin
         perform driver.maintain_somehow();
     elsif kind < 0.945 then
         perform driver.run_graph();
-    elsif kind < 0.955 then
+    elsif kind < 0.965 then
         perform driver.run_keys();
     else
         -- A part of the transaction that did not happen, on either side.

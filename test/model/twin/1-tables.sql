@@ -74,7 +74,7 @@ create table twin.task (
     not_before timestamptz,     -- as submit was given it
     max_attempts int,           -- that many failures end it; null: no bound
     retry jsonb,                -- the delays between tries; null: as the queue says
-    depends_on bigint[] not null,       -- the tasks that must be completed before it starts
+    depends_on bigint[] not null,       -- the tasks that must be completed before it starts; others, when it has deferred
     on_failure text not null check (on_failure in ('cascade', 'skip', 'ignore')),       -- if one of them is not
     plan bigint,                -- the plan that must be open before it starts; may have been purged
     dedup_key text,             -- no two live tasks of a queue have the same
@@ -94,10 +94,16 @@ create table twin.task (
     attempt int not null default 0,     -- counts assignments; fences off earlier runs of a worker
     failures int not null default 0,    -- counts fails and expired leases
     history jsonb not null default '[]',
+    history_before jsonb not null default '[]', -- without the attempt that is running
     errors jsonb not null default '[]',
     skipped boolean not null default false,     -- cancelled as its on_failure says
     result jsonb,
     metrics jsonb,
+
+    -- What it keeps from run to run.
+    state jsonb,                        -- what the worker that deferred it has left
+    answers bigint not null default 0,  -- "not yet"
+    answered timestamptz,               -- the last
 
     constraint only_waiting_is_due check (status = 'waiting' or due is null),
     constraint only_running_has_deadline check ((status = 'running') = (deadline is not null)),
@@ -136,7 +142,7 @@ create type twin.task_row as (
     rn text, queue text, spec jsonb, status twin.task_status, priority int, progress real, created timestamptz,
     updated timestamptz, owner text, deadline timestamptz, errors jsonb, history jsonb, result jsonb, metrics jsonb,
     args jsonb, attempt int, failures int, max_attempts int, not_before timestamptz, plan text, key text, pool text,
-    state jsonb, answers bigint, answered timestamptz -- no task of the model defers or answers "not yet"
+    state jsonb, answers bigint, answered timestamptz
 );
 
 -- The results of the tasks that it depends on, in the order in which it names them; null where there is none.
@@ -154,7 +160,7 @@ create function twin.shown(t twin.task) returns twin.task_row language sql as $$
     select t.rn, t.queue, t.spec, t.status, t.priority, t.progress, t.created, t.updated, t.owner, t.deadline, t.errors,
            t.history, t.result, t.metrics, twin.args(t), t.attempt, t.failures, t.max_attempts,
            coalesce(t.due, t.not_before), (select p.name from twin.plan p where p.id = t.plan), t.key, null,
-           null::jsonb, 0::bigint, null::timestamptz;
+           t.state, t.answers, t.answered;
 $$;
 
 -- A worker that reports about a task gets it back without what it has already, and what may be large.

@@ -35,7 +35,9 @@ begin
     update twin.task u
     set status = t.status, updated = t.updated, due = t.due, owner = t.owner, deadline = t.deadline,
         timeout = t.timeout, progress = t.progress, attempt = t.attempt, failures = t.failures, history = t.history,
-        errors = t.errors, skipped = t.skipped, result = t.result, metrics = t.metrics
+        history_before = t.history_before,
+        errors = t.errors, skipped = t.skipped, result = t.result, metrics = t.metrics,
+        state = t.state, answers = t.answers, answered = t.answered
     where u.id = t.id;
     if (t.status, t.due) is distinct from (before.status, before.due) then
         perform twin.record_event(t);
@@ -52,6 +54,7 @@ begin
     t.attempt := t.attempt + 1;
     t.timeout := twin.length(coalesce(timeout, twin.default_timeout(t.queue)));
     t.deadline := t.updated + t.timeout;
+    t.history_before := t.history;
     t.history := twin.history_with(t, 'TaskAssignment');
     return twin.stored(t);
 end $$;
@@ -66,12 +69,15 @@ begin
     return twin.stored(t);
 end $$;
 
--- The attempt is over, the task is not. Without a delay it is ready again at once, for any worker.
+-- The attempt is over, the task is not. Without a delay it is ready again at once, for any worker. reason: null: the history does not
+-- tell.
 create function twin.given_back(t twin.task, reason text, delay interval default '0')
     returns twin.task language plpgsql as $$
 begin
     t.updated := clock_timestamp();
-    t.history := twin.history_with(t, reason);
+    if reason is not null then
+        t.history := twin.history_with(t, reason);
+    end if;
     if delay > '0' then
         t.status := 'waiting';
         t.due := t.updated + twin.length(delay);

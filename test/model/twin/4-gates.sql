@@ -37,7 +37,7 @@ begin
         return t;
     end if;
     t.updated := moment;
-    if t.not_before > moment then
+    if t.not_before > moment and t.attempt = 0 then
         t.due := t.not_before;
     else
         t.status := 'ready';

@@ -332,3 +332,72 @@ begin
     end if;
     return twin.shown_to_owner(twin.given_back(t, 'TaskRetry', coalesce(retry_after, twin.retry_delay(t))));
 end $$;
+
+-- ---------------------------------------------------------------------------------------------------------------
+-- Waiting in the middle
+-- ---------------------------------------------------------------------------------------------------------------
+
+-- The answer of a task that asks for something. No failure, and nothing of this attempt stays in the history; the delay is the first
+-- of its policy.
+create function twin.not_yet(rn text, worker text, retry_after interval default null, attempt int default null)
+    returns twin.task_row language plpgsql as $$
+declare
+    t twin.task;
+    of_first twin.task;
+begin
+    perform twin.check_name('rn', rn);
+    perform twin.check_name('worker', worker);
+    perform twin.check_argument('retry_after', retry_after is null or retry_after between '0' and '365 days',
+                                'It must be between 0 and 365 days.');
+    t := twin.held(rn, worker, attempt);
+    t.answers := t.answers + 1;
+    t.answered := clock_timestamp();
+    t.history := t.history_before;
+    of_first := t;
+    of_first.failures := 1;
+    return twin.shown_to_owner(twin.given_back(t, null, coalesce(retry_after, twin.retry_delay(of_first))));
+end $$;
+
+-- Whether a task waits for another, perhaps by way of others.
+create function twin.waits_for(providers bigint[], other bigint) returns boolean language sql as $$
+    with recursive reached as (
+        select unnest(providers) as id
+        union
+        select unnest(t.depends_on) from reached r join twin.task t using (id) where t.status = 'waiting'
+    )
+    select exists (select from reached where id = other);
+$$;
+
+-- It waits for other tasks, and no longer for those that it has waited for before; with their results it goes on. Conditions have no
+-- twin, and all elements of wait_for say the same about failures: so the driver has it.
+create function twin.defer(rn text, worker text, wait_for jsonb, state jsonb default null, attempt int default null)
+    returns twin.task_row language plpgsql as $$
+declare
+    t twin.task;
+    providers bigint[] := '{}';
+    element jsonb;
+begin
+    perform twin.check_name('rn', rn);
+    perform twin.check_name('worker', worker);
+    perform twin.check_argument('wait_for', wait_for is not null, 'It must be an array.');
+    t := twin.held(rn, worker, attempt);
+    for element in select * from jsonb_array_elements(wait_for) loop
+        providers := providers || twin.provider(element ->> 'task');
+    end loop;
+    if twin.waits_for(providers, t.id) then
+        perform twin.refuse_cycle();
+    end if;
+    update twin.task u set depends_on = providers, on_failure = coalesce(wait_for -> 0 ->> 'on_failure', 'cascade')
+    where u.id = t.id returning depends_on, on_failure into t.depends_on, t.on_failure;
+    t.state := coalesce(defer.state, t.state);
+    t.updated := clock_timestamp();
+    t.history := twin.history_with(t, 'TaskDefer');
+    t.status := 'waiting';
+    t.owner := null;
+    t.deadline := null;
+    t.timeout := null;
+    t.progress := 0;
+    t := twin.stored(twin.gated(t, null, t.updated));
+    perform twin.settle(t.updated);
+    return twin.shown_to_owner(t);
+end $$;

@@ -25,8 +25,6 @@ std::optional<WaitFor::What> what_of(std::string_view member) {
     return std::nullopt;
 }
 
-Jsonb *empty_object() { return DatumGetJsonbP(DirectFunctionCall1(jsonb_in, CStringGetDatum("{}"))); }
-
 // The number of a signal.
 int64 read_seq(JsonbValue *value, int64 element) {
     constexpr float8 k_largest = 9007199254740992.0; // up to which every whole number is a float8
@@ -76,7 +74,7 @@ WaitFor read_wait(JsonbValue *object, store::OnFailure on_failure, int64 element
     if (has_on_timeout && !wait.timeout)
         error::bad_argument("wait_for", json::show(object), k_timeout_rule, element);
     if (wait.what == WaitFor::What::signal && wait.match == nullptr)
-        wait.match = empty_object();
+        wait.match = json::empty_object();
     return wait;
 }
 

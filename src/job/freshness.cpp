@@ -21,12 +21,6 @@ constinit SPIPlanPtr shadowed_statement = nullptr;
 
 constexpr const char *k_ids_rule = "It must have an end on both sides.";
 
-// Of a type as wide as bigint.
-ArrayType *array_of(std::span<Datum> values, Oid type) {
-    return construct_array(values.data(), static_cast<int>(values.size()), type, sizeof(int64), FLOAT8PASSBYVAL,
-                           TYPALIGN_DOUBLE);
-}
-
 // The tasks of one plan that end together.
 void note_completed(std::span<const store::Ended> tasks) {
     const auto ids = allocate<Datum>(tasks.size());
@@ -41,8 +35,8 @@ void note_completed(std::span<const store::Ended> tasks) {
     if (count == 0)
         return;
     Parameters parameters;
-    parameters.add(INT8ARRAYOID, PointerGetDatum(array_of(ids.first(count), INT8OID)))
-        .add(TIMESTAMPTZARRAYOID, PointerGetDatum(array_of(began.first(count), TIMESTAMPTZOID)));
+    parameters.add(INT8ARRAYOID, PointerGetDatum(make_array(ids.first(count), INT8OID)))
+        .add(TIMESTAMPTZARRAYOID, PointerGetDatum(make_array(began.first(count), TIMESTAMPTZOID)));
     store::change(&complete_statement,
                   "insert into scylla.job_success (job, variant, ids, began) "
                   "select c.job, c.variant, c.ids, e.began from "
@@ -100,7 +94,7 @@ void remove_shadowed(int64 job, const text *variant) {
     for (std::size_t i = 0; i < ids.size(); i++)
         ids[i] = Int64GetDatum(shadowed[i]);
     Parameters parameters;
-    parameters.add(INT8ARRAYOID, PointerGetDatum(array_of(ids, INT8OID)));
+    parameters.add(INT8ARRAYOID, PointerGetDatum(make_array(ids, INT8OID)));
     store::change(&shadowed_statement,
                   "delete from scylla.job_success s using (select id from scylla.job_success "
                   "where id operator(pg_catalog.=) any ($1) for update skip locked) held "
@@ -202,6 +196,14 @@ Datum make_ids(std::span<const model::JobRange> ranges) {
     }
     return MultirangeTypePGetDatum(
         make_multirange(INT8MULTIRANGEOID, type, static_cast<int32>(made.size()), made.data()));
+}
+
+ArrayType *make_array(std::span<Datum> values, Oid type) {
+    int16 length = 0;
+    bool by_value = false;
+    char align = 0;
+    get_typlenbyvalalign(type, &length, &by_value, &align);
+    return construct_array(values.data(), static_cast<int>(values.size()), type, length, by_value, align);
 }
 
 void register_completions() { register_completion(store::PlanMaker::job, note_completed); }

@@ -118,6 +118,7 @@ void explain(store::Store &store, const Request &request, const ExplainedSink &s
 // Ids as ranges, sorted, without overlaps. 22023: no end.
 std::span<const model::JobRange> read_ids(const char *argument, Datum ids);
 Datum make_ids(std::span<const model::JobRange> ranges);
+ArrayType *make_array(std::span<Datum> values, Oid type);
 
 // When the library is loaded.
 void register_completions();

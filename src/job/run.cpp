@@ -79,14 +79,6 @@ bool insert_run(int64 plan, const Resolved &resolved, const Request &request, co
                 .empty();
 }
 
-ArrayType *make_array(std::span<Datum> values, Oid type) {
-    int16 length = 0;
-    bool by_value = false;
-    char align = 0;
-    get_typlenbyvalalign(type, &length, &by_value, &align);
-    return construct_array(values.data(), static_cast<int>(values.size()), type, length, by_value, align);
-}
-
 // Which ids each task is for.
 void insert_chunks(int64 plan, const Resolved &resolved, const Options &options, std::span<const Submission> tasks) {
     const std::size_t count = tasks.size();
@@ -117,12 +109,6 @@ void insert_chunks(int64 plan, const Resolved &resolved, const Options &options,
 // ---- its tasks
 // -------------------------------------------------------------------------------------------------------
 
-Jsonb *empty_object() {
-    JsonbParseState *state = nullptr;
-    pushJsonbValue(&state, WJB_BEGIN_OBJECT, nullptr);
-    return JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, nullptr));
-}
-
 // Ranges with both ends: [[1, 3], [5, 5]].
 void push_ids(JsonbParseState **state, std::span<const model::JobRange> ids) {
     json::push_key(state, "ids");
@@ -142,7 +128,7 @@ Jsonb *make_spec(const Resolved &resolved, const Chunk &chunk, const text *plan)
     pushJsonbValue(&state, WJB_BEGIN_OBJECT, nullptr);
     json::push_text(&state, "job", type_of(resolved, chunk.ids).name);
     push_ids(&state, ids_of(resolved, chunk.ids));
-    json::push_json(&state, "args", args != nullptr ? args : empty_object());
+    json::push_json(&state, "args", args != nullptr ? args : json::empty_object());
     json::push_text(&state, "plan", plan);
     return JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, nullptr));
 }
@@ -204,7 +190,7 @@ void tell_chunk(const Resolved &resolved, const Chunk &chunk, const ExplainedSin
     Jsonb *args = resolved.nodes[chunk.ids.node].args;
     sink.put(sink.to, {.job = type_of(resolved, chunk.ids).name,
                        .chunk = make_ids(ids_of(resolved, chunk.ids)),
-                       .args = args != nullptr ? args : empty_object(),
+                       .args = args != nullptr ? args : json::empty_object(),
                        .depends_on = make_array(on, TEXTOID),
                        .reason = tell_reason(resolved, chunk.reason, true),
                        .runs = true});
@@ -214,7 +200,7 @@ void tell_left_out(const Resolved &resolved, const LeftOut &left, const Explaine
     Jsonb *args = resolved.nodes[left.ids.node].args;
     sink.put(sink.to, {.job = type_of(resolved, left.ids).name,
                        .chunk = make_ids(ids_of(resolved, left.ids)),
-                       .args = args != nullptr ? args : empty_object(),
+                       .args = args != nullptr ? args : json::empty_object(),
                        .depends_on = construct_empty_array(TEXTOID),
                        .reason = tell_reason(resolved, left.reason, false),
                        .runs = false});

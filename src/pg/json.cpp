@@ -73,6 +73,8 @@ Interval *to_interval(const char *argument, JsonbValue *value, int64 element) {
     return DatumGetIntervalP(read(argument, value, "It must be an interval.", element, interval_in));
 }
 
+Jsonb *empty_object() { return DatumGetJsonbP(DirectFunctionCall1(jsonb_in, CStringGetDatum("{}"))); }
+
 void push_key(JsonbParseState **state, std::string_view key) {
     JsonbValue name{};
     name.type = jbvString;

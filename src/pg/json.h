@@ -8,6 +8,7 @@
 namespace scylla::json {
 
 Jsonb *to_jsonb(JsonbValue *value);
+Jsonb *empty_object();
 // For a message.
 const char *show(JsonbValue *value);
 

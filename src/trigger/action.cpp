@@ -20,8 +20,6 @@ constexpr const char *k_action_rule = R"(It must be {"submit": {...}} or {"plan"
 constexpr const char *k_submit_rule = "The trigger itself gives rn and plan.";
 constexpr const char *k_plan_rule = "A plan must be an array of objects, with at least one.";
 
-Jsonb *empty_object() { return DatumGetJsonbP(DirectFunctionCall1(jsonb_in, CStringGetDatum("{}"))); }
-
 bool is_array(Jsonb *value) { return value != nullptr && JB_ROOT_IS_ARRAY(value) && !JB_ROOT_IS_SCALAR(value); }
 
 // The parameters of "join", as text[].
@@ -41,7 +39,7 @@ ArrayType *read_join(JsonbValue *value, int64 element) {
 Input read_input(JsonbValue *object, int64 element) {
     if (object->type != jbvBinary || !JsonContainerIsObject(object->val.binary.data))
         error::bad_argument("signals", json::show(object), k_signals_rule, element);
-    Input input{nullptr, empty_object(), construct_empty_array(TEXTOID)};
+    Input input{nullptr, json::empty_object(), construct_empty_array(TEXTOID)};
     json::for_each_member(object->val.binary.data, [&](const char *argument, JsonbValue *value) {
         const std::string_view member(argument);
         if (member == "signal")

@@ -121,4 +121,4 @@ concept Pod = std::is_trivially_destructible_v<T>;
     PGDLLEXPORT Datum name(PG_FUNCTION_ARGS);                                                                          \
     PG_FUNCTION_INFO_V1(name);                                                                                         \
     }                                                                                                                  \
-    Datum name(PG_FUNCTION_ARGS)
+    Datum name([[maybe_unused]] PG_FUNCTION_ARGS)

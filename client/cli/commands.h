@@ -277,6 +277,15 @@ struct watch_options {
 };
 int watch(const context &, const watch_options &);
 
+struct events_options {
+    std::vector<std::string> queues;
+    maybe_text after;
+    maybe_text since;
+    bool follow = false;
+    std::string interval = "1s";
+};
+int show_events(const context &, const events_options &);
+
 // ---- schedules -----------------------------------------------------------------------------------------------------
 
 struct schedule_options {

@@ -603,7 +603,22 @@ private:
             option(command, "--count", o->count, "N", "Stop after this many rounds.")
                 ->check(CLI::PositiveNumber.description(""));
             command->footer("Rates are measured since the previous round. Like all counters, they need the library "
-                            "to be preloaded.");
+                            "to be preloaded.\n\n"
+                            "Keys: s sorts the queues by the next column, r reverses the order, / filters queues and "
+                            "workers by the text that follows, p pauses, q quits.");
+        }
+        {
+            auto [command, o] =
+                add<events_options>(m_app, "events",
+                                    "Show changes of tasks, oldest first: of queues whose setting \"events\" is on.\n\n"
+                                    "A line per event: cursor, time, queue, rn, status, attempt and worker. With "
+                                    "--json, an object per event.",
+                                    show_events);
+            argument(command, "QUEUE", o->queues, "Only these queues.");
+            option(command, "--after", o->after, "CURSOR", "Only events after this one.");
+            option(command, "--since", o->since, "INTERVAL", "Only events that are not older: 10min, 1h.");
+            flag(command, "-f,--follow", o->follow, "Wait for further events until Ctrl-C.");
+            option(command, "--interval", o->interval, "TIME", "With --follow, time between looks.")->default_str("1s");
         }
         CLI::App *queue = add(m_app, "queue", "Create queues, change their settings, and grant rights on them.");
         queue->require_subcommand(1);

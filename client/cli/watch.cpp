@@ -1,8 +1,10 @@
 // watch: queues, rates and workers, again and again. A screen on a terminal, lines elsewhere.
 #include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <iostream>
 #include <map>
 #include <utility>
@@ -13,6 +15,7 @@
 
 #include "commands.h"
 #include "duration.h"
+#include "keys.h"
 
 namespace scylla::cli {
 
@@ -25,6 +28,7 @@ constexpr char k_end_screen[] = "\033[?25h\033[?1049l";
 void end(int) {
     if (isatty(STDOUT_FILENO) != 0) [[maybe_unused]]
         const auto written = write(STDOUT_FILENO, k_end_screen, sizeof k_end_screen - 1);
+    keyboard::give_back();
     _exit(0);
 }
 
@@ -176,6 +180,41 @@ std::string to_lines(const std::string &now, const rows &queues) {
     return text;
 }
 
+// Until the next round is due: keys change what is shown.
+void obey(keyboard &keyboard, watch_keys &keys, std::chrono::milliseconds interval, const std::function<void()> &draw) {
+    const auto due = std::chrono::steady_clock::now() + interval;
+    while (!keys.quits()) {
+        const auto left = std::chrono::ceil<std::chrono::milliseconds>(due - std::chrono::steady_clock::now()).count();
+        const bool paused = keys.paused() && keyboard.is_there();
+        if (left <= 0 && !paused)
+            return;
+        const std::string pressed = keyboard.read(paused ? -1 : static_cast<int>(left));
+        std::for_each(pressed.begin(), pressed.end(), [&](char key) { keys.press(key); });
+        if (pressed.empty() && !paused)
+            return; // time is over, or the size of the terminal has changed
+        draw();
+    }
+}
+
+void watch_on_screen(session &server, view &view, std::chrono::milliseconds interval, unsigned count) {
+    const screen on_screen;
+    keyboard keyboard;
+    watch_keys keys;
+    for (unsigned round = 1; !keys.quits(); round++) {
+        const std::string now = view.now();
+        const rows queues = view.queues();
+        const rows workers = view.workers();
+        const auto draw = [&] {
+            screen::show(server.database() + "  " + now + "\n" + (keyboard.is_there() ? keys.describe(queues) : "") +
+                         "\n" + to_table(keys.sorted(keys.filtered(queues))) + "\n" + to_table(keys.filtered(workers)));
+        };
+        draw();
+        if (!std::cout || round == count)
+            return;
+        obey(keyboard, keys, interval, draw);
+    }
+}
+
 } // namespace
 
 int watch(const context &given, const watch_options &options) {
@@ -187,21 +226,16 @@ int watch(const context &given, const watch_options &options) {
         std::signal(signal, end);
     std::signal(SIGWINCH, [](int) {}); // ends the pause: the screen is drawn anew
 
-    const bool terminal = !given.json && isatty(STDOUT_FILENO) != 0;
-    std::optional<screen> on_screen;
-    if (terminal)
-        on_screen.emplace();
+    if (!given.json && isatty(STDOUT_FILENO) != 0) {
+        watch_on_screen(server, view, interval, options.count);
+        return 0;
+    }
     for (unsigned round = 1;; round++) {
         if (given.json) {
             std::cout << view.json() << std::endl;
         } else {
             const std::string now = view.now();
-            const rows queues = view.queues();
-            if (terminal)
-                screen::show(server.database() + "  " + now + "\n\n" + to_table(queues) + "\n" +
-                             to_table(view.workers()));
-            else
-                std::cout << to_lines(now, queues) << std::flush;
+            std::cout << to_lines(now, view.queues()) << std::flush;
         }
         if (!std::cout || round == options.count)
             return 0;

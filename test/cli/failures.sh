@@ -20,6 +20,7 @@ sql "select scylla.create_trigger(name, '[{\"signal\": \"s\"}]', '{\"submit\": {
 sql "select scylla.create_pool('pool', '{\"a\": 1}')"
 sql "select scylla.submit('held', '1', rn => n) from unnest(array['to-be-asked', 'to-be-deferred']) n"
 sql "select from scylla.lease('held', 'w', 2)"
+sql "select scylla.create_queue('eventful', events => true); select from scylla.submit('eventful', '1')"
 sql 'create role failures_guest login'
 
 # COMMAND | ARGUMENTS | whether it prints something | whether it asks the library, and not only views, or what needs no table. They can be done again,
@@ -79,6 +80,7 @@ pool grant      | pool failures_guest use               | silent | library
 pool revoke     | pool failures_guest use               | silent | library
 pool drop       | new                                   | silent | library
 watch           | --count 1                             | prints | library
+events          |                                       | prints | library
 queue create    | new                                   | silent | library
 queue set       | q aging=0.5                           | silent | library
 queue list      |                                       | prints | views

@@ -52,4 +52,30 @@ kill -INT "$(pgrep -P $!)"
 wait $!
 [[ $(tail -c 200 "$scratch/screen") == *"$escape[?25h$escape[?1049l"* ]]
 ok $? 'SIGINT gives the terminal back'
+
+# Keys: what is typed changes what is shown.
+mkfifo "$scratch/keys"
+script -qefc 'stty rows 20 cols 120; exec scylla watch --interval 1h' "$scratch/typescript-2" <"$scratch/keys" >"$scratch/screen-2" &
+exec {keys}>"$scratch/keys"
+latest() { tr '\n\r' '  ' <"$scratch/screen-2" | sed "s/.*$escape\\[H//"; }
+type_and_see() { # KEYS REGEX NAME
+  printf '%s' "$1" >&"$keys"
+  seen() { [[ $(latest) =~ $2 ]]; }
+  wait_until seen "$@"
+  ok $? "$3"
+}
+type_and_see '' 'sort: queue .* mail .* other ' 'by name at first'
+type_and_see r 'reverse: yes .* other .* mail ' 'r reverses the order'
+type_and_see rsss 'sort: running .* mail .* other ' 's goes to the next column'
+type_and_see '/oth' 'filter: oth_' '/ begins a filter'
+type_and_see $'\n' 'filter: oth  ' 'which ends with the line'
+[[ $(latest) != *mail* ]]
+ok $? 'and leaves what it matches'
+type_and_see $'\e' 'filter: none .* mail ' 'Esc ends it'
+type_and_see p 'pause: PAUSED' 'p pauses'
+type_and_see p 'pause: no' 'and goes on'
+printf q >&"$keys"
+wait $!
+is $? 0 'q quits'
+exec {keys}>&-
 done_testing

@@ -64,16 +64,16 @@ type_and_see() { # KEYS REGEX NAME
   wait_until seen "$@"
   ok $? "$3"
 }
-type_and_see '' 'sort: queue .* mail .* other ' 'by name at first'
-type_and_see r 'reverse: yes .* other .* mail ' 'r reverses the order'
-type_and_see rsss 'sort: running .* mail .* other ' 's goes to the next column'
-type_and_see '/oth' 'filter: oth_' '/ begins a filter'
-type_and_see $'\n' 'filter: oth  ' 'which ends with the line'
+type_and_see '' 'ort: queue .* mail .* other ' 'by name at first'
+type_and_see r 'everse: yes .* other .* mail ' 'r reverses the order'
+type_and_see rsss 'ort: running .* mail .* other ' 's goes to the next column'
+type_and_see '/oth' 'ilter: oth_' '/ begins a filter'
+type_and_see $'\n' 'ilter: oth  ' 'which ends with the line'
 [[ $(latest) != *mail* ]]
 ok $? 'and leaves what it matches'
-type_and_see $'\e' 'filter: none .* mail ' 'Esc ends it'
-type_and_see p 'pause: PAUSED' 'p pauses'
-type_and_see p 'pause: no' 'and goes on'
+type_and_see $'\e' 'ilter: none .* mail ' 'Esc ends it'
+type_and_see p 'ause: PAUSED' 'p pauses'
+type_and_see p 'ause: no' 'and goes on'
 printf q >&"$keys"
 wait $!
 is $? 0 'q quits'

@@ -268,6 +268,39 @@ struct pool_grant_options {
 int grant_pool(const context &, const pool_grant_options &);
 int revoke_pool(const context &, const pool_grant_options &);
 
+// ---- jobs ----------------------------------------------------------------------------------------------------------
+
+int define_jobs(const context &, const std::string &file);
+int drop_job(const context &, const std::string &job);
+int list_jobs(const context &);
+int get_job(const context &, const std::string &job);
+struct run_job_options {
+    std::string job;
+    maybe_text ids;
+    maybe_text args;
+    maybe_text prune;
+    bool strict_order = false;
+    maybe_text variant;
+    maybe_text request_id;
+};
+int run_job(const context &, const run_job_options &);
+int explain_job(const context &, const run_job_options &);
+int list_job_plans(const context &, const maybe_text &job);
+int show_job_freshness(const context &, const maybe_text &job);
+struct mark_job_options {
+    std::string job;
+    std::string ids;
+    maybe_text finished;
+    maybe_text variant;
+};
+int mark_job_fresh(const context &, const mark_job_options &);
+struct forget_job_options {
+    std::string job;
+    maybe_text ids;
+    maybe_text variant;
+};
+int forget_job_freshness(const context &, const forget_job_options &);
+
 // ---- watching ------------------------------------------------------------------------------------------------------
 
 struct watch_options {

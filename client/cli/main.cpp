@@ -48,6 +48,7 @@ public:
         add_plans();
         add_conditions();
         add_pools();
+        add_jobs();
         add_queues();
         add_schedules();
         add_server();
@@ -555,6 +556,78 @@ private:
             ->required()
             ->check(one_of("use|report|admin"));
     }
+
+    void add_jobs() {
+        CLI::App *job = add(m_app, "job", "Define jobs by what must be fresh before they run, and run them.");
+        job->require_subcommand(1);
+        {
+            auto [command, file] = add(*job, "define",
+                                       "Define or redefine the jobs of a file: all or none.\n\n"
+                                       "The file is a JSON object, or an array of them, in any order: {\"job\": name, "
+                                       "\"queue\": name, \"settings\": {...}, \"needs\": [...]}, as for "
+                                       "scylla.define_job().",
+                                       define_jobs);
+            argument(command, "FILE", *file, "The file. \"-\": read standard input.")->required();
+        }
+        add(*job, "list", "Show jobs, and what they need.", list_jobs);
+        of_job(*job, "get", "Show a job.", get_job);
+        {
+            auto [command, o] = job_request(*job, "run",
+                                            "Run a job, and before it all that it needs where that is not fresh.\n\n"
+                                            "Prints the name of the plan.",
+                                            run_job);
+            option(command, "--request-id", o->request_id, "ID", "The same again prints the plan of the first call.");
+        }
+        job_request(*job, "explain", "Show what \"job run\" would run and leave out now, and why.", explain_job);
+        of_some_job(*job, "plans", "Show the plans of jobs, newest first.", list_job_plans);
+        of_some_job(*job, "freshness", "Show when ids were last brought up to date.", show_job_freshness);
+        {
+            auto [command, o] = add<mark_job_options>(
+                *job, "mark-fresh", "Say that ids are fresh, for data that something else has made.", mark_job_fresh);
+            argument(command, "JOB", o->job, "Name of the job.")->required();
+            argument(command, "IDS", o->ids, k_ids)->required();
+            option(command, "--finished", o->finished, "TIME", "As of this time. Default: now.");
+            option(command, "--variant", o->variant, "NAME", "That of the runs. Default: that of runs without one.");
+        }
+        {
+            auto [command, o] = add<forget_job_options>(*job, "forget",
+                                                        "Forget that ids are fresh, for data that is lost or wrong.\n\n"
+                                                        "Prints how many successes that changes.",
+                                                        forget_job_freshness);
+            argument(command, "JOB", o->job, "Name of the job.")->required();
+            argument(command, "IDS", o->ids, "1-6,9, or {[1,7),[9,10)}. Default: all.");
+            option(command, "--variant", o->variant, "NAME", "Only that of this variant. Default: all.");
+        }
+        of_job(*job, "drop", "Drop a job that no other needs. Its plans go on.", drop_job);
+    }
+
+    std::pair<CLI::App *, run_job_options *> job_request(CLI::App &parent, const char *name, const char *description,
+                                                         command_function<run_job_options> function) {
+        auto [command, o] = add(parent, name, description, function);
+        argument(command, "JOB", o->job, "Name of the job.")->required();
+        option(command, "--ids", o->ids, "IDS", "1-6,9, or {[1,7),[9,10)}. Default: the job selects them.");
+        option(command, "--args", o->args, "JSON", "An object, for the job and all that it needs.");
+        choice(command, "--prune", o->prune, "slice|chunk",
+               "What runs of a needed job if an id is stale: all chunks of a slice, or those with a stale id. Default: "
+               "slice.");
+        flag(command, "--strict-order", o->strict_order,
+             "Wait for a chunk that runs in this plan even if its older result is fresh enough.");
+        option(command, "--variant", o->variant, "NAME", "Freshness is kept for each variant.");
+        return {command, o};
+    }
+
+    void of_job(CLI::App &parent, const char *name, const char *description, command_function<std::string> function) {
+        auto [command, job] = add(parent, name, description, function);
+        argument(command, "JOB", *job, "Name of the job.")->required();
+    }
+
+    void of_some_job(CLI::App &parent, const char *name, const char *description,
+                     command_function<maybe_text> function) {
+        auto [command, job] = add(parent, name, description, function);
+        argument(command, "JOB", *job, "Name of the job. Default: all.");
+    }
+
+    static constexpr const char *k_ids = "1-6,9, or {[1,7),[9,10)}.";
 
     CLI::Option *end_callback(CLI::App &parent, const char *name, const char *description, const char *value,
                               command_function<end_callback_options> function) {

@@ -18,6 +18,8 @@ for n in '' -2; do sql "select from scylla.create_plan('to-be-rerun$n'), scylla.
 sql "select scylla.create_callback('to-be-resolved'), scylla.create_callback('to-be-rejected'), scylla.send_signal('s')"
 sql "select scylla.create_trigger(name, '[{\"signal\": \"s\"}]', '{\"submit\": {\"queue\": \"q\", \"spec\": 1}}') from unnest('{t,to-be-dropped}'::text[]) name"
 sql "select scylla.create_pool('pool', '{\"a\": 1}')"
+sql "select scylla.define_job('j', 'q')"
+echo '[{"job": "new", "queue": "q"}]' >"$scratch/job.json"
 sql "select scylla.submit('held', '1', rn => n) from unnest(array['to-be-asked', 'to-be-deferred']) n"
 sql "select from scylla.lease('held', 'w', 2)"
 sql "select scylla.create_queue('eventful', events => true); select from scylla.submit('eventful', '1')"
@@ -79,6 +81,16 @@ pool place      |                                       | prints | library
 pool grant      | pool failures_guest use               | silent | library
 pool revoke     | pool failures_guest use               | silent | library
 pool drop       | new                                   | silent | library
+job define      | FILE                                  | silent | library
+job list        |                                       | prints | views
+job get         | j                                     | prints | views
+job run         | j --ids 1-3                           | prints | library
+job explain     | j --ids 1-3                           | prints | library
+job plans       |                                       | prints | views
+job freshness   |                                       | prints | views
+job mark-fresh  | j 1-3                                 | silent | library
+job forget      | j                                     | prints | library
+job drop        | new                                   | silent | library
 watch           | --count 1                             | prints | library
 events          |                                       | prints | library
 queue create    | new                                   | silent | library
@@ -105,6 +117,7 @@ doctor          | --no-check                            | prints | doctor
 completion      | bash                                  | prints | none
 man             |                                       | prints | none
 '
+table=${table/ FILE / $scratch/job.json }
 names=() lines=() prints=() asks=()
 while IFS='|' read -r name words output needs; do
   [[ -n $name ]] || continue

@@ -1,0 +1,296 @@
+"""What an open transaction holds, and who waits for it: docs/locks.md, held against the server. Every call that writes is made
+in a transaction that then idles; another session looks at what it holds, and makes every call, about the same objects and
+about others. Prints TAP. With --update it writes the table of the document instead."""
+import sys
+import time
+
+import psycopg2
+
+# The calls: what the document calls them, and the statement; @ stands for whose objects they are. One of a function is named
+# after it, the others say what is different.
+CALLS = [
+    ("create_queue", "select scylla.create_queue('new @')"),
+    ("alter_queue", """select scylla.alter_queue('q @', '{"aging": 1}')"""),
+    ("alter_queue, limits", """select scylla.alter_queue('limits @', '{"max_running": 90, "max_depth": 900, "max_running_per_key": 40}')"""),
+    ("alter_queue, rate", """select scylla.alter_queue('rated @', '{"rate": {"tasks": 900, "per": "1 s"}}')"""),
+    ("pause_queue", "select scylla.pause_queue('q @')"),
+    ("resume_queue", "select scylla.resume_queue('paused @')"),
+    ("drop_queue", "select scylla.drop_queue('empty @', force => true)"),
+    ("grant_queue", "select scylla.grant_queue('q @', 'guest', 'view')"),
+    ("revoke_queue", "select scylla.revoke_queue('q @', 'guest', 'view')"),
+    ("set_queue_owner", "select scylla.set_queue_owner('q @', 'guest')"),
+    ("submit", "select scylla.submit('q @', '1')"),
+    ("submit, rn", "select scylla.submit('q @', '1', rn => 'new @')"),
+    ("submit, to a new queue", "select scylla.submit('new @', '1')"),
+    ("submit, to an idle queue", "select scylla.submit('empty @', '1')"),
+    ("submit, max_depth", "select scylla.submit('limits @', '1')"),
+    ("submit, dedup_key", "select scylla.submit('q @', '1', dedup_key => 'new @')"),
+    ("submit, dedup_key that is taken", "select scylla.submit('q @', '1', dedup_key => 'd @', on_duplicate => 'replace')"),
+    ("submit, depends_on", "select scylla.submit('q @', '1', depends_on => '{running @}')"),
+    ("submit, plan", "select scylla.submit('q @', '1', plan => 'building @')"),
+    ("submit, signal", """select scylla.submit('q @', '1', wait_for => '[{"signal": "signal @", "match": {"of": 3}}]')"""),
+    ("submit, callback", """select scylla.submit('q @', '1', wait_for => '[{"callback": "callback @"}]')"""),
+    ("submit, needs", """select scylla.submit('q @', '1', needs => '{"pool @": {"a": 1}}')"""),
+    ("submit_many", """select * from scylla.submit_many('[{"queue": "q @", "spec": 1}, {"queue": "q @", "spec": 2}]')"""),
+    ("submit_bulk", "select scylla.submit_bulk('q @', '{1,2}')"),
+    ("lease", "select * from scylla.lease('q @', 'w')"),
+    ("lease, limits", "select * from scylla.lease('limits @', 'w')"),
+    ("lease, rate", "select * from scylla.lease('rated @', 'w')"),
+    ("lease_task", "select * from scylla.lease_task('ready @', 'w')"),
+    ("heartbeat", "select * from scylla.heartbeat('running @', 'w')"),
+    ("heartbeat_many", "select * from scylla.heartbeat_many('{running @}', 'w')"),
+    ("complete", "select * from scylla.complete('retried @', 'w')"),
+    ("complete, with a dependant", "select * from scylla.complete('running @', 'w')"),
+    ("complete, limits", "select * from scylla.complete('limited 1 @', 'w')"),
+    ("complete, needs", "select * from scylla.complete('placed @', 'w')"),
+    ("complete_many", "select * from scylla.complete_many('{retried @}', 'w')"),
+    ("complete_and_lease", "select * from scylla.complete_and_lease('{retried @}', 'w', 'q @')"),
+    ("abort", """select * from scylla.abort('retried @', 'w', '{"code": "x"}')"""),
+    ("fail", """select * from scylla.fail('retried @', 'w', '{"code": "x"}')"""),
+    ("yield", "select * from scylla.yield('retried @', 'w')"),
+    ("not_yet", "select * from scylla.not_yet('retried @', 'w')"),
+    ("defer", """select * from scylla.defer('deferred @', 'w', '[{"callback": "callback @"}]')"""),
+    ("cancel", "select * from scylla.cancel('second @')"),
+    ("cancel, while it runs", "select * from scylla.cancel('running @')"),
+    ("reschedule", "select * from scylla.reschedule('waiting @')"),
+    ("set_priority", "select * from scylla.set_priority('third @', 3)"),
+    ("delete_task", "select scylla.delete_task('completed @')"),
+    ("resubmit", "select scylla.resubmit('aborted @', 'again @')"),
+    ("resubmit_many", "select * from scylla.resubmit_many('q @')"),
+    ("create_plan", "select scylla.create_plan('new @')"),
+    ("open_plan", "select scylla.open_plan('building @')"),
+    ("cancel_plan", "select scylla.cancel_plan('open @')"),
+    ("rerun_plan", "select scylla.rerun_plan('failed @')"),
+    ("set_plan_owner", "select scylla.set_plan_owner('building @', 'guest')"),
+    ("schedule", "select scylla.schedule('new @', '@daily', 'q @', '1')"),
+    ("schedule_plan", """select scylla.schedule_plan('new plan @', '@daily', '[{"queue": "q @", "spec": 1}]')"""),
+    ("unschedule", "select scylla.unschedule('schedule @')"),
+    ("arm_schedules", "select scylla.arm_schedules()"),
+    ("run_schedules", "select scylla.run_schedules()"),
+    ("create_callback", "select scylla.create_callback('new @')"),
+    ("resolve_callback", "select scylla.resolve_callback('callback @')"),
+    ("reject_callback", """select scylla.reject_callback('second callback @', '{"code": "x"}')"""),
+    ("send_signal", """select scylla.send_signal('signal @', '{"of": 2}')"""),
+    ("send_signal, request_id", """select scylla.send_signal('signal @', '{"of": 5}', request_id => 'r @')"""),
+    ("grant_signal", "select scylla.grant_signal('signal @', 'guest', 'wait')"),
+    ("revoke_signal", "select scylla.revoke_signal('signal @', 'guest', 'wait')"),
+    ("set_signal_owner", "select scylla.set_signal_owner('signal @', 'guest')"),
+    ("create_trigger", """select scylla.create_trigger('new @', '[{"signal": "signal @"}]', '{"submit": {"queue": "q @", "spec": 1}}')"""),
+    ("pause_trigger", "select scylla.pause_trigger('trigger @')"),
+    ("resume_trigger", "select scylla.resume_trigger('trigger @')"),
+    ("clear_trigger", "select scylla.clear_trigger('trigger @')"),
+    ("drop_trigger", "select scylla.drop_trigger('trigger @')"),
+    ("create_pool", """select scylla.create_pool('new @', '{"a": 1}')"""),
+    ("alter_pool", """select scylla.alter_pool('pool @', '{"policy": "strict"}')"""),
+    ("drop_pool", "select scylla.drop_pool('idle pool @')"),
+    ("drain_pool", "select scylla.drain_pool('pool @')"),
+    ("resume_pool", "select scylla.resume_pool('pool @')"),
+    ("grant_pool", "select scylla.grant_pool('pool @', 'guest', 'use')"),
+    ("revoke_pool", "select scylla.revoke_pool('pool @', 'guest', 'use')"),
+    ("report_usage", """select scylla.report_usage('pool @', '{"a": 1}')"""),
+    ("place", "select * from scylla.place('roomy pool @')"),
+    ("define_job", "select scylla.define_job('job @', 'q @')"),
+    ("define_job, new", "select scylla.define_job('new @', 'q @')"),
+    ("drop_job", "select scylla.drop_job('idle job @')"),
+    ("run_job", "select scylla.run_job('job @', '{[1,20)}')"),
+    ("mark_fresh", "select scylla.mark_fresh('job @', '{[5,12)}')"),
+    ("forget_freshness", "select scylla.forget_freshness('job @')"),
+    ("register_worker", "select scylla.register_worker()"),
+    ("stat_reset", "select scylla.stat_reset('q @')"),
+    ("reset_expired", "select scylla.reset_expired()"),
+    ("purge", "select scylla.purge()"),
+    ("maintain", "select scylla.maintain()"),
+]
+# Those that only read.
+READS = [
+    ("count_tasks", "select * from scylla.count_tasks('q @')"),
+    ("list_tasks", "select * from scylla.list_tasks('q @')"),
+    ("dead_tasks", "select * from scylla.dead_tasks('q @')"),
+    ("get_task", "select * from scylla.get_task('ready @')"),
+    ("explain_waiting", "select * from scylla.explain_waiting('waiting @')"),
+    ("has_live_tasks", "select scylla.has_live_tasks('{q @}')"),
+    ("plan_completed", "select scylla.plan_completed('open @')"),
+    ("plan_dot", "select scylla.plan_dot('open @')"),
+    ("plan_mermaid", "select scylla.plan_mermaid('open @')"),
+    ("plan_timeline", "select * from scylla.plan_timeline('open @')"),
+    ("explain_job", "select * from scylla.explain_job('job @', '{[1,20)}')"),
+    ("read_events", "select * from scylla.read_events()"),
+    ("metrics", "select scylla.metrics()"),
+    ("check", "select * from scylla.check()"),
+    ("sel_eval", "select scylla.sel_eval('1 + 1')"),
+]
+# Not in a transaction: they wait, or take transactions of their own.
+APART = {"wait", "wait_any", "wait_plan", "work"}
+# For all queues at once, so that "others" have no part of their own.
+FOR_ALL = {"arm_schedules", "run_schedules", "reset_expired", "purge", "maintain"}
+HEAD = ["| call | adds rows to | changes or locks rows of | locks | who waits |", "| --- | --- | --- | --- | --- |"]
+PATIENCE = 30  # ms that a lock may be waited for, before it counts
+
+
+class Session:
+    def __init__(self):
+        self.connection = psycopg2.connect("application_name=locks")
+        self.cursor = self.connection.cursor()
+        self.failed = None  # the error of the last call, if there was one
+
+    def ask(self, sql):
+        self.cursor.execute(sql)
+        return self.cursor.fetchall() if self.cursor.description else []
+
+    def begin(self):
+        self.ask("set local scylla.schedules = 'manual'")
+        self.ask("set local client_min_messages = error")
+
+    def back(self):
+        self.connection.rollback()
+
+    def vacuum(self):
+        """What was rolled back would slow down what follows."""
+        self.connection.autocommit = True
+        self.ask("vacuum")
+        self.connection.autocommit = False
+
+
+def of(call, owner):
+    return call[1].replace("'@daily'", "'DAILY'").replace("@", owner).replace("DAILY", "@daily")
+
+
+def tables(session):
+    rows = session.ask("""select relname from pg_class where relkind = 'r' and relnamespace = 'scylla'::regnamespace order by 1""")
+    session.back()
+    return [name for name, in rows]
+
+
+def counted(session, names, column, xid):
+    """Rows of each table whose system column is the transaction: what it has added (xmin), changed or locked (xmax)."""
+    rows = session.ask(" union all ".join(f"select '{name}', count(*) from scylla.{name} where {column} = '{xid}'" for name in names))
+    return sorted(name for name, count in rows if count)
+
+
+OTHER_LOCKS = """select distinct case when locktype <> 'object' then locktype
+        when classid = 'scylla.queue'::regclass then 'queue, ' || case objsubid when 0 then 'limits' when 1 then 'depth' when 2 then 'running'
+            else 'a key' end
+        when classid = 'scylla.task_spec'::regclass then case objsubid when 0 then 'name of a queue' else 'pool' end
+        when classid = 'scylla.task_waiting'::regclass then 'line'
+        else classid::regclass::text end || ' (' || mode || ')'
+    from pg_locks where pid = pg_backend_pid() and locktype not in ('relation', 'virtualxid', 'transactionid')
+        and not (locktype = 'object' and (classid = 'pg_database'::regclass or classid = 'pg_extension'::regclass or classid = 'pg_authid'::regclass)) order by 1"""
+STRONG = """select distinct relation::regclass::text || ' (' || mode || ')' from pg_locks where pid = pg_backend_pid()
+    and locktype = 'relation' and mode not in ('AccessShareLock', 'RowShareLock', 'RowExclusiveLock') order by 1"""
+
+
+def waits(session, call, owner):
+    """Whether a call has to wait for a lock. What else becomes of it is not the question."""
+    session.begin()
+    session.ask(f"set local lock_timeout = {PATIENCE}; set local statement_timeout = '20 s'")
+    began = time.monotonic()
+    try:
+        session.ask(of(call, owner))
+        state = session.failed = None
+    except psycopg2.Error as error:
+        state, session.failed = error.pgcode, error
+    session.back()
+    return state in ("55P03", "57014"), time.monotonic() - began
+
+
+def look(idler, other, names, call):
+    """What an open transaction with the call holds: added rows, changed rows, other locks, strong locks of tables; and who waits."""
+    idler.begin()
+    idler.ask(of(call, "a"))
+    [[xid]] = idler.ask("select pg_current_xact_id_if_assigned()::xid::text")
+    held = {
+        "adds": counted(idler, names, "xmin", xid) if xid else [],
+        "changes": counted(other, names, "xmax", xid) if xid else [],
+        "locks": [text for text, in idler.ask(OTHER_LOCKS)],
+        "strong": [text for text, in idler.ask(STRONG)],
+    }
+    other.back()
+    slowest = 0
+    for owner in "a", "b":
+        held[owner] = []
+        for another in CALLS + READS:
+            waiting, took = waits(other, another, owner)
+            if waiting:
+                held[owner].append(another[0])
+            slowest = max(slowest, took)
+    held["slowest"] = slowest
+    idler.back()
+    other.vacuum()
+    return held
+
+
+def covered(session):
+    """Whatever is called is above, or only reads."""
+    rows = session.ask("""select distinct proname from pg_proc where pronamespace = 'scylla'::regnamespace and proname !~ '^_'
+        and provolatile = 'v'""")
+    session.back()
+    return {name for name, in rows} ^ ({name.split(",")[0] for name, _ in CALLS + READS} | APART)
+
+
+def cell(texts):
+    return ", ".join(f"`{text}`" for text in texts) or "-"
+
+
+def row(name, held):
+    """The row of the document."""
+    return f"| {name} | {cell(held['adds'])} | {cell(held['changes'])} | {'; '.join(held['locks']) or '-'} | {'; '.join(held['a']) or '-'} |"
+
+
+class Tap:
+    def __init__(self):
+        self.tests = 0
+
+    def ok(self, good, name, why=""):
+        self.tests += 1
+        print(f"{'ok' if good else 'not ok'} {self.tests} - {name}")
+        if not good and why:
+            print("# " + str(why))
+
+
+
+def judge(tap, name, held):
+    tap.ok(not held["strong"], f"{name}: locks no table against writing", held["strong"])
+    if name not in FOR_ALL:
+        tap.ok(not held["b"], f"{name}: nobody waits who is about other things", held["b"])
+    tap.ok(held["slowest"] < 5, f"{name}: and nobody is slow", held["slowest"])
+
+
+def main():
+    document, mode, update = sys.argv[1], sys.argv[2], "--update" in sys.argv
+    idler, other = Session(), Session()
+    names = tables(other)
+    tap = Tap()
+    tap.ok(not (left := covered(other)), "every call that writes is looked at", left)
+    for call in CALLS + READS:
+        for owner in "a", "b":
+            waiting, _ = waits(other, call, owner)
+            tap.ok(other.failed is None and not waiting, f"{call[0]}: can be done, by {owner}", other.failed)
+    for call in READS:
+        held = look(idler, other, names, call)
+        tap.ok(not any(held[what] for what in ("adds", "changes", "locks", "strong", "a", "b")), f"{call[0]}: holds nothing", held)
+    found = []
+    for call in CALLS:
+        held = look(idler, other, names, call)
+        judge(tap, call[0], held)
+        found.append(row(call[0], held))
+    with open(document) as file:
+        text = file.read()
+    if mode == "plain":  # only what is different
+        found = [line for line in found if line not in part(text, "preloaded")[1]]
+    before, told, after = part(text, mode)
+    if update:
+        with open(document, "w") as file:
+            file.write("\n".join(before + HEAD + found + after) + "\n")
+    for line in found:
+        tap.ok(line in told, f"the document tells of {line.split('|')[1].strip()}", line)
+    tap.ok(told[:2] == HEAD and len(told) == len(HEAD) + len(found), "and of nothing else")
+
+
+def part(text, mode):
+    """The document's lines up to the table of the mode, the table, and what follows."""
+    lines = text.splitlines()
+    begin, end = lines.index(f"<!-- {mode} -->") + 1, lines.index(f"<!-- end of {mode} -->")
+    return lines[:begin], lines[begin:end], lines[end:]
+
+
+main()

@@ -14,7 +14,7 @@ OBJS = $(patsubst %.cpp,%.o,$(sort $(wildcard src/*.cpp src/*/*.cpp src/*/*/*.cp
 
 # One file per concept, in the order in which they depend on each other: what is made once, and what an update replaces.
 TABLES = $(addprefix sql/,preamble.sql tables.sql schedule.sql $(NEW_TABLES))
-NEW_TABLES = condition.sql trigger.sql pool.sql copy.sql job.sql memo.sql # since the version before
+NEW_TABLES = condition.sql trigger.sql pool.sql copy.sql job.sql memo.sql task_check.sql # since the version before
 REPLACED = $(addprefix sql/,functions/internal.sql functions/rights.sql task.sql schedules.sql functions/queue.sql \
 	functions/events.sql functions/submit.sql functions/lease.sql functions/heartbeat.sql functions/finish.sql \
 	functions/release.sql functions/change.sql functions/defer.sql functions/resubmit.sql functions/query.sql functions/plan.sql functions/wait.sql functions/work.sql functions/schedule.sql \

@@ -59,6 +59,10 @@ as $$
     (select 'task_reservation_pool', 'task_reservation', ctid from scylla.task_reservation order by pool)
     union all
     (select 'task_memo_pkey', 'task_memo', ctid from scylla.task_memo order by id)
+    union all
+    (select 'task_check_pkey', 'task_check', ctid from scylla.task_check order by id)
+    union all
+    (select 'task_check_digest', 'task_check', ctid from scylla.task_check order by digest)
 $$;
 -- The rows that each index must return, read from the tables.
 create or replace function scylla._rows_by_table(out index text, out of text, out place tid) returns setof record
@@ -118,6 +122,10 @@ as $$
     select 'task_reservation_pool', 'task_reservation', ctid from scylla.task_reservation
     union all
     select 'task_memo_pkey', 'task_memo', ctid from scylla.task_memo
+    union all
+    select 'task_check_pkey', 'task_check', ctid from scylla.task_check
+    union all
+    select 'task_check_digest', 'task_check', ctid from scylla.task_check
 $$;
 comment on function scylla._rows_by_index is 'For scylla.check().';
 comment on function scylla._rows_by_table is 'For scylla.check().';
@@ -208,7 +216,7 @@ begin
                       left join scylla.task_plan p on p.id = g.provider
                       left join scylla.task_condition_end e on e.id = g.provider
                       where g.task = w.id
-                        and case g.kind when 't' then o.id is null when 'p' then p.opened is null
+                        and case g.kind when 't' then o.id is null when 'k' then o.id is null when 'p' then p.opened is null
                                         when 'r' then exists (select from scylla.pool_line l where l.task = w.id) else e.id is null end)
       and not exists (select from being_opened b where b.task = w.id)
     union all
@@ -229,7 +237,7 @@ begin
     left join scylla.task_outcome o on o.id = g.provider left join scylla.task_plan p on p.id = g.provider
     left join scylla.task_spec t on t.id = g.provider
     left join scylla.task_condition_end e on e.id = g.provider
-    where case g.kind when 't' then o.id is null and t.id is not null when 'p' then p.id is not null and p.opened is null
+    where case g.kind when 't' then o.id is null and t.id is not null when 'k' then o.id is null and t.id is not null when 'p' then p.id is not null and p.opened is null
                       when 'r' then exists (select from scylla.pool_line l where l.task = s.id) else e.id is null end
       and exists (select from scylla.task_ready r where r.id = s.id and r.queue = s.queue and r.priority = s.priority
                   union all select from scylla.task_lease l where l.id = s.id
@@ -283,6 +291,17 @@ begin
     union all
     select null, 'id ' || m.id || ' keeps a state or answers but is not in task_spec'
     from scylla.task_memo m left join scylla.task_spec s using (id) where s.id is null
+    union all
+    select null, 'id ' || c.id || ' is in task_check but is no check'
+    from scylla.task_check c left join scylla.task_spec s using (id) where s.is_check is not true
+    union all
+    select s.rn, 'is a live check that nobody can join: it is not in task_check'
+    from scylla.task_spec s where s.is_check and not exists (select from scylla.task_outcome o where o.id = s.id)
+      and not exists (select from scylla.task_check c where c.id = s.id)
+    union all
+    select s.rn, 'waits for check ' || g.provider || ', which is another kind of task'
+    from scylla.task_gate g join scylla.task_spec s on s.id = g.task join scylla.task_spec t on t.id = g.provider
+    where (g.kind = 'k') and t.is_check is not true
     union all
     select null, 'id ' || g.task || ' has a gate but is not in task_spec'
     from scylla.task_gate g left join scylla.task_spec s on s.id = g.task where s.id is null

@@ -49,14 +49,26 @@ create or replace view scylla._signal_condition with (security_barrier) as
     join scylla.signal_name n on n.name = c.name and scylla._may_view(n.owner, n.waiters, n.admins);
 comment on view scylla._signal_condition is 'A part of scylla.condition.';
 
+create or replace view scylla._check_condition with (security_barrier) as
+    select 'check' as kind, q.name, s.spec as match, s.created, null::timestamptz as expires, 'waiting' as status,
+           null::timestamptz as ended, null::jsonb as value,
+           (select count(*) from scylla.task_gate g join scylla.task_waiting w on w.id = g.task where g.provider = c.id)
+               as waiters
+    from scylla.task_check c
+    join scylla.task_spec s on s.id = c.id
+    join scylla.queue q on q.id = s.queue and scylla._may_view(q.owner, q.viewers, q.admins)
+    where not exists (select from scylla.task_outcome o where o.id = c.id);
+comment on view scylla._check_condition is 'A part of scylla.condition.';
+
 create or replace view scylla.condition as
-    select * from scylla._callback_condition union all select * from scylla._signal_condition;
+    select * from scylla._callback_condition union all select * from scylla._signal_condition
+    union all select * from scylla._check_condition;
 comment on view scylla.condition is
-'Callbacks of the current user and the roles it is a member of, and the conditions that wait for signals on which it has the
-privilege wait.';
-comment on column scylla.condition.kind is 'callback or signal.';
-comment on column scylla.condition.name is 'The token, or the name of the signal.';
-comment on column scylla.condition.match is 'The parameters that a signal must have.';
+'Callbacks of the current user and the roles it is a member of, the conditions that wait for signals on which it has the
+privilege wait, and the checks in queues that it may view.';
+comment on column scylla.condition.kind is 'callback, signal or check.';
+comment on column scylla.condition.name is 'The token, the name of the signal, or the queue of the check.';
+comment on column scylla.condition.match is 'The parameters that a signal must have, or the spec of the check.';
 comment on column scylla.condition.created is 'Since when it is there.';
 comment on column scylla.condition.expires is 'Until when it can be resolved or rejected; null: without end.';
 comment on column scylla.condition.status is 'waiting, resolved, rejected or expired.';

@@ -113,6 +113,7 @@ create table scylla.task_spec (
     key text,
     needs jsonb,
     runtime bigint,
+    is_check boolean,
     constraint task_spec_pkey primary key (id)
 ) using heap;
 -- Compares byte by byte: faster than the database's collation, and independent of collation versions.
@@ -125,6 +126,7 @@ comment on column scylla.task_spec.dedup_key is 'Unique among the live tasks of 
 comment on column scylla.task_spec.key is 'The tenant, customer or host that the task is for; used by limits per key.';
 comment on column scylla.task_spec.needs is 'What it needs of pools, as passed to submit(); null: nothing.';
 comment on column scylla.task_spec.runtime is 'Expected runtime in microseconds, for placement; null: not known.';
+comment on column scylla.task_spec.is_check is 'True: it is a check, made for tasks that wait for its answer. Null: it is not.';
 
 create table scylla.task_ready (
     id bigint not null,
@@ -223,6 +225,7 @@ create table scylla.task_gate (
     on_failure "char" not null,
     deadline timestamptz,
     on_timeout "char",
+    every bigint,
     constraint task_gate_pkey primary key (task, ord)
 ) using heap with (vacuum_truncate = off);
 create index task_gate_provider on scylla.task_gate (provider, task);
@@ -231,12 +234,14 @@ comment on column scylla.task_gate.provider is 'The id of the task, plan, condit
 comment on column scylla.task_gate.ord is 'Position in depends_on, from 1; 0 for the plan; pools come last.';
 comment on column scylla.task_gate.kind is
 't: opens when the provider, a task, is completed, and has its result as value; p: opens when the plan is opened; c: opens when the
-condition ends, and has its value; r: opens when the task is placed, with a row for each pool that its needs name.';
+condition ends, and has its value; r: opens when the task is placed, with a row for each pool that its needs name; k: as t, where the provider is a
+check.';
 comment on column scylla.task_gate.on_failure is
     'What happens when the provider is aborted or cancelled: c aborts the task, s cancels it, i opens the gate without a value.';
 comment on column scylla.task_gate.deadline is 'When the gate times out if its provider has not ended by then; null: never.';
 comment on column scylla.task_gate.on_timeout is
     'What happens then: a aborts the task, s cancels it, i opens the gate without a value. Null: there is no deadline.';
+comment on column scylla.task_gate.every is 'How often the check is to be asked, in microseconds; null: as its queue says.';
 
 create table scylla.task_plan (
     id bigint not null default nextval('scylla.task_id_seq'),

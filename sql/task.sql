@@ -13,7 +13,7 @@
 create or replace view scylla._spec as
     select s.id, s.queue as queue_id, s.priority, s.rn, q.name as queue, s.spec, s.created,
            case when s.gates is null then '[]'::jsonb
-                else (select scylla._args(case when g.kind = 't' then p.result when not e.failed then e.value end order by g.ord)
+                else (select scylla._args(case when g.kind in ('t', 'k') then p.result when not e.failed then e.value end order by g.ord)
                       from scylla.task_gate g
                       left join scylla.task_outcome p on p.id = g.provider
                       left join scylla.task_condition_end e on e.id = g.provider

@@ -11,6 +11,7 @@
 #include "settings.h"
 #include "shmem/pending.h"
 #include "shmem/stats.h"
+#include "task/checks.h"
 #include "task/dropped.h"
 #include "task/events.h"
 #include "task/gates.h"
@@ -37,6 +38,7 @@ void _PG_init(void) {
     register_dropped_duty();
     register_copy_duty();
     register_gate_duty();
+    register_check_duty();
     register_plan_gates();
     register_condition_gates();
     job::register_completions();

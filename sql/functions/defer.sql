@@ -6,8 +6,8 @@ create or replace function scylla.not_yet(rn text, worker text, retry_after inte
     returns scylla.task
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_not_yet';
 comment on function scylla.not_yet is
-'The answer of a task that asks for something outside which is not there yet: the task is offered again after retry_after (null: the
-first delay of the retry policy of the task or its queue, else 1 s). No failure, and no entry in the history: the task only counts
+'The answer of a task that asks for something outside which is not there yet: the task is offered again after retry_after. Null: a
+check after the smallest "every" of its waiters; others after the first delay of the retry policy of the task or its queue, else 1 s. No failure, and no entry in the history: the task only counts
 its answers.
 Errors: P0002 no such task; 55000 the lease is lost; 22023 bad argument.';
 

@@ -10,10 +10,11 @@ comment on column scylla.queue.handler is 'The function that the server calls fo
 update scylla.queue set dependers = viewers where viewers is not null;
 
 -- Gates that time out. Rows that end before these columns have nulls there.
-alter table scylla.task_gate add column deadline timestamptz, add column on_timeout "char";
+alter table scylla.task_gate add column deadline timestamptz, add column on_timeout "char", add column every bigint;
 comment on column scylla.task_gate.deadline is 'When the gate times out if its provider has not ended by then; null: never.';
 comment on column scylla.task_gate.on_timeout is
     'What happens then: a aborts the task, s cancels it, i opens the gate without a value. Null: there is no deadline.';
+comment on column scylla.task_gate.every is 'How often the check is to be asked, in microseconds; null: as its queue says.';
 alter table scylla.task_waiting add column expiring boolean;
 comment on column scylla.task_waiting.expiring is
     'True: the task waits for gates, and due is when the first of them times out. Null: it is not so.';
@@ -52,7 +53,8 @@ comment on column scylla.task_spec.plan is 'The id of its plan in task_plan.';
 comment on column scylla.task_spec.retry is 'Its retry policy; null: that of its queue.';
 comment on column scylla.task_spec.dedup_key is 'Unique among the live tasks of its queue (task_dedup).';
 comment on column scylla.task_spec.key is 'The tenant, customer or host that the task is for; used by limits per key.';
-alter table scylla.task_spec add column needs jsonb, add column runtime bigint;
+alter table scylla.task_spec add column needs jsonb, add column runtime bigint, add column is_check boolean;
+comment on column scylla.task_spec.is_check is 'True: it is a check, made for tasks that wait for its answer. Null: it is not.';
 comment on column scylla.task_spec.needs is 'What it needs of pools, as passed to submit(); null: nothing.';
 comment on column scylla.task_spec.runtime is 'Expected runtime in microseconds, for placement; null: not known.';
 comment on table scylla.task_ready is 'Tasks that a worker may lease now, with the history of earlier runs.';
@@ -73,7 +75,8 @@ comment on column scylla.task_gate.provider is 'The id of the task, plan, condit
 comment on column scylla.task_gate.ord is 'Position in depends_on, from 1; 0 for the plan; pools come last.';
 comment on column scylla.task_gate.kind is
 't: opens when the provider, a task, is completed, and has its result as value; p: opens when the plan is opened; c: opens when the
-condition ends, and has its value; r: opens when the task is placed, with a row for each pool that its needs name.';
+condition ends, and has its value; r: opens when the task is placed, with a row for each pool that its needs name; k: as t, where the provider is a
+check.';
 comment on column scylla.task_gate.on_failure is
     'What happens when the provider is aborted or cancelled: c aborts the task, s cancels it, i opens the gate without a value.';
 comment on table scylla.task_plan is 'A set of tasks that is watched, cancelled and finished as one.';

@@ -9,10 +9,11 @@ namespace scylla {
 
 namespace {
 
-constexpr const char *k_array_rule = "It must be an array of objects with \"task\", \"callback\" or \"signal\".";
-constexpr const char *k_one_rule = "It must have exactly one of \"task\", \"callback\" and \"signal\".";
+constexpr const char *k_array_rule = "It must be an array of objects with \"task\", \"callback\", \"signal\" or \"check\".";
+constexpr const char *k_one_rule = "It must have exactly one of \"task\", \"callback\", \"signal\" and \"check\".";
 constexpr const char *k_signal_rule = "Only a signal has \"match\", \"since\" and \"seq\".";
 constexpr const char *k_seq_rule = "With \"seq\" it must have neither \"match\" nor \"since\".";
+constexpr const char *k_check_rule = "It must be an object with \"queue\", \"spec\" and perhaps \"every\".";
 constexpr const char *k_timeout_rule = "\"on_timeout\" needs a \"timeout\".";
 
 std::optional<WaitFor::What> what_of(std::string_view member) {
@@ -23,6 +24,28 @@ std::optional<WaitFor::What> what_of(std::string_view member) {
     if (member == "signal")
         return WaitFor::What::signal;
     return std::nullopt;
+}
+
+// The queue of a check, what it is to be asked, and how often.
+void read_check(JsonbValue *object, WaitFor *wait, int64 element) {
+    if (object->type != jbvBinary || !JsonContainerIsObject(object->val.binary.data))
+        error::bad_argument("check", json::show(object), k_check_rule, element);
+    wait->what = WaitFor::What::check;
+    json::for_each_member(object->val.binary.data, [&](const char *argument, JsonbValue *value) {
+        const std::string_view member(argument);
+        if (member == "spec")
+            wait->question = args::spec(json::to_jsonb(value), element);
+        else if (value->type == jbvNull)
+            return;
+        else if (member == "queue")
+            wait->name = args::name(argument, json::to_text(argument, value, element), element);
+        else if (member == "every")
+            wait->every = args::timeout(argument, json::to_interval(argument, value, element), element);
+        else
+            error::bad_argument("check", error::quote(cstring_to_text(argument)), k_check_rule, element);
+    });
+    if (wait->name == nullptr || wait->question == nullptr)
+        error::bad_argument("check", json::show(object), k_check_rule, element);
 }
 
 // The number of a signal.
@@ -48,6 +71,10 @@ WaitFor read_wait(JsonbValue *object, store::OnFailure on_failure, int64 element
                 error::bad_argument("wait_for", json::show(object), k_one_rule, element);
             wait.what = *what;
             wait.name = args::name(argument, json::to_text(argument, value, element), element);
+        } else if (member == "check") {
+            if (wait.name != nullptr)
+                error::bad_argument("wait_for", json::show(object), k_one_rule, element);
+            read_check(value, &wait, element);
         } else if (member == "match")
             wait.match = json::to_jsonb(value);
         else if (member == "since")

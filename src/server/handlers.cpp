@@ -6,6 +6,7 @@
 #include "queue/lease.h"
 #include "task/called.h"
 #include "task/columns.h"
+#include "task/defer.h"
 #include "task/finish.h"
 #include "task/history.h"
 #include "task/release.h"
@@ -118,6 +119,11 @@ Jsonb *call(const Leased &leased) {
     return result;
 }
 
+bool is_check(store::Store &store, const text *rn) {
+    const auto spec = find_spec(store, rn, store::With::no_spec);
+    return spec && spec->is_check;
+}
+
 store::TableId table_of(model::Status status) {
     switch (status) {
     case model::Status::waiting:
@@ -134,13 +140,15 @@ store::TableId table_of(model::Status status) {
     return store::TableId::outcome;
 }
 
-// Completes the task, unless its handler has ended the lease itself. Keep::no: somebody else has, and what the handler
+// Completes the task, or a check without a result answers "not yet"; unless its handler has ended the lease itself. Keep::no: somebody else has, and what the handler
 // did is to be undone.
 Keep complete(const Worker &worker, const Leased &leased, Jsonb *result) {
     return as_worker(worker, [&] {
         store::Store store = open_for_write(k_call);
-        const Claim claim =
-            complete_if_held(store, name_of(worker, leased), {args::document("result", result), nullptr});
+        const LeaseName name = name_of(worker, leased);
+        const Claim claim = result == nullptr && is_check(store, name.rn)
+                                ? not_yet_if_held(store, name)
+                                : complete_if_held(store, name, {args::document("result", result), nullptr});
         const bool ended_by_handler =
             claim.instead && is_own_row(store, table_of(claim.instead->status), claim.instead->tid);
         close(store);

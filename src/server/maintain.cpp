@@ -3,6 +3,7 @@
 #include "job/jobs.h"
 #include "pg/memory.h"
 #include "pg/settings.h"
+#include "store/check_rows.h"
 #include "store/memo_rows.h"
 #include "store/plans.h"
 #include "task/called.h"
@@ -117,6 +118,8 @@ int64 retention_of(const Retentions &retentions, const store::OutcomeHead &task)
 
 // Removes a terminal task, without waiting. False: somebody is just submitting a task that depends on it.
 bool remove_task(Store &store, const store::SpecRow &spec, const ItemPointerData &outcome) {
+    if (spec.is_check && store::remove_check(store, spec.id, store::Waiting::no) != store::Taken::ok)
+        return false; // somebody has just joined it
     // The spec first: it is the row that others may lock, and all go or none.
     if (take(store, TableId::spec, spec, spec.tid, Wait::no) != store::Taken::ok)
         return false;

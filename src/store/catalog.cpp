@@ -109,6 +109,11 @@ constexpr std::array<TableDef, k_tables> k_definitions = {{
      .columns = memo_col::k_columns,
      .indexes = {{{.name = "task_memo_pkey", .key = {{{memo_col::id}}}, .columns = 1, .unique = true}}},
      .index_count = 1},
+    {.name = "task_check",
+     .columns = check_col::k_columns,
+     .indexes = {{{.name = "task_check_pkey", .key = {{{check_col::id}}}, .columns = 1, .unique = true},
+                  {.name = "task_check_digest", .key = {{{check_col::digest}}}, .columns = 1}}},
+     .index_count = 2},
 }};
 
 // Oids of our tables and indexes, found by name and kept until the server says that one of them has changed.

@@ -21,9 +21,10 @@ enum class TableId : std::uint8_t {
     signal_shape,
     line,
     reservation,
-    memo
+    memo,
+    check
 };
-inline constexpr std::size_t k_tables = 16;
+inline constexpr std::size_t k_tables = 17;
 
 // How a btree compares a column of its key.
 enum class Order : std::uint8_t {

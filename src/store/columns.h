@@ -72,7 +72,8 @@ SCYLLA_COLUMNS(queue, SCYLLA_QUEUE_COLUMNS)
     column(dedup_key, TEXTOID) \
     column(key, TEXTOID) \
     column(needs, JSONBOID) \
-    column(runtime, INT8OID)
+    column(runtime, INT8OID) \
+    column(is_check, BOOLOID)
 SCYLLA_COLUMNS(spec, SCYLLA_SPEC_COLUMNS)
 
 #define SCYLLA_READY_COLUMNS(column) \
@@ -138,7 +139,8 @@ SCYLLA_COLUMNS(outcome, SCYLLA_OUTCOME_COLUMNS)
     column(kind, CHAROID) \
     column(on_failure, CHAROID) \
     column(deadline, TIMESTAMPTZOID) \
-    column(on_timeout, CHAROID)
+    column(on_timeout, CHAROID) \
+    column(every, INT8OID)
 SCYLLA_COLUMNS(gate, SCYLLA_GATE_COLUMNS)
 
 #define SCYLLA_PLAN_COLUMNS(column) \
@@ -224,6 +226,11 @@ SCYLLA_COLUMNS(reservation, SCYLLA_RESERVATION_COLUMNS)
     column(state, JSONBOID)
 SCYLLA_COLUMNS(memo, SCYLLA_MEMO_COLUMNS)
 
+#define SCYLLA_CHECK_COLUMNS(column) \
+    column(id, INT8OID) \
+    column(digest, BYTEAOID)
+SCYLLA_COLUMNS(check, SCYLLA_CHECK_COLUMNS)
+
 #undef SCYLLA_QUEUE_COLUMNS
 #undef SCYLLA_SPEC_COLUMNS
 #undef SCYLLA_READY_COLUMNS
@@ -240,6 +247,7 @@ SCYLLA_COLUMNS(memo, SCYLLA_MEMO_COLUMNS)
 #undef SCYLLA_LINE_COLUMNS
 #undef SCYLLA_RESERVATION_COLUMNS
 #undef SCYLLA_MEMO_COLUMNS
+#undef SCYLLA_CHECK_COLUMNS
 #undef SCYLLA_COLUMNS
 #undef SCYLLA_COLUMN_DEF
 #undef SCYLLA_COLUMN_NUMBER

@@ -11,6 +11,7 @@ enum Kept : std::size_t {
     specs,
     plans,
     dependants,
+    newest_dependants,
     gates,
     condition_ends,
     signal_conditions,
@@ -18,6 +19,7 @@ enum Kept : std::size_t {
     lines,
     reservations,
     own_reservations,
+    checks,
     kept_scans
 };
 
@@ -32,13 +34,14 @@ struct Dirty {
 namespace {
 
 // Begins the scan, or begins it again.
-Scan &start(Dirty *dirty, Kept which, TableId table, std::size_t index, std::span<const Match> matches) {
+Scan &start(Dirty *dirty, Kept which, TableId table, std::size_t index, std::span<const Match> matches,
+            ScanDirection direction = ForwardScanDirection) {
     Lookup &lookup = dirty->kept[which];
     if (lookup.open)
         restart(lookup.scan, matches);
     else {
         MemoryContext caller = MemoryContextSwitchTo(GetMemoryChunkContext(dirty));
-        lookup = {true, begin((*dirty->store)[table], index, &dirty->snapshot, matches)};
+        lookup = {true, begin((*dirty->store)[table], index, &dirty->snapshot, matches, direction)};
         MemoryContextSwitchTo(caller);
     }
     return lookup.scan;
@@ -121,6 +124,15 @@ void walk_dependants(Dirty *dirty, int64 provider, int64 after, int64 before) {
 
 Sight next_dependant(Dirty *dirty, GateRow *row) { return step(dirty, dirty->kept[dependants].scan, row, gate_row); }
 
+void walk_newest_dependants(Dirty *dirty, int64 provider) {
+    const Match key[] = {{1, Int64GetDatum(provider), F_INT8EQ}};
+    start(dirty, newest_dependants, TableId::gate, 1, key, BackwardScanDirection);
+}
+
+Sight next_newest_dependant(Dirty *dirty, GateRow *row) {
+    return step(dirty, dirty->kept[newest_dependants].scan, row, gate_row);
+}
+
 void walk_gates(Dirty *dirty, int64 task, int32 after, int32 before) {
     const Match keys[] = {{1, Int64GetDatum(task), F_INT8EQ},
                           {2, Int32GetDatum(after), F_INT4GT, BTGreaterStrategyNumber},
@@ -199,6 +211,20 @@ void walk_reservations(Dirty *dirty, int64 pool) {
 
 Sight next_reservation(Dirty *dirty, ReservationRow *row) {
     return step(dirty, dirty->kept[reservations].scan, row, reservation_row);
+}
+
+void walk_checks(Dirty *dirty, const bytea *digest) {
+    const Match match[] = {{1, PointerGetDatum(digest), F_BYTEAEQ}};
+    start(dirty, checks, TableId::check, 1, match);
+}
+
+Sight next_check(Dirty *dirty, CheckRow *row) { return step(dirty, dirty->kept[checks].scan, row, check_row); }
+
+bool is_own_check(Dirty *dirty) {
+    bool null = false;
+    const Datum xmin =
+        slot_getsysattr(dirty->kept[checks].scan.slot, MinTransactionIdAttributeNumber, &null);
+    return TransactionIdIsCurrentTransactionId(DatumGetTransactionId(xmin));
 }
 
 } // namespace scylla::store

@@ -9,6 +9,7 @@
 // (update_spec()): whoever does that has the task looked at once more.
 #pragma once
 
+#include "store/check_rows.h"
 #include "store/condition_rows.h"
 
 namespace scylla::store {
@@ -35,6 +36,9 @@ Sight see_plan(Dirty *dirty, int64 id, PlanRow *row);
 // `after`. `before`: where they end. One walk of each kind at a time.
 void walk_dependants(Dirty *dirty, int64 provider, int64 after, int64 before);
 Sight next_dependant(Dirty *dirty, GateRow *row); // absent: no more
+// The same from the newest task down.
+void walk_newest_dependants(Dirty *dirty, int64 provider);
+Sight next_newest_dependant(Dirty *dirty, GateRow *row);
 void walk_gates(Dirty *dirty, int64 task, int32 after, int32 before);
 Sight next_gate(Dirty *dirty, GateRow *row);
 
@@ -54,5 +58,11 @@ Sight next_signal_condition(Dirty *dirty, SignalConditionRow *row);
 // The shapes of the conditions on a signal.
 void walk_signal_shapes(Dirty *dirty, const text *signal);
 Sight next_signal_shape(Dirty *dirty, SignalShapeRow *row);
+
+// Checks that ask the same.
+void walk_checks(Dirty *dirty, const bytea *digest);
+Sight next_check(Dirty *dirty, CheckRow *row);
+// Whether this transaction has inserted the row that was seen last.
+bool is_own_check(Dirty *dirty);
 
 } // namespace scylla::store

@@ -29,6 +29,7 @@ GateRow gate_row(const Scan &scan) {
             static_cast<GateKind>(DatumGetChar(get(scan, kind))),
             static_cast<OnFailure>(DatumGetChar(get(scan, on_failure))),
             gate_limit(scan),
+            get_id(scan, every),
             scan.slot->tts_tid};
 }
 
@@ -87,6 +88,7 @@ void insert(Store &store, const GateRow &row) {
         values.set_null(deadline);
         values.set_null(on_timeout);
     }
+    values.set_id(every, row.every);
     insert(store[TableId::gate], values.value, values.null);
 }
 

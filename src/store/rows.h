@@ -175,6 +175,7 @@ struct SpecRow {
     text *key;                    // may be null
     Jsonb *needs;                 // of pools; null: nothing
     std::optional<int64> runtime; // expected, in microseconds
+    bool is_check;                // what others wait for together (task/checks.h)
     ItemPointerData tid;
 };
 
@@ -231,7 +232,7 @@ struct OutcomeRow {
 };
 
 // A reason why a task may not start yet: its provider, another task, say, is not done. Pools give no values.
-enum class GateKind : char { task = 't', plan = 'p', condition = 'c', pool = 'r' };
+enum class GateKind : char { task = 't', plan = 'p', condition = 'c', pool = 'r', check = 'k' };
 enum class OnFailure : char { cascade = 'c', skip = 's', ignore = 'i' };
 enum class OnTimeout : char { abort = 'a', skip = 's', ignore = 'i' };
 
@@ -250,6 +251,7 @@ struct GateRow {
     GateKind kind;
     OnFailure on_failure;
     std::optional<GateLimit> limit;
+    std::optional<int64> every = {}; // of a check: how often it is to be asked, in microseconds
     ItemPointerData tid;
 };
 

@@ -268,6 +268,7 @@ int32 queue_of(const Scan &scan, TableId table) {
     case TableId::line:
     case TableId::reservation:
     case TableId::memo:
+    case TableId::check:
         break;
     }
     elog(ERROR, "rows of table %d belong to no queue", static_cast<int>(table));

@@ -107,6 +107,8 @@ Taken standing(Table &table, const ItemPointerData &tid);
 
 // Holds off the removal of the row at tid to the end of the transaction. Waits for a concurrent removal.
 Taken hold(Table &table, const ItemPointerData &tid, Snapshot snapshot);
+// The same without waiting: busy.
+Taken try_hold(Table &table, const ItemPointerData &tid, Snapshot snapshot);
 
 // Deletes the row at tid, as the snapshot saw it.
 Taken remove(Table &table, const ItemPointerData &tid, Snapshot snapshot, bool wait);

@@ -23,6 +23,7 @@ SpecRow spec_row(const Scan &scan, With with) {
             get_name(scan, spec_col::key),
             get_jsonb(scan, spec_col::needs),
             get_id(scan, spec_col::runtime),
+            !is_null(scan, spec_col::is_check) && DatumGetBool(get(scan, spec_col::is_check)),
             scan.slot->tts_tid};
 }
 
@@ -344,6 +345,10 @@ Values<spec_col::k_count> spec_values(const SpecRow &row) {
     values.set_pointer(spec_col::key, row.key);
     values.set_pointer(spec_col::needs, row.needs);
     values.set_id(spec_col::runtime, row.runtime);
+    if (row.is_check)
+        values.set(spec_col::is_check, BoolGetDatum(true));
+    else
+        values.set_null(spec_col::is_check);
     return values;
 }
 

@@ -234,14 +234,33 @@ Taken standing(Table &table, const ItemPointerData &tid) {
     return result == TM_Ok ? Taken::ok : result == TM_BeingModified ? Taken::busy : Taken::gone;
 }
 
-Taken hold(Table &table, const ItemPointerData &tid, Snapshot snapshot) {
-    ItemPointerData where = tid;
+namespace {
+
+TM_Result lock_key(Table &table, ItemPointerData tid, Snapshot snapshot, LockWaitPolicy policy) {
     TM_FailureData failure;
     TupleTableSlot *slot = MakeSingleTupleTableSlot(RelationGetDescr(table.rel), &TTSOpsBufferHeapTuple);
-    const TM_Result result = table_tuple_lock(table.rel, &where, snapshot, slot, GetCurrentCommandId(false),
-                                              LockTupleKeyShare, LockWaitBlock, 0, &failure);
+    const TM_Result result = table_tuple_lock(table.rel, &tid, snapshot, slot, GetCurrentCommandId(false),
+                                              LockTupleKeyShare, policy, 0, &failure);
     ExecDropSingleTupleTableSlot(slot);
-    return result == TM_Ok ? Taken::ok : Taken::gone;
+    return result;
+}
+
+} // namespace
+
+Taken hold(Table &table, const ItemPointerData &tid, Snapshot snapshot) {
+    return lock_key(table, tid, snapshot, LockWaitBlock) == TM_Ok ? Taken::ok : Taken::gone;
+}
+
+Taken try_hold(Table &table, const ItemPointerData &tid, Snapshot snapshot) {
+    switch (lock_key(table, tid, snapshot, LockWaitSkip)) {
+    case TM_Ok:
+        return Taken::ok;
+    case TM_BeingModified:
+    case TM_WouldBlock:
+        return Taken::busy;
+    default:
+        return Taken::gone;
+    }
 }
 
 Taken remove(Table &table, const ItemPointerData &tid, Snapshot snapshot, bool wait) {

@@ -1,6 +1,7 @@
 #include "task/change.h"
 
 #include "pg/error.h"
+#include "store/check_rows.h"
 #include "store/memo_rows.h"
 #include "task/gates.h"
 #include "task/line.h"
@@ -105,6 +106,29 @@ Task set_priority(Store &store, const text *rn, int16 priority) {
     }
 }
 
+bool raise_priority(Store &store, int64 check, int16 priority, bool *changed) {
+    auto spec = find_spec(store, check, store::With::no_spec);
+    if (!spec || spec->priority >= priority)
+        return true;
+    const auto ready = find_ready(store, spec->queue, spec->priority, check);
+    const auto waiting = ready ? std::nullopt : find_waiting(store, check);
+    if (!ready && !waiting)
+        return true;
+    note_moved(store, spec->queue);
+    if (ready ? take(store, TableId::ready, *spec, ready->tid, Wait::no) != store::Taken::ok
+              : remove(store[TableId::waiting], waiting->tid, store.snapshot, false) != store::Taken::ok)
+        return false;
+    spec->priority = priority;
+    update_spec(store, *spec, store::With::no_spec);
+    if (ready)
+        make_ready(store, *spec, ready->carry, GetCurrentTimestamp());
+    else
+        insert(store, *waiting); // as it was: whoever looks at the time goes by it
+    shmem::note_recheck(check);
+    *changed = true;
+    return true;
+}
+
 std::optional<Task> replace_task(Store &store, const store::SpecRow &spec, const Replacement &by) {
     note_moved(store, spec.queue);
     Standing standing{};
@@ -140,6 +164,8 @@ void delete_task(Store &store, const text *rn) {
         leave_plan(store, spec);
         remove_gates(store, spec);
         store::remove_memo(store, spec.id);
+        if (spec.is_check) // waits for who is just joining it
+            (void)store::remove_check(store, spec.id, store::Waiting::yes);
         shmem::count(stat_key(spec.queue), shmem::Count::purged);
         settle_gates(store, GetCurrentTimestamp());
         return;

@@ -12,6 +12,10 @@ Task reschedule(store::Store &store, const text *rn, TimestampTz not_before);
 // Gives another priority to a task that waits or is ready. P0002; 55000 if it runs or has ended.
 Task set_priority(store::Store &store, const text *rn, int16 priority);
 
+// The same for a check, whatever the current user may, without waiting; if it is higher. Does nothing where it runs.
+// False: somebody is just changing it.
+bool raise_priority(store::Store &store, int64 check, int16 priority, bool *changed);
+
 // Gives a task that waits or is ready what a later submission says; gates that it waits for stay. Nothing: it has
 // changed meanwhile.
 struct Replacement {

@@ -1,7 +1,9 @@
 #include "task/defer.h"
 
 #include "pg/memory.h"
+#include "shmem/pending.h"
 #include "store/memo_rows.h"
+#include "task/checks.h"
 #include "task/gates.h"
 #include "task/history.h"
 #include "task/line.h"
@@ -34,7 +36,7 @@ void refuse_cycle(Store &store, const store::SpecRow &spec, std::span<const Wait
                   std::span<const Provider> providers) {
     auto *search = static_cast<Search *>(palloc0(sizeof(Search)));
     for (std::size_t i = 0; i < providers.size(); i++)
-        if (waits[i].what == WaitFor::What::task)
+        if (waits[i].what == WaitFor::What::task || waits[i].what == WaitFor::What::check)
             search->add(providers[i].id);
     for (std::size_t i = 0; i < search->count; i++) {
         CHECK_FOR_INTERRUPTS();
@@ -44,7 +46,8 @@ void refuse_cycle(Store &store, const store::SpecRow &spec, std::span<const Wait
             continue;
         store::Scan gates = scan_gates(store, search->seen[i]);
         while (next(gates))
-            if (const store::GateRow gate = gate_row(gates); gate.kind == store::GateKind::task)
+            if (const store::GateRow gate = gate_row(gates);
+                gate.kind == store::GateKind::task || gate.kind == store::GateKind::check)
                 search->add(gate.provider);
         end(gates);
     }
@@ -60,19 +63,34 @@ void replace_gates(Store &store, store::SpecRow &spec, int32 count) {
     spec.gates = gates;
 }
 
-// Takes the lease or raises the reason why not. The task is placed anew when it is to run again.
+// The task is placed anew when it is to run again.
+void note_given_back(Store &store, const store::SpecRow &spec) {
+    shmem::count(stat_key(spec.queue), shmem::Count::yielded);
+    leave_pools(store, spec);
+}
+
+// Takes the lease or raises the reason why not.
 Claim take_or_raise(Store &store, const LeaseName &name) {
     Claim claim = take_held(store, name);
     require_held(name, claim);
-    shmem::count(stat_key(claim.spec->queue), shmem::Count::yielded);
-    leave_pools(store, *claim.spec);
+    note_given_back(store, *claim.spec);
     return claim;
 }
 
-} // namespace
+int64 delay_of(Store &store, const store::SpecRow &spec, std::optional<int64> retry_after, TimestampTz now) {
+    if (retry_after)
+        return *retry_after;
+    const auto every = spec.is_check ? check_interval(store, spec.id, now) : std::nullopt;
+    return every ? *every : first_delay(store, spec);
+}
 
-Task not_yet(Store &store, const LeaseName &name, std::optional<int64> retry_after) {
-    const Claim claim = take_or_raise(store, name);
+// Who has just joined the check may not have seen that it waits now: then this sees the gate.
+void note_hurry(Store &store, int64 check, int64 delay, TimestampTz now) {
+    if (const auto every = check_interval(store, check, now); every && *every < delay)
+        shmem::note_recheck(check);
+}
+
+Task answer_not_yet(Store &store, const Claim &claim, std::optional<int64> retry_after) {
     const store::SpecRow &spec = *claim.spec;
     const TimestampTz now = GetCurrentTimestamp();
     const auto old = find_memo(store, spec.id);
@@ -80,12 +98,30 @@ Task not_yet(Store &store, const LeaseName &name, std::optional<int64> retry_aft
     memo.answers++;
     memo.answered = now;
     put(store, memo, old);
-    const int64 delay = retry_after ? *retry_after : first_delay(store, spec);
+    const int64 delay = delay_of(store, spec, retry_after, now);
     const Task task = delay > 0 ? make_waiting(store, spec, claim.lease->carry, now + delay, now)
                                 : make_startable(store, spec, claim.lease->carry, now);
+    if (spec.is_check && !retry_after)
+        note_hurry(store, spec.id, delay, now);
+    return task;
+}
+
+} // namespace
+
+Task not_yet(Store &store, const LeaseName &name, std::optional<int64> retry_after) {
+    const Task task = answer_not_yet(store, take_or_raise(store, name), retry_after);
     CommandCounterIncrement(); // the answers are to be seen
     refresh(store);
     return task;
+}
+
+Claim not_yet_if_held(Store &store, const LeaseName &name) {
+    const Claim claim = take_held(store, name);
+    if (claim.lease) {
+        note_given_back(store, *claim.spec);
+        answer_not_yet(store, claim, std::nullopt);
+    }
+    return claim;
 }
 
 Task defer(Store &store, const LeaseName &name, const Deferral &deferral) {
@@ -95,7 +131,6 @@ Task defer(Store &store, const LeaseName &name, const Deferral &deferral) {
     const auto providers = allocate<Provider>(deferral.waits.size());
     for (std::size_t i = 0; i < providers.size(); i++)
         providers[i] = find_provider(store, deferral.waits[i], now);
-    refuse_cycle(store, spec, deferral.waits, providers);
     if (deferral.state != nullptr) {
         const auto old = find_memo(store, spec.id);
         store::MemoRow memo = old.value_or(store::MemoRow{.id = spec.id});
@@ -106,6 +141,7 @@ Task defer(Store &store, const LeaseName &name, const Deferral &deferral) {
     store::Dirty *dirty = store::begin_dirty(store);
     NewConditions made{allocate<int64>(providers.size()), 0};
     insert_gates(store, dirty, spec, deferral.waits, providers, now, &made);
+    refuse_cycle(store, spec, deferral.waits, providers);
     look_back(store, made, now);
     const Task placed = place_gated(store, dirty, spec, carry_on(*claim.lease, Ending::defer, now), now);
     end(dirty);

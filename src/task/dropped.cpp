@@ -1,6 +1,7 @@
 #include "task/dropped.h"
 
 #include "pg/memory.h"
+#include "store/check_rows.h"
 #include "store/dropped.h"
 #include "store/memo_rows.h"
 #include "task/duty.h"
@@ -51,6 +52,9 @@ Taken cancel_dropped(Store &store, const store::SpecRow &spec, Wait wait, Timest
 
 // A task that has ended, and whose result nobody needs. The spec first: it is the row that others may lock.
 Taken remove_ended(Store &store, const store::SpecRow &spec, const ItemPointerData &outcome, Wait wait) {
+    if (spec.is_check &&
+        store::remove_check(store, spec.id, wait == Wait::yes ? store::Waiting::yes : store::Waiting::no) != Taken::ok)
+        return Taken::busy;
     const Taken taken = take(store, TableId::spec, spec, spec.tid, wait);
     if (taken != Taken::ok)
         return taken;

@@ -3,6 +3,8 @@
 #include "pg/error.h"
 #include "pg/memory.h"
 #include "shmem/pending.h"
+#include "store/memo_rows.h"
+#include "task/checks.h"
 #include "task/duty.h"
 #include "task/history.h"
 #include "task/line.h"
@@ -66,8 +68,15 @@ const GateRow *recall_closed(Store &store, int64 id) {
     return entry.id == id && entry.file == compat::file_number(store[TableId::gate].rel) ? &entry.gate : nullptr;
 }
 
+namespace {
+
+// Whether the provider is a task.
+bool is_of_task(GateKind kind) { return kind == GateKind::task || kind == GateKind::check; }
+
+} // namespace
+
 Jsonb *value_of(Store &store, const GateRow &gate) {
-    if (gate.kind != GateKind::task)
+    if (!is_of_task(gate.kind))
         return providers_of(gate.kind).value != nullptr ? providers_of(gate.kind).value(store, gate) : nullptr;
     const auto outcome = find_outcome(store, gate.provider);
     return outcome ? outcome->result : nullptr;
@@ -79,7 +88,8 @@ namespace {
 Reason describe_task(Store &store, const GateRow &gate) {
     const auto spec = find_spec(store, gate.provider, store::With::no_spec);
     if (!spec || !rights::may(store, spec->queue, model::Privilege::view))
-        return {"a task", std::nullopt, std::nullopt, "The task is in a queue that you may not view."};
+        return {gate.kind == GateKind::check ? "a check" : "a task", std::nullopt, std::nullopt,
+                "The task is in a queue that you may not view."};
     const auto task = find_task(store, *spec);
     const text *queue = queue_of(store, spec->queue).row ? queue_of(store, spec->queue).row->name : nullptr;
     StringInfoData detail;
@@ -90,13 +100,18 @@ Reason describe_task(Store &store, const GateRow &gate) {
     if (task && task->owner != nullptr)
         appendStringInfo(&detail, ", by worker \"%s\"", text_to_cstring(task->owner));
     appendStringInfoChar(&detail, '.');
-    return {psprintf("task %s", text_to_cstring(spec->rn)), std::nullopt, std::nullopt, detail.data};
+    const auto memo = gate.kind == GateKind::check ? store::find_memo(store, gate.provider) : std::nullopt;
+    if (memo && memo->answered)
+        appendStringInfo(&detail, " It has answered \"not yet\" " INT64_FORMAT " time%s, at last at %s.", memo->answers,
+                         memo->answers == 1 ? "" : "s", timestamptz_to_str(*memo->answered));
+    const char *kind = gate.kind == GateKind::check ? "check" : "task";
+    return {psprintf("%s %s", kind, text_to_cstring(spec->rn)), std::nullopt, std::nullopt, detail.data};
 }
 
 } // namespace
 
 Verdict judge_provider(Dirty *dirty, const GateRow &gate) {
-    if (gate.kind != GateKind::task)
+    if (!is_of_task(gate.kind))
         return providers_of(gate.kind).judge(dirty, gate);
     Status status;
     switch (see_outcome(dirty, gate.provider, &status)) {
@@ -111,7 +126,7 @@ Verdict judge_provider(Dirty *dirty, const GateRow &gate) {
 }
 
 Reason describe_provider(Store &store, const GateRow &gate) {
-    return gate.kind == GateKind::task ? describe_task(store, gate) : providers_of(gate.kind).describe(store, gate);
+    return is_of_task(gate.kind) ? describe_task(store, gate) : providers_of(gate.kind).describe(store, gate);
 }
 
 // What ends in a transaction that has not committed by the deadline has not ended in time: else a transaction that
@@ -119,6 +134,8 @@ Reason describe_provider(Store &store, const GateRow &gate) {
 Verdict judge_gate(Dirty *dirty, const GateRow &gate, TimestampTz now) {
     const Verdict verdict = judge_provider(dirty, gate);
     const bool has_timed_out = gate.limit && gate.limit->deadline <= now;
+    if (verdict == Verdict::failed && has_timed_out && gate.limit->on_timeout == OnTimeout::ignore)
+        return Verdict::open; // the task has gone on without it, as far as it is concerned
     if ((verdict != Verdict::closed && verdict != Verdict::in_doubt) || !has_timed_out)
         return verdict;
     return gate.limit->on_timeout == OnTimeout::ignore ? Verdict::open : Verdict::timed_out;
@@ -166,7 +183,7 @@ Judgement judge_others(Dirty *dirty, int64 task, int32 ord, TimestampTz now) {
 }
 
 Jsonb *dependency_error(Dirty *dirty, const GateRow &gate) {
-    if (gate.kind != GateKind::task)
+    if (!is_of_task(gate.kind))
         return providers_of(gate.kind).error(dirty, gate);
     store::SpecRow provider;
     Status status;
@@ -223,7 +240,7 @@ Sight consider(Store &store, Dirty *dirty, int64 task, const GateRow *ended, Tim
     store::SpecRow spec;
     store::SpecRow provider; // its name is needed where it has failed
     if (see_spec(dirty, task, &spec) != Sight::present ||
-        (judgement.verdict == Verdict::failed && judgement.gate.kind == GateKind::task &&
+        (judgement.verdict == Verdict::failed && is_of_task(judgement.gate.kind) &&
          see_spec(dirty, judgement.gate.provider, &provider) != Sight::present))
         return Sight::in_doubt;
     // Not there any more, or about to: cancelled, say. If that is rolled back it is to be looked at again.
@@ -488,19 +505,26 @@ bool expire_gates(Store &store, const store::WaitingRow &row, TimestampTz now) {
     const Sight sight = consider(store, dirty, row.id, nullptr, now, &changed);
     const bool done = changed || (sight != Sight::absent && wait_for_next(store, dirty, row, now));
     end(dirty);
+    if (done)
+        leave_checks(store, row.id); // a gate may have opened without an answer
     return done;
 }
 
 namespace {
 
 // A task that waits for gates; or one that has ended, and has more dependants than its end looked at.
-Sight recheck_task(Store &store, Dirty *dirty, int64 id, TimestampTz now) {
+Sight recheck_task(Store &store, Dirty *dirty, const store::SpecRow &spec, TimestampTz now) {
     bool changed = false;
     Status status;
-    const Sight ended = see_outcome(dirty, id, &status);
+    const Sight ended = see_outcome(dirty, spec.id, &status);
     if (ended == Sight::present)
-        note_ended(store, {id, 0});
-    return ended == Sight::absent ? consider(store, dirty, id, nullptr, now, &changed) : ended;
+        note_ended(store, {spec.id, 0});
+    if (ended != Sight::absent)
+        return ended;
+    const Sight sight = consider(store, dirty, spec.id, nullptr, now, &changed);
+    return spec.is_check && !changed && tend_check(store, dirty, spec, now, &changed) == Sight::in_doubt
+               ? Sight::in_doubt
+               : sight;
 }
 
 Sight recheck_provider(Store &store, Dirty *dirty, int64 id, TimestampTz now) {
@@ -522,7 +546,7 @@ bool recheck(Store &store, int64 id, TimestampTz now) {
     store::SpecRow spec;
     Sight sight = see_spec(dirty, id, &spec);
     if (sight == Sight::present)
-        sight = recheck_task(store, dirty, id, now);
+        sight = recheck_task(store, dirty, spec, now);
     else if (sight == Sight::absent)
         sight = recheck_provider(store, dirty, id, now);
     end(dirty);
@@ -600,7 +624,7 @@ int32 remove_gates(Store &store, const store::SpecRow &spec, Gates which) {
             continue;
         if (remove(store[TableId::gate], gate.tid, store.snapshot, true) != store::Taken::ok)
             elog(ERROR, "a gate of task " INT64_FORMAT " was changed while the task was removed", spec.id);
-        if (gate.kind != GateKind::task && providers_of(gate.kind).leave != nullptr)
+        if (!is_of_task(gate.kind) && providers_of(gate.kind).leave != nullptr)
             providers_of(gate.kind).leave(store, dirty, gate.provider, which);
         removed++;
     }

@@ -4,6 +4,8 @@
 #include "shmem/gaps.h"
 #include "shmem/key_notes.h"
 #include "shmem/pending.h"
+#include "store/check_rows.h"
+#include "task/checks.h"
 #include "task/events.h"
 #include "task/line.h"
 
@@ -36,6 +38,7 @@ shmem::Place place_of(TableId table) {
     case TableId::line:
     case TableId::reservation:
     case TableId::memo:
+    case TableId::check:
         break;
     }
     elog(ERROR, "table %d is no place of tasks", static_cast<int>(table));
@@ -156,6 +159,10 @@ Task make_final(Store &store, const store::SpecRow &spec, const Final &end, Time
     if (spec.dedup_key != nullptr)
         remove_dedup_key(store, spec);
     leave_pools(store, spec);
+    if (spec.is_check)
+        (void)store::remove_check(store, spec.id, store::Waiting::no);
+    if (spec.gates && end.status != model::Status::completed)
+        leave_checks(store, spec.id);
     note_ended(store, {.id = spec.id,
                        .plan = spec.plan.value_or(0),
                        .began = end.status == model::Status::completed ? end.leased.value_or(0) : 0});

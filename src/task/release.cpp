@@ -12,18 +12,6 @@ namespace {
 using model::Status;
 using store::TableId;
 
-// Takes the row of a live task out of its table.
-store::Taken take_live(store::Store &store, const Task &task) {
-    switch (task.status) {
-    case Status::waiting:
-        return take(store, TableId::waiting, task.spec, task.tid, Wait::yes);
-    case Status::ready:
-        return take(store, TableId::ready, task.spec, task.tid, Wait::yes);
-    default:
-        return take_lease(store, task.spec, task.tid, task.limited, Wait::yes);
-    }
-}
-
 Task given_back(store::Store &store, const Claim &claim) {
     const TimestampTz now = GetCurrentTimestamp();
     shmem::count(stat_key(claim.spec->queue), shmem::Count::yielded);
@@ -32,15 +20,27 @@ Task given_back(store::Store &store, const Claim &claim) {
 
 } // namespace
 
+store::Taken take_live(store::Store &store, const Task &task, Wait wait) {
+    switch (task.status) {
+    case Status::waiting:
+        return take(store, TableId::waiting, task.spec, task.tid, wait);
+    case Status::ready:
+        return take(store, TableId::ready, task.spec, task.tid, wait);
+    default:
+        const store::Taken taken = take_lease(store, task.spec, task.tid, task.limited, wait);
+        if (taken == store::Taken::ok)
+            shmem::note_taken_away(task.spec.id);
+        return taken;
+    }
+}
+
 Cancelled cancel_task(store::Store &store, const store::SpecRow &spec, TimestampTz now) {
     for (;; refresh(store)) {
         const Task task = require_task(store, spec);
         if (model::is_final(task.status))
             return {task, false};
-        if (take_live(store, task) != store::Taken::ok)
+        if (take_live(store, task, Wait::yes) != store::Taken::ok)
             continue; // a concurrent change came first
-        if (task.status == Status::running)
-            shmem::note_taken_away(spec.id);
         const Final end{Status::cancelled, task.progress, task.owner, task.leased, task.carry, nullptr, nullptr};
         return {make_final(store, spec, end, now), true};
     }

@@ -19,6 +19,8 @@ struct Cancelled {
     Task task;
     bool done;
 };
+// Takes the row of a live task out of its table.
+store::Taken take_live(store::Store &store, const Task &task, Wait wait);
 Cancelled cancel_task(store::Store &store, const store::SpecRow &spec, TimestampTz now);
 
 } // namespace scylla

@@ -41,6 +41,17 @@ text *provider_name(Store &store, const SpecRow &dependant, int64 provider) {
     return spec->rn;
 }
 
+// The copy waits for a check that asks what that of its original has asked.
+void ask_again(Store &store, const SpecRow &original, const store::GateRow &gate, WaitFor *wait) {
+    const auto check = find_spec(store, gate.provider, store::With::spec);
+    if (!check || !queue_of(store, check->queue).row)
+        error::no_such_provider(nullptr, original.rn);
+    wait->what = WaitFor::What::check;
+    wait->name = queue_of(store, check->queue).row->name;
+    wait->question = check->spec;
+    wait->every = gate.every;
+}
+
 // What the copy of a task waits for. Conditions stay as long as a gate names them, so they are there.
 std::span<const WaitFor> waits_of(Store &store, const SpecRow &original, const Originals &all) {
     const auto waits = allocate<WaitFor>(static_cast<std::size_t>(original.gates.value_or(0)));
@@ -59,7 +70,9 @@ std::span<const WaitFor> waits_of(Store &store, const SpecRow &original, const O
             wait.on_timeout = gate.limit->on_timeout;
         }
         const SpecRow *other = find(all.rows, gate.provider);
-        if (gate.kind == store::GateKind::condition) {
+        if (gate.kind == store::GateKind::check)
+            ask_again(store, original, gate, &wait);
+        else if (gate.kind == store::GateKind::condition) {
             wait.what = WaitFor::What::known;
             wait.known = gate.provider;
         } else

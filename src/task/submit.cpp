@@ -25,10 +25,8 @@ namespace scylla {
 using store::SpecRow;
 using store::Store;
 
-namespace {
-
 // The queue, made on first use where that is allowed.
-store::QueueRow queue_for(Store &store, text *name) {
+store::QueueRow queue_to_submit(Store &store, text *name) {
     for (;;) {
         if (const auto queue = find_queue(store, name)) {
             rights::require(store, *queue, model::Privilege::submit);
@@ -47,6 +45,8 @@ store::QueueRow queue_for(Store &store, text *name) {
             shmem::note_queue(name, find_queue(store, name)->id);
     }
 }
+
+namespace {
 
 std::optional<int32> max_attempts_of(const Submission &task, const store::QueueRow &queue) {
     if (task.max_attempts)
@@ -76,6 +76,7 @@ SpecRow make_spec(const Submission &task, const store::QueueRow &queue, int64 pl
             task.key,
             task.needs,
             task.runtime,
+            task.is_check,
             {}};
 }
 
@@ -101,7 +102,7 @@ int64 plan_id(const text *name) {
 
 // The gate of the plan of a new task, and its others.
 void insert_all_gates(Store &store, store::Dirty *dirty, const SpecRow &spec, std::span<const WaitFor> waits,
-                      std::span<const Provider> providers, std::span<const int64> pools, NewConditions *made) {
+                      std::span<Provider> providers, std::span<const int64> pools, NewConditions *made) {
     if (spec.plan)
         insert(store, store::GateRow{.task = spec.id,
                                      .provider = *spec.plan,
@@ -109,6 +110,7 @@ void insert_all_gates(Store &store, store::Dirty *dirty, const SpecRow &spec, st
                                      .kind = store::GateKind::plan,
                                      .on_failure = store::OnFailure::cascade,
                                      .limit = {},
+                                     .every = {},
                                      .tid = {}});
     insert_gates(store, dirty, spec, waits, providers, spec.created, made);
     for (std::size_t i = 0; i < pools.size(); i++)
@@ -118,6 +120,7 @@ void insert_all_gates(Store &store, store::Dirty *dirty, const SpecRow &spec, st
                                      .kind = store::GateKind::pool,
                                      .on_failure = store::OnFailure::cascade,
                                      .limit = {},
+                                     .every = {},
                                      .tid = {}});
 }
 
@@ -159,7 +162,7 @@ std::optional<Task> try_submit(Store &store, const Submission &task, bool ignore
         providers[i] = find_provider(store, task.waits[i], GetCurrentTimestamp());
     }
     const auto pools = pools_of(store, task.needs);
-    const store::QueueRow queue = queue_for(store, task.queue);
+    const store::QueueRow queue = queue_to_submit(store, task.queue);
     // What is not needed after all, because somebody else has just taken the name, is given back at the end of the
     // transaction.
     const bool has_room = take_room(store, queue, 1) == 1;
@@ -473,6 +476,29 @@ std::span<const std::span<const int64>> pools_of_each(Store &store, std::span<co
     return pools;
 }
 
+// Queues that are used for the first time are made in the order of their names, those of checks among the others, so
+// that two calls cannot wait for each other in a circle.
+void make_queues(Store &store, std::span<const Submission> tasks) {
+    std::size_t checks = 0;
+    for (const Submission &task : tasks)
+        for (const WaitFor &wait : task.waits)
+            checks += wait.what == WaitFor::What::check ? 1 : 0;
+    if (checks == 0)
+        return;
+    const auto names = allocate<text *>(tasks.size() + checks);
+    std::size_t count = 0;
+    for (const Submission &task : tasks) {
+        names[count++] = task.queue;
+        for (const WaitFor &wait : task.waits)
+            if (wait.what == WaitFor::What::check)
+                names[count++] = wait.name;
+    }
+    std::sort(names.begin(), names.end(), [](const text *a, const text *b) { return view(a) < view(b); });
+    for (std::size_t i = 0; i < names.size(); i++)
+        if (i == 0 || !equal(names[i], names[i - 1]))
+            (void)queue_to_submit(store, names[i]);
+}
+
 } // namespace
 
 std::span<const Submitted> submit_many(Store &store, std::span<const Submission> tasks, IfTaken if_taken) {
@@ -480,13 +506,14 @@ std::span<const Submitted> submit_many(Store &store, std::span<const Submission>
     const TimestampTz now = GetCurrentTimestamp();
     for (const Submission &task : tasks)
         free_dropped_name(store, task.rn);
+    make_queues(store, tasks);
     // Everything is checked before anything is made.
     const Dependencies dependencies = resolve(store, tasks, now);
     const auto queues = look_up_each<const store::QueueRow *>(
         tasks, [](const Submission &task) { return task.queue; },
         [&](text *name) {
             auto *row = static_cast<store::QueueRow *>(palloc(sizeof(store::QueueRow)));
-            *row = queue_for(store, name);
+            *row = queue_to_submit(store, name);
             return row;
         });
     const auto plans = look_up_each<int64>(
@@ -516,7 +543,7 @@ void submit_bulk(Store &store, std::span<const Submission> tasks) {
     const bool named = tasks[0].rn != nullptr;
     for (const Submission &task : tasks)
         free_dropped_name(store, task.rn);
-    const store::QueueRow row = queue_for(store, tasks[0].queue);
+    const store::QueueRow row = queue_to_submit(store, tasks[0].queue);
     const auto has_room =
         static_cast<std::size_t>(take_room(store, row, static_cast<int64>(tasks.size()))); // the first ones
     const auto rows = allocate<SpecRow>(tasks.size());

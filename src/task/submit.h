@@ -21,6 +21,7 @@ struct Submission {
     text *key = nullptr;                 // may be null
     Jsonb *needs = nullptr;              // of pools; may be null
     std::optional<int64> runtime = {};   // expected, in microseconds
+    bool is_check = false;               // made for others that wait for it (task/checks.h)
 };
 
 // What is done with a task whose rn or deduplication key is taken.
@@ -40,5 +41,8 @@ std::span<const Submitted> submit_many(store::Store &store, std::span<const Subm
 
 // Many tasks of one queue, at least one, which depend on nothing and have no keys; all of them with names, or none.
 void submit_bulk(store::Store &store, std::span<const Submission> tasks);
+
+// The queue, made on first use where that is allowed. 42501, 42704.
+store::QueueRow queue_to_submit(store::Store &store, text *name);
 
 } // namespace scylla

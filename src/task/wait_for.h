@@ -6,13 +6,15 @@
 namespace scylla {
 
 struct WaitFor {
-    enum class What : std::uint8_t { task, callback, signal, known };
+    enum class What : std::uint8_t { task, callback, signal, check, known };
     What what;
-    text *name; // the rn, the token, the name of the signal; of what is known: any
+    text *name; // the rn, the token, the name of the signal; of a check its queue; of what is known: any
     store::OnFailure on_failure;
     Jsonb *match = nullptr;                // of a signal
     std::optional<TimestampTz> since = {}; // of a signal
     int64 seq = 0;                         // of a signal: that one; 0: any
+    Jsonb *question = nullptr;             // the spec of a check
+    std::optional<int64> every = {};       // of a check: microseconds; nothing: as its queue says
     std::optional<int64> timeout = {};     // microseconds; nothing: it waits without end
     store::OnTimeout on_timeout = store::OnTimeout::abort;
     int64 known = 0; // the id of a condition that another task waits or has waited for

@@ -1,6 +1,7 @@
 #include "task/waits.h"
 
 #include "pg/error.h"
+#include "task/checks.h"
 #include "task/gates.h"
 #include "task/rights.h"
 
@@ -35,6 +36,20 @@ std::optional<GateLimit> limit_of(const WaitFor &wait, const Provider &provider,
     return limit;
 }
 
+store::GateKind kind_of(const WaitFor &wait) {
+    switch (wait.what) {
+    case WaitFor::What::task:
+        return store::GateKind::task;
+    case WaitFor::What::check:
+        return store::GateKind::check;
+    case WaitFor::What::callback:
+    case WaitFor::What::signal:
+    case WaitFor::What::known:
+        break;
+    }
+    return store::GateKind::condition;
+}
+
 } // namespace
 
 int64 provider_id(Store &store, const text *rn, int64 element) {
@@ -49,15 +64,22 @@ Provider find_provider(Store &store, const WaitFor &wait, TimestampTz now, int64
         return {.id = provider_id(store, wait.name, element), .expires = {}};
     if (wait.what == WaitFor::What::known)
         return {.id = wait.known, .expires = {}};
+    if (wait.what == WaitFor::What::check) {
+        require_check_queue(store, wait.name);
+        return {.id = 0, .expires = {}};
+    }
     return conditions().find(store, wait, now, element);
 }
 
 void insert_gates(Store &store, store::Dirty *dirty, const store::SpecRow &spec, std::span<const WaitFor> waits,
-                  std::span<const Provider> providers, TimestampTz now, NewConditions *made) {
+                  std::span<Provider> providers, TimestampTz now, NewConditions *made) {
     for (std::size_t i = 0; i < waits.size(); i++) {
         const WaitFor &wait = waits[i];
-        int64 provider = providers[i].id;
-        if (provider == 0) {
+        const bool is_check = wait.what == WaitFor::What::check;
+        int64 &provider = providers[i].id;
+        if (is_check)
+            provider = check_for(store, dirty, spec, wait);
+        else if (provider == 0) {
             bool is_new = false;
             provider = conditions().make(store, dirty, wait, now, &is_new);
             if (is_new)
@@ -66,11 +88,13 @@ void insert_gates(Store &store, store::Dirty *dirty, const store::SpecRow &spec,
         insert(store, store::GateRow{.task = spec.id,
                                      .provider = provider,
                                      .ord = static_cast<int32>(i + 1),
-                                     .kind = wait.what == WaitFor::What::task ? store::GateKind::task
-                                                                              : store::GateKind::condition,
+                                     .kind = kind_of(wait),
                                      .on_failure = wait.on_failure,
                                      .limit = limit_of(wait, providers[i], now),
+                                     .every = wait.every,
                                      .tid = {}});
+        if (is_check)
+            hasten_check(store, dirty, spec, wait, provider, now);
     }
 }
 

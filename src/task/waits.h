@@ -18,9 +18,10 @@ struct NewConditions {
     std::size_t count;
 };
 
-// The gates of a task, from ord 1 on; of a plan the caller takes care. They begin to wait now.
+// The gates of a task, from ord 1 on; of a plan the caller takes care. They begin to wait now. Providers that are made
+// here get their ids.
 void insert_gates(store::Store &store, store::Dirty *dirty, const store::SpecRow &spec, std::span<const WaitFor> waits,
-                  std::span<const Provider> providers, TimestampTz now, NewConditions *made);
+                  std::span<Provider> providers, TimestampTz now, NewConditions *made);
 // When the gates are in their table.
 void look_back(store::Store &store, const NewConditions &made, TimestampTz now);
 

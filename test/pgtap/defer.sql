@@ -169,7 +169,7 @@ select is((select count(*) from scylla.check()), 0::bigint, 'check() finds nothi
 select scylla.cancel(rn) from unnest(array['f1', 'f2']) rn \g /dev/null
 
 -- What is refused.
-select refuses_argument($$ select scylla.defer('n1', 'w', null) $$, 'wait_for', 'null', 'It must be an array of objects with "task", "callback" or "signal".');
+select refuses_argument($$ select scylla.defer('n1', 'w', null) $$, 'wait_for', 'null', 'It must be an array of objects with "task", "callback", "signal" or "check".');
 select throws_ok(format('select scylla.defer(%L, %L, %L)', 'n1', 'w', w), '22023', null, 'refused: ' || w)
 from unnest(array['{}', '1', '[1]', '[{}]', '[{"callback": "a", "timeout": "never"}]', 'null']) w;
 select throws_ok($$ select scylla.defer('n1', 'w', '[]') $$, '55000', null, 'who does not hold it');

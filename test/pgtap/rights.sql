@@ -73,6 +73,7 @@ do $$ begin
     insert into scylla.signal_arrival select t.id, 1, s.id, 1, false, '[]' from scylla.signal_trigger t, scylla.signal_sent s;
     insert into scylla.signal_trigger_failure (trigger, seqs, retry_at, attempts, error) select id, '{1}', 'infinity', 1, 'x' from scylla.signal_trigger;
     perform scylla.submit('a queue of the superuser', '1', wait_for => '[{"signal": "their signal", "match": {"of": 2}}]');
+    perform scylla.submit('a queue of the superuser', '1', wait_for => '[{"check": {"queue": "a queue of the superuser", "spec": 2}}]');
     perform scylla.set_signal_owner('their signal', 'scylla test owner');
     perform scylla.define_job('their job', 'r'), scylla.mark_fresh('their job', '{[1,9)}');
     update scylla.job_definition set owner = 'scylla test owner';
@@ -213,6 +214,9 @@ insert into way values
 ('resolve_callback',   $$select scylla.resolve_callback('their callback')$$,                 'true', null,    'yyyyyyyyyyyy'),
 ('reject_callback',    $$select scylla.reject_callback('their callback', '{"code": "x"}')$$, 'true', null,    'yyyyyyyyyyyy'),
 ('view condition',     $$select count(*) from scylla.condition where name = 'their callback'$$, '1', '0',     'yyyeeeeeeeee'),
+('submit',             $$select status from scylla.submit('mine', '1', wait_for => '[{"check": {"queue": "r", "spec": 1}}]')$$,
+                                                                                          'waiting', null,    'yyyydddddddd'),
+('view condition',     $$select waiters from scylla.condition where kind = 'check'$$,           '1', 'null',  'yeeeeeeeeeee'),
 ('view condition',     $$select waiters from scylla.condition where name = 'their signal'$$,  '1', 'null',    'yyyyeeyeeeee'),
 ('send_signal',        $$select scylla.send_signal('their signal') > 0$$,                    'true', null,    'yyyygygggggg'),
 ('submit',             $$select status from scylla.submit('mine', '1', wait_for => '[{"signal": "their signal", "match": {"of": 1}}]')$$,
@@ -278,6 +282,7 @@ select is(as_role(k.role, w.query),
               when 'u' then format('23505 task "%s" already exists', substring(w.query from 'rn => ''([a-z ]+)'))
               when 'd' then format('42501 permission denied for queue "r"; Role "%s" does not have the privilege "%s".',
                                    k.role, case when w.query ~ 'depend' and substr(w.answers, n::int, 1) = 'd' and k.letter = 'v' then 'depend'
+                                                when w.query ~ '"check"' and k.letter = 's' then 'depend'
                                                 when w.name ~ 'submit|cancel|schedule|trigger|job|set_priority' then 'submit'
                                                 when w.name ~ '_queue$|_reset|delete_task' then 'admin' else 'work' end)
               when 'l' then format('42501 permission denied for queue "r"; Role "%s" does not have the privilege "view".', k.role)

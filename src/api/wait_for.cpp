@@ -9,7 +9,8 @@ namespace scylla {
 
 namespace {
 
-constexpr const char *k_array_rule = "It must be an array of objects with \"task\", \"callback\", \"signal\" or \"check\".";
+constexpr const char *k_array_rule =
+    "It must be an array of objects with \"task\", \"callback\", \"signal\" or \"check\".";
 constexpr const char *k_one_rule = "It must have exactly one of \"task\", \"callback\", \"signal\" and \"check\".";
 constexpr const char *k_signal_rule = "Only a signal has \"match\", \"since\" and \"seq\".";
 constexpr const char *k_seq_rule = "With \"seq\" it must have neither \"match\" nor \"since\".";

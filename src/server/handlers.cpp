@@ -140,8 +140,8 @@ store::TableId table_of(model::Status status) {
     return store::TableId::outcome;
 }
 
-// Completes the task, or a check without a result answers "not yet"; unless its handler has ended the lease itself. Keep::no: somebody else has, and what the handler
-// did is to be undone.
+// Completes the task, or a check without a result answers "not yet"; unless its handler has ended the lease itself.
+// Keep::no: somebody else has, and what the handler did is to be undone.
 Keep complete(const Worker &worker, const Leased &leased, Jsonb *result) {
     return as_worker(worker, [&] {
         store::Store store = open_for_write(k_call);

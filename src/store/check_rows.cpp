@@ -6,14 +6,11 @@ namespace scylla::store {
 
 CheckRow check_row(const Scan &scan) {
     using namespace check_col;
-    return {.id = DatumGetInt64(get(scan, id)),
-            .digest = DatumGetByteaPCopy(get(scan, digest)),
-            .tid = scan.slot->tts_tid};
+    return {
+        .id = DatumGetInt64(get(scan, id)), .digest = DatumGetByteaPCopy(get(scan, digest)), .tid = scan.slot->tts_tid};
 }
 
-std::optional<CheckRow> find_check(Store &store, int64 id) {
-    return look_up_id(store, TableId::check, id, check_row);
-}
+std::optional<CheckRow> find_check(Store &store, int64 id) { return look_up_id(store, TableId::check, id, check_row); }
 
 Scan scan_checks_after(Store &store, int64 after) {
     const Match key[] = {{1, Int64GetDatum(after), F_INT8GT, BTGreaterStrategyNumber}};

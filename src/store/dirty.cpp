@@ -222,8 +222,7 @@ Sight next_check(Dirty *dirty, CheckRow *row) { return step(dirty, dirty->kept[c
 
 bool is_own_check(Dirty *dirty) {
     bool null = false;
-    const Datum xmin =
-        slot_getsysattr(dirty->kept[checks].scan.slot, MinTransactionIdAttributeNumber, &null);
+    const Datum xmin = slot_getsysattr(dirty->kept[checks].scan.slot, MinTransactionIdAttributeNumber, &null);
     return TransactionIdIsCurrentTransactionId(DatumGetTransactionId(xmin));
 }
 

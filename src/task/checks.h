@@ -5,7 +5,8 @@
 //   * Who joins a check locks its row there, without waiting, inserts its gate, and looks whether the check has ended.
 //     What cannot be joined at once is not joined: then the question gets another check.
 //   * Who ends a check inserts its outcome, then looks for gates, as with any task.
-//   * A check that nobody waits for is cancelled by the monitor: it removes the row, without waiting, and then looks for
+//   * A check that nobody waits for is cancelled by the monitor: it removes the row, without waiting, and then looks
+//   for
 //     gates. So a transaction that joins keeps it off, and whoever comes later does not find the check.
 //
 // A transaction that has made a check and has not committed is not waited for either: it shares it with nobody.
@@ -24,7 +25,8 @@ namespace scylla {
 void require_check_queue(store::Store &store, text *queue);
 // The check that the waiter is to wait for.
 int64 check_for(store::Store &store, store::Dirty *dirty, const store::SpecRow &waiter, const WaitFor &wait);
-// When the gate is in the table, or about to be: what the waiter wants is told to the monitor if the check is to change.
+// When the gate is in the table, or about to be: what the waiter wants is told to the monitor if the check is to
+// change.
 void hasten_check(store::Store &store, store::Dirty *dirty, const store::SpecRow &waiter, const WaitFor &wait,
                   int64 check, TimestampTz now);
 

@@ -7,8 +7,8 @@
 namespace scylla {
 
 // The answer of a task that asks for something: it is offered again after a while (microseconds; nothing: as often as
-// the waiters of a check want, else after the first delay of its retry policy). No failure, and no entry in the history. P0002 or 55000 if the lease is not held;
-// so with the other.
+// the waiters of a check want, else after the first delay of its retry policy). No failure, and no entry in the
+// history. P0002 or 55000 if the lease is not held; so with the other.
 Task not_yet(store::Store &store, const LeaseName &name, std::optional<int64> retry_after);
 
 // The same for those to whom it is no error that it is not held.

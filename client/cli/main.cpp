@@ -161,8 +161,8 @@ private:
             choice(command, "--on-dependency-failure", o->on_dependency_failure, "cascade|skip|ignore",
                    "If one of these fails: abort the task too, cancel it, or start it all the same.");
             option(command, "--wait-for", o->wait_for, "JSON",
-                   "Start after callbacks and signals: [{\"callback\": \"token\"}, {\"signal\": \"name\", "
-                   "\"match\": {...}}].");
+                   "Start after callbacks, signals and checks: [{\"callback\": \"token\"}, {\"signal\": \"name\", "
+                   "\"match\": {...}}, {\"check\": {\"queue\": \"name\", \"spec\": {...}, \"every\": \"1 min\"}}].");
             option(
                 command, "--needs", o->needs, "JSON",
                 "What it needs of pools: {\"cluster\": {\"cores\": 8}}, or {\"any\": [\"a\", \"b\"], \"cores\": 8}.");
@@ -217,7 +217,8 @@ private:
                                      not_yet);
             held(command, *o);
             option(command, "--retry-after", o->retry_after, "INTERVAL",
-                   "When to offer it again. Default: the first delay of its retry policy.");
+                   "When to offer it again. Default: a check as often as its waiters want, others after the first "
+                   "delay of their retry policy.");
         }
         {
             auto [command, o] =
@@ -434,7 +435,7 @@ private:
         }
         signal_grant(*signal, "grant", "Grant a role a privilege on the signals of a name.", grant_signal);
         signal_grant(*signal, "revoke", "Revoke a privilege on the signals of a name.", revoke_signal);
-        add(m_app, "conditions", "Show callbacks, and the conditions that wait for signals, newest first.",
+        add(m_app, "conditions", "Show callbacks, conditions that wait for signals, and checks, newest first.",
             list_conditions);
         add_triggers();
     }

@@ -89,6 +89,14 @@ TEST_F(Calls, Conditions) {
     options.rn = unique("signalled");
     options.wait_for = json{R"([{"signal": ")" + unique("once") + R"(", "match": {"day": 1}}])"};
     c.submit(queue, "1", options);
+    options.rn = unique("asks");
+    options.wait_for = json{"[{\"check\": {\"queue\": " + json::string(queue.str() + " asked").text() +
+                            ", \"spec\": {\"day\": 1}, \"every\": \"1 min\"}}]"};
+    c.submit(queue, "1", options);
+    const auto checks = c.lease(queue_name{queue.str() + " asked"}, me);
+    ASSERT_EQ(checks.size(), 1U);
+    EXPECT_EQ(checks[0].spec, json{R"({"day": 1})"});
+    EXPECT_EQ(c.not_yet(checks[0].rn, me).not_before, c.get(checks[0].rn).updated + 1min);
     const std::int64_t first = c.send_signal(signal, json{R"({"day": 1})"}, json{"[1]"}, "request");
     EXPECT_EQ(c.send_signal(signal, "{}", std::nullopt, "request"), first);
     EXPECT_GT(c.send_signal(signal), first);

@@ -74,10 +74,11 @@ Jsonb *shown(Jsonb *value) {
     return value != nullptr && text_is_larger(value, model::k_max_sent_bytes) ? nullptr : value;
 }
 
-// What the task keeps from run to run. A lease that has not ended, or has ended the task, leaves nothing.
+// What the task keeps from run to run. A lease that has not ended, or has ended the task, leaves nothing; but a copy of
+// a task that was deferred begins with its state, and has gates.
 std::optional<store::MemoRow> memo_of(Store &store, const Task &task) {
     const int32 earlier_leases = task.carry.attempt - (task.leased ? 1 : 0);
-    return earlier_leases > 0 ? find_memo(store, task.spec.id) : std::nullopt;
+    return earlier_leases > 0 || task.spec.gates ? find_memo(store, task.spec.id) : std::nullopt;
 }
 
 } // namespace

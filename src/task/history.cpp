@@ -1,6 +1,7 @@
 #include "task/history.h"
 
 #include "model/bounded_log.h"
+#include "pg/json.h"
 #include "pg/text.h"
 
 namespace scylla {
@@ -216,6 +217,18 @@ store::Carry carry_on(const store::LeaseRow &lease, Ending how, TimestampTz now)
     if (how != Ending::yield && how != Ending::defer)
         carry.failures++;
     return carry;
+}
+
+std::optional<TimestampTz> last_deferral(Jsonb *history) {
+    const std::string_view deferred = type_of(Ending::defer);
+    for (uint32 i = history == nullptr ? 0 : JB_ROOT_COUNT(history); i > 0; i--) {
+        JsonbValue *entry = getIthJsonbValueFromContainer(&history->root, i - 1);
+        const JsonbValue *type = member(entry, "_typ");
+        if (type != nullptr && type->type == jbvString &&
+            std::string_view(type->val.string.val, static_cast<std::size_t>(type->val.string.len)) == deferred)
+            return json::to_time("time", member(entry, "time"));
+    }
+    return std::nullopt;
 }
 
 Jsonb *add_error(Jsonb *errors, Jsonb *error) {

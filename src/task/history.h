@@ -14,6 +14,9 @@ Jsonb *full_history(Jsonb *stored, const text *worker, int32 attempt, std::optio
 // What the task carries on after its lease has ended and it is to run again: assignment and ending go to the history.
 store::Carry carry_on(const store::LeaseRow &lease, Ending how, TimestampTz now);
 
+// When the task has been deferred last; nothing: never.
+std::optional<TimestampTz> last_deferral(Jsonb *history);
+
 // errors || error. error is an object.
 Jsonb *add_error(Jsonb *errors, Jsonb *error);
 

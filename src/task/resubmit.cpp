@@ -4,6 +4,7 @@
 #include "pg/error.h"
 #include "pg/memory.h"
 #include "store/copies.h"
+#include "store/memo_rows.h"
 #include "task/change.h"
 #include "task/history.h"
 #include "task/names.h"
@@ -58,6 +59,8 @@ std::span<const WaitFor> waits_of(Store &store, const SpecRow &original, const O
     std::size_t count = 0;
     if (waits.empty())
         return waits;
+    const auto outcome = find_outcome(store, original.id);
+    const auto deferred = outcome ? last_deferral(outcome->carry.history) : std::nullopt;
     store::Scan scan = scan_gates(store, original.id);
     while (next(scan)) {
         const store::GateRow gate = gate_row(scan);
@@ -66,7 +69,7 @@ std::span<const WaitFor> waits_of(Store &store, const SpecRow &original, const O
         WaitFor &wait = waits[count++];
         wait = {.what = WaitFor::What::task, .name = original.rn, .on_failure = gate.on_failure};
         if (gate.limit) {
-            wait.timeout = gate.limit->deadline - original.created;
+            wait.timeout = gate.limit->deadline - deferred.value_or(original.created);
             wait.on_timeout = gate.limit->on_timeout;
         }
         const SpecRow *other = find(all.rows, gate.provider);
@@ -106,6 +109,13 @@ std::span<const SpecRow> claim(Store &store, std::span<const SpecRow> originals)
     return claimed.first(count);
 }
 
+// A copy begins with what its original waited for last (waits_of()), and so with the state that goes with it.
+void copy_state(Store &store, int64 original, const SpecRow &copy) {
+    const auto memo = copy.gates ? store::find_memo(store, original) : std::nullopt;
+    if (memo && memo->state != nullptr && !store::find_memo(store, copy.id))
+        put(store, store::MemoRow{.id = copy.id, .state = memo->state}, std::nullopt);
+}
+
 void name_copies(Store &store, std::span<const Copy> copies) {
     refresh(store);
     const auto originals = allocate<int64>(copies.size());
@@ -113,6 +123,8 @@ void name_copies(Store &store, std::span<const Copy> copies) {
     std::size_t count = 0;
     for (const Copy &copy : copies)
         if (const auto spec = find_spec(store, copy.new_rn, store::With::no_spec)) {
+            if (copy.is_new)
+                copy_state(store, copy.original, *spec);
             originals[count] = copy.original;
             ids[count++] = spec->id;
         }
@@ -146,7 +158,7 @@ std::span<const Copy> copy_tasks(Store &store, std::span<const SpecRow> original
     const auto answers = submit_many(store, tasks, as.rn != nullptr ? IfTaken::refuse : IfTaken::find);
     const auto copies = allocate<Copy>(claimed.size());
     for (std::size_t i = 0; i < copies.size(); i++)
-        copies[i] = {claimed[i].id, claimed[i].rn, answers[i].rn};
+        copies[i] = {claimed[i].id, claimed[i].rn, answers[i].rn, answers[i].inserted};
     name_copies(store, copies);
     return copies;
 }

@@ -10,6 +10,7 @@ struct Copy {
     int64 original;
     text *rn;     // of the original
     text *new_rn; // of the copy
+    bool is_new;  // else it was there before, and has the same deduplication key
 };
 
 // What the copies are to be.

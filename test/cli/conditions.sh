@@ -99,6 +99,14 @@ run scylla trigger drop both
 is "$status $(sql 'select count(*) from scylla.trigger')" '0 0' 'trigger drop'
 run scylla trigger drop both
 is "$status $errors" '1 scylla: trigger "both" does not exist' 'trigger drop: no such trigger'
+run scylla submit ship '1' --rn asks --wait-for '[{"check": {"queue": "sensors", "spec": {"file": "a"}, "every": "1 min"}}]'
+is "$status" 0 'submit --wait-for: a check'
+run scylla explain asks --json
+is "$(sql "select '$output'::jsonb -> 0 ->> 'waits_for' = 'check ' || (select rn from scylla.task where queue = 'sensors')")" t 'explain: a check'
+run scylla conditions --json
+is "$(sql "select jsonb_path_query_array('$output', '\$[*] ? (@.kind == \"check\").name')")" '["sensors"]' 'conditions: a check'
+run scylla not-yet "$(sql "select rn from scylla.lease('sensors', 'w')")" --worker w
+is "$status $(sql "select extract(epoch from not_before - updated)::int from scylla.task where queue = 'sensors'")" '0 60' 'not-yet of a check'
 run scylla submit ship '1' --wait-for '[{"what": 1}]'
 is "$status $(head -n 1 <<<"$errors")" '1 scylla: invalid value for argument "wait_for": "what"' 'submit --wait-for: malformed'
 done_testing

@@ -50,6 +50,16 @@ select is((select (scylla.complete('t4', 'w')).status::text), 'completed', 'nor 
 select is(submit_waiting('t5', '[{"callback": "a", "timeout": "1 h"}]'), 'ready ["late"]', 'what has come already is in time');
 select scylla.complete(rn, 'w') from scylla.lease('q', 'w') \g /dev/null
 
+select callback('late1'), callback('late2') \g /dev/null
+select submit_waiting('t6', '[{"callback": "late1", "timeout": "1 h", "on_timeout": "ignore"}, {"callback": "late2"}]') \g /dev/null
+select is(later('t6', '2 h'), 'waiting [null, null]', 'a task that goes on without one of two');
+select submit_waiting('t7', '[{"callback": "late1"}]') \g /dev/null
+select scylla.reject_callback('late1', '{"code": "late"}') \g /dev/null
+select is(state('t6'), 'waiting [null, null]', 'does not fail when that one does so later');
+select is(state('t7') ~ 'aborted .* dependency-failed', true, 'as another does');
+select scylla.resolve_callback('late2', '5') \g /dev/null
+select is(state('t6'), 'ready [null, 5]', 'but starts when the other has come');
+select scylla.cancel('t6') \g /dev/null
 -- ---- in time ---------------------------------------------------------------------------------------------------------
 
 select submit_waiting('i1', '[{"callback": "b", "timeout": "1 h", "on_timeout": "skip"}]') \g /dev/null

@@ -36,6 +36,40 @@ from unnest('{ready,waiting,running}'::text[]) state;
 select refuses($$select scylla.resubmit('whole')$$, '55000', 'resubmitted', 'task "whole" was already resubmitted', 'Its last copy is task "again".');
 do $$ begin perform abort_task('again'), scylla.resubmit('again', 'and again'); end $$;
 select refuses($$select scylla.resubmit('whole')$$, '55000', 'resubmitted', 'task "whole" was already resubmitted', 'Its last copy is task "and again".');
+
+-- A task that was deferred goes on where it was: what it waited for last goes with its state.
+do $$ begin
+    perform scylla.create_callback(token) from unnest('{cb1,cb2,cb3}'::text[]) token;
+    perform scylla.submit('defers', '1', rn => 'deferred', wait_for => '[{"callback": "cb1"}]');
+    perform scylla.resolve_callback('cb1', '1'), scylla.lease('defers', 'w');
+    update scylla.task_spec s set created = s.created - interval '30 days' where s.rn = 'deferred';
+    perform scylla.defer('deferred', 'w', '[{"callback": "cb2", "timeout": "2 h"}, {"callback": "cb3", "timeout": "1 h", "on_timeout": "ignore"}]', '{"step": 2}');
+    perform scylla.resolve_callback('cb2', '2');
+    update scylla.task_gate g set deadline = g.deadline - interval '90 min' from scylla.task_spec s where s.id = g.task and s.rn = 'deferred';
+    update scylla.task_waiting w set due = w.due - interval '90 min' from scylla.task_spec s where s.id = w.id and s.rn = 'deferred';
+    perform scylla.maintain();
+    perform abort_task('deferred');
+    update scylla.task_gate g set deadline = g.deadline + interval '90 min' from scylla.task_spec s where s.id = g.task and s.rn = 'deferred';
+end $$;
+select is((select row(status, args, state, attempt)::text from scylla.resubmit('deferred', 'deferred again')), '(waiting,"[2, null]","{""step"": 2}",0)', 'a copy of a task that was deferred has its state, and waits for the same');
+select is((select array_agg(round(extract(epoch from g.deadline - s.created) / 60) order by g.ord)::text from scylla.task_gate g join scylla.task_spec s on s.id = g.task where s.rn = 'deferred again'), '{120,60}', 'as long as the task would have after it was deferred');
+select is((select row(args, state)::text from scylla.task where rn = 'deferred again'), '("[2, null]","{""step"": 2}")', 'the view says the same');
+do $$ begin perform scylla.resolve_callback('cb3', '3'); end $$;
+select is((select row(rn, args, state)::text from scylla.lease('defers', 'w')), '("deferred again","[2, 3]","{""step"": 2}")', 'the worker gets both');
+do $$ begin perform scylla.abort('deferred again', 'w', '{"code": "x"}'); end $$;
+select is((select row(status, args, state, attempt)::text from scylla.resubmit('deferred again', 'deferred once more')), '(ready,"[2, 3]","{""step"": 2}",0)', 'also a copy of a copy');
+do $$ begin
+    perform scylla.create_plan('defers'), scylla.submit('defers', '1', rn => 'p1', plan => 'defers'), scylla.open_plan('defers');
+    perform scylla.cancel('deferred once more');
+end $$;
+do $$ begin perform scylla.lease('defers', 'w'); end $$;
+do $$ begin
+    perform scylla.defer('p1', 'w', '[{"callback": "cb3"}]', '"in a plan"');
+    perform abort_task('p1');
+end $$;
+select is((select row(t.status, t.args, t.state)::text from scylla.rerun_plan('defers') p, scylla.plan_task m join scylla.task t using (rn) where m.plan = p), null, 'the plan that runs again');
+select is((select row(t.status, t.args, t.state)::text from scylla.task t where t.queue = 'defers' and t.plan is not null and t.rn <> 'p1'), '(ready,[3],"""in a plan""")', 'has the state of its tasks');
+
 select refuses($$select scylla.resubmit('none')$$, 'P0002', 'exists', 'task "none" does not exist');
 select * from checks_name($$select scylla.resubmit($1)$$, 'rn');
 select * from checks_name($$select scylla.resubmit('whole', $1)$$, 'new_rn', false);

@@ -102,7 +102,7 @@ struct submit_options {
     std::optional<std::string> dedup_key;     ///< unique among the live tasks of the queue
     std::optional<std::string> key;           ///< whose work it is, for limits per key
     std::optional<retry_policy> retry;        ///< none: as its queue says when it fails
-    std::optional<json> wait_for;             ///< callbacks, signals and tasks: an array as in docs/conditions.md
+    std::optional<json> wait_for;             ///< callbacks, signals, checks and tasks: an array as in docs/conditions.md
     std::optional<json> needs;                ///< of pools: an object as in docs/pools.md
     std::optional<duration> expected_runtime; ///< for backfilling
 };

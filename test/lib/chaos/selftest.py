@@ -7,6 +7,7 @@ import time
 
 from record import NO, OK, UNKNOWN, Op, Record, Recorder
 from rules import Observer, State, lost_suffix
+from server import Server
 
 tests = 0
 
@@ -261,5 +262,18 @@ with tempfile.TemporaryDirectory() as folder:
     ok([op.outcome for op in record.until(time.monotonic())] == [OK, OK, OK, NO],
        "the record: ends, and the end of a prepared transaction", record.ops)
     ok([op.outcome for op in record.until(before)] == [OK, UNKNOWN], "the record as it was at an earlier moment")
+
+# What the server's log tells. The folder of the socket has a random name.
+with tempfile.TemporaryDirectory() as folder:
+    server = Server(folder, f"{folder}/LeaKpaniC")
+    os.mkdir(server.data)
+    with open(server.log, "w") as log:
+        log.write(f'00000 postmaster LOG:  listening on Unix socket "{server.socket_dir}/.s.PGSQL.5432"\n')
+    ok(server.complaints() == [], "the log: names of folders are no complaints", server.complaints())
+    with open(server.log, "a") as log:
+        log.write("01000 backend WARNING:  relcache reference leak: relation \"task_spec\" not closed\n"
+                  "LOG:  server process (PID 1) was terminated by signal 11: Segmentation fault\n"
+                  "LOG:  server process (PID 1) was terminated by signal 9: Killed\n")
+    ok(len(server.complaints()) == 2, "the log: a leak and a crash are", server.complaints())
 
 print(f"1..{tests}")

@@ -137,6 +137,7 @@ class Server:
         found = []
         with open(self.log, errors="replace") as file:
             for line in file:
+                line = line.replace(self.socket_dir, "")  # a random name, which may have any of these words in it
                 died = SIGNALLED.search(line)
                 if BAD.search(line) or died and int(died[1]) not in (signal.SIGKILL, signal.SIGQUIT, signal.SIGTERM):
                     found.append("server log: " + line.strip()[:300])

@@ -31,9 +31,10 @@ for my $seed ('1', $ENV{SEED} // int(rand(1_000_000)))
 	note "seed $seed";
 	($good, @lines) = run_python("$program/chaos.py", $folder, $socket_dir, '--seconds', 30, '--seed', $seed);
 	ok($good && $lines[-1] eq 'violations = 0', "seed $seed: no rule is broken") or diag(join "\n", @lines);
-	my %figure = map { /^(operations|faults): (\d+)/ ? ($1 => $2) : () } @lines;
+	my %figure = map { /^(operations|faults): (\d+)/ ? ($1 => $2) : /^acknowledged: .*?(\d+) (idle)/ ? ($2 => $1) : () } @lines;
 	cmp_ok($figure{operations}, '>', 0, "seed $seed: clients have been at work");
 	cmp_ok($figure{faults}, '>', 0, "seed $seed: and have been disturbed");
+	cmp_ok($figure{idle} // 0, '>', 0, "seed $seed: a role has been idle in transactions");
 	note($_) for @lines;
 }
 done_testing();

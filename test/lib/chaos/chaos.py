@@ -117,6 +117,10 @@ def leftovers(server, prefix):
             having count(*) <> 1"""
     while (found := [text for text, in ask(connection, query, prefix + "%")]) and time.monotonic() < deadline:
         time.sleep(0.1)  # what has ended is just leaving; a monitor is just coming
+    for queue, in ask(connection, "select queue from scylla.queue_settings where queue like 'idle.%'"):
+        ask(connection, "select scylla.drop_queue(%s, force => true)", queue)
+    for [plan] in ask(connection, "select name from scylla.plan where name like 'idle.%' and status = 'building'"):
+        ask(connection, "select scylla.cancel_plan(%s)", plan)
     for queue in ("open", "limit", "fair"):
         ask(connection, "select scylla.alter_queue(%s, '{\"retention\": \"0\"}')", f"{prefix}-{queue}")
     connection.close()

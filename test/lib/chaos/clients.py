@@ -3,7 +3,7 @@ others. A broken connection is made again, for ever.
 
     clients.py ROLE NAME SEED FOLDER PREFIX CONNECTION
 
-ROLE is submitter, planner, worker, preparer, or calm (a worker without whims). PREFIX begins the names of queues and
+ROLE is submitter, planner, worker, preparer, idler, or calm (a worker without whims). PREFIX begins the names of queues and
 tasks. TERM ends a client after the call that it is in; so does the end of the process that has started it.
 """
 import os
@@ -16,6 +16,15 @@ import psycopg2
 from psycopg2.extras import Json
 
 from record import Recorder
+
+
+# What is legal and not expected. The last is refused (22P05), and nothing of it may be there.
+ODD = ([[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]], {}, {"": {"": ""}}, None, True, 0.1, -10 ** 60, "", "\x01\x1f\x7f", "\\\"'%{}$1", "\U0001f525\u202e",
+       "x" * 60000, [None] * 500, {str(n): n for n in range(300)}, "\0")
+ODD_NAMES = (" '\"\\", "{,}", "%s", "\u00fc\U0001f525", "$1;--", " null ")
+
+
+IDLER = "chaos_idler"  # its database role
 
 
 class Broken(Exception):
@@ -152,6 +161,10 @@ class Submitter(Client):
                 "priority": self.random.choice((0, 0, 0, 1, 7, 127)), **more}
         padding = self.random.choice((0, 10, 300, 3000 if self.chance(5) else 10))
         part["spec"] = {"n": self.numbers, "by": self.name, "pad": "x" * padding}
+        if self.chance(5):
+            part["spec"]["odd"] = self.random.choice(ODD)
+        if self.chance(3):
+            part["rn"] += self.random.choice(ODD_NAMES) + "."
         if providers:
             part["depends_on"] = list(dict.fromkeys(providers))
             part["on_failure"] = self.random.choice(("cascade", "skip", "ignore", "ignore"))
@@ -163,9 +176,15 @@ class Submitter(Client):
 
     def submit_sql(self, part, on_duplicate="error"):
         return ("select rn from scylla.submit(%s, %s, %s, %s, clock_timestamp() + %s * interval '1 ms', %s, %s, %s, %s, "
-                "on_duplicate => %s)",
+                "dedup_key => %s, on_duplicate => %s)",
                 part["queue"], Json(part["spec"]), part["priority"], part["rn"], part.get("delay"), part.get("depends_on"),
-                part.get("on_failure", "cascade"), part.get("plan"), part.get("max_attempts"), on_duplicate)
+                part.get("on_failure", "cascade"), part.get("plan"), part.get("max_attempts"), part.get("dedup_key"), on_duplicate)
+
+    def submit_deduplicated(self):
+        """A task of which there is one at a time. It is not repeated: a second try could be told of somebody else's."""
+        part = self.task(dedup_key=f"key {self.random.randint(1, 4)}")
+        self.session.call([part], *self.submit_sql(part))
+        self.learn([part])
 
     def submit(self, part, on_duplicate="error"):
         self.uncertain.append(part)
@@ -210,7 +229,9 @@ class Submitter(Client):
             part = self.uncertain.pop(0)
             self.submit(part, "ignore")
         choice = self.random.random()
-        if choice < 0.45:
+        if choice < 0.08:
+            self.submit_deduplicated()
+        elif choice < 0.45:
             self.submit(self.task())
         elif choice < 0.6 and self.known:
             self.submit(self.task(self.random.sample(self.known, self.random.randint(1, min(5, len(self.known))))))
@@ -310,8 +331,10 @@ class Worker(Client):
 
     def completion(self, task):
         rn, attempt = task
-        return {"do": "complete", "rn": rn, "worker": self.name, "attempt": attempt,
-                "result": {"by": self.name, "attempt": attempt, "rn": rn}}
+        result = {"by": self.name, "attempt": attempt, "rn": rn}
+        if self.chance(3):
+            result["odd"] = self.random.choice(ODD[:-1])
+        return {"do": "complete", "rn": rn, "worker": self.name, "attempt": attempt, "result": result}
 
     def step(self):
         if self.held:
@@ -453,7 +476,45 @@ class Preparer(Worker, Submitter):
         return [lease] + parts
 
 
-ROLES = {"submitter": Submitter, "planner": Planner, "worker": Worker, "preparer": Preparer, "calm": Calm}
+class Idler(Client):
+    """A role with queues of its own, and no rights on others. It begins something and idles in the transaction. What it did is
+    not in the record, only that it idled: the others are to notice nothing."""
+
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        self.session.dsn += f" user={IDLER}"
+        self.own = f"idle.{self.prefix}.{self.name}"
+        self.numbers = 0
+
+    def deeds(self):
+        self.numbers += 1
+        own, new = self.own, f"{self.own}.{self.numbers}"
+        return (("select scylla.submit(%s, '1', key => 'k') from generate_series(1, 20)", own),
+                ("select scylla.alter_queue(%s, %s)", own, Json({"max_running": self.random.choice((None, 1, 5))})),
+                ("select scylla.alter_queue(%s, %s)", own, Json({"max_depth": self.random.choice((None, 5, 1000))})),
+                ("select scylla.alter_queue(%s, %s)", own, Json({"rate": self.random.choice((None, {"tasks": 5}))})),
+                ("select scylla.alter_queue(%s, %s)", own, Json({"max_running_per_key": self.random.choice((None, 1))})),
+                ("select scylla.submit(%s || n, '1') from generate_series(1, 5) n", new),
+                ("select count(*) from scylla.lease(%s, 'idler', 5, '1 s')", own),
+                ("select scylla.drop_queue(%s, force => true)", own),
+                ("select scylla.send_signal(%s)", own),
+                ("select scylla.create_plan(%s)", new),
+                ("select scylla.cancel(rn) from scylla.list_tasks(%s, max_tasks => 10)", own))
+
+    def step(self):
+        def do(deed):
+            self.session.query(*deed)
+            return []
+
+        def idle():
+            time.sleep(self.random.random() * self.random.choice((0.1, 0.5, 3)))
+            return [{"do": "idle"}]
+
+        steps = [lambda deed=deed: do(deed) for deed in self.random.sample(self.deeds(), self.random.randint(1, 3))]
+        self.session.transaction(steps + [idle], self.random.choice(("commit", "commit", "rollback")))
+
+
+ROLES = {"idler": Idler, "submitter": Submitter, "planner": Planner, "worker": Worker, "preparer": Preparer, "calm": Calm}
 
 if __name__ == "__main__":
     role, name, seed, folder, prefix, dsn = sys.argv[1:]

@@ -46,7 +46,7 @@ class Observer:
                     self.ends[part["rn"]].append((op, part))
                 elif kind in ("heartbeat", "fail", "yield"):
                     self.holds[part["rn"]].append((op, part))
-                else:
+                elif kind != "idle":
                     self.plan_ops[part["plan"]].append((op, part))
         self.unknown_leases = defaultdict(list)
         for op, part in self.many:
@@ -69,11 +69,23 @@ class Observer:
             self._leases(rn, leases)
         for queue, limit in self.limits.items():
             self._limit(queue, limit)
+        self._keys()
         self._plans()
         self._prepared()
         if self.state.final:
             self._stuck()
         return self.found
+
+    # Of what has the same dedup_key in a queue, one is live.
+    def _keys(self):
+        live = {}
+        for rn, row in self.state.tasks.items():
+            key = self._submitted(rn).get("dedup_key")
+            if key is None or row["status"] in TERMINAL:
+                continue
+            if other := live.get((row["queue"], key)):
+                self.say("deduplicated", f"tasks {other} and {rn} are {row['queue']}'s with dedup_key {key}, and both are live")
+            live[row["queue"], key] = rn
 
     # What was acknowledged is there, as it was submitted; what was rolled back is not.
     def _existence(self, rn):

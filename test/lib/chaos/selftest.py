@@ -203,6 +203,15 @@ falsify("stuck", "a plan that has not ended", lambda ops, state: state.plans["p"
 falsify("stuck", "a prepared transaction", lambda ops, state: state.prepared.add("x"))
 
 
+def twins(ops, state):
+    for rn in "x", "y":
+        ops[rn] = op(50, 51, submit(rn, dedup_key="k"))
+        state.tasks[rn] = row(rn, "ready")
+
+
+falsify("deduplicated", "two live tasks of one dedup_key", twins)
+
+
 # While work goes on, only what was acknowledged before the snapshot must be in it.
 def under_way(change):
     ops, state = copy.deepcopy(story())

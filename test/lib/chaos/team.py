@@ -8,11 +8,11 @@ import time
 
 import psycopg2
 
-from clients import Broken, Refused, Session
+from clients import IDLER, Broken, Refused, Session
 from record import Recorder
 from state import ask, connect, unfinished
 
-ROLES = ["submitter"] * 2 + ["worker"] * 5 + ["planner", "preparer"]
+ROLES = ["submitter"] * 2 + ["worker"] * 5 + ["planner", "preparer", "idler"]
 
 
 class Team:
@@ -74,6 +74,9 @@ def create_queues(connection, prefix, limit):
     ask(connection, "select scylla.create_queue(%s)", f"{prefix}-open")
     ask(connection, "select scylla.create_queue(%s, max_running => %s)", f"{prefix}-limit", limit)
     ask(connection, "select scylla.create_queue(%s, aging => 0.5)", f"{prefix}-fair")
+    if not ask(connection, "select 1 from pg_roles where rolname = %s", IDLER):
+        ask(connection, f"create role {IDLER} login")
+    ask(connection, f"grant usage on schema scylla to {IDLER}; grant execute on all functions in schema scylla to {IDLER}")
 
 
 def finish(team, patience):

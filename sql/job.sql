@@ -26,6 +26,7 @@ create table scylla.job_run (
     args jsonb not null,
     options jsonb not null,
     request_id text,
+    rerun_of bigint,
     constraint job_run_pkey primary key (plan)
 ) using heap with (vacuum_truncate = off);
 create index job_run_job on scylla.job_run (job, created);
@@ -33,6 +34,7 @@ create unique index job_run_request on scylla.job_run (job, request_id text_patt
 comment on table scylla.job_run is 'Runs of jobs. Read the view scylla.job_plan instead.';
 comment on column scylla.job_run.plan is 'The id of its plan in task_plan, with which it is removed.';
 comment on column scylla.job_run.name is 'That of the job when it ran.';
+comment on column scylla.job_run.rerun_of is 'The plan whose failed part it does again; null: it was resolved.';
 comment on column scylla.job_run.created is 'When it was resolved: what was fresh then is not run again.';
 
 create table scylla.job_chunk (

@@ -34,7 +34,14 @@ create or replace view scylla.job_plan with (security_barrier) as
     select p.name as plan, r.name as job, r.variant, r.ids, r.args, r.options, r.created as resolved,
            case when p.finished is null then 'running' when p.cancelled then 'cancelled' when p.failed then 'failed'
                 else 'completed' end as status,
-           (select count(*) from scylla.job_chunk c where c.plan = r.plan) as tasks, p.finished
+           (select count(*) from scylla.job_chunk c where c.plan = r.plan) as tasks, p.finished,
+           (select o.name from scylla.task_plan o where o.id = r.rerun_of) as rerun_of,
+           array(select distinct e ->> 'code_version'
+                 from scylla.job_chunk c
+                 join scylla.task_spec s on s.id = c.task
+                 join scylla.task t on t.rn = s.rn
+                 cross join lateral jsonb_array_elements(t.history) e
+                 where c.plan = r.plan and e ? 'code_version' order by 1) as code_versions
     from scylla.job_run r
     join scylla.task_plan p on p.id = r.plan
     where scylla._may_view(p.owner, null, null);
@@ -49,3 +56,6 @@ comment on column scylla.job_plan.resolved is 'When it was asked for: what was f
 comment on column scylla.job_plan.status is 'As in scylla.plan.';
 comment on column scylla.job_plan.tasks is 'How many tasks it has.';
 comment on column scylla.job_plan.finished is 'When its last live task ended, or it was cancelled.';
+comment on column scylla.job_plan.rerun_of is 'The plan whose failed part it does again (rerun_plan); null: none, or it is gone.';
+comment on column scylla.job_plan.code_versions is
+'What scylla.code_version was in the sessions that leased its tasks, of those that the reader may view. The history of each task has its own.';

@@ -42,6 +42,7 @@ void _PG_init(void) {
     register_plan_gates();
     register_condition_gates();
     job::register_completions();
+    job::register_reruns();
     install_json_hint();
     trigger::register_trigger_duty();
     register_pools();

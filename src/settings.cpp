@@ -20,6 +20,7 @@ constinit int max_queues = 1024;
 constinit int max_rate_keys = 16'384;
 constinit int max_monitors = 4;
 constinit int max_server_workers = 2;
+constinit char *code_version = nullptr;
 constinit int schedules = static_cast<int>(Schedules::automatic);
 
 namespace {
@@ -33,6 +34,18 @@ extern "C" bool check_max_attempts(int *value, void **, GucSource) {
     if (*value != 0)
         return true;
     GUC_check_errdetail("It must be at least 1, or -1 for no bound.");
+    return false;
+}
+
+constexpr std::size_t k_max_code_version = 200;
+
+// ASCII, so that it is the same in every encoding.
+extern "C" bool check_code_version(char **value, void **, GucSource) {
+    const std::string_view version(*value != nullptr ? *value : "");
+    const bool printable = std::all_of(version.begin(), version.end(), [](char c) { return c >= ' ' && c <= '~'; });
+    if (printable && version.size() <= k_max_code_version)
+        return true;
+    GUC_check_errdetail("It must be up to 200 printable ASCII characters.");
     return false;
 }
 } // namespace
@@ -78,6 +91,9 @@ void define() {
                             "Each takes one of max_worker_processes while there is work. 0: handlers run only by "
                             "scylla.work().",
                             &max_server_workers, 2, 0, shmem::k_max_workers, PGC_SIGHUP, 0, nullptr, nullptr, nullptr);
+    DefineCustomStringVariable("scylla.code_version", "Code that the session's worker runs, such as a commit.",
+                               "It is stored with each lease, and shown in the history of the task.", &code_version, "",
+                               PGC_USERSET, 0, check_code_version, nullptr, nullptr);
     // Shared memory is sized when it is created. Without preloading these settings have no effect, but may be in the
     // configuration file.
     const GucContext fixed = process_shared_preload_libraries_in_progress ? PGC_POSTMASTER : PGC_SIGHUP;

@@ -287,6 +287,11 @@ int run_job(const context &, const run_job_options &);
 int explain_job(const context &, const run_job_options &);
 int list_job_plans(const context &, const maybe_text &job);
 int show_job_freshness(const context &, const maybe_text &job);
+struct draw_job_options {
+    std::string job;
+    bool mermaid = false;
+};
+int draw_job(const context &, const draw_job_options &);
 struct mark_job_options {
     std::string job;
     std::string ids;

@@ -1,4 +1,4 @@
-// job: define, list, get, run, explain, plans, freshness, mark-fresh, forget, drop.
+// job: define, list, get, run, explain, plans, freshness, graph, mark-fresh, forget, drop.
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -237,6 +237,12 @@ int show_job_freshness(const context &given, const maybe_text &job) {
          "select " + columns +
              " from scylla.job_freshness where $1::text is null or job = $1 order by job, variant, lower(ids)",
          {job}, given.rows());
+    return 0;
+}
+
+int draw_job(const context &given, const draw_job_options &options) {
+    const std::string function = options.mermaid ? "scylla.job_mermaid" : "scylla.job_dot";
+    std::cout << *session{given.connection}.ask("select " + function + "($1)", {options.job}) << '\n';
     return 0;
 }
 

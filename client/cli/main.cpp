@@ -583,6 +583,14 @@ private:
         of_some_job(*job, "plans", "Show the plans of jobs, newest first.", list_job_plans);
         of_some_job(*job, "freshness", "Show when ids were last brought up to date.", show_job_freshness);
         {
+            auto [command, o] = add<draw_job_options>(*job, "graph",
+                                                      "Draw a job and all that it needs, with ages, for Graphviz.\n\n"
+                                                      "For example: scylla job graph report | dot -Tsvg",
+                                                      draw_job);
+            argument(command, "JOB", o->job, "Name of the job.")->required();
+            flag(command, "--mermaid", o->mermaid, "Draw a flowchart for Mermaid.");
+        }
+        {
             auto [command, o] = add<mark_job_options>(
                 *job, "mark-fresh", "Say that ids are fresh, for data that something else has made.", mark_job_fresh);
             argument(command, "JOB", o->job, "Name of the job.")->required();

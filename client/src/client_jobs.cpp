@@ -77,4 +77,12 @@ std::int64_t client::forget_freshness(const job_name &job, const std::optional<i
         m_executor->run(sql::forget_freshness, {text(job, "job"), ids_param(ids), text(variant, "variant")}));
 }
 
+std::string client::job_dot(const job_name &job) {
+    return std::string{text_of(m_executor->run(sql::job_dot, {text(job, "job")})[0][0])};
+}
+
+std::string client::job_mermaid(const job_name &job) {
+    return std::string{text_of(m_executor->run(sql::job_mermaid, {text(job, "job")})[0][0])};
+}
+
 } // namespace scylla

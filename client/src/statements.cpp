@@ -71,6 +71,8 @@ const statement explain_job{"scylla_explain_job",
 const statement mark_fresh{"scylla_mark_fresh", "select scylla.mark_fresh($1, $2::int8multirange, " TIME("$3") ", $4)"};
 const statement forget_freshness{"scylla_forget_freshness",
                                  "select scylla.forget_freshness($1, $2::int8multirange, $3)"};
+const statement job_dot{"scylla_job_dot", "select scylla.job_dot($1)"};
+const statement job_mermaid{"scylla_job_mermaid", "select scylla.job_mermaid($1)"};
 const statement create_pool{"scylla_create_pool", "select scylla.create_pool($1, $2::jsonb, $3, $4::jsonb)"};
 const statement alter_pool{"scylla_alter_pool", "select scylla.alter_pool($1, $2::jsonb)"};
 const statement drop_pool{"scylla_drop_pool", "select scylla.drop_pool($1)"};
@@ -278,6 +280,8 @@ std::vector<const statement *> all_statements() {
             &explain_job,
             &mark_fresh,
             &forget_freshness,
+            &job_dot,
+            &job_mermaid,
             &create_pool,
             &alter_pool,
             &drop_pool,

@@ -149,6 +149,10 @@ TEST_F(Calls, Jobs) {
     EXPECT_FALSE(steps[2].runs);
     EXPECT_EQ(steps[2].chunk, (id_ranges{{7, 8}}));
 
+    EXPECT_EQ(c.job_dot(report).substr(0, 7), "digraph");
+    EXPECT_EQ(c.job_mermaid(report).substr(0, 9), "flowchart");
+    thrown<not_found>([&] { c.job_dot(job_name{unique("none")}); });
+
     const plan_name plan = c.run_job(report, ids);
     EXPECT_EQ(c.get_plan(plan).waiting, 1);
     EXPECT_EQ(c.forget_freshness(weather, id_ranges{{1, 9}}, std::string{}), 1);

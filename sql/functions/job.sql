@@ -64,3 +64,84 @@ create or replace function scylla._fresh_ranges(successes int8multirange[], time
     returns setof record
     language c immutable parallel safe as 'MODULE_PATHNAME', 'scylla_fresh_ranges';
 comment on function scylla._fresh_ranges is 'The latest of these times for each id, by ranges. For the view scylla.job_freshness.';
+
+-- ---- pictures ----------------------------------------------------------------------------------------------------------
+
+create or replace function scylla._no_such_job(job text) returns void
+    language c immutable parallel safe as 'MODULE_PATHNAME', 'scylla_no_such_job';
+comment on function scylla._no_such_job is 'Raises 22023 if this is no name, else 42704. For job_dot() and job_mermaid().';
+
+-- A row per job of the picture: it and all that it needs. sources are the jobs that it needs, lags how old they may be.
+create or replace function scylla._job_nodes(job text)
+    returns table (node bigint, label text, state text, sources bigint[], lags text[])
+    language plpgsql volatile parallel unsafe set search_path = pg_catalog, pg_temp as $$
+#variable_conflict use_column
+begin
+    return query
+        with recursive closure (name) as (
+            select t.name from scylla.job_type t where t.name = _job_nodes.job
+            union
+            select n ->> 'job' from closure c join scylla.job_type t on t.name = c.name cross join lateral jsonb_array_elements(t.needs) n
+        ), numbered as (
+            select c.name, row_number() over (order by c.name <> _job_nodes.job, c.name collate "C") as node from closure c
+        ), edge as (
+            select above.node as above, below.node as below, min(n ->> 'max_lag') as max_lag, min((n ->> 'max_lag')::interval) as lag
+            from numbered above
+            join scylla.job_type t on t.name = above.name
+            cross join lateral jsonb_array_elements(t.needs) n
+            join numbered below on below.name = n ->> 'job'
+            group by above.node, below.node
+        ), age as (
+            select f.job, date_trunc('second', clock_timestamp() - min(f.began)) as oldest,
+                   date_trunc('second', clock_timestamp() - max(f.began)) as newest
+            from scylla.job_freshness f where f.job in (select name from closure) and f.variant = '' group by f.job
+        )
+        select b.node,
+               b.name || E'\n' || case when a.oldest is null then 'never run' when a.oldest = a.newest then a.oldest || ' old'
+                                       else a.newest || ' to ' || a.oldest || ' old' end,
+               case when a.oldest is null then 'missing'
+                    when a.oldest > (select min(e.lag) from edge e where e.below = b.node) then 'stale' else 'fresh' end,
+               array(select e.below from edge e where e.above = b.node order by e.below),
+               array(select e.max_lag from edge e where e.above = b.node order by e.below)
+        from numbered b left join age a on a.job = b.name order by b.node;
+    if not found then
+        perform scylla._no_such_job(job);
+    end if;
+end $$;
+comment on function scylla._job_nodes is 'The nodes and edges of job_dot() and job_mermaid(). It reads as its caller, who needs the privileges.';
+
+create or replace function scylla.job_dot(job text) returns text
+    language sql volatile parallel unsafe
+begin atomic
+    select format(E'digraph job {\n  rankdir=LR;\n  node [shape=box, style="rounded,filled", fontname="sans-serif"];\n%s%s}\n',
+        string_agg(format(E'  n%s [label="%s", fillcolor="%s"];\n', j.node,
+            regexp_replace(replace(replace(replace(replace(j.label, '&', '&amp;'), E'\\', E'\\\\'), '"', E'\\"'), E'\n', E'\\n'),
+                           '[[:cntrl:]]', ' ', 'g'),
+            case j.state when 'fresh' then '#b2f2bb' when 'stale' then '#fff3bf' else '#e0e0e0' end), '' order by j.node),
+        string_agg((select string_agg(format(E'  n%s -> n%s [label="%s"];\n', s, j.node,
+                                      regexp_replace(replace(replace(replace(l, '&', '&amp;'), E'\\', E'\\\\'), '"', E'\\"'), '[[:cntrl:]]', ' ', 'g')),
+                                      '' order by s)
+                    from unnest(j.sources, j.lags) e (s, l)), '' order by j.node))
+    from scylla._job_nodes(job_dot.job) j;
+end;
+comment on function scylla.job_dot is
+'A job and all that it needs as a Graphviz graph: one node per job with the ages of its newest and oldest ids (of runs without a variant),
+coloured by whether the oldest is fresh enough for all that need it, stale, or missing, and an arrow from each job to those that need it,
+with max_lag. Needs SELECT on the views job_type and job_freshness. Errors: 42704 no such job.';
+
+create or replace function scylla.job_mermaid(job text) returns text
+    language sql volatile parallel unsafe
+begin atomic
+    select format(E'flowchart LR\n%s%s%s',
+        string_agg(format(E'  n%s["%s"]:::%s\n', j.node,
+            -- Special characters become numeric entities; # first, because entities start with it.
+            regexp_replace(replace(replace(replace(replace(replace(replace(replace(replace(replace(replace(replace(j.label,
+                '#', '#35;'), '"', '#34;'), '&', '#38;'), '<', '#60;'), '>', '#62;'), E'\\', '#92;'), '`', '#96;'), ':', '#58;'),
+                '%', '#37;'), '*', '#42;'), E'\n', '<br>'), '[[:cntrl:]]', ' ', 'g'), j.state), '' order by j.node),
+        string_agg((select string_agg(format(E'  n%s -- "%s" --> n%s\n', s,
+                                      regexp_replace(replace(replace(l, '#', '#35;'), '"', '#34;'), '[^[:alnum:] .,#;+-]', ' ', 'g'), j.node), '' order by s)
+                    from unnest(j.sources, j.lags) e (s, l)), '' order by j.node),
+        E'  classDef missing fill:#e0e0e0\n  classDef stale fill:#fff3bf\n  classDef fresh fill:#b2f2bb\n')
+    from scylla._job_nodes(job_mermaid.job) j;
+end;
+comment on function scylla.job_mermaid is 'The same as job_dot, as a Mermaid flowchart.';

@@ -111,6 +111,12 @@ SCYLLA_FUNCTION(scylla_forget_freshness) {
     PG_RETURN_INT64(count);
 }
 
+// For job_dot() and job_mermaid().
+SCYLLA_FUNCTION(scylla_no_such_job) {
+    using namespace scylla;
+    error::no_such_job(args::name("job", args::get_text(fcinfo, 0)));
+}
+
 // For the view scylla.job_freshness. It reads nothing.
 SCYLLA_FUNCTION(scylla_fresh_ranges) {
     using namespace scylla;

@@ -122,5 +122,6 @@ ArrayType *make_array(std::span<Datum> values, Oid type);
 
 // When the library is loaded.
 void register_completions();
+void register_reruns();
 
 } // namespace scylla::job

@@ -4,6 +4,7 @@
 #include "pg/json.h"
 #include "pg/memory.h"
 #include "plan/plans.h"
+#include "plan/rerun.h"
 #include "store/plans.h"
 #include "store/spi_rows.h"
 #include "task/names.h"
@@ -20,6 +21,7 @@ constinit SPIPlanPtr hold_statement = nullptr;
 constinit SPIPlanPtr live_statement = nullptr;
 constinit SPIPlanPtr run_statement = nullptr;
 constinit SPIPlanPtr chunk_statement = nullptr;
+constinit SPIPlanPtr rerun_statement = nullptr;
 
 const Type &type_of(const Resolved &resolved, const model::JobChunk &chunk) {
     return resolved.types[resolved.nodes[chunk.node].type];
@@ -156,6 +158,36 @@ std::span<const Submission> make_tasks(const Resolved &resolved, text *plan) {
     return tasks;
 }
 
+// ---- its failed part once more
+// -------------------------------------------------------------------------------------------------------
+
+Jsonb *spec_of_copy(Jsonb *spec, const text *plan) {
+    JsonbParseState *state = nullptr;
+    pushJsonbValue(&state, WJB_BEGIN_OBJECT, nullptr);
+    json::push_text(&state, "plan", plan);
+    Jsonb *member = JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, nullptr));
+    return DatumGetJsonbP(DirectFunctionCall2(jsonb_concat, JsonbPGetDatum(spec), JsonbPGetDatum(member)));
+}
+
+// The copies are for the ids of their originals, so their completion makes these fresh. The new run is as old as the
+// one whose rest it is: what was fresh then was not run by either.
+void note_copied(int64 plan, const text *new_plan) {
+    Parameters parameters;
+    parameters.add(plan).add(new_plan);
+    store::change(
+        &rerun_statement,
+        "with made as (select id from scylla.task_plan where name operator(pg_catalog.=) $2), "
+        "run as (insert into scylla.job_run (plan, job, name, variant, ids, args, options, created, rerun_of) "
+        "select m.id, r.job, r.name, r.variant, r.ids, r.args, r.options, r.created, r.plan "
+        "from scylla.job_run r cross join made m where r.plan operator(pg_catalog.=) $1) "
+        "insert into scylla.job_chunk (task, plan, job, variant, ids) "
+        "select y.copy, m.id, c.job, c.variant, c.ids from made m "
+        "join scylla.task_gate g on g.provider operator(pg_catalog.=) m.id "
+        "join scylla.task_copy y on y.copy operator(pg_catalog.=) g.task "
+        "join scylla.job_chunk c on c.task operator(pg_catalog.=) y.original",
+        parameters, SPI_OK_INSERT);
+}
+
 // ---- its account
 // -----------------------------------------------------------------------------------------------------
 
@@ -221,6 +253,8 @@ bool was_told(const Resolved &resolved, std::size_t place) {
 }
 
 } // namespace
+
+void register_reruns() { register_rerun({spec_of_copy, note_copied}); }
 
 text *run(store::Store &store, const Request &request) {
     const Options options = read_options(request.options);

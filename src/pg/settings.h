@@ -19,6 +19,7 @@ extern int max_queues;           // scylla.max_queues; fixed at server start
 extern int max_rate_keys;        // scylla.max_rate_keys; fixed at server start
 extern int max_monitors;         // scylla.max_monitors; fixed at server start
 extern int max_server_workers;   // scylla.max_server_workers
+extern char *code_version;       // scylla.code_version; null or empty: none
 
 enum class Schedules : int { automatic, pg_cron, manual, off };
 extern int schedules; // scylla.schedules

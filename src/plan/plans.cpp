@@ -50,10 +50,10 @@ std::span<const int64> members_of(store::Store &store, int64 plan) {
     return {ids, count};
 }
 
-text *create_plan(text *name, Jsonb *spec) {
+text *create_plan(text *name, Jsonb *spec, store::PlanMaker maker) {
     if (name == nullptr)
         name = make_up_name(GetCurrentTimestamp());
-    if (!store::insert_plan(name, spec))
+    if (!store::insert_plan(name, spec, maker))
         error::duplicate_plan(name);
     return name;
 }

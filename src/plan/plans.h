@@ -8,7 +8,7 @@
 namespace scylla {
 
 // name: null: one is made up. Returns it. 42710 if it is taken.
-text *create_plan(text *name, Jsonb *spec);
+text *create_plan(text *name, Jsonb *spec, store::PlanMaker maker = store::PlanMaker::caller);
 // P0002 if there is no such plan for the current user, 55000 if it has ended; so does cancel_plan().
 void open_plan(store::Store &store, const text *name);
 // Returns how many tasks it has cancelled.

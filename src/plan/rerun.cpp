@@ -66,7 +66,11 @@ std::span<Member> find_members(Store &store, int64 plan) {
     return members;
 }
 
+constinit RerunHook rerun_hook{}; // of jobs: no other makes plans
+
 } // namespace
+
+void register_rerun(RerunHook hook) { rerun_hook = hook; }
 
 text *rerun_plan(Store &store, const text *name, text *new_name) {
     const store::PlanRow plan = require_plan(store, name);
@@ -79,11 +83,17 @@ text *rerun_plan(Store &store, const text *name, text *new_name) {
         if (member.again)
             if (const auto spec = find_spec(store, member.task, store::With::spec))
                 originals[count++] = *spec;
-    new_name = create_plan(new_name, store::plan_spec(plan.id));
+    new_name = create_plan(new_name, store::plan_spec(plan.id), plan.maker);
     CommandCounterIncrement();
     refresh(store);
+    const bool by_job = plan.maker == store::PlanMaker::job;
+    if (by_job)
+        for (SpecRow &original : originals.first(count))
+            original.spec = rerun_hook.spec_of_copy(original.spec, new_name);
     if (copy_tasks(store, originals.first(count), {.plan = new_name}).empty())
         error::nothing_to_rerun(name);
+    if (by_job)
+        rerun_hook.copied(plan.id, new_name);
     open_plan(store, new_name);
     return new_name;
 }

@@ -199,7 +199,7 @@ struct LeaseRow {
     int32 queue;
     float4 progress;
     text *owner;
-    Carry carry;  // without the assignment of this lease, which `leased`, `owner` and `attempt` tell
+    Carry carry;  // as a rule without the assignment of this lease, which `leased`, `owner` and `attempt` tell
     text *permit; // null: its queue had no limit; else its key, or an empty text
     ItemPointerData tid;
 };

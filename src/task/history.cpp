@@ -2,6 +2,7 @@
 
 #include "model/bounded_log.h"
 #include "pg/json.h"
+#include "pg/settings.h"
 #include "pg/text.h"
 
 namespace scylla {
@@ -18,6 +19,7 @@ struct Marker {
 constexpr Marker k_history_marker{"_typ", "HistoryElided", false, ""};
 constexpr Marker k_errors_marker{"code", "elided", true, ", \"description\": \"errors left out\""};
 
+constexpr const char *k_assignment = "TaskAssignment";
 constexpr float8 k_most_left_out = 1e12;
 
 Jsonb *parse(const char *json) { return DatumGetJsonbP(DirectFunctionCall1(jsonb_in, CStringGetDatum(json))); }
@@ -128,7 +130,8 @@ void push_member(JsonbParseState **state, std::string_view key, JsonbValue value
     pushJsonbValue(state, WJB_VALUE, &value);
 }
 
-Jsonb *make_entry(const char *type, const text *worker, int32 attempt, float4 progress, TimestampTz time) {
+Jsonb *make_entry(const char *type, const text *worker, int32 attempt, float4 progress, TimestampTz time,
+                  std::string_view code_version = {}) {
     JsonbParseState *state = nullptr;
     pushJsonbValue(&state, WJB_BEGIN_OBJECT, nullptr);
     push_member(&state, "_typ", string_value(type));
@@ -137,6 +140,8 @@ Jsonb *make_entry(const char *type, const text *worker, int32 attempt, float4 pr
     push_member(&state, "progress",
                 number_value(progress == 0 ? NumericGetDatum(int64_to_numeric(0)) : to_numeric(progress)));
     push_member(&state, "time", string_value(utc(time)));
+    if (!code_version.empty())
+        push_member(&state, "code_version", string_value(code_version));
     return JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, nullptr));
 }
 
@@ -161,7 +166,7 @@ Jsonb *first_history(const text *worker, int32 attempt, TimestampTz leased) {
                                       ? std::string_view(last.json.data() + last.time, k_utc_size)
                                       : std::string_view(utc(leased));
     if (!alike || time.size() != k_utc_size) {
-        Jsonb *const entries[] = {make_entry("TaskAssignment", worker, attempt, 0, leased)};
+        Jsonb *const entries[] = {make_entry(k_assignment, worker, attempt, 0, leased)};
         Jsonb *history = append(nullptr, entries, k_history_marker);
         const std::string_view json(reinterpret_cast<const char *>(history), VARSIZE(history));
         if (time.size() == k_utc_size && name.size() <= last.worker.size() && json.size() <= last.json.size()) {
@@ -198,22 +203,43 @@ const char *type_of(Ending how) {
     return "";
 }
 
+// Whether the assignment of the lease is stored. That of an earlier one is followed by its ending.
+bool ends_with_assignment(Jsonb *history) {
+    if (history == nullptr || JB_ROOT_COUNT(history) == 0)
+        return false;
+    JsonbValue *last = getIthJsonbValueFromContainer(&history->root, JB_ROOT_COUNT(history) - 1);
+    const JsonbValue *type = member(last, "_typ");
+    return type != nullptr && type->type == jbvString &&
+           std::string_view(type->val.string.val, static_cast<std::size_t>(type->val.string.len)) == k_assignment;
+}
+
 } // namespace
 
+Jsonb *begin_history(Jsonb *stored, const text *worker, int32 attempt, TimestampTz leased) {
+    const char *version = settings::code_version;
+    if (version == nullptr || *version == '\0')
+        return stored;
+    Jsonb *const entries[] = {make_entry(k_assignment, worker, attempt, 0, leased, version)};
+    return append(stored, entries, k_history_marker);
+}
+
 Jsonb *full_history(Jsonb *stored, const text *worker, int32 attempt, std::optional<TimestampTz> leased) {
-    if (!leased)
+    if (!leased || ends_with_assignment(stored))
         return stored;
     if (stored == nullptr)
         return first_history(worker, attempt, *leased);
-    Jsonb *const entries[] = {make_entry("TaskAssignment", worker, attempt, 0, *leased)};
+    Jsonb *const entries[] = {make_entry(k_assignment, worker, attempt, 0, *leased)};
     return append(stored, entries, k_history_marker);
 }
 
 store::Carry carry_on(const store::LeaseRow &lease, Ending how, TimestampTz now) {
-    Jsonb *const entries[] = {make_entry("TaskAssignment", lease.owner, lease.carry.attempt, 0, lease.leased),
-                              make_entry(type_of(how), lease.owner, lease.carry.attempt, lease.progress, now)};
+    const int32 attempt = lease.carry.attempt;
+    Jsonb *const entries[] = {make_entry(k_assignment, lease.owner, attempt, 0, lease.leased),
+                              make_entry(type_of(how), lease.owner, attempt, lease.progress, now)};
+    const std::span<Jsonb *const> added(entries);
     store::Carry carry = lease.carry;
-    carry.history = append(lease.carry.history, entries, k_history_marker);
+    carry.history =
+        append(lease.carry.history, added.subspan(ends_with_assignment(lease.carry.history) ? 1 : 0), k_history_marker);
     if (how != Ending::yield && how != Ending::defer)
         carry.failures++;
     return carry;

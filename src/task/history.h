@@ -11,6 +11,10 @@ enum class Ending : std::uint8_t { timeout, yield, retry, defer };
 // when there is nothing to tell.
 Jsonb *full_history(Jsonb *stored, const text *worker, int32 attempt, std::optional<TimestampTz> leased);
 
+// The stored history of a lease that begins in this session. Where scylla.code_version is set, the assignment has it
+// and is stored at once; elsewhere it is told by the columns of the lease.
+Jsonb *begin_history(Jsonb *stored, const text *worker, int32 attempt, TimestampTz leased);
+
 // What the task carries on after its lease has ended and it is to run again: assignment and ending go to the history.
 store::Carry carry_on(const store::LeaseRow &lease, Ending how, TimestampTz now);
 

@@ -7,6 +7,7 @@
 #include "store/check_rows.h"
 #include "task/checks.h"
 #include "task/events.h"
+#include "task/history.h"
 #include "task/line.h"
 
 namespace scylla {
@@ -132,6 +133,7 @@ Task make_running(Store &store, const store::SpecRow &spec, const store::ReadyRo
                   text *permit, TimestampTz now) {
     store::LeaseRow row{spec.id, now + timeout, now, now, timeout, spec.queue, 0, worker, ready.carry, permit, {}};
     row.carry.attempt++;
+    row.carry.history = begin_history(row.carry.history, worker, row.carry.attempt, now);
     if (permit != nullptr) { // before it is there
         const shmem::HeadKey queue{MyDatabaseId, compat::file_number(store[TableId::lease].rel), spec.queue};
         shmem::tell_gaps(queue, shmem::gap_hash(view(permit)), shmem::k_permits, spec.id, spec.id);

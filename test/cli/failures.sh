@@ -88,6 +88,7 @@ job run         | j --ids 1-3                           | prints | library
 job explain     | j --ids 1-3                           | prints | library
 job plans       |                                       | prints | views
 job freshness   |                                       | prints | views
+job graph       | j                                     | prints | views
 job mark-fresh  | j 1-3                                 | silent | library
 job forget      | j                                     | prints | library
 job drop        | new                                   | silent | library

@@ -90,6 +90,12 @@ run scylla job plans report --json
 is "$(sql "select '$output'::jsonb -> 0 ->> 'status'")" completed 'and complete the plan'
 run scylla job freshness report
 is "$(sed 1d <<<"$output" | tr -s ' ' | cut -d ' ' -f 3 | tr '\n' ' ')" '{[1,4)} {[4,5)} {[6,7)} '  'job freshness'
+run scylla job graph report
+is "$status $(head -n 1 <<<"$output") $(grep -c 'never run' <<<"$output")" '0 digraph job { 3' 'job graph: for runs without a variant'
+run scylla job graph report --mermaid
+is "$status $(head -n 1 <<<"$output")" '0 flowchart LR' 'job graph --mermaid'
+run scylla job graph nothing
+is "$status $errors" '1 scylla: job "nothing" does not exist' 'job graph: no such job'
 run scylla job forget report 2
 is "$status $output" '0 1' 'job forget'
 is "$(sql "select range_agg(ids) from scylla.job_freshness where job = 'report'")" '{[1,2),[3,5),[6,7)}' 'one id'

@@ -66,6 +66,34 @@ select is_empty($$
     union all
     select rn from first_run where history <> seen(rn) -> 'history'$$, 'the end of the run says the same, and so does the view');
 
+-- Which code a worker runs.
+do $$ begin
+    perform scylla.submit('q', '{}', rn => 'code');
+    perform scylla.lease_task('code', 'none');
+    perform scylla.yield('code', 'none');
+    set local scylla.code_version = 'v1';
+    perform scylla.lease_task('code', 'first');
+    set local scylla.code_version = 'another session';
+    perform scylla.heartbeat('code', 'first', 0.5);
+    perform scylla.fail('code', 'first', '{"code": "x"}', '0');
+    set local scylla.code_version = 'v2';
+    perform scylla.lease_task('code', 'dies');
+    perform expire('code');
+    perform scylla.reset_expired();
+    perform scylla.lease_task('code', 'last');
+    set local scylla.code_version = '';
+end $$;
+create function code_history() returns text language sql as $$
+    select string_agg(format('%s %s %s', e ->> '_typ', e ->> 'attempt', e ->> 'code_version'), ', ' order by n)
+    from scylla.get_task('code') t, jsonb_array_elements(t.history) with ordinality _ (e, n) $$;
+select is(code_history(), 'TaskAssignment 1 , TaskYield 1 , TaskAssignment 2 v1, TaskRetry 2 , TaskAssignment 3 v2, TaskTimeout 3 , TaskAssignment 4 v2',
+          'a lease has the code_version of the session that leased');
+select is(seen('code') -> 'history', history, 'in the view as well') from scylla.get_task('code');
+select scylla.complete('code', 'last') \g /dev/null
+select matches(code_history(), ', TaskAssignment 4 v2$', 'and after its end');
+select throws_ok(format('set local scylla.code_version = %L', v), '22023', null, 'no code_version: ' || left(v, 9))
+from unnest(array[repeat('x', 201), E'a\nb', U&'caf\00e9']) v;
+
 set local timezone = 'America/St_Johns';
 set local datestyle = 'SQL, DMY';
 select is(history, saved, 'history does not depend on the session''s way of writing times')

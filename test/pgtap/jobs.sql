@@ -128,6 +128,60 @@ select scylla.forget_freshness('c') \g /dev/null
 select scylla.complete_many(array_agg(rn), 'w') from scylla.lease('q', 'w', 10) \g /dev/null
 select is((select range_agg(ids) from scylla.job_freshness where job = 'c'), '{[1,2),[10,12),[20,25)}'::int8multirange, 'completed in a batch');
 
+-- The failed part of a run once more: what was asked for then, with the ids of its tasks.
+select work() \g /dev/null
+select scylla.forget_freshness('b'), scylla.forget_freshness('e') \g /dev/null
+set local scylla.code_version = 'broken';
+select scylla.run_job('b', '{[1,5)}', '{"x": 1}') as plan \gset
+select scylla.complete(rn, 'w', null) from scylla.lease('q', 'w') \g /dev/null
+select scylla.abort(rn, 'w', '{"code": "no"}') from scylla.lease('q', 'w') \g /dev/null
+set local scylla.code_version = 'repaired';
+select work() \g /dev/null
+select scylla.rerun_plan(:'plan') as again \gset
+select is(tasks(:'again'), 'b [[1, 2]] ready', 'rerun_plan does its failed part again');
+select is((select spec -> 'plan' from scylla.task where plan = :'again'), to_jsonb(:'again'::text), 'whose tasks know their plan');
+select is((select row(job, ids, args, status, tasks, rerun_of)::text from scylla.job_plan where plan = :'again'),
+          row('b', '{[1,5)}'::int8multirange, '{"x": 1}'::jsonb, 'running', 1, :'plan')::text, 'the view tells of which it is the rest');
+select is(work(), 'b', 'it runs');
+select is((select range_agg(ids) from scylla.job_freshness where job = 'b'), '{[1,5)}'::int8multirange, 'and brings its ids up to date');
+select bag_eq(format('select status, code_versions from scylla.job_plan where plan in (%L, %L)', :'plan', :'again'),
+              $$values ('failed', '{broken,repaired}'::text[]), ('completed', '{repaired}')$$, 'the view tells which code ran');
+select is((select string_agg(format('%s %s', t.spec -> 'ids', h ->> 'code_version'), ', ' order by t.spec -> 'ids')
+           from scylla.task t, jsonb_array_elements(t.history) h where t.plan = :'plan'),
+          '[[1, 2]] broken, [[1, 4]] broken, [[3, 4]] repaired', 'on which ids');
+set local scylla.code_version = '';
+select refuses(format('select scylla.rerun_plan(%L)', :'again'), '55000', 'failed', format('nothing of plan "%s" is to be done again', :'again'),
+               'Its tasks are completed, or were resubmitted already.', table_ => 'plan');
+select all_is_sound();
+
+-- ---- pictures ----------------------------------------------------------------------------------------------------------
+
+-- Without the ages, which grow.
+create function picture(job text) returns text language sql as $$
+    select regexp_replace(scylla.job_dot(job), '[^"]*? old"', 'old"', 'g') $$;
+select scylla.forget_freshness('b'), scylla.forget_freshness('e'), scylla.forget_freshness('c') \g /dev/null
+select scylla.mark_fresh('b', '{[1,5)}', now() - interval '2 days'), scylla.mark_fresh('b', '{[5,7)}', now() - interval '1 hour'),
+       scylla.mark_fresh('c', '{[1,7)}') \g /dev/null
+select matches(scylla.job_dot('a'), 'label="b\\n01:00:00 to 2 days old"', 'the ages of the newest and the oldest ids');
+select matches(scylla.job_dot('a'), 'label="c\\n00:00:0\d old", fillcolor="#b2f2bb"', 'or of all');
+select matches(scylla.job_dot('a'), 'label="b[^"]*", fillcolor="#fff3bf"', 'too old for what needs it');
+select matches(scylla.job_dot('a'), 'label="e\\nnever run", fillcolor="#e0e0e0"', 'never run');
+select matches(scylla.job_dot('a'), E'  n4 -> n2 \\[label="1 day"\\];\n', 'what needs it, and how old it may be');
+select is((select count(*) from regexp_matches(scylla.job_dot('a'), ' -> ', 'g')), 3::bigint);
+select is((select count(*) from regexp_matches(scylla.job_dot('b'), ' -> ', 'g')), 1::bigint, 'only what the job needs');
+select matches(scylla.job_mermaid('a'), E'^flowchart LR\n  n1\\["a<br>.*  n4\\["e<br>never run"\\]:::missing\n  n2 -- "1 day" --> n1\n  n3 -- "1 day" --> n1\n  n4 -- "1 day" --> n2\n  classDef missing',
+               'the same for Mermaid');
+savepoint names;
+select scylla.define_job(E'"x"\\\n<b>&#`', 'q', '{}', '[{"job": "e", "max_lag": "1 day"}]') \g /dev/null
+select matches(scylla.job_dot(E'"x"\\\n<b>&#`'), 'label="\\"x\\"\\\\\\n<b>&amp;#`\\nnever run"', 'any name can be drawn');
+select matches(scylla.job_mermaid(E'"x"\\\n<b>&#`'), '"#34;x#34;#92;<br>#60;b#62;#38;#35;#96;<br>never run"');
+rollback to names;
+select refuses(format('select scylla.%I(%L)', f, 'nothing'), '42704', 'exists', 'job "nothing" does not exist', table_ => 'job')
+from unnest('{job_dot,job_mermaid}'::text[]) f;
+select checks_name(format('select scylla.%I($1)', f), 'job') from unnest('{job_dot,job_mermaid}'::text[]) f;
+select scylla.forget_freshness('b'), scylla.forget_freshness('c') \g /dev/null
+select scylla.mark_fresh('c', '{[1,2),[10,12),[20,25)}') \g /dev/null
+
 -- ---- arguments ---------------------------------------------------------------------------------------------------------
 
 select scylla.define_job('d2', 'q', '{"args": {"own": true}}') \g /dev/null

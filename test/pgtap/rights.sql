@@ -252,6 +252,8 @@ insert into way values
 ('view pool_queue',    $$select reason from scylla.pool_queue where pool = 'their pool'$$, 'a short by 1 in pool their pool', 'null', 'yyyyeeeeeeee'),
 ('run_job',            $$select length(scylla.run_job('their job', '{[1,2)}'))$$,               '36', null,    'yyyydydddddd'),
 ('explain_job',        $$select chunk from scylla.explain_job('their job', '{[1,2)}')$$,       '{[1,2)}', null, 'yyyydydddddd'),
+('job_dot',            $$select scylla.job_dot('their job') ~ 'digraph'$$,                       'true', '42704 job "their job" does not exist', 'yyyyeyeyeeee'),
+('job_mermaid',        $$select scylla.job_mermaid('their job') ~ 'flowchart'$$,                 'true', '42704 job "their job" does not exist', 'yyyyeyeyeeee'),
 ('define_job',         $$select scylla.define_job('their job', 'r')$$,                         '', null,      'yyyjdjdddddd'),
 ('define_job',         $$select scylla.define_job('a job of my own', 'none')$$, '42704 queue "none" does not exist', null, 'yyyyyyyyyyyy'),
 ('mark_fresh',         $$select scylla.mark_fresh('their job', '{[1,2)}')$$,                   '', null,      'yyyjjjjjjjjj'),

@@ -195,6 +195,10 @@ public:
     /// @return how many successes that changes
     std::int64_t forget_freshness(const job_name &job, const std::optional<id_ranges> &ids = std::nullopt,
                                   const std::optional<std::string> &variant = std::nullopt);
+    /// It and all that it needs, with ages, as a graph for Graphviz.
+    std::string job_dot(const job_name &job);
+    /// The same for Mermaid.
+    std::string job_mermaid(const job_name &job);
     /// @}
 
     /// @name Working

@@ -36,6 +36,13 @@ create or replace view scylla.job_plan with (security_barrier) as
                 else 'completed' end as status,
            (select count(*) from scylla.job_chunk c where c.plan = r.plan) as tasks, p.finished,
            (select o.name from scylla.task_plan o where o.id = r.rerun_of) as rerun_of,
+           array(select distinct o.name
+                 from scylla.job_chunk c
+                 join scylla.task_waiting w on w.id = c.task
+                 join scylla.task_gate g on g.task = c.task
+                 join scylla.job_chunk e on e.task = g.provider and e.plan <> r.plan
+                 join scylla.task_plan o on o.id = e.plan
+                 where c.plan = r.plan and not exists (select from scylla.task_outcome t where t.id = e.task) order by 1) as waits_for,
            array(select distinct e ->> 'code_version'
                  from scylla.job_chunk c
                  join scylla.task_spec s on s.id = c.task
@@ -57,5 +64,7 @@ comment on column scylla.job_plan.status is 'As in scylla.plan.';
 comment on column scylla.job_plan.tasks is 'How many tasks it has.';
 comment on column scylla.job_plan.finished is 'When its last live task ended, or it was cancelled.';
 comment on column scylla.job_plan.rerun_of is 'The plan whose failed part it does again (rerun_plan); null: none, or it is gone.';
+comment on column scylla.job_plan.waits_for is
+'Older plans that are still at something which it needs, for the same ids: its tasks wait for theirs. explain() tells for which.';
 comment on column scylla.job_plan.code_versions is
 'What scylla.code_version was in the sessions that leased its tasks, of those that the reader may view. The history of each task has its own.';

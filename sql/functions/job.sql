@@ -29,7 +29,8 @@ needs the privilege submit on the queues of the job and of all that it needs.
   args     an object, for the tasks of the job and of all that it needs
   options  prune (slice: a job that is needed runs for all ids of a slice if one of them is stale; chunk: only the chunks with a stale
            id), strict_order (false; true: wait for a chunk that runs in this plan even if its older result is fresh enough), variant
-           (freshness is kept for each), request_id (the same again returns the plan of the first call)
+           (freshness is kept for each), wait (true; false: start also where an older plan is still at something that the job
+           needs, for the same ids), request_id (the same again returns the plan of the first call)
 The spec of a task is {"job": name, "ids": [[1, 3], [5, 5]], "args": {...}, "plan": name}. When it is completed, the ids are fresh as
 of the beginning of its last lease.
 Errors: 42704 no such job; 42501 no privilege; 22023 bad argument; 55000 it is running, and allow_multiple is false; 54000 more than

@@ -205,6 +205,8 @@ Options read_options(Jsonb *options) {
             read.prune = view(prune) == "slice" ? model::Prune::slice : model::Prune::chunk;
         } else if (member == "strict_order")
             read.strict_order = json::to_bool(argument, value);
+        else if (member == "wait")
+            read.wait = json::to_bool(argument, value);
         else if (member == "variant")
             read.variant = args::name(argument, json::to_text(argument, value));
         else if (member == "request_id")

@@ -8,6 +8,7 @@ namespace scylla::job {
 struct Options {
     model::Prune prune = model::Prune::slice;
     bool strict_order = false;
+    bool wait = true;                 // for older plans that are at something which this one needs
     const text *variant = nullptr;    // not null
     const text *request_id = nullptr; // may be null
 };
@@ -42,6 +43,23 @@ struct Resolved {
 };
 // 42704, 42501 (submit on the queues), 22023, 54000.
 Resolved resolve(store::Store &store, const Request &request, const Options &options);
+
+// A task of an older plan that has not ended, of a job that the requested one needs, for some of its ids.
+struct LiveTask {
+    std::size_t type;
+    text *rn;
+    const text *plan;
+    std::span<const model::JobRange> ids;
+};
+struct LiveTasks {
+    std::span<const LiveTask> tasks; // in the order of their ids
+    std::span<bool> needed;          // by type and type: whether the first is the second, or needs it
+};
+// Those on which the caller may depend.
+LiveTasks find_live(store::Store &store, const Resolved &resolved, const Options &options);
+// Those for which a chunk waits.
+std::span<const LiveTask *const> live_for(const Resolved &resolved, const LiveTasks &live,
+                                          const model::JobChunk &chunk);
 
 // The ids of a chunk, as they were asked for.
 std::span<const model::JobRange> ids_of(const Resolved &resolved, const model::JobChunk &chunk);

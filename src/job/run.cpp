@@ -135,23 +135,32 @@ Jsonb *make_spec(const Resolved &resolved, const Chunk &chunk, const text *plan)
     return JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, nullptr));
 }
 
-std::span<const Submission> make_tasks(const Resolved &resolved, text *plan) {
+// What a chunk waits for: chunks of its own plan, and tasks of older ones.
+std::span<const WaitFor> make_waits(const Chunk &chunk, std::span<const LiveTask *const> live, const Resolved &resolved,
+                                    std::span<const Submission> tasks) {
+    const auto waits = allocate<WaitFor>(chunk.on_count + live.size());
+    for (std::size_t n = 0; n < chunk.on_count; n++)
+        waits[n] = {.what = WaitFor::What::task,
+                    .name = tasks[resolved.on[chunk.first_on + n]].rn,
+                    .on_failure = store::OnFailure::cascade};
+    for (std::size_t n = 0; n < live.size(); n++)
+        waits[chunk.on_count + n] = {
+            .what = WaitFor::What::task, .name = live[n]->rn, .on_failure = store::OnFailure::ignore};
+    return waits;
+}
+
+std::span<const Submission> make_tasks(const Resolved &resolved, const LiveTasks &live, text *plan) {
     const auto tasks = allocate<Submission>(resolved.chunks.size());
     for (std::size_t i = 0; i < tasks.size(); i++) {
         CHECK_FOR_INTERRUPTS();
         const Chunk &chunk = resolved.chunks[i];
         const Type &type = type_of(resolved, chunk.ids);
-        const auto waits = allocate<WaitFor>(chunk.on_count);
-        for (std::size_t n = 0; n < waits.size(); n++)
-            waits[n] = {.what = WaitFor::What::task,
-                        .name = tasks[resolved.on[chunk.first_on + n]].rn,
-                        .on_failure = store::OnFailure::cascade};
         tasks[i] = {.queue = type.queue,
                     .spec = make_spec(resolved, chunk, plan),
                     .priority = static_cast<int16>(type.settings.priority),
                     .rn = cstring_to_text(psprintf("%s/%zu", text_to_cstring(plan), i + 1)),
                     .max_attempts = type.settings.max_attempts,
-                    .waits = waits,
+                    .waits = make_waits(chunk, live_for(resolved, live, chunk.ids), resolved, tasks),
                     .plan = plan,
                     .retry = type.settings.retry};
     }
@@ -215,9 +224,13 @@ const char *tell_reason(const Resolved &resolved, const model::JobReason &reason
                     show_length(std::max<int64>(resolved.now - reason.oldest, 0)), limit);
 }
 
-void tell_chunk(const Resolved &resolved, const Chunk &chunk, const ExplainedSink &sink) {
-    const auto on = allocate<Datum>(chunk.on_count);
-    for (std::size_t n = 0; n < on.size(); n++)
+void tell_chunk(const Resolved &resolved, const LiveTasks &live, const Chunk &chunk, const ExplainedSink &sink) {
+    const auto waits = live_for(resolved, live, chunk.ids);
+    const auto on = allocate<Datum>(chunk.on_count + waits.size());
+    for (std::size_t n = 0; n < waits.size(); n++)
+        on[chunk.on_count + n] = CStringGetTextDatum(
+            psprintf("task %s of plan %s", text_to_cstring(waits[n]->rn), text_to_cstring(waits[n]->plan)));
+    for (std::size_t n = 0; n < chunk.on_count; n++)
         on[n] = CStringGetTextDatum(name_chunk(resolved, resolved.chunks[resolved.on[chunk.first_on + n]].ids));
     Jsonb *args = resolved.nodes[chunk.ids.node].args;
     sink.put(sink.to, {.job = type_of(resolved, chunk.ids).name,
@@ -271,7 +284,7 @@ text *run(store::Store &store, const Request &request) {
         store::remove_plan(*id);
         return find_request(resolved, options);
     }
-    const auto tasks = make_tasks(resolved, plan);
+    const auto tasks = make_tasks(resolved, find_live(store, resolved, options), plan);
     if (!tasks.empty()) {
         (void)submit_many(store, tasks, IfTaken::refuse);
         insert_chunks(*id, resolved, options, tasks);
@@ -281,11 +294,13 @@ text *run(store::Store &store, const Request &request) {
 }
 
 void explain(store::Store &store, const Request &request, const ExplainedSink &sink) {
-    const Resolved resolved = resolve(store, request, read_options(request.options));
+    const Options options = read_options(request.options);
+    const Resolved resolved = resolve(store, request, options);
+    const LiveTasks live = find_live(store, resolved, options);
     const RowMemory memory = begin_row_memory();
     for (const Chunk &chunk : resolved.chunks) {
         CHECK_FOR_INTERRUPTS();
-        tell_chunk(resolved, chunk, sink);
+        tell_chunk(resolved, live, chunk, sink);
         reset(memory);
     }
     for (std::size_t i = 0; i < resolved.left_out.size(); i++) {

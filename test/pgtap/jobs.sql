@@ -236,6 +236,35 @@ select is(work(), 'e b', 'which runs');
 select is(told('b', '{[1,3)}', '{"variant": "v"}'), 'b {[1,3)}: requested | e {[1,3)}: fresh', 'and is fresh then');
 select is((select string_agg(distinct variant, ',') from scylla.job_freshness where job = 'b'), 'v', 'by itself');
 
+-- The wait rule: not before an older plan is done with what this one needs, for the same ids.
+create function waits(plan text) returns text language sql as $$
+    select string_agg(format('%s %s <- %s %s of %s', t.spec ->> 'job', t.spec ->> 'ids', p.spec ->> 'job', p.spec ->> 'ids',
+                             case when p.plan = t.plan then 'this' else 'another' end), ' | ' order by t.spec ->> 'ids', t.spec ->> 'job', p.spec ->> 'ids')
+    from scylla.task t join scylla.plan_task m using (rn) join scylla.task p on p.rn = any(m.depends_on)
+    where t.plan = waits.plan
+$$;
+select scylla.forget_freshness('b'), scylla.forget_freshness('e') \g /dev/null
+select scylla.run_job('e', '{[1,4)}') as older \gset
+select scylla.run_job('b', '{[3,7)}') as plan \gset
+select is(waits(:'plan'), 'b [[3, 4]] <- e [[1, 3]] of another | b [[3, 4]] <- e [[3, 6]] of this | e [[3, 6]] <- e [[1, 3]] of another | b [[5, 6]] <- e [[3, 6]] of this',
+          'tasks wait for those of an older plan with a common id');
+select is((select waits_for from scylla.job_plan where plan = :'plan'), array[:'older'], 'the view says for which plan');
+select is((select waits_for from scylla.job_plan where plan = :'older'), '{}', 'which does not wait');
+select is((select string_agg(job || ' ' || array_to_string(depends_on, ','), ' | ') from scylla.explain_job('b', '{[1,2)}')),
+          format('e task %1$s/1 of plan %1$s | b e {[1,2)},task %1$s/1 of plan %1$s', :'older'), 'explain_job tells it');
+select is((select string_agg(array_to_string(depends_on, ','), ' | ') from scylla.explain_job('b', '{[1,2)}', options => '{"wait": false}')), ' | e {[1,2)}', 'not if it is not wanted');
+select is((select string_agg(array_to_string(depends_on, ','), ' | ') from scylla.explain_job('b', '{[9,10)}')), ' | e {[9,10)}', 'nor for other ids');
+select is((select string_agg(array_to_string(depends_on, ','), ' | ') from scylla.explain_job('b', '{[1,2)}', options => '{"variant": "other"}')), ' | e {[1,2)}', 'nor for another variant');
+select is((select string_agg(array_to_string(depends_on, ','), ' | ') from scylla.explain_job('e', '{[1,2)}')), '', 'a job does not wait for itself');
+select scylla.mark_fresh('e', '{[1,7)}') \g /dev/null
+select is((select string_agg(array_to_string(depends_on, ','), ' | ') from scylla.explain_job('b', '{[1,2)}') where runs), format('task %1$s/1 of plan %1$s', :'older'), 'also where it is fresh');
+select scylla.mark_fresh('b', '{[1,7)}') \g /dev/null
+select is((select string_agg(array_to_string(depends_on, ','), ' | ') from scylla.explain_job('a', '{[1,2)}') where runs), format('task %1$s/1 of plan %1$s', :'older'), 'and below what is fresh');
+select scylla.abort(rn, 'w', '{"code": "no"}') from scylla.lease('q', 'w') \g /dev/null
+select is((select status from scylla.job_plan where plan = :'older'), 'failed', 'however it ends');
+select is(work(), 'e b b', 'they go on');
+select is((select row(status, waits_for)::text from scylla.job_plan where plan = :'plan'), '(completed,{})', 'to the end');
+
 -- One at a time.
 select scylla.define_job('one', 'q', '{"allow_multiple": false}') \g /dev/null
 select scylla.run_job('one', '{[1,2)}') as plan \gset

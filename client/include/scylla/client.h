@@ -182,7 +182,7 @@ public:
     /// @throw wrong_state another job needs it
     void drop_job(const job_name &job);
     /// Runs a job, and before it what it needs and is not fresh. @param ids none: those that select_work finds
-    /// @param options prune, strict_order, variant, request_id @return the plan @throw wrong_state it is running
+    /// @param options prune, strict_order, variant, wait, request_id @return the plan @throw wrong_state it is running
     plan_name run_job(const job_name &job, const std::optional<id_ranges> &ids = std::nullopt, const json &args = "{}",
                       const json &options = "{}");
     /// What that would run, and what it would leave out.

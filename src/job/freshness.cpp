@@ -11,6 +11,7 @@ using store::Parameters;
 
 namespace {
 
+constinit SPIPlanPtr complete_one_statement = nullptr;
 constinit SPIPlanPtr complete_statement = nullptr;
 constinit SPIPlanPtr read_statement = nullptr;
 constinit SPIPlanPtr mark_statement = nullptr;
@@ -21,8 +22,23 @@ constinit SPIPlanPtr shadowed_statement = nullptr;
 
 constexpr const char *k_ids_rule = "It must have an end on both sides.";
 
+// As a rule it is one, and a plan without arrays takes half the time.
+void note_completed(const store::Ended &task) {
+    Parameters parameters;
+    parameters.add(task.id).add(std::optional(task.began));
+    store::change(&complete_one_statement,
+                  "insert into scylla.job_success (job, variant, ids, began) "
+                  "select job, variant, ids, $2 from scylla.job_chunk where task operator(pg_catalog.=) $1",
+                  parameters, SPI_OK_INSERT);
+}
+
 // The tasks of one plan that end together.
 void note_completed(std::span<const store::Ended> tasks) {
+    if (tasks.size() == 1) {
+        if (tasks[0].began != 0)
+            note_completed(tasks[0]);
+        return;
+    }
     const auto ids = allocate<Datum>(tasks.size());
     const auto began = allocate<Datum>(tasks.size());
     std::size_t count = 0;

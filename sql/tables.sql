@@ -273,11 +273,13 @@ is true.';
 create table scylla.task_dedup (
     queue integer not null,
     id bigint not null,
-    key text not null
+    key text not null,
+    until timestamptz
 ) using heap with (vacuum_truncate = off);
 create unique index task_dedup_key on scylla.task_dedup (queue, key text_pattern_ops);
 alter table scylla.task_dedup replica identity using index task_dedup_key;
-comment on table scylla.task_dedup is 'The deduplication keys of live tasks.';
+comment on table scylla.task_dedup is 'The deduplication keys of live tasks, and of completed ones that keep them for a time.';
+comment on column scylla.task_dedup.until is 'The task keeps the key until then, if it is completed; null: it does not.';
 
 create sequence scylla.event_id_seq;
 comment on sequence scylla.event_id_seq is 'Ids of events.';

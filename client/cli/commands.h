@@ -36,6 +36,8 @@ struct submit_options {
     maybe_text on_dependency_failure;
     maybe_text plan;
     maybe_text dedup_key;
+    maybe_text dedup_for;
+    maybe_text debounce;
     maybe_text key;
     maybe_text on_duplicate;
     maybe_text wait_for;

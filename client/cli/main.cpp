@@ -169,8 +169,17 @@ private:
             option(command, "--expected-runtime", o->expected_runtime, "INTERVAL",
                    "How long it is expected to run, for the placement of other tasks.");
             option(command, "--plan", o->plan, "NAME", "The plan of the task.");
-            option(command, "--dedup-key", o->dedup_key, "KEY", "Unique among the live tasks of the queue.")
-                ->excludes(lines);
+            CLI::Option *dedup_key =
+                option(command, "--dedup-key", o->dedup_key, "KEY", "Unique among the live tasks of the queue.")
+                    ->excludes(lines);
+            CLI::Option *dedup_for =
+                option(command, "--dedup-for", o->dedup_for, "INTERVAL",
+                       "Keep the deduplication key for this long, also when the task has been completed before.")
+                    ->needs(dedup_key);
+            option(command, "--debounce", o->debounce, "INTERVAL",
+                   "Start when nobody has submitted the deduplication key again for this long; the last spec counts.")
+                ->needs(dedup_key)
+                ->excludes(dedup_for);
             option(command, "--key", o->key, "KEY",
                    "The tenant, customer or host that the task is for; used by limits per key.");
             choice(command, "--on-duplicate", o->on_duplicate, "error|ignore|replace",

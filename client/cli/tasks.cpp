@@ -101,7 +101,9 @@ int submit_task(const context &given, const submit_options &options) {
                             .argument("on_duplicate", task.on_duplicate)
                             .argument("wait_for", task.wait_for)
                             .argument("needs", task.needs)
-                            .argument("expected_runtime", task.expected_runtime);
+                            .argument("expected_runtime", task.expected_runtime)
+                            .argument("dedup_for", task.dedup_for)
+                            .argument("debounce", task.debounce);
     if (given.json)
         show(server, "select * from " + submit.sql(), submit.values(), form::json_one);
     else

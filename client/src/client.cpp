@@ -204,7 +204,8 @@ task client::submit(const queue_name &queue, const json &spec, const submit_opti
          text_array(options.depends_on, "depends_on"), std::string{to_string(options.on_dependency_failure)},
          text(options.plan, "plan"), text(options.dedup_key, "dedup_key"),
          options.retry ? param{to_json(*options.retry)} : std::nullopt, text(options.key, "key"),
-         text(options.wait_for, "wait_for"), text(options.needs, "needs"), text(options.expected_runtime)}));
+         text(options.wait_for, "wait_for"), text(options.needs, "needs"), text(options.expected_runtime),
+         text(options.dedup_for), text(options.debounce)}));
 }
 
 namespace detail {
@@ -212,7 +213,7 @@ namespace detail {
 params task_arrays(const std::vector<new_task> &tasks) {
     // NOLINTNEXTLINE(readability-isolate-declaration): one for each column
     array_literal queues, specs, priorities, rns, times, max_attempts, providers, policies, plans, dedup_keys, retries,
-        keys, conditions, needs, runtimes;
+        keys, conditions, needs, runtimes, dedup_times, debounces;
     for (const new_task &task : tasks) {
         const submit_options &options = task.options;
         queues.add(text(task.queue, "queue"));
@@ -233,10 +234,12 @@ params task_arrays(const std::vector<new_task> &tasks) {
         add(conditions, text(options.wait_for, "wait_for"));
         add(needs, text(options.needs, "needs"));
         add(runtimes, text(options.expected_runtime));
+        add(dedup_times, text(options.dedup_for));
+        add(debounces, text(options.debounce));
     }
-    return {queues.str(),       specs.str(),     priorities.str(), rns.str(),   times.str(),
-            max_attempts.str(), providers.str(), policies.str(),   plans.str(), dedup_keys.str(),
-            retries.str(),      keys.str(),      conditions.str(), needs.str(), runtimes.str()};
+    return {queues.str(),     specs.str(),    priorities.str(), rns.str(),         times.str(),    max_attempts.str(),
+            providers.str(),  policies.str(), plans.str(),      dedup_keys.str(),  retries.str(),  keys.str(),
+            conditions.str(), needs.str(),    runtimes.str(),   dedup_times.str(), debounces.str()};
 }
 
 } // namespace detail

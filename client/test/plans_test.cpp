@@ -215,6 +215,29 @@ TEST_F(Calls, Pools) {
     c.drop_pool(other);
 }
 
+TEST_F(Calls, KeysForATime) {
+    submit_options once;
+    once.dedup_key = unique("key \"");
+    once.dedup_for = 1h;
+    const task first = c.submit(queue, "1", once);
+    c.lease_task(first.rn, me);
+    c.complete(first.rn, me);
+    EXPECT_EQ(c.submit(queue, "2", once, on_duplicate::ignore).rn, first.rn);
+    EXPECT_EQ(c.submit_many({{queue, "2", once}}).at(0).rn, first.rn);
+    thrown<duplicate>([&] { c.submit(queue, "2", once); });
+
+    submit_options quiet;
+    quiet.dedup_key = unique("quiet");
+    quiet.debounce = 1h;
+    const task waiting = c.submit(queue, "1", quiet);
+    EXPECT_EQ(waiting.status, task_status::waiting);
+    const task again = c.submit(queue, "2", quiet);
+    EXPECT_EQ(again.rn, waiting.rn);
+    EXPECT_EQ(again.spec, json{"2"});
+    thrown<invalid_argument>([&] { c.submit_many({{queue, "2", quiet}}); });
+    c.cancel(waiting.rn);
+}
+
 TEST_F(Calls, Plans) {
     const plan_name plan{unique("plan \"")};
     EXPECT_EQ(c.create_plan(plan, json{R"({"what": "for"})"}), plan);

@@ -4,7 +4,8 @@ create or replace function scylla.submit(
     queue text, spec jsonb, priority integer = 0, rn text = null, not_before timestamptz = null,
     depends_on text[] = null, on_dependency_failure text = 'cascade', plan text = null, max_attempts integer = null,
     retry jsonb = null, dedup_key text = null, key text = null, on_duplicate text = 'error',
-    wait_for jsonb = null, needs jsonb = null, expected_runtime interval = null)
+    wait_for jsonb = null, needs jsonb = null, expected_runtime interval = null, dedup_for interval = null,
+    debounce interval = null)
     returns scylla.task
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_submit';
 comment on function scylla.submit is
@@ -28,6 +29,9 @@ comment on function scylla.submit is
   needs         what it needs of pools: {"pool": {"resource": amount}}, of all of them at once, or {"any": ["pool", "pool"],
                 "resource": amount}, of one of them; it is ready once it has been placed
   expected_runtime  how long it will hold that, for planning (docs/pools.md); null: not known
+  dedup_for     the dedup_key stays taken for this time after the submission, also when the task has been completed before
+  debounce      the task starts when nobody has submitted its dedup_key again for this time; the last spec counts. As
+                on_duplicate ''replace'' with a not_before
   on_duplicate  if rn or dedup_key is taken: ''error'', or ''ignore'' to return the existing task unchanged, or
                 ''replace'' to give it spec, priority and not_before while it waits or is ready; one that runs gives its dedup_key to the
                 new task

@@ -83,7 +83,9 @@ comment on table scylla.task_plan is 'A set of tasks that is watched, cancelled 
 comment on column scylla.task_plan.opened is 'When its tasks were allowed to start; null: it is not open yet.';
 comment on column scylla.task_plan.finished is 'When its last live task ended, or it was cancelled.';
 comment on column scylla.task_plan.owner is 'The role that owns the plan, at first its creator. Other roles cannot see the plan.';
-comment on table scylla.task_dedup is 'The deduplication keys of live tasks.';
+comment on table scylla.task_dedup is 'The deduplication keys of live tasks, and of completed ones that keep them for a time.';
+alter table scylla.task_dedup add column until timestamptz;
+comment on column scylla.task_dedup.until is 'The task keeps the key until then, if it is completed; null: it does not.';
 comment on sequence scylla.event_id_seq is 'Ids of events.';
 comment on table scylla.event is
     'Status changes of tasks, for read_events(): one row per change, only of queues whose setting events is on.';

@@ -14,6 +14,41 @@ namespace scylla {
 
 namespace {
 
+[[noreturn]] void refuse_interval(const char *argument, Interval *value, const char *rule) {
+    error::bad_argument(argument, error::print(IntervalPGetDatum(value), INTERVALOID), rule);
+}
+
+// How long a completed task keeps its key.
+std::optional<int64> get_dedup_for(const text *dedup_key, Interval *value, int64 element = 0) {
+    const auto time = args::timeout("dedup_for", value, element);
+    if (time && dedup_key == nullptr)
+        error::bad_argument("dedup_for", error::print(IntervalPGetDatum(value), INTERVALOID), "It needs a dedup_key.",
+                            element);
+    return time;
+}
+
+// For how long nothing may be submitted with the key before the task starts.
+std::optional<int64> get_debounce(FunctionCallInfo fcinfo, const Submission &task) {
+    constexpr int k_debounce = 17;
+    constexpr int k_on_duplicate = 12;
+    if (PG_NARGS() <= k_debounce)
+        return std::nullopt;
+    Interval *value = args::get_interval(fcinfo, k_debounce);
+    const auto time = args::timeout("debounce", value);
+    if (!time)
+        return time;
+    if (task.dedup_key == nullptr)
+        refuse_interval("debounce", value, "It needs a dedup_key.");
+    if (task.not_before || task.dedup_for)
+        refuse_interval("debounce", value, "It cannot be used together with not_before or dedup_for.");
+    if (!task.waits.empty() || task.plan != nullptr || task.needs != nullptr)
+        refuse_interval("debounce", value, "A task with dependencies, a plan or needs cannot replace another.");
+    if (args::on_duplicate(args::get_text(fcinfo, k_on_duplicate), args::OnDuplicate::error, true) ==
+        args::OnDuplicate::ignore)
+        refuse_interval("debounce", value, "It replaces what waits; on_duplicate cannot be \"ignore\".");
+    return time;
+}
+
 IfTaken get_if_taken(FunctionCallInfo fcinfo, const Submission &task) {
     const text *value = args::get_text(fcinfo, 12);
     switch (args::on_duplicate(value, args::OnDuplicate::error, true)) {
@@ -97,6 +132,7 @@ Submission to_submission(JsonbValue *object, int64 element) {
     text *key = nullptr;
     Jsonb *needs = nullptr;
     std::optional<int64> runtime;
+    Interval *dedup_for = nullptr;
 
     json::for_each_member(object->val.binary.data, [&](const char *argument, JsonbValue *value) {
         const std::string_view name(argument);
@@ -104,7 +140,10 @@ Submission to_submission(JsonbValue *object, int64 element) {
                            name == "not_before" || name == "max_attempts" || name == "depends_on" ||
                            name == "on_dependency_failure" || name == "plan" || name == "retry" ||
                            name == "dedup_key" || name == "key" || name == "wait_for" || name == "needs" ||
-                           name == "expected_runtime";
+                           name == "expected_runtime" || name == "dedup_for";
+        if (name == "debounce")
+            error::bad_argument("tasks", error::quote(cstring_to_text(argument)),
+                                "It replaces what waits, which only submit() does.", element);
         if (!known)
             error::bad_argument("tasks", error::quote(cstring_to_text(argument)),
                                 "There is no such argument of submit.", element);
@@ -138,6 +177,8 @@ Submission to_submission(JsonbValue *object, int64 element) {
             needs = to_jsonb(value);
         else if (name == "expected_runtime")
             runtime = args::timeout(argument, json::to_interval(argument, value, element), element);
+        else if (name == "dedup_for")
+            dedup_for = json::to_interval(argument, value, element);
         else
             not_before = to_time(argument, value, element);
     });
@@ -153,7 +194,8 @@ Submission to_submission(JsonbValue *object, int64 element) {
             args::optional_name("dedup_key", dedup_key, element),
             args::optional_name("key", key, element),
             args::document("needs", needs, element),
-            runtime};
+            runtime,
+            get_dedup_for(dedup_key, dedup_for, element)};
 }
 
 std::span<Submission> read_tasks(Jsonb *tasks) {
@@ -176,23 +218,27 @@ std::span<Submission> read_tasks(Jsonb *tasks) {
 
 SCYLLA_FUNCTION(scylla_submit) {
     using namespace scylla;
-    const Submission task{args::name("queue", args::get_text(fcinfo, 0)),
-                          args::spec(args::get_jsonb(fcinfo, 1)),
-                          args::priority(args::get_int(fcinfo, 2)),
-                          args::optional_name("rn", args::get_text(fcinfo, 3)),
-                          args::not_before(PG_ARGISNULL(4) ? std::nullopt : std::optional(PG_GETARG_TIMESTAMPTZ(4))),
-                          args::max_attempts(args::get_int(fcinfo, 8)),
-                          read_waits(get_names(fcinfo, 5, "depends_on"),
-                                     args::on_failure("on_dependency_failure", args::get_text(fcinfo, 6)),
-                                     PG_NARGS() > 13 ? args::get_jsonb(fcinfo, 13) : nullptr),
-                          args::optional_name("plan", args::get_text(fcinfo, 7)),
-                          optional_policy(args::get_jsonb(fcinfo, 9)),
-                          args::optional_name("dedup_key", args::get_text(fcinfo, 10)),
-                          args::optional_name("key", args::get_text(fcinfo, 11)),
-                          PG_NARGS() > 14 ? args::document("needs", args::get_jsonb(fcinfo, 14)) : nullptr,
-                          PG_NARGS() > 15 ? args::timeout("expected_runtime", args::get_interval(fcinfo, 15))
-                                          : std::nullopt};
-    const IfTaken if_taken = get_if_taken(fcinfo, task);
+    text *dedup_key = args::optional_name("dedup_key", args::get_text(fcinfo, 10));
+    Submission task{args::name("queue", args::get_text(fcinfo, 0)),
+                    args::spec(args::get_jsonb(fcinfo, 1)),
+                    args::priority(args::get_int(fcinfo, 2)),
+                    args::optional_name("rn", args::get_text(fcinfo, 3)),
+                    args::not_before(PG_ARGISNULL(4) ? std::nullopt : std::optional(PG_GETARG_TIMESTAMPTZ(4))),
+                    args::max_attempts(args::get_int(fcinfo, 8)),
+                    read_waits(get_names(fcinfo, 5, "depends_on"),
+                               args::on_failure("on_dependency_failure", args::get_text(fcinfo, 6)),
+                               PG_NARGS() > 13 ? args::get_jsonb(fcinfo, 13) : nullptr),
+                    args::optional_name("plan", args::get_text(fcinfo, 7)),
+                    optional_policy(args::get_jsonb(fcinfo, 9)),
+                    dedup_key,
+                    args::optional_name("key", args::get_text(fcinfo, 11)),
+                    PG_NARGS() > 14 ? args::document("needs", args::get_jsonb(fcinfo, 14)) : nullptr,
+                    PG_NARGS() > 15 ? args::timeout("expected_runtime", args::get_interval(fcinfo, 15)) : std::nullopt,
+                    PG_NARGS() > 16 ? get_dedup_for(dedup_key, args::get_interval(fcinfo, 16)) : std::nullopt};
+    const auto debounce = get_debounce(fcinfo, task);
+    const IfTaken if_taken = debounce ? IfTaken::replace : get_if_taken(fcinfo, task);
+    if (debounce)
+        task.not_before = GetCurrentTimestamp() + *debounce;
     store::Store store = open_for_write("scylla.submit()");
     return return_task(fcinfo, store, submit(store, task, if_taken), Show::all);
 }

@@ -120,6 +120,13 @@ void duplicate_key(const text *key, const text *queue) {
              identify("task", "dedup")));
 }
 
+void key_kept(const text *key, const text *queue, TimestampTz until) {
+    ereport(ERROR, (errcode(ERRCODE_UNIQUE_VIOLATION),
+                    errmsg("a completed task of queue \"%s\" keeps the deduplication key \"%s\" until %s", str(queue),
+                           str(key), timestamptz_to_str(until)),
+                    identify("task", "dedup")));
+}
+
 void no_such_queue(const text *queue) {
     ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT), errmsg("queue \"%s\" does not exist", str(queue)),
                     identify("queue", "exists")));

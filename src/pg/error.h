@@ -36,7 +36,8 @@ namespace scylla::error {
 [[noreturn]] void nothing_to_rerun(const text *plan);
 // 55000, constraint "building": the plan has been opened already.
 [[noreturn]] void plan_open(const text *plan);
-// 23505, constraint "dedup": a live task of the queue has this deduplication key.
+// 23505, constraint "dedup": a live task of the queue has this deduplication key; or one that is completed keeps it.
+[[noreturn]] void key_kept(const text *key, const text *queue, TimestampTz until);
 [[noreturn]] void duplicate_key(const text *key, const text *queue);
 // 42704, constraint "exists".
 [[noreturn]] void no_such_queue(const text *queue);

@@ -118,9 +118,11 @@ int64 retention_of(const Retentions &retentions, const store::OutcomeHead &task)
 
 // Removes a terminal task, without waiting. False: somebody is just submitting a task that depends on it.
 bool remove_task(Store &store, const store::SpecRow &spec, const ItemPointerData &outcome) {
+    if (spec.dedup_key != nullptr && !remove_dedup_key(store, spec, false))
+        return false; // somebody is just taking it over
     if (spec.is_check && store::remove_check(store, spec.id, store::Waiting::no) != store::Taken::ok)
         return false; // somebody has just joined it
-    // The spec first: it is the row that others may lock, and all go or none.
+    // The spec before the outcome: it is the row that others may lock, and both go or none.
     if (take(store, TableId::spec, spec, spec.tid, Wait::no) != store::Taken::ok)
         return false;
     if (take(store, TableId::outcome, spec, outcome, Wait::no) != store::Taken::ok)
@@ -225,7 +227,8 @@ void purge_old_tasks(Store &store, TimestampTz now, Portion *portion, int64 *aft
         // A task of a plan goes with the plan, and one whose result may still be needed not yet.
         // What has ended in this round stays until the next, however short its time.
         const bool stays = row.finished + retention_of(retentions, row) >= now ||
-                           (spec->plan && find_plan(store, *spec->plan)) || has_live_dependants(store, row.id);
+                           (spec->plan && find_plan(store, *spec->plan)) || has_live_dependants(store, row.id) ||
+                           keeps_dedup_key(store, *spec);
         if (stays) {
             portion->more = ++passed_over / k_passed_over_per_removed >= portion->limit;
             return spec->created + retentions.shortest <= now && !portion->more;

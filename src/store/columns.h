@@ -159,7 +159,8 @@ SCYLLA_COLUMNS(plan, SCYLLA_PLAN_COLUMNS)
 #define SCYLLA_DEDUP_COLUMNS(column) \
     column(queue, INT4OID) \
     column(id, INT8OID) \
-    column(key, TEXTOID)
+    column(key, TEXTOID) \
+    column(until, TIMESTAMPTZOID)
 SCYLLA_COLUMNS(dedup, SCYLLA_DEDUP_COLUMNS)
 
 #define SCYLLA_EVENT_COLUMNS(column) \

@@ -177,6 +177,7 @@ struct SpecRow {
     std::optional<int64> runtime; // expected, in microseconds
     bool is_check;                // what others wait for together (task/checks.h)
     ItemPointerData tid;
+    std::optional<TimestampTz> key_until = {}; // of a new one: how long its deduplication key is taken at least
 };
 
 struct ReadyRow {
@@ -486,10 +487,23 @@ bool is_own_row(Store &store, TableId table, const ItemPointerData &tid);
 // Scans of every row of a table: those that belong to a queue.
 Scan scan_all(Store &store, TableId table);
 int32 queue_of(const Scan &scan, TableId table);
-// The live task of a queue that has this deduplication key.
-std::optional<int64> find_dedup_key(Store &store, int32 queue, const text *key);
-// Frees the deduplication key of a task that has ended, or gives it away; unless it has been given away.
-void remove_dedup_key(Store &store, const SpecRow &row);
+// Who has a deduplication key: a live task, or one that is completed and keeps the key for a time. The row of any other
+// task counts for nothing: the next task that wants the key takes its place.
+struct KeyHolder {
+    int64 id;
+    std::optional<TimestampTz> until; // it keeps the key until then, if it is completed
+    bool ended;
+};
+std::optional<KeyHolder> find_dedup_key(Store &store, int32 queue, const text *key);
+// Whether a task that has ended still has its key.
+bool keeps_dedup_key(Store &store, const SpecRow &row);
+// Removes the row of a key that a task has, or had; unless another task has it by now. False: somebody is just changing
+// the row (only without wait).
+bool remove_dedup_key(Store &store, const SpecRow &row, bool wait);
+// The same at the end of the task, without waiting: a completed one may keep the key.
+void end_dedup_key(Store &store, const SpecRow &row, bool completed);
+// Removes the rows of the keys of these rows that nobody has any more, in the order in which keys are inserted.
+void remove_free_dedup_keys(Store &store, std::span<const SpecRow> rows);
 
 // The type scylla.task: a row of the view.
 Oid task_type();

@@ -175,24 +175,28 @@ void insert_specs(std::span<const SpecRow> rows, std::span<bool> inserted) {
 }
 
 void insert_dedup_keys(std::span<const SpecRow> rows, std::span<bool> inserted) {
-    std::array<Oid, 3> element{INT4OID, INT8OID, TEXTOID};
-    std::array<Oid, 3> types;
-    std::array<Datum, 3> values;
+    std::array<Oid, 4> element{INT4OID, INT8OID, TEXTOID, TIMESTAMPTZOID};
+    std::array<Oid, 4> types;
+    std::array<Datum, 4> values;
     auto *column = static_cast<Datum *>(MemoryContextAllocHuge(CurrentMemoryContext, rows.size() * sizeof(Datum)));
+    auto *null = static_cast<bool *>(palloc(rows.size()));
     for (std::size_t c = 0; c < element.size(); c++) {
-        for (std::size_t i = 0; i < rows.size(); i++)
-            column[i] = c == 0   ? Int32GetDatum(rows[i].queue)
-                        : c == 1 ? Int64GetDatum(rows[i].id)
-                                 : PointerGetDatum(rows[i].dedup_key);
+        for (std::size_t i = 0; i < rows.size(); i++) {
+            const Datum all[] = {Int32GetDatum(rows[i].queue), Int64GetDatum(rows[i].id),
+                                 PointerGetDatum(rows[i].dedup_key),
+                                 TimestampTzGetDatum(rows[i].key_until.value_or(0))};
+            column[i] = all[c];
+            null[i] = c == 3 && !rows[i].key_until;
+        }
         types[c] = get_array_type(element[c]);
-        values[c] = make_array({column, rows.size()}, nullptr, element[c]);
+        values[c] = make_array({column, rows.size()}, null, element[c]);
     }
     AsOwner as_owner;
     as_owner.begin();
     run(&insert_dedup_keys_plan,
-        "insert into scylla.task_dedup (queue, id, key) "
-        "select * from rows from (pg_catalog.unnest($1), pg_catalog.unnest($2), pg_catalog.unnest($3)) as t(queue, id, "
-        "key) "
+        "insert into scylla.task_dedup (queue, id, key, until) "
+        "select * from rows from (pg_catalog.unnest($1), pg_catalog.unnest($2), pg_catalog.unnest($3), "
+        "pg_catalog.unnest($4)) as t(queue, id, key, until) "
         "order by queue, key collate pg_catalog.\"C\", id on conflict (queue, key) do nothing returning id",
         types, values, nullptr, SPI_OK_INSERT_RETURNING);
     mark_inserted(rows, inserted);

@@ -124,18 +124,22 @@ void insert_rows(Store &store, std::span<const SpecRow> rows, std::span<Admissio
         for (const std::size_t i : candidate.first(count))
             if (has_key(i) && find_spec(store, rows[i].rn, store::With::no_spec))
                 decide(i, Admitted::name_taken);
-        insert_part(has_key, store::insert_dedup_keys, [&](std::size_t i, bool ok) {
+        const auto insert_keys = [&](std::span<const SpecRow> wanted, std::span<bool> inserted) {
+            remove_free_dedup_keys(store, wanted);
+            store::insert_dedup_keys(wanted, inserted);
+        };
+        insert_part(has_key, insert_keys, [&](std::size_t i, bool ok) {
             if (ok)
                 return;
             admissions[i].admitted = Admitted::key_taken; // for now
-            if (const auto id = find_dedup_key(store, rows[i].queue, rows[i].dedup_key))
-                if (const auto spec = find_spec(store, *id, store::With::no_spec))
+            if (const auto holder = find_dedup_key(store, rows[i].queue, rows[i].dedup_key))
+                if (const auto spec = find_spec(store, holder->id, store::With::no_spec))
                     take_key(i, spec->rn);
         });
         insert_part([](std::size_t) { return true; }, store::insert_specs,
                     [&](std::size_t i, bool ok) {
                         if (!ok && has_key(i))
-                            remove_dedup_key(store, rows[i]);
+                            (void)remove_dedup_key(store, rows[i], true);
                         if (ok && has_key(i))
                             take_key(i, rows[i].rn);
                         decide(i, ok ? Admitted::inserted : Admitted::name_taken);

@@ -161,6 +161,8 @@ void delete_task(Store &store, const text *rn) {
             error::task_needed(rn);
         if (take(store, TableId::outcome, spec, task.tid, Wait::yes) != store::Taken::ok)
             elog(ERROR, "outcome of task " INT64_FORMAT " was changed while its specification was removed", spec.id);
+        if (spec.dedup_key != nullptr)
+            (void)remove_dedup_key(store, spec, true);
         leave_plan(store, spec);
         remove_gates(store, spec);
         store::remove_memo(store, spec.id);

@@ -52,6 +52,8 @@ Taken cancel_dropped(Store &store, const store::SpecRow &spec, Wait wait, Timest
 
 // A task that has ended, and whose result nobody needs. The spec first: it is the row that others may lock.
 Taken remove_ended(Store &store, const store::SpecRow &spec, const ItemPointerData &outcome, Wait wait) {
+    if (spec.dedup_key != nullptr && !remove_dedup_key(store, spec, wait == Wait::yes))
+        return Taken::busy;
     if (spec.is_check &&
         store::remove_check(store, spec.id, wait == Wait::yes ? store::Waiting::yes : store::Waiting::no) != Taken::ok)
         return Taken::busy;

@@ -159,7 +159,7 @@ Task make_final(Store &store, const store::SpecRow &spec, const Final &end, Time
         shmem::count_time(key, shmem::Time::run, now - *end.leased);
     record_event(store, spec, end.status, end.carry, end.owner, now);
     if (spec.dedup_key != nullptr)
-        remove_dedup_key(store, spec);
+        end_dedup_key(store, spec, end.status == model::Status::completed);
     leave_pools(store, spec);
     if (spec.is_check)
         (void)store::remove_check(store, spec.id, store::Waiting::no);

@@ -77,7 +77,8 @@ SpecRow make_spec(const Submission &task, const store::QueueRow &queue, int64 pl
             task.needs,
             task.runtime,
             task.is_check,
-            {}};
+            {},
+            task.dedup_for ? std::optional(now + *task.dedup_for) : std::nullopt};
 }
 
 // 23505 if the name is taken; one that we have made up cannot be.
@@ -151,6 +152,15 @@ Task shed(Store &store, const SpecRow &spec) {
     return make_final(store, spec, {model::Status::cancelled, 0, nullptr, {}, carry, nullptr, nullptr}, spec.created);
 }
 
+// 23505: another task has the key of this one.
+[[noreturn]] void refuse_key(Store &store, const SpecRow &spec, text *queue) {
+    refresh(store);
+    const auto holder = find_dedup_key(store, spec.queue, spec.dedup_key);
+    if (holder && holder->ended)
+        error::key_kept(spec.dedup_key, queue, *holder->until);
+    error::duplicate_key(spec.dedup_key, queue);
+}
+
 bool is_task(const WaitFor &wait, const text *rn) { return wait.what == WaitFor::What::task && equal(wait.name, rn); }
 
 // Inserts the task; nothing if its rn or its deduplication key is taken and `ignore` says that this is no error.
@@ -172,9 +182,10 @@ std::optional<Task> try_submit(Store &store, const Submission &task, bool ignore
         // Where both are taken it is the name that is said to be.
         if (!ignore && task.rn != nullptr && find_spec(store, task.rn, store::With::no_spec))
             error::duplicate_task(task.rn);
+        remove_free_dedup_keys(store, {&spec, 1});
         store::insert_dedup_keys({&spec, 1}, {&inserted, 1});
         if (!inserted && !ignore)
-            error::duplicate_key(spec.dedup_key, task.queue);
+            refuse_key(store, spec, task.queue);
         if (!inserted)
             return std::nullopt;
     }
@@ -184,7 +195,7 @@ std::optional<Task> try_submit(Store &store, const Submission &task, bool ignore
         store::insert_specs({&spec, 1}, {&inserted, 1});
     if (!inserted) {
         if (spec.dedup_key != nullptr)
-            remove_dedup_key(store, spec);
+            (void)remove_dedup_key(store, spec, true);
         return std::nullopt;
     }
     store::Dirty *dirty = store::begin_dirty(store);
@@ -210,7 +221,10 @@ std::optional<Task> replace_found(Store &store, const SpecRow &existing, const S
     const bool by_name = task.rn != nullptr && equal(task.rn, existing.rn);
     if (by_name || model::is_final(found.status))
         return found;
-    remove_dedup_key(store, existing); // from now on it is the new task's
+    const auto holder = find_dedup_key(store, existing.queue, existing.dedup_key);
+    if (holder && holder->id == existing.id && holder->until && *holder->until > GetCurrentTimestamp())
+        return found;
+    (void)remove_dedup_key(store, existing, true); // from now on it is the new task's
     CommandCounterIncrement();
     return std::nullopt;
 }
@@ -234,8 +248,8 @@ Task submit_or_find(Store &store, const Submission &task, IfTaken if_taken) {
                 continue;
             }
         if (queue && task.dedup_key != nullptr)
-            if (const auto id = find_dedup_key(store, queue->id, task.dedup_key))
-                if (const auto existing = find_spec(store, *id, store::With::spec)) {
+            if (const auto holder = find_dedup_key(store, queue->id, task.dedup_key))
+                if (const auto existing = find_spec(store, holder->id, store::With::spec)) {
                     if (!rights::may(store, queue->id, model::Privilege::view))
                         error::duplicate_key(task.dedup_key, task.queue);
                     if (const auto used = use(*existing))
@@ -528,7 +542,7 @@ std::span<const Submitted> submit_many(Store &store, std::span<const Submission>
     for (std::size_t i = 0; i < rows.size(); i++) {
         const auto &[admitted, holder] = admissions[i];
         if (!ignore && admitted == Admitted::key_taken)
-            error::duplicate_key(rows[i].dedup_key, tasks[i].queue);
+            refuse_key(store, rows[i], tasks[i].queue);
         if (!ignore && admitted == Admitted::name_taken)
             error::duplicate_task(rows[i].rn);
         answers[i] = {holder != nullptr ? holder : rows[i].rn, admitted == Admitted::inserted};

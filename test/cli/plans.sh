@@ -63,6 +63,16 @@ done
 scylla submit build 1 --dedup-key k >/dev/null
 run scylla submit build 1 --dedup-key k
 is "$status" 1 '--dedup-key'
+run scylla submit build 1 --dedup-key once --dedup-for '1 h' --rn once
+sql "select from scylla.lease_task('once', 'w'), scylla.complete('once', 'w')"
+run scylla submit build 1 --dedup-key once
+is "$status" 1 '--dedup-for: the completed task keeps the key'
+like "$errors" 'a completed task of queue "build" keeps the deduplication key "once" until 20' 'which the message says'
+run scylla submit build 1 --dedup-key quiet --debounce '1 h' --rn quiet
+run scylla submit build 2 --dedup-key quiet --debounce '1 h'
+is "$status $output $(sql "select status || ' ' || spec from scylla.get_task('quiet')")" '0 quiet waiting 2' '--debounce: the last spec counts'
+run scylla submit build 2 --debounce '1 h'
+is "$status" 2 'which needs a key'
 run scylla submit build 1 --depends-on nobody
 is "$status $errors" '1 scylla: task "nobody" in "depends_on" does not exist' '--depends-on: no such task'
 done_testing

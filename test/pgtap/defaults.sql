@@ -79,7 +79,7 @@ from argument where optional and name <> 'grace' order by function, i;
 select is(outcome(format($$select jsonb_agg(to_jsonb(t)) from scylla.%s t$$, replace(call, '$', member || ': null'))),
           outcome(format($$select jsonb_agg(to_jsonb(t)) from scylla.%s t$$, replace(replace(call, ', $', ''), '$', ''))), format('%s with %s null', split_part(call, '(', 1), member))
 from (values ($$submit_many('[{"queue": "taken", "spec": 1, $}]')$$,
-              '{"rn","priority","not_before","depends_on","on_dependency_failure","plan","max_attempts","retry","dedup_key","key"}'::text[]),
+              '{"rn","priority","not_before","depends_on","on_dependency_failure","plan","max_attempts","retry","dedup_key","key","dedup_for"}'::text[]),
              ($$abort('held', 'w', '{"code": "x", $}')$$, '{"args","description"}'),
              ($$fail('held', 'w', '{"code": "x", $}')$$, '{"args","description"}'),
              ($$alter_queue('settings', '{"aging": 1, $}')$$, (select array_agg(name) from argument where function = 'create_queue' and optional and name <> 'aging'))) c (call, members),

@@ -657,6 +657,13 @@ select results_eq('select last_run, last_task, last_skipped, skip_reason, last_e
 do $$ begin perform scylla.lease_task('s/2026-05-01T01:00:00Z', 'w'), scylla.complete('s/2026-05-01T01:00:00Z', 'w'); end $$;
 select is(run('2026-05-01 03:00Z'), 1::bigint, 'until it is free');
 do $$ begin
+    perform scheduled('s', '0 * * * *', options => '{"dedup_key": "one", "dedup_for": "1 day"}'), scylla.cancel('s/2026-05-01T03:00:00Z');
+    perform made('s', '2026-05-01 03:30Z'), run('2026-05-01 04:00Z'), scylla.lease_task('s/2026-05-01T04:00:00Z', 'w'), scylla.complete('s/2026-05-01T04:00:00Z', 'w');
+    perform run('2026-05-01 05:00Z');
+end $$;
+select ok(last_task = 's/2026-05-01T04:00:00Z' and skipped = 2 and skip_reason like 'a completed task of queue "q" keeps the deduplication key "one" until %', 'or as long as the completed one keeps it')
+from scylla.schedules;
+do $$ begin
     perform empty();
     perform scylla.submit('q', '1', dedup_key => 'one');
     perform planned('[{"queue": "q", "rn": "a", "spec": 1}, {"queue": "q", "rn": "b", "spec": 1, "dedup_key": "one"}]');

@@ -105,6 +105,10 @@ struct submit_options {
     std::optional<json> wait_for;             ///< callbacks, signals, checks and tasks: an array as in docs/conditions.md
     std::optional<json> needs;                ///< of pools: an object as in docs/pools.md
     std::optional<duration> expected_runtime; ///< for backfilling
+    std::optional<duration>
+        dedup_for; ///< the key stays taken for so long after the submission, also if the task is completed before
+    std::optional<duration>
+        debounce; ///< submit() only: starts when nobody has submitted the key again for so long; the last spec counts
 };
 
 /// An element of submit_many().

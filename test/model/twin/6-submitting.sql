@@ -115,7 +115,8 @@ create function twin.submit(queue text, spec jsonb, priority int default 0, rn t
                             on_dependency_failure text default 'cascade', plan text default null,
                             max_attempts int default null, retry jsonb default null, dedup_key text default null,
                             key text default null, on_duplicate text default 'error', wait_for jsonb default null,
-                            needs jsonb default null, expected_runtime interval default null)
+                            needs jsonb default null, expected_runtime interval default null, dedup_for interval default null,
+                            debounce interval default null)
     returns twin.task_row language plpgsql as $$
 declare
     request twin.request := (queue, spec, coalesce(priority, 0), rn, not_before, depends_on, coalesce(on_dependency_failure, 'cascade'), plan, max_attempts, retry,
@@ -130,7 +131,7 @@ begin
     perform twin.check_duplicate_rule(on_duplicate);
     perform twin.check_request(request);
     -- Conditions and pools have no twin yet, and the driver leaves them out.
-    if wait_for is not null or needs is not null or expected_runtime is not null then
+    if wait_for is not null or needs is not null or expected_runtime is not null or dedup_for is not null or debounce is not null then
         raise feature_not_supported;
     end if;
     -- What is there already needs nothing else.

@@ -75,7 +75,7 @@ install_missing() { # PACKAGE...
     [[ -n ${PG_CONFIG:-} && $package == postgresql-* ]] || is_installed "$package" || missing+=("$package")
   done
   ((${#missing[@]})) || return 0
-  step "installing ${missing[*]}"
+  step "installing ${missing[*]}${apt_log:+ (log: $apt_log)}"
   apt_update
   # No server has been chosen where none is wanted.
   if [[ " ${missing[*]} " == *" postgresql-${pg_major-none} "* ]]; then
@@ -98,9 +98,19 @@ as_root() {
   fi
 }
 
-# Two suites may want something at once, and apt waits for others only when it installs.
+# With apt_log, what apt says goes there, and is shown only if apt fails.
 apt_get() {
   mkdir -p "$checkout/.build"
+  if [[ -z ${apt_log:-} ]]; then
+    run_apt_get "$@"
+  elif ! run_apt_get "$@" >>"$apt_log" 2>&1; then
+    show_tail "$apt_log"
+    return 1
+  fi
+}
+
+# Two suites may want something at once, and apt waits for others only when it installs.
+run_apt_get() {
   as_root flock "$checkout/.build/lock.apt" env DEBIAN_FRONTEND=noninteractive apt-get -qq -y -o Dpkg::Use-Pty=0 -o DPkg::Lock::Timeout=300 "$@" </dev/null
 }
 

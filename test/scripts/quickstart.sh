@@ -92,5 +92,31 @@ check "stop" "$quickstart" stop
 check "removes the server's folder" test ! -e "$last"
 check "nothing of it runs" ends "-D $last"
 check "stop when nothing runs" "$quickstart" stop
+
+# A machine where a package is missing; its apt is talkative, and its compiler is bad. sudo does only what is asked of apt.
+cat >"$scratch/bin/dpkg-query" <<'FAKE'
+#!/bin/sh
+case $* in *libcli11-dev*) exit 1 ;; *) exec /usr/bin/dpkg-query "$@" ;; esac
+FAKE
+cat >"$scratch/bin/apt-get" <<'FAKE'
+#!/bin/sh
+echo "much ado: $*"
+case $* in *" $APT_FAILS "*) exit 100 ;; esac
+FAKE
+printf '#!/bin/sh\n[ "$1" != flock ] || exec "$@"\n' >"$scratch/bin/sudo"
+printf '#!/bin/sh\necho bad compiler; exit 1\n' >"$scratch/bin/make"
+chmod +x "$scratch"/bin/*
+apt_log=$(dirname "$quickstart")/.build/quickstart.apt.log
+without_package() { env PATH="$scratch/bin:$PATH" APT_FAILS="$1" "$quickstart" "$input"; } # WHAT FAILS
+new_log
+check "where a package is missing" fails without_package nothing
+check "the bad compiler stops it" says "bad compiler"
+check "apt has been told to install the package" grep -q 'much ado: .*install.*libcli11-dev' "$apt_log"
+check "and its output is not shown" fails says "much ado"
+check "but where it is" says "$(realpath "$apt_log")"
+new_log
+check "an apt that fails" fails without_package install
+check "is shown" says "much ado"
+
 check "no such directory" fails "$quickstart" "$scratch/nowhere"
 echo "1..$tests"

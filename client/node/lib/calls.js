@@ -4,7 +4,7 @@
 // Times as microseconds: whatever the settings of the session.
 const JOB =
   'select rn, queue, spec, priority, (extract(epoch from created) * 1000000)::bigint as created, args, errors, attempt, failures, ' +
-  'max_attempts, plan, key, (extract(epoch from deadline - updated) * 1000000)::bigint as lasts from ';
+  'max_attempts, plan, key, pool, (extract(epoch from deadline - updated) * 1000000)::bigint as lasts from ';
 
 const statements = {
   register_worker: 'select scylla.register_worker() as name',
@@ -52,6 +52,7 @@ function leased(rows) {
       maxAttempts: integer(row.max_attempts),
       plan: row.plan,
       key: row.key,
+      pool: row.pool,
     }),
   }));
 }

@@ -19,6 +19,8 @@ export interface Task<Spec = any> {
   readonly maxAttempts: number | null;
   readonly plan: string | null;
   readonly key: string | null;
+  /** Where it has been placed; null: nowhere, or it needs several pools at once. */
+  readonly pool: string | null;
 }
 
 /** What a handler gets: its task, and how to talk about it. Valid while the handler runs. */

@@ -23,9 +23,11 @@ queueTest('completes tasks', async (t) => {
 });
 
 queueTest('a task has all fields', async (t) => {
+  await t.ask(`select scylla.create_pool($1, '{"slots": 1}')`, t.queue);
   await t.ask("select scylla.submit($1, '1', rn => $2)", t.queue, `${t.queue}-a`);
   await t.ask(
-    `select scylla.submit($1, '{"x": [1, null, "ß"]}', 7, $2, depends_on => $3, max_attempts => 9, key => 'k')`,
+    `select scylla.submit($1, '{"x": [1, null, "ß"]}', 7, $2, depends_on => $3, max_attempts => 9, key => 'k',
+            needs => jsonb_build_object($1, '{"slots": 1}'::jsonb))`,
     t.queue, `${t.queue}-b`, [`${t.queue}-a`]);
   const seen = [];
   const options = '-c timezone=Asia/Tokyo -c datestyle=German -c intervalstyle=iso_8601';
@@ -38,7 +40,7 @@ queueTest('a task has all fields', async (t) => {
   const { errors, created, ...task } = seen.at(-1);
   assert.deepEqual(task, {
     rn: `${t.queue}-b`, queue: t.queue, spec: { x: [1, null, 'ß'] }, priority: 7, args: [{ r: 1 }], attempt: 2, failures: 1,
-    maxAttempts: 9, plan: null, key: 'k',
+    maxAttempts: 9, plan: null, key: 'k', pool: t.queue,
   });
   assert.equal(errors[0].code, 'once');
   assert.equal(created.getTime(), (await t.ask('select created from scylla.task where rn = $1', task.rn)).getTime());

@@ -105,10 +105,12 @@ class Common:
         self.assertEqual(c.failed + c.aborted + c.yielded + c.lost + c.cancelled, 0)
 
     def test_task_has_all_fields(self: Any) -> None:
+        self.connection.execute("select scylla.create_pool(%s, '{\"slots\": 1}')", (self.queue,))
         self.connection.execute("select scylla.submit(%s, '1', rn => %s)", (self.queue, self.queue + "-a"))
         self.connection.execute(
-            "select scylla.submit(%s, '{\"x\": [1, null, \"ß\"]}', 7, %s, depends_on => %s, max_attempts => 9, key => 'k')",
-            (self.queue, self.queue + "-b", [self.queue + "-a"]),
+            "select scylla.submit(%s, '{\"x\": [1, null, \"ß\"]}', 7, %s, depends_on => %s, max_attempts => 9, key => 'k',"
+            " needs => jsonb_build_object(%s::text, '{\"slots\": 1}'::jsonb))",
+            (self.queue, self.queue + "-b", [self.queue + "-a"], self.queue),
         )
         seen: list[Any] = []
 
@@ -126,6 +128,7 @@ class Common:
         )
         self.assertEqual((task.args, task.attempt, task.failures), ([{"r": 1}], 2, 1))
         self.assertEqual((task.max_attempts, task.key, task.plan), (9, "k", None))
+        self.assertEqual((task.pool, seen[0].pool), (self.queue, None))
         self.assertEqual(task.errors[0]["code"], "once")
         created = self.ask("select created from scylla.task where rn = %s", self.queue + "-b")
         self.assertEqual(task.created, created)

@@ -11,7 +11,7 @@ from ._link import Connection
 
 # Times as microseconds: whatever the settings of the session. A bigint keeps its precision.
 _JOB = """select rn, queue, spec, priority, (extract(epoch from created) * 1000000)::bigint, args, errors, attempt,
-  failures, max_attempts, plan, key, (extract(epoch from deadline - updated) * 1000000)::bigint from """
+  failures, max_attempts, plan, key, pool, (extract(epoch from deadline - updated) * 1000000)::bigint from """
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
@@ -20,9 +20,11 @@ def _interval(seconds: Optional[float]) -> Optional[str]:
 
 
 def _task(row: Sequence[Any]) -> tuple[Task, float]:
-    rn, queue, spec, priority, created, args, errors, attempt, failures, max_attempts, plan, key, lasts = row
+    rn, queue, spec, priority, created, args, errors, attempt, failures, max_attempts, plan, key, pool, lasts = row
     when = _EPOCH + timedelta(microseconds=created)
-    task = Task(rn, queue, spec, priority, when, args or [], errors or [], attempt, failures, max_attempts, plan, key)
+    task = Task(
+        rn, queue, spec, priority, when, args or [], errors or [], attempt, failures, max_attempts, plan, key, pool
+    )
     return task, lasts / 1_000_000
 
 

@@ -49,6 +49,8 @@ class Task:
     max_attempts: Optional[int]
     plan: Optional[str]
     key: Optional[str]
+    pool: Optional[str] = None
+    """Where it has been placed; None: nowhere, or it needs several pools at once."""
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ queueTest('a task has all fields', async (t) => {
   await t.ask("select scylla.submit($1, '1', rn => $2)", t.queue, `${t.queue}-a`);
   await t.ask(
     `select scylla.submit($1, '{"x": [1, null, "ß"]}', 7, $2, depends_on => $3, max_attempts => 9, key => 'k',
-            needs => jsonb_build_object($1, '{"slots": 1}'::jsonb))`,
+            needs => jsonb_build_object($1::text, '{"slots": 1}'::jsonb))`,
     t.queue, `${t.queue}-b`, [`${t.queue}-a`]);
   const seen = [];
   const options = '-c timezone=Asia/Tokyo -c datestyle=German -c intervalstyle=iso_8601';

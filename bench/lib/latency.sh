@@ -67,9 +67,9 @@ SQL
     from scylla.task t join public.ends e using (rn) where t.status = 'ready'"
 }
 
-percentiles() { # LABEL QUERY-FOR-MILLISECONDS
+percentiles() { # LABEL QUERY-FOR-MILLISECONDS [DATABASE]
   local p50 p99 n
-  IFS='|' read -r n p50 p99 < <(sql scylla -c "select count(*), round(percentile_cont(0.5) within group (order by ms)::numeric, 3),
+  IFS='|' read -r n p50 p99 < <(sql "${3:-scylla}" -c "select count(*), round(percentile_cont(0.5) within group (order by ms)::numeric, 3),
     round(percentile_cont(0.99) within group (order by ms)::numeric, 3) from ($2) x (ms)")
   ((n > 0)) || return 0
   figure "latency p50" "$1" "$p50"

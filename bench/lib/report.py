@@ -104,6 +104,20 @@ def gates(run):
     return "### Tasks that wait for tasks\n\n" + table(["what", "of which", "median"], rows) if rows else ""
 
 
+CONDITIONS = {
+    "signal opens one": "A signal that opens one of so many tasks that wait for that name: seconds",
+    "signal opens all": "One that opens all of them: seconds",
+    "100 answers, server ms": "100 checks for so many tasks answer \"not yet\": CPU of the server, ms",
+    "idle, percent of a CPU": "So many tasks wait for signals, and nothing happens: the server's percent of a CPU",
+    "idle, bytes of WAL": "Meanwhile: bytes of WAL",
+}
+
+
+def conditions(run):
+    rows = [[title, c, f"{run.median(measure, c):.4g}"] for measure, title in CONDITIONS.items() for c in run.contenders(measure)]
+    return "### Tasks that wait for conditions\n\n" + table(["what", "tasks", "median"], rows) if rows else ""
+
+
 WAL_VERBS = ["submit", "lease", "lease and complete", "heartbeat", "vacuum"]
 
 
@@ -166,6 +180,11 @@ def goals(run):
         ("fan-in in batches, joined to free", over("fan-in batch", "joined", "free"), 0.7, None, False),
         ("building a plan of 2 edges a task, to its tasks without edges", over("building", "2 dependencies each", "without edges"), 2, None, True),
         ("building a plan of 10 edges a task, to its tasks without edges", over("building", "10 dependencies each", "without edges"), 2, None, True),
+        ("a signal to the worker, p50 ms", ms("latency p50", "from the signal to the worker"), 1.5, 0.7, True),
+        ("a signal to the worker, p99 ms", ms("latency p99", "from the signal to the worker"), 8, 4, True),
+        ("a signal opens one of 100,000, seconds", ms("signal opens one", "100000"), 0.005, 0.002, True),
+        ("a signal opens all 100,000, seconds", ms("signal opens all", "100000"), 3, 1, True),
+        ("100,000 tasks wait, percent of a CPU", ms("idle, percent of a CPU", "100000"), 0.5, 0.1, True),
         ("pick-up, p50 ms", ms("latency p50", "pick-up"), 1, 0.3, True),
         ("pick-up, p99 ms", ms("latency p99", "pick-up"), 5, 1, True),
         ("lateness of a due task, p99 ms", ms("latency p99", "due task"), 20, 5, True),
@@ -204,7 +223,7 @@ def main():
         contenders = run.contenders(measure)
         if contenders:
             print(rates(run, measure, bases.get(measure, "plain" if "plain" in contenders else contenders[-1])))
-    for part in (steady, gates, latency, wal):
+    for part in (steady, gates, conditions, latency, wal):
         text = part(run)
         if text:
             print(text)

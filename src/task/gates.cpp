@@ -586,7 +586,7 @@ void register_completion(store::PlanMaker maker, CompletionHook hook) { completi
 void register_gate_duty() {
     register_duty({.activity = "looking for open gates",
                    .work = look_at_waiting,
-                   .share = 50,
+                   .share = 400, // it is all that a monitor does while many tasks wait and nothing happens
                    .is_second_way = true,
                    .restart = [] { looked_until = 0; }});
     register_duty({.activity = "opening gates", .work = settle_backlog, .share = 0, .has_more = [] {

@@ -98,12 +98,12 @@ struct submit_options {
     std::vector<resource_name>
         depends_on; ///< tasks to be completed before it starts; their results become its args, in order
     dependency_failure on_dependency_failure = dependency_failure::cascade;
-    std::optional<plan_name> plan;            ///< the plan that it belongs to
-    std::optional<std::string> dedup_key;     ///< unique among the live tasks of the queue
-    std::optional<std::string> key;           ///< whose work it is, for limits per key
-    std::optional<retry_policy> retry;        ///< none: as its queue says when it fails
-    std::optional<json> wait_for;             ///< callbacks, signals, checks and tasks: an array as in docs/conditions.md
-    std::optional<json> needs;                ///< of pools: an object as in docs/pools.md
+    std::optional<plan_name> plan;        ///< the plan that it belongs to
+    std::optional<std::string> dedup_key; ///< unique among the live tasks of the queue
+    std::optional<std::string> key;       ///< whose work it is, for limits per key
+    std::optional<retry_policy> retry;    ///< none: as its queue says when it fails
+    std::optional<json> wait_for;         ///< callbacks, signals, checks and tasks: an array as in docs/conditions.md
+    std::optional<json> needs;            ///< of pools: an object as in docs/pools.md
     std::optional<duration> expected_runtime; ///< for backfilling
     std::optional<duration>
         dedup_for; ///< the key stays taken for so long after the submission, also if the task is completed before

@@ -282,6 +282,7 @@ struct run_job_options {
     maybe_text args;
     maybe_text prune;
     bool strict_order = false;
+    bool no_wait = false;
     maybe_text variant;
     maybe_text request_id;
 };

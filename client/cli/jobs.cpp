@@ -149,6 +149,8 @@ std::string options_of(const run_job_options &options) {
     add("request_id", options.request_id);
     if (options.strict_order)
         text += (text.empty() ? "" : ", ") + std::string{R"("strict_order": true)"};
+    if (options.no_wait)
+        text += (text.empty() ? "" : ", ") + std::string{R"("wait": false)"};
     return "{" + text + "}";
 }
 

@@ -630,6 +630,8 @@ private:
                "slice.");
         flag(command, "--strict-order", o->strict_order,
              "Wait for a chunk that runs in this plan even if its older result is fresh enough.");
+        flag(command, "--no-wait", o->no_wait,
+             "Start also where an older plan is still at something that the job needs, for the same ids.");
         option(command, "--variant", o->variant, "NAME", "Freshness is kept for each variant.");
         return {command, o};
     }

@@ -84,6 +84,11 @@ is "$status $(sed -n 2p <<<"$output" | grep -c "^$plan  report  v .*  running  *
 run scylla job plans trips
 is "$status $(wc -l <<<"$output")" '0 1' 'job plans: of another job'
 
+sql "select scylla.run_job('positions', '{[1,2)}')" >/dev/null
+is "$(scylla job explain trips --ids 1 --json | grep -c 'task .* of plan')" 2 'job explain tells of an older plan'
+is "$(scylla job explain trips --ids 1 --no-wait --json | grep -c 'task .* of plan')" 0 'job explain --no-wait'
+sql "select scylla.cancel_plan(plan) from scylla.job_plan where job = 'positions'" >/dev/null
+
 run timeout 60 scylla work q --until-empty --exec cat
 is "$status" 0 'workers get the specification'
 run scylla job plans report --json

@@ -51,7 +51,12 @@ std::string nearest(std::string_view typed, const std::vector<std::string> &name
             best = name;
         }
     }
-    return best;
+    if (!best.empty() || typed.size() < 2)
+        return best;
+    // What was cut short.
+    const auto begins = [&](const std::string &name) { return name.compare(0, typed.size(), typed) == 0; };
+    const auto longer = std::find_if(names.begin(), names.end(), begins);
+    return longer == names.end() ? std::string{} : *longer;
 }
 
 std::string about_unknown_command(const CLI::App &program, int argc, char **argv) {

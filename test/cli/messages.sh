@@ -73,6 +73,7 @@ nearest '-d messages lst' 'unknown command "lst": did you mean "list"?'
 nearest '--dbname=messages --json wrok' 'unknown command "wrok": did you mean "work"?'
 nearest 'frobnicate' 'unknown command "frobnicate"'
 nearest 'plan wiat p' 'unknown command "plan wiat": did you mean "plan wait"?'
+nearest 'sched list' 'unknown command "sched": did you mean "schedule"?'
 run scylla list --frobnicate
 like "$errors" 'frobnicate' 'options are no commands'
 done_testing

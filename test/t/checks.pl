@@ -139,6 +139,26 @@ sql($node, q(select scylla.maintain()));
 is(sql($node, $checks), '', 'a commit that told nobody is made up for');
 checked($node, 'check() finds nothing after a crash');
 
+# ---- dump and restore --------------------------------------------------------------------------------------------------
+
+sql($node, q(select scylla.submit('q', '1', rn => 'dumped', wait_for => on_check('{"a": 1, "b": 2}', '1 min'))));
+sql($node, q(select from scylla.lease('ask', 'w') l, scylla.not_yet(l.rn, 'w')));
+my $dump = PostgreSQL::Test::Utils::tempdir() . '/checks.dump';
+command_ok([ 'pg_dump', '-Fc', '-f', $dump, $node->connstr('postgres') ], 'a database with a live check is dumped');
+sql($node, 'create database restored');
+command_ok([ 'pg_restore', '--exit-on-error', '-d', $node->connstr('restored'), $dump ], 'and restored');
+my $restored = sub { $node->safe_psql('restored', $_[0]) };
+$restored->(q(select scylla.submit('q', '1', rn => 'after', wait_for => on_check('{"b": 2.0, "a": 1}', '1 s'))));
+is($restored->(q(select waiters from scylla.condition where kind = 'check')), '2', 'whoever asks the same there joins the check');
+is($restored->(q(select string_agg(distinct answers::text, ' ') from scylla.task where queue = 'ask' and status in ('waiting', 'ready'))), '1', 'which keeps its answers');
+$restored->(q(select scylla.reschedule(rn, now()) from scylla.task where queue = 'ask' and status = 'waiting'));
+$restored->(q(select from scylla.lease('ask', 'w') l, scylla.complete(l.rn, 'w', '"restored"')));
+is($restored->(q(select string_agg(rn || ' ' || args, ' ' order by rn) from scylla.task where status = 'ready' and rn in ('after', 'dumped'))), 'after ["restored"] dumped ["restored"]', 'the answer reaches all');
+is($restored->(q(select count(*) from scylla.check())), '0', 'check() finds nothing after the restore');
+sql($node, 'drop database restored');
+sql($node, q(select scylla.cancel('dumped')));
+eventually($node, $checks, '', 'no check is left here either');
+
 # ---- what many waiters cost --------------------------------------------------------------------------------------------
 
 sql($node, q(select count(*) from scylla.submit_many((select jsonb_agg(jsonb_build_object('queue', 'many', 'spec', n,

@@ -305,9 +305,10 @@ std::span<const Type> read_closure(const text *job, const text *variant) {
         "join scylla.job_definition d on d.name operator(pg_catalog.=) c.name "
         "cross join lateral pg_catalog.jsonb_array_elements(d.needs) n) "
         "select d.id, d.name, d.owner::pg_catalog.text, d.queue, d.settings, d.needs, "
-        "(select pg_catalog.max(r.created) from scylla.job_run r "
+        "(select r.created from scylla.job_run r "
         "join scylla.task_plan p on p.id operator(pg_catalog.=) r.plan where r.job operator(pg_catalog.=) d.id "
-        "and r.variant operator(pg_catalog.=) $2 and p.finished is not null and not p.cancelled and not p.failed) "
+        "and r.variant operator(pg_catalog.=) $2 and p.finished is not null and not p.cancelled and not p.failed "
+        "order by r.created desc limit 1) "
         "from closure c join scylla.job_definition d on d.name operator(pg_catalog.=) c.name "
         "order by d.name operator(pg_catalog.<>) $1, d.name",
         parameters, SPI_OK_SELECT, [](uint64 row) {

@@ -75,37 +75,110 @@ Interval *to_interval(const char *argument, JsonbValue *value, int64 element) {
 
 Jsonb *empty_object() { return DatumGetJsonbP(DirectFunctionCall1(jsonb_in, CStringGetDatum("{}"))); }
 
+JsonbValue of_text(std::string_view value) {
+    JsonbValue result{};
+    result.type = jbvString;
+    result.val.string.val = const_cast<char *>(value.data()); // NOLINT: it is only read
+    result.val.string.len = static_cast<int>(value.size());
+    return result;
+}
+
+JsonbValue of_whole(int64 value) { return of_number(int64_to_numeric(value)); }
+
+JsonbValue of_number(Numeric value) {
+    JsonbValue result{};
+    result.type = jbvNumeric;
+    result.val.numeric = value;
+    return result;
+}
+
+JsonbValue of_json(Jsonb *value) {
+    JsonbValue result{};
+    if (value == nullptr) {
+        result.type = jbvNull;
+    } else if (!JsonbExtractScalar(&value->root, &result)) {
+        result.type = jbvBinary;
+        result.val.binary.data = &value->root;
+        result.val.binary.len = static_cast<int>(VARSIZE(value) - VARHDRSZ);
+    }
+    return result;
+}
+
 void push_key(JsonbParseState **state, std::string_view key) {
-    JsonbValue name{};
-    name.type = jbvString;
-    name.val.string.val = const_cast<char *>(key.data()); // NOLINT: it is only read
-    name.val.string.len = static_cast<int>(key.size());
+    JsonbValue name = of_text(key);
     pushJsonbValue(state, WJB_KEY, &name);
 }
 
-void push_text(JsonbParseState **state, std::string_view key, const text *value) {
+void push(JsonbParseState **state, std::string_view key, JsonbValue value) {
     push_key(state, key);
-    JsonbValue string{};
-    string.type = jbvString;
-    string.val.string.val = text_to_cstring(value);
-    string.val.string.len = static_cast<int>(view(value).size());
-    pushJsonbValue(state, WJB_VALUE, &string);
+    pushJsonbValue(state, WJB_VALUE, &value);
 }
 
-void push_json(JsonbParseState **state, std::string_view key, Jsonb *value) {
-    push_key(state, key);
-    JsonbValue binary{};
-    binary.type = jbvBinary;
-    binary.val.binary.data = &value->root;
-    binary.val.binary.len = static_cast<int>(VARSIZE_ANY_EXHDR(value));
-    pushJsonbValue(state, WJB_VALUE, &binary);
+void push_text(JsonbParseState **state, std::string_view key, const text *value) {
+    push(state, key, of_text(view(value)));
 }
+
+void push_json(JsonbParseState **state, std::string_view key, Jsonb *value) { push(state, key, of_json(value)); }
 
 void push_int64(JsonbParseState **state, JsonbIteratorToken token, int64 value) {
-    JsonbValue number{};
-    number.type = jbvNumeric;
-    number.val.numeric = int64_to_numeric(value);
+    JsonbValue number = of_whole(value);
     pushJsonbValue(state, token, &number);
+}
+
+namespace {
+
+// An element of an array as the array has it: what it is, and its bytes.
+struct Element {
+    JEntry type;
+    const char *bytes;
+    uint32 size;
+    bool aligned;
+};
+
+Element element_of(const Jsonb *value) {
+    if (value == nullptr)
+        return {JENTRY_ISNULL, nullptr, 0, false};
+    const JsonbContainer &root = value->root;
+    if (!JB_ROOT_IS_SCALAR(value))
+        return {JENTRY_ISCONTAINER, reinterpret_cast<const char *>(&root),
+                static_cast<uint32>(VARSIZE(value) - VARHDRSZ), true};
+    const JEntry entry = root.children[0];
+    return {entry & JENTRY_TYPEMASK, reinterpret_cast<const char *>(&root.children[1]), JBE_OFFLENFLD(entry),
+            JBE_ISNUMERIC(entry)};
+}
+
+} // namespace
+
+// The elements are copied as they are: the server's own way takes them to pieces, and goes as deep into its stack as
+// they are nested. Then a result that one session could just give would be too deep for the next, and the task that
+// depends on it would stand in the way of every lease.
+Jsonb *array_of(std::span<Jsonb *const> elements) {
+    const auto place = [](Size at, const Element &element) { return element.aligned ? INTALIGN(at) : at; };
+    const Size begin = offsetof(Jsonb, root.children) + elements.size() * sizeof(JEntry);
+    Size end = begin;
+    for (const Jsonb *value : elements) {
+        const Element element = element_of(value);
+        end = place(end, element) + element.size;
+    }
+    if (end - begin > JENTRY_OFFLENMASK)
+        return nullptr;
+    auto *array = static_cast<Jsonb *>(palloc0(end));
+    SET_VARSIZE(array, end);
+    array->root.header = static_cast<uint32>(elements.size()) | JB_FARRAY;
+    Size at = begin;
+    for (std::size_t i = 0; i < elements.size(); i++) {
+        const Element element = element_of(elements[i]);
+        const Size before = at;
+        at = place(at, element);
+        if (element.size > 0)
+            memcpy(reinterpret_cast<char *>(array) + at, element.bytes, element.size);
+        at += element.size;
+        // Most tell their length with what aligns them, every so often one tells where it ends.
+        array->root.children[i] =
+            element.type | (i % JB_OFFSET_STRIDE == 0 ? JENTRY_HAS_OFF | static_cast<JEntry>(at - begin)
+                                                      : static_cast<JEntry>(at - before));
+    }
+    return array;
 }
 
 } // namespace scylla::json

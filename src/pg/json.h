@@ -19,11 +19,21 @@ float8 to_float(const char *argument, JsonbValue *value, int64 element = 0);
 TimestampTz to_time(const char *argument, JsonbValue *value, int64 element = 0);
 Interval *to_interval(const char *argument, JsonbValue *value, int64 element = 0);
 
+// Values for what is being built. They point to what they are made of.
+JsonbValue of_text(std::string_view value);
+JsonbValue of_whole(int64 value);
+JsonbValue of_number(Numeric value);
+JsonbValue of_json(Jsonb *value); // a null pointer is a null
+
 // A member of an object that is being built.
+void push(JsonbParseState **state, std::string_view key, JsonbValue value);
 void push_key(JsonbParseState **state, std::string_view key);
 void push_text(JsonbParseState **state, std::string_view key, const text *value);
 void push_json(JsonbParseState **state, std::string_view key, Jsonb *value);
 void push_int64(JsonbParseState **state, JsonbIteratorToken token, int64 value);
+
+// Elements as an array; a null pointer is a null. Null if they have more bytes than an array may have (256 MB).
+Jsonb *array_of(std::span<Jsonb *const> elements);
 
 inline bool is_object(Jsonb *value) { return value != nullptr && JB_ROOT_IS_OBJECT(value); }
 

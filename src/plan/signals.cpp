@@ -1,5 +1,6 @@
 // Signals, and conditions that wait for one (plan/conditions.h).
 #include "pg/error.h"
+#include "pg/json.h"
 #include "pg/memory.h"
 #include "pg/text.h"
 #include "plan/conditions.h"
@@ -107,50 +108,18 @@ std::optional<Signal> find_newest(const text *name, Jsonb *match, std::optional<
     return newest;
 }
 
-void push(JsonbParseState **state, const char *key, JsonbValue value) {
-    JsonbValue name{};
-    name.type = jbvString;
-    name.val.string.val = const_cast<char *>(key);
-    name.val.string.len = static_cast<int>(strlen(key));
-    pushJsonbValue(state, WJB_KEY, &name);
-    pushJsonbValue(state, WJB_VALUE, &value);
-}
-
-JsonbValue as_value(Jsonb *json) {
-    JsonbValue value{};
-    if (json == nullptr)
-        value.type = jbvNull;
-    else if (!JsonbExtractScalar(&json->root, &value)) {
-        value.type = jbvBinary;
-        value.val.binary.data = &json->root;
-        value.val.binary.len = static_cast<int>(VARSIZE(json) - VARHDRSZ);
-    }
-    return value;
-}
-
-JsonbValue as_value(std::string_view text) {
-    JsonbValue value{};
-    value.type = jbvString;
-    value.val.string.val = const_cast<char *>(text.data());
-    value.val.string.len = static_cast<int>(text.size());
-    return value;
-}
-
 // The value of a gate: {"name", "seq", "params", "payload", "sent"}.
 Jsonb *value_of(const Signal &signal) {
-    JsonbValue number{};
-    number.type = jbvNumeric;
-    number.val.numeric = DatumGetNumeric(DirectFunctionCall1(int8_numeric, Int64GetDatum(signal.id)));
     const Datum sent = TimestampTzGetDatum(signal.sent);
     char *time = static_cast<char *>(palloc(MAXDATELEN + 1));
     JsonEncodeDateTime(time, sent, TIMESTAMPTZOID, nullptr);
     JsonbParseState *state = nullptr;
     pushJsonbValue(&state, WJB_BEGIN_OBJECT, nullptr);
-    push(&state, "name", as_value(view(signal.name)));
-    push(&state, "seq", number);
-    push(&state, "sent", as_value(std::string_view(time)));
-    push(&state, "params", as_value(signal.params));
-    push(&state, "payload", as_value(signal.payload));
+    json::push(&state, "name", json::of_text(view(signal.name)));
+    json::push(&state, "seq", json::of_whole(signal.id));
+    json::push(&state, "sent", json::of_text(time));
+    json::push(&state, "params", json::of_json(signal.params));
+    json::push(&state, "payload", json::of_json(signal.payload));
     return JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, nullptr));
 }
 

@@ -24,14 +24,6 @@ constexpr float8 k_most_left_out = 1e12;
 
 Jsonb *parse(const char *json) { return DatumGetJsonbP(DirectFunctionCall1(jsonb_in, CStringGetDatum(json))); }
 
-JsonbValue binary(Jsonb *value) {
-    JsonbValue result{};
-    result.type = jbvBinary;
-    result.val.binary.data = &value->root;
-    result.val.binary.len = static_cast<int>(VARSIZE(value) - VARHDRSZ);
-    return result;
-}
-
 JsonbValue *member(JsonbValue *object, const char *key) {
     if (object == nullptr || object->type != jbvBinary || !JsonContainerIsObject(object->val.binary.data))
         return nullptr;
@@ -75,7 +67,7 @@ Jsonb *append(Jsonb *log, std::span<Jsonb *const> added, const Marker &marker) {
     pushJsonbValue(&state, WJB_BEGIN_ARRAY, nullptr);
     for (int i = 0; i < size; i++) {
         if (trim.trim && i == model::k_log_head) {
-            JsonbValue entry = binary(make_marker(marker, counted.value_or(0) + trim.newly_left_out));
+            JsonbValue entry = json::of_json(make_marker(marker, counted.value_or(0) + trim.newly_left_out));
             pushJsonbValue(&state, WJB_ELEM, &entry);
             i = trim.tail_from;
             if (i == size)
@@ -84,7 +76,7 @@ Jsonb *append(Jsonb *log, std::span<Jsonb *const> added, const Marker &marker) {
         pushJsonbValue(&state, WJB_ELEM, getIthJsonbValueFromContainer(&log->root, static_cast<uint32>(i)));
     }
     for (Jsonb *entry : added) {
-        JsonbValue value = binary(entry);
+        JsonbValue value = json::of_json(entry);
         pushJsonbValue(&state, WJB_ELEM, &value);
     }
     return JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_ARRAY, nullptr));
@@ -102,46 +94,25 @@ const char *utc(TimestampTz time) {
                     tm.tm_min, tm.tm_sec, micros);
 }
 
-JsonbValue string_value(std::string_view text) {
-    JsonbValue value{};
-    value.type = jbvString;
-    value.val.string.val = const_cast<char *>(text.data());
-    value.val.string.len = static_cast<int>(text.size());
-    return value;
-}
-
-JsonbValue number_value(Datum numeric) {
-    JsonbValue value{};
-    value.type = jbvNumeric;
-    value.val.numeric = DatumGetNumeric(numeric);
-    return value;
-}
-
 // The shortest decimal number that is this value, whatever extra_float_digits is.
-Datum to_numeric(float4 number) {
+Numeric to_numeric(float4 number) {
     char digits[FLOAT_SHORTEST_DECIMAL_LEN];
     float_to_shortest_decimal_buf(number, digits);
-    return DirectFunctionCall3(numeric_in, CStringGetDatum(digits), ObjectIdGetDatum(InvalidOid), Int32GetDatum(-1));
-}
-
-void push_member(JsonbParseState **state, std::string_view key, JsonbValue value) {
-    JsonbValue name = string_value(key);
-    pushJsonbValue(state, WJB_KEY, &name);
-    pushJsonbValue(state, WJB_VALUE, &value);
+    return DatumGetNumeric(
+        DirectFunctionCall3(numeric_in, CStringGetDatum(digits), ObjectIdGetDatum(InvalidOid), Int32GetDatum(-1)));
 }
 
 Jsonb *make_entry(const char *type, const text *worker, int32 attempt, float4 progress, TimestampTz time,
                   std::string_view code_version = {}) {
     JsonbParseState *state = nullptr;
     pushJsonbValue(&state, WJB_BEGIN_OBJECT, nullptr);
-    push_member(&state, "_typ", string_value(type));
-    push_member(&state, "worker", string_value(view(worker)));
-    push_member(&state, "attempt", number_value(NumericGetDatum(int64_to_numeric(attempt))));
-    push_member(&state, "progress",
-                number_value(progress == 0 ? NumericGetDatum(int64_to_numeric(0)) : to_numeric(progress)));
-    push_member(&state, "time", string_value(utc(time)));
+    json::push(&state, "_typ", json::of_text(type));
+    json::push(&state, "worker", json::of_text(view(worker)));
+    json::push(&state, "attempt", json::of_whole(attempt));
+    json::push(&state, "progress", progress == 0 ? json::of_whole(0) : json::of_number(to_numeric(progress)));
+    json::push(&state, "time", json::of_text(utc(time)));
     if (!code_version.empty())
-        push_member(&state, "code_version", string_value(code_version));
+        json::push(&state, "code_version", json::of_text(code_version));
     return JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, nullptr));
 }
 
@@ -267,9 +238,9 @@ namespace {
 Jsonb *error_object(const char *code, Jsonb *arguments, const char *description) {
     JsonbParseState *state = nullptr;
     pushJsonbValue(&state, WJB_BEGIN_OBJECT, nullptr);
-    push_member(&state, "code", string_value(code));
-    push_member(&state, "args", binary(arguments));
-    push_member(&state, "description", string_value(description));
+    json::push(&state, "code", json::of_text(code));
+    json::push(&state, "args", json::of_json(arguments));
+    json::push(&state, "description", json::of_text(description));
     return JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, nullptr));
 }
 
@@ -296,18 +267,18 @@ namespace {
 Jsonb *error_about(const char *code, const char *argument, JsonbValue value, const char *description) {
     JsonbParseState *state = nullptr;
     pushJsonbValue(&state, WJB_BEGIN_OBJECT, nullptr);
-    push_member(&state, argument, value);
+    json::push(&state, argument, value);
     return error_object(code, JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, nullptr)), description);
 }
 
 } // namespace
 
 Jsonb *make_error(const char *code, const char *argument, const text *value, const char *description) {
-    return error_about(code, argument, string_value(view(value)), description);
+    return error_about(code, argument, json::of_text(view(value)), description);
 }
 
 Jsonb *make_error(const char *code, const char *argument, Jsonb *value, const char *description) {
-    return error_about(code, argument, binary(value), description);
+    return error_about(code, argument, json::of_json(value), description);
 }
 
 Jsonb *make_error(const char *code, std::span<const ErrorArgument> arguments, const char *description) {
@@ -315,64 +286,8 @@ Jsonb *make_error(const char *code, std::span<const ErrorArgument> arguments, co
     pushJsonbValue(&state, WJB_BEGIN_OBJECT, nullptr);
     for (const ErrorArgument &argument : arguments)
         if (argument.value != nullptr)
-            push_member(&state, argument.name, string_value(argument.value));
+            json::push(&state, argument.name, json::of_text(argument.value));
     return error_object(code, JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, nullptr)), description);
-}
-
-namespace {
-
-// An element of an array as the array has it: what it is, and its bytes.
-struct Element {
-    JEntry type;
-    const char *bytes;
-    uint32 size;
-    bool aligned;
-};
-
-Element element_of(const Jsonb *value) {
-    if (value == nullptr)
-        return {JENTRY_ISNULL, nullptr, 0, false};
-    const JsonbContainer &root = value->root;
-    if (!JB_ROOT_IS_SCALAR(value))
-        return {JENTRY_ISCONTAINER, reinterpret_cast<const char *>(&root),
-                static_cast<uint32>(VARSIZE(value) - VARHDRSZ), true};
-    const JEntry entry = root.children[0];
-    return {entry & JENTRY_TYPEMASK, reinterpret_cast<const char *>(&root.children[1]), JBE_OFFLENFLD(entry),
-            JBE_ISNUMERIC(entry)};
-}
-
-} // namespace
-
-// The elements are copied as they are: the server's own way takes them to pieces, and goes as deep into its stack as
-// they are nested. Then a result that one session could just give would be too deep for the next, and the task that
-// depends on it would stand in the way of every lease.
-Jsonb *make_array(std::span<Jsonb *const> elements) {
-    const auto place = [](Size at, const Element &element) { return element.aligned ? INTALIGN(at) : at; };
-    const Size begin = offsetof(Jsonb, root.children) + elements.size() * sizeof(JEntry);
-    Size end = begin;
-    for (const Jsonb *value : elements) {
-        const Element element = element_of(value);
-        end = place(end, element) + element.size;
-    }
-    if (end - begin > JENTRY_OFFLENMASK)
-        return nullptr;
-    auto *array = static_cast<Jsonb *>(palloc0(end));
-    SET_VARSIZE(array, end);
-    array->root.header = static_cast<uint32>(elements.size()) | JB_FARRAY;
-    Size at = begin;
-    for (std::size_t i = 0; i < elements.size(); i++) {
-        const Element element = element_of(elements[i]);
-        const Size before = at;
-        at = place(at, element);
-        if (element.size > 0)
-            memcpy(reinterpret_cast<char *>(array) + at, element.bytes, element.size);
-        at += element.size;
-        // Most tell their length with what aligns them, every so often one tells where it ends.
-        array->root.children[i] =
-            element.type | (i % JB_OFFSET_STRIDE == 0 ? JENTRY_HAS_OFF | static_cast<JEntry>(at - begin)
-                                                      : static_cast<JEntry>(at - before));
-    }
-    return array;
 }
 
 } // namespace scylla

@@ -37,7 +37,4 @@ Jsonb *make_error(const char *code, std::span<const ErrorArgument> arguments, co
 // Whether the last of the errors has this code.
 bool ends_with_error(Jsonb *errors, const char *code);
 
-// Results as an array; a null pointer is a null. Null if they have more bytes than an array may have (256 MB).
-Jsonb *make_array(std::span<Jsonb *const> elements);
-
 } // namespace scylla

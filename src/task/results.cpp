@@ -1,8 +1,8 @@
 #include "task/results.h"
 
+#include "pg/json.h"
 #include "pg/json_text.h"
 #include "pg/settings.h"
-#include "task/history.h"
 
 namespace scylla {
 
@@ -31,7 +31,7 @@ void add_result(Results &results, Jsonb *result) {
 }
 
 Jsonb *to_array(const Results &results) {
-    return results.too_large ? nullptr : make_array({results.value, results.count});
+    return results.too_large ? nullptr : json::array_of({results.value, results.count});
 }
 
 } // namespace scylla

@@ -75,7 +75,8 @@ comment on function scylla._no_such_job is 'Raises 22023 if this is no name, els
 -- A row per job of the picture: it and all that it needs. sources are the jobs that it needs, lags how old they may be.
 create or replace function scylla._job_nodes(job text)
     returns table (node bigint, label text, state text, sources bigint[], lags text[])
-    language plpgsql volatile parallel unsafe set search_path = pg_catalog, pg_temp as $$
+    language plpgsql volatile parallel unsafe set search_path = pg_catalog, pg_temp
+    set jit = off as $$ -- the plan looks dear: compiling it takes a second, running it two milliseconds
 #variable_conflict use_column
 begin
     return query

@@ -114,6 +114,8 @@ READS = [
     ("plan_mermaid", "select scylla.plan_mermaid('open @')"),
     ("plan_timeline", "select * from scylla.plan_timeline('open @')"),
     ("explain_job", "select * from scylla.explain_job('job @', '{[1,20)}')"),
+    ("job_dot", "select scylla.job_dot('job @')"),
+    ("job_mermaid", "select scylla.job_mermaid('job @')"),
     ("read_events", "select * from scylla.read_events()"),
     ("metrics", "select scylla.metrics()"),
     ("check", "select * from scylla.check()"),

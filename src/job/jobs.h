@@ -11,8 +11,7 @@
 
 namespace scylla::job {
 
-// ---- definitions
-// -----------------------------------------------------------------------------------------------------
+// ---- definitions ---------------------------------------------------------------------------------------------------
 
 struct Settings {
     int64 chunk_size = 0;              // 0: all ids are one chunk
@@ -63,8 +62,7 @@ int64 require_own(const text *job);
 // The job, and all that it needs, directly or not: itself first. 42704.
 std::span<const Type> read_closure(const text *job, const text *variant);
 
-// ---- what is fresh
-// ---------------------------------------------------------------------------------------------------
+// ---- what is fresh -------------------------------------------------------------------------------------------------
 
 // Ids that a success brought up to date.
 struct Stored {
@@ -88,8 +86,7 @@ int64 forget_freshness(const text *job, Datum ids, const text *variant);
 // A plan that a job has made is removed: so are its chunks, and what newer successes cover.
 void forget_plan(int64 plan);
 
-// ---- runs
-// ------------------------------------------------------------------------------------------------------------
+// ---- runs ----------------------------------------------------------------------------------------------------------
 
 struct Request {
     const text *job;

@@ -17,8 +17,7 @@ constexpr std::size_t k_max_nodes = 10'000;
 constexpr std::size_t k_max_chunks = 1'000'000;  // of a run
 constexpr std::size_t k_max_memory = 50'000'000; // chunks of one slice
 
-// ---- the ids
-// ---------------------------------------------------------------------------------------------------------
+// ---- the ids -------------------------------------------------------------------------------------------------------
 
 // Asks the function of the job, as the role that defined it.
 Datum select_ids(const Type &type, Jsonb *args) {
@@ -72,8 +71,7 @@ Ids ids_of_request(const Type &type, const Request &request, Jsonb *args) {
     return count_ids(type, read_ids("select_work", select_ids(type, args)));
 }
 
-// ---- the arguments
-// ---------------------------------------------------------------------------------------------------
+// ---- the arguments -------------------------------------------------------------------------------------------------
 
 Jsonb *overlay(Jsonb *args, Jsonb *with) {
     if (with == nullptr || args == nullptr)
@@ -100,8 +98,7 @@ struct Arguments {
     }
 };
 
-// ---- the graph
-// -------------------------------------------------------------------------------------------------------
+// ---- the graph -----------------------------------------------------------------------------------------------------
 
 std::size_t place_of(std::span<const Type> types, const text *name) {
     for (std::size_t i = 0; i < types.size(); i++)
@@ -157,8 +154,7 @@ std::span<std::size_t> order_of(std::span<const Type> types, const Grown &grown)
     return order;
 }
 
-// ---- the chunks
-// ------------------------------------------------------------------------------------------------------
+// ---- the chunks ----------------------------------------------------------------------------------------------------
 
 // What the model tells.
 struct Collected {

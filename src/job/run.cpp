@@ -27,8 +27,7 @@ const Type &type_of(const Resolved &resolved, const model::JobChunk &chunk) {
     return resolved.types[resolved.nodes[chunk.node].type];
 }
 
-// ---- what is stored of a run
-// -----------------------------------------------------------------------------------------
+// ---- what is stored of a run ---------------------------------------------------------------------------------------
 
 // The plan of a request that was made before; null: none. Only for who may see the plan.
 text *find_request(const Resolved &resolved, const Options &options) {
@@ -108,8 +107,7 @@ void insert_chunks(int64 plan, const Resolved &resolved, const Options &options,
                   parameters, SPI_OK_INSERT);
 }
 
-// ---- its tasks
-// -------------------------------------------------------------------------------------------------------
+// ---- its tasks -----------------------------------------------------------------------------------------------------
 
 // Ranges with both ends: [[1, 3], [5, 5]].
 void push_ids(JsonbParseState **state, std::span<const model::JobRange> ids) {
@@ -167,8 +165,7 @@ std::span<const Submission> make_tasks(const Resolved &resolved, const LiveTasks
     return tasks;
 }
 
-// ---- its failed part once more
-// -------------------------------------------------------------------------------------------------------
+// ---- its failed part once more -------------------------------------------------------------------------------------
 
 Jsonb *spec_of_copy(Jsonb *spec, const text *plan) {
     JsonbParseState *state = nullptr;
@@ -197,8 +194,7 @@ void note_copied(int64 plan, const text *new_plan) {
         parameters, SPI_OK_INSERT);
 }
 
-// ---- its account
-// -----------------------------------------------------------------------------------------------------
+// ---- its account ---------------------------------------------------------------------------------------------------
 
 const char *show_length(int64 micros) {
     Interval length{};

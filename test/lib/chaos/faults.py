@@ -71,7 +71,11 @@ class Faults:
         self.undo(float("inf"))
         self.server.wake_all()
         for thread in self.threads:
-            thread.join(120)
+            deadline = time.monotonic() + 120
+            while thread.is_alive() and time.monotonic() < deadline:
+                thread.join(5)
+                if thread.is_alive():
+                    self.nudge()
             if thread.is_alive():
                 self.notes.append(f"hangs: {thread.name} does not return for 120 s")
         self.threads = []
@@ -81,6 +85,16 @@ class Faults:
         # What REINDEX CONCURRENTLY leaves when it is broken off.
         for [index] in self.ask("select indexrelid::regclass::text from pg_index where not indisvalid"):
             self.ask("drop index " + index)
+
+    def nudge(self):
+        """An interrupt for every backend. DROP DATABASE waits until each has taken a barrier in. One that finds a cancel and the
+        barrier together, because it was stopped, raises the error, and thinks of the barrier at its next interrupt only: that is
+        how ProcessInterrupts() of the server is. What does not take in interrupts is not helped by this."""
+        try:
+            self.ask("select pg_log_backend_memory_contexts(pid) from pg_stat_activity "
+                     "where backend_type = 'client backend' and pid <> pg_backend_pid()")
+        except psycopg2.Error:
+            pass
 
     def aside(self, *commands, database=None):
         """SQL that may take long, fail, or lose its connection; not at our cost."""

@@ -53,7 +53,7 @@ class Team:
         deadline = time.monotonic() + patience
         for process, role in self.members:
             try:
-                process.wait(max(0.1, deadline - time.monotonic()))
+                self.wait_for(process, deadline)
                 if process.returncode not in (0, -signal.SIGKILL, -signal.SIGTERM):
                     found.append(f"client: a {role} ended with status {process.returncode}: see {self.folder}/clients.log")
             except subprocess.TimeoutExpired:
@@ -62,6 +62,19 @@ class Team:
                 process.wait()
         self.members = []
         return found
+
+    def wait_for(self, process, deadline):
+        """Whoever has prepared a transaction may be gone, and the call of somebody else may wait for it."""
+        while True:
+            try:
+                return process.wait(max(0.1, min(5, deadline - time.monotonic())))
+            except subprocess.TimeoutExpired:
+                if time.monotonic() > deadline:
+                    raise
+            self.hired += 1
+            session = Session(Recorder(self.folder, f"{self.prefix}e{self.hired}"), self.dsn)
+            end_prepared(session, self.prefix)
+            session.close()
 
     def kill(self):
         for process, _ in self.members:
@@ -79,6 +92,15 @@ def create_queues(connection, prefix, limit):
     ask(connection, f"grant usage on schema scylla to {IDLER}; grant execute on all functions in schema scylla to {IDLER}")
 
 
+def end_prepared(session, prefix):
+    """Commits what is prepared."""
+    try:
+        for [gid] in session.query("select gid from pg_prepared_xacts where gid like %s", prefix + ".%"):
+            session.resolve(gid, commit=True)
+    except (Broken, Refused) as error:
+        print(f"# ending what is prepared: {error!r}", flush=True)
+
+
 def finish(team, patience):
     """Ends what is prepared, opens what is building, and lets calm workers do the rest. Returns how long it took, or None if
     something is stuck: nothing has ended for so many seconds."""
@@ -91,9 +113,8 @@ def finish(team, patience):
     while (left := unfinished(connection, team.prefix)) and time.monotonic() - moved < patience:
         if least is None or left < least:
             least, moved = left, time.monotonic()
+        end_prepared(session, team.prefix)
         try:
-            for [gid] in ask(connection, "select gid from pg_prepared_xacts where gid like %s", team.prefix + ".%"):
-                session.resolve(gid, commit=True)
             for [plan] in ask(connection, "select name from scylla.plan where name like %s and status = 'building'", team.prefix + ".%"):
                 session.call([{"do": "open_plan", "plan": plan}], "select scylla.open_plan(%s)", plan)
         except (Broken, Refused, psycopg2.Error) as error:

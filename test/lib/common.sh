@@ -90,7 +90,7 @@ remove_socket_folder() {
 # Runs a long command as a process group of its own, with a time limit, so that a signal to this script can end all of it
 # at once: bash does not look at signals while a foreground command runs.
 group=
-group_limit=${SCYLLA_TIME_LIMIT:-900} # seconds
+group_limit=${SCYLLA_TIME_LIMIT:-1500} # seconds
 run_group() { # COMMAND...
   local status=0
   setsid timeout -k 10 "$group_limit" env --default-signal=INT,QUIT "$@" </dev/null &

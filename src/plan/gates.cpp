@@ -99,22 +99,13 @@ constinit int64 looked_until = 0; // how far the walk is: the id of a plan, 0 at
 void look_at_plans(Store &store, Turn &turn) {
     bool changed = false;
     Dirty *dirty = begin_dirty(store);
-    store::Scan scan = scan_plans(store, looked_until);
-    const RowMemory memory = begin_row_memory();
-    looked_until = 0;
-    for (int64 seen = 0; next(scan); reset(memory)) {
+    walk_portion(turn, &looked_until, scan_plans(store, looked_until), [&](const store::Scan &scan) {
         const store::PlanRow row = plan_row(scan);
         if (row.opened && !row.finished)
             consider_plan(store, dirty, {0, row.id}, turn.now, &changed);
-        if (++seen == turn.portion.limit) {
-            looked_until = row.id;
-            break;
-        }
-    }
-    end(memory);
-    end(scan);
+        return row.id;
+    });
     end(dirty);
-    turn.portion.more = looked_until != 0;
     settle_gates(store, turn.now);
 }
 

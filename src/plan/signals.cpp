@@ -387,20 +387,11 @@ constinit int64 looked_until = 0; // how far the walk is: the id of a condition,
 } // namespace
 
 void look_at_conditions(Store &store, Turn &turn) {
-    store::Scan scan = scan_signal_conditions_after(store, looked_until);
-    const RowMemory memory = begin_row_memory();
-    looked_until = 0;
-    for (int64 seen = 0; next(scan); reset(memory)) {
+    walk_portion(turn, &looked_until, scan_signal_conditions_after(store, looked_until), [&](const store::Scan &scan) {
         const SignalConditionRow row = signal_condition_row(scan);
         (void)end_by_newest(store, row, turn.now);
-        if (++seen == turn.portion.limit) {
-            looked_until = row.id;
-            break;
-        }
-    }
-    end(memory);
-    end(scan);
-    turn.portion.more = looked_until != 0;
+        return row.id;
+    });
     settle_gates(store, turn.now);
 }
 

@@ -315,10 +315,7 @@ constinit int64 looked_until = 0; // how far the walk is: the id of a check, 0 a
 void look_at_checks(Store &store, Turn &turn) {
     bool changed = false;
     Dirty *dirty = begin_dirty(store);
-    store::Scan scan = scan_checks_after(store, looked_until);
-    const RowMemory memory = begin_row_memory();
-    looked_until = 0;
-    for (int64 seen = 0; next(scan); reset(memory)) {
+    walk_portion(turn, &looked_until, scan_checks_after(store, looked_until), [&](const store::Scan &scan) {
         const int64 id = check_row(scan).id;
         const auto spec = find_spec(store, id, store::With::no_spec); // there is none while it is being restored
         Status status;
@@ -328,15 +325,9 @@ void look_at_checks(Store &store, Turn &turn) {
         else if (spec && ended == Sight::absent &&
                  tend_check(store, dirty, *spec, turn.now, &changed) == Sight::in_doubt)
             shmem::note_recheck(id);
-        if (++seen == turn.portion.limit) {
-            looked_until = id;
-            break;
-        }
-    }
-    end(memory);
-    end(scan);
+        return id;
+    });
     end(dirty);
-    turn.portion.more = looked_until != 0;
     settle_gates(store, turn.now);
 }
 

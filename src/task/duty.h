@@ -3,6 +3,7 @@
 #pragma once
 
 #include "model/pace.h"
+#include "pg/memory.h"
 #include "shmem/stats.h"
 #include "shmem/timers.h"
 #include "store/rows.h"
@@ -33,6 +34,23 @@ struct Duty {
     bool (*has_more)() = nullptr; // whether there is work now, left by another duty
     void (*restart)() = nullptr;  // forgets how far its walk is, because settings or the clock have changed
 };
+
+// A portion of a duty's walk through a table in the order of ids. *after says how far it has come: the scan begins
+// behind it, and it becomes 0 at the end. look(scan) looks at a row and returns its id.
+template <typename Look> void walk_portion(Turn &turn, int64 *after, store::Scan scan, Look look) {
+    const RowMemory memory = begin_row_memory();
+    *after = 0;
+    for (int64 seen = 0; next(scan); reset(memory)) {
+        const int64 id = look(scan);
+        if (++seen == turn.portion.limit) {
+            *after = id;
+            break;
+        }
+    }
+    end(memory);
+    end(scan);
+    turn.portion.more = *after != 0;
+}
 
 inline constexpr std::size_t k_max_duties = 32;
 void register_duty(const Duty &duty);

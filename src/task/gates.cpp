@@ -560,22 +560,13 @@ constinit int64 looked_until = 0; // how far the walk is: the id of a task, 0 at
 void look_at_waiting(Store &store, Turn &turn) {
     bool changed = false;
     Dirty *dirty = begin_dirty(store);
-    store::Scan scan = scan_waiting(store, looked_until);
-    const RowMemory memory = begin_row_memory();
-    looked_until = 0;
-    for (int64 seen = 0; next(scan); reset(memory)) {
+    walk_portion(turn, &looked_until, scan_waiting(store, looked_until), [&](const store::Scan &scan) {
         const store::WaitingRow row = waiting_row(scan);
         if (waits_for_gates(row))
             consider(store, dirty, row.id, nullptr, turn.now, &changed);
-        if (++seen == turn.portion.limit) {
-            looked_until = row.id;
-            break;
-        }
-    }
-    end(memory);
-    end(scan);
+        return row.id;
+    });
     end(dirty);
-    turn.portion.more = looked_until != 0;
     settle_gates(store, turn.now);
 }
 

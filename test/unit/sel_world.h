@@ -1,4 +1,4 @@
-// A world for expressions in tests: a clock that stands still, random numbers that are none, and two zones that put
+// A world for expressions in tests: a clock that stands still, random numbers that are none, and zones that put
 // their clocks forward and back in 2026 as the real ones do.
 #pragma once
 
@@ -42,7 +42,8 @@ private:
         std::int64_t ends;
     };
     static constexpr Zone k_zones[] = {{"Europe/Berlin", 3'600, 7'200, 1'774'746'000, 1'792'890'000},
-                                       {"US/Pacific", -28'800, -25'200, 1'772'964'000, 1'793'523'600}};
+                                       {"US/Pacific", -28'800, -25'200, 1'772'964'000, 1'793'523'600},
+                                       {"America/Los_Angeles", -28'800, -25'200, 1'772'964'000, 1'793'523'600}};
 };
 
 // The value as JSON, or what is wrong as "line:column: message".

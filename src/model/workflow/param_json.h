@@ -1,0 +1,14 @@
+// Parameters from JSON (section 4.1).
+#pragma once
+
+#include "model/sel/context.h"
+#include "model/workflow/param.h"
+#include "model/workflow/problem.h"
+
+namespace scylla::model::workflow {
+
+// Of an object whose members are parameters. What is wrong is added to the problems, and left out. Literals are in the
+// heap of the context.
+ParamMap read_params(sel::Context &context, const sel::Value &json, const Where &where, Problems &problems);
+
+} // namespace scylla::model::workflow

@@ -1,0 +1,36 @@
+// One layer of parameters over another (sections 4.3, 4.4 and 4.8).
+#pragma once
+
+#include <optional>
+#include <span>
+
+#include "model/sel/context.h"
+#include "model/workflow/param.h"
+
+namespace scylla::model::workflow {
+
+// Who merges, and what he may change.
+struct Merge {
+    ParamSource source;
+    bool upstream = false; // a foreach, while or subworkflow passes its parameters down
+    bool restart = false;  // a run of an instance that has run before
+};
+
+bool is_system(ParamSource source) noexcept;
+
+// Throws ParamFailure: the layers below keep what they say of their parameters' modes.
+void merge_params(sel::Context &context, ParamMap &base, const ParamMap &incoming, const Merge &merge);
+// After the last layer: optional parameters that nobody has given a value are dropped, others must have one.
+void finish_merge(ParamMap &params);
+
+struct Layer {
+    const ParamMap *params; // null: none
+    Merge merge;
+};
+// In order, the lowest one first.
+ParamMap merge_layers(sel::Context &context, std::span<const Layer> layers);
+
+// What a step has put out: only parameters that it has.
+void merge_output(sel::Context &context, ParamMap &params, const ParamMap &output);
+
+} // namespace scylla::model::workflow

@@ -52,6 +52,7 @@ create table scylla.queue (
     dependers text[],
     handler text,
     pending text[],
+    run_timeout interval,
     constraint queue_pkey primary key (id),
     constraint queue_name_key unique (name)
 ) using heap;
@@ -67,6 +68,7 @@ comment on column scylla.queue.admins is 'Roles with the privilege "admin".';
 comment on column scylla.queue.dependers is 'Roles with the privilege "depend".';
 comment on column scylla.queue.handler is 'The function that the server calls for each task, with its schema; null: none.';
 comment on column scylla.queue.pending is 'Settings that are recorded and not in effect yet; null: none.';
+comment on column scylla.queue.run_timeout is 'How long one run of a task may take; null: any time.';
 
 -- What drop_queue() has left to the monitor. For everybody else the queue and its tasks are gone.
 create table scylla.queue_dropped (

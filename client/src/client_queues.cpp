@@ -64,7 +64,8 @@ void client::create_queue(const queue_name &queue, const queue_options &options)
                                         text(options.key_weights, "key_weights"),
                                         options.rate ? param{options.rate->text()} : std::nullopt,
                                         options.rate_per_key ? param{options.rate_per_key->text()} : std::nullopt,
-                                        text(options.handler, "handler")});
+                                        text(options.handler, "handler"),
+                                        text(options.run_timeout)});
 }
 
 void client::alter_queue(const queue_name &queue, const queue_changes &changes) {
@@ -125,8 +126,9 @@ std::vector<queue_info> client::queues() {
             q.rate_per_key = json{text_of(row[19])};
         if (!row[20].is_null())
             q.handler = text_of(row[20]);
-        if (!row[21].is_null())
-            q.pending = words_of(text_of(row[21]));
+        q.run_timeout = to_duration(row[21]);
+        if (!row[22].is_null())
+            q.pending = words_of(text_of(row[22]));
         queues.push_back(std::move(q));
     });
     return queues;

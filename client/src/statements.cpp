@@ -155,24 +155,21 @@ const statement create_queue{
     "retention_completed => $7::interval, retention_aborted => $8::interval, retention_cancelled => $9::interval, "
     "paused => $10::boolean, max_running => $11::int, events => $12::boolean, notify => $13::boolean, "
     "max_running_per_key => $14::int, max_depth => $15::int, on_full => $16, "
-    "key_weights => $17::jsonb, rate => $18::jsonb, rate_per_key => $19::jsonb, handler => $20)"};
+    "key_weights => $17::jsonb, rate => $18::jsonb, rate_per_key => $19::jsonb, handler => $20, "
+    "run_timeout => $21::interval)"};
 const statement alter_queue{"scylla_alter_queue", "select scylla.alter_queue($1, $2::jsonb)"};
 const statement pause_queue{"scylla_pause_queue", "select scylla.pause_queue($1)"};
 const statement resume_queue{"scylla_resume_queue", "select scylla.resume_queue($1)"};
 const statement drop_queue{"scylla_drop_queue", "select scylla.drop_queue($1, $2::boolean)"};
+// clang-format off
 const statement queue_settings{
     "scylla_queue_settings",
-    "select queue, " MICROSECONDS("created") ", " MICROSECONDS("default_timeout") ", " MICROSECONDS(
-        "retention") ", aging, "
-                     "max_attempts, retry, " MICROSECONDS("retention_completed") ", " MICROSECONDS(
-                         "retention_aborted") ", " MICROSECONDS("retention_cancelled") ", paused, max_running, events, "
-                                                                                       "notify, max_running_per_key, "
-                                                                                       "max_depth, on_full, "
-                                                                                       "key_weights, rate, "
-                                                                                       "rate_per_key, handler, "
-                                                                                       "array_to_string(pending, ',') "
-                                                                                       "from scylla.queue_settings "
-                                                                                       "order by queue"};
+    "select queue, " MICROSECONDS("created") ", " MICROSECONDS("default_timeout") ", " MICROSECONDS("retention") ", "
+    "aging, max_attempts, retry, " MICROSECONDS("retention_completed") ", " MICROSECONDS("retention_aborted") ", "
+    MICROSECONDS("retention_cancelled") ", paused, max_running, events, notify, max_running_per_key, max_depth, "
+    "on_full, key_weights, rate, rate_per_key, handler, " MICROSECONDS("run_timeout") ", array_to_string(pending, ',') "
+    "from scylla.queue_settings order by queue"};
+// clang-format on
 const statement grant_queue{"scylla_grant_queue", "select scylla.grant_queue($1, $2, $3)"};
 const statement revoke_queue{"scylla_revoke_queue", "select scylla.revoke_queue($1, $2, $3)"};
 const statement set_queue_owner{"scylla_set_queue_owner", "select scylla.set_queue_owner($1, $2)"};

@@ -42,6 +42,7 @@ TEST_F(Calls, QueueSettings) {
     options.key_weights = json{R"({"acme": 3})"};
     options.rate = json{R"({"tasks": 10, "per": "2 s", "burst": 3})"};
     options.rate_per_key = json{R"({"tasks": 20})"};
+    options.run_timeout = 1h;
     c.create_queue(queue, options);
     const auto settings = [&] {
         for (queue_info &info : c.queues())
@@ -65,10 +66,12 @@ TEST_F(Calls, QueueSettings) {
     ASSERT_TRUE(info.rate);
     EXPECT_NE(info.rate->text().find("\"burst\": 3"), std::string::npos);
     EXPECT_EQ(info.rate_per_key, options.rate_per_key);
+    EXPECT_EQ(info.run_timeout, 1h);
     c.alter_queue(queue, queue_changes{}.rate(json{R"({"tasks": 1})"}).rate_per_key(json{R"({"tasks": 30})"}));
     EXPECT_NE(settings().rate->text().find("\"tasks\": 1"), std::string::npos);
     EXPECT_NE(settings().rate_per_key->text().find("\"tasks\": 30"), std::string::npos);
-    c.alter_queue(queue, queue_changes{}.rate(std::nullopt).rate_per_key(std::nullopt));
+    c.alter_queue(queue, queue_changes{}.rate(std::nullopt).rate_per_key(std::nullopt).run_timeout(2min));
+    EXPECT_EQ(settings().run_timeout, 2min);
     EXPECT_FALSE(settings().rate || settings().rate_per_key || info.handler);
     pqxx::nontransaction{connection}.exec("create or replace function pg_temp.handle(t scylla.task) returns jsonb "
                                           "language sql as 'select to_jsonb(t.rn)'");

@@ -6,7 +6,7 @@ create or replace function scylla.create_queue(
     retention_aborted interval = null, retention_cancelled interval = null, paused boolean = false,
     max_running integer = null, events boolean = false, notify boolean = false, max_running_per_key integer = null,
     max_depth integer = null, on_full text = 'error', key_weights jsonb = null,
-    rate jsonb = null, rate_per_key jsonb = null, handler text = null)
+    rate jsonb = null, rate_per_key jsonb = null, handler text = null, run_timeout interval = null)
     returns void
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_create_queue';
 comment on function scylla.create_queue is
@@ -34,6 +34,8 @@ comment on function scylla.create_queue is
   rate_per_key     the same for the tasks of each key; tasks without a key are not bounded
   handler          name of the function that runs the tasks inside the server: function (scylla.task) returns jsonb; null: none.
                    It runs as the owner of the queue. Only members of the owner may set it, with EXECUTE on the function
+  run_timeout      how long one run of a task may take, whatever its heartbeats; then it fails with the code run-timeout, and a server
+                   worker interrupts the call of the handler; null: any time
 Errors: 42710 it exists; 22023 bad argument; 42501 no privilege for the handler.';
 
 create or replace function scylla.alter_queue(queue text, settings jsonb) returns void
@@ -73,7 +75,7 @@ comment on function scylla.register_worker is
 create or replace view scylla.queue_settings with (security_barrier) as
     select name as queue, created, default_timeout, retention, aging, max_attempts, retry, retention_completed,
            retention_aborted, retention_cancelled, paused, max_running, events, notify, max_running_per_key,
-           max_depth, on_full, key_weights, rate, rate_per_key, handler, pending
+           max_depth, on_full, key_weights, rate, rate_per_key, handler, run_timeout, pending
     from scylla.queue
     where scylla._may_view(owner, viewers, admins);
 comment on view scylla.queue_settings is
@@ -104,6 +106,7 @@ comment on column scylla.queue_settings.rate_per_key is
 comment on column scylla.queue_settings.on_full is
     'What happens to a submit that would exceed max_depth: error, or shed: the task is cancelled at once.';
 comment on column scylla.queue_settings.handler is 'The function that the server calls for each task; null: none.';
+comment on column scylla.queue_settings.run_timeout is 'How long one run of a task may take; null: any time.';
 comment on column scylla.queue_settings.key_weights is
     'How many leases the turn of each key has; null: tasks are leased in the order of the queue.';
 

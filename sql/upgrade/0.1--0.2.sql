@@ -167,6 +167,8 @@ drop function scylla.create_queue(text, interval, interval, double precision, in
     integer, boolean, boolean, integer, integer, text, jsonb, jsonb, jsonb);
 alter table scylla.queue add column pending text[];
 comment on column scylla.queue.pending is 'Settings that are recorded and not in effect yet; null: none.';
+alter table scylla.queue add column run_timeout interval;
+comment on column scylla.queue.run_timeout is 'How long one run of a task may take; null: any time.';
 
 create table scylla.queue_dropped (
     id integer not null,

@@ -111,6 +111,9 @@ QueueRow require_queue(Store &store, const text *name) {
     return rights::require_queue(store, name, model::Privilege::admin);
 }
 
+// A change is heard of a moment after it is committed.
+constexpr int64 k_heard_of = 10'000; // microseconds
+
 // Lets `change` act on the settings of a queue. Waits for whoever is just changing them, and for nobody else.
 template <typename Change> void change_settings(Store &store, const text *name, Change change) {
     for (;; refresh(store)) {
@@ -130,6 +133,8 @@ template <typename Change> void change_settings(Store &store, const text *name, 
             settle_own_queue(store, queue.id);
         else if (!pending.empty())
             shmem::note_time(shmem::Timer::settings, GetCurrentTimestamp());
+        if (after.run_timeout != nullptr) // what runs may have to end
+            shmem::note_time(shmem::Timer::deadline, GetCurrentTimestamp() + k_heard_of);
         shmem::note_room(queue.id, PG_INT64_MAX); // there may be something to lease now
         if (before.paused && !after.paused)
             shmem::note_pool(0); // tasks of a paused queue are not placed

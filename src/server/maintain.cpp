@@ -3,6 +3,7 @@
 #include "job/jobs.h"
 #include "pg/memory.h"
 #include "pg/settings.h"
+#include "shmem/pending.h"
 #include "store/check_rows.h"
 #include "store/memo_rows.h"
 #include "store/plans.h"
@@ -14,7 +15,9 @@
 #include "queue/pending.h"
 #include "task/history.h"
 #include "task/line.h"
+#include "task/finish.h"
 #include "task/moves.h"
+#include "task/run_limit.h"
 
 namespace scylla {
 
@@ -37,9 +40,16 @@ void end_lease(Store &store, const store::SpecRow &spec, const store::LeaseRow &
     }
 }
 
+// The run has taken too long: a failure, and a server worker need not go on with it.
+void end_run(Store &store, const store::SpecRow &spec, const store::LeaseRow &lease, TimestampTz ends,
+             TimestampTz now) {
+    fail_run(store, spec, lease, {run_timeout_error(ends - lease.leased), std::nullopt}, now);
+    shmem::note_taken_away(lease.id);
+}
+
 // The lease of a process that is calling a handler and cannot do it itself. Returns when to look again.
-TimestampTz extend(Store &store, store::LeaseRow lease, TimestampTz now) {
-    lease.deadline = now + lease.timeout;
+TimestampTz extend(Store &store, store::LeaseRow lease, TimestampTz ends, TimestampTz now) {
+    lease.deadline = std::min(now + lease.timeout, ends);
     lease.updated = now;
     (void)update_lease(store, lease); // else it has just changed: the next look shows how
     return lease.deadline;
@@ -134,22 +144,28 @@ bool remove_task(Store &store, const store::SpecRow &spec, const ItemPointerData
 }
 
 void end_expired_leases(Store &store, Turn &turn) {
+    const RunLimits limits = read_run_limits(store);
     for_each(scan_leases(store), &turn.portion, [&](const store::Scan &scan) {
-        const TimestampTz deadline = store::lease_deadline(scan);
-        if (deadline > turn.now) {
-            turn.next = Min(turn.next, deadline);
+        const store::LeaseTimes times = store::lease_times(scan);
+        const TimestampTz ends = run_ends(limits, times.queue, times.leased);
+        if (Min(times.deadline, ends) > turn.now) {
+            turn.next = Min(turn.next, Min(times.deadline, ends));
             return true;
         }
         const store::LeaseRow lease = lease_row(scan);
         const auto spec = find_spec(store, lease.id, store::With::no_spec);
         if (!spec || lacks_reservation(store, *spec))
             return true; // being restored: a later round will see it
-        if (is_called(store, lease.id, lease.carry.attempt)) {
-            turn.next = std::min(turn.next, extend(store, lease, turn.now)); // Min() would do it twice
+        const bool is_alive = is_called(store, lease.id, lease.carry.attempt);
+        if (is_alive && ends > turn.now) {
+            turn.next = std::min(turn.next, extend(store, lease, ends, turn.now)); // Min() would do it twice
             return true;
         }
         if (take_lease(store, *spec, lease.tid, lease.permit != nullptr, Wait::no) == store::Taken::ok) {
-            end_lease(store, *spec, lease, turn.now);
+            if (ends <= (is_alive ? turn.now : lease.deadline))
+                end_run(store, *spec, lease, ends, turn.now);
+            else
+                end_lease(store, *spec, lease, turn.now);
             turn.portion.done++;
         } else
             turn.portion.more = true; // somebody is just changing it

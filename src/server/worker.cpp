@@ -38,6 +38,7 @@ shmem::WorkerSlot *place = nullptr; // of this process
 int64 turn_ends = 0;
 volatile sig_atomic_t terminated = 0;
 volatile sig_atomic_t is_calling = 0;
+bool has_caught = false; // the handler, an interrupt because its task was taken away
 
 extern "C" void on_terminate(int) {
     const int saved = errno;
@@ -50,13 +51,27 @@ extern "C" void on_terminate(int) {
     errno = saved;
 }
 
-// A handler that catches the interrupt and goes on is ended at its next step.
+void end_process() {
+    InterruptPending = 1;
+    ProcDiePending = 1;
+}
+
+// A handler that catches the interrupt of SIGTERM and goes on is ended at its next step. One whose task was taken away
+// is interrupted again, wherever it catches that; if it goes on to try something else, it is ended too.
 extern "C" void on_subtransaction(SubXactEvent event, SubTransactionId, SubTransactionId, void *) {
     constexpr int k_level_of_call = 2;
-    if (event == SUBXACT_EVENT_ABORT_SUB && terminated != 0 && is_calling != 0 &&
-        GetCurrentTransactionNestLevel() > k_level_of_call) {
+    if (is_calling == 0 || GetCurrentTransactionNestLevel() <= k_level_of_call)
+        return;
+    const bool aborts = event == SUBXACT_EVENT_ABORT_SUB;
+    if (aborts && terminated != 0)
+        end_process();
+    else if (aborts && place->interrupted) {
+        has_caught = true;
         InterruptPending = 1;
-        ProcDiePending = 1;
+        QueryCancelPending = 1;
+    } else if (event == SUBXACT_EVENT_START_SUB && has_caught) {
+        pg_atomic_write_u32(&place->stop, 1); // no failure: another worker may start at once
+        end_process();
     }
 }
 
@@ -103,6 +118,7 @@ void begin_call(const text *rn, int64 id) {
     discard_session();
     pgstat_report_appname(text_to_cstring(rn));
     QueryCancelPending = 0; // for an earlier task that had ended when it came
+    has_caught = false;
     shmem::begin_call(*place, id);
     is_calling = 1;
     if (terminated != 0) {
@@ -127,6 +143,8 @@ bool end_call() {
     is_calling = 0;
     disable_timeout(STATEMENT_TIMEOUT, false);
     const bool interrupted = shmem::end_call(*place);
+    if (interrupted)
+        QueryCancelPending = 0; // from a subtransaction on the way out
     pgstat_report_appname("scylla worker");
     return interrupted || (terminated != 0 && was_asked_to_stop());
 }

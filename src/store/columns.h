@@ -54,7 +54,8 @@ inline constexpr Oid k_our_type = InvalidOid; // scylla.task_status, whose numbe
     column(admins, TEXTARRAYOID) \
     column(dependers, TEXTARRAYOID) \
     column(handler, TEXTOID) \
-    column(pending, TEXTARRAYOID)
+    column(pending, TEXTARRAYOID) \
+    column(run_timeout, INTERVALOID)
 SCYLLA_COLUMNS(queue, SCYLLA_QUEUE_COLUMNS)
 
 #define SCYLLA_SPEC_COLUMNS(column) \

@@ -38,7 +38,10 @@ std::optional<LeaseRow> find_lease(Store &store, int64 id) {
 
 Scan scan_leases(Store &store) { return begin_whole(store[TableId::lease], store.snapshot); }
 
-TimestampTz lease_deadline(const Scan &scan) { return DatumGetTimestampTz(get(scan, lease_col::deadline)); }
+LeaseTimes lease_times(const Scan &scan) {
+    return {DatumGetTimestampTz(get(scan, lease_col::deadline)), DatumGetTimestampTz(get(scan, lease_col::leased)),
+            DatumGetInt32(get(scan, lease_col::queue))};
+}
 
 void insert(Store &store, const LeaseRow &row) {
     using namespace lease_col;

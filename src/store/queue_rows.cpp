@@ -102,6 +102,7 @@ QueueRow queue_row(const Scan &scan) {
                               get_array(scan, admins), get_array(scan, dependers)},
                  .tid = scan.slot->tts_tid,
                  .handler = get_name(scan, handler),
+                 .run_timeout = get_interval(scan, run_timeout),
                  .pending = pending_of(scan),
                  .keeps_keys = false,
                  .version = HeapTupleHeaderGetXmin(header_of(scan)),
@@ -167,6 +168,7 @@ QueueRow copy(const QueueRow &row) {
     for (ArrayType *&roles : own.grantees)
         roles = copy(roles, -1);
     own.handler = copy(row.handler, -1);
+    own.run_timeout = copy(row.run_timeout, sizeof(Interval));
     return own;
 }
 

@@ -29,10 +29,11 @@ struct QueueSettings {
     std::optional<int32> max_running_per_key; // nothing: any number
     std::optional<int32> max_depth;           // nothing: any number
     OnFull on_full = OnFull::error;
-    Jsonb *key_weights = nullptr;  // null: tasks go in the order of the queue
-    Jsonb *rate = nullptr;         // null: none
-    Jsonb *rate_per_key = nullptr; // likewise
-    text *handler = nullptr;       // with its schema; null: none
+    Jsonb *key_weights = nullptr;    // null: tasks go in the order of the queue
+    Jsonb *rate = nullptr;           // null: none
+    Jsonb *rate_per_key = nullptr;   // likewise
+    text *handler = nullptr;         // with its schema; null: none
+    Interval *run_timeout = nullptr; // null: none
 };
 
 // What a value has to be (queue/settings.cpp).
@@ -70,7 +71,7 @@ struct Setting {
 };
 
 // In the order of create_queue()'s arguments.
-inline constexpr std::array<Setting, 19> k_queue_settings{{
+inline constexpr std::array<Setting, 20> k_queue_settings{{
     {"default_timeout", &QueueSettings::default_timeout, SettingRule::timeout},
     {"retention", &QueueSettings::retention, SettingRule::retention},
     {"aging", &QueueSettings::aging, SettingRule::aging},
@@ -90,6 +91,7 @@ inline constexpr std::array<Setting, 19> k_queue_settings{{
     {"rate", &QueueSettings::rate, SettingRule::rate},
     {"rate_per_key", &QueueSettings::rate_per_key, SettingRule::rate, Effect::prepared},
     {"handler", &QueueSettings::handler, SettingRule::handler},
+    {"run_timeout", &QueueSettings::run_timeout, SettingRule::timeout},
 }};
 
 // A set of settings, by their places in the table.

@@ -30,8 +30,9 @@ struct QueueRow {
     Jsonb *rate_per_key;                                               // likewise
     const char *owner;                                                 // a role
     std::array<ArrayType *, model::k_privilege_names.size()> grantees; // roles (text[]) by model::Privilege; null: none
-    ItemPointerData tid; // where it was when it was read: only for a Store that reads_queues
-    text *handler;       // the function that the server calls for each task, with its schema; null: none
+    ItemPointerData tid;   // where it was when it was read: only for a Store that reads_queues
+    text *handler;         // the function that the server calls for each task, with its schema; null: none
+    Interval *run_timeout; // how long a run may take; null: any time
     // Settings that are not in effect yet. In this row such a bound is k_no_bound, which nothing reaches, so that
     // whoever goes by it prepares what the bound will need; keys that are to take turns, or to have a rate, do not yet.
     SettingSet pending;
@@ -373,7 +374,13 @@ Found next_keyed(Scan &scan, KeyedPlace *place); // without the key if the entry
 // The key of the entry that it has come to; whether it is this one.
 text *copy_key(const Scan &scan);
 bool has_key(const Scan &scan, const text *key);
-TimestampTz lease_deadline(const Scan &scan);
+// What tells whether a lease is to end, without the rest of the row.
+struct LeaseTimes {
+    TimestampTz deadline;
+    TimestampTz leased;
+    int32 queue;
+};
+LeaseTimes lease_times(const Scan &scan);
 struct OutcomeHead {
     int64 id;
     TimestampTz finished;

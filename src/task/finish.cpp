@@ -16,30 +16,10 @@ Task completed(store::Store &store, const Claim &claim, const Outcome &outcome, 
         {model::Status::completed, 1, lease.owner, lease.leased, lease.carry, outcome.result, outcome.metrics}, now);
 }
 
-Task aborted(store::Store &store, const Claim &claim, const store::Carry &carry, TimestampTz now) {
-    const store::LeaseRow &lease = *claim.lease;
-    return make_final(store, *claim.spec,
-                      {model::Status::aborted, lease.progress, lease.owner, lease.leased, carry, nullptr, nullptr},
-                      now);
-}
-
-Task failed(store::Store &store, const Claim &claim, const Failure &failure, TimestampTz now) {
-    const shmem::StatKey key = stat_key(claim.spec->queue);
-    shmem::count(key, shmem::Count::failed);
-    store::Carry carry = claim.lease->carry;
-    carry.errors = add_error(carry.errors, failure.error);
-    if (claim.spec->max_attempts && carry.failures + 1 >= *claim.spec->max_attempts) {
-        carry.failures++;
-        return aborted(store, claim, carry, now);
-    }
-    shmem::count_time(key, shmem::Time::run, now - claim.lease->leased);
-    leave_pools(store, *claim.spec);
-    Jsonb *errors = carry.errors;
-    carry = carry_on(*claim.lease, Ending::retry, now);
-    carry.errors = errors;
-    const int64 delay = failure.retry_after ? *failure.retry_after : delay_after(store, *claim.spec, carry.failures);
-    return delay > 0 ? make_waiting(store, *claim.spec, carry, now + delay, now)
-                     : make_startable(store, *claim.spec, carry, now);
+Task aborted(store::Store &store, const store::SpecRow &spec, const store::LeaseRow &lease, const store::Carry &carry,
+             TimestampTz now) {
+    return make_final(
+        store, spec, {model::Status::aborted, lease.progress, lease.owner, lease.leased, carry, nullptr, nullptr}, now);
 }
 
 // Takes the lease or raises the reason why not.
@@ -50,6 +30,25 @@ Claim take_or_raise(store::Store &store, const LeaseName &name) {
 }
 
 } // namespace
+
+Task fail_run(store::Store &store, const store::SpecRow &spec, const store::LeaseRow &lease, const Failure &failure,
+              TimestampTz now) {
+    const shmem::StatKey key = stat_key(spec.queue);
+    shmem::count(key, shmem::Count::failed);
+    store::Carry carry = lease.carry;
+    carry.errors = add_error(carry.errors, failure.error);
+    if (spec.max_attempts && carry.failures + 1 >= *spec.max_attempts) {
+        carry.failures++;
+        return aborted(store, spec, lease, carry, now);
+    }
+    shmem::count_time(key, shmem::Time::run, now - lease.leased);
+    leave_pools(store, spec);
+    Jsonb *errors = carry.errors;
+    carry = carry_on(lease, Ending::retry, now);
+    carry.errors = errors;
+    const int64 delay = failure.retry_after ? *failure.retry_after : delay_after(store, spec, carry.failures);
+    return delay > 0 ? make_waiting(store, spec, carry, now + delay, now) : make_startable(store, spec, carry, now);
+}
 
 Task complete(store::Store &store, const LeaseName &name, const Outcome &outcome) {
     const Claim claim = take_or_raise(store, name);
@@ -101,7 +100,7 @@ Task abort_task(store::Store &store, const LeaseName &name, Jsonb *error) {
     store::Carry carry = claim.lease->carry;
     carry.errors = add_error(carry.errors, error);
     const TimestampTz now = GetCurrentTimestamp();
-    const Task task = aborted(store, claim, carry, now);
+    const Task task = aborted(store, *claim.spec, *claim.lease, carry, now);
     settle_gates(store, now);
     return task;
 }
@@ -109,7 +108,7 @@ Task abort_task(store::Store &store, const LeaseName &name, Jsonb *error) {
 Task fail(store::Store &store, const LeaseName &name, const Failure &failure) {
     const Claim claim = take_or_raise(store, name);
     const TimestampTz now = GetCurrentTimestamp();
-    const Task task = failed(store, claim, failure, now);
+    const Task task = fail_run(store, *claim.spec, *claim.lease, failure, now);
     settle_gates(store, now);
     return task;
 }
@@ -128,7 +127,7 @@ bool fail_if_held(store::Store &store, const LeaseName &name, const Failure &fai
     const Claim claim = take_held(store, name);
     if (claim.lease) {
         const TimestampTz now = GetCurrentTimestamp();
-        failed(store, claim, failure, now);
+        fail_run(store, *claim.spec, *claim.lease, failure, now);
         settle_gates(store, now);
     }
     return claim.lease.has_value();

@@ -27,6 +27,10 @@ struct Failure {
 };
 Task fail(store::Store &store, const LeaseName &name, const Failure &failure);
 
+// A lease that was taken out of its table counts as a failure. settle_gates() is to follow.
+Task fail_run(store::Store &store, const store::SpecRow &spec, const store::LeaseRow &lease, const Failure &failure,
+              TimestampTz now);
+
 // For those who call a handler, which may have ended the lease itself, or whose task may have been taken away: what
 // came of it is no error.
 Claim complete_if_held(store::Store &store, const LeaseName &name, const Outcome &outcome);

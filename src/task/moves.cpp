@@ -9,6 +9,7 @@
 #include "task/events.h"
 #include "task/history.h"
 #include "task/line.h"
+#include "task/run_limit.h"
 
 namespace scylla {
 
@@ -131,7 +132,8 @@ Task make_gated(Store &store, const store::SpecRow &spec, const store::Carry &ca
 
 Task make_running(Store &store, const store::SpecRow &spec, const store::ReadyRow &ready, text *worker, int64 timeout,
                   text *permit, TimestampTz now) {
-    store::LeaseRow row{spec.id, now + timeout, now, now, timeout, spec.queue, 0, worker, ready.carry, permit, {}};
+    const TimestampTz deadline = std::min(now + timeout, run_ends(store, spec.queue, now));
+    store::LeaseRow row{spec.id, deadline, now, now, timeout, spec.queue, 0, worker, ready.carry, permit, {}};
     row.carry.attempt++;
     row.carry.history = begin_history(row.carry.history, worker, row.carry.attempt, now);
     if (permit != nullptr) { // before it is there

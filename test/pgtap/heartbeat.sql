@@ -52,6 +52,46 @@ from scylla.heartbeat('m', 'w');
 do $$ begin update scylla.queue set default_timeout = '1 s' where name = 'minute'; end $$;
 select is(deadline - updated, interval '1 min', 'and is that of the time of the lease') from scylla.heartbeat('m', 'w');
 
+-- ---- run_timeout ---------------------------------------------------------------------------------------------------
+
+create function began(rn text, age interval) returns void language sql as $$
+    update scylla.task_lease set leased = clock_timestamp() - age
+    where id = (select s.id from scylla.task_spec s where s.rn = began.rn);
+$$;
+do $$ begin perform scylla.create_queue('limited', '1 min', run_timeout => '1 h', max_attempts => 2, retry => '{"initial": "5 s"}');
+    perform scylla.submit('limited', '{}', rn => 'l' || i) from generate_series(1, 4) i; end $$;
+select is(deadline - updated, interval '1 min', 'a lease may be shorter than the longest run') from scylla.lease('limited', 'w');
+select is(deadline - updated, interval '1 h', 'it is no longer') from scylla.lease('limited', 'w', 1, '2 h');
+select is(deadline - updated, interval '1 h', 'however it is taken') from scylla.lease_task('l3', 'w', '2 h');
+select is(deadline - updated, interval '1 min', 'a heartbeat extends it') from scylla.heartbeat('l1', 'w');
+select began('l1', '59.5 min') \g /dev/null
+select ok(deadline - updated between interval '20 s' and interval '30 s', 'no heartbeat extends a lease beyond the end of the run')
+from scylla.heartbeat('l1', 'w', timeout => '1 day');
+select began(rn, '2 h') from unnest(array['l1', 'l2']) rn \g /dev/null
+select scylla.heartbeat('l1', 'w'), scylla.heartbeat('l2', 'w') \g /dev/null
+select ok(deadline < updated, 'nor does a late one') from scylla.get_task('l2');
+select is((scylla.complete('l2', 'w')).status, 'completed', 'who comes late and before the monitor may complete');
+select is(scylla.reset_expired(), 1::bigint, 'the run is ended');
+select is(to_jsonb(t) - '{created,updated,history,not_before}'::text[],
+          '{"rn": "l1", "queue": "limited", "spec": {}, "status": "waiting", "priority": 0, "progress": 0, "owner": null, "deadline": null,
+            "errors": [{"code": "run-timeout", "args": {"run_timeout": "01:00:00"}, "description": "the run took longer than the queue''s run_timeout"}],
+            "result": null, "metrics": null, "args": [], "attempt": 1, "failures": 1, "max_attempts": 2, "plan": null, "key": null,
+            "pool": null, "state": null, "answers": 0, "answered": null}', 'which is a failure, with an error')
+from scylla.get_task('l1') t;
+select is(not_before - updated || ' ' || (history -> -1 ->> '_typ'), '00:00:05 TaskRetry', 'the retry policy decides what follows') from scylla.get_task('l1');
+select fall_due('l1'), scylla.maintain(), scylla.lease_task('l1', 'w') \g /dev/null
+select is(scylla.reset_expired(), 0::bigint, 'the next run has its own time');
+select expire('l1'), scylla.reset_expired() \g /dev/null
+select is(status || ' ' || jsonb_path_query_array(errors, '$[*].code'), 'aborted ["run-timeout", "timeout"]',
+          'a lease that expires before is no run that took too long') from scylla.get_task('l1');
+-- A change counts for runs that have begun.
+select began('l3', '30 min'), scylla.alter_queue('limited', '{"run_timeout": "20 min"}') \g /dev/null
+select is(scylla.reset_expired() || ' ' || (scylla.get_task('l3')).failures, '1 1', 'a limit may be lowered');
+select scylla.lease_task('l4', 'w', '2 h') \g /dev/null
+select began('l4', '30 min'), scylla.alter_queue('limited', '{"run_timeout": null}') \g /dev/null
+select is(scylla.reset_expired(), 0::bigint, 'or removed');
+select is(deadline - updated, interval '2 h', 'then heartbeats extend the lease again') from scylla.heartbeat('l4', 'w');
+
 -- ---- refusals ------------------------------------------------------------------------------------------------------
 
 select refuses(format('select scylla.heartbeat(%s)', arguments), '55000', 'held',

@@ -12,7 +12,8 @@ select signature_is('create_queue',
     'max_running_per_key integer DEFAULT NULL::integer, '
     'max_depth integer DEFAULT NULL::integer, on_full text DEFAULT ''error''::text, '
     'key_weights jsonb DEFAULT NULL::jsonb, rate jsonb DEFAULT NULL::jsonb, '
-    'rate_per_key jsonb DEFAULT NULL::jsonb, handler text DEFAULT NULL::text', 'void');
+    'rate_per_key jsonb DEFAULT NULL::jsonb, handler text DEFAULT NULL::text, '
+    'run_timeout interval DEFAULT NULL::interval', 'void');
 select signature_is('alter_queue', 'queue text, settings jsonb', 'void');
 select signature_is('pause_queue', 'queue text', 'void');
 select signature_is('resume_queue', 'queue text', 'void');
@@ -74,7 +75,7 @@ create function defaults() returns jsonb language sql as $$
              "retention_completed": null, "retention_aborted": null, "retention_cancelled": null,
              "paused": false, "max_running": null, "events": false, "notify": false,
              "max_running_per_key": null, "max_depth": null, "on_full": "error", "key_weights": null, "rate": null,
-             "rate_per_key": null, "handler": null}'::jsonb;
+             "rate_per_key": null, "handler": null, "run_timeout": null}'::jsonb;
 $$;
 create function handle(t scylla.task) returns jsonb language sql as 'select null::jsonb';
 create function all_set() returns jsonb language sql as $$
@@ -84,12 +85,12 @@ create function all_set() returns jsonb language sql as $$
              "paused": true, "max_running": 7, "events": true, "notify": true,
              "max_running_per_key": 5, "max_depth": 8, "on_full": "shed", "key_weights": {"*": 2, "": 7, "acme": 1000},
              "rate": {"per": "2 s", "burst": 3, "tasks": 10}, "rate_per_key": {"per": "1 min", "tasks": 5},
-             "handler": "test.handle"}'::jsonb;
+             "handler": "test.handle", "run_timeout": "01:00:00"}'::jsonb;
 $$;
 do $$ begin
     perform scylla.create_queue('all set', '1 min', '2 days', 0.5, 3,
         '{"initial": "2 s", "factor": 3, "max": "1 min", "jitter": 0.5}', '0', '1 mon', '1 day', true, 7, true, true, 5, 8, 'shed',
-        '{"*": 2, "": 7, "acme": 1000}', '{"tasks": 10, "per": "2 s", "burst": 3}', '{"tasks": 5, "per": "1 min"}', 'handle');
+        '{"*": 2, "": 7, "acme": 1000}', '{"tasks": 10, "per": "2 s", "burst": 3}', '{"tasks": 5, "per": "1 min"}', 'handle', '1 h');
 end $$;
 select is(settings_of('all set'), all_set(), 'create_queue sets everything');
 select is(settings_of('plain'), defaults(), 'without arguments everything is default');
@@ -220,7 +221,7 @@ begin
 end $$;
 select is(settings_of(queue), defaults(), 'create_queue: ' || queue || ' is the default')
 from scylla.queue_settings where queue like 'null %';
-select is((select count(*) from scylla.queue_settings where queue like 'null %'), 19::bigint, 'each was tried');
+select is((select count(*) from scylla.queue_settings where queue like 'null %'), 20::bigint, 'each was tried');
 select is(settings_of('altered'), defaults(), 'a refused change changes nothing');
 select throws_ok($$select scylla.alter_queue('nowhere', '{"aging": -1}')$$, '22023', null,
                  'bad settings go before an unknown queue');

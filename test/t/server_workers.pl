@@ -133,6 +133,67 @@ eventually($node, q(select wait_event from pg_stat_activity where application_na
 sql($node, q(select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'stubborn'));
 ends('stubborn', 'aborted||1|1|timeout', '... ends with its process');
 
+# ---- run_timeout ---------------------------------------------------------------------------------------------------------
+
+sql($node, q(select scylla.create_queue('limited', handler => 'run', run_timeout => '300 ms', retry => '{"initial": "0"}');
+	create function looping() returns jsonb language plpgsql as $$ begin loop null; end loop; end $$;
+	create function patient() returns jsonb language plpgsql as $$
+	begin
+		insert into note values ('patient');
+		begin
+			perform pg_sleep(60);
+		exception when query_canceled then insert into note values ('caught');
+		end;
+		return '"done"';
+	end $$;
+	create function stubborn_twice() returns jsonb language plpgsql as $$
+	begin
+		loop
+			begin
+				begin
+					perform pg_sleep(60);
+				exception when query_canceled then perform pg_sleep(60);
+				end;
+			exception when query_canceled then null;
+			end;
+		end loop;
+	end $$;));
+sub overruns
+{
+	my ($rn, $sql, $name) = @_;
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+	submit('limited', $rn, $sql, ', max_attempts => 2');
+	ends($rn, 'aborted||2|2|run-timeout', $name);
+	eventually($node, "$workers and application_name = '$rn'", '0', '... and so does the call');
+}
+overruns('asleep', 'with n as (insert into note values (1)) select to_jsonb(pg_sleep(60)::text)', 'a handler that runs too long is interrupted, and its task fails');
+is(sql($node, q(select errors -> 0, jsonb_path_query_array(history, '$[*]._typ') from scylla.get_task('asleep'))),
+	'{"args": {"run_timeout": "00:00:00.3"}, "code": "run-timeout", "description": "the run took longer than the queue\'s run_timeout"}|["TaskAssignment", "TaskRetry", "TaskAssignment"]',
+	'... as any failure, with an error that says so');
+overruns('loops', 'select looping()', 'a handler that loops');
+overruns('patient', 'select patient()', 'a handler that catches the interrupt ends all the same');
+overruns('stubborn again', 'select stubborn()', '... also one that tries again');
+overruns('stubborn twice', 'select stubborn_twice()', '... or catches it twice');
+is(sql($node, 'select count(*) from note'), '0', '... and nothing that they did is left');
+submit('limited', 'short', 'select to_jsonb(pg_sleep(0.05)::text)');
+ends('short', 'completed|""|1|0|', 'a short run is none of that');
+submit('limited', 'second try', 'select to_jsonb(pg_sleep(case $1.attempt when 1 then 60 else 0 end)::text)');
+ends('second try', 'completed|""|2|1|run-timeout', 'the next run may be faster');
+# What a setting is while a task runs.
+sql($node, q(select scylla.alter_queue('limited', '{"run_timeout": null}')));
+submit('limited', 'unlimited', 'select to_jsonb(pg_sleep(1)::text)', ', max_attempts => 1');
+ends('unlimited', 'completed|""|1|0|', 'null: there is no limit');
+submit('limited', 'shortened', 'select to_jsonb(pg_sleep(60)::text)', ', max_attempts => 1');
+eventually($node, q(select wait_event from pg_stat_activity where application_name = 'shortened'), 'PgSleep', 'a task without a limit runs');
+sql($node, q(select scylla.alter_queue('limited', '{"run_timeout": "100 ms"}')));
+ends('shortened', 'aborted||1|1|run-timeout', 'a limit counts for what runs already');
+sql($node, q(select scylla.alter_queue('limited', '{"run_timeout": "1500 ms"}')));
+submit('limited', 'extended', 'select to_jsonb(pg_sleep(3)::text)', ', max_attempts => 1');
+eventually($node, q(select wait_event from pg_stat_activity where application_name = 'extended'), 'PgSleep', 'a task with a limit runs');
+sql($node, q(select scylla.alter_queue('limited', '{"run_timeout": "1 h"}')));
+ends('extended', 'completed|""|1|0|', 'a longer one, too');
+sql($node, q(select scylla.drop_queue('limited', true)));
+
 # ---- databases and the server ------------------------------------------------------------------------------------------
 
 sql($node, 'create database other');

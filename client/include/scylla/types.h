@@ -201,6 +201,7 @@ struct queue_options {
     std::optional<json> rate_per_key; ///< the same for the tasks of each key
     std::optional<std::string>
         handler; ///< the function that the server calls for each task: f(scylla.task) returns jsonb
+    std::optional<duration> run_timeout; ///< how long one run of a task may take; none: any time
 };
 
 /// Changes of a queue's settings; what is not named stays, and an empty optional is the default:
@@ -220,6 +221,7 @@ public:
     queue_changes &rate(const std::optional<json> &value);
     queue_changes &rate_per_key(const std::optional<json> &value);
     queue_changes &handler(const std::optional<std::string> &value);
+    queue_changes &run_timeout(std::optional<duration> value) { return set("run_timeout", value); }
     queue_changes &shed(bool value) { return set("on_full", std::string{value ? "\"shed\"" : "\"error\""}); }
     queue_changes &notify(bool value) { return set("notify", std::string{value ? "true" : "false"}); }
     queue_changes &retry(const std::optional<retry_policy> &value);
@@ -258,7 +260,8 @@ struct queue_info {
     std::optional<json> rate;
     std::optional<json> rate_per_key;
     std::optional<std::string> handler; ///< with its schema
-    std::vector<std::string> pending;   ///< the names of settings that are not in effect yet
+    std::optional<duration> run_timeout;
+    std::vector<std::string> pending; ///< the names of settings that are not in effect yet
 };
 
 /// A change of a task's status.

@@ -41,7 +41,8 @@ create table twin.queue (
     rate jsonb,                 -- how fast leases may start; null: as fast as they can. The driver sets none but some so slow that
                                 -- no lease ever starts
     rate_per_key jsonb,         -- null: leases of a key start as fast as they can; anything else is not in the model
-    handler text                -- null; anything else is not in the model
+    handler text,               -- null; anything else is not in the model
+    run_timeout interval        -- likewise
 );
 
 -- Settings that are not in effect yet.

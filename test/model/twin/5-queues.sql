@@ -93,6 +93,7 @@ end $$;
 create function twin.check_settings(q twin.queue) returns void language plpgsql as $$
 begin
     perform twin.check_timeout('default_timeout', q.default_timeout);
+    perform twin.check_timeout('run_timeout', q.run_timeout);
     perform twin.check_retention('retention', q.retention);
     perform twin.check_argument('aging', q.aging between 0 and 1000, 'It must be 0 to 1000 points per second.');
     perform twin.check_argument('max_attempts', q.max_attempts is null or q.max_attempts >= 1, 'It must be at least 1.');
@@ -147,13 +148,14 @@ create function twin.create_queue(queue text, default_timeout interval default n
                                   notify boolean default false, max_running_per_key int default null,
                                   max_depth int default null, on_full text default 'error',
                                   key_weights jsonb default null, rate jsonb default null,
-                                  rate_per_key jsonb default null, handler text default null)
+                                  rate_per_key jsonb default null, handler text default null,
+                                  run_timeout interval default null)
     returns void language plpgsql as $$
 declare
     q twin.queue := (queue, default_timeout, retention, coalesce(aging, 0), max_attempts, retry, retention_completed,
                      retention_aborted, retention_cancelled, coalesce(paused, false), max_running, coalesce(events, false),
                      coalesce(notify, false), max_running_per_key, max_depth, coalesce(on_full, 'error'), key_weights, rate,
-                     rate_per_key, handler);
+                     rate_per_key, handler, run_timeout);
 begin
     perform twin.check_name('queue', queue);
     perform twin.check_settings(q);

@@ -1,0 +1,77 @@
+#include "task/run_limit.h"
+
+#include "pg/error.h"
+#include "pg/memory.h"
+#include "store/catalog.h"
+#include "task/history.h"
+#include "task/rules.h"
+
+namespace scylla {
+
+namespace {
+
+std::optional<int64> limit_of(const store::QueueRow &queue) { return args::timeout("run_timeout", queue.run_timeout); }
+
+// Queues seldom change, and leases are looked at again and again.
+struct Known {
+    uint64 changes; // table_changes() when they were read; 0: never
+    RunLimit *rows;
+    std::size_t count;
+    std::size_t room;
+};
+constinit Known known{};
+
+void add(const RunLimit &limit) {
+    if (known.count == known.room) {
+        const std::size_t room = Max(known.room * 2, std::size_t{16});
+        const Size bytes = room * sizeof(RunLimit);
+        known.rows = static_cast<RunLimit *>(known.rows == nullptr ? MemoryContextAllocHuge(TopMemoryContext, bytes)
+                                                                   : repalloc_huge(known.rows, bytes));
+        known.room = room;
+    }
+    known.rows[known.count++] = limit;
+}
+
+} // namespace
+
+TimestampTz run_ends(store::Store &store, int32 queue, TimestampTz leased) {
+    const auto &row = queue_of(store, queue).row;
+    const auto limit = row ? limit_of(*row) : std::nullopt;
+    return limit ? leased + *limit : DT_NOEND;
+}
+
+RunLimits read_run_limits(store::Store &store) {
+    if (known.changes == 0 || known.changes != store.changes) {
+        known.changes = 0;
+        known.count = 0;
+        store::Scan scan = scan_queues(store);
+        const RowMemory memory = begin_row_memory();
+        for (; next(scan); reset(memory)) {
+            const store::QueueRow row = queue_row(scan);
+            if (const auto limit = limit_of(row))
+                add({row.id, *limit});
+        }
+        end(memory);
+        end(scan);
+        std::sort(known.rows, known.rows + known.count,
+                  [](const RunLimit &a, const RunLimit &b) { return a.queue < b.queue; });
+        if (store.changes == store::table_changes())
+            known.changes = store.changes;
+    }
+    return {known.rows, known.count};
+}
+
+TimestampTz run_ends(RunLimits limits, int32 queue, TimestampTz leased) {
+    const auto limit = std::lower_bound(limits.begin(), limits.end(), queue,
+                                        [](const RunLimit &each, int32 id) { return each.queue < id; });
+    return limit != limits.end() && limit->queue == queue ? leased + limit->micros : DT_NOEND;
+}
+
+Jsonb *run_timeout_error(int64 micros) {
+    Interval limit{};
+    limit.time = micros;
+    return make_error("run-timeout", "run_timeout", cstring_to_text(error::print(PointerGetDatum(&limit), INTERVALOID)),
+                      "the run took longer than the queue's run_timeout");
+}
+
+} // namespace scylla

@@ -81,14 +81,17 @@ from scylla.get_task('l1') t;
 select is(not_before - updated || ' ' || (history -> -1 ->> '_typ'), '00:00:05 TaskRetry', 'the retry policy decides what follows') from scylla.get_task('l1');
 select fall_due('l1'), scylla.maintain(), scylla.lease_task('l1', 'w') \g /dev/null
 select is(scylla.reset_expired(), 0::bigint, 'the next run has its own time');
-select expire('l1'), scylla.reset_expired() \g /dev/null
+select expire('l1') \g /dev/null
+select scylla.reset_expired() \g /dev/null
 select is(status || ' ' || jsonb_path_query_array(errors, '$[*].code'), 'aborted ["run-timeout", "timeout"]',
           'a lease that expires before is no run that took too long') from scylla.get_task('l1');
 -- A change counts for runs that have begun.
-select began('l3', '30 min'), scylla.alter_queue('limited', '{"run_timeout": "20 min"}') \g /dev/null
+select began('l3', '30 min') \g /dev/null
+select scylla.alter_queue('limited', '{"run_timeout": "20 min"}') \g /dev/null
 select is(scylla.reset_expired() || ' ' || (scylla.get_task('l3')).failures, '1 1', 'a limit may be lowered');
 select scylla.lease_task('l4', 'w', '2 h') \g /dev/null
-select began('l4', '30 min'), scylla.alter_queue('limited', '{"run_timeout": null}') \g /dev/null
+select began('l4', '30 min') \g /dev/null
+select scylla.alter_queue('limited', '{"run_timeout": null}') \g /dev/null
 select is(scylla.reset_expired(), 0::bigint, 'or removed');
 select is(deadline - updated, interval '2 h', 'then heartbeats extend the lease again') from scylla.heartbeat('l4', 'w');
 

@@ -179,7 +179,7 @@ end $$;
 
 -- With all settings as they are unless somebody says otherwise.
 create function twin.new_queue(name text) returns twin.queue language sql as $$
-    select row(name, null, null, 0, null, null, null, null, null, false, null, false, false, null, null, 'error', null, null, null, null)::twin.queue;
+    select row(name, null, null, 0, null, null, null, null, null, false, null, false, false, null, null, 'error', null, null, null, null, null)::twin.queue;
 $$;
 
 -- A setting that is named has the new value, or with null its default; the others stay.

@@ -107,6 +107,28 @@ comment on column scylla.stat_monitor.last_error is 'Message of the last error.'
 comment on column scylla.stat_monitor.last_error_time is 'When it happened.';
 comment on column scylla.stat_monitor.stats_reset is 'When counting began.';
 
+create or replace function scylla._server_workers(
+        out pid integer, out role text, out state text, out task bigint, out since timestamptz)
+    returns setof record
+    language c volatile parallel restricted rows 2 as 'MODULE_PATHNAME', 'scylla_server_workers';
+comment on function scylla._server_workers is 'The server workers of this database in shared memory.';
+
+create or replace view scylla.stat_server_worker with (security_barrier) as
+    select w.pid, w.role, w.state, q.name as queue, s.rn as task, w.since
+    from scylla._server_workers() w
+    left join scylla.task_spec s on s.id = w.task
+    left join scylla.queue q on q.id = s.queue
+    where scylla._may_watch(coalesce(q.owner, w.role::name, ''), q.viewers, q.admins);
+comment on view scylla.stat_server_worker is
+'The processes that call the handlers of this database''s queues: those that the current user may view (members of pg_monitor: all).';
+comment on column scylla.stat_server_worker.pid is 'The process; null: it is starting.';
+comment on column scylla.stat_server_worker.role is 'The role that it is connected as: the owner of its queues.';
+comment on column scylla.stat_server_worker.state is
+    'starting; running: it is calling a handler; looking: for a task; idle: it has found none; stopping: it was asked to exit.';
+comment on column scylla.stat_server_worker.queue is 'The queue of the task that it runs.';
+comment on column scylla.stat_server_worker.task is 'The name of that task.';
+comment on column scylla.stat_server_worker.since is 'When it began what it is doing.';
+
 create or replace function scylla.stat_reset(queue text = null) returns void
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_stat_reset';
 comment on function scylla.stat_reset is

@@ -8,6 +8,7 @@
 #include "pg/settings.h"
 #include "pg/text.h"
 #include "shmem/heads.h"
+#include "shmem/workers.h"
 #include "task/moves.h"
 #include "task/rights.h"
 #include "task/rules.h"
@@ -195,6 +196,27 @@ SCYLLA_FUNCTION(scylla_stat_monitor) {
     row.add_time(stats->last_error_at);
     row.add_time(reset);
     put(rows, row);
+    return 0;
+}
+
+SCYLLA_FUNCTION(scylla_server_workers) {
+    using namespace scylla;
+    const Rows rows = begin_rows(fcinfo);
+    if (shmem::shared == nullptr)
+        return 0;
+    std::array<shmem::WorkerState, shmem::k_max_workers> states;
+    const std::size_t count = shmem::look_at_workers(MyDatabaseId, states);
+    for (const shmem::WorkerState &state : std::span(states).first(count)) {
+        RowValues<5> row;
+        const auto add = [&row](bool there, Datum value) { there ? row.add(value) : row.add_null(); };
+        const char *role = GetUserNameFromId(state.role, true);
+        add(state.pid != 0, Int32GetDatum(state.pid));
+        add(role != nullptr, role != nullptr ? CStringGetTextDatum(role) : 0);
+        row.add(CStringGetTextDatum(state.doing));
+        add(state.task != 0, Int64GetDatum(state.task));
+        row.add(TimestampTzGetDatum(state.since));
+        put(rows, row);
+    }
     return 0;
 }
 

@@ -214,12 +214,12 @@ void wait_for_tasks(const Queues &queues, int64 idle_ends) {
     int64 again = idle_ends;
     std::optional<shmem::Awaited> used;
     if (!look(queues, &again)) {
-        pg_atomic_write_u32(&place->idle, 1);
+        shmem::set_idle(*place, true);
         CommitTransactionCommand();
         pgstat_report_stat(true);
         pgstat_report_activity(STATE_IDLE, nullptr);
         sleep_until(again);
-        pg_atomic_write_u32(&place->idle, 0);
+        shmem::set_idle(*place, false);
         begin_transaction();
         used = shmem::signalled();
     }
@@ -273,6 +273,7 @@ void scylla_worker_main(Datum slot_index) {
     pg_atomic_write_u32(&place->proc, static_cast<uint32>(compat::my_proc_number()) + 1);
     LWLockAcquire(shmem::shared->lock, LW_EXCLUSIVE);
     place->pid = MyProcPid;
+    place->since = GetCurrentTimestamp();
     LWLockRelease(shmem::shared->lock);
     if (is_to_end()) // whoever asked for that before did not signal us
         proc_exit(0);

@@ -110,6 +110,7 @@ bool start(std::size_t i, const WantedWorkers &wanted, int64 now) {
     slot.role = wanted.role;
     slot.pid = 0;
     slot.task = 0;
+    slot.since = GetCurrentTimestamp();
     pg_atomic_write_u32(&slot.database, wanted.database);
     LWLockRelease(shared->lock);
     BackgroundWorker worker = make_worker("scylla worker", "scylla_worker_main");

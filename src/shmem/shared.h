@@ -46,6 +46,7 @@ struct WorkerSlot {
     pg_atomic_uint32 idle; // it has found nothing to do
     int64 task;            // whose handler it is calling; 0: none
     bool interrupted;      // the task has been taken away from it
+    TimestampTz since;     // when it began what it is doing
 };
 inline constexpr int k_max_workers = 32;
 

@@ -54,9 +54,41 @@ bool stop_workers(Oid database) noexcept {
     return any;
 }
 
+namespace {
+
+const char *state_of(WorkerSlot &worker) {
+    if (pg_atomic_read_u32(&worker.stop) != 0)
+        return "stopping";
+    if (worker.pid == 0)
+        return "starting";
+    if (worker.task != 0)
+        return "running";
+    return pg_atomic_read_u32(&worker.idle) != 0 ? "idle" : "looking";
+}
+
+} // namespace
+
+std::size_t look_at_workers(Oid database, std::span<WorkerState, k_max_workers> states) {
+    std::size_t count = 0;
+    LWLockAcquire(shared->lock, LW_SHARED);
+    for (WorkerSlot &worker : shared->worker)
+        if (pg_atomic_read_u32(&worker.database) == database)
+            states[count++] = {worker.pid, worker.role, state_of(worker), worker.task, worker.since};
+    LWLockRelease(shared->lock);
+    return count;
+}
+
+void set_idle(WorkerSlot &worker, bool idle) noexcept {
+    LWLockAcquire(shared->lock, LW_EXCLUSIVE);
+    pg_atomic_write_u32(&worker.idle, idle ? 1 : 0);
+    worker.since = GetCurrentTimestamp();
+    LWLockRelease(shared->lock);
+}
+
 void begin_call(WorkerSlot &worker, int64 task) noexcept {
     LWLockAcquire(shared->lock, LW_EXCLUSIVE);
     worker.task = task;
+    worker.since = GetCurrentTimestamp();
     worker.interrupted = false;
     LWLockRelease(shared->lock);
 }
@@ -64,6 +96,7 @@ void begin_call(WorkerSlot &worker, int64 task) noexcept {
 bool end_call(WorkerSlot &worker) noexcept {
     LWLockAcquire(shared->lock, LW_EXCLUSIVE);
     worker.task = 0;
+    worker.since = GetCurrentTimestamp();
     const bool interrupted = worker.interrupted;
     LWLockRelease(shared->lock);
     return interrupted;

@@ -17,6 +17,20 @@ void stop(WorkerSlot &worker) noexcept;
 // The same for all of a database. False: there are none.
 bool stop_workers(Oid database) noexcept;
 
+// What a worker does, for people.
+struct WorkerState {
+    int pid;
+    Oid role;
+    const char *doing;
+    int64 task; // 0: none
+    TimestampTz since;
+};
+// The workers of a database. Returns how many.
+std::size_t look_at_workers(Oid database, std::span<WorkerState, k_max_workers> states);
+
+// The worker has found nothing to do, or goes on looking.
+void set_idle(WorkerSlot &worker, bool idle) noexcept;
+
 // The task whose handler the worker is calling from now on; 0: none.
 void begin_call(WorkerSlot &worker, int64 task) noexcept;
 // Ends it. True: it was interrupted because its task was taken away.

@@ -25,7 +25,7 @@ insert into kind values ('S', current_user), ('o', 'scylla test owner'), ('m', '
 grant usage on schema scylla to public;
 grant execute on all routines in schema scylla to public;
 grant select on scylla.resubmissions, scylla.job_type, scylla.job_freshness, scylla.job_plan, scylla.pool, scylla.pool_reservation, scylla.pool_queue, scylla.stat_pool, scylla.signal, scylla.signal_grants, scylla.condition, scylla.task, scylla.queue_grants, scylla.queue_settings, scylla.stat_heads, scylla.stat_queue,
-    scylla.stat_worker, scylla.stat_monitor, scylla.schedules, scylla.trigger, scylla.trigger_signal, scylla.trigger_failure, scylla.plan, scylla.plan_task to public;
+    scylla.stat_worker, scylla.stat_monitor, scylla.stat_server_worker, scylla.schedules, scylla.trigger, scylla.trigger_signal, scylla.trigger_failure, scylla.plan, scylla.plan_task to public;
 set local scylla.schedules = manual;
 
 -- What a query (of one value) gives a role, or how it is refused; nothing of it stays.
@@ -169,6 +169,7 @@ insert into way values
 ('view stat_queue',    $$select ready || ' ' || running from scylla.stat_queue where queue = 'r'$$, '2 2', 'null', 'yyyyeeeyeeye'),
 ('view stat_worker',   $$select leases from scylla.stat_worker where queue = 'r'$$,            '2', 'null',   'yyyyeeeyeeye'),
 ('view stat_monitor',  $$select count(*) < 2 from scylla.stat_monitor$$,                       'true', null,  'yyyyyyyyyyyy'),
+('view stat_server_worker', $$select count(*) from scylla.stat_server_worker$$,         '0', null,     'yyyyyyyyyyyy'),
 ('count_tasks',        $$select sum(tasks) from scylla.count_tasks('r')$$,                     '7', 'null',   'yyyyeeeyeeye'),
 ('count_tasks',        $$select sum(tasks) from scylla.count_tasks() where queue_name = 'r'$$, '7', 'null',   'yyyyeeeyeeye'),
 ('read_events',        $$select count(*) from scylla.read_events()$$,                           '0', null,     'yyyyyyyyyyyy'),

@@ -57,6 +57,23 @@ sub waiting
 submit('a', 'who', q(select jsonb_build_array(current_user, session_user, current_setting('is_superuser'))));
 ends('who', 'completed|["a", "a", "off"]|1|0|', 'a worker starts, and is the owner of the queue through and through');
 is(sql($node, q(select usename, datname from pg_stat_activity where backend_type = 'scylla worker')), 'a|postgres', 'as pg_stat_activity shows');
+my $shown = q(select role, state, queue, task, since between pg_postmaster_start_time() and clock_timestamp(), pid = (select pid from pg_stat_activity
+	where backend_type = 'scylla worker') from scylla.stat_server_worker);
+eventually($node, $shown, 'a|idle|||t|t', 'stat_server_worker shows a worker that has found nothing to do');
+$holder->query_safe('select pg_advisory_lock(7)');
+submit('a', 'shown', $wait);
+eventually($node, $shown, 'a|running|a|shown|t|t', '... and one that calls a handler');
+my $since = sql($node, 'select since from scylla.stat_server_worker');
+sql($node, 'grant select on scylla.stat_server_worker to a, b; grant execute on function scylla._server_workers to a, b');
+is(sql($node, 'set role a; select role, task from scylla.stat_server_worker'), 'a|shown', '... to its role');
+is(sql($node, 'set role b; select count(*) from scylla.stat_server_worker'), '0', '... and to nobody else');
+sql($node, q(set role a; select scylla.grant_queue('a', 'b', 'view')));
+is(sql($node, 'set role b; select task from scylla.stat_server_worker'), 'shown', '... but those who may view its queue');
+sql($node, q(set role a; select scylla.revoke_queue('a', 'b', 'view')));
+is(sql($node, 'select since from scylla.stat_server_worker'), $since, '... since when it calls it');
+$holder->query_safe('select pg_advisory_unlock(7)');
+ends('shown', 'completed|""|1|0|', '... until it is done');
+eventually($node, $shown, 'a|idle|||t|t', '... and it is idle again');
 sql($node, q(alter role b set search_path = nowhere, public; alter role b set statement_timeout = '200 ms'; alter role b set lock_timeout = '1 h'));
 submit('b', 'settings', q(select jsonb_build_array(current_setting('search_path'), current_setting('lock_timeout'))));
 ends('settings', 'completed|["nowhere, public", "1h"]|1|0|', 'the settings are those of the role');

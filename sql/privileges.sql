@@ -31,6 +31,6 @@ grant execute on function scylla._stat_queues, scylla._stat_monitor, scylla._ser
 grant execute on function scylla._history, scylla._args, scylla._may_view, scylla._may_watch, scylla._pool_lines,
     scylla._fresh_ranges to public;
 -- The functions that draw plans and jobs read as their caller.
-grant execute on function scylla._plan_nodes, scylla._check_max_tasks, scylla._job_nodes, scylla._no_such_job to public;
+grant execute on function scylla._plan_nodes, scylla._plan_waits, scylla._check_max_tasks, scylla._job_nodes, scylla._no_such_job to public;
 
 select scylla._announce();

@@ -1,8 +1,15 @@
 -- Pictures of plans, from the view scylla.plan_task: a picture shows what its caller sees in that view.
 
+-- What a waiting task of a picture waits for that is neither a task nor a plan. provider: equal for tasks that wait for the same;
+-- 0: a time.
+create or replace function scylla._plan_waits(rn text, out provider bigint, out label text) returns setof record
+    language c volatile parallel unsafe rows 1 as 'MODULE_PATHNAME', 'scylla_plan_waits';
+comment on function scylla._plan_waits is
+    'What a waiting task waits for that is neither a task nor a plan, for pictures; nothing for tasks that the caller may not view.';
+
 -- The nodes and edges of a picture. One row per node: a task, or many tasks of the same queue, status and similar depth in the
 -- plan. sources are the numbers of the nodes that it depends on. fallen: it never ran, and was aborted because a task that it depends
--- on was.
+-- on was. A node without a status is a condition that tasks wait for.
 create or replace function scylla._plan_nodes(plan text, max_tasks integer)
     returns table (node integer, label text, status scylla.task_status, fallen boolean, sources integer[])
     language plpgsql volatile parallel unsafe set search_path = pg_catalog, pg_temp as $$
@@ -48,11 +55,19 @@ begin
 
     if tasks <= max_tasks then
         return query
-            select n, names[n], statuses[n], fallens[n], coalesce(e.sources, '{}')
-            from generate_series(1, tasks) n
-            left join (select to_, array_agg(from_ order by from_) as sources from unnest(froms, tos) u (from_, to_) group by to_) e
-                on e.to_ = n
-            order by n;
+            with wait as materialized (
+                select n as to_, (tasks + dense_rank() over (order by w.label collate "C", w.provider))::integer as from_, w.label
+                from generate_series(1, tasks) n cross join lateral scylla._plan_waits(names[n]) w
+                where statuses[n] = 'waiting'
+            ), source as (
+                select e.to_, array_agg(e.from_ order by e.from_) as sources
+                from (select from_, to_ from unnest(froms, tos) u (from_, to_) union select from_, to_ from wait) e group by e.to_
+            )
+            select n, names[n], statuses[n], fallens[n], coalesce(s.sources, '{}')
+            from generate_series(1, tasks) n left join source s on s.to_ = n
+            union all
+            select distinct w.from_, w.label, null::scylla.task_status, false, '{}'::integer[] from wait w
+            order by 1;
         return;
     end if;
 
@@ -115,22 +130,22 @@ begin atomic
             regexp_replace(replace(replace(replace(replace(p.label, '&', '&amp;'), E'\\', E'\\\\'), '"', E'\\"'), E'\n', E'\\n'),
                            '[[:cntrl:]]', ' ', 'g'),
             case p.status when 'waiting' then '#e0e0e0' when 'ready' then '#fff3bf' when 'running' then '#a5d8ff'
-                          when 'completed' then '#b2f2bb' when 'aborted' then '#ffc9c9' else '#d0bfff' end,
-            case when p.fallen then ', style="rounded,filled,dashed"' else '' end), '' order by p.node),
+                          when 'completed' then '#b2f2bb' when 'aborted' then '#ffc9c9' when 'cancelled' then '#d0bfff' else '#ffffff' end,
+            case when p.status is null then ', shape=note, style=filled' when p.fallen then ', style="rounded,filled,dashed"' else '' end), '' order by p.node),
         string_agg((select string_agg(format(E'  n%s -> n%s;\n', s, p.node), '' order by s) from unnest(p.sources) s), ''
                    order by p.node))
     from scylla._plan_nodes(plan_dot.plan, coalesce(plan_dot.max_tasks, 200)) p;
 end;
 comment on function scylla.plan_dot is
-'A plan as a Graphviz graph: one node per task, coloured by status (dashed: aborted because a task that it depends on was), and an arrow from each task to the tasks that depend on it.
-  max_tasks  1..100000; in a larger plan, tasks of the same queue, status and similar depth share one node
+'A plan as a Graphviz graph: one node per task, coloured by status (dashed: aborted because a task that it depends on was), and an arrow from each task to the tasks that depend on it. What else tasks wait for is a sheet: callbacks, signals, checks, pools, times.
+  max_tasks  1..100000; in a larger plan, tasks of the same queue, status and similar depth share one node, and there are no sheets
 Needs EXECUTE on plan_completed and SELECT on the view plan_task. Errors: P0002 no such plan; 22023 bad argument.';
 
 create or replace function scylla.plan_mermaid(plan text, max_tasks integer = 200) returns text
     language sql volatile parallel unsafe
 begin atomic
     select format(E'flowchart LR\n%s%s%s',
-        string_agg(format(E'  n%s["%s"]:::%s\n', p.node,
+        string_agg(format(case when p.status is null then E'  n%s(["%s"])\n' else E'  n%s["%s"]:::%s\n' end, p.node,
             -- Special characters become numeric entities; # first, because entities start with it.
             regexp_replace(replace(replace(replace(replace(replace(replace(replace(replace(replace(replace(replace(p.label,
                 '#', '#35;'), '"', '#34;'), '&', '#38;'), '<', '#60;'), '>', '#62;'), E'\\', '#92;'), '`', '#96;'), ':', '#58;'),

@@ -25,8 +25,29 @@ void put_reason(void *to, const Reason &reason) {
     tuplestore_putvalues(all->rows.store, all->rows.type, values.data(), nulls.data());
 }
 
+void put_label(void *to, int64 provider, const char *label) {
+    std::array<Datum, 2> values{Int64GetDatum(provider), CStringGetTextDatum(label)};
+    std::array<bool, 2> nulls{};
+    const auto *rows = static_cast<const Rows *>(to);
+    tuplestore_putvalues(rows->store, rows->type, values.data(), nulls.data());
+}
+
 } // namespace
 } // namespace scylla
+
+// For pictures of plans: no rows for what the current user may not view, or what does not wait any more.
+SCYLLA_FUNCTION(scylla_plan_waits) {
+    using namespace scylla;
+    const text *rn = args::get_text(fcinfo, 0);
+    Rows rows = begin_rows(fcinfo);
+    store::Store store = store::open(AccessShareLock);
+    const auto spec = rn != nullptr ? find_spec(store, rn, store::With::no_spec) : std::nullopt;
+    const bool is_visible = spec && rights::may(store, spec->queue, model::Privilege::view);
+    if (const auto waiting = is_visible ? find_waiting(store, spec->id) : std::nullopt)
+        label_waits(store, *spec, *waiting, GetCurrentTimestamp(), {put_label, &rows});
+    close(store);
+    return 0;
+}
 
 SCYLLA_FUNCTION(scylla_explain_waiting) {
     using namespace scylla;

@@ -60,6 +60,11 @@ Reason describe(Store &store, const GateRow &gate) {
     return callback ? *callback : describe_signal_condition(store, gate.provider);
 }
 
+const char *label(Store &store, const GateRow &gate) {
+    const auto callback = describe_callback(gate.provider);
+    return callback ? callback->waits_for : label_signal_condition(store, gate.provider);
+}
+
 // A signal, whose conditions are to be looked for again when it is committed.
 bool is_signal(Dirty *dirty, int64 id) {
     (void)dirty;
@@ -86,6 +91,7 @@ void register_condition_gates() {
                     .value = value,
                     .error = error,
                     .describe = describe,
+                    .label = label,
                     .has_ended = has_ended,
                     .leave = leave,
                     .consider = consider_signal});

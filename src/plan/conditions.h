@@ -76,6 +76,7 @@ void end_by_history(store::Store &store, int64 id, TimestampTz now);
 
 // The same for a condition on a signal.
 Reason describe_signal_condition(store::Store &store, int64 id);
+const char *label_signal_condition(store::Store &store, int64 id);
 
 // A signal as it was sent, for triggers. Nothing: it has been purged.
 struct SentSignal {

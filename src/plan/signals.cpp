@@ -363,6 +363,15 @@ Reason describe_signal_condition(Store &store, int64 id) {
                      row->since ? " since " : "", row->since ? timestamptz_to_str(*row->since) : "")};
 }
 
+const char *label_signal_condition(Store &store, int64 id) {
+    const auto row = find_signal_condition(store, id);
+    if (!row || !may(GetUserId(), row->name, SignalPrivilege::wait))
+        return "a signal";
+    const char *name = text_to_cstring(row->name);
+    return JB_ROOT_COUNT(row->match) == 0 ? psprintf("signal %s", name)
+                                          : psprintf("signal %s\n%s", name, label_json(row->match));
+}
+
 void end_by_history(Store &store, int64 id, TimestampTz now) {
     if (const auto row = find_signal_condition(store, id))
         (void)end_by_newest(store, *row, now);

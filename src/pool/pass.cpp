@@ -549,6 +549,13 @@ Reason describe(Store &store, const store::GateRow &gate) {
     return reason;
 }
 
+const char *label(Store &, const store::GateRow &gate) {
+    for (const PoolRow &pool : read_pools())
+        if (pool.id == gate.provider && may_see(pool))
+            return psprintf("pool %s", text_to_cstring(pool.name));
+    return "a pool";
+}
+
 void place_changed(Store &store, Turn &turn) {
     const shmem::ChangedPools changed = shmem::take_changed_pools();
     const PassRequest request{.pools = std::span(changed.pool).first(changed.count),
@@ -569,6 +576,7 @@ void register_pools() {
                     .judge = judge,
                     .has = [](store::Dirty *, int64) { return false; },
                     .describe = describe,
+                    .label = label,
                     .consider = nullptr});
     register_needs({.pools = find_pools});
     store::pools_changed_hook = require_found_pools;

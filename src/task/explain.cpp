@@ -1,6 +1,7 @@
 // Why a waiting task waits.
 #include "task/gates.h"
 
+#include "pg/error.h"
 #include "pg/memory.h"
 
 namespace scylla {
@@ -73,6 +74,30 @@ void explain_time(const store::WaitingRow &waiting, TimestampTz due, TimestampTz
 }
 
 } // namespace
+
+void label_waits(Store &store, const store::SpecRow &spec, const store::WaitingRow &waiting, TimestampTz now,
+                 const LabelSink &sink) {
+    const auto put_time = [&](TimestampTz time) {
+        sink.put(sink.to, 0, error::print(TimestampTzGetDatum(time), TIMESTAMPTZOID));
+    };
+    if (!waits_for_gates(waiting)) {
+        put_time(*waiting.due);
+        return;
+    }
+    if (spec.not_before && *spec.not_before > now && waiting.carry.attempt == 0)
+        put_time(*spec.not_before);
+    store::Dirty *dirty = begin_dirty(store);
+    store::Scan gates = scan_gates(store, spec.id);
+    while (next(gates)) {
+        const store::GateRow gate = gate_row(gates);
+        if (judge_gate(dirty, gate, now) == Verdict::open)
+            continue;
+        if (const char *label = label_provider(store, gate))
+            sink.put(sink.to, gate.provider, label);
+    }
+    end(gates);
+    end(dirty);
+}
 
 void explain_waiting(Store &store, const store::SpecRow &spec, const store::WaitingRow &waiting, TimestampTz now,
                      const ReasonSink &sink) {

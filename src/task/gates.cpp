@@ -129,6 +129,32 @@ Reason describe_provider(Store &store, const GateRow &gate) {
     return is_of_task(gate.kind) ? describe_task(store, gate) : providers_of(gate.kind).describe(store, gate);
 }
 
+const char *label_json(Jsonb *value) {
+    constexpr int k_longest = 60; // bytes
+    const char *json = JsonbToCString(nullptr, &value->root, static_cast<int>(VARSIZE(value)));
+    const int size = static_cast<int>(strlen(json));
+    return size <= k_longest ? json : psprintf("%.*s...", pg_mbcliplen(json, size, k_longest), json);
+}
+
+namespace {
+
+const char *label_check(Store &store, const GateRow &gate) {
+    const auto spec = find_spec(store, gate.provider, store::With::spec);
+    const auto &queue = spec ? queue_of(store, spec->queue).row : std::nullopt;
+    if (!queue || !rights::may(store, spec->queue, model::Privilege::view))
+        return "a check";
+    return psprintf("check in %s\n%s", text_to_cstring(queue->name), label_json(spec->spec));
+}
+
+} // namespace
+
+const char *label_provider(Store &store, const GateRow &gate) {
+    if (gate.kind == GateKind::check)
+        return label_check(store, gate);
+    const auto label = is_of_task(gate.kind) ? nullptr : providers_of(gate.kind).label;
+    return label != nullptr ? label(store, gate) : nullptr;
+}
+
 // What ends in a transaction that has not committed by the deadline has not ended in time: else a transaction that
 // stays open could keep a gate from timing out.
 Verdict judge_gate(Dirty *dirty, const GateRow &gate, TimestampTz now) {

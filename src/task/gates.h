@@ -101,6 +101,8 @@ struct GateProviders {
     Jsonb *(*error)(store::Dirty *dirty, const store::GateRow &gate) = nullptr;
     // What a closed gate waits for, as the current user may see it.
     Reason (*describe)(store::Store &store, const store::GateRow &gate);
+    // Its name in a picture of a plan, as the current user may see it. Null pointer: pictures show it otherwise.
+    const char *(*label)(store::Store &store, const store::GateRow &gate) = nullptr;
     // Whether it is the id of such a provider that has ended, for those with any number of dependants of others. Null
     // pointer: none has.
     bool (*has_ended)(store::Dirty *dirty, int64 id) = nullptr;
@@ -119,10 +121,22 @@ Jsonb *value_of(store::Store &store, const store::GateRow &gate);
 Verdict judge_provider(store::Dirty *dirty, const store::GateRow &gate);
 Verdict judge_gate(store::Dirty *dirty, const store::GateRow &gate, TimestampTz now);
 Reason describe_provider(store::Store &store, const store::GateRow &gate);
+// Its name in a picture; null: it has none of its own.
+const char *label_provider(store::Store &store, const store::GateRow &gate);
+// At most so much of a JSON value as there is room for in a picture.
+const char *label_json(Jsonb *value);
 
 // Why a waiting task waits: its gates that are not open, and its time (task/explain.cpp).
 void explain_waiting(store::Store &store, const store::SpecRow &spec, const store::WaitingRow &waiting, TimestampTz now,
                      const ReasonSink &sink);
+
+// What it waits for that is neither a task nor a plan, for pictures: the id of the provider, 0 for a time, and a label.
+struct LabelSink {
+    void (*put)(void *to, int64 provider, const char *label);
+    void *to;
+};
+void label_waits(store::Store &store, const store::SpecRow &spec, const store::WaitingRow &waiting, TimestampTz now,
+                 const LabelSink &sink);
 
 // Where this backend last found a closed gate of a task, or a live task of a provider.
 void remember_closed(store::Store &store, int64 id, const store::GateRow &gate);

@@ -76,6 +76,61 @@ select matches(scylla.plan_dot('broken'), '"culprit", fillcolor="#ffc9c9"\];.*"v
 select matches(scylla.plan_mermaid('broken'), '\["culprit"\]:::aborted.*\["victim"\]:::fallen', 'and in the flowchart');
 select is((select count(*) from scylla._plan_nodes('broken', 3)), 3::bigint, 'they share no node');
 
+-- ---- what tasks wait for besides tasks -------------------------------------------------------------------------------
+
+set local timezone = 'UTC';
+select scylla.create_plan('waits'), scylla.create_callback('ask'), scylla.create_pool('cars', '{"seats": 4}'), scylla.create_queue('sensors') \g /dev/null
+select scylla.submit('q', '1', rn => 'w1', plan => 'waits', wait_for => '[{"callback": "ask"}, {"signal": "landed", "match": {"day": 1}}]') \g /dev/null
+select scylla.submit('q', '1', rn => 'w2', plan => 'waits', wait_for => '[{"callback": "ask"}, {"check": {"queue": "sensors", "spec": {"p": "a"}}}, {"signal": "landed"}]') \g /dev/null
+select scylla.submit('q', '1', rn => 'w3', plan => 'waits', depends_on => '{w1}', not_before => '2100-01-01') \g /dev/null
+select scylla.submit('q', '1', rn => 'w4', plan => 'waits', needs => '{"cars": {"seats": 2}}', not_before => '2100-01-01') \g /dev/null
+select scylla.submit('q', '1', rn => 'w5', plan => 'waits', wait_for => '[{"task": "w1"}]') \g /dev/null
+select is(scylla.plan_dot('waits'), $$digraph plan {
+  rankdir=LR;
+  node [shape=box, style="rounded,filled", fontname="sans-serif"];
+  n1 [label="w1", fillcolor="#e0e0e0"];
+  n2 [label="w2", fillcolor="#e0e0e0"];
+  n3 [label="w3", fillcolor="#e0e0e0"];
+  n4 [label="w4", fillcolor="#e0e0e0"];
+  n5 [label="w5", fillcolor="#e0e0e0"];
+  n6 [label="2100-01-01 00:00:00+00", fillcolor="#ffffff", shape=note, style=filled];
+  n7 [label="callback ask", fillcolor="#ffffff", shape=note, style=filled];
+  n8 [label="check in sensors\n{\"p\": \"a\"}", fillcolor="#ffffff", shape=note, style=filled];
+  n9 [label="pool cars", fillcolor="#ffffff", shape=note, style=filled];
+  n10 [label="signal landed", fillcolor="#ffffff", shape=note, style=filled];
+  n11 [label="signal landed\n{\"day\": 1}", fillcolor="#ffffff", shape=note, style=filled];
+  n7 -> n1;
+  n11 -> n1;
+  n7 -> n2;
+  n8 -> n2;
+  n10 -> n2;
+  n1 -> n3;
+  n6 -> n3;
+  n6 -> n4;
+  n9 -> n4;
+  n1 -> n5;
+}
+$$, 'conditions that tasks wait for are sheets, each once');
+select matches(scylla.plan_mermaid('waits'), E'\n  n7\\(\\["callback ask"\\]\\)\n.*\n  n7 --> n1\n', '... in the flowchart, too');
+select scylla.resolve_callback('ask'), scylla.send_signal('landed', '{"day": 2}') \g /dev/null
+select bag_eq($$select label from scylla._plan_nodes('waits', 100) where status is null$$,
+              $$values ('2100-01-01 00:00:00+00'), (E'check in sensors\n{"p": "a"}'), ('pool cars'), (E'signal landed\n{"day": 1}')$$,
+              'what has come is shown no more');
+select scylla.submit('q', '1', rn => 'w6', plan => 'waits', wait_for => jsonb_build_array(jsonb_build_object('signal', 'landed', 'match',
+    jsonb_build_object('table', repeat(U&'\00e9', 1000))))) \g /dev/null
+select ok(max(octet_length(label)) < 100, 'a long condition is cut short') from scylla._plan_nodes('waits', 100);
+select is((select count(*) from scylla._plan_nodes('waits', 1) where status is null), 0::bigint, 'where tasks share nodes, conditions are not shown');
+-- Who may see a task, and not what it waits for.
+update scylla.task_plan set owner = 'scylla_test_role' where name = 'waits';
+select scylla.create_queue('half seen'), scylla.grant_queue('half seen', 'scylla_test_role', 'view'), scylla.create_callback('secret') \g /dev/null
+select scylla.submit('half seen', '1', rn => 'w7', plan => 'waits', needs => '{"cars": {"seats": 2}}',
+    wait_for => '[{"callback": "secret"}, {"check": {"queue": "sensors", "spec": {"p": "a"}}}, {"signal": "landed", "match": {"day": 3}}]') \g /dev/null
+set local role scylla_test_role;
+select bag_eq($$select label from scylla._plan_nodes('waits', 100)$$, $$values ('w7'), ('a callback'), ('a check'), ('a signal'), ('a pool')$$,
+              'what a role may not see has no name');
+select is_empty($$select * from scylla._plan_waits('w1')$$, 'nor is it told of tasks that it may not view');
+reset role;
+
 -- ---- large plans -----------------------------------------------------------------------------------------------------
 
 -- A diamond between a first and a last task: 1 + 5 + 5 + 1, submitted last first, so that nothing comes in order.

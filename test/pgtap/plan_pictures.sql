@@ -83,8 +83,10 @@ select scylla.create_plan('waits'), scylla.create_callback('ask'), scylla.create
 select scylla.submit('q', '1', rn => 'w1', plan => 'waits', wait_for => '[{"callback": "ask"}, {"signal": "landed", "match": {"day": 1}}]') \g /dev/null
 select scylla.submit('q', '1', rn => 'w2', plan => 'waits', wait_for => '[{"callback": "ask"}, {"check": {"queue": "sensors", "spec": {"p": "a"}}}, {"signal": "landed"}]') \g /dev/null
 select scylla.submit('q', '1', rn => 'w3', plan => 'waits', depends_on => '{w1}', not_before => '2100-01-01') \g /dev/null
-select scylla.submit('q', '1', rn => 'w4', plan => 'waits', needs => '{"cars": {"seats": 2}}', not_before => '2100-01-01') \g /dev/null
+select scylla.submit('q', '1', rn => 'w4', plan => 'waits', needs => '{"cars": {"seats": 2}}') \g /dev/null
 select scylla.submit('q', '1', rn => 'w5', plan => 'waits', wait_for => '[{"task": "w1"}]') \g /dev/null
+select is((select count(*) from scylla._plan_nodes('waits', 100) where label like 'pool %'), 0::bigint, 'before its plan is open no task waits for a pool');
+select scylla.open_plan('waits') \g /dev/null
 select is(scylla.plan_dot('waits'), $$digraph plan {
   rankdir=LR;
   node [shape=box, style="rounded,filled", fontname="sans-serif"];
@@ -106,7 +108,6 @@ select is(scylla.plan_dot('waits'), $$digraph plan {
   n10 -> n2;
   n1 -> n3;
   n6 -> n3;
-  n6 -> n4;
   n9 -> n4;
   n1 -> n5;
 }
@@ -116,20 +117,26 @@ select scylla.resolve_callback('ask'), scylla.send_signal('landed', '{"day": 2}'
 select bag_eq($$select label from scylla._plan_nodes('waits', 100) where status is null$$,
               $$values ('2100-01-01 00:00:00+00'), (E'check in sensors\n{"p": "a"}'), ('pool cars'), (E'signal landed\n{"day": 1}')$$,
               'what has come is shown no more');
-select scylla.submit('q', '1', rn => 'w6', plan => 'waits', wait_for => jsonb_build_array(jsonb_build_object('signal', 'landed', 'match',
-    jsonb_build_object('table', repeat(U&'\00e9', 1000))))) \g /dev/null
+select scylla.submit('q', '1', rn => 'w6', plan => 'waits', wait_for => jsonb_build_array(jsonb_build_object('check',
+    jsonb_build_object('queue', 'sensors', 'spec', repeat(U&'\00e9', 1000))))) \g /dev/null
 select ok(max(octet_length(label)) < 100, 'a long condition is cut short') from scylla._plan_nodes('waits', 100);
 select is((select count(*) from scylla._plan_nodes('waits', 1) where status is null), 0::bigint, 'where tasks share nodes, conditions are not shown');
 -- Who may see a task, and not what it waits for.
+create role scylla_test_role;
+grant usage on schema scylla to scylla_test_role;
+grant execute on function scylla.plan_dot, scylla.plan_completed to scylla_test_role;
+grant select on scylla.plan_task to scylla_test_role;
 update scylla.task_plan set owner = 'scylla_test_role' where name = 'waits';
 select scylla.create_queue('half seen'), scylla.grant_queue('half seen', 'scylla_test_role', 'view'), scylla.create_callback('secret') \g /dev/null
-select scylla.submit('half seen', '1', rn => 'w7', plan => 'waits', needs => '{"cars": {"seats": 2}}',
+select scylla.submit('half seen', '1', rn => 'w7', plan => 'waits',
     wait_for => '[{"callback": "secret"}, {"check": {"queue": "sensors", "spec": {"p": "a"}}}, {"signal": "landed", "match": {"day": 3}}]') \g /dev/null
+select scylla.submit('half seen', '1', rn => 'w8', plan => 'waits', needs => '{"cars": {"seats": 2}}') \g /dev/null
 set local role scylla_test_role;
-select bag_eq($$select label from scylla._plan_nodes('waits', 100)$$, $$values ('w7'), ('a callback'), ('a check'), ('a signal'), ('a pool')$$,
+select bag_eq($$select label from scylla._plan_nodes('waits', 100)$$, $$values ('w7'), ('w8'), ('a callback'), ('a check'), ('a signal'), ('a pool')$$,
               'what a role may not see has no name');
 select is_empty($$select * from scylla._plan_waits('w1')$$, 'nor is it told of tasks that it may not view');
 reset role;
+update scylla.task_plan set owner = current_user where name = 'waits';
 
 -- ---- large plans -----------------------------------------------------------------------------------------------------
 
@@ -193,10 +200,6 @@ select refuses_argument(format('select scylla.%s(''p'', %s)', f, coalesce(v, 'nu
                         'It must be between 1 and 100000.')
 from unnest('{plan_dot,plan_mermaid}'::text[]) f, unnest('{0,-1,100001}'::text[]) v;
 
-create role scylla_test_role;
-grant usage on schema scylla to scylla_test_role;
-grant execute on function scylla.plan_dot, scylla.plan_completed to scylla_test_role;
-grant select on scylla.plan_task to scylla_test_role;
 set local role scylla_test_role;
 select refuses($$select scylla.plan_dot('p')$$, 'P0002', 'exists', 'plan "p" does not exist', table_ => 'plan',
                description => 'a plan of others does not exist');

@@ -1,10 +1,13 @@
 #include "task/run_limit.h"
 
-#include "pg/error.h"
 #include "pg/memory.h"
 #include "store/catalog.h"
 #include "task/history.h"
 #include "task/rules.h"
+
+extern "C" {
+#include "utils/datetime.h"
+}
 
 namespace scylla {
 
@@ -68,9 +71,14 @@ TimestampTz run_ends(RunLimits limits, int32 queue, TimestampTz leased) {
 }
 
 Jsonb *run_timeout_error(int64 micros) {
+    // In one style, whatever that of the session is.
     Interval limit{};
     limit.time = micros;
-    return make_error("run-timeout", "run_timeout", cstring_to_text(error::print(PointerGetDatum(&limit), INTERVALOID)),
+    pg_itm parts;
+    interval2itm(limit, &parts);
+    std::array<char, MAXDATELEN + 1> shown;
+    EncodeInterval(&parts, INTSTYLE_POSTGRES, shown.data());
+    return make_error("run-timeout", "run_timeout", cstring_to_text(shown.data()),
                       "the run took longer than the queue's run_timeout");
 }
 

@@ -345,6 +345,13 @@ struct plan_schedule_options {
     std::vector<std::string> settings;
 };
 int set_plan_schedule(const context &, const plan_schedule_options &);
+struct job_schedule_options {
+    std::string name;
+    std::string cron;
+    std::string job;
+    std::vector<std::string> settings;
+};
+int set_job_schedule(const context &, const job_schedule_options &);
 int list_schedules(const context &);
 int get_schedule(const context &, const std::string &name);
 int remove_schedule(const context &, const std::string &name);

@@ -589,6 +589,19 @@ private:
             option(command, "--request-id", o->request_id, "ID", "The same again prints the plan of the first call.");
         }
         job_request(*job, "explain", "Show what \"job run\" would run and leave out now, and why.", explain_job);
+        {
+            auto [command, o] = add<job_schedule_options>(*job, "schedule",
+                                                          "Create or change a schedule of a job.\n\n"
+                                                          "Prints the first planned time. \"schedule list\" shows it, "
+                                                          "\"schedule remove\" removes it.",
+                                                          set_job_schedule);
+            argument(command, "NAME", o->name, "Name of the schedule.")->required();
+            argument(command, "CRON", o->cron, "The planned times, as for \"schedule set\".")->required();
+            argument(command, "JOB", o->job, "Name of the job.")->required();
+            argument(command, "SETTING", o->settings,
+                     "name=value: the other arguments of scylla.schedule_job(), for example 'ids={[1,7)}' overlap=skip "
+                     "options='{\"prune\": \"chunk\"}'.");
+        }
         of_some_job(*job, "plans", "Show the plans of jobs, newest first.", list_job_plans);
         of_some_job(*job, "freshness", "Show when ids were last brought up to date.", show_job_freshness);
         {

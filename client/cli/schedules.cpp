@@ -1,4 +1,4 @@
-// schedule: set, plan, list, get, remove, next, arm, run.
+// job schedule. schedule: set, plan, list, get, remove, next, arm, run.
 #include <iostream>
 
 #include "commands.h"
@@ -22,6 +22,15 @@ int set_plan_schedule(const context &given, const plan_schedule_options &options
     session server{given.connection};
     call schedule{"scylla.schedule_plan"};
     schedule.argument("name", options.name).argument("cron", options.cron).argument("tasks", options.tasks);
+    add_settings(schedule, options.settings);
+    std::cout << server.ask("select " + schedule.sql(), schedule.values()).value_or("never") << '\n';
+    return 0;
+}
+
+int set_job_schedule(const context &given, const job_schedule_options &options) {
+    session server{given.connection};
+    call schedule{"scylla.schedule_job"};
+    schedule.argument("name", options.name).argument("cron", options.cron).argument("job", options.job);
     add_settings(schedule, options.settings);
     std::cout << server.ask("select " + schedule.sql(), schedule.values()).value_or("never") << '\n';
     return 0;

@@ -12,17 +12,6 @@ using namespace detail;
 namespace {
 
 // An int8multirange: {[1,4),[7,9)}.
-std::string text_of_ids(const id_ranges &ids) {
-    std::string text{"{"};
-    for (const auto &[first, end] : ids) {
-        if (text.size() > 1)
-            text += ',';
-        text += '[' + std::to_string(first) + ',' + std::to_string(end) + ')';
-    }
-    return text + '}';
-}
-param ids_param(const std::optional<id_ranges> &ids) { return ids ? param{text_of_ids(*ids)} : std::nullopt; }
-
 id_ranges to_ids(std::string_view text) {
     id_ranges ids;
     std::vector<std::int64_t> numbers;

@@ -33,7 +33,7 @@ std::string_view to_string(catch_up_policy policy) noexcept {
 
 namespace {
 
-// What schedule() and schedule_plan() have in common.
+// What schedule(), schedule_plan() and schedule_job() have in common.
 void append(params &values, const schedule_options &options) {
     const params common{checked(options.timezone, "timezone"),
                         std::string{to_string(options.overlap)},
@@ -66,6 +66,16 @@ std::optional<time_point> client::schedule_plan(const schedule_name &name, const
     return to_time(m_executor->run(sql::schedule_plan, values)[0][0]);
 }
 
+std::optional<time_point> client::schedule_job(const schedule_name &name, const std::string &cron, const job_name &job,
+                                               const std::optional<id_ranges> &ids, const json &args,
+                                               const schedule_options &options) {
+    params values{text(name, "name"), checked(cron, "cron"), text(job, "job"), ids_param(ids),
+                  checked(args.text(), "args")};
+    append(values, options);
+    values.emplace_back(checked(options.options.text(), "options"));
+    return to_time(m_executor->run(sql::schedule_job, values)[0][0]);
+}
+
 void client::unschedule(const schedule_name &name) { m_executor->run(sql::unschedule, {text(name, "name")}); }
 
 std::vector<schedule_info> client::schedules() {
@@ -90,6 +100,8 @@ std::vector<schedule_info> client::schedules() {
         s.missed = to_int64(text_of(row[13]));
         if (!row[14].is_null())
             s.last_error = text_of(row[14]);
+        if (!row[15].is_null())
+            s.job = job_name{text_of(row[15])};
         schedules.push_back(std::move(s));
     });
     return schedules;

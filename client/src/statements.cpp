@@ -188,11 +188,17 @@ const statement schedule_plan{
                                 "catch_up => $22, grace => $23::interval, max_catch_up => $24::int, jitter => "
                                 "$25::interval, starts => " TIME("$26") ", ends => " TIME(
                                     "$27") ", planned_key => $28) as p"};
+const statement schedule_job{
+    "scylla_schedule_job",
+    "select " MICROSECONDS(
+        "n") " from scylla.schedule_job($1, $2, $3, $4::int8multirange, $5::jsonb, timezone => $6, overlap => $7, "
+             "catch_up => $8, grace => $9::interval, max_catch_up => $10::int, jitter => $11::interval, starts "
+             "=> " TIME("$12") ", ends => " TIME("$13") ", planned_key => $14, options => $15::jsonb) as n"};
 const statement unschedule{"scylla_unschedule", "select scylla.unschedule($1)"};
 const statement schedules{
     "scylla_schedules",
     "select name, owner, cron, timezone, queue, spec, options, armed, " MICROSECONDS("next_run") ", " MICROSECONDS(
-        "last_run") ", last_task, runs, skipped, missed, last_error from scylla.schedules order by name"};
+        "last_run") ", last_task, runs, skipped, missed, last_error, job from scylla.schedules order by name"};
 const statement run_schedules{"scylla_run_schedules", "select scylla.run_schedules()"};
 const statement arm_schedules{"scylla_arm_schedules", "select scylla.arm_schedules()"};
 const statement cron_next{"scylla_cron_next",
@@ -322,6 +328,7 @@ std::vector<const statement *> all_statements() {
             &drop_queue,
             &schedule,
             &schedule_plan,
+            &schedule_job,
             &unschedule,
             &schedules,
             &run_schedules,

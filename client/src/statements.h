@@ -29,7 +29,8 @@ extern const statement lease, lease_task, heartbeat, heartbeat_many, complete, c
 extern const statement cancel, get_task, list_tasks, explain_waiting;
 extern const statement create_queue, alter_queue, pause_queue, resume_queue, drop_queue, queue_settings;
 extern const statement grant_queue, revoke_queue, set_queue_owner, queue_grants;
-extern const statement schedule, schedule_plan, unschedule, schedules, run_schedules, arm_schedules, cron_next;
+extern const statement schedule, schedule_plan, schedule_job, unschedule, schedules, run_schedules, arm_schedules,
+    cron_next;
 extern const statement sel_eval, interpolate;
 extern const statement read_events, metrics, stat_queue, quantile, count_tasks, has_live_tasks, stat_reset;
 extern const statement backoff, reset_expired, purge, maintain, check;

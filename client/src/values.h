@@ -25,6 +25,17 @@ template <class Tag> std::string text(const basic_name<Tag> &name, std::string_v
 inline param text(const std::optional<std::string> &value, std::string_view argument) {
     return value ? param{checked(*value, argument)} : std::nullopt;
 }
+inline std::string text_of_ids(const id_ranges &ids) {
+    std::string text{"{"};
+    for (const auto &[first, end] : ids) {
+        if (text.size() > 1)
+            text += ',';
+        text += '[' + std::to_string(first) + ',' + std::to_string(end) + ')';
+    }
+    return text + '}';
+}
+inline param ids_param(const std::optional<id_ranges> &ids) { return ids ? param{text_of_ids(*ids)} : std::nullopt; }
+
 inline param text(const std::optional<json> &value, std::string_view argument) {
     return value ? param{checked(value->text(), argument)} : std::nullopt;
 }

@@ -159,6 +159,21 @@ TEST_F(Calls, Jobs) {
     EXPECT_EQ(c.forget_freshness(weather, id_ranges{{1, 9}}, std::string{}), 1);
     EXPECT_EQ(c.forget_freshness(weather), 0);
     c.cancel_plan(plan);
+    const schedule_name nightly{unique("nightly")};
+    schedule_options at;
+    at.overlap = overlap_policy::skip;
+    at.planned_key = "planned";
+    at.options = json{R"({"variant": "v"})"};
+    const auto first = c.schedule_job(nightly, "0 2 * * *", report, ids, json{R"({"unit": "km"})"}, at);
+    EXPECT_EQ(first, c.cron_next("0 2 * * *"));
+    const auto schedules = c.schedules();
+    const auto mine =
+        std::find_if(schedules.begin(), schedules.end(), [&](const auto &s) { return s.name == nightly; });
+    ASSERT_NE(mine, schedules.end());
+    EXPECT_EQ(mine->job, report);
+    EXPECT_EQ(mine->options, json{R"({"variant": "v"})"});
+    c.unschedule(nightly);
+    thrown<not_found>([&] { c.schedule_job(nightly, "0 2 * * *", job_name{unique("none")}, ids); });
     c.drop_job(report);
     c.drop_job(weather);
     thrown<not_found>([&] { c.run_job(weather, ids); });

@@ -7,7 +7,7 @@ comment on function scylla.define_job is
   job       1..200 characters
   queue     where its tasks are submitted; the caller needs the privilege submit on it
   settings  chunk_size (ids per task; null: all in one), select_work (a function of args jsonb that returns setof bigint or bigint[]:
-            the ids of a run that names none; called as the owner), args (an object: defaults), allow_multiple (true; false: one run
+            the ids of a run that names none; called as the owner, with search_path = pg_catalog, pg_temp), args (an object: defaults), allow_multiple (true; false: one run
             at a time), priority, max_attempts, retry (as for submit), sources, sinks (any JSON: documentation)
   needs     an array of {"job": name, "max_lag": interval, "args": {...}, "unique": false, "allow_missing": false}: what must not be
             older than max_lag, for the same ids. args override those of the request, for that job and all that it needs; unique: its
@@ -30,11 +30,12 @@ needs the privilege submit on the queues of the job and of all that it needs.
   options  prune (slice: a job that is needed runs for all ids of a slice if one of them is stale; chunk: only the chunks with a stale
            id), strict_order (false; true: wait for a chunk that runs in this plan even if its older result is fresh enough), variant
            (freshness is kept for each), wait (true; false: start also where an older plan is still at something that the job
-           needs, for the same ids), request_id (the same again returns the plan of the first call)
+           needs, for the same ids), request_id (the same again returns the plan of the first call), plan (its name, 1..190 characters; null: a UUIDv7),
+           not_before (its tasks are not leased before that)
 The spec of a task is {"job": name, "ids": [[1, 3], [5, 5]], "args": {...}, "plan": name}. When it is completed, the ids are fresh as
 of the beginning of its last lease.
-Errors: 42704 no such job; 42501 no privilege; 22023 bad argument; 55000 it is running, and allow_multiple is false; 54000 more than
-1,000,000 tasks; 42804 select_work is gone; what select_work raises; those of submit.
+Errors: 42704 no such job; 42501 no privilege; 22023 bad argument; 42710 the plan exists; 55000 it is running, and allow_multiple is
+false; 54000 more than 1,000,000 tasks; 42804 select_work is gone; what select_work raises; those of submit.
 Locks: waits for another run of the same job, where allow_multiple is false.';
 
 create or replace function scylla.explain_job(job text, ids int8multirange = null, args jsonb = '{}', options jsonb = '{}')

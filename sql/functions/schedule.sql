@@ -43,6 +43,21 @@ comment on function scylla.schedule_plan is
 The other arguments are those of schedule(); where they refer to the previous task, they refer to the previous plan.
 Errors: as schedule(), and those of create_plan and open_plan.';
 
+create or replace function scylla.schedule_job(
+    name text, cron text, job text, ids int8multirange = null, args jsonb = '{}', timezone text = 'UTC', overlap text = 'allow',
+    catch_up text = 'latest', grace interval = '1 hour', max_catch_up integer = 100, jitter interval = '0',
+    starts timestamptz = null, ends timestamptz = null, planned_key text = null, options jsonb = '{}')
+    returns timestamptz
+    language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_schedule_job';
+comment on function scylla.schedule_job is
+'Runs a job repeatedly, as the role that calls this. Returns the first planned time. The plan is named name/planned time.
+  job, ids, args  as for run_job(); ids null: those that select_work finds each time
+  planned_key     the key in args that gets the planned time
+  options         as for run_job(), without plan, not_before and request_id
+The other arguments are those of schedule(); where they refer to the previous task, they refer to the previous plan. A planned time
+at which the job is running, and allow_multiple is false, is skipped. Where the monitor runs schedules, a server worker runs this one.
+Errors: as schedule(), and those of run_job.';
+
 create or replace function scylla.unschedule(name text) returns void
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_unschedule';
 comment on function scylla.unschedule is

@@ -1,8 +1,10 @@
-// Recurring tasks: cron_next, schedule, schedule_plan, unschedule, run_schedules, arm_schedules.
+// Recurring tasks: cron_next, schedule, schedule_plan, schedule_job, unschedule, run_schedules, arm_schedules.
 #include "api/call.h"
 #include "pg/error.h"
+#include "pg/json.h"
 #include "pg/settings.h"
 #include "pg/text.h"
+#include "queue/handler.h"
 #include "schedule/calendar.h"
 #include "schedule/change.h"
 #include "schedule/run.h"
@@ -103,14 +105,49 @@ void check_tasks(Jsonb *tasks, const text *planned_key) {
     }
 }
 
+// The request of a job, as far as run_job() does not look at it: it will.
+Jsonb *make_request(FunctionCallInfo fcinfo, const text *job, Jsonb *args, Jsonb *options) {
+    for (const std::string_view key : {"plan", "not_before", "request_id"}) {
+        JsonbValue value;
+        if (getKeyJsonValueFromContainer(&options->root, key.data(), static_cast<int>(key.size()), &value) != nullptr)
+            error::bad_argument("options", error::show(options),
+                                "The schedule itself gives plan, not_before and request_id.");
+    }
+    JsonbParseState *state = nullptr;
+    pushJsonbValue(&state, WJB_BEGIN_OBJECT, nullptr);
+    json::push_text(&state, "job", job);
+    if (!PG_ARGISNULL(3))
+        json::push_text(&state, "ids", cstring_to_text(error::print(PG_GETARG_DATUM(3), INT8MULTIRANGEOID)));
+    json::push_json(&state, "args", args);
+    json::push_json(&state, "options", options);
+    return JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, nullptr));
+}
+
+Jsonb *get_object(FunctionCallInfo fcinfo, int n, const char *argument) {
+    Jsonb *value = args::get_jsonb(fcinfo, n);
+    if (value == nullptr)
+        return json::empty_object();
+    if (!json::is_object(value))
+        error::bad_argument(argument, error::show(value), "It must be an object.");
+    return args::document(argument, value);
+}
+
+// Where the monitor ticks, a worker runs the schedule.
+void warn_of_missing_workers(const text *name) {
+    if (!schedule::monitor_ticks())
+        return;
+    if (settings::max_server_workers == 0 || !may_run_workers(GetUserId()))
+        error::warn_of_no_workers(name, settings::max_server_workers == 0);
+}
+
 // A null becomes the default.
 void set_default(FunctionCallInfo fcinfo, int n, Datum value) {
     if (PG_ARGISNULL(n))
         fcinfo->args[n] = {value, false};
 }
 
-// What schedule and schedule_plan have in common: the name, when it comes, and from the time zone on the policies.
-// `task` is what submit_many() is to be given.
+// What schedule, schedule_plan and schedule_job have in common: the name, when it comes, and from the time zone on the
+// policies. `task` is what submit_many() is to be given.
 store::ScheduleSettings get_settings(FunctionCallInfo fcinfo, int timezone_arg, Jsonb *task) {
     const int n = timezone_arg;
     set_default(fcinfo, n, CStringGetTextDatum("UTC"));
@@ -232,6 +269,19 @@ SCYLLA_FUNCTION(scylla_schedule_plan) {
     check_tasks(settings.task, settings.planned_key);
     prepare_to_write("scylla.schedule_plan()");
     return put(settings, &fcinfo->isnull);
+}
+
+// schedule_job(name, cron, job, ids, args, timezone, overlap, catch_up, grace, max_catch_up, jitter, starts, ends,
+// planned_key, options)
+SCYLLA_FUNCTION(scylla_schedule_job) {
+    using namespace scylla;
+    store::ScheduleSettings settings = get_settings(fcinfo, 5, nullptr);
+    const text *job = args::name("job", args::get_text(fcinfo, 2));
+    settings.task = make_request(fcinfo, job, get_object(fcinfo, 4, "args"), get_object(fcinfo, 14, "options"));
+    prepare_to_write("scylla.schedule_job()");
+    const Datum first = put(settings, &fcinfo->isnull);
+    warn_of_missing_workers(settings.name);
+    return first;
 }
 
 SCYLLA_FUNCTION(scylla_unschedule) {

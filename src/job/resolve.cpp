@@ -19,7 +19,7 @@ constexpr std::size_t k_max_memory = 50'000'000; // chunks of one slice
 
 // ---- the ids -------------------------------------------------------------------------------------------------------
 
-// Asks the function of the job, as the role that defined it.
+// Asks the function of the job, as the role that defined it. Whoever calls must not choose what the names in it mean.
 Datum select_ids(const Type &type, Jsonb *args) {
     const Oid role = get_role_oid(type.owner, true);
     if (!OidIsValid(role))
@@ -30,6 +30,9 @@ Datum select_ids(const Type &type, Jsonb *args) {
                                "where f.id is not null",
                                psprintf(from, function));
     MemoryContext caller = CurrentMemoryContext;
+    const int settings_level = NewGUCNestLevel();
+    (void)set_config_option("search_path", "pg_catalog, pg_temp", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0,
+                            false);
     store::AsRole as_role;
     as_role.begin(role);
     Oid type_of[] = {JSONBOID};
@@ -42,6 +45,7 @@ Datum select_ids(const Type &type, Jsonb *args) {
     const Datum ids = null ? make_ids({}) : datumCopy(found, false, -1);
     MemoryContextSwitchTo(spi);
     as_role.end();
+    AtEOXact_GUC(true, settings_level);
     return ids;
 }
 
@@ -184,6 +188,14 @@ void require_rights(store::Store &store, std::span<const Type> types) {
         (void)rights::require_queue(store, type.queue, model::Privilege::submit);
 }
 
+text *read_plan_name(const char *argument, text *value) {
+    constexpr int k_longest = 190; // its tasks are called after it, and may have 200
+    value = args::name(argument, value);
+    if (pg_mbstrlen_with_len(view(value).data(), static_cast<int>(view(value).size())) > k_longest)
+        error::bad_argument(argument, error::quote(value), "It must have 1 to 190 characters.");
+    return value;
+}
+
 } // namespace
 
 Options read_options(Jsonb *options) {
@@ -207,6 +219,10 @@ Options read_options(Jsonb *options) {
             read.variant = args::name(argument, json::to_text(argument, value));
         else if (member == "request_id")
             read.request_id = args::name(argument, json::to_text(argument, value));
+        else if (member == "plan")
+            read.plan = read_plan_name(argument, json::to_text(argument, value));
+        else if (member == "not_before")
+            read.not_before = args::not_before(json::to_time(argument, value));
         else
             error::bad_argument("options", error::quote(cstring_to_text(argument)),
                                 "There is no such option of a run.");

@@ -11,6 +11,8 @@ struct Options {
     bool wait = true;                 // for older plans that are at something which this one needs
     const text *variant = nullptr;    // not null
     const text *request_id = nullptr; // may be null
+    text *plan = nullptr;             // its name; null: one is made up
+    std::optional<TimestampTz> not_before = {};
 };
 // 22023.
 Options read_options(Jsonb *options);

@@ -59,6 +59,11 @@ void require_idle(const Type &type) {
         error::job_running(type.name, live[0]);
 }
 
+// Without the name of the plan, which it has anyhow: who asks for the same again wants another plan.
+Jsonb *options_to_keep(Jsonb *options) {
+    return DatumGetJsonbP(DirectFunctionCall2(jsonb_delete, JsonbPGetDatum(options), CStringGetTextDatum("plan")));
+}
+
 // False: somebody has just committed the same request.
 bool insert_run(int64 plan, const Resolved &resolved, const Request &request, const Options &options) {
     Parameters parameters;
@@ -68,7 +73,7 @@ bool insert_run(int64 plan, const Resolved &resolved, const Request &request, co
         .add(options.variant)
         .add(INT8MULTIRANGEOID, make_ids(resolved.ids))
         .add(JSONBOID, JsonbPGetDatum(request.args))
-        .add(JSONBOID, JsonbPGetDatum(request.options))
+        .add(JSONBOID, JsonbPGetDatum(options_to_keep(request.options)))
         .add(options.request_id)
         .add(std::optional(resolved.now));
     return !store::select<int64>(
@@ -147,7 +152,8 @@ std::span<const WaitFor> make_waits(const Chunk &chunk, std::span<const LiveTask
     return waits;
 }
 
-std::span<const Submission> make_tasks(const Resolved &resolved, const LiveTasks &live, text *plan) {
+std::span<const Submission> make_tasks(const Resolved &resolved, const LiveTasks &live, text *plan,
+                                       std::optional<TimestampTz> not_before) {
     const auto tasks = allocate<Submission>(resolved.chunks.size());
     for (std::size_t i = 0; i < tasks.size(); i++) {
         CHECK_FOR_INTERRUPTS();
@@ -157,6 +163,7 @@ std::span<const Submission> make_tasks(const Resolved &resolved, const LiveTasks
                     .spec = make_spec(resolved, chunk, plan),
                     .priority = static_cast<int16>(type.settings.priority),
                     .rn = cstring_to_text(psprintf("%s/%zu", text_to_cstring(plan), i + 1)),
+                    .not_before = not_before,
                     .max_attempts = type.settings.max_attempts,
                     .waits = make_waits(chunk, live_for(resolved, live, chunk.ids), resolved, tasks),
                     .plan = plan,
@@ -272,7 +279,7 @@ text *run(store::Store &store, const Request &request) {
         if (text *plan = find_request(resolved, options))
             return plan;
     require_idle(resolved.types[0]);
-    text *plan = make_up_name(resolved.now);
+    text *plan = options.plan != nullptr ? options.plan : make_up_name(resolved.now);
     const auto id = store::insert_plan(plan, nullptr, store::PlanMaker::job);
     if (!id)
         error::duplicate_plan(plan);
@@ -280,7 +287,7 @@ text *run(store::Store &store, const Request &request) {
         store::remove_plan(*id);
         return find_request(resolved, options);
     }
-    const auto tasks = make_tasks(resolved, find_live(store, resolved, options), plan);
+    const auto tasks = make_tasks(resolved, find_live(store, resolved, options), plan, options.not_before);
     if (!tasks.empty()) {
         (void)submit_many(store, tasks, IfTaken::refuse);
         insert_chunks(*id, resolved, options, tasks);

@@ -481,6 +481,13 @@ void warn_of_nologin(const text *queue, const char *role) {
              errdetail("Before PostgreSQL 17, workers inside the server can run only as roles that may log in.")));
 }
 
+void warn_of_no_workers(const text *schedule, bool off) {
+    const char *why = off ? "The setting \"scylla.max_server_workers\" is 0."
+                          : "Before PostgreSQL 17, workers inside the server can run only as roles that may log in.";
+    ereport(WARNING, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                      errmsg("no server worker can run the schedule \"%s\"", str(schedule)), errdetail("%s", why)));
+}
+
 void no_such_schedule(const text *name) {
     ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT),
                     errmsg("schedule \"%s\" does not exist", name == nullptr ? "<NULL>" : str(name)),

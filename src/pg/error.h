@@ -153,6 +153,8 @@ const char *array_of(int64 size);
 [[noreturn]] void other_handler(const text *handler);
 // A warning: until 17 the server runs nothing as a role without LOGIN.
 void warn_of_nologin(const text *queue, const char *role);
+// A warning: server workers run schedules of jobs, and there is none as its role. off: there is none at all.
+void warn_of_no_workers(const text *schedule, bool off);
 // 42704, constraint "exists", table schedule.
 [[noreturn]] void no_such_schedule(const text *name);
 // 42501, constraint "owner", table schedule.

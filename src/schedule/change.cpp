@@ -18,7 +18,7 @@ void rehearse(const store::ScheduleRow &schedule) {
     ErrorData *error = attempt([&] { submit_planned(schedule, planned); }, Keep::no);
     AtEOXact_GUC(true, settings_level);
     if (error == nullptr || error->sqlerrcode == ERRCODE_CONFIGURATION_LIMIT_EXCEEDED ||
-        error->sqlerrcode == ERRCODE_LOCK_NOT_AVAILABLE || is_dedup_key_taken(error) ||
+        error->sqlerrcode == ERRCODE_LOCK_NOT_AVAILABLE || is_dedup_key_taken(error) || is_job_running(error) ||
         (is_name_taken(error) && !is_plan(schedule.settings)) || error->sqlerrcode == ERRCODE_DUPLICATE_OBJECT)
         return;
     ReThrowError(error);

@@ -194,7 +194,24 @@ JsonbValue *write_plan(Writer &writer, Jsonb *plan, const Common &common) {
     return writer.end_array();
 }
 
+// When the tasks may start, as JSON has it; null: at once.
+const char *show_delay(const store::ScheduleSettings &schedule, TimestampTz planned, const text *name) {
+    const auto until = delayed_until(schedule, planned, name);
+    return until ? JsonEncodeDateTime(nullptr, TimestampTzGetDatum(*until), TIMESTAMPTZOID, nullptr) : nullptr;
+}
+
+// Members of a member of an object, if it is there: its value is an object.
+void put_members_of(Writer &writer, JsonbContainer *object, std::string_view key) {
+    if (const auto member = find(object, key); member && member->type == jbvBinary)
+        writer.put_members(member->val.binary.data);
+}
+
 } // namespace
+
+bool is_job(const store::ScheduleSettings &schedule) {
+    JsonbContainer *task = &schedule.task->root;
+    return JB_ROOT_IS_OBJECT(schedule.task) && find(task, "job") && !find(task, "queue");
+}
 
 text *planned_name(const store::ScheduleSettings &schedule, TimestampTz planned) {
     return cstring_to_text(psprintf("%s/%s", text_to_cstring(schedule.name), show(planned)));
@@ -214,12 +231,31 @@ Jsonb *named_tasks(Jsonb *task, const Common &common) {
 
 Jsonb *planned_tasks(const store::ScheduleSettings &schedule, TimestampTz planned) {
     const text *name = planned_name(schedule, planned);
-    const auto not_before = delayed_until(schedule, planned, name);
-    const Common common{
-        name, show(planned),
-        not_before ? JsonEncodeDateTime(nullptr, TimestampTzGetDatum(*not_before), TIMESTAMPTZOID, nullptr) : nullptr,
-        schedule.planned_key, nullptr};
+    const Common common{name, show(planned), show_delay(schedule, planned, name), schedule.planned_key, nullptr};
     return named_tasks(schedule.task, common);
+}
+
+Jsonb *planned_request(const store::ScheduleSettings &schedule, TimestampTz planned) {
+    JsonbContainer *request = &schedule.task->root;
+    const text *name = planned_name(schedule, planned);
+    const char *not_before = show_delay(schedule, planned, name);
+    Writer writer;
+    writer.begin_object();
+    writer.put_members(request);
+    writer.key("args");
+    writer.begin_object();
+    put_members_of(writer, request, "args");
+    if (schedule.planned_key != nullptr)
+        writer.put(view(schedule.planned_key), show(planned));
+    (void)writer.end_object();
+    writer.key("options");
+    writer.begin_object();
+    put_members_of(writer, request, "options");
+    writer.put("plan", view(name));
+    if (not_before != nullptr)
+        writer.put("not_before", not_before);
+    (void)writer.end_object();
+    return JsonbValueToJsonb(writer.end_object());
 }
 
 Jsonb *planned_spec(const store::ScheduleSettings &schedule, TimestampTz planned) {

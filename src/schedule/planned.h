@@ -1,11 +1,17 @@
-// The tasks of a planned time, as submit_many() takes them. What a schedule keeps are arguments of that call.
+// The tasks of a planned time, as submit_many() takes them, or the request of a job, as run_job() does. What a schedule
+// keeps are arguments of these calls.
 #pragma once
 
 #include "store/schedule_rows.h"
 
 namespace scylla::schedule {
 
-inline bool is_plan(const store::ScheduleSettings &schedule) { return JB_ROOT_IS_ARRAY(schedule.task); }
+// Whether it runs a job.
+bool is_job(const store::ScheduleSettings &schedule);
+// Whether what it submits is a plan.
+inline bool is_plan(const store::ScheduleSettings &schedule) {
+    return JB_ROOT_IS_ARRAY(schedule.task) || is_job(schedule);
+}
 
 // What all tasks of one submission have in common.
 struct Common {
@@ -22,6 +28,8 @@ Jsonb *named_tasks(Jsonb *task, const Common &common);
 // name/planned time: of the task, or of the plan.
 text *planned_name(const store::ScheduleSettings &schedule, TimestampTz planned);
 Jsonb *planned_tasks(const store::ScheduleSettings &schedule, TimestampTz planned);
+// Of a job: the arguments of run_job(), by their names.
+Jsonb *planned_request(const store::ScheduleSettings &schedule, TimestampTz planned);
 // What the plan is about: {"schedule": …, "planned": …}.
 Jsonb *planned_spec(const store::ScheduleSettings &schedule, TimestampTz planned);
 

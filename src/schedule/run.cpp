@@ -140,7 +140,7 @@ bool deal_with(ScheduleRow &schedule, TimestampTz planned) {
     });
     if (error == nullptr)
         note_submitted(schedule, planned);
-    else if (is_dedup_key_taken(error))
+    else if (is_dedup_key_taken(error) || is_job_running(error))
         note_skipped(schedule.state, planned, error->message);
     else if (is_name_taken(error))
         note_taken(schedule, error);
@@ -181,6 +181,10 @@ bool is_name_taken(const ErrorData *error) {
            is_ours(error, ERRCODE_DUPLICATE_OBJECT, "plan", "unique");
 }
 
+bool is_job_running(const ErrorData *error) {
+    return is_ours(error, ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE, "job", "live");
+}
+
 void note_next(const ScheduleState &state) {
     if (state.next_run)
         shmem::note_time(shmem::Timer::schedule, Max(*state.next_run, state.retry_at.value_or(DT_NOBEGIN)));
@@ -214,6 +218,15 @@ int64 run_schedule(const text *name, TimestampTz now) {
     AtEOXact_GUC(true, settings_level);
     note_next(schedule.state);
     return schedule.state.runs - runs;
+}
+
+void note_undone(const text *name, const ErrorData *error) {
+    auto held = store::hold_schedule(name);
+    if (!held)
+        return;
+    note_failed(*held, error);
+    store::write_schedule(*held);
+    note_next(held->state);
 }
 
 int64 run_due_schedules(TimestampTz now, Oid caller, bool all) {

@@ -24,6 +24,8 @@ int limit_waiting(Patience patience);
 // Of an error of submit_planned(): a live task has the deduplication key; somebody has the name.
 bool is_dedup_key_taken(const ErrorData *error);
 bool is_name_taken(const ErrorData *error);
+// A run of the job has not ended, and the job has one at a time.
+bool is_job_running(const ErrorData *error);
 
 // The monitor is to look when the schedule comes, or is to be tried again.
 void note_next(const store::ScheduleState &state);
@@ -31,6 +33,9 @@ void note_next(const store::ScheduleState &state);
 // Deals with the planned times of one schedule up to now. Nothing if it is not due, or somebody else is at it. Returns
 // how many tasks or plans were submitted.
 int64 run_schedule(const text *name, TimestampTz now);
+
+// An error that has undone all of run_schedule(): it is tried again later, as after any other.
+void note_undone(const text *name, const ErrorData *error);
 
 // When it comes first after what is handled; nothing: not any more.
 std::optional<TimestampTz> next_run(const store::ScheduleRow &schedule);

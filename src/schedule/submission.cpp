@@ -12,6 +12,7 @@ namespace {
 constinit SPIPlanPtr submit_statement = nullptr;
 constinit SPIPlanPtr create_plan_statement = nullptr;
 constinit SPIPlanPtr open_plan_statement = nullptr;
+constinit SPIPlanPtr run_job_statement = nullptr;
 constinit SPIPlanPtr cancel_statement = nullptr;
 constinit SPIPlanPtr cancel_plan_statement = nullptr;
 
@@ -40,6 +41,17 @@ void call(SPIPlanPtr *plan, const char *sql, std::span<const Argument> arguments
                SPI_OK_SELECT);
 }
 
+void run_job_as(Oid role, Jsonb *request) {
+    store::AsRole as_role;
+    as_role.begin(role);
+    call(&run_job_statement,
+         "select pg_catalog.count(*) from scylla.run_job($1 operator(pg_catalog.->>) 'job', "
+         "($1 operator(pg_catalog.->>) 'ids')::pg_catalog.int8multirange, $1 operator(pg_catalog.->) 'args', "
+         "$1 operator(pg_catalog.->) 'options')",
+         std::array{argument(request)});
+    as_role.end();
+}
+
 } // namespace
 
 bool may_act_for(Oid user, const char *owner) {
@@ -63,6 +75,10 @@ void submit_as(Oid role, const Submission &submission) {
 
 void submit_planned(const store::ScheduleRow &schedule, TimestampTz planned) {
     const store::ScheduleSettings &settings = schedule.settings;
+    if (is_job(settings)) {
+        run_job_as(role_of(schedule), planned_request(settings, planned));
+        return;
+    }
     Jsonb *tasks = planned_tasks(settings, planned);
     const text *name = planned_name(settings, planned);
     Jsonb *spec = planned_spec(settings, planned);

@@ -18,8 +18,8 @@ struct Submission {
 // do.
 void submit_as(Oid role, const Submission &submission);
 
-// Submits the task or the plan of a planned time. Raises what submit_many() raises, and what create_plan() and
-// open_plan() do.
+// Submits the task or the plan of a planned time, or runs its job. Raises what submit_many() raises, what create_plan()
+// and open_plan() do, or what run_job() does.
 void submit_planned(const store::ScheduleRow &schedule, TimestampTz planned);
 
 // Whether its last task or plan has not ended.

@@ -1,12 +1,15 @@
 #include "server/duties.h"
 
+#include "pg/clock.h"
 #include "pg/settings.h"
+#include "queue/handler.h"
 #include "queue/lease.h"
 #include "schedule/run.h"
 #include "server/maintain.h"
 #include "server/session.h"
 #include "shmem/stats.h"
 #include "shmem/waiters.h"
+#include "shmem/workers.h"
 #include "task/duty.h"
 #include "task/events.h"
 #include "task/gates.h"
@@ -23,6 +26,7 @@ constexpr int64 k_first_doubt = 1000;      // microseconds until a doubt is look
 constexpr int64 k_purge_portion = 250;     // tasks per transaction of the purge: a small bite out of what workers get
 constexpr int64 k_schedules = 200;         // that a portion knows of
 constexpr int64 k_schedules_time = 50'000; // microseconds of a portion: the other duties have their turn
+constexpr int64 k_ask_again = 500'000;     // microseconds, for a worker that runs schedules
 constexpr int64 k_tick_interval = 60 * USECS_PER_SEC; // between two notes that there are ticks (store::note_tick())
 
 // ---- duties that rooms have registered -----------------------------------------------------------------------------
@@ -265,21 +269,40 @@ void decide_doubts() {
 
 constinit Appointment schedule_appointment{};
 
+// Asks for workers that run the schedules of jobs, one for each role, and returns when to look for these again.
+TimestampTz want_workers_for_jobs(std::span<const store::JobSchedules> owners, TimestampTz now) {
+    TimestampTz next = shmem::k_never;
+    for (const store::JobSchedules &jobs : owners) {
+        const bool due = jobs.at <= now;
+        next = Min(next, due ? now + k_ask_again : jobs.at);
+        const Oid role = due ? get_role_oid(jobs.owner, true) : InvalidOid;
+        if (OidIsValid(role) && may_run_workers(role))
+            shmem::want_workers({MyDatabaseId, role, 1, steady_now()});
+    }
+    return next;
+}
+
 // What the schedules that come first have to say, in memory that outlives the transaction.
-std::span<store::NextSchedule> look_at_schedules(MemoryContext memory, TimestampTz now) {
+struct ScheduleLook {
+    std::span<store::NextSchedule> own; // that the monitor runs itself
+    TimestampTz jobs_at;                // when to look for the others again
+};
+ScheduleLook look_at_schedules(MemoryContext memory, TimestampTz now) {
     static constinit bool has_warned = false;
-    std::span<store::NextSchedule> schedules;
+    ScheduleLook look{};
     as_owner_in_transaction("looking for schedules", [&] {
         MemoryContext caller = MemoryContextSwitchTo(memory);
-        schedules = store::next_schedules(k_schedules, store::Retries::when_due);
+        look.own = store::next_schedules_without_jobs(k_schedules);
         MemoryContextSwitchTo(caller);
-        if (!schedules.empty())
+        const auto jobs = store::next_jobs();
+        look.jobs_at = want_workers_for_jobs(jobs, now);
+        if (!look.own.empty() || !jobs.empty())
             store::note_tick(now);
         if (!has_warned)
             schedule::warn_of_asleep(now);
         has_warned = true;
     });
-    return schedules;
+    return look;
 }
 
 // Runs the schedules that are due, each in a transaction of its own, until the time of a portion is over. Returns when
@@ -309,7 +332,8 @@ void tick() {
         if (memory == nullptr)
             memory = AllocSetContextCreate(TopMemoryContext, "scylla schedules", ALLOCSET_DEFAULT_SIZES);
         MemoryContextReset(memory);
-        next = run_portion_of_schedules(look_at_schedules(memory, now), now);
+        const ScheduleLook look = look_at_schedules(memory, now);
+        next = Min(look.jobs_at, run_portion_of_schedules(look.own, now));
     }
     schedule_appointment = {next, GetCurrentTimestamp() + Min(interval(), k_tick_interval), 0};
     shmem::lower(*slot, Timer::schedule, next);

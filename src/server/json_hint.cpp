@@ -9,10 +9,10 @@ namespace {
 constinit emit_log_hook_type previous_hook = nullptr;
 
 // The functions that have an argument of type jsonb.
-constexpr std::array<std::string_view, 13> k_with_json{
-    "submit",           "submit_many",     "complete",   "abort",         "fail",
-    "create_queue",     "alter_queue",     "schedule",   "schedule_plan", "create_plan",
-    "resolve_callback", "reject_callback", "send_signal"};
+constexpr std::array<std::string_view, 17> k_with_json{
+    "submit",      "submit_many", "complete",         "abort",           "fail",        "create_queue",
+    "alter_queue", "schedule",    "schedule_plan",    "schedule_job",    "create_plan", "define_job",
+    "run_job",     "explain_job", "resolve_callback", "reject_callback", "send_signal"};
 
 // The message is translated, but not the names in it: function scylla.submit(text, text) does not exist.
 bool is_call_with_text(std::string_view message) {

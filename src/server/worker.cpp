@@ -1,5 +1,6 @@
-// A server worker. It takes turns between the queues of its role that have a handler, sleeps while there is nothing to
-// do, woken by commits like any worker that waits, and ends after a minute.
+// A server worker. It runs the schedules of jobs that its role has, and takes turns between the queues of the role that
+// have a handler. It sleeps while there is nothing to do, woken by commits like any worker that waits, and by the
+// launcher, and ends after a minute.
 //
 // It is connected as the role, as any session is, with the settings of that role; between two tasks the session is as
 // after DISCARD ALL. Its commits are asynchronous unless the configuration says otherwise: after a crash the effects of
@@ -13,6 +14,7 @@
 #include "pg/error.h"
 #include "pg/memory.h"
 #include "queue/lease.h"
+#include "schedule/run.h"
 #include "server/handlers.h"
 #include "shmem/waiters.h"
 #include "shmem/workers.h"
@@ -114,9 +116,10 @@ void discard_session() {
     ResetSequenceCaches();
 }
 
-void begin_call(const text *rn, int64 id) {
+// name: of the task, or of the schedule (id: 0).
+void begin_call(const text *name, int64 id) {
     discard_session();
-    pgstat_report_appname(text_to_cstring(rn));
+    pgstat_report_appname(text_to_cstring(name));
     QueryCancelPending = 0; // for an earlier task that had ended when it came
     has_caught = false;
     shmem::begin_call(*place, id);
@@ -148,6 +151,60 @@ bool end_call() {
     pgstat_report_appname("scylla worker");
     return interrupted || (terminated != 0 && was_asked_to_stop());
 }
+
+// ---- schedules of jobs ---------------------------------------------------------------------------------------------
+
+// Ends the transaction as well.
+template <typename Work> void with_snapshot(Work work) {
+    PushActiveSnapshot(GetTransactionSnapshot());
+    work();
+    PopActiveSnapshot();
+    commit_and_begin();
+}
+
+// Runs a schedule, and returns the error that has undone it, in this memory context. In a transaction, and leaves one.
+ErrorData *run_schedule(const text *name) {
+    MemoryContext caller = CurrentMemoryContext;
+    ErrorData *volatile error = nullptr;
+    PG_TRY();
+    {
+        with_snapshot([&] { (void)schedule::run_schedule(name, GetCurrentTimestamp()); });
+    }
+    PG_CATCH();
+    {
+        MemoryContextSwitchTo(caller);
+        error = CopyErrorData();
+        FlushErrorState();
+        abort_and_begin();
+    }
+    PG_END_TRY();
+    MemoryContextSwitchTo(caller);
+    return error;
+}
+
+// Those of this role that are due, each in a transaction of its own. In a transaction, and leaves one.
+int64 run_schedules(MemoryContext memory) {
+    if (!schedule::monitor_ticks())
+        return 0;
+    MemoryContext caller = MemoryContextSwitchTo(memory);
+    std::span<store::NextSchedule> due;
+    with_snapshot([&] { due = store::due_jobs(GetUserNameFromId(GetUserId(), false), GetCurrentTimestamp()); });
+    for (const store::NextSchedule &next : due) {
+        if (is_to_end())
+            break;
+        MemoryContextSwitchTo(memory);
+        begin_call(next.name, 0);
+        const ErrorData *error = run_schedule(next.name);
+        const bool interrupted = end_call();
+        QueryCancelPending = 0; // it may have come too late for the call
+        if (!interrupted && error != nullptr)
+            with_snapshot([&] { schedule::note_undone(next.name, error); });
+    }
+    MemoryContextSwitchTo(caller);
+    return static_cast<int64>(due.size());
+}
+
+// ---- queues --------------------------------------------------------------------------------------------------------
 
 bool may_go_on() { return !is_to_end() && steady_now() < turn_ends; }
 
@@ -242,9 +299,9 @@ void work() {
         }
         MemoryContextReset(memory);
         discard_session();
-        pgstat_report_activity(STATE_RUNNING, "calling handlers");
+        pgstat_report_activity(STATE_RUNNING, "calling functions");
         const Queues queues = read_queues(memory);
-        int64 count = 0;
+        int64 count = run_schedules(memory);
         for (std::size_t i = 0; i < queues.count && !is_to_end(); i++) {
             turn_ends = steady_now() + k_turn;
             count += run_tasks(worker, queues.name[i], PG_INT64_MAX);

@@ -12,6 +12,8 @@ void want_workers(const WantedWorkers &wanted) {
     while (at < shared->wanted_count &&
            (shared->wanted[at].database != wanted.database || shared->wanted[at].role != wanted.role))
         at++;
+    if (at < shared->wanted_count && shared->wanted[at].tasks > wanted.tasks)
+        at = k_max_workers;
     if (at < k_max_workers) { // else the next look asks again
         shared->wanted[at] = wanted;
         shared->wanted_count = Max(shared->wanted_count, at + 1);

@@ -5,7 +5,7 @@
 
 namespace scylla::shmem {
 
-// Asks the launcher for workers. A later call for the same role replaces it.
+// Asks the launcher for workers. Of several calls for the same role, the one with the most tasks counts.
 void want_workers(const WantedWorkers &wanted);
 // What has been asked for, each once. Returns how many.
 std::size_t take_wanted(std::span<WantedWorkers, k_max_workers> wanted);

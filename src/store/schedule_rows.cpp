@@ -13,6 +13,9 @@ constinit SPIPlanPtr hold_due_statement = nullptr;
 constinit SPIPlanPtr write_statement = nullptr;
 constinit SPIPlanPtr remove_statement = nullptr;
 constinit SPIPlanPtr next_statement = nullptr;
+constinit SPIPlanPtr next_without_jobs_statement = nullptr;
+constinit SPIPlanPtr due_jobs_statement = nullptr;
+constinit SPIPlanPtr next_jobs_statement = nullptr;
 constinit SPIPlanPtr asleep_statement = nullptr;
 constinit SPIPlanPtr arm_statement = nullptr;
 constinit SPIPlanPtr asleep_due_statement = nullptr;
@@ -75,6 +78,15 @@ bool ask(SPIPlanPtr *plan, const char *sql, Parameters &parameters) {
     const bool any = SPI_processed > 0;
     as_owner.end();
     return any;
+}
+
+NextSchedule to_next(uint64 row) {
+    Columns columns(row);
+    NextSchedule schedule{};
+    schedule.name = columns.next_text();
+    schedule.owner = columns.next_string();
+    schedule.at = columns.next_time().value_or(0);
+    return schedule;
 }
 
 Datum word(std::string_view name) {
@@ -193,24 +205,52 @@ void remove_schedule(const text *name) {
 std::span<NextSchedule> next_schedules(int64 limit, Retries retries) {
     Parameters parameters;
     parameters.add(schedule_home()).add(BOOLOID, BoolGetDatum(retries == Retries::when_due)).add(limit);
-    MemoryContext caller = CurrentMemoryContext;
-    AsOwner as_owner;
-    as_owner.begin();
-    parameters.run(&next_statement,
-                   "select name, owner, case when $2 then greatest(next_run, retry_at) else next_run end as at "
-                   "from scylla.schedule where home operator(pg_catalog.=) $1 and next_run is not null "
-                   "order by case when $2 then false else failing_since is not null end, at, name limit $3",
-                   SPI_OK_SELECT);
-    const auto schedules = read_rows<NextSchedule>(caller, [](uint64 row) {
-        Columns columns(row);
-        NextSchedule schedule{};
-        schedule.name = columns.next_text();
-        schedule.owner = columns.next_string();
-        schedule.at = columns.next_time().value_or(0);
-        return schedule;
-    });
-    as_owner.end();
-    return schedules;
+    return select<NextSchedule>(
+        &next_statement,
+        "select name, owner, case when $2 then greatest(next_run, retry_at) else next_run end as at "
+        "from scylla.schedule where home operator(pg_catalog.=) $1 and next_run is not null "
+        "order by case when $2 then false else failing_since is not null end, at, name limit $3",
+        parameters, SPI_OK_SELECT, to_next);
+}
+
+std::span<NextSchedule> next_schedules_without_jobs(int64 limit) {
+    Parameters parameters;
+    parameters.add(schedule_home()).add(limit);
+    return select<NextSchedule>(
+        &next_without_jobs_statement,
+        "select name, owner, greatest(next_run, retry_at) as at from scylla.schedule s "
+        "where home operator(pg_catalog.=) $1 and next_run is not null "
+        "and (not task operator(pg_catalog.?) 'job' or not exists (select from pg_catalog.pg_roles r "
+        "where r.rolname operator(pg_catalog.=) s.owner)) order by at, name limit $2",
+        parameters, SPI_OK_SELECT, to_next);
+}
+
+std::span<NextSchedule> due_jobs(const char *owner, TimestampTz now) {
+    Parameters parameters;
+    parameters.add(schedule_home()).add(cstring_to_text(owner)).add(std::optional(now));
+    return select<NextSchedule>(
+        &due_jobs_statement,
+        "select name, owner, greatest(next_run, retry_at) as at from scylla.schedule "
+        "where home operator(pg_catalog.=) $1 and owner operator(pg_catalog.=) $2 and task operator(pg_catalog.?) "
+        "'job' "
+        "and greatest(next_run, retry_at) operator(pg_catalog.<=) $3 and next_run is not null order by at, name",
+        parameters, SPI_OK_SELECT, to_next);
+}
+
+std::span<JobSchedules> next_jobs() {
+    Parameters parameters;
+    parameters.add(schedule_home());
+    return select<JobSchedules>(&next_jobs_statement,
+                                "select owner, pg_catalog.min(greatest(next_run, retry_at)) from scylla.schedule "
+                                "where home operator(pg_catalog.=) $1 and next_run is not null "
+                                "and task operator(pg_catalog.?) 'job' group by owner",
+                                parameters, SPI_OK_SELECT, [](uint64 row) {
+                                    Columns columns(row);
+                                    JobSchedules read{};
+                                    read.owner = columns.next_string();
+                                    read.at = columns.next_time().value_or(0);
+                                    return read;
+                                });
 }
 
 std::span<AsleepSchedule> asleep_schedules() {

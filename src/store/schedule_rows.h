@@ -19,7 +19,7 @@ struct ScheduleSettings {
     text *name;
     text *cron;
     text *timezone;
-    Jsonb *task; // an object: a task; an array: the tasks of a plan
+    Jsonb *task; // an object: a task, or with the member "job" a request; an array: the tasks of a plan
     Overlap overlap;
     CatchUp catch_up;
     Interval *grace; // null: no bound
@@ -79,6 +79,17 @@ struct NextSchedule {
 };
 enum class Retries : std::uint8_t { now, when_due };
 std::span<NextSchedule> next_schedules(int64 limit, Retries retries);
+
+// Schedules of jobs call functions of roles, which may take long, so each role's are run by a server worker of its own.
+// Those of roles that do not exist are left to the monitor, which says so.
+std::span<NextSchedule> next_schedules_without_jobs(int64 limit);
+// Armed, of one owner, and due now.
+std::span<NextSchedule> due_jobs(const char *owner, TimestampTz now);
+struct JobSchedules {
+    const char *owner;
+    TimestampTz at; // when the first of them comes, or is to be tried again
+};
+std::span<JobSchedules> next_jobs();
 
 // Schedules that came with a copy of the database.
 struct AsleepSchedule {

@@ -32,7 +32,8 @@ public:
         GetUserIdAndSecContext(&user_, &context_);
         // What is done for a role is stored as the owner of the tables, which is who becomes the role.
         compat::require_can_become(tables_owner(), role);
-        SetUserIdAndSecContext(role, context_ | SECURITY_LOCAL_USERID_CHANGE);
+        // What it calls may leave nothing behind that would run later, as another role.
+        SetUserIdAndSecContext(role, context_ | SECURITY_LOCAL_USERID_CHANGE | SECURITY_RESTRICTED_OPERATION);
         (void)LookupExplicitNamespace("scylla", false); // 42501 without USAGE: a saved statement does not ask any more
         SPI_connect();
     }

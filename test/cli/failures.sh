@@ -91,6 +91,7 @@ job freshness   |                                       | prints | views
 job graph       | j                                     | prints | views
 job mark-fresh  | j 1-3                                 | silent | library
 job forget      | j                                     | prints | library
+job schedule    | js @daily j ids={[1,4)}               | prints | library
 job drop        | new                                   | silent | library
 watch           | --count 1                             | prints | library
 events          |                                       | prints | library

@@ -106,6 +106,18 @@ is "$status $output" '0 1' 'job forget'
 is "$(sql "select range_agg(ids) from scylla.job_freshness where job = 'report'")" '{[1,2),[3,5),[6,7)}' 'one id'
 run scylla job forget report
 is "$status $output" '0 2' 'job forget: all'
+
+# ---- schedules ------------------------------------------------------------------------------------------------------------
+
+run scylla job schedule nightly '0 2 * * *' report 'ids={[1,7)}' 'args={"unit": "km"}' overlap=skip planned_key=planned 'options={"variant": "v"}'
+is "$status $output" "0 $(sql 'select next_run from scylla.schedules')" 'job schedule prints when it comes first'
+is "$(sql 'select name, job, ids, args, overlap, planned_key, options from scylla.schedules')" 'nightly|report|{[1,7)}|{"unit": "km"}|skip|planned|{"variant": "v"}' 'and makes it as said'
+run scylla job schedule nightly '0 2 * * *' nothing 'ids={[1,7)}'
+is "$status $errors" '1 scylla: job "nothing" does not exist' 'job schedule: no such job'
+run scylla schedule get nightly
+is "$status $(grep '^job' <<<"$output" | tr -s ' ')" '0 job report' 'schedule get shows it'
+run scylla schedule remove nightly
+is "$status $(sql 'select count(*) from scylla.schedules')" '0 0' 'schedule remove removes it'
 run scylla job drop positions
 is "$status $(head -n 1 <<<"$errors")" '1 scylla: job "positions" is needed by job "trips"' 'job drop: it is needed'
 run scylla job drop report

@@ -39,7 +39,7 @@ select is_empty($$select what from member
 select is_empty($$
     select proname from pg_proc where pronamespace = 'scylla'::regnamespace and proname !~ '^_'
     and proname <> all (array[
-        'cron_next', 'schedule', 'schedule_plan', 'unschedule', 'run_schedules', 'arm_schedules',
+        'cron_next', 'schedule', 'schedule_plan', 'schedule_job', 'unschedule', 'run_schedules', 'arm_schedules',
         'submit', 'submit_many', 'submit_bulk', 'lease', 'lease_task', 'heartbeat', 'complete', 'abort', 'fail',
         'yield', 'not_yet', 'defer', 'heartbeat_many', 'complete_many',
         'complete_and_lease', 'cancel', 'get_task', 'list_tasks', 'explain_waiting', 'register_worker', 'create_queue', 'wait', 'wait_any', 'work',

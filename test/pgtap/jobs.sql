@@ -165,7 +165,7 @@ create function picture(job text) returns text language sql as $$
 select scylla.forget_freshness('b'), scylla.forget_freshness('e'), scylla.forget_freshness('c') \g /dev/null
 select scylla.mark_fresh('b', '{[1,5)}', now() - interval '2 days'), scylla.mark_fresh('b', '{[5,7)}', now() - interval '1 hour'),
        scylla.mark_fresh('c', '{[1,7)}') \g /dev/null
-select matches(scylla.job_dot('a'), 'label="b\\n01:00:00 to 2 days old"', 'the ages of the newest and the oldest ids');
+select matches(scylla.job_dot('a'), 'label="b\\n01:0\d:\d\d to 2 days( 00:0\d:\d\d)? old"', 'the ages of the newest and the oldest ids');
 select matches(scylla.job_dot('a'), 'label="c\\n00:00:0\d old", fillcolor="#b2f2bb"', 'or of all');
 select matches(scylla.job_dot('a'), 'label="b[^"]*", fillcolor="#fff3bf"', 'too old for what needs it');
 select matches(scylla.job_dot('a'), 'label="e\\nnever run", fillcolor="#e0e0e0"', 'never run');
@@ -288,6 +288,115 @@ select scylla.define_job('t', 'other', '{"priority": 7, "max_attempts": 3, "retr
 select scylla.run_job('t', '{[1,3)}') as plan \gset
 select is((select string_agg(format('%s %s %s %s', queue, priority, max_attempts, rn = :'plan' || '/' || (spec -> 'ids' -> 0 ->> 0)), ', ') from scylla.task where plan = :'plan'),
           'other 7 3 t, other 7 3 t', 'its tasks are as the job says');
+
+-- The name of the plan, and when its tasks start.
+select is(scylla.run_job('t', '{[1,2)}', options => '{"plan": "named", "not_before": "2100-01-01 UTC", "prune": "chunk"}'), 'named', 'the plan has the name that it is given');
+select is((select string_agg(format('%s %s', rn, not_before at time zone 'UTC'), ', ') from scylla.task where plan = 'named'), 'named/1 2100-01-01 00:00:00', 'its tasks wait for their time');
+select is((select options from scylla.job_plan where plan = 'named'), '{"prune": "chunk", "not_before": "2100-01-01 UTC"}', 'the options are kept but for the name');
+select refuses($$select scylla.run_job('t', '{[1,2)}', options => '{"plan": "named"}')$$, '42710', 'unique', 'plan "named" already exists', table_ => 'plan');
+select refuses_argument($$select scylla.run_job('t', '{[1,2)}', options => jsonb_build_object('plan', repeat('x', 191)))$$, 'plan', format('"%s..."', repeat('x', 60)), 'It must have 1 to 190 characters.');
+select refuses_argument($$select scylla.run_job('t', '{[1,2)}', options => '{"not_before": "soon"}')$$, 'not_before', '"soon"', 'It must be a timestamp.');
+select scylla.cancel_plan('named') \g /dev/null
+
+-- ---- what select_work may do ---------------------------------------------------------------------------------------------
+
+-- It is called as the owner, by whoever runs the job: neither may use the other.
+create role scylla_test_owner;
+create table trap (id bigint);
+create function spring() returns trigger language plpgsql as $$ begin raise exception 'sprung as %', current_user; end $$;
+create constraint trigger spring after insert on trap deferrable initially deferred for each row execute function spring();
+create function set_trap(args jsonb) returns bigint[] language sql as $$ insert into test.trap values (1) returning array[id] $$;
+create function where_am_i(args jsonb) returns bigint[] language plpgsql as $$
+begin
+    if current_user <> 'scylla_test_owner' or current_setting('search_path') <> 'pg_catalog, pg_temp' then
+        raise exception '% %', current_user, current_setting('search_path');
+    end if;
+    return '{3}';
+end $$;
+grant usage on schema test, scylla to public;
+grant insert, select on trap to public;
+select scylla.define_job('trap', 'q', '{"select_work": "set_trap"}'), scylla.define_job('where', 'q', '{"select_work": "where_am_i"}') \g /dev/null
+update scylla.job_definition set owner = 'scylla_test_owner' where name in ('trap', 'where');
+select throws_ok($$select scylla.run_job('trap')$$, '42501', 'cannot fire deferred trigger within security-restricted operation', 'select_work leaves nothing to be done by who runs the job');
+select is(told('where', null), 'where {[3,4)}: requested', 'it is called as the owner, and names in it mean what the owner meant');
+select is(current_setting('search_path') ~ 'test', true, 'the search path comes back');
+
+-- ---- schedules ---------------------------------------------------------------------------------------------------------
+
+set local scylla.schedules = manual;
+create function run(at_ timestamptz) returns bigint language sql as $$ select scylla._run_schedules_at(at_) $$;
+select signature_is('schedule_job',
+    'name text, cron text, job text, ids int8multirange DEFAULT NULL::int8multirange, args jsonb DEFAULT ''{}''::jsonb, '
+    'timezone text DEFAULT ''UTC''::text, overlap text DEFAULT ''allow''::text, catch_up text DEFAULT ''latest''::text, '
+    'grace interval DEFAULT ''01:00:00''::interval, max_catch_up integer DEFAULT 100, '
+    'jitter interval DEFAULT ''00:00:00''::interval, starts timestamp with time zone DEFAULT NULL::timestamp with time zone, '
+    'ends timestamp with time zone DEFAULT NULL::timestamp with time zone, planned_key text DEFAULT NULL::text, '
+    'options jsonb DEFAULT ''{}''::jsonb', 'timestamp with time zone');
+select scylla.define_job('daily', 'other', '{"chunk_size": 2}') \g /dev/null
+select is(scylla.schedule_job('daily report', '0 2 1 1 *', 'daily', '{[1,4)}', '{"unit": "km"}', starts => '2040-06-01', planned_key => 'planned', options => '{"variant": "v"}'),
+          '2041-01-01 02:00Z', 'schedule_job says when it comes first');
+select is((select row(job, ids, args, options, queue, spec, tasks, planned_key)::text from scylla.schedules),
+          row('daily', '{[1,4)}'::int8multirange, '{"unit": "km"}'::jsonb, '{"variant": "v"}'::jsonb, null, null, null, 'planned')::text, 'the view shows it');
+select is((select count(*) from scylla.job_plan where job = 'daily'), 0::bigint, 'the trial leaves nothing');
+select is(run('2041-01-01 02:00Z'), 1::bigint, 'it is run when it is due');
+select is((select row(plan, ids, args, options)::text from scylla.job_plan where job = 'daily'),
+          row('daily report/2041-01-01T02:00:00Z', '{[1,4)}'::int8multirange, '{"unit": "km", "planned": "2041-01-01T02:00:00Z"}'::jsonb, '{"variant": "v"}'::jsonb)::text,
+          'as a run of the job, named after the schedule and the planned time, which is among the arguments');
+select is((select string_agg(rn || ' ' || (spec ->> 'args'), ', ' order by rn) from scylla.task where plan ~ '^daily report'),
+          'daily report/2041-01-01T02:00:00Z/1 {"unit": "km", "planned": "2041-01-01T02:00:00Z"}, daily report/2041-01-01T02:00:00Z/2 {"unit": "km", "planned": "2041-01-01T02:00:00Z"}',
+          'and its tasks get it');
+select is((select row(runs, last_task, last_error)::text from scylla.schedules), '(1,"daily report/2041-01-01T02:00:00Z",)', 'the view counts it');
+-- overlap
+select scylla.schedule_job('daily report', '0 2 1 1 *', 'daily', '{[1,4)}', starts => '2040-06-01', overlap => 'skip') \g /dev/null
+select is(run('2042-01-01 02:00Z'), 0::bigint, 'overlap skip: while the previous plan is live');
+select is((select row(skipped, skip_reason)::text from scylla.schedules), '(1,"""daily report/2041-01-01T02:00:00Z"" has not ended")', 'and says so');
+select scylla.schedule_job('daily report', '0 2 1 1 *', 'daily', '{[1,4)}', starts => '2040-06-01', overlap => 'replace', jitter => '1 hour') \g /dev/null
+select is(run('2043-01-01 02:00Z'), 1::bigint, 'overlap replace');
+select is((select string_agg(status, ' ' order by plan) from scylla.job_plan where job = 'daily'), 'cancelled running', 'cancels it');
+select is((select count(*) from scylla.task where plan = 'daily report/2043-01-01T02:00:00Z' and not_before between '2043-01-01 02:00Z' and '2043-01-01 03:00Z'), 2::bigint, 'jitter delays its tasks');
+-- One at a time.
+select scylla.define_job('daily', 'other', '{"allow_multiple": false, "chunk_size": 2}') \g /dev/null
+select lives_ok($$select scylla.schedule_job('daily report', '0 2 1 1 *', 'daily', '{[1,4)}', starts => '2040-06-01')$$, 'that it is running just now is no reason to refuse the schedule');
+select is(run('2044-01-01 02:00Z'), 0::bigint, 'allow_multiple false: a planned time at which the job is running is skipped');
+select is((select row(skipped, last_skipped at time zone 'UTC', skip_reason, last_error)::text from scylla.schedules), '(2,"2044-01-01 02:00:00","job ""daily"" is running",)', 'and says so');
+select scylla.cancel_plan('daily report/2043-01-01T02:00:00Z') \g /dev/null
+select is(run('2045-01-01 02:00Z'), 1::bigint, 'until it has ended');
+-- Errors, and what was missed.
+select scylla.cancel_plan('daily report/2045-01-01T02:00:00Z'), scylla.define_job('daily', 'other') \g /dev/null
+select scylla.schedule_job('daily report', '0 2 1 1 *', 'daily', '{[1,4)}', starts => '2040-06-01', catch_up => 'all', grace => null) \g /dev/null
+update scylla.job_definition set queue = 'gone' where name = 'daily';
+select is(run('2046-01-01 03:00Z'), 0::bigint, 'an error');
+select is((select last_error from scylla.schedules), '42704: queue "gone" does not exist', 'shows');
+update scylla.job_definition set queue = 'other' where name = 'daily';
+select is(run('2047-01-01 02:00Z'), 2::bigint, 'and is made up for');
+select is((select row(runs, last_task, last_error)::text from scylla.schedules), '(5,"daily report/2047-01-01T02:00:00Z",)', 'in order');
+select scylla.create_plan('daily report/2048-01-01T02:00:00Z') \g /dev/null
+select is(run('2048-01-01 02:00Z'), 0::bigint, 'somebody has the name');
+select is((select row(missed, last_error)::text from scylla.schedules), '(1,"42710: plan ""daily report/2048-01-01T02:00:00Z"" already exists")', 'which is missed');
+-- Without ids the job says which, each time.
+select scylla.define_job('daily', 'other', '{"select_work": "every", "args": {"n": 3}}') \g /dev/null
+select scylla.schedule_job('daily report', '0 2 1 1 *', 'daily', starts => '2040-06-01') \g /dev/null
+select scylla.define_job('daily', 'other', '{"select_work": "every", "args": {"n": 5}}') \g /dev/null
+select is(run('2049-01-01 02:00Z'), 1::bigint, 'without ids');
+select is((select ids from scylla.job_plan where plan = 'daily report/2049-01-01T02:00:00Z'), '{[1,6)}'::int8multirange, 'select_work says which, each time');
+update scylla.schedule set owner = 'nobody at all';
+select is(run('2050-01-01 02:00Z'), 0::bigint, 'a role that is gone');
+select is((select last_error from scylla.schedules), '42704: role "nobody at all" does not exist', 'runs nothing');
+select scylla.unschedule('daily report') \g /dev/null
+-- Arguments.
+select refuses($$select scylla.schedule_job('x', '@daily', 'nothing', '{[1,4)}')$$, '42704', 'exists', 'job "nothing" does not exist', table_ => 'job');
+select refuses_argument($$select scylla.schedule_job('x', '@daily', 'e')$$, 'ids', 'null', 'The job has no function select_work, so ids are needed.');
+select refuses_argument($$select scylla.schedule_job('x', '@daily', 'e', '{[1,)}')$$, 'ids', '{[1,)}', 'It must have an end on both sides.');
+select refuses_argument($$select scylla.schedule_job('x', '@daily', 'e', '{[1,4)}', '[1]')$$, 'args', '[1]', 'It must be an object.');
+select refuses_argument($$select scylla.schedule_job('x', '@daily', 'e', '{[1,4)}', options => '1')$$, 'options', '1', 'It must be an object.');
+select refuses_argument(format($$select scylla.schedule_job('x', '@daily', 'e', '{[1,4)}', options => '{"%s": "2100-01-01"}')$$, o), 'options', format('{"%s": "2100-01-01"}', o),
+                        'The schedule itself gives plan, not_before and request_id.')
+from unnest(array['plan', 'not_before', 'request_id']) o;
+select refuses_argument($$select scylla.schedule_job('x', '@daily', 'e', '{[1,4)}', options => '{"prone": 1}')$$, 'options', '"prone"', 'There is no such option of a run.');
+select checks_name($$select scylla.schedule_job('x', '@daily', $1, '{[1,4)}')$$, 'job');
+select is((select count(*) from scylla.schedules), 0::bigint, 'what is refused leaves no schedule');
+select refuses_element($$select scylla.schedule('x', '@daily', 'q', '1', options => '{"job": "e"}')$$, 1, 'tasks', '"job"', 'There is no such argument of submit.');
+select scylla.cancel_plan(plan) from scylla.job_plan where job = 'daily' and status = 'running' \g /dev/null
 
 -- ---- the end -----------------------------------------------------------------------------------------------------------
 

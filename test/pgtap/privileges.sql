@@ -171,6 +171,8 @@ insert into use_ values
      '42501 permission denied for function submit_many'),
     ('schedule_plan',      $$select scylla.schedule_plan('p', '@daily', '[{"queue": "q", "spec": 1}]')$$,
      '42501 permission denied for function create_plan'),
+    ('schedule_job',       $$select scylla.schedule_job('p', '@daily', 'j', '{[1,2)}')$$,
+     '42501 permission denied for function run_job'),
     ('create_trigger',     $$select scylla.create_trigger('t made', '[{"signal": "p signal"}]', '{"submit": {"queue": "q", "spec": 1}}')$$,
      '42501 permission denied for function submit_many');
 insert into use_ values

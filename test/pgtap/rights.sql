@@ -188,6 +188,8 @@ insert into way values
 ('schedule',           $$select scylla.schedule('mine', '@daily', 'r', '1') is not null$$,      'true', null, 'yyyydydddddd'),
 ('schedule_plan',      $$select scylla.schedule_plan('mine', '@daily', '[{"queue": "r", "spec": 1}]') is not null$$,
                                                                                              'true', null,    'yyyydydddddd'),
+('schedule_job',       $$select scylla.schedule_job('mine', '@daily', 'their job', '{[1,2)}') is not null$$,
+                                                                                             'true', null,    'yyyydydddddd'),
 ('unschedule',         $$select scylla.unschedule('theirs')$$,                                  '', null,     'yyyttttttttt'),
 ('view schedules',     $$select count(*) from scylla.schedules where name = 'theirs'$$,         '1', '0',     'yyyeeeeeeeee'),
 ('run_schedules',      $$select scylla.run_schedules()$$,                                       '0', null,    'yyyyyyyyyyyy'),

@@ -64,6 +64,7 @@ CALLS = [
     ("set_plan_owner", "select scylla.set_plan_owner('building @', 'guest')"),
     ("schedule", "select scylla.schedule('new @', '@daily', 'q @', '1')"),
     ("schedule_plan", """select scylla.schedule_plan('new plan @', '@daily', '[{"queue": "q @", "spec": 1}]')"""),
+    ("schedule_job", "select scylla.schedule_job('new job @', '@daily', 'job @', '{[1,20)}')"),
     ("unschedule", "select scylla.unschedule('schedule @')"),
     ("arm_schedules", "select scylla.arm_schedules()"),
     ("run_schedules", "select scylla.run_schedules()"),

@@ -15,5 +15,5 @@
 \df scylla.(create_plan|open_plan|cancel_plan|plan_completed|set_plan_owner)
 \df scylla.(plan_dot|plan_mermaid|plan_timeline)
 \df scylla.(wait|wait_any|wait_plan|work)
-\df scylla.(cron_next|schedule|schedule_plan|unschedule|run_schedules|arm_schedules)
+\df scylla.(cron_next|schedule|schedule_plan|schedule_job|unschedule|run_schedules|arm_schedules)
 \df scylla.(reset_expired|purge|maintain|check)

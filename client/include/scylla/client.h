@@ -358,6 +358,10 @@ public:
     /// The same for a plan: tasks that depend on each other, under their rns, or numbers, within it.
     std::optional<time_point> schedule_plan(const schedule_name &name, const std::string &cron,
                                             const std::vector<new_task> &tasks, const schedule_options &options = {});
+    /// The same for a run of a job. @param ids none: those that select_work finds, each time
+    std::optional<time_point> schedule_job(const schedule_name &name, const std::string &cron, const job_name &job,
+                                           const std::optional<id_ranges> &ids = std::nullopt, const json &args = "{}",
+                                           const schedule_options &options = {});
     /// Its tasks stay. @throw not_found
     void unschedule(const schedule_name &name);
     /// @return by name

@@ -430,8 +430,9 @@ struct schedule_options {
     duration jitter{0};                                    ///< tasks are delayed by up to this
     std::optional<time_point> starts;                      ///< planned times are not before this
     std::optional<time_point> ends;                        ///< and before this
-    std::optional<std::string> planned_key;                ///< the planned time goes into the spec under this key
-    json options = "{}"; ///< further arguments of scylla.submit, by their names; not for schedule_plan()
+    std::optional<std::string> planned_key; ///< the planned time goes into the spec, or the args, under this key
+    json options =
+        "{}"; ///< further arguments of scylla.submit, by their names; not for schedule_plan(); of a job, its options
 };
 
 /// A row of the view scylla.schedules: those of the roles whose rights the current user has.
@@ -440,9 +441,10 @@ struct schedule_info {
     std::string owner;
     std::string cron;
     std::string timezone;
-    queue_name queue;
+    queue_name queue; ///< empty, as spec is, for a schedule of plans or of a job
     json spec;
     json options;
+    std::optional<job_name> job;
     bool armed = false;                 ///< it runs in this database, which is no restored copy
     std::optional<time_point> next_run; ///< none: it does not come any more
     std::optional<time_point> last_run;

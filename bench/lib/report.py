@@ -118,6 +118,18 @@ def conditions(run):
     return "### Tasks that wait for conditions\n\n" + table(["what", "tasks", "median"], rows) if rows else ""
 
 
+POOLS = {
+    "pool rate": "Complete and lease, batches of 12, 8 clients: tasks per second",
+    "pass over all, ms": "A pass over so many waiting tasks of 50 pools with 3 resources, the shortest of five: ms",
+    "pass after one end, ms": "A pass there after one end, the shortest of five: ms",
+}
+
+
+def pools(run):
+    rows = [[title, c, number(run.median(measure, c))] for measure, title in POOLS.items() for c in run.contenders(measure)]
+    return "### Tasks that need something of a pool\n\n" + table(["what", "of which", "median"], rows) if rows else ""
+
+
 WAL_VERBS = ["submit", "lease", "lease and complete", "heartbeat", "vacuum"]
 
 
@@ -185,6 +197,10 @@ def goals(run):
         ("a signal opens one of 100,000, seconds", ms("signal opens one", "100000"), 0.005, 0.002, True),
         ("a signal opens all 100,000, seconds", ms("signal opens all", "100000"), 3, 1, True),
         ("100,000 tasks wait, percent of a CPU", ms("idle, percent of a CPU", "100000"), 0.5, 0.1, True),
+        ("a freed permit to the next worker, p50 ms", ms("latency p50", "from a freed permit to the next worker"), 3, None, True),
+        ("through a pool of 100 permits, per second", ms("pool rate", "100 permits"), 5000, None, False),
+        ("a pass over 10,000 waiting tasks and 50 pools, ms", ms("pass over all, ms", "10000"), 100, 40, True),
+        ("a pass there after one end, ms", ms("pass after one end, ms", "10000"), 5, 1, True),
         ("pick-up, p50 ms", ms("latency p50", "pick-up"), 1, 0.3, True),
         ("pick-up, p99 ms", ms("latency p99", "pick-up"), 5, 1, True),
         ("lateness of a due task, p99 ms", ms("latency p99", "due task"), 20, 5, True),
@@ -223,7 +239,7 @@ def main():
         contenders = run.contenders(measure)
         if contenders:
             print(rates(run, measure, bases.get(measure, "plain" if "plain" in contenders else contenders[-1])))
-    for part in (steady, gates, conditions, latency, wal):
+    for part in (steady, gates, conditions, pools, latency, wal):
         text = part(run)
         if text:
             print(text)

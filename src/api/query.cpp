@@ -2,6 +2,7 @@
 // standby.
 #include "model/aging.h"
 #include "pg/error.h"
+#include "pg/growing.h"
 #include "pg/memory.h"
 #include "pg/settings.h"
 #include "pg/text.h"
@@ -139,26 +140,22 @@ void list_ready(Store &store, const std::optional<store::QueueRow> &queue, int32
         });
         return;
     }
-    std::size_t count = 0;
-    std::size_t room = 128;
-    auto *listed = static_cast<ListedTask *>(palloc(room * sizeof(ListedTask)));
+    Growing<ListedTask> listed;
+    MemoryContext outer = CurrentMemoryContext;
     store::Scan queues = scan_queues(store);
     while (next(queues)) {
         const store::QueueRow each = queue_row(queues);
         if (!rights::may(store, each.id, model::Privilege::view))
             continue;
         for_first(store, each, max_tasks, now, [&](const store::SpecRow &spec, const store::ReadyRow &row) {
-            if (count == room) {
-                room *= 2;
-                listed = static_cast<ListedTask *>(repalloc_huge(listed, room * sizeof(ListedTask)));
-            }
-            listed[count++] = {model::effective_priority(row.priority, now - spec.created, each.aging), row.queue,
-                               row.priority, row.id};
+            listed.add({model::effective_priority(row.priority, now - spec.created, each.aging), row.queue,
+                        row.priority, row.id},
+                       outer);
         });
     }
     end(queues);
-    qsort(listed, count, sizeof(ListedTask), compare_listed);
-    for (std::size_t i = 0; i < count && i < static_cast<std::size_t>(max_tasks); i++) {
+    qsort(listed.at, listed.count, sizeof(ListedTask), compare_listed);
+    for (std::size_t i = 0; i < listed.count && i < static_cast<std::size_t>(max_tasks); i++) {
         const auto spec = find_spec(store, listed[i].id, store::With::spec);
         const auto ready = find_ready(store, listed[i].queue, listed[i].priority, listed[i].id);
         if (spec && ready)
@@ -259,7 +256,7 @@ SCYLLA_FUNCTION(scylla_args_add) {
     auto *results = PG_ARGISNULL(0) ? nullptr : reinterpret_cast<Results *>(PG_GETARG_POINTER(0));
     if (results == nullptr) {
         results = static_cast<Results *>(palloc(sizeof(Results)));
-        *results = k_no_results;
+        *results = Results{};
     }
     if (!results->too_large)
         add_result(*results, PG_ARGISNULL(1) ? nullptr : PG_GETARG_JSONB_P_COPY(1));
@@ -269,7 +266,7 @@ SCYLLA_FUNCTION(scylla_args_add) {
 
 SCYLLA_FUNCTION(scylla_args_end) {
     using namespace scylla;
-    const Results results = PG_ARGISNULL(0) ? k_no_results : *reinterpret_cast<Results *>(PG_GETARG_POINTER(0));
+    const Results results = PG_ARGISNULL(0) ? Results{} : *reinterpret_cast<Results *>(PG_GETARG_POINTER(0));
     Jsonb *array = to_array(results);
     if (array == nullptr)
         PG_RETURN_NULL();

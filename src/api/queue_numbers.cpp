@@ -2,6 +2,7 @@
 
 #include "model/pace.h"
 #include "pg/clock.h"
+#include "pg/growing.h"
 #include "pg/memory.h"
 #include "queue/ready_scan.h"
 #include "task/rights.h"
@@ -114,9 +115,7 @@ const shmem::QueueEntry *find_entry(const shmem::StatView &view, int32 queue) {
 
 // Those that the current user may watch, without their numbers.
 std::span<QueueNumbers> find_queues(Store &store) {
-    std::size_t count = 0;
-    std::size_t room = 64;
-    auto *queues = static_cast<QueueNumbers *>(palloc(room * sizeof(QueueNumbers)));
+    Growing<QueueNumbers> queues;
     store::Scan scan = scan_queues(store);
     const RowMemory memory = begin_row_memory();
     for (; next(scan); reset(memory)) {
@@ -124,21 +123,17 @@ std::span<QueueNumbers> find_queues(Store &store) {
         if (!rights::may_watch(row))
             continue;
         MemoryContextSwitchTo(memory.outer);
-        if (count == room) {
-            room *= 2;
-            queues = static_cast<QueueNumbers *>(repalloc_huge(queues, room * sizeof(QueueNumbers)));
-        }
-        queues[count++] = {.name = DatumGetTextPP(datumCopy(PointerGetDatum(row.name), false, -1)),
-                           .id = row.id,
-                           .now_in = {},
-                           .ready_since = {},
-                           .stats = nullptr,
-                           .reset = 0};
+        queues.add({.name = DatumGetTextPP(datumCopy(PointerGetDatum(row.name), false, -1)),
+                    .id = row.id,
+                    .now_in = {},
+                    .ready_since = {},
+                    .stats = nullptr,
+                    .reset = 0});
         MemoryContextSwitchTo(memory.own);
     }
     end(memory);
     end(scan);
-    return {queues, count};
+    return queues.all();
 }
 
 void add_ready_since(Store &store, const AllNumbers &all) {

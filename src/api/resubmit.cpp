@@ -4,6 +4,7 @@
 #include "api/call.h"
 #include "api/rows.h"
 #include "pg/error.h"
+#include "pg/growing.h"
 #include "pg/memory.h"
 #include "pg/settings.h"
 #include "plan/rerun.h"
@@ -39,32 +40,26 @@ void put(const Rows &rows, const text *rn, const text *new_rn) {
     tuplestore_putvalues(rows.store, rows.type, values, nulls);
 }
 
-// The ids of the tasks that are found.
+// The ids of the tasks that are found. They are to outlive the rows.
 struct Found {
-    int64 *ids;
-    std::size_t count;
-    std::size_t room;
+    MemoryContext context;
+    Growing<int64> ids;
 };
 
 bool keep_id(void *to, store::Store &, const Task &task) {
     auto *found = static_cast<Found *>(to);
-    if (found->count == found->room) {
-        found->room *= 2;
-        found->ids = static_cast<int64 *>(repalloc_huge(found->ids, found->room * sizeof(int64)));
-    }
-    found->ids[found->count++] = task.spec.id;
+    found->ids.add(task.spec.id, found->context);
     return true;
 }
 
 // The tasks that the filter finds, oldest first.
 std::span<const store::SpecRow> find_specs(store::Store &store, const EndedFilter &filter, store::With with) {
-    constexpr std::size_t k_room = 64;
-    Found found{static_cast<int64 *>(palloc(k_room * sizeof(int64))), 0, k_room};
+    Found found{.context = CurrentMemoryContext, .ids = {}};
     find_ended(store, filter, ForwardScanDirection, {keep_id, &found});
-    const auto specs = allocate<store::SpecRow>(found.count);
+    const auto specs = allocate<store::SpecRow>(found.ids.count);
     std::size_t count = 0;
-    for (std::size_t i = 0; i < found.count; i++)
-        if (const auto spec = find_spec(store, found.ids[i], with))
+    for (const int64 id : found.ids.all())
+        if (const auto spec = find_spec(store, id, with))
             specs[count++] = *spec;
     return specs.first(count);
 }

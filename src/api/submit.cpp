@@ -114,88 +114,107 @@ std::span<text *> to_names(const char *argument, JsonbValue *value, int64 elemen
     return names;
 }
 
-Submission to_submission(JsonbValue *object, int64 element) {
-    if (object->type != jbvBinary || !JsonContainerIsObject(object->val.binary.data))
-        error::bad_argument("tasks", show(object), "Each element must be an object.", element);
+// An element as it is written. What it says is checked in the order of submit's arguments, not of the members.
+struct Draft {
     text *queue = nullptr;
     Jsonb *spec = nullptr;
-    text *rn = nullptr;
     int32 priority = 0;
+    text *rn = nullptr;
     std::optional<TimestampTz> not_before;
-    std::optional<int32> max_attempts;
     std::span<text *> depends_on;
-    Jsonb *wait_for = nullptr;
     store::OnFailure on_failure = store::OnFailure::cascade;
     text *plan = nullptr;
+    std::optional<int32> max_attempts;
     Jsonb *retry = nullptr;
     text *dedup_key = nullptr;
     text *key = nullptr;
+    Jsonb *wait_for = nullptr;
     Jsonb *needs = nullptr;
     std::optional<int64> runtime;
     Interval *dedup_for = nullptr;
+};
 
+struct Given {
+    const char *argument;
+    JsonbValue *value;
+    int64 element;
+};
+
+text *text_of(const Given &given) { return to_text(given.argument, given.value, given.element); }
+int32 int_of(const Given &given) { return to_int(given.argument, given.value, given.element); }
+Interval *interval_of(const Given &given) { return json::to_interval(given.argument, given.value, given.element); }
+
+struct Member {
+    std::string_view name;
+    void (*read)(Draft &draft, const Given &given);
+};
+
+// Those that an element may have. One that is null counts as left out.
+constexpr Member k_members[] = {
+    {"queue", [](Draft &draft, const Given &given) { draft.queue = text_of(given); }},
+    {"spec", [](Draft &draft, const Given &given) { draft.spec = to_jsonb(given.value); }},
+    {"priority", [](Draft &draft, const Given &given) { draft.priority = int_of(given); }},
+    {"rn", [](Draft &draft, const Given &given) { draft.rn = text_of(given); }},
+    {"not_before",
+     [](Draft &draft, const Given &given) { draft.not_before = to_time(given.argument, given.value, given.element); }},
+    {"depends_on",
+     [](Draft &draft, const Given &given) { draft.depends_on = to_names(given.argument, given.value, given.element); }},
+    {"on_dependency_failure",
+     [](Draft &draft, const Given &given) {
+         draft.on_failure = args::on_failure(given.argument, text_of(given), given.element);
+     }},
+    {"plan", [](Draft &draft, const Given &given) { draft.plan = text_of(given); }},
+    {"max_attempts", [](Draft &draft, const Given &given) { draft.max_attempts = int_of(given); }},
+    {"retry", [](Draft &draft, const Given &given) { draft.retry = to_jsonb(given.value); }},
+    {"dedup_key", [](Draft &draft, const Given &given) { draft.dedup_key = text_of(given); }},
+    {"key", [](Draft &draft, const Given &given) { draft.key = text_of(given); }},
+    {"wait_for", [](Draft &draft, const Given &given) { draft.wait_for = to_jsonb(given.value); }},
+    {"needs", [](Draft &draft, const Given &given) { draft.needs = to_jsonb(given.value); }},
+    {"expected_runtime",
+     [](Draft &draft, const Given &given) {
+         draft.runtime = args::timeout(given.argument, interval_of(given), given.element);
+     }},
+    {"dedup_for", [](Draft &draft, const Given &given) { draft.dedup_for = interval_of(given); }},
+};
+
+void read_member(Draft &draft, const Given &given) {
+    const auto *member = std::find_if(std::begin(k_members), std::end(k_members),
+                                      [&](const Member &of) { return of.name == given.argument; });
+    if (member == std::end(k_members))
+        error::bad_argument("tasks", error::quote(cstring_to_text(given.argument)),
+                            std::string_view(given.argument) == "debounce"
+                                ? "It replaces what waits, which only submit() does."
+                                : "There is no such argument of submit.",
+                            given.element);
+    if (given.value->type != jbvNull)
+        member->read(draft, given);
+}
+
+Submission checked(const Draft &draft, int64 element) {
+    return {.queue = args::name("queue", draft.queue, element),
+            .spec = args::spec(draft.spec, element),
+            .priority = args::priority(draft.priority, element),
+            .rn = args::optional_name("rn", draft.rn, element),
+            .not_before = args::not_before(draft.not_before, element),
+            .max_attempts = args::max_attempts(draft.max_attempts, element),
+            .waits = read_waits(draft.depends_on, draft.on_failure, draft.wait_for, element),
+            .plan = args::optional_name("plan", draft.plan, element),
+            .retry = optional_policy(draft.retry, element),
+            .dedup_key = args::optional_name("dedup_key", draft.dedup_key, element),
+            .key = args::optional_name("key", draft.key, element),
+            .needs = args::document("needs", draft.needs, element),
+            .runtime = draft.runtime,
+            .dedup_for = get_dedup_for(draft.dedup_key, draft.dedup_for, element)};
+}
+
+Submission to_submission(JsonbValue *object, int64 element) {
+    if (object->type != jbvBinary || !JsonContainerIsObject(object->val.binary.data))
+        error::bad_argument("tasks", show(object), "Each element must be an object.", element);
+    Draft draft;
     json::for_each_member(object->val.binary.data, [&](const char *argument, JsonbValue *value) {
-        const std::string_view name(argument);
-        const bool known = name == "queue" || name == "spec" || name == "priority" || name == "rn" ||
-                           name == "not_before" || name == "max_attempts" || name == "depends_on" ||
-                           name == "on_dependency_failure" || name == "plan" || name == "retry" ||
-                           name == "dedup_key" || name == "key" || name == "wait_for" || name == "needs" ||
-                           name == "expected_runtime" || name == "dedup_for";
-        if (name == "debounce")
-            error::bad_argument("tasks", error::quote(cstring_to_text(argument)),
-                                "It replaces what waits, which only submit() does.", element);
-        if (!known)
-            error::bad_argument("tasks", error::quote(cstring_to_text(argument)),
-                                "There is no such argument of submit.", element);
-        if (value->type == jbvNull)
-            return;
-        if (name == "queue")
-            queue = to_text(argument, value, element);
-        else if (name == "spec")
-            spec = to_jsonb(value);
-        else if (name == "rn")
-            rn = to_text(argument, value, element);
-        else if (name == "priority")
-            priority = to_int(argument, value, element);
-        else if (name == "max_attempts")
-            max_attempts = to_int(argument, value, element);
-        else if (name == "depends_on")
-            depends_on = to_names(argument, value, element);
-        else if (name == "on_dependency_failure")
-            on_failure = args::on_failure(argument, to_text(argument, value, element), element);
-        else if (name == "wait_for")
-            wait_for = to_jsonb(value);
-        else if (name == "plan")
-            plan = to_text(argument, value, element);
-        else if (name == "retry")
-            retry = to_jsonb(value);
-        else if (name == "dedup_key")
-            dedup_key = to_text(argument, value, element);
-        else if (name == "key")
-            key = to_text(argument, value, element);
-        else if (name == "needs")
-            needs = to_jsonb(value);
-        else if (name == "expected_runtime")
-            runtime = args::timeout(argument, json::to_interval(argument, value, element), element);
-        else if (name == "dedup_for")
-            dedup_for = json::to_interval(argument, value, element);
-        else
-            not_before = to_time(argument, value, element);
+        read_member(draft, {argument, value, element});
     });
-    return {args::name("queue", queue, element),
-            args::spec(spec, element),
-            args::priority(priority, element),
-            args::optional_name("rn", rn, element),
-            args::not_before(not_before, element),
-            args::max_attempts(max_attempts, element),
-            read_waits(depends_on, on_failure, wait_for, element),
-            args::optional_name("plan", plan, element),
-            optional_policy(retry, element),
-            args::optional_name("dedup_key", dedup_key, element),
-            args::optional_name("key", key, element),
-            args::document("needs", needs, element),
-            runtime,
-            get_dedup_for(dedup_key, dedup_for, element)};
+    return checked(draft, element);
 }
 
 std::span<Submission> read_tasks(Jsonb *tasks) {
@@ -219,22 +238,23 @@ std::span<Submission> read_tasks(Jsonb *tasks) {
 SCYLLA_FUNCTION(scylla_submit) {
     using namespace scylla;
     text *dedup_key = args::optional_name("dedup_key", args::get_text(fcinfo, 10));
-    Submission task{args::name("queue", args::get_text(fcinfo, 0)),
-                    args::spec(args::get_jsonb(fcinfo, 1)),
-                    args::priority(args::get_int(fcinfo, 2)),
-                    args::optional_name("rn", args::get_text(fcinfo, 3)),
-                    args::not_before(PG_ARGISNULL(4) ? std::nullopt : std::optional(PG_GETARG_TIMESTAMPTZ(4))),
-                    args::max_attempts(args::get_int(fcinfo, 8)),
-                    read_waits(get_names(fcinfo, 5, "depends_on"),
-                               args::on_failure("on_dependency_failure", args::get_text(fcinfo, 6)),
-                               PG_NARGS() > 13 ? args::get_jsonb(fcinfo, 13) : nullptr),
-                    args::optional_name("plan", args::get_text(fcinfo, 7)),
-                    optional_policy(args::get_jsonb(fcinfo, 9)),
-                    dedup_key,
-                    args::optional_name("key", args::get_text(fcinfo, 11)),
-                    PG_NARGS() > 14 ? args::document("needs", args::get_jsonb(fcinfo, 14)) : nullptr,
-                    PG_NARGS() > 15 ? args::timeout("expected_runtime", args::get_interval(fcinfo, 15)) : std::nullopt,
-                    PG_NARGS() > 16 ? get_dedup_for(dedup_key, args::get_interval(fcinfo, 16)) : std::nullopt};
+    Submission task{
+        .queue = args::name("queue", args::get_text(fcinfo, 0)),
+        .spec = args::spec(args::get_jsonb(fcinfo, 1)),
+        .priority = args::priority(args::get_int(fcinfo, 2)),
+        .rn = args::optional_name("rn", args::get_text(fcinfo, 3)),
+        .not_before = args::not_before(PG_ARGISNULL(4) ? std::nullopt : std::optional(PG_GETARG_TIMESTAMPTZ(4))),
+        .max_attempts = args::max_attempts(args::get_int(fcinfo, 8)),
+        .waits = read_waits(get_names(fcinfo, 5, "depends_on"),
+                            args::on_failure("on_dependency_failure", args::get_text(fcinfo, 6)),
+                            PG_NARGS() > 13 ? args::get_jsonb(fcinfo, 13) : nullptr),
+        .plan = args::optional_name("plan", args::get_text(fcinfo, 7)),
+        .retry = optional_policy(args::get_jsonb(fcinfo, 9)),
+        .dedup_key = dedup_key,
+        .key = args::optional_name("key", args::get_text(fcinfo, 11)),
+        .needs = PG_NARGS() > 14 ? args::document("needs", args::get_jsonb(fcinfo, 14)) : nullptr,
+        .runtime = PG_NARGS() > 15 ? args::timeout("expected_runtime", args::get_interval(fcinfo, 15)) : std::nullopt,
+        .dedup_for = PG_NARGS() > 16 ? get_dedup_for(dedup_key, args::get_interval(fcinfo, 16)) : std::nullopt};
     const auto debounce = get_debounce(fcinfo, task);
     const IfTaken if_taken = debounce ? IfTaken::replace : get_if_taken(fcinfo, task);
     if (debounce)

@@ -1,29 +1,40 @@
-// Arrays that grow.
+// Arrays that grow, by doubling. They live in the context that was current, or named, when they got their first value.
 #pragma once
 
 #include "pg/prelude.h"
 
 namespace scylla {
 
-template <Pod T> struct Growing {
+// First: the room with which it begins.
+template <Pod T, std::size_t First = 16> struct Growing {
     T *at = nullptr;
     std::size_t count = 0;
     std::size_t room = 0;
 
-    void add(const T &value) {
-        if (count == room) {
-            room = Max(room * 2, std::size_t{16});
-            const std::size_t bytes = room * sizeof(T);
-            at = static_cast<T *>(at == nullptr ? MemoryContextAllocHuge(CurrentMemoryContext, bytes)
-                                                : repalloc_huge(at, bytes));
-        }
+    void add(const T &value, MemoryContext context = CurrentMemoryContext) {
+        if (count == room)
+            make_room(Max(room * 2, First), context);
         at[count++] = value;
     }
+    void add_all(std::span<const T> values, MemoryContext context = CurrentMemoryContext) {
+        if (count + values.size() > room)
+            make_room(2 * (count + values.size()), context);
+        std::copy(values.begin(), values.end(), at + count);
+        count += values.size();
+    }
+    void clear() { count = 0; }
     // As the lists of the model are used.
     void push_back(const T &value) { add(value); }
     [[nodiscard]] std::size_t size() const { return count; }
     [[nodiscard]] std::span<T> all() const { return {at, count}; }
     T &operator[](std::size_t i) const { return at[i]; }
+
+private:
+    void make_room(std::size_t more, MemoryContext context) {
+        const std::size_t bytes = more * sizeof(T);
+        at = static_cast<T *>(at == nullptr ? MemoryContextAllocHuge(context, bytes) : repalloc_huge(at, bytes));
+        room = more;
+    }
 };
 
 } // namespace scylla

@@ -1,6 +1,7 @@
 #include "plan/plans.h"
 
 #include "pg/error.h"
+#include "pg/growing.h"
 #include "pg/memory.h"
 #include "plan/gates.h"
 #include "task/gates.h"
@@ -35,19 +36,12 @@ store::PlanRow hold_live_plan(const text *name) {
 } // namespace
 
 std::span<const int64> members_of(store::Store &store, int64 plan) {
-    std::size_t count = 0;
-    std::size_t room = 64;
-    auto *ids = static_cast<int64 *>(palloc(room * sizeof(int64)));
+    Growing<int64> ids;
     store::Scan scan = scan_dependants(store, plan);
-    while (next(scan)) {
-        if (count == room) {
-            room *= 2;
-            ids = static_cast<int64 *>(repalloc_huge(ids, room * sizeof(int64)));
-        }
-        ids[count++] = gate_row(scan).task;
-    }
+    while (next(scan))
+        ids.add(gate_row(scan).task);
     end(scan);
-    return {ids, count};
+    return ids.all();
 }
 
 text *create_plan(text *name, Jsonb *spec, store::PlanMaker maker) {

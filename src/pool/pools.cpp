@@ -298,8 +298,7 @@ void drop_pool(store::Store &store, const text *name) {
 }
 
 void require_found_pools(store::Store &store) {
-    for (std::size_t i = 0; i < store.pool_uses.count; i++) {
-        const store::PoolUse &use = store.pool_uses.rows[i];
+    for (const store::PoolUse &use : store.pool_uses.all()) {
         const bool exists = change<1>(&exists_statement,
                                       "select 1 from scylla.resource_pool where id operator(pg_catalog.=) $1 "
                                       "for key share",

@@ -2,6 +2,7 @@
 
 #include "model/aging.h"
 #include "pg/error.h"
+#include "pg/growing.h"
 #include "pg/text.h"
 #include "pg/text_table.h"
 #include "shmem/gaps.h"
@@ -34,9 +35,7 @@ bool goes_after(const Candidate &a, const Candidate &b) {
 
 // Of all keys, or of one.
 struct Candidates {
-    Candidate *at; // a heap
-    std::size_t count;
-    std::size_t capacity;
+    Growing<Candidate, 1> heap;
     std::optional<Candidate> given; // its successor is to join
 };
 
@@ -100,26 +99,19 @@ struct LeasableScan {
     HTAB *sharers;
     int steps;    // from key to key
     bool has_all; // keys that were not done, in their order
-    const text **all;
-    std::size_t all_count;
+    Growing<const text *> all;
 };
 
 namespace {
 
 void add_candidate(LeasableScan *scan, Candidates &to, const KeyedPlace &place) {
-    if (to.count == to.capacity) {
-        to.capacity = Max(to.capacity * 4, std::size_t{1});
-        const std::size_t bytes = to.capacity * sizeof(Candidate);
-        to.at = static_cast<Candidate *>(to.at == nullptr ? MemoryContextAlloc(scan->context, bytes)
-                                                          : repalloc_huge(to.at, bytes));
-    }
     double effective = place.priority;
     if (scan->aging > 0) {
         const auto spec = find_spec(*scan->store, place.id, store::With::no_spec);
         effective = model::effective_priority(place.priority, spec ? scan->now - spec->created : 0, scan->aging);
     }
-    to.at[to.count++] = {place, effective};
-    std::push_heap(to.at, to.at + to.count, goes_after);
+    to.heap.add({place, effective}, scan->context);
+    std::push_heap(to.heap.all().begin(), to.heap.all().end(), goes_after);
 }
 
 shmem::GapKey gap_key(const LeasableScan *scan, const text *key) {
@@ -284,11 +276,12 @@ bool has_next(LeasableScan *scan, Candidates &tasks) {
     if (tasks.given)
         add_successor(scan, tasks, tasks.given->place);
     tasks.given.reset();
-    for (; tasks.count > 0; tasks.count--) {
-        scan->room = &room_of(scan->rooms, tasks.at->place.key);
+    for (; tasks.heap.count > 0; tasks.heap.count--) {
+        const auto heap = tasks.heap.all();
+        scan->room = &room_of(scan->rooms, heap.front().place.key);
         if (*scan->room > 0)
             return true;
-        std::pop_heap(tasks.at, tasks.at + tasks.count, goes_after); // nor have the others of this key
+        std::pop_heap(heap.begin(), heap.end(), goes_after); // nor have the others of this key
     }
     return false;
 }
@@ -297,8 +290,10 @@ bool has_next(LeasableScan *scan, Candidates &tasks) {
 bool next_of(LeasableScan *scan, Candidates &tasks, store::ReadyRow *row) {
     if (!has_next(scan, tasks))
         return false;
-    std::pop_heap(tasks.at, tasks.at + tasks.count, goes_after);
-    const Candidate best = tasks.at[--tasks.count];
+    const auto heap = tasks.heap.all();
+    std::pop_heap(heap.begin(), heap.end(), goes_after);
+    const Candidate best = heap.back();
+    tasks.heap.count--;
     const auto found = find_ready(*scan->store, scan->queue, best.place.priority, best.place.id);
     if (!found)
         elog(ERROR, "ready task " INT64_FORMAT " has vanished from a snapshot", best.place.id);
@@ -341,18 +336,10 @@ const text *step(LeasableScan *scan, const text *from) {
 
 // All keys that have a ready task and are not done.
 void collect_all(LeasableScan *scan) {
-    std::size_t capacity = 0;
     KeyedPlace place;
     for (go_from(scan, cstring_to_text("")); next_place(scan, &place); go_after(scan, place.key)) {
-        if (sharer_of(scan, place.key)->done)
-            continue;
-        if (scan->all_count == capacity) {
-            capacity = Max(capacity * 2, std::size_t{64});
-            const std::size_t bytes = capacity * sizeof(const text *);
-            scan->all = static_cast<const text **>(scan->all == nullptr ? MemoryContextAlloc(scan->context, bytes)
-                                                                        : repalloc_huge(scan->all, bytes));
-        }
-        scan->all[scan->all_count++] = place.key;
+        if (!sharer_of(scan, place.key)->done)
+            scan->all.add(place.key, scan->context);
     }
     scan->has_all = true;
 }
@@ -370,12 +357,12 @@ Sharer *next_sharer(LeasableScan *scan, const text *from) {
         if (Sharer *sharer = sharer_of(scan, key); !sharer->done)
             return sharer;
     }
-    const auto **end = scan->all + scan->all_count;
-    const auto **next =
-        std::upper_bound(scan->all, end, view(from), [](std::string_view a, const text *b) { return a < view(b); });
-    for (std::size_t i = 0; i < scan->all_count; i++, next++) {
-        if (next == end)
-            next = scan->all;
+    const auto all = scan->all.all();
+    auto next = std::upper_bound(all.begin(), all.end(), view(from),
+                                 [](std::string_view a, const text *b) { return a < view(b); });
+    for (std::size_t i = 0; i < all.size(); i++, ++next) {
+        if (next == all.end())
+            next = all.begin();
         if (Sharer *sharer = sharer_of(scan, *next); !sharer->done)
             return sharer;
     }
@@ -385,11 +372,11 @@ Sharer *next_sharer(LeasableScan *scan, const text *from) {
 // It has no more tasks for this call, or no room.
 void set_done(LeasableScan *scan, Sharer *sharer) {
     sharer->done = true;
-    const auto **end = scan->all + scan->all_count;
-    if (const auto **known = std::find_if(scan->all, end, [&](const text *key) { return equal(key, sharer->key); });
-        known != end) {
-        std::copy(known + 1, end, known);
-        scan->all_count--;
+    const auto all = scan->all.all();
+    const auto known = std::find_if(all.begin(), all.end(), [&](const text *key) { return equal(key, sharer->key); });
+    if (known != all.end()) {
+        std::copy(known + 1, all.end(), known);
+        scan->all.count--;
     }
 }
 

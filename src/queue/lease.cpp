@@ -64,9 +64,10 @@ int32 lease_known(Store &store, const LeaseRequest &request, const store::QueueR
             return_token(tokens, ready.key);
         switch (standing) {
         case store::Taken::ok:
-            wants_more =
-                sink.put(sink.to, store,
-                         make_running(store, *spec, ready, request.worker, timeout, permit_of(queue, *spec), now));
+            wants_more = sink.put(
+                sink.to, store,
+                make_running(store, *spec, ready,
+                             {.worker = request.worker, .timeout = timeout, .permit = permit_of(queue, *spec)}, now));
             settle(scan, RowFate::taken);
             use_token(tokens);
             use_permit(permits);
@@ -293,8 +294,10 @@ Task lease_task(Store &store, const TaskLeaseRequest &request) {
         if (queue)
             note_use(store, *queue, store::Use::leased);
         const int64 length = request.timeout ? *request.timeout : queue ? default_timeout(*queue) : 0;
-        const Task task = make_running(store, *spec, *ready, request.worker, length,
-                                       queue ? permit_of(*queue, *spec) : nullptr, GetCurrentTimestamp());
+        const Task task = make_running(
+            store, *spec, *ready,
+            {.worker = request.worker, .timeout = length, .permit = queue ? permit_of(*queue, *spec) : nullptr},
+            GetCurrentTimestamp());
         use_token(tokens);
         end_tokens(tokens);
         if (rooms != nullptr)

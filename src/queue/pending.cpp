@@ -378,11 +378,11 @@ void catch_up(Store &store, const store::QueueUse &use) {
 }
 
 void catch_up_all(Store &store) {
-    const store::QueueUses uses = store.uses;
+    const auto uses = store.uses.all();
     store.uses = {};
     look_again(store);
-    for (std::size_t i = 0; i < uses.count; i++)
-        catch_up(store, uses.rows[i]);
+    for (const store::QueueUse &use : uses)
+        catch_up(store, use);
 }
 
 } // namespace

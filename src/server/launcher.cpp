@@ -7,6 +7,7 @@
 #include "server/worker.h"
 
 #include "pg/clock.h"
+#include "pg/growing.h"
 #include "pg/memory.h"
 #include "pg/settings.h"
 #include "shmem/shared.h"
@@ -24,12 +25,12 @@ constexpr int64 k_after_failure = 5 * USECS_PER_SEC; // a monitor that ended wit
 // All times here are of steady_now(): the launcher waits for things, and has no business with the time of day.
 struct Database {
     Oid id;
-    bool absent;      // the extension is not there, as far as is known
-    bool seen;        // by the scan of pg_database that is going on
-    int64 last;       // when a monitor was last started there
-    int64 announced;  // when we learnt that the extension has been created there
-    int64 not_before; // after a failure
-    uint32 duty;      // with what the next monitor is to begin
+    bool absent = false;  // the extension is not there, as far as is known
+    bool seen;            // by the scan of pg_database that is going on
+    int64 last = 0;       // when a monitor was last started there
+    int64 announced = 0;  // when we learnt that the extension has been created there
+    int64 not_before = 0; // after a failure
+    uint32 duty = 0;      // with what the next monitor is to begin
 };
 
 struct Worker {
@@ -39,9 +40,7 @@ struct Worker {
 
 // All of it lives in TopMemoryContext for as long as the process does.
 struct State {
-    Database *databases;
-    int count;
-    int room;
+    Growing<Database, 64> databases;
     std::array<Worker, shmem::k_max_monitors> workers;
     int64 next_scan;
     bool complained; // about the lack of worker processes, since a monitor was last started
@@ -49,22 +48,13 @@ struct State {
 constinit State state{};
 
 Database *find(Oid id) {
-    for (int i = 0; i < state.count; i++)
-        if (state.databases[i].id == id)
-            return &state.databases[i];
+    for (Database &database : state.databases.all())
+        if (database.id == id)
+            return &database;
     return nullptr;
 }
 
-void add(Oid id) {
-    if (state.count == state.room) {
-        state.room = Max(state.room * 2, 64);
-        const auto bytes = static_cast<Size>(state.room) * sizeof(Database);
-        state.databases =
-            static_cast<Database *>(state.databases == nullptr ? MemoryContextAlloc(TopMemoryContext, bytes)
-                                                               : repalloc(state.databases, bytes));
-    }
-    state.databases[state.count++] = {id, false, true, 0, 0, 0, 0};
-}
+void add(Oid id) { state.databases.add({.id = id, .seen = true}, TopMemoryContext); }
 
 // Databases that are not for us: templates (a connection there would stop every CREATE DATABASE), those that allow no
 // connection, and those that a failed DROP DATABASE left behind.
@@ -80,8 +70,8 @@ void stop(MonitorSlot &slot) {
 }
 
 void read_databases() {
-    for (int i = 0; i < state.count; i++)
-        state.databases[i].seen = false;
+    for (Database &database : state.databases.all())
+        database.seen = false;
     StartTransactionCommand();
     Relation rel = table_open(DatabaseRelationId, AccessShareLock);
     TableScanDesc scan = table_beginscan_catalog(rel, 0, nullptr);
@@ -98,11 +88,9 @@ void read_databases() {
     table_endscan(scan);
     table_close(rel, AccessShareLock);
     CommitTransactionCommand();
-    int kept = 0;
-    for (int i = 0; i < state.count; i++)
-        if (state.databases[i].seen)
-            state.databases[kept++] = state.databases[i];
-    state.count = kept;
+    const auto all = state.databases.all();
+    const auto kept = std::remove_if(all.begin(), all.end(), [](const Database &database) { return !database.seen; });
+    state.databases.count = static_cast<std::size_t>(kept - all.begin());
     // A database that has become a template, or allows no connections any more.
     for (int i = 0; i < shared->slots; i++) {
         const Oid database = pg_atomic_read_u32(&shared->slot[i].database);
@@ -122,8 +110,9 @@ void read_messages(int64 now) {
     for (int i = 0; i < shared->announced_count; i++)
         if (Database *database = find(shared->announced[i]))
             announce(database, now);
-    for (int i = 0; shared->announced_all && i < state.count; i++)
-        announce(&state.databases[i], now);
+    if (shared->announced_all)
+        for (Database &database : state.databases.all())
+            announce(&database, now);
     shared->announced_count = 0;
     shared->announced_all = false;
     for (int i = 0; i < shared->absent_count; i++) {
@@ -192,12 +181,10 @@ bool has_monitor(Oid database) {
 // The database that has waited longest for a monitor and can have one.
 Database *next_database(int64 now) {
     Database *best = nullptr;
-    for (int i = 0; i < state.count; i++) {
-        Database *database = &state.databases[i];
-        if (!database->absent && database->not_before <= now && (best == nullptr || database->last < best->last) &&
-            !has_monitor(database->id) && !is_blocked(database->id))
-            best = database;
-    }
+    for (Database &database : state.databases.all())
+        if (!database.absent && database.not_before <= now && (best == nullptr || database.last < best->last) &&
+            !has_monitor(database.id) && !is_blocked(database.id))
+            best = &database;
     return best;
 }
 
@@ -297,9 +284,9 @@ void wait_for_orphans() {
 }
 
 int64 next_failure_over(int64 now, int64 next) {
-    for (int i = 0; i < state.count; i++)
-        if (!state.databases[i].absent && state.databases[i].not_before > now)
-            next = Min(next, state.databases[i].not_before);
+    for (const Database &database : state.databases.all())
+        if (!database.absent && database.not_before > now)
+            next = Min(next, database.not_before);
     return next;
 }
 

@@ -1,6 +1,7 @@
 #include "server/maintain.h"
 
 #include "job/jobs.h"
+#include "pg/growing.h"
 #include "pg/memory.h"
 #include "pg/settings.h"
 #include "shmem/pending.h"
@@ -33,7 +34,7 @@ void end_lease(Store &store, const store::SpecRow &spec, const store::LeaseRow &
     shmem::count(stat_key(lease.queue), shmem::Count::expired);
     if (spec.max_attempts && carry.failures >= *spec.max_attempts) {
         carry.errors = add_error(carry.errors, make_error("timeout", "the lease expired and no attempts are left"));
-        make_final(store, spec, {Status::aborted, lease.progress, nullptr, {}, carry, nullptr, nullptr}, now);
+        make_final(store, spec, {.status = Status::aborted, .progress = lease.progress, .carry = carry}, now);
     } else {
         leave_pools(store, spec);
         make_startable(store, spec, carry, now);
@@ -87,9 +88,7 @@ struct Retentions {
 
 Retentions read_retentions(Store &store) {
     const int64 otherwise = static_cast<int64>(settings::retention) * model::k_second;
-    std::size_t room = 64;
-    std::size_t count = 0;
-    auto *rows = static_cast<Retention *>(palloc(room * sizeof(Retention)));
+    Growing<Retention> rows;
     int64 shortest = otherwise;
     store::Scan scan = scan_queues(store);
     while (next(scan)) {
@@ -97,21 +96,16 @@ Retentions read_retentions(Store &store) {
         if (own.retention == nullptr && own.retention_completed == nullptr && own.retention_aborted == nullptr &&
             own.retention_cancelled == nullptr)
             continue;
-        if (count == room) {
-            room *= 2;
-            rows = static_cast<Retention *>(repalloc_huge(rows, room * sizeof(Retention)));
-        }
-        Retention &row = rows[count++];
         const int64 of_queue = args::retention("retention", own.retention).value_or(otherwise);
-        row = {queue_row(scan).id,
-               {args::retention("retention_completed", own.retention_completed).value_or(of_queue),
-                args::retention("retention_aborted", own.retention_aborted).value_or(of_queue),
-                args::retention("retention_cancelled", own.retention_cancelled).value_or(of_queue)}};
-        for (const int64 micros : row.micros)
+        rows.add({queue_row(scan).id,
+                  {args::retention("retention_completed", own.retention_completed).value_or(of_queue),
+                   args::retention("retention_aborted", own.retention_aborted).value_or(of_queue),
+                   args::retention("retention_cancelled", own.retention_cancelled).value_or(of_queue)}});
+        for (const int64 micros : rows.all().back().micros)
             shortest = Min(shortest, micros);
     }
     end(scan);
-    Retentions result{{rows, count}, {}, shortest, otherwise};
+    Retentions result{rows.all(), {}, shortest, otherwise};
     for (std::size_t i = 0; i < std::size(k_endings); i++)
         result.endings[i] = status_datum(store, k_endings[i]);
     return result;
@@ -173,8 +167,8 @@ void end_expired_leases(Store &store, Turn &turn) {
     });
     // In the order of their ids: which failure a task names that depends on several is not to hang on places in the
     // table.
-    std::sort(store.ended.rows, store.ended.rows + store.ended.count,
-              [](const store::Ended &a, const store::Ended &b) { return a.id < b.id; });
+    const auto ended = store.ended.all();
+    std::sort(ended.begin(), ended.end(), [](const store::Ended &a, const store::Ended &b) { return a.id < b.id; });
     settle_gates(store, turn.now);
 }
 

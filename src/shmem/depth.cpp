@@ -21,18 +21,10 @@ bool claim_count(Depth &depth, TimestampTz now) noexcept {
     return true;
 }
 
-struct Wish {
-    StatKey key;
-    Bounded which;
-    int64 bound;
-    int64 wanted;
-    bool has_counted;
-    bool shares_only; // the entry may not be held by this transaction alone
-};
-
-// Lets `use(depth, room)` act under the entry's mutex where the room is known: no more than arithmetic.
-template <typename Use> Room with_room(const Wish &wish, Use use) noexcept {
-    const auto [key, which, bound, wanted, has_counted, shares_only] = wish;
+// Lets `use(depth, room)` act under the entry's mutex where the room is known: no more than arithmetic. shares_only:
+// the entry may not be held by this transaction alone.
+template <typename Use> Room with_room(const Wish &wish, bool shares_only, Use use) noexcept {
+    const auto [key, which, bound, wanted, has_counted] = wish;
     const TimestampTz now = GetCurrentTimestamp();
     const int64 own = noted_excess(key, which);
     LWLockAcquire(stats->lock, LW_SHARED);
@@ -62,20 +54,19 @@ template <typename Use> Room with_room(const Wish &wish, Use use) noexcept {
 
 } // namespace
 
-Room reserve_room(const StatKey &key, Bounded which, int64 bound, int64 wanted, bool all, bool has_counted,
-                  int64 *taken) {
-    HeldRoom &held = held_room(key); // what may raise comes first
+Room reserve_room(const Wish &wish, Share share, int64 *taken) {
+    HeldRoom &held = held_room(wish.key); // what may raise comes first
     const bool shares_only = !held.any() && !may_hold_another();
     *taken = 0;
-    return with_room({key, which, bound, wanted, has_counted, shares_only}, [&](Depth &depth, int64 room) {
-        *taken = wanted <= room ? wanted : all ? 0 : room;
+    return with_room(wish, shares_only, [&](Depth &depth, int64 room) {
+        *taken = wish.wanted <= room ? wish.wanted : share == Share::all ? 0 : room;
         depth.in_flight += *taken;
-        change(held, which, *taken);
+        change(held, wish.which, *taken);
     });
 }
 
-Room see_room(const StatKey &key, Bounded which, int64 bound, int64 wanted, bool has_counted, int64 *room) {
-    return with_room({key, which, bound, wanted, has_counted, false}, [room](Depth &, int64 there) { *room = there; });
+Room see_room(const Wish &wish, int64 *room) {
+    return with_room(wish, false, [room](Depth &, int64 there) { *room = there; });
 }
 
 void release_room(const StatKey &key, Bounded which, int64 room) {

@@ -57,13 +57,21 @@ enum class Room : std::uint8_t {
     no_entry, // open transactions hold all entries, or this one holds its part of them
 };
 
-// Takes room for tasks that are to come: for `wanted` of them, or, if not `all`, for as many as there is room for.
-// *taken: how many. There is room while depth is less than `bound`. What is not used is free again at the end of the
-// (sub)transaction. has_counted: this call need not count again.
-Room reserve_room(const StatKey &key, Bounded which, int64 bound, int64 wanted, bool all, bool has_counted,
-                  int64 *taken);
-// How much there is, without taking any. `wanted`: whether there is more does not matter.
-Room see_room(const StatKey &key, Bounded which, int64 bound, int64 wanted, bool has_counted, int64 *room);
+// There is room while there are fewer than `bound`.
+struct Wish {
+    StatKey key;
+    Bounded which;
+    int64 bound;
+    int64 wanted;     // whether there is more room does not matter
+    bool has_counted; // this call need not count again
+};
+
+// Takes room for tasks that are to come: for all that are wanted or none, or for as many as there is room for. *taken:
+// how many. What is not used is free again at the end of the (sub)transaction.
+enum class Share : bool { some, all };
+Room reserve_room(const Wish &wish, Share share, int64 *taken);
+// How much there is, without taking any.
+Room see_room(const Wish &wish, int64 *room);
 // Gives back what was taken by this (sub)transaction and not used.
 void release_room(const StatKey &key, Bounded which, int64 room);
 // Makes the number unknown, so that it cannot be taken from until somebody has counted. False: open transactions have

@@ -106,16 +106,16 @@ int64 id_of(const Scan &scan) { return DatumGetInt64(get(scan, lease_col::id)); 
 //     first scan.
 // A single scan with a dirty snapshot would not do: a heartbeat that commits meanwhile may move a row from where the
 // scan has not been to where it has.
-template <typename Walk> Ids find_held(Walk walk) {
-    Ids ids{};
+template <typename Walk> Growing<int64> find_held(Walk walk) {
+    Growing<int64> ids;
     SnapshotData dirty;
     InitDirtySnapshot(dirty);
     walk(&dirty, [&](const Scan &scan) {
         if (TransactionIdIsValid(dirty.xmin))
-            add(ids, id_of(scan));
+            ids.add(id_of(scan));
     });
     Snapshot snapshot = RegisterSnapshot(GetLatestSnapshot());
-    walk(snapshot, [&](const Scan &scan) { add(ids, id_of(scan)); });
+    walk(snapshot, [&](const Scan &scan) { ids.add(id_of(scan)); });
     UnregisterSnapshot(snapshot);
     sort_once(ids);
     return ids;
@@ -124,7 +124,7 @@ template <typename Walk> Ids find_held(Walk walk) {
 } // namespace
 
 int64 count_permits(Store &store, int32 queue) {
-    const Ids ids = find_held([&](Snapshot snapshot, auto see) {
+    const Growing<int64> ids = find_held([&](Snapshot snapshot, auto see) {
         Scan scan = scan_permits(store, queue, snapshot);
         while (next(scan))
             see(scan);
@@ -135,7 +135,7 @@ int64 count_permits(Store &store, int32 queue) {
 
 PermitCount find_permits(Store &store, int32 queue, const text *permit, std::span<const model::IdRange> ranges) {
     int64 dead = 0;
-    const Ids ids = find_held([&](Snapshot snapshot, auto see) {
+    const Growing<int64> ids = find_held([&](Snapshot snapshot, auto see) {
         Scan scan = begin(store[TableId::lease], 1, snapshot, permits_between(queue, permit, ranges.front()));
         for (std::size_t i = 0; i < ranges.size(); i++) {
             if (i > 0)
@@ -146,13 +146,13 @@ PermitCount find_permits(Store &store, int32 queue, const text *permit, std::spa
         dead = scan.dead;
         end(scan);
     });
-    return {{ids.value, ids.count}, dead};
+    return {ids.all(), dead};
 }
 
 PreparedTasks find_prepared_permits(Store &store, int32 queue) {
     if (max_prepared_xacts == 0)
         return {};
-    Ids ids{};
+    Growing<int64> ids;
     bool any = false;
     SnapshotData dirty;
     InitDirtySnapshot(dirty);
@@ -160,21 +160,21 @@ PreparedTasks find_prepared_permits(Store &store, int32 queue) {
     while (next(scan)) {
         const bool brought = TransactionIdIsValid(dirty.xmin) && is_prepared(dirty.xmin);
         if (brought)
-            add(ids, id_of(scan));
+            ids.add(id_of(scan));
         any = any || brought || (TransactionIdIsValid(dirty.xmax) && is_prepared(dirty.xmax));
     }
     end(scan);
     sort_once(ids);
-    return {{ids.value, ids.count}, any};
+    return {ids.all(), any};
 }
 
 int64 count_permits(Store &store, int32 queue, std::span<const int64> prepared) {
-    Ids ids{};
+    Growing<int64> ids;
     for (const int64 id : prepared)
-        add(ids, id);
+        ids.add(id);
     Scan scan = scan_permits(store, queue, store.snapshot);
     while (next(scan))
-        add(ids, id_of(scan));
+        ids.add(id_of(scan));
     end(scan);
     sort_once(ids);
     return static_cast<int64>(ids.count);

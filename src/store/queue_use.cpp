@@ -5,27 +5,15 @@ namespace scylla::store {
 
 namespace {
 
-struct Writers {
-    Writer *row;
-    std::size_t count;
-    std::size_t room;
-};
-
-void add(Writers &writers, const Writer &writer) {
-    if (writers.count > 0 && writers.row[writers.count - 1] == writer)
-        return;
-    if (writers.count == writers.room) {
-        writers.room = Max(writers.room * 2, std::size_t{16});
-        const std::size_t bytes = writers.room * sizeof(Writer);
-        writers.row = static_cast<Writer *>(writers.row == nullptr ? palloc(bytes) : repalloc_huge(writers.row, bytes));
-    }
-    writers.row[writers.count++] = writer;
+void add(Growing<Writer> &writers, const Writer &writer) {
+    if (writers.count == 0 || !(writers.all().back() == writer))
+        writers.add(writer);
 }
 
 } // namespace
 
 std::span<const Writer> writers_of(Store &store, std::span<const int32> queues) {
-    Writers writers{};
+    Growing<Writer> writers;
     SnapshotData dirty;
     InitDirtySnapshot(dirty);
     for (const TableId table : {TableId::ready, TableId::waiting, TableId::lease}) {
@@ -39,9 +27,9 @@ std::span<const Writer> writers_of(Store &store, std::span<const int32> queues) 
         }
         end(scan);
     }
-    std::sort(writers.row, writers.row + writers.count);
-    const Writer *end = std::unique(writers.row, writers.row + writers.count);
-    return {writers.row, static_cast<std::size_t>(end - writers.row)};
+    const auto all = writers.all();
+    std::sort(all.begin(), all.end());
+    return all.first(static_cast<std::size_t>(std::unique(all.begin(), all.end()) - all.begin()));
 }
 
 SpecWalk begin_spec_walk(Store &store, int64 after) {

@@ -120,25 +120,10 @@ inline bool count(Repair &repair, QueueRepair &queue, Taken taken) {
 
 // ---- collecting ids ------------------------------------------------------------------------------------------------
 
-struct Ids {
-    int64 *value;
-    std::size_t count;
-    std::size_t room;
-};
-
-inline void add(Ids &ids, int64 id) {
-    if (ids.count == ids.room) {
-        ids.room = Max(ids.room * 2, std::size_t{64});
-        const std::size_t bytes = ids.room * sizeof(int64);
-        ids.value = static_cast<int64 *>(ids.value == nullptr ? palloc(bytes) : repalloc_huge(ids.value, bytes));
-    }
-    ids.value[ids.count++] = id;
-}
-
 // In their order, each once.
-inline void sort_once(Ids &ids) {
-    std::sort(ids.value, ids.value + ids.count);
-    ids.count = static_cast<std::size_t>(std::unique(ids.value, ids.value + ids.count) - ids.value);
+inline void sort_once(Growing<int64> &ids) {
+    std::sort(ids.at, ids.at + ids.count);
+    ids.count = static_cast<std::size_t>(std::unique(ids.at, ids.at + ids.count) - ids.at);
 }
 
 // Whether a transaction that is in progress is a prepared one. Once it is, it stays so until it ends.

@@ -6,6 +6,7 @@
 #include "model/gaps.h"
 #include "model/privilege.h"
 #include "model/status.h"
+#include "pg/growing.h"
 #include "store/queue_settings.h"
 #include "store/table.h"
 
@@ -71,11 +72,6 @@ struct Ended {
     int64 after = 0;       // the last of its dependants that has been looked at
     TimestampTz began = 0; // the run with which it was completed; 0: it was not
 };
-struct EndedList {
-    Ended *rows;
-    std::size_t count;
-    std::size_t room;
-};
 
 // What a verb has done in a queue, and by which settings. Others may have changed them before it wrote its rows: that
 // is looked at when the verb closes the store (queue/pending.h).
@@ -89,21 +85,11 @@ struct QueueUse {
     bool had_max_depth;
     bool had_keys;
 };
-struct QueueUses {
-    QueueUse *rows;
-    std::size_t count;
-    std::size_t room;
-};
 
 // The pools that a verb has found for needs. drop_pool() may have missed the rows with these needs.
 struct PoolUse {
     int64 id;
     const text *name;
-};
-struct PoolUses {
-    PoolUse *rows;
-    std::size_t count;
-    std::size_t room;
 };
 
 // The tables that a verb has open, and the snapshot with which it looks. Tables are opened when first used.
@@ -123,9 +109,9 @@ struct Store {
     text *last_plan_name;
     std::array<Oid, model::k_status_names.size()> status; // values of scylla.task_status, as far as known
     std::array<TupleTableSlot *, k_tables> slots;         // of slot_of(); null: not made yet
-    EndedList ended;
-    QueueUses uses;
-    PoolUses pool_uses;
+    Growing<Ended> ended;
+    Growing<QueueUse, 4> uses;
+    Growing<PoolUse, 4> pool_uses;
     uint64 changes_at_opening;
 
     Table &operator[](TableId id);
@@ -177,7 +163,7 @@ struct SpecRow {
     Jsonb *needs;                 // of pools; null: nothing
     std::optional<int64> runtime; // expected, in microseconds
     bool is_check;                // what others wait for together (task/checks.h)
-    ItemPointerData tid;
+    ItemPointerData tid = {};
     std::optional<TimestampTz> key_until = {}; // of a new one: how long its deduplication key is taken at least
 };
 
@@ -188,7 +174,7 @@ struct ReadyRow {
     int16 priority;
     Carry carry;
     text *key; // may be null
-    ItemPointerData tid;
+    ItemPointerData tid = {};
     bool untouched; // nobody had begun to take it when it was read
 };
 
@@ -199,11 +185,11 @@ struct LeaseRow {
     TimestampTz updated;
     int64 timeout;
     int32 queue;
-    float4 progress;
+    float4 progress = 0;
     text *owner;
     Carry carry;  // as a rule without the assignment of this lease, which `leased`, `owner` and `attempt` tell
     text *permit; // null: its queue had no limit; else its key, or an empty text
-    ItemPointerData tid;
+    ItemPointerData tid = {};
 };
 
 struct WaitingRow {
@@ -212,8 +198,8 @@ struct WaitingRow {
     TimestampTz updated;
     int32 queue;
     Carry carry;
-    bool expiring;
-    ItemPointerData tid;
+    bool expiring = false;
+    ItemPointerData tid = {};
 };
 
 // Else its gates are open, and it waits for its time.
@@ -230,7 +216,7 @@ struct OutcomeRow {
     Carry carry;
     Jsonb *result;  // may be null
     Jsonb *metrics; // may be null
-    ItemPointerData tid;
+    ItemPointerData tid = {};
 };
 
 // A reason why a task may not start yet: its provider, another task, say, is not done. Pools give no values.
@@ -252,9 +238,9 @@ struct GateRow {
     int32 ord; // place in depends_on, from 1; 0: the plan; pools come last
     GateKind kind;
     OnFailure on_failure;
-    std::optional<GateLimit> limit;
+    std::optional<GateLimit> limit = {};
     std::optional<int64> every = {}; // of a check: how often it is to be asked, in microseconds
-    ItemPointerData tid;
+    ItemPointerData tid = {};
 };
 
 // What has made a plan, and is told of its tasks that are completed (task/gates.h).

@@ -140,51 +140,29 @@ void close(Store &store) {
         CommandCounterIncrement();
 }
 
-void note_ended(Store &store, const Ended &ended) {
-    EndedList &list = store.ended;
-    if (list.count == list.room) {
-        list.room = Max(list.room * 2, std::size_t{8});
-        list.rows =
-            static_cast<Ended *>(list.rows == nullptr ? MemoryContextAlloc(store.context, list.room * sizeof(Ended))
-                                                      : repalloc_huge(list.rows, list.room * sizeof(Ended)));
-    }
-    list.rows[list.count++] = ended;
-}
+void note_ended(Store &store, const Ended &ended) { store.ended.add(ended, store.context); }
 
 void note_pool_use(Store &store, int64 pool, const text *name) {
-    PoolUses &list = store.pool_uses;
-    for (std::size_t i = 0; i < list.count; i++)
-        if (list.rows[i].id == pool)
+    for (const PoolUse &use : store.pool_uses.all())
+        if (use.id == pool)
             return;
-    if (list.count == list.room) {
-        list.room = Max(list.room * 2, std::size_t{4});
-        list.rows =
-            static_cast<PoolUse *>(list.rows == nullptr ? MemoryContextAlloc(store.context, list.room * sizeof(PoolUse))
-                                                        : repalloc_huge(list.rows, list.room * sizeof(PoolUse)));
-    }
     MemoryContext caller = MemoryContextSwitchTo(store.context);
-    list.rows[list.count++] = {pool, DatumGetTextPCopy(PointerGetDatum(name))};
+    store.pool_uses.add({pool, DatumGetTextPCopy(PointerGetDatum(name))});
     MemoryContextSwitchTo(caller);
 }
 
 void note_use(Store &store, const QueueRow &queue, Use use) {
-    QueueUses &list = store.uses;
-    QueueUse *known = list.rows;
-    QueueUse *const end = list.rows + list.count;
-    if (list.count > 0 && end[-1].queue == queue.id)
+    const auto uses = store.uses.all();
+    QueueUse *known = uses.data();
+    QueueUse *const end = known + uses.size();
+    if (!uses.empty() && end[-1].queue == queue.id)
         known = end - 1;
     else
         while (known != end && known->queue != queue.id)
             known++;
     if (known == end) {
-        if (list.count == list.room) {
-            list.room = Max(list.room * 2, std::size_t{4});
-            list.rows = static_cast<QueueUse *>(list.rows == nullptr
-                                                    ? MemoryContextAlloc(store.context, list.room * sizeof(QueueUse))
-                                                    : repalloc_huge(list.rows, list.room * sizeof(QueueUse)));
-        }
-        known = list.rows + list.count++;
-        *known = {queue.id, queue.name, {}, true, true, true, true};
+        store.uses.add({queue.id, queue.name, {}, true, true, true, true}, store.context);
+        known = &store.uses.all().back();
     }
     known->use[static_cast<std::size_t>(use)] = true;
     switch (use) {

@@ -36,16 +36,16 @@ int64 count_unleased(Store &store, int32 queue, int64 limit) {
 PreparedTasks find_prepared(Store &store, int32 queue) {
     if (max_prepared_xacts == 0)
         return {};
-    Ids ids{};
+    Growing<int64> ids;
     SnapshotData dirty;
     InitDirtySnapshot(dirty);
     for_each_unleased(store, queue, &dirty, [&](int64 id) {
         if (TransactionIdIsValid(dirty.xmin) && is_prepared(dirty.xmin))
-            add(ids, id);
+            ids.add(id);
         return true;
     });
     sort_once(ids);
-    return {{ids.value, ids.count}, ids.count > 0};
+    return {ids.all(), ids.count > 0};
 }
 
 int64 count_unleased(Store &store, int32 queue, std::span<const int64> prepared) {

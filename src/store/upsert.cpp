@@ -1,5 +1,6 @@
 #include "store/upsert.h"
 
+#include "pg/memory.h"
 #include "store/locks.h"
 #include "store/row_access.h"
 #include "store/spi.h"
@@ -118,89 +119,118 @@ bool is_own_queue(int32 queue) {
     return own_queues.by == GetTopTransactionIdIfAny() && std::find(own.begin(), own.end(), queue) != own.end();
 }
 
-void insert_specs(std::span<const SpecRow> rows, std::span<bool> inserted) {
-    constexpr std::size_t k_columns = 15;
-    std::array<Oid, k_columns> element{INT8OID,  TIMESTAMPTZOID, INT4OID, INT2OID,  TEXTOID,
-                                       JSONBOID, TIMESTAMPTZOID, INT4OID, INT4OID,  INT8OID,
-                                       JSONBOID, TEXTOID,        TEXTOID, JSONBOID, INT8OID};
-    std::array<Oid, k_columns> types;
-    std::array<Datum, k_columns> values;
-    auto *column = static_cast<Datum *>(MemoryContextAllocHuge(CurrentMemoryContext, rows.size() * sizeof(Datum)));
-    auto *null = static_cast<bool *>(palloc(rows.size()));
-    for (std::size_t c = 0; c < k_columns; c++) {
+namespace {
+
+// A column of rows that are inserted together, and its value in each.
+struct Column {
+    Oid type;
+    NullableDatum (*get)(const SpecRow &row);
+};
+
+NullableDatum given(Datum value) { return {value, false}; }
+NullableDatum given_or_null(const void *value) { return {PointerGetDatum(value), value == nullptr}; }
+
+// The parameters of a statement: an array for each column.
+template <std::size_t Size> struct Arrays {
+    std::array<Oid, Size> types;
+    std::array<Datum, Size> values;
+};
+template <std::size_t Size>
+Arrays<Size> to_arrays(const std::array<Column, Size> &columns, std::span<const SpecRow> rows) {
+    Arrays<Size> arrays;
+    const auto values = allocate<Datum>(rows.size());
+    const auto nulls = allocate<bool>(rows.size());
+    for (std::size_t c = 0; c < Size; c++) {
         for (std::size_t i = 0; i < rows.size(); i++) {
-            const SpecRow &row = rows[i];
-            null[i] = (c == 6 && !row.not_before) || (c == 7 && !row.max_attempts) || (c == 8 && !row.gates) ||
-                      (c == 9 && !row.plan) || (c == 10 && row.retry == nullptr) ||
-                      (c == 11 && row.dedup_key == nullptr) || (c == 12 && row.key == nullptr) ||
-                      (c == 13 && row.needs == nullptr) || (c == 14 && !row.runtime);
-            const Datum all[k_columns] = {Int64GetDatum(row.id),
-                                          TimestampTzGetDatum(row.created),
-                                          Int32GetDatum(row.queue),
-                                          Int16GetDatum(row.priority),
-                                          PointerGetDatum(row.rn),
-                                          PointerGetDatum(row.spec),
-                                          TimestampTzGetDatum(row.not_before.value_or(0)),
-                                          Int32GetDatum(row.max_attempts.value_or(0)),
-                                          Int32GetDatum(row.gates.value_or(0)),
-                                          Int64GetDatum(row.plan.value_or(0)),
-                                          PointerGetDatum(row.retry),
-                                          PointerGetDatum(row.dedup_key),
-                                          PointerGetDatum(row.key),
-                                          PointerGetDatum(row.needs),
-                                          Int64GetDatum(row.runtime.value_or(0))};
-            column[i] = all[c];
+            const NullableDatum each = columns[c].get(rows[i]);
+            values[i] = each.value;
+            nulls[i] = each.isnull;
         }
-        types[c] = get_array_type(element[c]);
-        values[c] = make_array({column, rows.size()}, null, element[c]);
+        arrays.types[c] = get_array_type(columns[c].type);
+        arrays.values[c] = make_array(values, nulls.data(), columns[c].type);
     }
+    return arrays;
+}
+
+constexpr std::array k_spec_columns{
+    Column{INT8OID, [](const SpecRow &row) { return given(Int64GetDatum(row.id)); }},
+    Column{TIMESTAMPTZOID, [](const SpecRow &row) { return given(TimestampTzGetDatum(row.created)); }},
+    Column{INT4OID, [](const SpecRow &row) { return given(Int32GetDatum(row.queue)); }},
+    Column{INT2OID, [](const SpecRow &row) { return given(Int16GetDatum(row.priority)); }},
+    Column{TEXTOID, [](const SpecRow &row) { return given_or_null(row.rn); }},
+    Column{JSONBOID, [](const SpecRow &row) { return given_or_null(row.spec); }},
+    Column{TIMESTAMPTZOID,
+           [](const SpecRow &row) {
+               return NullableDatum{TimestampTzGetDatum(row.not_before.value_or(0)), !row.not_before};
+           }},
+    Column{INT4OID,
+           [](const SpecRow &row) {
+               return NullableDatum{Int32GetDatum(row.max_attempts.value_or(0)), !row.max_attempts};
+           }},
+    Column{INT4OID,
+           [](const SpecRow &row) {
+               return NullableDatum{Int32GetDatum(row.gates.value_or(0)), !row.gates};
+           }},
+    Column{INT8OID,
+           [](const SpecRow &row) {
+               return NullableDatum{Int64GetDatum(row.plan.value_or(0)), !row.plan};
+           }},
+    Column{JSONBOID, [](const SpecRow &row) { return given_or_null(row.retry); }},
+    Column{TEXTOID, [](const SpecRow &row) { return given_or_null(row.dedup_key); }},
+    Column{TEXTOID, [](const SpecRow &row) { return given_or_null(row.key); }},
+    Column{JSONBOID, [](const SpecRow &row) { return given_or_null(row.needs); }},
+    Column{INT8OID,
+           [](const SpecRow &row) {
+               return NullableDatum{Int64GetDatum(row.runtime.value_or(0)), !row.runtime};
+           }},
+};
+
+constexpr std::array k_dedup_columns{
+    Column{INT4OID, [](const SpecRow &row) { return given(Int32GetDatum(row.queue)); }},
+    Column{INT8OID, [](const SpecRow &row) { return given(Int64GetDatum(row.id)); }},
+    Column{TEXTOID, [](const SpecRow &row) { return given_or_null(row.dedup_key); }},
+    Column{TIMESTAMPTZOID,
+           [](const SpecRow &row) {
+               return NullableDatum{TimestampTzGetDatum(row.key_until.value_or(0)), !row.key_until};
+           }},
+};
+
+// The statement gets an array for each column, and returns the ids of what it has inserted.
+template <std::size_t Size>
+void insert_each(SPIPlanPtr *plan, const char *sql, const std::array<Column, Size> &columns,
+                 std::span<const SpecRow> rows, std::span<bool> inserted) {
+    Arrays<Size> arrays = to_arrays(columns, rows);
     AsOwner as_owner;
     as_owner.begin();
-    run(&insert_specs_plan,
-        "insert into scylla.task_spec (id, created, queue, priority, rn, spec, not_before, max_attempts, gates, plan, "
-        "retry, "
-        "dedup_key, key, needs, runtime) "
-        "select * from rows from (pg_catalog.unnest($1), pg_catalog.unnest($2), pg_catalog.unnest($3), "
-        "pg_catalog.unnest($4), "
-        "pg_catalog.unnest($5), pg_catalog.unnest($6), pg_catalog.unnest($7), pg_catalog.unnest($8), "
-        "pg_catalog.unnest($9), "
-        "pg_catalog.unnest($10), pg_catalog.unnest($11), pg_catalog.unnest($12), pg_catalog.unnest($13), "
-        "pg_catalog.unnest($14), pg_catalog.unnest($15)) "
-        "as t(id, created, queue, priority, rn, spec, not_before, max_attempts, gates, plan, retry, dedup_key, key, "
-        "needs, runtime) "
-        "order by rn collate pg_catalog.\"C\", id on conflict (rn) do nothing returning id",
-        types, values, nullptr, SPI_OK_INSERT_RETURNING);
+    run(plan, sql, arrays.types, arrays.values, nullptr, SPI_OK_INSERT_RETURNING);
     mark_inserted(rows, inserted);
     as_owner.end();
 }
 
+} // namespace
+
+void insert_specs(std::span<const SpecRow> rows, std::span<bool> inserted) {
+    insert_each(&insert_specs_plan,
+                "insert into scylla.task_spec (id, created, queue, priority, rn, spec, not_before, max_attempts, "
+                "gates, plan, retry, dedup_key, key, needs, runtime) "
+                "select * from rows from ("
+                "pg_catalog.unnest($1), pg_catalog.unnest($2), pg_catalog.unnest($3), pg_catalog.unnest($4), "
+                "pg_catalog.unnest($5), pg_catalog.unnest($6), pg_catalog.unnest($7), pg_catalog.unnest($8), "
+                "pg_catalog.unnest($9), pg_catalog.unnest($10), pg_catalog.unnest($11), pg_catalog.unnest($12), "
+                "pg_catalog.unnest($13), pg_catalog.unnest($14), pg_catalog.unnest($15)) "
+                "as t(id, created, queue, priority, rn, spec, not_before, max_attempts, gates, plan, retry, "
+                "dedup_key, key, needs, runtime) "
+                "order by rn collate pg_catalog.\"C\", id on conflict (rn) do nothing returning id",
+                k_spec_columns, rows, inserted);
+}
+
 void insert_dedup_keys(std::span<const SpecRow> rows, std::span<bool> inserted) {
-    std::array<Oid, 4> element{INT4OID, INT8OID, TEXTOID, TIMESTAMPTZOID};
-    std::array<Oid, 4> types;
-    std::array<Datum, 4> values;
-    auto *column = static_cast<Datum *>(MemoryContextAllocHuge(CurrentMemoryContext, rows.size() * sizeof(Datum)));
-    auto *null = static_cast<bool *>(palloc(rows.size()));
-    for (std::size_t c = 0; c < element.size(); c++) {
-        for (std::size_t i = 0; i < rows.size(); i++) {
-            const Datum all[] = {Int32GetDatum(rows[i].queue), Int64GetDatum(rows[i].id),
-                                 PointerGetDatum(rows[i].dedup_key),
-                                 TimestampTzGetDatum(rows[i].key_until.value_or(0))};
-            column[i] = all[c];
-            null[i] = c == 3 && !rows[i].key_until;
-        }
-        types[c] = get_array_type(element[c]);
-        values[c] = make_array({column, rows.size()}, null, element[c]);
-    }
-    AsOwner as_owner;
-    as_owner.begin();
-    run(&insert_dedup_keys_plan,
-        "insert into scylla.task_dedup (queue, id, key, until) "
-        "select * from rows from (pg_catalog.unnest($1), pg_catalog.unnest($2), pg_catalog.unnest($3), "
-        "pg_catalog.unnest($4)) as t(queue, id, key, until) "
-        "order by queue, key collate pg_catalog.\"C\", id on conflict (queue, key) do nothing returning id",
-        types, values, nullptr, SPI_OK_INSERT_RETURNING);
-    mark_inserted(rows, inserted);
-    as_owner.end();
+    insert_each(&insert_dedup_keys_plan,
+                "insert into scylla.task_dedup (queue, id, key, until) "
+                "select * from rows from (pg_catalog.unnest($1), pg_catalog.unnest($2), pg_catalog.unnest($3), "
+                "pg_catalog.unnest($4)) as t(queue, id, key, until) "
+                "order by queue, key collate pg_catalog.\"C\", id on conflict (queue, key) do nothing returning id",
+                k_dedup_columns, rows, inserted);
 }
 
 namespace {

@@ -36,121 +36,180 @@ std::span<std::size_t> make_groups(std::size_t count, Has has, Compare compare) 
     return group;
 }
 
+// What several rows may want and one can have: a name, or a deduplication key.
+struct Prize {
+    bool taken;
+    text *holder;    // of a key: the name of the task that has it, if the role may see it
+    std::size_t met; // the last round in which a row that was undecided wanted it
+};
+
+// The rows of one call as they compete for names and keys. Rows that want the same have the same prize.
+struct Contest {
+    std::span<const SpecRow> rows;
+    std::span<Admission> admissions;
+    std::span<const std::size_t> name_of; // by row: where in `names`
+    std::span<const std::size_t> key_of;  // by row: where in `keys`; k_none: it has no key
+    std::span<Prize> names;
+    std::span<Prize> keys;
+    std::span<std::size_t> candidates; // of this round; the first `candidate_count` count
+    std::size_t candidate_count;
+    std::size_t undecided;
+    std::size_t round;
+    std::span<std::size_t> chosen; // of the candidates those that a statement gets,
+    std::span<SpecRow> part;       // their rows,
+    std::span<bool> done;          // and what it did
+
+    Prize &name(std::size_t i) const { return names[name_of[i]]; }
+    Prize *key(std::size_t i) const { return key_of[i] != k_none ? &keys[key_of[i]] : nullptr; }
+    bool is_undecided(std::size_t i) const { return admissions[i].admitted == Admitted::undecided; }
+    std::span<const std::size_t> these_candidates() const { return candidates.first(candidate_count); }
+};
+
+Contest make_contest(std::span<const SpecRow> rows, std::span<Admission> admissions) {
+    Contest contest{.rows = rows,
+                    .admissions = admissions,
+                    .name_of = make_groups(
+                        rows.size(), [](std::size_t) { return true; },
+                        [&](std::size_t a, std::size_t b) { return view(rows[a].rn).compare(view(rows[b].rn)); }),
+                    .key_of = make_groups(
+                        rows.size(), [&](std::size_t i) { return rows[i].dedup_key != nullptr; },
+                        [&](std::size_t a, std::size_t b) {
+                            return rows[a].queue != rows[b].queue
+                                       ? (rows[a].queue < rows[b].queue ? -1 : 1)
+                                       : view(rows[a].dedup_key).compare(view(rows[b].dedup_key));
+                        }),
+                    .names = allocate<Prize>(rows.size()),
+                    .keys = allocate<Prize>(rows.size()),
+                    .candidates = allocate<std::size_t>(rows.size()),
+                    .candidate_count = 0,
+                    .undecided = rows.size(),
+                    .round = 0,
+                    .chosen = allocate<std::size_t>(rows.size()),
+                    .part = allocate<SpecRow>(rows.size()),
+                    .done = allocate<bool>(rows.size())};
+    for (std::size_t i = 0; i < rows.size(); i++) {
+        admissions[i] = {Admitted::undecided, nullptr};
+        contest.names[i] = contest.keys[i] = {false, nullptr, 0};
+    }
+    return contest;
+}
+
+void decide(Contest &contest, std::size_t i, Admitted admitted) {
+    contest.admissions[i].admitted = admitted;
+    contest.undecided--;
+    if (admitted == Admitted::key_taken)
+        contest.admissions[i].holder = contest.key(i)->holder;
+    else
+        contest.name(i).taken = true;
+}
+
+// The key of row i is taken by the task of that name.
+void take_key(Store &store, const Contest &contest, std::size_t i, text *holder) {
+    Prize &key = *contest.key(i);
+    key.taken = true;
+    key.holder = rights::may(store, contest.rows[i].queue, model::Privilege::view) ? holder : nullptr;
+}
+
+// Decides what is clear already. Of the others the first of each name and key are the candidates of the round.
+void choose_candidates(Store &store, Contest &contest) {
+    contest.round++;
+    contest.candidate_count = 0;
+    for (std::size_t i = 0; i < contest.rows.size(); i++) {
+        if (!contest.is_undecided(i))
+            continue;
+        Prize &name = contest.name(i);
+        Prize *key = contest.key(i);
+        const bool is_first = name.met != contest.round;
+        if (name.taken)
+            decide(contest, i, Admitted::name_taken);
+        else if (is_first && key != nullptr && key->taken)
+            decide(contest, i,
+                   find_spec(store, contest.rows[i].rn, store::With::no_spec) ? Admitted::name_taken
+                                                                              : Admitted::key_taken);
+        else {
+            if (is_first && (key == nullptr || key->met != contest.round))
+                contest.candidates[contest.candidate_count++] = i;
+            name.met = contest.round;
+            if (key != nullptr)
+                key->met = contest.round;
+        }
+    }
+    for (const std::size_t i : contest.these_candidates())
+        if (contest.key(i) != nullptr && find_spec(store, contest.rows[i].rn, store::With::no_spec))
+            decide(contest, i, Admitted::name_taken);
+}
+
+// Has a statement insert the candidates that are wanted, and tells what became of each.
+template <typename Wanted, typename Statement, typename Tell>
+void insert_candidates(Store &store, const Contest &contest, Wanted wanted, Statement statement, Tell tell) {
+    std::size_t size = 0;
+    for (const std::size_t i : contest.these_candidates())
+        if (contest.is_undecided(i) && wanted(i)) {
+            contest.part[size] = contest.rows[i];
+            contest.chosen[size++] = i;
+        }
+    if (size == 0)
+        return;
+    statement(std::span<const SpecRow>(contest.part.first(size)), contest.done.first(size));
+    refresh(store);
+    for (std::size_t n = 0; n < size; n++)
+        tell(contest.chosen[n], contest.done[n]);
+}
+
+// Who does not get his key counts as key_taken for now, though who has it may have ended meanwhile.
+void insert_keys(Store &store, Contest &contest) {
+    insert_candidates(
+        store, contest, [&](std::size_t i) { return contest.key(i) != nullptr; },
+        [&](std::span<const SpecRow> rows, std::span<bool> inserted) {
+            remove_free_dedup_keys(store, rows);
+            store::insert_dedup_keys(rows, inserted);
+        },
+        [&](std::size_t i, bool inserted) {
+            if (inserted)
+                return;
+            contest.admissions[i].admitted = Admitted::key_taken;
+            if (const auto holder = find_dedup_key(store, contest.rows[i].queue, contest.rows[i].dedup_key))
+                if (const auto spec = find_spec(store, holder->id, store::With::no_spec))
+                    take_key(store, contest, i, spec->rn);
+        });
+}
+
+// Who does not get his name gives his key back.
+void insert_names(Store &store, Contest &contest) {
+    insert_candidates(
+        store, contest, [](std::size_t) { return true; }, store::insert_specs,
+        [&](std::size_t i, bool inserted) {
+            if (!inserted && contest.key(i) != nullptr)
+                (void)remove_dedup_key(store, contest.rows[i], true);
+            if (inserted && contest.key(i) != nullptr)
+                take_key(store, contest, i, contest.rows[i].rn);
+            decide(contest, i, inserted ? Admitted::inserted : Admitted::name_taken);
+        });
+}
+
+// Who has lost his key to a task that has ended meanwhile tries again in the next round.
+void settle_lost_keys(Contest &contest) {
+    for (const std::size_t i : contest.these_candidates())
+        if (contest.admissions[i].admitted == Admitted::key_taken) {
+            contest.admissions[i].admitted = Admitted::undecided;
+            if (contest.key(i)->taken)
+                decide(contest, i, Admitted::key_taken);
+        }
+}
+
 } // namespace
 
 // Many go in at once, sorted, so that two calls cannot wait for each other in a circle. Rows that want the same as an
 // earlier one have to wait until it is clear what becomes of that: they come in a later round, which mostly finds the
-// name or key taken. NOLINTNEXTLINE(readability-function-size): one algorithm, whose steps share all of its arrays
+// name or key taken.
 void insert_rows(Store &store, std::span<const SpecRow> rows, std::span<Admission> admissions) {
-    const auto name = make_groups(
-        rows.size(), [](std::size_t) { return true; },
-        [&](std::size_t a, std::size_t b) { return view(rows[a].rn).compare(view(rows[b].rn)); });
-    const auto key = make_groups(
-        rows.size(), [&](std::size_t i) { return rows[i].dedup_key != nullptr; },
-        [&](std::size_t a, std::size_t b) {
-            return rows[a].queue != rows[b].queue ? (rows[a].queue < rows[b].queue ? -1 : 1)
-                                                  : view(rows[a].dedup_key).compare(view(rows[b].dedup_key));
-        });
-    // By group: whether it is known to be taken, by whom, and in which round the first that is undecided was met.
-    struct Group {
-        bool taken;
-        text *holder;
-        std::size_t met;
-    };
-    const auto names = allocate<Group>(rows.size());
-    const auto keys = allocate<Group>(rows.size());
-    const auto part = allocate<SpecRow>(rows.size());
-    const auto place = allocate<std::size_t>(rows.size());
-    const auto done = allocate<bool>(rows.size());
-    for (std::size_t i = 0; i < rows.size(); i++) {
-        admissions[i] = {Admitted::undecided, nullptr};
-        names[i] = keys[i] = {false, nullptr, 0};
-    }
-    std::size_t undecided = rows.size();
-    std::size_t count = 0;
-    const auto candidate = allocate<std::size_t>(rows.size());
-    const auto decide = [&](std::size_t i, Admitted admitted) {
-        admissions[i].admitted = admitted;
-        undecided--;
-        if (admitted == Admitted::key_taken)
-            admissions[i].holder = keys[key[i]].holder;
-        else
-            names[name[i]].taken = true;
-    };
-    const auto take_key = [&](std::size_t i, text *holder) {
-        keys[key[i]].taken = true;
-        keys[key[i]].holder = rights::may(store, rows[i].queue, model::Privilege::view) ? holder : nullptr;
-    };
-    // Lets a statement insert those of the round that are wanted, and sees what it did.
-    const auto insert_part = [&](auto wanted, auto statement, auto see) {
-        std::size_t size = 0;
-        for (const std::size_t i : candidate.first(count))
-            if (admissions[i].admitted == Admitted::undecided && wanted(i)) {
-                part[size] = rows[i];
-                place[size++] = i;
-            }
-        if (size == 0)
-            return;
-        statement(std::span<const SpecRow>(part.first(size)), done.first(size));
-        refresh(store);
-        for (std::size_t n = 0; n < size; n++)
-            see(place[n], done[n]);
-    };
-    std::size_t round = 0;
-    while (undecided > 0) {
+    Contest contest = make_contest(rows, admissions);
+    while (contest.undecided > 0) {
         CHECK_FOR_INTERRUPTS();
-        round++;
-        count = 0;
-        for (std::size_t i = 0; i < rows.size(); i++) {
-            if (admissions[i].admitted != Admitted::undecided)
-                continue;
-            Group &of_name = names[name[i]];
-            Group *of_key = key[i] != k_none ? &keys[key[i]] : nullptr;
-            const bool name_is_free = of_name.met != round;
-            if (of_name.taken)
-                decide(i, Admitted::name_taken);
-            else if (name_is_free && of_key != nullptr && of_key->taken)
-                decide(i,
-                       find_spec(store, rows[i].rn, store::With::no_spec) ? Admitted::name_taken : Admitted::key_taken);
-            else {
-                if (name_is_free && (of_key == nullptr || of_key->met != round))
-                    candidate[count++] = i;
-                of_name.met = round;
-                if (of_key != nullptr)
-                    of_key->met = round;
-            }
-        }
-        const auto has_key = [&](std::size_t i) { return key[i] != k_none; };
-        for (const std::size_t i : candidate.first(count))
-            if (has_key(i) && find_spec(store, rows[i].rn, store::With::no_spec))
-                decide(i, Admitted::name_taken);
-        const auto insert_keys = [&](std::span<const SpecRow> wanted, std::span<bool> inserted) {
-            remove_free_dedup_keys(store, wanted);
-            store::insert_dedup_keys(wanted, inserted);
-        };
-        insert_part(has_key, insert_keys, [&](std::size_t i, bool ok) {
-            if (ok)
-                return;
-            admissions[i].admitted = Admitted::key_taken; // for now
-            if (const auto holder = find_dedup_key(store, rows[i].queue, rows[i].dedup_key))
-                if (const auto spec = find_spec(store, holder->id, store::With::no_spec))
-                    take_key(i, spec->rn);
-        });
-        insert_part([](std::size_t) { return true; }, store::insert_specs,
-                    [&](std::size_t i, bool ok) {
-                        if (!ok && has_key(i))
-                            (void)remove_dedup_key(store, rows[i], true);
-                        if (ok && has_key(i))
-                            take_key(i, rows[i].rn);
-                        decide(i, ok ? Admitted::inserted : Admitted::name_taken);
-                    });
-        // Who has lost his key to somebody that has ended meanwhile tries again.
-        for (const std::size_t i : candidate.first(count))
-            if (admissions[i].admitted == Admitted::key_taken) {
-                admissions[i].admitted = Admitted::undecided;
-                if (keys[key[i]].taken)
-                    decide(i, Admitted::key_taken);
-            }
+        choose_candidates(store, contest);
+        insert_keys(store, contest);
+        insert_names(store, contest);
+        settle_lost_keys(contest);
     }
 }
 

@@ -252,7 +252,12 @@ Sight end_unused(Store &store, Dirty *dirty, const SpecRow &check, TimestampTz n
     carry.errors = add_error(carry.errors, make_error("check-unused", "nobody waits for the answer any longer"));
     SpecRow removed = check;
     removed.is_check = false; // its row is gone
-    make_final(store, removed, {Status::cancelled, task->progress, task->owner, task->leased, carry, nullptr, nullptr},
+    make_final(store, removed,
+               {.status = Status::cancelled,
+                .progress = task->progress,
+                .owner = task->owner,
+                .leased = task->leased,
+                .carry = carry},
                now);
     *changed = true;
     return Sight::present;

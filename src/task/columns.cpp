@@ -58,7 +58,7 @@ Jsonb *empty_array() {
 // What the tasks that this one depends on have given, in the order in which they were declared; null if it is too much
 // for one value. That must not be an error: the task would stand in the way of every lease of its queue.
 Jsonb *results_of_providers(Store &store, const store::SpecRow &spec_row) {
-    Results results = k_no_results;
+    Results results;
     store::Scan scan = scan_gates(store, spec_row.id);
     while (next(scan)) {
         const store::GateRow gate = gate_row(scan);
@@ -66,7 +66,7 @@ Jsonb *results_of_providers(Store &store, const store::SpecRow &spec_row) {
             add_result(results, value_of(store, gate));
     }
     end(scan);
-    return results.count == 0 && !results.too_large ? empty_array() : to_array(results);
+    return results.values.count == 0 && !results.too_large ? empty_array() : to_array(results);
 }
 
 // Version 0.1 accepted values whose text is too large to be sent. They are not shown, so that they block no other task.

@@ -140,7 +140,7 @@ Task defer(Store &store, const LeaseName &name, const Deferral &deferral) {
     replace_gates(store, spec, static_cast<int32>(providers.size()));
     store::Dirty *dirty = store::begin_dirty(store);
     NewConditions made{allocate<int64>(providers.size()), 0};
-    insert_gates(store, dirty, spec, deferral.waits, providers, now, &made);
+    insert_gates(store, dirty, spec, {deferral.waits, providers}, now, &made);
     refuse_cycle(store, spec, deferral.waits, providers);
     look_back(store, made, now);
     const Task placed = place_gated(store, dirty, spec, carry_on(*claim.lease, Ending::defer, now), now);

@@ -87,13 +87,20 @@ template <typename Ask> bool with_count(Store &store, const store::QueueRow &que
         }
 }
 
+shmem::Wish wish(const store::QueueRow &queue, Bounded which, int64 wanted, bool has_counted) {
+    return {.key = stat_key(queue.id),
+            .which = which,
+            .bound = which == Bounded::running ? *queue.max_running : *queue.max_depth,
+            .wanted = wanted,
+            .has_counted = has_counted};
+}
+
 // The room that was taken in shared memory; nothing if it does not know how much there is.
 std::optional<int64> reserve_room(Store &store, const store::QueueRow &queue, int64 wanted) {
-    const bool all = queue.on_full == store::OnFull::error;
+    const auto share = queue.on_full == store::OnFull::error ? shmem::Share::all : shmem::Share::some;
     int64 taken = 0;
     const bool known = with_count(store, queue, Bounded::unleased, [&](bool has_counted) {
-        return shmem::reserve_room(stat_key(queue.id), Bounded::unleased, *queue.max_depth, wanted, all, has_counted,
-                                   &taken);
+        return shmem::reserve_room(wish(queue, Bounded::unleased, wanted, has_counted), share, &taken);
     });
     return known ? std::optional(taken) : std::nullopt;
 }
@@ -159,14 +166,14 @@ void begin_depth(Store &store, int32 queue, Bounded which) {
 std::optional<int64> see_running_room(Store &store, const store::QueueRow &queue, int64 wanted) {
     int64 room = 0;
     const bool known = with_count(store, queue, Bounded::running, [&](bool has_counted) {
-        return shmem::see_room(stat_key(queue.id), Bounded::running, *queue.max_running, wanted, has_counted, &room);
+        return shmem::see_room(wish(queue, Bounded::running, wanted, has_counted), &room);
     });
     return known ? std::optional(room) : std::nullopt;
 }
 
 Grant take_running_room(const store::QueueRow &queue) {
     int64 taken = 0;
-    switch (shmem::reserve_room(stat_key(queue.id), Bounded::running, *queue.max_running, 1, true, true, &taken)) {
+    switch (shmem::reserve_room(wish(queue, Bounded::running, 1, true), shmem::Share::all, &taken)) {
     case Room::known:
         return taken > 0 ? Grant::granted : Grant::none;
     case Room::unknown: // the entry has been evicted meanwhile

@@ -45,7 +45,7 @@ Taken cancel_dropped(Store &store, const store::SpecRow &spec, Wait wait, Timest
     const Taken taken = take_live(store, spec, wait, &carry);
     if (taken == Taken::ok) {
         carry.errors = add_error(carry.errors, make_error("queue-dropped", "the queue of the task was dropped"));
-        make_final(store, spec, {Status::cancelled, 0, nullptr, {}, carry, nullptr, nullptr}, now);
+        make_final(store, spec, {.status = Status::cancelled, .carry = carry}, now);
     }
     return taken;
 }

@@ -1,6 +1,7 @@
 #include "task/gates.h"
 
 #include "pg/error.h"
+#include "pg/growing.h"
 #include "pg/memory.h"
 #include "shmem/pending.h"
 #include "store/memo_rows.h"
@@ -231,7 +232,7 @@ Final end_by(Dirty *dirty, const Judgement &judgement, store::Carry carry) {
     const bool late = judgement.verdict == Verdict::timed_out;
     carry.errors = add_error(carry.errors, late ? timeout_error(gate) : dependency_error(dirty, gate));
     const bool skips = late ? gate.limit->on_timeout == OnTimeout::skip : gate.on_failure == OnFailure::skip;
-    return {skips ? Status::cancelled : Status::aborted, 0, nullptr, {}, carry, nullptr, nullptr};
+    return {.status = skips ? Status::cancelled : Status::aborted, .carry = carry};
 }
 
 // Where a task goes when its gates are open. One that has run before has had its first time.
@@ -361,7 +362,7 @@ store::PlanMaker maker_of(Store &store, int64 id) {
 
 // In runs of tasks of one plan.
 void tell_makers(Store &store) {
-    const std::span<const store::Ended> all(store.ended.rows, store.ended.count);
+    const std::span<const store::Ended> all = store.ended.all();
     for (std::size_t first = 0, end = 0; first < all.size(); first = end) {
         end = first + 1;
         while (end < all.size() && all[end].plan == all[first].plan)
@@ -380,8 +381,8 @@ bool settle(Store &store, TimestampTz now, int64 budget) {
         return false;
     // As long as nobody has ever used a gate this costs next to nothing. (A first gate that somebody is just writing
     // comes after our outcomes, so its writer sees them.)
-    if (store.ended.rows[0].plan == 0 && store::is_empty(store[TableId::gate])) {
-        store.ended.count = 0;
+    if (store.ended[0].plan == 0 && store::is_empty(store[TableId::gate])) {
+        store.ended.clear();
         return false;
     }
     tell_makers(store);
@@ -389,15 +390,15 @@ bool settle(Store &store, TimestampTz now, int64 budget) {
     const RowMemory memory = begin_row_memory();
     std::size_t left = 0;
     for (std::size_t i = 0; i < store.ended.count; i++) {
-        store::Ended ended = store.ended.rows[i];
+        store::Ended ended = store.ended[i];
         const bool done = settle_dependants(all, &ended, memory);
         // A plan is looked at once for a row of its tasks.
-        const bool last = i + 1 == store.ended.count || store.ended.rows[i + 1].plan != ended.plan;
+        const bool last = i + 1 == store.ended.count || store.ended[i + 1].plan != ended.plan;
         if (ended.plan != 0 && last &&
             providers_of(GateKind::plan).consider(store, all.dirty, ended, now, &all.changed) == Sight::in_doubt)
             shmem::note_recheck(ended.plan);
         if (!done)
-            store.ended.rows[left++] = {ended.id, 0, ended.after};
+            store.ended[left++] = {ended.id, 0, ended.after};
         reset(memory);
     }
     end(memory);
@@ -410,35 +411,24 @@ bool settle(Store &store, TimestampTz now, int64 budget) {
 // the monitor, the walk with which the next one begins finds them.
 struct Backlog {
     bool is_kept; // this process is the monitor
-    std::size_t count;
-    std::size_t room;
-    store::Ended *rows;
+    Growing<store::Ended> ended;
 };
 constinit Backlog backlog{};
 
 // Moves what is left of store.ended to the end of the backlog.
 void keep_rest(Store &store) {
-    const std::size_t count = backlog.count + store.ended.count;
-    if (count > backlog.room) {
-        const std::size_t bytes = 2 * count * sizeof(store::Ended);
-        backlog.rows =
-            static_cast<store::Ended *>(backlog.rows == nullptr ? MemoryContextAllocHuge(TopMemoryContext, bytes)
-                                                                : repalloc_huge(backlog.rows, bytes));
-        backlog.room = 2 * count;
-    }
-    std::copy_n(store.ended.rows, store.ended.count, backlog.rows + backlog.count);
-    backlog.count = count;
-    store.ended.count = 0;
+    backlog.ended.add_all(store.ended.all(), TopMemoryContext);
+    store.ended.clear();
 }
 
 // The monitor's duty: the oldest of the backlog, and what ends on account of it.
 void settle_backlog(Store &store, Turn &turn) {
-    for (std::size_t i = 0; i < backlog.count; i++)
-        note_ended(store, backlog.rows[i]);
-    backlog.count = 0;
+    for (const store::Ended &ended : backlog.ended.all())
+        note_ended(store, ended);
+    backlog.ended.clear();
     (void)settle(store, turn.now, turn.portion.limit);
     keep_rest(store);
-    turn.portion.more = backlog.count > 0;
+    turn.portion.more = backlog.ended.count > 0;
 }
 
 } // namespace
@@ -451,9 +441,9 @@ bool settle_gates(Store &store, TimestampTz now) {
     const bool changed = settle(store, now, budget);
     if (backlog.is_kept && store.ended.count > 0)
         keep_rest(store);
-    for (std::size_t i = 0; i < store.ended.count; i++)
-        shmem::note_recheck(store.ended.rows[i].id);
-    store.ended.count = 0;
+    for (const store::Ended &ended : store.ended.all())
+        shmem::note_recheck(ended.id);
+    store.ended.clear();
     return changed;
 }
 
@@ -607,7 +597,7 @@ void register_gate_duty() {
                    .is_second_way = true,
                    .restart = [] { looked_until = 0; }});
     register_duty({.activity = "opening gates", .work = settle_backlog, .share = 0, .has_more = [] {
-                       return backlog.count > 0;
+                       return backlog.ended.count > 0;
                    }});
 }
 

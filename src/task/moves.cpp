@@ -95,7 +95,13 @@ void note_key_ready(Store &store, const store::ReadyRow &row) {
 } // namespace
 
 Task make_ready(Store &store, const store::SpecRow &spec, const store::Carry &carry, TimestampTz now, bool is_new) {
-    const store::ReadyRow row{spec.id, now, spec.queue, spec.priority, carry, ready_key(store, spec), {}, true};
+    const store::ReadyRow row{.id = spec.id,
+                              .updated = now,
+                              .queue = spec.queue,
+                              .priority = spec.priority,
+                              .carry = carry,
+                              .key = ready_key(store, spec),
+                              .untouched = true};
     insert(store, row);
     shmem::note_ready(compat::file_number(store[TableId::ready].rel), spec.queue, spec.priority, spec.id, is_new);
     note_key_ready(store, row);
@@ -122,23 +128,36 @@ Task wait(Store &store, const store::SpecRow &spec, const store::WaitingRow &row
 
 Task make_waiting(Store &store, const store::SpecRow &spec, const store::Carry &carry, TimestampTz due,
                   TimestampTz now) {
-    return wait(store, spec, {spec.id, due, now, spec.queue, carry, false, {}});
+    return wait(store, spec, {.id = spec.id, .due = due, .updated = now, .queue = spec.queue, .carry = carry});
 }
 
 Task make_gated(Store &store, const store::SpecRow &spec, const store::Carry &carry,
                 std::optional<TimestampTz> times_out, TimestampTz now) {
-    return wait(store, spec, {spec.id, times_out, now, spec.queue, carry, times_out.has_value(), {}});
+    return wait(store, spec,
+                {.id = spec.id,
+                 .due = times_out,
+                 .updated = now,
+                 .queue = spec.queue,
+                 .carry = carry,
+                 .expiring = times_out.has_value()});
 }
 
-Task make_running(Store &store, const store::SpecRow &spec, const store::ReadyRow &ready, text *worker, int64 timeout,
-                  text *permit, TimestampTz now) {
-    const TimestampTz deadline = std::min(now + timeout, run_ends(store, spec.queue, now));
-    store::LeaseRow row{spec.id, deadline, now, now, timeout, spec.queue, 0, worker, ready.carry, permit, {}};
+Task make_running(Store &store, const store::SpecRow &spec, const store::ReadyRow &ready, const NewLease &lease,
+                  TimestampTz now) {
+    store::LeaseRow row{.id = spec.id,
+                        .deadline = std::min(now + lease.timeout, run_ends(store, spec.queue, now)),
+                        .leased = now,
+                        .updated = now,
+                        .timeout = lease.timeout,
+                        .queue = spec.queue,
+                        .owner = lease.worker,
+                        .carry = ready.carry,
+                        .permit = lease.permit};
     row.carry.attempt++;
-    row.carry.history = begin_history(row.carry.history, worker, row.carry.attempt, now);
-    if (permit != nullptr) { // before it is there
+    row.carry.history = begin_history(row.carry.history, lease.worker, row.carry.attempt, now);
+    if (lease.permit != nullptr) { // before it is there
         const shmem::HeadKey queue{MyDatabaseId, compat::file_number(store[TableId::lease].rel), spec.queue};
-        shmem::tell_gaps(queue, shmem::gap_hash(view(permit)), shmem::k_permits, spec.id, spec.id);
+        shmem::tell_gaps(queue, shmem::gap_hash(view(lease.permit)), shmem::k_permits, spec.id, spec.id);
     }
     insert(store, row);
     shmem::note_time(shmem::Timer::deadline, row.deadline);
@@ -146,13 +165,21 @@ Task make_running(Store &store, const store::SpecRow &spec, const store::ReadyRo
     shmem::count_arrival(key, shmem::Place::running);
     shmem::count(key, shmem::Count::leased);
     shmem::count_time(key, shmem::Time::wait, now - ready.updated);
-    record_event(store, spec, model::Status::running, row.carry, worker, now);
+    record_event(store, spec, model::Status::running, row.carry, lease.worker, now);
     return task_of(spec, row);
 }
 
 Task make_final(Store &store, const store::SpecRow &spec, const Final &end, TimestampTz now) {
-    const store::OutcomeRow row{spec.id,   now,        end.leased,  spec.queue, end.progress, end.status, end.owner,
-                                end.carry, end.result, end.metrics, {}};
+    const store::OutcomeRow row{.id = spec.id,
+                                .finished = now,
+                                .leased = end.leased,
+                                .queue = spec.queue,
+                                .progress = end.progress,
+                                .status = end.status,
+                                .owner = end.owner,
+                                .carry = end.carry,
+                                .result = end.result,
+                                .metrics = end.metrics};
     insert(store, row);
     const shmem::StatKey key = stat_key(spec.queue);
     shmem::count_arrival(key, shmem::Place::terminal);

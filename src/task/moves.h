@@ -16,18 +16,23 @@ Task make_waiting(store::Store &store, const store::SpecRow &spec, const store::
 // For its gates. times_out: when the first of them does; nothing: none does.
 Task make_gated(store::Store &store, const store::SpecRow &spec, const store::Carry &carry,
                 std::optional<TimestampTz> times_out, TimestampTz now);
-// A new lease of a ready task: attempt counts up. permit: see queue/limits.h; null: none.
-Task make_running(store::Store &store, const store::SpecRow &spec, const store::ReadyRow &ready, text *worker,
-                  int64 timeout, text *permit, TimestampTz now);
+struct NewLease {
+    text *worker;
+    int64 timeout;
+    text *permit; // see queue/limits.h; null: none
+};
+// A new lease of a ready task: attempt counts up.
+Task make_running(store::Store &store, const store::SpecRow &spec, const store::ReadyRow &ready, const NewLease &lease,
+                  TimestampTz now);
 
 struct Final {
     model::Status status;
-    float4 progress;
-    text *owner;
-    std::optional<TimestampTz> leased;
+    float4 progress = 0;
+    text *owner = nullptr;
+    std::optional<TimestampTz> leased = {};
     store::Carry carry;
-    Jsonb *result;
-    Jsonb *metrics;
+    Jsonb *result = nullptr;
+    Jsonb *metrics = nullptr;
 };
 // Others may wait for this one: settle_gates() is to follow, when the rows are in the tables.
 Task make_final(store::Store &store, const store::SpecRow &spec, const Final &end, TimestampTz now);

@@ -41,7 +41,11 @@ Cancelled cancel_task(store::Store &store, const store::SpecRow &spec, Timestamp
             return {task, false};
         if (take_live(store, task, Wait::yes) != store::Taken::ok)
             continue; // a concurrent change came first
-        const Final end{Status::cancelled, task.progress, task.owner, task.leased, task.carry, nullptr, nullptr};
+        const Final end{.status = Status::cancelled,
+                        .progress = task.progress,
+                        .owner = task.owner,
+                        .leased = task.leased,
+                        .carry = task.carry};
         return {make_final(store, spec, end, now), true};
     }
 }

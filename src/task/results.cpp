@@ -13,25 +13,16 @@ void add_result(Results &results, Jsonb *result) {
         return;
     results.size += k_separator + (result != nullptr ? text_size(result) : k_null);
     if (results.size > settings::value_limit()) {
-        for (Jsonb *each : std::span(results.value, results.count))
+        for (Jsonb *each : results.values.all())
             if (each != nullptr)
                 pfree(each);
-        results.count = 0;
+        results.values.clear();
         results.too_large = true;
         return;
     }
-    if (results.count == results.room) {
-        results.room = std::max<std::size_t>(8, results.room * 2);
-        const Size bytes = results.room * sizeof(Jsonb *);
-        results.value =
-            static_cast<Jsonb **>(results.value == nullptr ? MemoryContextAllocHuge(CurrentMemoryContext, bytes)
-                                                           : repalloc_huge(results.value, bytes));
-    }
-    results.value[results.count++] = result;
+    results.values.add(result);
 }
 
-Jsonb *to_array(const Results &results) {
-    return results.too_large ? nullptr : json::array_of({results.value, results.count});
-}
+Jsonb *to_array(const Results &results) { return results.too_large ? nullptr : json::array_of(results.values.all()); }
 
 } // namespace scylla

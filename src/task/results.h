@@ -1,19 +1,15 @@
 // The results of the tasks that a task depends on, put together to its args.
 #pragma once
 
-#include "pg/prelude.h"
+#include "pg/growing.h"
 
 namespace scylla {
 
 struct Results {
-    Jsonb **value; // a null for a provider without a result
-    std::size_t count;
-    std::size_t room;
-    int64 size; // of their text
-    bool too_large;
+    Growing<Jsonb *> values; // a null for a provider without a result
+    int64 size = 0;          // of their text
+    bool too_large = false;
 };
-
-inline constexpr Results k_no_results{nullptr, 0, 0, 0, false};
 
 // Adds a result, which is to live as long. Those that are too much for one value are let go at once.
 void add_result(Results &results, Jsonb *result);

@@ -61,24 +61,23 @@ SpecRow make_spec(const Submission &task, const store::QueueRow &queue, int64 pl
                   TimestampTz now) {
     CHECK_FOR_INTERRUPTS();
     const auto gates = static_cast<int32>(task.waits.size() + pools) + (plan != 0 ? 1 : 0);
-    return {store::next_task_id(),
-            now,
-            queue.id,
-            task.priority,
-            task.rn != nullptr ? task.rn : make_up_name(now),
-            task.spec,
-            task.not_before,
-            max_attempts_of(task, queue),
-            gates > 0 ? std::optional(gates) : std::nullopt,
-            plan != 0 ? std::optional(plan) : std::nullopt,
-            task.retry,
-            task.dedup_key,
-            task.key,
-            task.needs,
-            task.runtime,
-            task.is_check,
-            {},
-            task.dedup_for ? std::optional(now + *task.dedup_for) : std::nullopt};
+    return {.id = store::next_task_id(),
+            .created = now,
+            .queue = queue.id,
+            .priority = task.priority,
+            .rn = task.rn != nullptr ? task.rn : make_up_name(now),
+            .spec = task.spec,
+            .not_before = task.not_before,
+            .max_attempts = max_attempts_of(task, queue),
+            .gates = gates > 0 ? std::optional(gates) : std::nullopt,
+            .plan = plan != 0 ? std::optional(plan) : std::nullopt,
+            .retry = task.retry,
+            .dedup_key = task.dedup_key,
+            .key = task.key,
+            .needs = task.needs,
+            .runtime = task.runtime,
+            .is_check = task.is_check,
+            .key_until = task.dedup_for ? std::optional(now + *task.dedup_for) : std::nullopt};
 }
 
 // 23505 if the name is taken; one that we have made up cannot be.
@@ -102,27 +101,21 @@ int64 plan_id(const text *name) {
 }
 
 // The gate of the plan of a new task, and its others.
-void insert_all_gates(Store &store, store::Dirty *dirty, const SpecRow &spec, std::span<const WaitFor> waits,
-                      std::span<Provider> providers, std::span<const int64> pools, NewConditions *made) {
+void insert_all_gates(Store &store, store::Dirty *dirty, const SpecRow &spec, const Waits &waits,
+                      std::span<const int64> pools, NewConditions *made) {
     if (spec.plan)
         insert(store, store::GateRow{.task = spec.id,
                                      .provider = *spec.plan,
                                      .ord = 0,
                                      .kind = store::GateKind::plan,
-                                     .on_failure = store::OnFailure::cascade,
-                                     .limit = {},
-                                     .every = {},
-                                     .tid = {}});
-    insert_gates(store, dirty, spec, waits, providers, spec.created, made);
+                                     .on_failure = store::OnFailure::cascade});
+    insert_gates(store, dirty, spec, waits, spec.created, made);
     for (std::size_t i = 0; i < pools.size(); i++)
         insert(store, store::GateRow{.task = spec.id,
                                      .provider = pools[i],
                                      .ord = store::k_first_pool + static_cast<int32>(i),
                                      .kind = store::GateKind::pool,
-                                     .on_failure = store::OnFailure::cascade,
-                                     .limit = {},
-                                     .every = {},
-                                     .tid = {}});
+                                     .on_failure = store::OnFailure::cascade});
 }
 
 // Where a new task begins. Its gates are in the table.
@@ -149,7 +142,7 @@ Task shed(Store &store, const SpecRow &spec) {
     shmem::count(key, shmem::Count::shed);
     store::Carry carry{};
     carry.errors = add_error(nullptr, make_error("queue-full", "the queue has reached its max_depth"));
-    return make_final(store, spec, {model::Status::cancelled, 0, nullptr, {}, carry, nullptr, nullptr}, spec.created);
+    return make_final(store, spec, {.status = model::Status::cancelled, .carry = carry}, spec.created);
 }
 
 // 23505: another task has the key of this one.
@@ -200,7 +193,7 @@ std::optional<Task> try_submit(Store &store, const Submission &task, bool ignore
     }
     store::Dirty *dirty = store::begin_dirty(store);
     NewConditions made{allocate<int64>(task.waits.size()), 0};
-    insert_all_gates(store, dirty, spec, task.waits, providers, pools, &made);
+    insert_all_gates(store, dirty, spec, {task.waits, providers}, pools, &made);
     look_back(store, made, spec.created);
     const Task placed = has_room ? place(store, dirty, spec) : shed(store, spec);
     end(dirty);
@@ -415,45 +408,62 @@ void settle_elements(Store &store, std::span<const Submission> tasks, std::span<
         refuse_cycle(tasks, all);
 }
 
-// Gates and beginnings of the rows that were inserted. What a row depends on is mostly other rows, whose ends nobody
-// else can bring about: whether they are open need not be looked up.
-void place_rows(Store &store, std::span<const Submission> tasks, std::span<const SpecRow> rows,
-                std::span<const Admission> admissions, std::span<const bool> has_room,
-                std::span<const std::span<const int64>> pools, const Dependencies &dependencies, TimestampTz now) {
-    const auto inserted = [&](std::size_t i) { return admissions[i].admitted == Admitted::inserted; };
-    for (const store::TableId table : {store::TableId::gate, store::TableId::ready, store::TableId::waiting})
-        begin_bulk(store[table]);
-    const auto ended = allocate<bool>(rows.size());
-    std::fill(ended.begin(), ended.end(), false);
-    store::Dirty *dirty = store::begin_dirty(store);
-    NewConditions made{allocate<int64>(dependencies.provider.size()), 0};
+// The elements of submit_many, and what is known of each.
+struct Batch {
+    std::span<const Submission> tasks;
+    std::span<const SpecRow> rows;
+    std::span<const Admission> admissions;
+    std::span<const bool> has_room;
+    std::span<const std::span<const int64>> pools;
+    const Dependencies &dependencies;
+
+    bool is_inserted(std::size_t i) const { return admissions[i].admitted == Admitted::inserted; }
+    template <typename T> std::span<T> edges_of(std::size_t i, std::span<T> all) const {
+        return all.subspan(dependencies.first[i], dependencies.first[i + 1] - dependencies.first[i]);
+    }
+    Waits waits_of(std::size_t i) const { return {tasks[i].waits, edges_of(i, dependencies.provider)}; }
+};
+
+void insert_gates_of_rows(Store &store, store::Dirty *dirty, const Batch &batch, TimestampTz now) {
+    NewConditions made{allocate<int64>(batch.dependencies.provider.size()), 0};
+    begin_bulk(store[store::TableId::gate]);
     const RowMemory memory = begin_row_memory();
-    const auto edges_of = [&](std::size_t i, auto of) {
-        return of.subspan(dependencies.first[i], dependencies.first[i + 1] - dependencies.first[i]);
-    };
-    for (std::size_t i = 0; i < rows.size(); i++) {
-        if (inserted(i))
-            insert_all_gates(store, dirty, rows[i], tasks[i].waits, edges_of(i, dependencies.provider), pools[i],
-                             &made);
+    for (std::size_t i = 0; i < batch.rows.size(); i++) {
+        if (batch.is_inserted(i))
+            insert_all_gates(store, dirty, batch.rows[i], batch.waits_of(i), batch.pools[i], &made);
         reset(memory);
     }
+    end(memory);
     end_bulk(store[store::TableId::gate]); // all of them, before anybody looks whether they are open
     look_back(store, made, now);
+}
+
+// Gates and beginnings of the rows that were inserted. What a row depends on is mostly other rows, whose ends nobody
+// else can bring about: whether they are open need not be looked up.
+void place_rows(Store &store, const Batch &batch, TimestampTz now) {
+    const std::size_t count = batch.rows.size();
+    const auto ended = allocate<bool>(count);
+    std::fill(ended.begin(), ended.end(), false);
     const auto waits_for_rows = [&](std::size_t i) {
-        const auto elements = edges_of(i, dependencies.element);
+        const auto elements = batch.edges_of(i, batch.dependencies.element);
         return !elements.empty() && std::all_of(elements.begin(), elements.end(), [&](std::size_t element) {
             return element != k_none && !ended[element];
         });
     };
-    for (std::size_t i = 0; i < rows.size(); i++) {
+    store::Dirty *dirty = store::begin_dirty(store);
+    begin_bulk(store[store::TableId::ready]);
+    begin_bulk(store[store::TableId::waiting]);
+    insert_gates_of_rows(store, dirty, batch, now);
+    const RowMemory memory = begin_row_memory();
+    for (std::size_t i = 0; i < count; i++) {
         CHECK_FOR_INTERRUPTS();
-        if (has_room[i] && waits_for_rows(i))
-            place_closed(store, rows[i],
-                         first_timeout(tasks[i].waits, edges_of(i, dependencies.provider), rows[i].created));
-        else if (has_room[i])
-            ended[i] = model::is_final(place(store, dirty, rows[i]).status);
-        else if (inserted(i))
-            ended[i] = model::is_final(shed(store, rows[i]).status);
+        const SpecRow &row = batch.rows[i];
+        if (batch.has_room[i] && waits_for_rows(i))
+            place_closed(store, row, first_timeout(batch.waits_of(i), row.created));
+        else if (batch.has_room[i])
+            ended[i] = model::is_final(place(store, dirty, row).status);
+        else if (batch.is_inserted(i))
+            ended[i] = model::is_final(shed(store, row).status);
         reset(memory);
     }
     end(memory);
@@ -549,7 +559,7 @@ std::span<const Submitted> submit_many(Store &store, std::span<const Submission>
     }
     settle_elements(store, tasks, rows, admissions, dependencies);
     const auto has_room = take_rooms(store, queues, admissions, dependencies);
-    place_rows(store, tasks, rows, admissions, has_room, pools, dependencies, now);
+    place_rows(store, {tasks, rows, admissions, has_room, pools, dependencies}, now);
     return answers;
 }
 

@@ -21,9 +21,8 @@ struct Submission {
     text *key = nullptr;                 // may be null
     Jsonb *needs = nullptr;              // of pools; may be null
     std::optional<int64> runtime = {};   // expected, in microseconds
-    std::optional<int64> dedup_for =
-        {};                // once completed it keeps its key until this time has passed since its creation
-    bool is_check = false; // made for others that wait for it (task/checks.h)
+    std::optional<int64> dedup_for = {}; // completed it keeps its key for so long from its creation on
+    bool is_check = false;               // made for others that wait for it (task/checks.h)
 };
 
 // What is done with a task whose rn or deduplication key is taken.

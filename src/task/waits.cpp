@@ -71,12 +71,12 @@ Provider find_provider(Store &store, const WaitFor &wait, TimestampTz now, int64
     return conditions().find(store, wait, now, element);
 }
 
-void insert_gates(Store &store, store::Dirty *dirty, const store::SpecRow &spec, std::span<const WaitFor> waits,
-                  std::span<Provider> providers, TimestampTz now, NewConditions *made) {
-    for (std::size_t i = 0; i < waits.size(); i++) {
-        const WaitFor &wait = waits[i];
+void insert_gates(Store &store, store::Dirty *dirty, const store::SpecRow &spec, const Waits &of, TimestampTz now,
+                  NewConditions *made) {
+    for (std::size_t i = 0; i < of.waits.size(); i++) {
+        const WaitFor &wait = of.waits[i];
         const bool is_check = wait.what == WaitFor::What::check;
-        int64 &provider = providers[i].id;
+        int64 &provider = of.providers[i].id;
         if (is_check)
             provider = check_for(store, dirty, spec, wait);
         else if (provider == 0) {
@@ -90,9 +90,8 @@ void insert_gates(Store &store, store::Dirty *dirty, const store::SpecRow &spec,
                                      .ord = static_cast<int32>(i + 1),
                                      .kind = kind_of(wait),
                                      .on_failure = wait.on_failure,
-                                     .limit = limit_of(wait, providers[i], now),
-                                     .every = wait.every,
-                                     .tid = {}});
+                                     .limit = limit_of(wait, of.providers[i], now),
+                                     .every = wait.every});
         if (is_check)
             hasten_check(store, dirty, spec, wait, provider, now);
     }
@@ -107,11 +106,10 @@ void look_back(Store &store, const NewConditions &made, TimestampTz now) {
         conditions().look_back(store, id, now);
 }
 
-std::optional<TimestampTz> first_timeout(std::span<const WaitFor> waits, std::span<const Provider> providers,
-                                         TimestampTz now) {
+std::optional<TimestampTz> first_timeout(const Waits &of, TimestampTz now) {
     std::optional<TimestampTz> first;
-    for (std::size_t i = 0; i < waits.size(); i++)
-        if (const auto limit = limit_of(waits[i], providers[i], now))
+    for (std::size_t i = 0; i < of.waits.size(); i++)
+        if (const auto limit = limit_of(of.waits[i], of.providers[i], now))
             first = Min(first.value_or(limit->deadline), limit->deadline);
     return first;
 }

@@ -18,15 +18,19 @@ struct NewConditions {
     std::size_t count;
 };
 
-// The gates of a task, from ord 1 on; of a plan the caller takes care. They begin to wait now. Providers that are made
-// here get their ids.
-void insert_gates(store::Store &store, store::Dirty *dirty, const store::SpecRow &spec, std::span<const WaitFor> waits,
-                  std::span<Provider> providers, TimestampTz now, NewConditions *made);
+// What a task waits for, and the provider of each.
+struct Waits {
+    std::span<const WaitFor> waits;
+    std::span<Provider> providers; // those that are made with their gates get their ids then
+};
+
+// The gates of a task, from ord 1 on; of a plan the caller takes care. They begin to wait now.
+void insert_gates(store::Store &store, store::Dirty *dirty, const store::SpecRow &spec, const Waits &of,
+                  TimestampTz now, NewConditions *made);
 // When the gates are in their table.
 void look_back(store::Store &store, const NewConditions &made, TimestampTz now);
 
 // When the first gate times out; nothing: none does.
-std::optional<TimestampTz> first_timeout(std::span<const WaitFor> waits, std::span<const Provider> providers,
-                                         TimestampTz now);
+std::optional<TimestampTz> first_timeout(const Waits &of, TimestampTz now);
 
 } // namespace scylla

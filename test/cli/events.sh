@@ -8,7 +8,7 @@ sql 'create extension scylla'
 run scylla events
 is "$status $output" '0 ' 'no events'
 sql "select scylla.create_queue('a', events => true), scylla.create_queue('b', events => true)"
-sql "select from scylla.submit('a', '1', rn => 'a 1'); select from scylla.submit('b', '1', rn => 'b 1'); select from scylla.lease('a', 'w')"
+sql "select from scylla.submit('a', '1', rn => 'a 1'); select from scylla.submit('b', '1', rn => 'b 1'); select from scylla.lease('a', 'w', timeout => '1 h')"
 wait_until holds 'select count(*) = 3 from scylla.read_events()' # what others run holds events back
 
 run scylla events

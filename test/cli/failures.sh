@@ -21,7 +21,7 @@ sql "select scylla.create_pool('pool', '{\"a\": 1}')"
 sql "select scylla.define_job('j', 'q')"
 echo '[{"job": "new", "queue": "q"}]' >"$scratch/job.json"
 sql "select scylla.submit('held', '1', rn => n) from unnest(array['to-be-asked', 'to-be-deferred']) n"
-sql "select from scylla.lease('held', 'w', 2)"
+sql "select from scylla.lease('held', 'w', 2, '1 h')"
 sql "select scylla.create_queue('eventful', events => true); select from scylla.submit('eventful', '1')"
 sql 'create role failures_guest login'
 

@@ -6,7 +6,7 @@ source "$(dirname "$(readlink -f "$0")")/../lib/tap.sh"
 begin_test watch
 sql 'create extension scylla'
 sql "select from scylla.submit_bulk('mail', array_fill('1'::jsonb, array[5])); select from scylla.submit('other', '1')"
-sql "select from scylla.lease('mail', 'worker-9', 2)"
+sql "select from scylla.lease('mail', 'worker-9', 2, '1 h')"
 
 run scylla watch --count 1
 is "$status $(wc -l <<<"$output")" '0 2' 'a line per queue'

@@ -270,6 +270,10 @@ struct pool_grant_options {
 int grant_pool(const context &, const pool_grant_options &);
 int revoke_pool(const context &, const pool_grant_options &);
 
+// ---- workflows -----------------------------------------------------------------------------------------------------
+
+int validate_workflow(const context &, const std::string &file);
+
 // ---- jobs ----------------------------------------------------------------------------------------------------------
 
 int define_jobs(const context &, const std::string &file);

@@ -1,15 +1,12 @@
 // job: define, list, get, run, explain, plans, freshness, graph, mark-fresh, forget, drop.
 #include <algorithm>
 #include <array>
-#include <cerrno>
-#include <cstdio>
 #include <iostream>
-#include <memory>
 #include <set>
-#include <system_error>
 
 #include "commands.h"
 #include "json_text.h"
+#include "text_file.h"
 
 namespace scylla::cli {
 
@@ -25,25 +22,6 @@ struct definition {
     std::string needs;
     std::vector<std::string> needed; // of the same file
 };
-
-// "-" is standard input, which may be closed.
-std::string read_all(const std::string &file) {
-    struct closer {
-        void operator()(std::FILE *stream) const noexcept {
-            if (stream != stdin)
-                static_cast<void>(std::fclose(stream));
-        }
-    };
-    const std::unique_ptr<std::FILE, closer> stream{file == "-" ? stdin : std::fopen(file.c_str(), "rb")};
-    std::string text;
-    std::array<char, 16384> part{};
-    for (std::size_t got = 1; stream != nullptr && got > 0; text.append(part.data(), got))
-        got = std::fread(part.data(), 1, part.size(), stream.get());
-    if (stream == nullptr || std::ferror(stream.get()) != 0)
-        throw failure{file == "-" ? "could not read standard input"
-                                  : "could not read \"" + file + "\": " + std::generic_category().message(errno)};
-    return text;
-}
 
 // The file is one definition or an array of them. The server takes it apart.
 constexpr const char *k_definitions = R"(

@@ -49,6 +49,7 @@ public:
         add_conditions();
         add_pools();
         add_jobs();
+        add_workflows();
         add_queues();
         add_schedules();
         add_server();
@@ -630,6 +631,17 @@ private:
             option(command, "--variant", o->variant, "NAME", "Only that of this variant. Default: all.");
         }
         of_job(*job, "drop", "Drop a job that no other needs. Its plans go on.", drop_job);
+    }
+
+    void add_workflows() {
+        CLI::App *workflow = add(m_app, "workflow", "Look at definitions of workflows.");
+        workflow->require_subcommand(1);
+        auto [command, file] = add(*workflow, "validate",
+                                   "Show what is wrong with the definition of a workflow.\n\n"
+                                   "Prints nothing if it is sound, and a row for each problem if not; then the exit "
+                                   "status is 1.",
+                                   validate_workflow);
+        argument(command, "FILE", *file, "A file with JSON. \"-\": read standard input.")->required();
     }
 
     std::pair<CLI::App *, run_job_options *> job_request(CLI::App &parent, const char *name, const char *description,

@@ -217,6 +217,8 @@ const statement stat_queue{
                             "stats_reset") ", refused, shed from scylla.stat_queue order by queue"};
 const statement sel_eval{"scylla_sel_eval", "select scylla.sel_eval($1, $2::jsonb)"};
 const statement interpolate{"scylla_interpolate", "select scylla.interpolate($1, $2::jsonb)"};
+const statement validate_workflow{"scylla_validate_workflow",
+                                  "select place, problem from scylla.validate_workflow($1::jsonb)"};
 const statement quantile{"scylla_quantile",
                          "select " MICROSECONDS("q") " from scylla.quantile($1::bigint[], $2::float8) as q"};
 const statement has_live_tasks{"scylla_has_live_tasks", "select scylla.has_live_tasks($1::text[])"};
@@ -336,6 +338,7 @@ std::vector<const statement *> all_statements() {
             &cron_next,
             &sel_eval,
             &interpolate,
+            &validate_workflow,
             &read_events,
             &metrics,
             &queue_settings,

@@ -385,4 +385,17 @@ TEST_F(Calls, Expressions) {
     EXPECT_THROW(c.interpolate("$gone"), error);
 }
 
+TEST_F(Calls, WorkflowDefinitions) {
+    EXPECT_TRUE(
+        c.validate_workflow(R"({"workflow": {"id": "w", "steps": [{"step": {"id": "s", "type": "NoOp"}}]}})").empty());
+    const auto problems = c.validate_workflow(R"({"workflow": {"id": "w", "steps": []}, "is_active": 5})");
+    ASSERT_EQ(problems.size(), 2U);
+    EXPECT_EQ(problems[0].place, "is_active");
+    EXPECT_EQ(problems[1].place, "workflow.steps");
+    EXPECT_EQ(problems[1].problem, "must have at least one step");
+    EXPECT_EQ(
+        thrown<invalid_argument>([&] { c.validate_workflow("\"" + std::string(300'000, 'x') + "\""); }).sqlstate(),
+        "22023");
+}
+
 } // namespace

@@ -1,14 +1,9 @@
 // sel_eval, interpolate: the expression language of workflows, by itself.
-//
-// model/sel throws C++ exceptions inside its walls, so no error of the server may leave through its frames by a jump.
-// Two things that it asks for can raise one: a check for interrupts, and a time zone. Such an error stays on the error
-// stack (Seen), the evaluation is told to stop, and when its frames have returned the error goes on its way.
 #include "pg/prelude.h"
 
 #include "api/call.h"
-#include "model/sel/context.h"
+#include "api/server_world.h"
 #include "model/sel/sel.h"
-#include "pg/clock.h"
 #include "pg/error.h"
 #include "pg/json_text.h"
 #include "pg/text.h"
@@ -20,60 +15,6 @@ namespace sel = model::sel;
 
 // Of params, as text; an expression may use four times as much memory.
 constexpr int64 k_max_params = 25'000'000;
-
-class ServerWorld final : public sel::World {
-public:
-    // Raises what a call from inside the evaluation raised.
-    void raise_seen() const {
-        if (seen_)
-            PG_RE_THROW();
-    }
-
-    std::int64_t now_millis() noexcept override {
-        constexpr int64 k_epoch = static_cast<int64>(POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * SECS_PER_DAY * 1'000;
-        return GetCurrentTimestamp() / 1'000 + k_epoch;
-    }
-    std::int64_t steady_millis() noexcept override { return steady_now() / 1'000; }
-    std::uint64_t random() noexcept override { return pg_prng_uint64(&pg_global_prng_state); }
-    bool stop() noexcept override {
-        if (!seen_)
-            guarded([] { CHECK_FOR_INTERRUPTS(); });
-        return seen_;
-    }
-    const void *find_zone(std::string_view name) noexcept override {
-        const pg_tz *zone = nullptr;
-        std::array<char, TZ_STRLEN_MAX + 1> buffer{};
-        if (seen_ || name.size() > TZ_STRLEN_MAX || name.find('\0') != std::string_view::npos)
-            return nullptr;
-        std::copy(name.begin(), name.end(), buffer.begin());
-        guarded([&] {
-            pg_tz *found = pg_tzset(buffer.data());
-            zone = found != nullptr && pg_tz_acceptable(found) ? found : nullptr;
-        });
-        return zone;
-    }
-    std::int32_t zone_offset(const void *zone, std::int64_t moment) noexcept override {
-        const pg_time_t time = moment;
-        const pg_tm *local = pg_localtime(&time, static_cast<const pg_tz *>(zone));
-        return local == nullptr ? 0 : static_cast<std::int32_t>(local->tm_gmtoff);
-    }
-
-private:
-    // The error is neither copied nor flushed: it is still being handled, only later.
-    template <typename Work> void guarded(Work work) noexcept {
-        MemoryContext context = CurrentMemoryContext;
-        PG_TRY();
-        { work(); }
-        PG_CATCH();
-        {
-            MemoryContextSwitchTo(context);
-            seen_ = true;
-        }
-        PG_END_TRY();
-    }
-
-    volatile bool seen_ = false;
-};
 
 // What the model has allocated, freed with the memory context if an error comes before its end.
 struct Held {

@@ -20,6 +20,7 @@ sql "select scylla.create_trigger(name, '[{\"signal\": \"s\"}]', '{\"submit\": {
 sql "select scylla.create_pool('pool', '{\"a\": 1}')"
 sql "select scylla.define_job('j', 'q')"
 echo '[{"job": "new", "queue": "q"}]' >"$scratch/job.json"
+echo '{"workflow": {"id": "w", "steps": [{"step": {"id": "s", "type": "NoOp"}}]}}' >"$scratch/workflow.json"
 sql "select scylla.submit('held', '1', rn => n) from unnest(array['to-be-asked', 'to-be-deferred']) n"
 sql "select from scylla.lease('held', 'w', 2, '1 h')"
 sql "select scylla.create_queue('eventful', events => true); select from scylla.submit('eventful', '1')"
@@ -93,6 +94,7 @@ job mark-fresh  | j 1-3                                 | silent | library
 job forget      | j                                     | prints | library
 job schedule    | js @daily j ids={[1,4)}               | prints | library
 job drop        | new                                   | silent | library
+workflow validate| WORKFLOW                             | silent | views
 watch           | --count 1                             | prints | library
 events          |                                       | prints | library
 queue create    | new                                   | silent | library
@@ -120,6 +122,7 @@ completion      | bash                                  | prints | none
 man             |                                       | prints | none
 '
 table=${table/ FILE / $scratch/job.json }
+table=${table/ WORKFLOW / $scratch/workflow.json }
 names=() lines=() prints=() asks=()
 while IFS='|' read -r name words output needs; do
   [[ -n $name ]] || continue

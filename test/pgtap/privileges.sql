@@ -154,6 +154,7 @@ insert into use_ (name, statement) values
     ('maintain',           $$select scylla.maintain()$$),
     ('sel_eval',           $$select scylla.sel_eval('1')$$),
     ('interpolate',        $$select scylla.interpolate('a')$$),
+    ('validate_workflow',  $$select count(*) from scylla.validate_workflow('{}')$$),
     ('cron_next',          $$select scylla.cron_next('@daily')$$),
     ('unschedule',         $$select scylla.unschedule('p schedule')$$),
     ('run_schedules',      $$select scylla.run_schedules()$$),

@@ -53,7 +53,7 @@ select is(read_only(statement), 'P0001 not refused', 'allowed in a read-only tra
 from unnest(array[$$select scylla.get_task('r1')$$, $$select * from scylla.list_tasks()$$, $$select * from scylla.dead_tasks()$$, $$select * from scylla.explain_waiting('r1')$$,
                   $$select * from scylla.list_tasks(status => 'ready')$$,
                   'select * from scylla.task', 'select * from scylla.queue_settings',
-                  'select scylla.backoff(1)', $$select scylla.sel_eval('1')$$, $$select scylla.interpolate('a')$$, 'select * from scylla.check()']) statement;
+                  'select scylla.backoff(1)', $$select scylla.sel_eval('1')$$, $$select scylla.interpolate('a')$$, $$select * from scylla.validate_workflow('{}')$$, 'select * from scylla.check()']) statement;
 select all_is_sound();
 select * from finish();
 rollback;

@@ -273,6 +273,7 @@ insert into way values
 ('cron_next',          $$select scylla.cron_next('@daily', '2026-01-01 12:00Z')::date$$, '2026-01-02', null, 'yyyyyyyyyyyy'),
 ('sel_eval',           $$select scylla.sel_eval('1 + 1')$$,                                     '2', null,    'yyyyyyyyyyyy'),
 ('interpolate',        $$select scylla.interpolate('$a', '{"a": 1}')$$,                         '1', null,    'yyyyyyyyyyyy'),
+('validate_workflow',  $$select problem from scylla.validate_workflow('{}')$$,     'has no "workflow"', null,  'yyyyyyyyyyyy'),
 ('register_worker',    $$select scylla.register_worker() ~ '^registered-'$$,                    'true', null, 'yyyyyyyyyyyy'),
 ('reset_expired',      $$select scylla.reset_expired()$$,                                       '1', null,    'yyyyyyyyyyyy'),
 ('purge',              $$select scylla.purge()$$,                                               '0', null,    'yyyyyyyyyyyy'),

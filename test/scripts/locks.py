@@ -121,6 +121,7 @@ READS = [
     ("metrics", "select scylla.metrics()"),
     ("check", "select * from scylla.check()"),
     ("sel_eval", "select scylla.sel_eval('1 + 1')"),
+    ("validate_workflow", "select * from scylla.validate_workflow('{}')"),
 ]
 # Not in a transaction: they wait, or take transactions of their own.
 APART = {"wait", "wait_any", "wait_plan", "work"}

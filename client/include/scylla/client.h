@@ -382,6 +382,8 @@ public:
     std::string sel_eval(const std::string &expression, const json &params = "{}");
     /// A text in which $name and ${name} are replaced by parameters. @param params a JSON object
     std::string interpolate(const std::string &text, const json &params = "{}");
+    /// What is wrong with the definition of a workflow; empty if it is sound.
+    std::vector<workflow_problem> validate_workflow(const json &definition);
     /// @}
 
     /// @name Events and statistics

@@ -349,6 +349,12 @@ struct job_step {
     bool runs = false;
 };
 
+/// What is wrong with the definition of a workflow.
+struct workflow_problem {
+    std::string place; ///< in the document, like workflow.steps[3].step.id; empty: the document as a whole
+    std::string problem;
+};
+
 /// A row of the view scylla.queue_grants.
 struct queue_grant {
     queue_name queue;

@@ -2,14 +2,13 @@
 
 #include "model/sel/program.h"
 #include "model/workflow/param_values.h"
+#include "model/workflow/reader.h"
 
 namespace scylla::model::workflow {
 
 namespace {
 
 using sel::Value;
-
-std::string quoted(std::string_view text) { return "\"" + std::string(text) + "\""; }
 
 class ParamReader {
 public:
@@ -29,7 +28,6 @@ public:
         return params;
     }
 
-private:
     std::optional<Param> read(const Value &json, const Where &where) {
         if (json.type != sel::Type::map) {
             problems_.add(where, R"(must be an object with the members "type" and "value" or "expression")");
@@ -45,16 +43,20 @@ private:
         param.mode = read_name(object, "mode", where, find_mode, "a mode of parameters");
         param.system_mode = read_name(object, "internal_mode", where, find_system_mode, "a system mode of parameters");
         param.source = read_name(object, "source", where, find_source, "a source of parameters");
-        param.tags = read_tags(object, where);
+        const Object read{object, where};
+        param.tags = Reader(context_, problems_).tags(read);
         if (const Value *validator = object.find("validator"))
             param.validator = read_text(*validator, where.member("validator"));
         if (const Value *meta = object.find("meta"); meta != nullptr && meta->type != sel::Type::map)
             problems_.add(where.member("meta"), "must be an object");
-        find_strangers(object, where);
+        Reader(context_, problems_)
+            .refuse_others(read, {"type", "value", "expression", "mode", "internal_mode", "source", "tags", "validator",
+                                  "meta", "name"});
         read_content(object, where, param);
         return param;
     }
 
+private:
     // One of the names of an enumeration.
     template <typename Found>
     std::optional<Found> read_name(const sel::Map &object, std::string_view name, const Where &where,
@@ -75,39 +77,6 @@ private:
             return std::string(json.view());
         problems_.add(where, "must be a string");
         return {};
-    }
-
-    // A tag is a name, or an object that has one.
-    std::vector<std::string> read_tags(const sel::Map &object, const Where &param) {
-        std::vector<std::string> tags;
-        const Value *json = object.find("tags");
-        if (json == nullptr)
-            return tags;
-        const Where where = param.member("tags");
-        if (json->type != sel::Type::array) {
-            problems_.add(where, "must be an array");
-            return tags;
-        }
-        for (std::uint32_t i = 0; i < json->array->size; i++) {
-            const Value &tag = json->array->items[i];
-            const Value *name = tag.type == sel::Type::map ? tag.map->find("name") : &tag;
-            if (name == nullptr || name->type != sel::Type::string)
-                problems_.add(where.element(i), R"(must be a name or an object with a "name")");
-            else if (std::find(tags.begin(), tags.end(), name->view()) != tags.end())
-                problems_.add(where.element(i), "the tag " + quoted(name->view()) + " is there twice");
-            else
-                tags.emplace_back(name->view());
-        }
-        return tags;
-    }
-
-    void find_strangers(const sel::Map &object, const Where &where) {
-        constexpr std::string_view k_known[] = {"type",   "value", "expression", "mode", "internal_mode",
-                                                "source", "tags",  "validator",  "meta", "name"};
-        for (const sel::Map::Member &member : object.all()) {
-            if (std::find(std::begin(k_known), std::end(k_known), member.key.view()) == std::end(k_known))
-                problems_.add(where.member(member.key.view()), "is not known here");
-        }
     }
 
     // The value or the expression. Only what the system writes may have neither.
@@ -155,6 +124,10 @@ private:
 };
 
 } // namespace
+
+std::optional<Param> read_param(sel::Context &context, const Value &json, const Where &where, Problems &problems) {
+    return ParamReader(context, problems).read(json, where);
+}
 
 ParamMap read_params(sel::Context &context, const Value &json, const Where &where, Problems &problems) {
     return ParamReader(context, problems).read_all(json, where);

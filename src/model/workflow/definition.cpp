@@ -1,0 +1,284 @@
+#include "model/workflow/definition.h"
+
+#include <charconv>
+#include <memory>
+
+#include "model/sel/json.h"
+#include "model/workflow/names.h"
+#include "model/workflow/param_defaults.h"
+#include "model/workflow/param_evaluate.h"
+#include "model/workflow/param_json.h"
+#include "model/workflow/param_merge.h"
+#include "model/workflow/param_values.h"
+#include "model/workflow/reader.h"
+#include "model/workflow/signals.h"
+#include "model/workflow/steps.h"
+
+namespace scylla::model::workflow {
+
+namespace {
+
+using sel::Value;
+
+constexpr Bounds k_concurrency{1, 1'000};
+constexpr Bounds k_instance_concurrency{1, 999};
+
+// ---- properties ----------------------------------------------------------------------------------------------------
+
+bool is_number(std::string_view text) noexcept {
+    return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+// 0: there is no such rule.
+int rule_of(std::string_view name) {
+    constexpr std::string_view k_rules[] = {"PARALLEL",   "SEQUENTIAL", "STRICT_SEQUENTIAL",
+                                            "FIRST_ONLY", "LAST_ONLY",  "SERIAL_LATEST_ONLY"};
+    std::string upper(name);
+    for (char &c : upper)
+        c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+    for (std::size_t i = 0; i < std::size(k_rules); i++) {
+        if (upper == k_rules[i])
+            return static_cast<int>(i) + 1;
+    }
+    return 0;
+}
+constexpr int k_parallel = 1;
+
+// A rule, a number of runs beside each other, or an object with both.
+void check_run_strategy(const Reader &reader, const Object &properties) {
+    const Value *json = properties.map.find("run_strategy");
+    if (json == nullptr || json->is_null())
+        return;
+    const Where where = properties.where.member("run_strategy");
+    if (json->type == sel::Type::long_) {
+        reader.whole(properties, "run_strategy", k_concurrency);
+    } else if (json->type == sel::Type::string && is_number(json->view())) {
+        reader.parsable(properties, "run_strategy", k_concurrency);
+    } else if (json->type == sel::Type::string) {
+        if (rule_of(json->view()) == 0)
+            reader.problem(where, quoted(json->view()) + " is no rule");
+    } else if (json->type == sel::Type::map) {
+        const Object strategy{*json->map, where};
+        reader.refuse_others(strategy, {"rule", "workflow_concurrency"});
+        const auto name = reader.require_text(strategy, "rule");
+        const int rule = name ? rule_of(*name) : k_parallel;
+        if (rule == 0)
+            reader.problem(where.member("rule"), quoted(*name) + " is no rule");
+        const auto concurrency = reader.whole(strategy, "workflow_concurrency", k_concurrency);
+        if (rule != k_parallel && concurrency.value_or(1) != 1)
+            reader.problem(where.member("workflow_concurrency"), "must be 1: only PARALLEL has more");
+    } else {
+        reader.problem(where, "must be a rule, a number or an object");
+    }
+}
+
+void check_alerting(const Reader &reader, const Object &properties) {
+    const sel::Map *alerting = reader.object(properties, "alerting");
+    if (alerting == nullptr)
+        return;
+    const Where where = properties.where.member("alerting");
+    const sel::Map *tct = reader.object({*alerting, where}, "tct");
+    if (tct == nullptr)
+        return;
+    int times = 0;
+    for (const std::string_view name : {"completed_by_hour", "duration_minutes", "completed_by_ts"}) {
+        const Value *time = tct->find(name);
+        times += time != nullptr && !time->is_null() ? 1 : 0;
+    }
+    if (times != 1)
+        reader.problem(where.member("tct"), "must have one of completed_by_hour, duration_minutes and completed_by_ts");
+}
+
+void check_properties(const Reader &reader, const Object &properties) {
+    reader.refuse_others(
+        properties, {"owner", "access_control", "run_strategy", "step_concurrency", "alerting"},
+        {"alerting_disabled", "signal_trigger_disabled", "time_trigger_disabled", "description", "tags"});
+    reader.text(properties, "owner");
+    check_run_strategy(reader, properties);
+    reader.whole(properties, "step_concurrency", k_concurrency);
+    check_alerting(reader, properties);
+    for (const std::string_view name : {"alerting_disabled", "signal_trigger_disabled", "time_trigger_disabled"})
+        reader.flag(properties, name);
+    reader.text(properties, "description");
+    reader.tags(properties);
+}
+
+// ---- the dry run ---------------------------------------------------------------------------------------------------
+
+// An expression asks for what only a run knows: it cannot be tried.
+struct OnlyInARun {};
+
+// What a run that nobody has started knows of itself.
+class DryRun final : public sel::Params {
+public:
+    DryRun(std::string_view id, std::string_view owner, std::string_view zone) : id_{id}, owner_{owner}, zone_{zone} {}
+
+    std::optional<Value> find(std::string_view name, sel::Context & /*context*/) override {
+        if (name.find("__") != std::string_view::npos) // of a signal
+            throw OnlyInARun{};
+        return std::nullopt;
+    }
+    std::optional<Value> find_from(std::string_view function, sel::Args args, sel::Context &context) override {
+        const bool instance = function == "getFromInstance" && args.size() == 1 && args[0].type == sel::Type::string;
+        const std::string_view field = instance ? args[0].view() : std::string_view{};
+        if (field == "workflow_id")
+            return sel::make_string(context.heap, id_);
+        if (field == "owner")
+            return sel::make_string(context.heap, owner_);
+        if (field == "FIRST_TIME_TRIGGER_TIMEZONE")
+            return sel::make_string(context.heap, zone_);
+        if (field == "INITIATOR_TIMEZONE")
+            return Value{};
+        throw OnlyInARun{};
+    }
+
+private:
+    std::string_view id_;
+    std::string_view owner_;
+    std::string_view zone_;
+};
+
+std::string_view text_of(const sel::Map *object, std::string_view name) noexcept {
+    const Value *found = object == nullptr ? nullptr : object->find(name);
+    return found != nullptr && found->type == sel::Type::string ? found->view() : std::string_view{};
+}
+
+// Dates of a backfill, which its runs give.
+void put_dates(sel::Context &context, ParamMap &params) {
+    for (const std::string_view name : {"FROM_DATE", "TO_DATE"}) {
+        if (params.find(name) == nullptr)
+            params.put(name, make_evaluated(context, ParamType::string, sel::make_string(context.heap, "20210101")));
+    }
+}
+
+void try_params(const Reader &reader, const sel::Map &workflow, const sel::Map *properties, const ParamMap &params,
+                const Where &where) {
+    sel::Context &given = reader.context();
+    const std::string_view zone = first_time_zone(workflow);
+    DryRun run(text_of(&workflow, "id"), text_of(properties, "owner"),
+               given.world.find_zone(zone) == nullptr ? std::string_view{} : zone);
+    sel::Context context(given.heap, given.world, run, given.limits);
+    const ParamMap defaults = default_workflow_params();
+    const Layer layers[] = {{&defaults, {ParamSource::system_default}}, {&params, {ParamSource::definition}}};
+    try {
+        ParamMap merged = merge_layers(context, layers);
+        put_dates(context, merged);
+        (void)write_values(context, evaluate_params(context, merged));
+    } catch (const ParamFailure &failure) {
+        if (failure.fault.kind == sel::FaultKind::stopped)
+            throw sel::Failure{failure.fault};
+        reader.problem(where.member(failure.name), show_fault(failure.fault));
+    } catch (const sel::Failure &failure) {
+        if (failure.fault.kind == sel::FaultKind::stopped)
+            throw;
+        reader.problem(where, show_fault(failure.fault));
+    } catch (const OnlyInARun &) {
+        return;
+    }
+}
+
+// ---- the document --------------------------------------------------------------------------------------------------
+
+void check_workflow(const Reader &reader, const Object &workflow, const sel::Map *properties) {
+    reader.refuse_others(workflow, {"id", "name", "description", "tags", "timeout", "time_triggers", "signal_triggers"},
+                         {"criticality", "instance_step_concurrency", "params", "steps"});
+    require_id(reader, workflow, Named::workflow);
+    check_words(reader, workflow);
+    reader.tags(workflow);
+    reader.duration(workflow, "timeout", {1, k_max_timeout});
+    check_time_triggers(reader, workflow);
+    check_signal_triggers(reader, workflow);
+    const auto criticality = reader.text(workflow, "criticality");
+    if (criticality && *criticality != "CRITICAL" && *criticality != "HIGH" && *criticality != "MEDIUM" &&
+        *criticality != "LOW")
+        reader.problem(workflow.where.member("criticality"),
+                       quoted(*criticality) + " is none of CRITICAL, HIGH, MEDIUM and LOW");
+    reader.whole(workflow, "instance_step_concurrency", k_instance_concurrency);
+    const std::size_t before = reader.problems().found().size();
+    const ParamMap params = read_user_params(reader, workflow, "params");
+    if (reader.problems().found().size() == before)
+        try_params(reader, workflow.map, properties, params, workflow.where.member("params"));
+    check_steps(reader, workflow);
+}
+
+void check_document(const Reader &reader, const Value &json) {
+    const Where root;
+    const sel::Map *document = reader.as_object(json, root);
+    if (document == nullptr)
+        return;
+    const Object object{*document, root};
+    const sel::Map *properties = reader.object(object, "properties");
+    if (properties != nullptr)
+        check_properties(reader, {*properties, root.member("properties")});
+    reader.flag(object, "is_active");
+    reader.object(object, "git_info");
+    const sel::Map *workflow = reader.object(object, "workflow");
+    if (workflow != nullptr)
+        check_workflow(reader, {*workflow, root.member("workflow")}, properties);
+    else if (document->find("workflow") == nullptr)
+        reader.problem(root, R"(has no "workflow")");
+}
+
+// Nothing is read outside of the document.
+class NoParams final : public sel::Params {
+public:
+    std::optional<Value> find(std::string_view, sel::Context &) override { return std::nullopt; }
+    std::optional<Value> find_from(std::string_view, sel::Args, sel::Context &) override { return std::nullopt; }
+};
+
+// What a caller has of it until he releases it.
+struct Found {
+    Problems problems{};
+    std::vector<ShownProblem> shown{};
+};
+
+std::optional<Value> read_document(sel::Context &context, std::string_view json, Problems &problems) {
+    try {
+        return sel::read_json(context, json);
+    } catch (const sel::Failure &failure) {
+        if (failure.fault.kind == sel::FaultKind::stopped)
+            throw;
+        problems.add(Where{}, failure.fault.kind == sel::FaultKind::limit ? "is nested too deeply"
+                                                                          : "has a number that is out of range");
+        return std::nullopt;
+    }
+}
+
+void check(std::string_view text, sel::World &world, const sel::Limits &limits, Problems &problems) {
+    NoParams nothing;
+    sel::Heap heap(limits.memory);
+    sel::Context context(heap, world, nothing, limits);
+    if (const auto json = read_document(context, text, problems))
+        check_document(Reader(context, problems), *json);
+}
+
+} // namespace
+
+Checked check_definition(std::string_view json, sel::World &world, const sel::Limits &limits) noexcept {
+    try {
+        auto found = std::make_unique<Found>();
+        auto kind = sel::OutcomeKind::value;
+        try {
+            check(json, world, limits, found->problems);
+        } catch (const sel::Failure &failure) {
+            if (failure.fault.kind == sel::FaultKind::stopped)
+                kind = sel::OutcomeKind::stopped;
+            else
+                found->problems.add(Where{}, failure.fault.message);
+        }
+        for (const Problem &problem : found->problems.found())
+            found->shown.push_back({problem.where, problem.what});
+        Found *owned = found.release();
+        return {kind, owned->shown, owned};
+    } catch (...) { // there is nothing else that is thrown
+        return {sel::OutcomeKind::out_of_memory, {}, nullptr};
+    }
+}
+
+void release(Checked &checked) noexcept {
+    delete static_cast<Found *>(checked.owned);
+    checked.owned = nullptr;
+    checked.problems = {};
+}
+
+} // namespace scylla::model::workflow

@@ -1,0 +1,16 @@
+// Ids and names of what is in a definition (section 1.5).
+#pragma once
+
+#include "model/workflow/reader.h"
+
+namespace scylla::model::workflow {
+
+enum class Named : std::uint8_t { workflow, step, param };
+
+void check_id(const Reader &reader, std::string_view id, const Where &where, Named named);
+// The member "id", which must be there.
+std::string_view require_id(const Reader &reader, const Object &of, Named named);
+// The members "name" and "description".
+void check_words(const Reader &reader, const Object &of);
+
+} // namespace scylla::model::workflow

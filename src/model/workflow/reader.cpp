@@ -1,0 +1,229 @@
+#include "model/workflow/reader.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "model/sel/program.h"
+#include "model/sel/utf8.h"
+#include "model/workflow/param.h"
+
+namespace scylla::model::workflow {
+
+namespace {
+
+using sel::Value;
+
+constexpr std::string_view k_blanks = " \t\r\n";
+
+bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
+bool is_letter(char c) noexcept { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+
+struct Unit {
+    std::string_view name;
+    std::int64_t millis;
+};
+constexpr auto k_units = std::to_array<Unit>(
+    {{"d", 86'400'000},    {"day", 86'400'000}, {"days", 86'400'000}, {"h", 3'600'000}, {"hour", 3'600'000},
+     {"hours", 3'600'000}, {"m", 60'000},       {"min", 60'000},      {"mins", 60'000}, {"minute", 60'000},
+     {"minutes", 60'000},  {"s", 1'000},        {"sec", 1'000},       {"secs", 1'000},  {"second", 1'000},
+     {"seconds", 1'000},   {"ms", 1},           {"milli", 1},         {"millis", 1},    {"millisecond", 1},
+     {"milliseconds", 1}});
+
+std::int64_t millis_of(std::string_view unit) noexcept {
+    for (const Unit &known : k_units) {
+        if (known.name == unit)
+            return known.millis;
+    }
+    return 0;
+}
+
+std::optional<std::int64_t> parse_whole(std::string_view text) noexcept {
+    std::int64_t number = 0;
+    const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc{} || stop != text.data() + text.size())
+        return std::nullopt;
+    return number;
+}
+
+std::string between(Bounds bounds) {
+    return "must be from " + std::to_string(bounds.least) + " to " + std::to_string(bounds.most);
+}
+
+} // namespace
+
+std::string quoted(std::string_view text) { return "\"" + std::string(text) + "\""; }
+
+std::optional<std::int64_t> parse_duration(std::string_view text) noexcept {
+    std::optional<std::int64_t> sum;
+    for (std::size_t at = 0; at < text.size();) {
+        if (!is_digit(text[at])) {
+            at++;
+            continue;
+        }
+        std::int64_t amount = 0;
+        const auto stop = std::from_chars(text.data() + at, text.data() + text.size(), amount);
+        at = static_cast<std::size_t>(stop.ptr - text.data());
+        const std::size_t word = std::min(text.find_first_not_of(k_blanks, at), text.size());
+        std::size_t end = word;
+        while (end < text.size() && is_letter(text[end]))
+            end++;
+        const std::int64_t unit = millis_of(text.substr(word, end - word));
+        if (unit == 0)
+            continue;
+        at = end;
+        std::int64_t part = 0;
+        std::int64_t whole = 0;
+        if (stop.ec != std::errc{} || __builtin_mul_overflow(amount, unit, &part) ||
+            __builtin_add_overflow(sum.value_or(0), part, &whole))
+            return INT64_MAX;
+        sum = whole;
+    }
+    return sum;
+}
+
+const Value *Reader::find(const Object &of, std::string_view name) const {
+    context_.work();
+    const Value *found = of.map.find(name);
+    return found == nullptr || found->is_null() ? nullptr : found;
+}
+
+const sel::Map *Reader::as_object(const Value &json, const Where &where) const {
+    if (json.type == sel::Type::map)
+        return json.map;
+    problem(where, "must be an object");
+    return nullptr;
+}
+
+const sel::Map *Reader::object(const Object &of, std::string_view name) const {
+    const Value *found = find(of, name);
+    return found == nullptr ? nullptr : as_object(*found, of.where.member(name));
+}
+
+const sel::Array *Reader::array(const Object &of, std::string_view name) const {
+    const Value *found = find(of, name);
+    if (found == nullptr)
+        return nullptr;
+    if (found->type == sel::Type::array)
+        return found->array;
+    problem(of.where.member(name), "must be an array");
+    return nullptr;
+}
+
+std::optional<std::string_view> Reader::text(const Object &of, std::string_view name, std::int64_t most) const {
+    const Value *found = find(of, name);
+    if (found == nullptr)
+        return std::nullopt;
+    if (found->type != sel::Type::string) {
+        problem(of.where.member(name), "must be a string");
+        return std::nullopt;
+    }
+    context_.work_on(found->size);
+    if (static_cast<std::int64_t>(found->size) > most && sel::count_chars(found->view()) > most) {
+        problem(of.where.member(name), "is longer than " + std::to_string(most) + " characters");
+        return std::nullopt;
+    }
+    return found->view();
+}
+
+std::optional<std::string_view> Reader::require_text(const Object &of, std::string_view name) const {
+    if (find(of, name) == nullptr)
+        problem(of.where, "has no " + quoted(name));
+    return text(of, name);
+}
+
+std::optional<bool> Reader::flag(const Object &of, std::string_view name) const {
+    const Value *found = find(of, name);
+    if (found == nullptr)
+        return std::nullopt;
+    if (found->type == sel::Type::boolean)
+        return found->truth;
+    problem(of.where.member(name), "must be true or false");
+    return std::nullopt;
+}
+
+std::optional<std::int64_t> Reader::whole(const Object &of, std::string_view name, Bounds bounds) const {
+    const Value *found = find(of, name);
+    if (found == nullptr)
+        return std::nullopt;
+    if (found->type == sel::Type::long_ && found->number >= bounds.least && found->number <= bounds.most)
+        return found->number;
+    problem(of.where.member(name), between(bounds));
+    return std::nullopt;
+}
+
+void Reader::parsable(const Object &of, std::string_view name, Bounds bounds) const {
+    const Value *found = find(of, name);
+    if (found == nullptr || found->type != sel::Type::string) {
+        whole(of, name, bounds);
+        return;
+    }
+    if (found->view().find('$') != std::string_view::npos)
+        return;
+    const auto number = parse_whole(found->view());
+    if (!number || *number < bounds.least || *number > bounds.most)
+        problem(of.where.member(name), between(bounds));
+}
+
+void Reader::duration(const Object &of, std::string_view name, Bounds seconds) const {
+    const Value *found = find(of, name);
+    if (found == nullptr || found->type != sel::Type::string || parse_whole(found->view()))
+        return parsable(of, name, seconds);
+    if (found->view().find('$') != std::string_view::npos)
+        return;
+    const auto millis = parse_duration(found->view());
+    if (!millis)
+        problem(of.where.member(name), "is no duration, as \"1 day 2 hours\"");
+    else if (*millis < seconds.least * 1'000 || *millis > seconds.most * 1'000)
+        problem(of.where.member(name), between(seconds) + " seconds");
+}
+
+void Reader::check_expression(std::string_view text, const Where &where) const {
+    context_.work_on(text.size());
+    try {
+        (void)sel::Program::parse(text, context_.limits);
+    } catch (const sel::Failure &failure) {
+        problem(where, show_fault(failure.fault));
+    }
+}
+
+std::optional<std::string_view> Reader::expression(const Object &of, std::string_view name) const {
+    const auto source = text(of, name);
+    if (source)
+        check_expression(*source, of.where.member(name));
+    return source;
+}
+
+std::vector<std::string> Reader::tags(const Object &of) const {
+    std::vector<std::string> tags;
+    const sel::Array *json = array(of, "tags");
+    if (json == nullptr)
+        return tags;
+    const Where where = of.where.member("tags");
+    for (std::uint32_t i = 0; i < json->size; i++) {
+        context_.work();
+        const Value &tag = json->items[i];
+        const Value *name = tag.type == sel::Type::map ? tag.map->find("name") : &tag;
+        if (name == nullptr || name->type != sel::Type::string)
+            problem(where.element(i), R"(must be a name or an object with a "name")");
+        else if (std::find(tags.begin(), tags.end(), name->view()) != tags.end())
+            problem(where.element(i), "the tag " + quoted(name->view()) + " is there twice");
+        else
+            tags.emplace_back(name->view());
+    }
+    return tags;
+}
+
+void Reader::refuse_others(const Object &of, std::initializer_list<std::string_view> known,
+                           std::initializer_list<std::string_view> more) const {
+    const auto in = [](std::initializer_list<std::string_view> names, std::string_view name) {
+        return std::find(names.begin(), names.end(), name) != names.end();
+    };
+    for (const sel::Map::Member &member : of.map.all()) {
+        context_.work();
+        if (!in(known, member.key.view()) && !in(more, member.key.view()))
+            problem(of.where.member(member.key.view()), "is not known here");
+    }
+}
+
+} // namespace scylla::model::workflow

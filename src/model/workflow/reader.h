@@ -1,0 +1,71 @@
+// Members of a JSON document, with what is wrong with them noted as problems.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "model/sel/context.h"
+#include "model/workflow/problem.h"
+
+namespace scylla::model::workflow {
+
+inline constexpr std::int64_t k_max_name = 256;
+inline constexpr std::int64_t k_max_text = 16'384;
+inline constexpr std::int64_t k_max_id = 128;
+
+std::string quoted(std::string_view text);
+
+struct Bounds {
+    std::int64_t least;
+    std::int64_t most;
+};
+
+// A JSON object and its place.
+struct Object {
+    const sel::Map &map;
+    const Where &where;
+};
+
+class Reader {
+public:
+    Reader(sel::Context &context, Problems &problems) noexcept : context_{context}, problems_{problems} {}
+
+    sel::Context &context() const noexcept { return context_; }
+    Problems &problems() const noexcept { return problems_; }
+    void problem(const Where &where, std::string what) const { problems_.add(where, std::move(what)); }
+
+    // Each of these is satisfied with a member that is missing or null.
+    const sel::Map *object(const Object &of, std::string_view name) const;
+    const sel::Array *array(const Object &of, std::string_view name) const;
+    std::optional<std::string_view> text(const Object &of, std::string_view name, std::int64_t most = k_max_text) const;
+    std::optional<bool> flag(const Object &of, std::string_view name) const;
+    std::optional<std::int64_t> whole(const Object &of, std::string_view name, Bounds bounds) const;
+    // A whole number or a text with one; a text with references to parameters is looked at when they are known.
+    void parsable(const Object &of, std::string_view name, Bounds bounds) const;
+    // The same for seconds: also a duration in words, as "1 day 2 hours".
+    void duration(const Object &of, std::string_view name, Bounds seconds) const;
+    std::optional<std::string_view> expression(const Object &of, std::string_view name) const;
+    void check_expression(std::string_view text, const Where &where) const;
+    // A tag is a name, or an object that has one.
+    std::vector<std::string> tags(const Object &of) const;
+
+    std::optional<std::string_view> require_text(const Object &of, std::string_view name) const;
+    const sel::Map *as_object(const sel::Value &json, const Where &where) const;
+    void refuse_others(const Object &of, std::initializer_list<std::string_view> known,
+                       std::initializer_list<std::string_view> more = {}) const;
+
+private:
+    const sel::Value *find(const Object &of, std::string_view name) const;
+
+    sel::Context &context_;
+    Problems &problems_;
+};
+
+// The milliseconds of a duration in words: the sum of all numbers with a unit behind them, whatever is between. Nothing
+// if there is none.
+std::optional<std::int64_t> parse_duration(std::string_view text) noexcept;
+
+} // namespace scylla::model::workflow

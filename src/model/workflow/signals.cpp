@@ -1,0 +1,215 @@
+#include "model/workflow/signals.h"
+
+#include <algorithm>
+
+#include "model/cron.h"
+#include "model/workflow/param_json.h"
+#include "model/workflow/steps.h"
+
+namespace scylla::model::workflow {
+
+namespace {
+
+using sel::Value;
+
+constexpr std::size_t k_max_signals = 8;
+
+// ---- time ----------------------------------------------------------------------------------------------------------
+
+void check_time_zone(const Reader &reader, const Object &trigger) {
+    const auto zone = reader.text(trigger, "timezone");
+    if (zone && reader.context().world.find_zone(*zone) == nullptr)
+        reader.problem(trigger.where.member("timezone"), "there is no time zone " + quoted(*zone));
+}
+
+std::size_t count_fields(std::string_view text) noexcept {
+    std::size_t count = 0;
+    for (std::size_t at = 0; (at = text.find_first_not_of(" \t", at)) < text.size(); count++)
+        at = std::min(text.find_first_of(" \t", at), text.size());
+    return count;
+}
+
+// Two minutes of it beside each other, in one hour or from one hour to the next.
+bool is_too_frequent(const Cron &cron) noexcept {
+    const bool in_an_hour = (cron.minutes & cron.minutes >> 1U) != 0;
+    const bool over_hours =
+        (cron.minutes & 1U) != 0 && (cron.minutes >> 59U) != 0 &&
+        ((cron.hours & cron.hours >> 1U) != 0 || ((cron.hours & 1U) != 0 && (cron.hours >> 23U) != 0));
+    return in_an_hour || over_hours || cron.seconds != 0;
+}
+
+// The five fields of Unix, or six or seven, of which the first one is the second: those are looked at when they run.
+void check_cron(const Reader &reader, std::string_view text, const Where &where) {
+    const std::size_t fields = count_fields(text);
+    Cron cron;
+    if (fields == 6 || fields == 7)
+        return;
+    if (fields != 5 || parse_cron(text, cron) != CronFault::none)
+        return reader.problem(where, quoted(text) + " is no cron expression");
+    if (is_too_frequent(cron))
+        reader.problem(where, quoted(text) + " runs more often than every 2 minutes");
+}
+
+void check_time_trigger(const Reader &reader, const Object &trigger) {
+    const auto type = reader.require_text(trigger, "type");
+    if (type == "CRON" || type == "cron") {
+        reader.refuse_others(trigger, {"type", "cron", "timezone", "fuzzy_max_delay"});
+        if (const auto cron = reader.require_text(trigger, "cron"))
+            check_cron(reader, *cron, trigger.where.member("cron"));
+    } else if (type == "PREDEFINED" || type == "predefined") {
+        reader.refuse_others(trigger, {"type", "expression", "timezone", "fuzzy_max_delay"});
+        const auto name = reader.require_text(trigger, "expression");
+        constexpr std::string_view k_names[] = {"@hourly", "@daily", "@weekly", "@monthly", "@yearly"};
+        if (name && std::find(std::begin(k_names), std::end(k_names), *name) == std::end(k_names))
+            reader.problem(trigger.where.member("expression"),
+                           quoted(*name) + " is none of @hourly, @daily, @weekly, @monthly and @yearly");
+    } else if (type) {
+        reader.problem(trigger.where.member("type"), quoted(*type) + " is neither CRON nor PREDEFINED");
+    }
+    check_time_zone(reader, trigger);
+    reader.duration(trigger, "fuzzy_max_delay", {0, k_max_timeout});
+}
+
+// ---- signals -------------------------------------------------------------------------------------------------------
+
+bool check_operator(const Reader &reader, const Object &match) {
+    constexpr std::string_view k_operators[] = {"=", "<", "<=", ">", ">="};
+    const auto sign = reader.text(match, "operator");
+    if (sign && std::find(std::begin(k_operators), std::end(k_operators), *sign) == std::end(k_operators))
+        reader.problem(match.where.member("operator"), quoted(*sign) + " is none of = < <= > >=");
+    return sign && *sign != "=";
+}
+
+// Each member through use, which tells whether its operator is one of a range. At most one may be.
+template <typename Use> void check_matches(const Reader &reader, const Object &of, Use use) {
+    const sel::Map *matches = reader.object(of, "match_params");
+    if (matches == nullptr)
+        return;
+    const Where where = of.where.member("match_params");
+    int ranges = 0;
+    for (const sel::Map::Member &member : matches->all()) {
+        const Where at = where.member(member.key.view());
+        if (const sel::Map *match = reader.as_object(member.value, at))
+            ranges += use(Object{*match, at}) ? 1 : 0;
+    }
+    if (ranges > 1)
+        reader.problem(where, "more than one parameter is compared by <, <=, > or >=");
+}
+
+bool check_literal_match(const Reader &reader, const Object &match) {
+    reader.refuse_others(match, {"value", "operator"});
+    const Value *value = match.map.find("value");
+    if (value == nullptr || (value->type != sel::Type::string && value->type != sel::Type::long_))
+        reader.problem(match.where, R"(must have a "value" that is a string or a whole number)");
+    return check_operator(reader, match);
+}
+
+bool check_param_match(const Reader &reader, const Object &match) {
+    reader.refuse_others(match, {"param", "operator"});
+    const Value *param = match.map.find("param");
+    if (param == nullptr)
+        reader.problem(match.where, R"(has no "param")");
+    else if (const auto read = read_param(reader.context(), *param, match.where.member("param"), reader.problems()))
+        if (read->type != ParamType::string && read->type != ParamType::long_)
+            reader.problem(match.where.member("param"), "must be STRING or LONG");
+    return check_operator(reader, match);
+}
+
+// How many join keys a signal has.
+std::size_t check_trigger_signal(const Reader &reader, const Object &signal) {
+    reader.refuse_others(signal, {"match_params", "join_keys"});
+    check_matches(reader, signal, [&](const Object &match) { return check_literal_match(reader, match); });
+    const sel::Array *keys = reader.array(signal, "join_keys");
+    if (keys == nullptr)
+        return 0;
+    const sel::Map *matches = reader.object(signal, "match_params");
+    const Where where = signal.where.member("join_keys");
+    for (std::uint32_t i = 0; i < keys->size; i++) {
+        const Value &key = keys->items[i];
+        if (key.type != sel::Type::string)
+            reader.problem(where.element(i), "must be a string");
+        else if (matches != nullptr && matches->find(key.view()) != nullptr)
+            reader.problem(where.element(i), quoted(key.view()) + " is in match_params, too");
+    }
+    return keys->size;
+}
+
+void check_signal_trigger(const Reader &reader, const Object &trigger) {
+    reader.refuse_others(trigger, {"definitions", "params", "condition", "dedup_expr"});
+    reader.expression(trigger, "condition");
+    reader.expression(trigger, "dedup_expr");
+    read_user_params(reader, trigger, "params");
+    const sel::Map *signals = reader.object(trigger, "definitions");
+    if (signals == nullptr || signals->size == 0 || signals->size > k_max_signals)
+        return reader.problem(trigger.where,
+                              "must have 1 to " + std::to_string(k_max_signals) + " signals in \"definitions\"");
+    const Where where = trigger.where.member("definitions");
+    std::optional<std::size_t> keys;
+    for (const sel::Map::Member &member : signals->all()) {
+        const Where at = where.member(member.key.view());
+        const sel::Map *signal = reader.as_object(member.value, at);
+        if (signal == nullptr)
+            continue;
+        const std::size_t own = check_trigger_signal(reader, {*signal, at});
+        if (keys.value_or(own) != own)
+            reader.problem(at, "has " + std::to_string(own) + " join_keys, another signal " + std::to_string(*keys));
+        keys = own;
+    }
+}
+
+void check_dependency(const Reader &reader, const Object &dependency) {
+    reader.refuse_others(dependency, {"name", "match_params"});
+    reader.require_text(dependency, "name");
+    check_matches(reader, dependency, [&](const Object &match) { return check_param_match(reader, match); });
+}
+
+void check_output(const Reader &reader, const Object &output) {
+    reader.refuse_others(output, {"name", "params", "payload"});
+    reader.require_text(output, "name");
+    const Where where = output.where.member("params");
+    const ParamMap params = read_user_params(reader, output, "params");
+    const ParamMap payload = read_user_params(reader, output, "payload");
+    for (const auto &[name, param] : params) {
+        if (param.type != ParamType::string && param.type != ParamType::long_)
+            reader.problem(where.member(name), "must be STRING or LONG");
+        if (payload.find(name) != nullptr)
+            reader.problem(output.where.member("payload").member(name), "is in params, too");
+    }
+}
+
+// The elements of an array of objects.
+template <typename Use> void for_each_object(const Reader &reader, const Object &of, std::string_view name, Use use) {
+    const sel::Array *array = reader.array(of, name);
+    const Where where = of.where.member(name);
+    for (std::uint32_t i = 0; array != nullptr && i < array->size; i++) {
+        const Where at = where.element(i);
+        if (const sel::Map *object = reader.as_object(array->items[i], at))
+            use(Object{*object, at});
+    }
+}
+
+} // namespace
+
+void check_time_triggers(const Reader &reader, const Object &workflow) {
+    for_each_object(reader, workflow, "time_triggers", [&](const Object &one) { check_time_trigger(reader, one); });
+}
+void check_signal_triggers(const Reader &reader, const Object &workflow) {
+    for_each_object(reader, workflow, "signal_triggers", [&](const Object &one) { check_signal_trigger(reader, one); });
+}
+void check_signal_dependencies(const Reader &reader, const Object &step) {
+    for_each_object(reader, step, "signal_dependencies", [&](const Object &one) { check_dependency(reader, one); });
+}
+void check_signal_outputs(const Reader &reader, const Object &step) {
+    for_each_object(reader, step, "signal_outputs", [&](const Object &one) { check_output(reader, one); });
+}
+
+std::string_view first_time_zone(const sel::Map &workflow) noexcept {
+    const Value *triggers = workflow.find("time_triggers");
+    if (triggers == nullptr || triggers->type != sel::Type::array || triggers->array->size == 0)
+        return {};
+    const Value &first = triggers->array->items[0];
+    const Value *zone = first.type == sel::Type::map ? first.map->find("timezone") : nullptr;
+    return zone != nullptr && zone->type == sel::Type::string ? zone->view() : std::string_view{};
+}
+
+} // namespace scylla::model::workflow

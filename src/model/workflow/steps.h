@@ -1,0 +1,19 @@
+// The steps of a definition (sections 1.4 and 1.5).
+#pragma once
+
+#include "model/workflow/param.h"
+#include "model/workflow/reader.h"
+
+namespace scylla::model::workflow {
+
+inline constexpr std::int64_t k_max_steps = 300;            // with those of loops
+inline constexpr std::int64_t k_max_nesting = 10;           // of loops
+inline constexpr std::int64_t k_max_timeout = 120 * 86'400; // seconds
+
+// Parameters as a user may write them.
+ParamMap read_user_params(const Reader &reader, const Object &of, std::string_view name);
+
+// The member "steps" of a workflow.
+void check_steps(const Reader &reader, const Object &workflow);
+
+} // namespace scylla::model::workflow

@@ -1,0 +1,432 @@
+// Definitions of workflows: what is wrong with one, and where (Maestro, sections 1.1 to 1.7, 6.4, 6.5, 7.3 to 7.5, 8).
+#include <gtest/gtest.h>
+
+#include "model/workflow/definition.h"
+#include "model/workflow/reader.h"
+#include "sel_world.h"
+
+namespace {
+
+namespace sel = scylla::model::sel;
+namespace workflow = scylla::model::workflow;
+
+// The problems, one a line.
+std::string check(std::string_view json) {
+    TestWorld world;
+    auto checked = workflow::check_definition(json, world, {});
+    std::string text;
+    for (const auto &[where, what] : checked.problems)
+        text += (text.empty() ? "" : "\n") + std::string(where) + ": " + std::string(what);
+    EXPECT_EQ(checked.kind, sel::OutcomeKind::value);
+    workflow::release(checked);
+    return text;
+}
+
+std::string with_steps(std::string_view steps) {
+    return R"({"workflow": {"id": "w", "steps": )" + std::string(steps) + "}}";
+}
+// One step, of that kind, with the members of the second argument.
+std::string step(std::string_view kind, std::string_view members) {
+    return "[{\"" + std::string(kind) + R"(": {"id": "s", )" + std::string(members) + "}}]";
+}
+std::string check_step(std::string_view kind, std::string_view members) {
+    return check(with_steps(step(kind, members)));
+}
+std::string check_typed(std::string_view members) {
+    return check_step("step", R"("type": "NoOp")" + std::string(members));
+}
+std::string check_workflow(std::string_view members) {
+    return check(R"({"workflow": {"id": "w", "steps": [{"step": {"id": "s", "type": "NoOp"}}])" + std::string(members) +
+                 "}}");
+}
+std::string check_properties(std::string_view properties) {
+    return check(R"({"properties": )" + std::string(properties) +
+                 R"(, "workflow": {"id": "w", "steps": [{"step": {"id": "s", "type": "NoOp"}}]}})");
+}
+
+TEST(Definition_1_1, Request) {
+    EXPECT_EQ(check_properties("{}"), "");
+    EXPECT_EQ(check(R"({"properties": {}, "is_active": false, "git_info": {"branch": "b"}, "more": [1],
+                        "workflow": {"id": "w", "steps": [{"step": {"id": "s", "type": "NoOp"}}]}})"),
+              "");
+    EXPECT_EQ(check("[]"), ": must be an object");
+    EXPECT_EQ(check("{}"), ": has no \"workflow\"");
+    EXPECT_EQ(check(R"({"workflow": 1, "properties": [], "is_active": "yes", "git_info": 5})"),
+              "properties: must be an object\nis_active: must be true or false\ngit_info: must be an object\n"
+              "workflow: must be an object");
+    EXPECT_EQ(check(R"({"workflow": )" + std::string(200, '[') + std::string(200, ']') + "}"),
+              ": is nested too deeply");
+    EXPECT_EQ(check(R"({"n": 1e999})"), ": has a number that is out of range");
+}
+
+TEST(Definition_1_2, Properties) {
+    EXPECT_EQ(check_properties(
+                  R"({"owner": "ann", "access_control": {"x": 1}, "run_strategy": "parallel", "step_concurrency": 20,
+        "alerting": {"emails": ["a@b"], "tct": {"completed_by_hour": 1, "tz": "UTC"}}, "alerting_disabled": true,
+        "signal_trigger_disabled": false, "time_trigger_disabled": null, "description": "d", "tags": ["a", {"name": "b", "namespace": "n"}]})"),
+              "");
+    EXPECT_EQ(
+        check_properties(
+            R"({"owner": 1, "ownr": 1, "step_concurrency": 0, "alerting_disabled": 1, "tags": ["a", "a"]})"),
+        "properties.ownr: is not known here\nproperties.owner: must be a string\n"
+        "properties.step_concurrency: must be from 1 to 1000\nproperties.alerting_disabled: must be true or false\n"
+        "properties.tags[1]: the tag \"a\" is there twice");
+    EXPECT_EQ(check_properties(R"({"alerting": {"tct": {"completed_by_hour": 1, "duration_minutes": 1}}})"),
+              "properties.alerting.tct: must have one of completed_by_hour, duration_minutes and completed_by_ts");
+    EXPECT_EQ(check_properties(R"({"alerting": {"tct": {}}})"),
+              "properties.alerting.tct: must have one of completed_by_hour, duration_minutes and completed_by_ts");
+}
+
+TEST(Definition_1_5, RunStrategies) {
+    const auto strategy = [](std::string_view json) {
+        return check_properties(R"({"run_strategy": )" + std::string(json) + "}");
+    };
+    for (const char *good :
+         {"\"sequential\"", "\"STRICT_SEQUENTIAL\"", "\"first_only\"", "\"last_only\"", "\"PARALLEL\"",
+          "\"serial_latest_only\"", "5", "\"5\"", R"({"rule": "parallel", "workflow_concurrency": 1000})",
+          R"({"rule": "SEQUENTIAL", "workflow_concurrency": 1})", R"({"rule": "PARALLEL"})"})
+        EXPECT_EQ(strategy(good), "") << good;
+    EXPECT_EQ(strategy("\"sometimes\""), "properties.run_strategy: \"sometimes\" is no rule");
+    EXPECT_EQ(strategy("0"), "properties.run_strategy: must be from 1 to 1000");
+    EXPECT_EQ(strategy("\"1001\""), "properties.run_strategy: must be from 1 to 1000");
+    EXPECT_EQ(strategy("true"), "properties.run_strategy: must be a rule, a number or an object");
+    EXPECT_EQ(strategy(R"({"rule": "sometimes", "workflow_concurrency": 1001})"),
+              "properties.run_strategy.rule: \"sometimes\" is no rule\n"
+              "properties.run_strategy.workflow_concurrency: must be from 1 to 1000");
+    EXPECT_EQ(strategy(R"({"rule": "sequential", "workflow_concurrency": 2})"),
+              "properties.run_strategy.workflow_concurrency: must be 1: only PARALLEL has more");
+    EXPECT_EQ(strategy("{}"), "properties.run_strategy: has no \"rule\"");
+}
+
+TEST(Definition_1_3, Workflow) {
+    EXPECT_EQ(check_workflow(
+                  R"(, "name": "A name (of 1), too", "description": "d", "tags": ["t"], "timeout": "1 day",
+                     "criticality": "HIGH", "instance_step_concurrency": 999, "params": {"p": {"type": "LONG", "value": 1}})"),
+              "");
+    EXPECT_EQ(
+        check_workflow(
+            R"(, "name": "a\nb", "timeout": "soon", "criticality": "very", "instance_step_concurrency": 1000, "stesp": 1)"),
+        "workflow.stesp: is not known here\n"
+        "workflow.name: \"a\nb\" must consist of letters, digits, blanks and _.,:@&='(){}$+[]-/\\\n"
+        "workflow.timeout: is no duration, as \"1 day 2 hours\"\n"
+        "workflow.criticality: \"very\" is none of CRITICAL, HIGH, MEDIUM and LOW\n"
+        "workflow.instance_step_concurrency: must be from 1 to 999");
+    EXPECT_EQ(check_workflow(R"(, "name": ")" + std::string(257, 'x') + "\""),
+              "workflow.name: is longer than 256 characters");
+    EXPECT_EQ(check_workflow(R"(, "description": ")" + std::string(16'385, 'x') + "\""),
+              "workflow.description: is longer than 16384 characters");
+    EXPECT_EQ(check(R"({"workflow": {}})"), "workflow: has no \"id\"\nworkflow.steps: must have at least one step");
+}
+
+TEST(Definition_1_5, Ids) {
+    const auto id = [](std::string_view text) {
+        return check(R"({"workflow": {"steps": [{"step": {"id": "s", "type": "x"}}], "id": ")" + std::string(text) +
+                     "\"}}");
+    };
+    const auto of_step = [](std::string_view text) {
+        return check(with_steps(R"([{"step": {"type": "x", "id": ")" + std::string(text) + "\"}}]"));
+    };
+    const auto param = [](std::string_view text) {
+        return check_workflow(R"(, "params": {")" + std::string(text) + R"(": {"type": "LONG", "value": 1}})");
+    };
+    for (const char *good : {"a", "_a.b-c_9", "9lives"})
+        EXPECT_EQ(id(good), "") << good;
+    EXPECT_EQ(id(std::string(128, 'x')), "");
+    EXPECT_EQ(id(std::string(129, 'x')), "workflow.id: is longer than 128 characters");
+    EXPECT_EQ(id("a b"), "workflow.id: \"a b\" must consist of letters, digits, \".\", \"-\" and \"_\", and begin with "
+                         "a letter, a digit or \"_\"");
+    EXPECT_EQ(id("").substr(0, 15), "workflow.id: \"\"");
+    EXPECT_EQ(id("Maestro_x"), "workflow.id: \"Maestro_x\" begins with \"maestro_\", which is reserved");
+    EXPECT_EQ(id("x_maestro"), "workflow.id: \"x_maestro\" ends with \"_maestro\", which is reserved");
+    EXPECT_EQ(of_step("x_maestro"), "");
+    EXPECT_EQ(of_step("9"), "workflow.steps[0].step.id: \"9\" must consist of letters, digits, \".\", \"-\" and \"_\", "
+                            "and begin with a letter or \"_\"");
+    EXPECT_EQ(of_step("a__b"),
+              "workflow.steps[0].step.id: \"a__b\" contains \"__\", which stands between a step and its parameter");
+    EXPECT_EQ(param("a__b"), "");
+    for (const char *reserved : {"maestro", "Scheduler", "UTIL", "params", "AUTH_BLOB", "AUTHORIZED_MANAGERS"})
+        EXPECT_EQ(param(reserved), "workflow.params." + std::string(reserved) + ": \"" + reserved + "\" is reserved");
+    EXPECT_EQ(param("a b"), "workflow.params[\"a b\"]: \"a b\" must consist of letters, digits, \".\", \"-\" and "
+                            "\"_\", and begin with a letter or \"_\"");
+}
+
+TEST(Definition_1_5, WhatIsTheSystems) {
+    EXPECT_EQ(
+        check_workflow(
+            R"(, "params": {"p": {"type": "LONG", "value": 1, "internal_mode": "OPTIONAL", "source": "SYSTEM"},
+                                             "m": {"type": "MAP", "value": {"n": {"type": "LONG", "value": 1, "source": "LAUNCH"}}}})"),
+        "workflow.params.p: internal_mode is the system's to set\nworkflow.params.p: source is the system's to set\n"
+        "workflow.params.m.value.n: source is the system's to set");
+}
+
+TEST(Definition_1_4, Steps) {
+    EXPECT_EQ(check_typed(
+                  R"(, "name": "n", "description": "d", "tags": ["t"], "timeout": 60, "failure_mode": "IGNORE_FAILURE",
+        "sub_type": "x", "sub_type_version": "v", "params": {"p": {"type": "LONG", "value": 1}}, "transition": {})"),
+              "");
+    EXPECT_EQ(check_step("subworkflow", R"("sync": false, "explicit_params": true,
+        "params": {"subworkflow_id": {"type": "STRING", "value": "w"}})"),
+              "");
+    EXPECT_EQ(check_step("foreach",
+                         R"("concurrency": 500, "strict_ordering": true, "steps": [{"step": {"id": "t", "type": "x"}}],
+        "params": {"loop_params": {"type": "MAP", "value": {"i": {"type": "LONG_ARRAY", "value": [1]}}}})"),
+              "");
+    EXPECT_EQ(check_step("while", R"("condition": "i < 5", "steps": [{"step": {"id": "t", "type": "x"}}],
+        "params": {"loop_params": {"type": "MAP", "value": {"i": {"type": "LONG", "value": 1}}}})"),
+              "");
+    EXPECT_EQ(check_step("template", R"("anything": 1)"), "");
+
+    EXPECT_EQ(check_step("step", R"("typ": "x")"),
+              "workflow.steps[0].step.typ: is not known here\nworkflow.steps[0].step: has no \"type\"");
+    EXPECT_EQ(check_typed(R"(, "failure_mode": "x", "timeout": 0, "condition": "1")"),
+              "workflow.steps[0].step.timeout: must be from 1 to 10368000\n"
+              "workflow.steps[0].step.failure_mode: \"x\" is none of FAIL_AFTER_RUNNING, FAIL_IMMEDIATELY and "
+              "IGNORE_FAILURE\n"
+              "workflow.steps[0].step.condition: is not known here");
+    EXPECT_EQ(check_step("subworkflow", R"("sync": 1)"),
+              "workflow.steps[0].subworkflow.params.subworkflow_id: a value is required (STRING)\n"
+              "workflow.steps[0].subworkflow.sync: must be true or false");
+    EXPECT_EQ(
+        check_step("foreach", R"("concurrency": 501, "retry_policy": {}, "params": {"loop_params": {"type": "MAP",
+        "value": {"i": {"type": "LONG", "value": 1}}}})"),
+        "workflow.steps[0].foreach.retry_policy: is not known here\n"
+        "workflow.steps[0].foreach.concurrency: must be from 1 to 500\n"
+        "workflow.steps[0].foreach.params.loop_params.value.i: must be an array, of which each run has one element\n"
+        "workflow.steps[0].foreach.steps: must have at least one step");
+    EXPECT_EQ(check_step("while", R"("steps": [{"step": {"id": "t", "type": "x"}}])"),
+              "workflow.steps[0].while.params.loop_params: a value is required (MAP)\nworkflow.steps[0].while: has no "
+              "\"condition\"");
+    EXPECT_EQ(check_step("while", R"("condition": "i <", "params": {"loop_params": {"type": "MAP", "value": {}}},
+        "steps": [{"step": {"id": "t", "type": "x"}}])"),
+              "workflow.steps[0].while.condition: the expression ends too early (line 1, column 4)");
+    EXPECT_EQ(check_typed(R"(, "params": {"step_id": {"type": "STRING", "value": "x"}})"),
+              "workflow.steps[0].step.params.step_id: the parameter is CONSTANT and cannot be changed by DEFINITION");
+    EXPECT_EQ(check(with_steps("[5, {}, {\"task\": {}}, {\"step\": 1}]")),
+              "workflow.steps[0]: must be an object\n"
+              "workflow.steps[1]: must have one member: step, subworkflow, foreach, while or template\n"
+              "workflow.steps[2]: must have one member: step, subworkflow, foreach, while or template\n"
+              "workflow.steps[3].step: must be an object");
+    EXPECT_EQ(check(with_steps("5")), "workflow.steps: must be an array\nworkflow.steps: must have at least one step");
+}
+
+// So many loops in each other, with a step in the innermost.
+std::string nested(int loops, bool one_name = false) {
+    std::string text;
+    std::string end;
+    for (int i = 0; i < loops; i++) {
+        text += R"([{"foreach": {"id": "f)" + std::to_string(i) +
+                R"(", "params": {"loop_params": {"type": "MAP", "value": {"i)" + (one_name ? "" : std::to_string(i)) +
+                R"(": {"type": "LONG_ARRAY", "value": []}}}}, "steps": )";
+        end += "}}]";
+    }
+    return with_steps(text + R"([{"step": {"id": "s", "type": "x"}}])" + end);
+}
+
+TEST(Definition_1_5, ListsOfSteps) {
+    const auto many = [](int count) {
+        std::string steps = "[";
+        for (int i = 0; i < count - 1; i++)
+            steps += R"({"step": {"id": "s)" + std::to_string(i) + R"(", "type": "x"}}, )";
+        return check(with_steps(steps + R"({"foreach": {"id": "f", "steps": [{"step": {"id": "t", "type": "x"}}],
+            "params": {"loop_params": {"type": "MAP", "value": {}}}}}])"));
+    };
+    EXPECT_EQ(many(299), "");
+    EXPECT_EQ(many(300), "workflow.steps: there are 301 steps, and at most 300 are possible");
+    EXPECT_EQ(check(with_steps(R"([{"step": {"id": "a", "type": "x"}}, {"foreach": {"id": "f",
+        "params": {"loop_params": {"type": "MAP", "value": {}}}, "steps": [{"step": {"id": "a", "type": "x"}}]}}])")),
+              "workflow.steps[1].foreach.steps[0].step.id: there is another step \"a\"");
+}
+
+TEST(Definition_1_5, Nesting) {
+    EXPECT_EQ(check(nested(10)), "");
+    const std::string deep = check(nested(11));
+    EXPECT_NE(deep.find(": loops are nested more than 10 deep"), std::string::npos) << deep;
+    EXPECT_EQ(check(nested(2, true)), "workflow.steps[0].foreach.steps[0].foreach.params.loop_params.value.i: a loop "
+                                      "around this one has a parameter of that name");
+    // Loops beside each other may have the same names.
+    EXPECT_EQ(
+        check(with_steps(
+            R"([{"while": {"id": "a", "condition": "false", "params": {"loop_params": {"type": "MAP", "value": {"i": {"type": "LONG", "value": 1}}}},
+        "steps": [{"step": {"id": "b", "type": "x"}}]}}, {"while": {"id": "c", "condition": "false", "params": {"loop_params": {"type": "MAP",
+        "value": {"i": {"type": "LONG", "value": 1}}}}, "steps": [{"step": {"id": "d", "type": "x"}}]}}])")),
+        "");
+}
+
+TEST(Definition_1_5, Transitions) {
+    const auto graph = [](std::string_view a, std::string_view b, std::string_view c) {
+        const auto one = [](std::string_view id, std::string_view transition) {
+            return R"({"step": {"id": ")" + std::string(id) + R"(", "type": "x", "transition": )" +
+                   std::string(transition) + "}}";
+        };
+        return check(with_steps("[" + one("a", a) + ", " + one("b", b) + ", " + one("c", c) + "]"));
+    };
+    EXPECT_EQ(graph(R"({"successors": {"b": "true", "c": "x > 1"}})", R"({"successors": {"c": "true"}})",
+                    R"({"predecessors": ["b", "a"]})"),
+              "");
+    EXPECT_EQ(graph(R"({"successors": {"d": "true"}})", "{}", "{}"),
+              "workflow.steps[0].step.transition.successors: there is no step \"d\" beside \"a\"");
+    EXPECT_EQ(graph(R"({"successors": {"b": "1 +"}})", R"({"next": 1})", "5"),
+              "workflow.steps[0].step.transition.successors.b: the expression ends too early (line 1, column 4)\n"
+              "workflow.steps[1].step.transition.next: is not known here\nworkflow.steps[2].step.transition: must be "
+              "an object");
+    EXPECT_EQ(graph(R"({"successors": {"b": "true"}})",
+                    R"({"successors": {"c": "true"}, "predecessors": ["a", "a", "c", 1]})",
+                    R"({"predecessors": ["a"]})"),
+              "workflow.steps[1].step.transition.predecessors[1]: \"a\" is there twice\n"
+              "workflow.steps[1].step.transition.predecessors[2]: \"c\" is no predecessor of \"b\"\n"
+              "workflow.steps[1].step.transition.predecessors[3]: must be a string\n"
+              "workflow.steps[2].step.transition.predecessors[0]: \"a\" is no predecessor of \"c\"\n"
+              "workflow.steps[2].step.transition.predecessors: \"b\" is missing");
+    EXPECT_EQ(graph(R"({"successors": {"b": "true"}})", R"({"successors": {"c": "true"}})",
+                    R"({"successors": {"b": "true"}})"),
+              "workflow.steps: steps follow each other in a circle: \"b\", \"c\", \"b\"");
+    EXPECT_EQ(graph(R"({"successors": {"a": "true"}})", "{}", "{}"),
+              "workflow.steps: steps follow each other in a circle: \"a\", \"a\"");
+}
+
+TEST(Definition_6_4, RetryPolicies) {
+    const auto policy = [](std::string_view json) { return check_typed(R"(, "retry_policy": )" + std::string(json)); };
+    EXPECT_EQ(
+        policy(
+            R"({"error_retry_limit": 0, "platform_retry_limit": "99", "timeout_retry_limit": "${n}", "backoff": {"type": "EXPONENTIAL_BACKOFF",
+        "error_retry_backoff_in_secs": 1, "error_retry_exponent": "2", "error_retry_limit_in_secs": "1 day"}})"),
+        "");
+    EXPECT_EQ(policy(R"({"backoff": {"type": "FIXED_BACKOFF", "error_retry_backoff_in_secs": "${n}"}})"), "");
+    const std::string at = "workflow.steps[0].step.retry_policy.";
+    EXPECT_EQ(policy(R"({"error_retry_limit": 100, "platform_retry_limit": "x", "limit": 1})"),
+              at + "limit: is not known here\n" + at + "error_retry_limit: must be from 0 to 99\n" + at +
+                  "platform_retry_limit: must be from 0 to 99");
+    EXPECT_EQ(
+        policy(
+            R"({"backoff": {"type": "NONE", "error_retry_backoff_in_secs": 0, "error_retry_limit_in_secs": "25 h", "error_retry_exponent": 0}})"),
+        at + "backoff.type: \"NONE\" is neither EXPONENTIAL_BACKOFF nor FIXED_BACKOFF\n" + at +
+            "backoff.error_retry_backoff_in_secs: must be from 1 to 86400\n" + at +
+            "backoff.error_retry_limit_in_secs: must be from 1 to 86400 seconds\n" + at +
+            "backoff.error_retry_exponent: must be from 1 to 2147483647");
+    EXPECT_EQ(policy(R"({"backoff": {"type": "FIXED_BACKOFF", "error_retry_exponent": 2}})"),
+              at + "backoff.error_retry_exponent: is not known here");
+}
+
+TEST(Definition_6_5, Durations) {
+    using workflow::parse_duration;
+    EXPECT_EQ(parse_duration("abc 1min"), 60'000);
+    EXPECT_EQ(parse_duration("10min 1min"), 660'000);
+    EXPECT_EQ(parse_duration("1min 40s"), 100'000);
+    EXPECT_EQ(parse_duration("1 day, 2 hours and 3 ms"), 93'600'003);
+    EXPECT_EQ(parse_duration("7 5s"), 5'000);
+    EXPECT_EQ(parse_duration(""), std::nullopt);
+    EXPECT_EQ(parse_duration("5 weeks"), std::nullopt);
+    EXPECT_EQ(parse_duration("99999999999999999999 d"), INT64_MAX);
+    EXPECT_EQ(parse_duration("9999999999999999 d"), INT64_MAX);
+    const auto timeout = [](std::string_view json) { return check_workflow(R"(, "timeout": )" + std::string(json)); };
+    EXPECT_EQ(timeout("\"120 days\""), "");
+    EXPECT_EQ(timeout("\"${p}\""), "");
+    EXPECT_EQ(timeout("\"10368000\""), "");
+    EXPECT_EQ(timeout("\"120 days 1 ms\""), "workflow.timeout: must be from 1 to 10368000 seconds");
+    EXPECT_EQ(timeout("-1"), "workflow.timeout: must be from 1 to 10368000");
+}
+
+TEST(Definition_7_3, SignalTriggers) {
+    const auto trigger = [](std::string_view json) {
+        return check_workflow(R"(, "signal_triggers": [)" + std::string(json) + "]");
+    };
+    const std::string at = "workflow.signal_triggers[0]";
+    EXPECT_EQ(
+        trigger(
+            R"({"definitions": {"a": {"match_params": {"p": {"value": "x", "operator": "="}, "q": {"value": 5, "operator": ">="}},
+        "join_keys": ["k"]}, "b": {"join_keys": ["l"]}}, "condition": "1 < 2", "dedup_expr": "'x'", "params": {"p": {"type": "LONG", "value": 1}}})"),
+        "");
+    EXPECT_EQ(trigger("{}"), at + R"(: must have 1 to 8 signals in "definitions")");
+    std::string nine;
+    for (int i = 0; i < 9; i++)
+        nine += (i == 0 ? "\"s" : ", \"s") + std::to_string(i) + "\": {}";
+    EXPECT_EQ(trigger(R"({"definitions": {)" + nine + "}}"), at + R"(: must have 1 to 8 signals in "definitions")");
+    EXPECT_EQ(trigger(R"({"definitions": {"a": {"join_keys": ["k", "l"]}, "b": {"join_keys": ["k"]}}})"),
+              at + ".definitions.b: has 1 join_keys, another signal 2");
+    EXPECT_EQ(
+        trigger(
+            R"({"definitions": {"a": {"match_params": {"k": {"value": true, "operator": "~"}, "l": {"value": 1, "operator": "<"},
+        "m": {"value": 1, "operator": ">"}}, "join_keys": ["k", 5]}}, "condition": "("})"),
+        at + ".condition: the expression ends too early (line 1, column 2)\n" + at +
+            R"(.definitions.a.match_params.k: must have a "value" that is a string or a whole number)" + "\n" + at +
+            ".definitions.a.match_params.k.operator: \"~\" is none of = < <= > >=\n" + at +
+            ".definitions.a.match_params: more than one parameter is compared by <, <=, > or >=\n" + at +
+            ".definitions.a.join_keys[0]: \"k\" is in match_params, too\n" + at +
+            ".definitions.a.join_keys[1]: must be a string");
+}
+
+TEST(Definition_7_4, SignalsOfSteps) {
+    const std::string at = "workflow.steps[0].step.";
+    EXPECT_EQ(
+        check_typed(
+            R"(, "signal_dependencies": [{"name": "db/t", "match_params": {"d": {"param": {"type": "STRING", "expression": "RUN_DATE"}, "operator": ">="}}}],
+        "signal_outputs": [{"name": "db/u", "params": {"k": {"type": "LONG", "value": 1}}, "payload": {"l": {"type": "BOOLEAN", "value": true}}}])"),
+        "");
+    EXPECT_EQ(
+        check_typed(
+            R"(, "signal_dependencies": [{"match_params": {"d": {"operator": "="}, "e": {"param": {"type": "BOOLEAN", "value": true}}}}])"),
+        at + "signal_dependencies[0]: has no \"name\"\n" + at +
+            "signal_dependencies[0].match_params.d: has no \"param\"\n" + at +
+            "signal_dependencies[0].match_params.e.param: must be STRING or LONG");
+    EXPECT_EQ(
+        check_typed(
+            R"(, "signal_outputs": [{"name": "x", "params": {"k": {"type": "BOOLEAN", "value": true}}, "payload": {"k": {"type": "LONG", "value": 1}}}, 5])"),
+        at + "signal_outputs[0].params.k: must be STRING or LONG\n" + at +
+            "signal_outputs[0].payload.k: is in params, too\n" + at + "signal_outputs[1]: must be an object");
+}
+
+TEST(Definition_8, TimeTriggers) {
+    const auto trigger = [](std::string_view json) {
+        return check_workflow(R"(, "time_triggers": [{)" + std::string(json) + "}]");
+    };
+    const std::string at = "workflow.time_triggers[0]";
+    for (const char *good : {R"("type": "CRON", "cron": "0 0 12 1/1 * ? *", "timezone": "US/Pacific")",
+                             R"("type": "PREDEFINED", "expression": "@daily")",
+                             R"("type": "CRON", "cron": "*/2 * * * *", "fuzzy_max_delay": "30s")",
+                             R"("type": "CRON", "cron": "0,59 3,5 * * *")"})
+        EXPECT_EQ(trigger(good), "") << good;
+    EXPECT_EQ(trigger(R"("type": "CRON", "cron": "*/1 * * * *")"),
+              at + ".cron: \"*/1 * * * *\" runs more often than every 2 minutes");
+    EXPECT_EQ(trigger(R"("type": "CRON", "cron": "0,59 * * * *")"),
+              at + ".cron: \"0,59 * * * *\" runs more often than every 2 minutes");
+    EXPECT_EQ(trigger(R"("type": "CRON", "cron": "61 * * * *")"), at + ".cron: \"61 * * * *\" is no cron expression");
+    EXPECT_EQ(trigger(R"("type": "CRON", "cron": "* * *")"), at + ".cron: \"* * *\" is no cron expression");
+    EXPECT_EQ(trigger(R"("type": "CRON", "timezone": "Mars/Base", "fuzzy_max_delay": "x")"),
+              at + ": has no \"cron\"\n" + at + ".timezone: there is no time zone \"Mars/Base\"\n" + at +
+                  ".fuzzy_max_delay: is no duration, as \"1 day 2 hours\"");
+    EXPECT_EQ(trigger(R"("type": "PREDEFINED", "expression": "@often")"),
+              at + ".expression: \"@often\" is none of @hourly, @daily, @weekly, @monthly and @yearly");
+    EXPECT_EQ(trigger(R"("type": "INTERVAL")"), at + ".type: \"INTERVAL\" is neither CRON nor PREDEFINED");
+    EXPECT_EQ(trigger(R"("cron": "* * * * *")"), at + ": has no \"type\"");
+}
+
+// VALIDATE of section 1.5: the parameters of the workflow are evaluated as if it ran.
+TEST(Definition_1_5, DryRun) {
+    const auto params = [](std::string_view json) { return check_workflow(R"(, "params": )" + std::string(json)); };
+    EXPECT_EQ(
+        params(
+            R"({"day": {"type": "STRING", "value": "$RUN_DATE $FROM_DATE ${TO_DATE}"}, "who": {"type": "STRING", "expression": "owner + workflow_id"}})"),
+        "");
+    EXPECT_EQ(params(R"({"a": {"type": "LONG", "expression": "b"}, "b": {"type": "LONG", "expression": "a"}})"),
+              "workflow.params.a: parameters refer to each other in a circle: a, b, a");
+    EXPECT_EQ(params(R"({"a": {"type": "LONG", "expression": "1 / 0"}})"),
+              "workflow.params.a: division by zero (line 1, column 3)");
+    EXPECT_EQ(params(R"({"a": {"type": "STRING", "value": "$gone"}})"),
+              "workflow.params.a: there is no parameter \"gone\" (line 1, column 1)");
+    EXPECT_EQ(params(R"({"owner": {"type": "STRING", "value": "eve"}})"),
+              "workflow.params.owner: the parameter is CONSTANT and cannot be changed by DEFINITION");
+    // What only a run knows cannot be tried.
+    EXPECT_EQ(
+        params(
+            R"j({"a": {"type": "LONG", "expression": "params.getFromSignal('s', 'p') / 0"}, "b": {"type": "STRING", "value": "$signal__p"}})j"),
+        "");
+    TestWorld world;
+    world.looks_until_stop = 3;
+    auto checked = workflow::check_definition(
+        R"({"workflow": {"id": "w", "steps": [], "params": {"a": {"type": "LONG", "expression": "for (i = 0; i < 25000; i += 1) for (j = 0; j < 25000; j += 1) {} 1"}}}})",
+        world, {});
+    EXPECT_EQ(checked.kind, sel::OutcomeKind::stopped);
+    workflow::release(checked);
+}
+
+} // namespace

@@ -86,12 +86,14 @@ TEST(Definition_1_5, RunStrategies) {
           "\"serial_latest_only\"", "5", "\"5\"", R"({"rule": "parallel", "workflow_concurrency": 1000})",
           R"({"rule": "SEQUENTIAL", "workflow_concurrency": 1})", R"({"rule": "PARALLEL"})"})
         EXPECT_EQ(strategy(good), "") << good;
-    EXPECT_EQ(strategy("\"sometimes\""), "properties.run_strategy: \"sometimes\" is no rule");
+    EXPECT_EQ(strategy("\"sometimes\""), "properties.run_strategy: \"sometimes\" is none of PARALLEL, SEQUENTIAL, "
+                                         "STRICT_SEQUENTIAL, FIRST_ONLY, LAST_ONLY, SERIAL_LATEST_ONLY");
     EXPECT_EQ(strategy("0"), "properties.run_strategy: must be from 1 to 1000");
     EXPECT_EQ(strategy("\"1001\""), "properties.run_strategy: must be from 1 to 1000");
     EXPECT_EQ(strategy("true"), "properties.run_strategy: must be a rule, a number or an object");
     EXPECT_EQ(strategy(R"({"rule": "sometimes", "workflow_concurrency": 1001})"),
-              "properties.run_strategy.rule: \"sometimes\" is no rule\n"
+              "properties.run_strategy.rule: \"sometimes\" is none of PARALLEL, SEQUENTIAL, STRICT_SEQUENTIAL, "
+              "FIRST_ONLY, LAST_ONLY, SERIAL_LATEST_ONLY\n"
               "properties.run_strategy.workflow_concurrency: must be from 1 to 1000");
     EXPECT_EQ(strategy(R"({"rule": "sequential", "workflow_concurrency": 2})"),
               "properties.run_strategy.workflow_concurrency: must be 1: only PARALLEL has more");
@@ -101,7 +103,7 @@ TEST(Definition_1_5, RunStrategies) {
 TEST(Definition_1_3, Workflow) {
     EXPECT_EQ(check_workflow(
                   R"(, "name": "A name (of 1), too", "description": "d", "tags": ["t"], "timeout": "1 day",
-                     "criticality": "HIGH", "instance_step_concurrency": 999, "params": {"p": {"type": "LONG", "value": 1}})"),
+                     "criticality": "High", "instance_step_concurrency": 999, "params": {"p": {"type": "LONG", "value": 1}})"),
               "");
     EXPECT_EQ(
         check_workflow(
@@ -109,7 +111,7 @@ TEST(Definition_1_3, Workflow) {
         "workflow.stesp: is not known here\n"
         "workflow.name: \"a\nb\" must consist of letters, digits, blanks and _.,:@&='(){}$+[]-/\\\n"
         "workflow.timeout: is no duration, as \"1 day 2 hours\"\n"
-        "workflow.criticality: \"very\" is none of CRITICAL, HIGH, MEDIUM and LOW\n"
+        "workflow.criticality: \"very\" is none of CRITICAL, HIGH, MEDIUM, LOW\n"
         "workflow.instance_step_concurrency: must be from 1 to 999");
     EXPECT_EQ(check_workflow(R"(, "name": ")" + std::string(257, 'x') + "\""),
               "workflow.name: is longer than 256 characters");
@@ -161,7 +163,7 @@ TEST(Definition_1_5, WhatIsTheSystems) {
 
 TEST(Definition_1_4, Steps) {
     EXPECT_EQ(check_typed(
-                  R"(, "name": "n", "description": "d", "tags": ["t"], "timeout": 60, "failure_mode": "IGNORE_FAILURE",
+                  R"(, "name": "n", "description": "d", "tags": ["t"], "timeout": 60, "failure_mode": "ignore_failure",
         "sub_type": "x", "sub_type_version": "v", "params": {"p": {"type": "LONG", "value": 1}}, "transition": {})"),
               "");
     EXPECT_EQ(check_step("subworkflow", R"("sync": false, "explicit_params": true,
@@ -180,7 +182,7 @@ TEST(Definition_1_4, Steps) {
               "workflow.steps[0].step.typ: is not known here\nworkflow.steps[0].step: has no \"type\"");
     EXPECT_EQ(check_typed(R"(, "failure_mode": "x", "timeout": 0, "condition": "1")"),
               "workflow.steps[0].step.timeout: must be from 1 to 10368000\n"
-              "workflow.steps[0].step.failure_mode: \"x\" is none of FAIL_AFTER_RUNNING, FAIL_IMMEDIATELY and "
+              "workflow.steps[0].step.failure_mode: \"x\" is none of FAIL_AFTER_RUNNING, FAIL_IMMEDIATELY, "
               "IGNORE_FAILURE\n"
               "workflow.steps[0].step.condition: is not known here");
     EXPECT_EQ(check_step("subworkflow", R"("sync": 1)"),
@@ -299,7 +301,7 @@ TEST(Definition_6_4, RetryPolicies) {
     EXPECT_EQ(
         policy(
             R"({"backoff": {"type": "NONE", "error_retry_backoff_in_secs": 0, "error_retry_limit_in_secs": "25 h", "error_retry_exponent": 0}})"),
-        at + "backoff.type: \"NONE\" is neither EXPONENTIAL_BACKOFF nor FIXED_BACKOFF\n" + at +
+        at + "backoff.type: \"NONE\" is none of EXPONENTIAL_BACKOFF, FIXED_BACKOFF\n" + at +
             "backoff.error_retry_backoff_in_secs: must be from 1 to 86400\n" + at +
             "backoff.error_retry_limit_in_secs: must be from 1 to 86400 seconds\n" + at +
             "backoff.error_retry_exponent: must be from 1 to 2147483647");
@@ -396,7 +398,7 @@ TEST(Definition_8, TimeTriggers) {
                   ".fuzzy_max_delay: is no duration, as \"1 day 2 hours\"");
     EXPECT_EQ(trigger(R"("type": "PREDEFINED", "expression": "@often")"),
               at + ".expression: \"@often\" is none of @hourly, @daily, @weekly, @monthly and @yearly");
-    EXPECT_EQ(trigger(R"("type": "INTERVAL")"), at + ".type: \"INTERVAL\" is neither CRON nor PREDEFINED");
+    EXPECT_EQ(trigger(R"("type": "INTERVAL")"), at + ".type: \"INTERVAL\" is none of CRON, PREDEFINED");
     EXPECT_EQ(trigger(R"("cron": "* * * * *")"), at + ": has no \"type\"");
 }
 

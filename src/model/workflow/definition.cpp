@@ -1,6 +1,5 @@
 #include "model/workflow/definition.h"
 
-#include <charconv>
 #include <memory>
 
 #include "model/sel/json.h"
@@ -20,6 +19,7 @@ namespace {
 
 using sel::Value;
 
+constexpr std::string_view k_criticalities[] = {"CRITICAL", "HIGH", "MEDIUM", "LOW"};
 constexpr Bounds k_concurrency{1, 1'000};
 constexpr Bounds k_instance_concurrency{1, 999};
 
@@ -29,20 +29,8 @@ bool is_number(std::string_view text) noexcept {
     return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
-// 0: there is no such rule.
-int rule_of(std::string_view name) {
-    constexpr std::string_view k_rules[] = {"PARALLEL",   "SEQUENTIAL", "STRICT_SEQUENTIAL",
-                                            "FIRST_ONLY", "LAST_ONLY",  "SERIAL_LATEST_ONLY"};
-    std::string upper(name);
-    for (char &c : upper)
-        c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
-    for (std::size_t i = 0; i < std::size(k_rules); i++) {
-        if (upper == k_rules[i])
-            return static_cast<int>(i) + 1;
-    }
-    return 0;
-}
-constexpr int k_parallel = 1;
+constexpr std::string_view k_rules[] = {"PARALLEL",   "SEQUENTIAL", "STRICT_SEQUENTIAL",
+                                        "FIRST_ONLY", "LAST_ONLY",  "SERIAL_LATEST_ONLY"};
 
 // A rule, a number of runs beside each other, or an object with both.
 void check_run_strategy(const Reader &reader, const Object &properties) {
@@ -55,17 +43,14 @@ void check_run_strategy(const Reader &reader, const Object &properties) {
     } else if (json->type == sel::Type::string && is_number(json->view())) {
         reader.parsable(properties, "run_strategy", k_concurrency);
     } else if (json->type == sel::Type::string) {
-        if (rule_of(json->view()) == 0)
-            reader.problem(where, quoted(json->view()) + " is no rule");
+        reader.choice(properties, "run_strategy", k_rules);
     } else if (json->type == sel::Type::map) {
         const Object strategy{*json->map, where};
         reader.refuse_others(strategy, {"rule", "workflow_concurrency"});
-        const auto name = reader.require_text(strategy, "rule");
-        const int rule = name ? rule_of(*name) : k_parallel;
-        if (rule == 0)
-            reader.problem(where.member("rule"), quoted(*name) + " is no rule");
+        const bool named = reader.require_text(strategy, "rule").has_value();
+        const auto rule = reader.choice(strategy, "rule", k_rules);
         const auto concurrency = reader.whole(strategy, "workflow_concurrency", k_concurrency);
-        if (rule != k_parallel && concurrency.value_or(1) != 1)
+        if (named && rule.value_or(0) != 0 && concurrency.value_or(1) != 1)
             reader.problem(where.member("workflow_concurrency"), "must be 1: only PARALLEL has more");
     } else {
         reader.problem(where, "must be a rule, a number or an object");
@@ -188,11 +173,7 @@ void check_workflow(const Reader &reader, const Object &workflow, const sel::Map
     reader.duration(workflow, "timeout", {1, k_max_timeout});
     check_time_triggers(reader, workflow);
     check_signal_triggers(reader, workflow);
-    const auto criticality = reader.text(workflow, "criticality");
-    if (criticality && *criticality != "CRITICAL" && *criticality != "HIGH" && *criticality != "MEDIUM" &&
-        *criticality != "LOW")
-        reader.problem(workflow.where.member("criticality"),
-                       quoted(*criticality) + " is none of CRITICAL, HIGH, MEDIUM and LOW");
+    reader.choice(workflow, "criticality", k_criticalities);
     reader.whole(workflow, "instance_step_concurrency", k_instance_concurrency);
     const std::size_t before = reader.problems().found().size();
     const ParamMap params = read_user_params(reader, workflow, "params");

@@ -1,8 +1,10 @@
 #include "model/workflow/param.h"
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
+#include <span>
+
+#include "model/workflow/words.h"
 
 namespace scylla::model::workflow {
 
@@ -19,19 +21,10 @@ constexpr std::array<std::string_view, 15> k_sources{
     "SIGNAL",      "TIME_TRIGGER",    "OUTPUT_PARAMETER", "LAUNCH",         "RESTART",
     "SUBWORKFLOW", "TEMPLATE",        "FOREACH",          "WHILE",          "WORKFLOW_PARAMETER"};
 
-constexpr char upper(char c) noexcept { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; }
-
-bool equal_in_any_case(std::string_view text, std::string_view name) noexcept {
-    return std::equal(text.begin(), text.end(), name.begin(), name.end(), [](char a, char b) { return upper(a) == b; });
-}
-
-template <typename Found, std::size_t size>
-std::optional<Found> find_in(const std::array<std::string_view, size> &names, std::string_view name) noexcept {
-    for (std::size_t i = 0; i < size; i++) {
-        if (equal_in_any_case(name, names[i]))
-            return static_cast<Found>(i);
-    }
-    return std::nullopt;
+template <typename Found>
+std::optional<Found> find_in(std::span<const std::string_view> names, std::string_view name) noexcept {
+    const auto place = find_word(names, name);
+    return place ? std::optional(static_cast<Found>(*place)) : std::nullopt;
 }
 
 } // namespace

@@ -7,6 +7,7 @@
 #include "model/sel/program.h"
 #include "model/sel/utf8.h"
 #include "model/workflow/param.h"
+#include "model/workflow/words.h"
 
 namespace scylla::model::workflow {
 
@@ -149,6 +150,19 @@ std::optional<std::int64_t> Reader::whole(const Object &of, std::string_view nam
     if (found->type == sel::Type::long_ && found->number >= bounds.least && found->number <= bounds.most)
         return found->number;
     problem(of.where.member(name), between(bounds));
+    return std::nullopt;
+}
+
+std::optional<std::size_t> Reader::choice(const Object &of, std::string_view name,
+                                          std::span<const std::string_view> words) const {
+    const auto given = text(of, name);
+    const auto place = given ? find_word(words, *given) : std::nullopt;
+    if (!given || place)
+        return place;
+    std::string all;
+    for (const std::string_view word : words)
+        all += (all.empty() ? "" : ", ") + std::string(word);
+    problem(of.where.member(name), quoted(*given) + " is none of " + all);
     return std::nullopt;
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -47,6 +48,9 @@ public:
     void parsable(const Object &of, std::string_view name, Bounds bounds) const;
     // The same for seconds: also a duration in words, as "1 day 2 hours".
     void duration(const Object &of, std::string_view name, Bounds seconds) const;
+    // One of these words, in any case: its place among them.
+    std::optional<std::size_t> choice(const Object &of, std::string_view name,
+                                      std::span<const std::string_view> words) const;
     std::optional<std::string_view> expression(const Object &of, std::string_view name) const;
     void check_expression(std::string_view text, const Where &where) const;
     // A tag is a name, or an object that has one.

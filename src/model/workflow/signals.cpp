@@ -51,20 +51,19 @@ void check_cron(const Reader &reader, std::string_view text, const Where &where)
 }
 
 void check_time_trigger(const Reader &reader, const Object &trigger) {
-    const auto type = reader.require_text(trigger, "type");
-    if (type == "CRON" || type == "cron") {
+    constexpr std::string_view k_types[] = {"CRON", "PREDEFINED"};
+    const auto type = reader.require_text(trigger, "type") ? reader.choice(trigger, "type", k_types) : std::nullopt;
+    if (type == 0) {
         reader.refuse_others(trigger, {"type", "cron", "timezone", "fuzzy_max_delay"});
         if (const auto cron = reader.require_text(trigger, "cron"))
             check_cron(reader, *cron, trigger.where.member("cron"));
-    } else if (type == "PREDEFINED" || type == "predefined") {
+    } else if (type == 1) {
         reader.refuse_others(trigger, {"type", "expression", "timezone", "fuzzy_max_delay"});
         const auto name = reader.require_text(trigger, "expression");
         constexpr std::string_view k_names[] = {"@hourly", "@daily", "@weekly", "@monthly", "@yearly"};
         if (name && std::find(std::begin(k_names), std::end(k_names), *name) == std::end(k_names))
             reader.problem(trigger.where.member("expression"),
                            quoted(*name) + " is none of @hourly, @daily, @weekly, @monthly and @yearly");
-    } else if (type) {
-        reader.problem(trigger.where.member("type"), quoted(*type) + " is neither CRON nor PREDEFINED");
     }
     check_time_zone(reader, trigger);
     reader.duration(trigger, "fuzzy_max_delay", {0, k_max_timeout});

@@ -17,6 +17,8 @@ namespace {
 using sel::Value;
 
 constexpr std::int64_t k_max_concurrency = 500;
+constexpr std::string_view k_failure_modes[] = {"FAIL_AFTER_RUNNING", "FAIL_IMMEDIATELY", "IGNORE_FAILURE"};
+constexpr std::string_view k_backoffs[] = {"EXPONENTIAL_BACKOFF", "FIXED_BACKOFF"};
 constexpr Bounds k_retries{0, 99};
 constexpr Bounds k_retry_wait{1, 86'400};
 
@@ -45,11 +47,7 @@ void refuse_of_users(const Reader &reader, const ParamMap &params, const Where &
 // ---- retries -------------------------------------------------------------------------------------------------------
 
 void check_backoff(const Reader &reader, const Object &backoff) {
-    const auto type = reader.text(backoff, "type");
-    const bool fixed = type == "FIXED_BACKOFF";
-    if (type && !fixed && *type != "EXPONENTIAL_BACKOFF")
-        reader.problem(backoff.where.member("type"),
-                       quoted(*type) + " is neither EXPONENTIAL_BACKOFF nor FIXED_BACKOFF");
+    const bool fixed = reader.choice(backoff, "type", k_backoffs) == 1;
     for (const std::string_view name :
          {"error_retry_backoff_in_secs", "platform_retry_backoff_in_secs", "timeout_retry_backoff_in_secs"})
         reader.duration(backoff, name, k_retry_wait);
@@ -225,10 +223,7 @@ private:
         check_words(reader_, step);
         reader_.tags(step);
         reader_.duration(step, "timeout", {1, k_max_timeout});
-        const auto mode = reader_.text(step, "failure_mode");
-        if (mode && *mode != "FAIL_AFTER_RUNNING" && *mode != "FAIL_IMMEDIATELY" && *mode != "IGNORE_FAILURE")
-            reader_.problem(step.where.member("failure_mode"),
-                            quoted(*mode) + " is none of FAIL_AFTER_RUNNING, FAIL_IMMEDIATELY and IGNORE_FAILURE");
+        reader_.choice(step, "failure_mode", k_failure_modes);
         check_signal_dependencies(reader_, step);
         check_signal_outputs(reader_, step);
     }

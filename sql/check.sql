@@ -444,6 +444,36 @@ begin
     select null, format('the chunk of task %s belongs to a run with id %s, which does not exist', c.task, c.plan)
     from scylla.job_chunk c where c.plan not in (select plan from scylla.job_run)
     union all
+    -- Two definitions at the same time can do that.
+    select null, format('job "%s" needs itself', e.job)
+    from (with recursive edge (job, needed) as (
+              select d.name, n ->> 'job' from scylla.job_definition d, lateral jsonb_array_elements(d.needs) n
+          ), path (job, needed) as (
+              select * from edge union select p.job, e.needed from path p join edge e on e.job = p.needed
+          )
+          select job from path where job = needed) e
+    union all
+    select null, format('plan "%s" is a run of job "%s", but was not made by it', p.name, r.name)
+    from scylla.job_run r join scylla.task_plan p on p.id = r.plan where p.maker is distinct from 'j'
+    union all
+    select null, format('plan "%s" was made by a job, but is no run', p.name)
+    from scylla.task_plan p where p.maker = 'j' and p.id not in (select plan from scylla.job_run)
+    union all
+    -- Tasks that have ended can be removed before their plan.
+    select s.rn, case when s.id is null then format('the task with id %s of plan "%s", for ids of a job, does not exist', c.task, p.name)
+                      else format('belongs to plan %s, but is for ids of a job in plan %s', coalesce(s.plan::text, 'none'), c.plan) end
+    from scylla.job_chunk c join scylla.task_plan p on p.id = c.plan left join scylla.task_spec s on s.id = c.task
+    where s.plan is distinct from c.plan and (s.id is not null or p.finished is null)
+    union all
+    select null, format('the task with id %s is for the ids %s of a job, of which its run has %s', c.task, c.ids, c.ids * r.ids)
+    from scylla.job_chunk c join scylla.job_run r on r.plan = c.plan where isempty(c.ids) or not c.ids <@ r.ids
+    union all
+    select null, format('the task with id %s is for variant "%s" of a job, its run for "%s"', c.task, c.variant, r.variant)
+    from scylla.job_chunk c join scylla.job_run r on r.plan = c.plan where c.variant <> r.variant
+    union all
+    select null, format('success %s of the job with id %s is for the ids %s', s.id, s.job, s.ids)
+    from scylla.job_success s where isempty(s.ids) or lower_inf(s.ids) or upper_inf(s.ids)
+    union all
     select null, format('queue "%s" is granted to role "%s", which does not exist', q.name, g.role)
     from scylla.queue q,
          lateral (select unnest(q.submitters) union select unnest(q.workers)
@@ -453,7 +483,8 @@ begin
     select null, format('%s has given out %s, but the id %s is in use', 'task_id_seq', q.last_value, m.id)
     from scylla.task_id_seq q,
          (select greatest((select max(id) from scylla.task_spec), (select max(id) from scylla.task_plan),
-                         (select max(id) from scylla.signal_trigger), (select max(id) from scylla.resource_pool)) as id) m where m.id > q.last_value
+                         (select max(id) from scylla.signal_trigger), (select max(id) from scylla.resource_pool),
+                         (select max(id) from scylla.job_definition), (select max(id) from scylla.job_success)) as id) m where m.id > q.last_value
     union all
     select null, format('%s has given out %s, but the id %s is in use', 'queue_id_seq', q.last_value, m.id)
     from scylla.queue_id_seq q, (select max(id) as id from scylla.queue) m where m.id > q.last_value;

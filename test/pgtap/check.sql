@@ -198,5 +198,33 @@ select finds(format('delete from scylla.task_waiting where id = %s; delete from 
              format('waiting is in no state: its id %s is in task_spec only', id('waiting')));
 
 select all_is_sound();
+-- ---- jobs ----------------------------------------------------------------------------------------------------------
+
+select scylla.define_job('below', 'q', '{"chunk_size": 3}'), scylla.define_job('above', 'q', '{"chunk_size": 3}', '[{"job": "below", "max_lag": "1 day"}]') \g /dev/null
+select scylla.mark_fresh('below', '{[7,10)}') \g /dev/null
+select scylla.run_job('above', '{[1,4)}') as run \gset
+select r.plan as run_id, r.job as above, array_to_string(array(select c.task from scylla.job_chunk c where c.plan = r.plan order by task), ' ') as tasks,
+       (select id from scylla.job_success) as success, (select job from scylla.job_success) as below
+from scylla.job_run r \gset
+select split_part(:'tasks', ' ', 1) as task, split_part(:'tasks', ' ', 2) as other \gset
+select is_empty('select * from scylla.check()', 'nothing is wrong with a run of a job');
+select finds($$update scylla.job_definition set owner = 'nobody at all' where name = 'below'$$, ' job "below" belongs to role "nobody at all", which does not exist');
+select finds($$delete from scylla.job_definition where name = 'below'$$, ' job "above" needs job "below", which does not exist');
+select finds($$update scylla.job_definition set needs = '[{"job": "above", "max_lag": "1 day"}]' where name = 'below'$$, ' job "above" needs itself', ' job "below" needs itself');
+select finds(format('delete from scylla.job_run where plan = %s', :run_id),
+             format(' plan "%s" was made by a job, but is no run', :'run'), format(' the chunk of task %s belongs to a run with id %s, which does not exist', :task, :run_id),
+             format(' the chunk of task %s belongs to a run with id %s, which does not exist', :other, :run_id));
+select finds(format('update scylla.task_plan set maker = null where id = %s', :run_id), format(' plan "%s" is a run of job "above", but was not made by it', :'run'));
+select finds(format('update scylla.job_run set plan = 0 where plan = %s; update scylla.job_chunk set plan = 0', :run_id),
+             format(' plan "%s" was made by a job, but is no run', :'run'), ' the plan with id 0 of a run of job "above" does not exist');
+select finds(format('update scylla.job_chunk set task = -1 where task = %s', :task), format(' the task with id -1 of plan "%s", for ids of a job, does not exist', :'run'));
+select finds(format('update scylla.job_chunk set task = %s where task = %s', id('aborted'), :task), format('aborted belongs to plan none, but is for ids of a job in plan %s', :run_id));
+select finds(format('update scylla.job_chunk set ids = %L where task = %s', ids, :task), format(' the task with id %s is for the ids %s of a job, of which its run has %s', :task, ids, rest))
+from (values ('{}', '{}'), ('{[3,5)}', '{[3,4)}')) i (ids, rest);
+select finds(format('update scylla.job_chunk set variant = ''v'' where task = %s', :task), format(' the task with id %s is for variant "v" of a job, its run for ""', :task));
+select finds(format('update scylla.job_success set ids = %L', ids), format(' success %s of the job with id %s is for the ids %s', :success, :below, ids))
+from unnest(array['{}', '{(,4)}', '{[4,)}']) ids;
+select finds(format('update scylla.job_success set id = %s', 1000000000000), format(' task_id_seq has given out %s, but the id 1000000000000 is in use', (select last_value from scylla.task_id_seq)));
+
 select * from finish();
 rollback;

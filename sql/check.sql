@@ -434,6 +434,10 @@ begin
     select null, format('job "%s" belongs to role "%s", which does not exist', d.name, d.owner)
     from scylla.job_definition d where d.owner not in (select rolname from pg_roles)
     union all
+    select null, format('job "%s" is granted to role "%s", which does not exist', d.name, g.role)
+    from scylla.job_definition d, lateral unnest(d.runners) g (role)
+    where g.role <> 'public' and g.role not in (select rolname from pg_roles)
+    union all
     select null, format('job "%s" needs job "%s", which does not exist', d.name, n ->> 'job')
     from scylla.job_definition d, lateral jsonb_array_elements(d.needs) n
     where n ->> 'job' not in (select name from scylla.job_definition)

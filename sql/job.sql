@@ -9,11 +9,13 @@ create table scylla.job_definition (
     queue text not null,
     settings jsonb not null,
     needs jsonb not null,
+    runners text[],
     constraint job_definition_pkey primary key (id)
 ) using heap with (fillfactor = 50, vacuum_truncate = off);
 create unique index job_definition_name on scylla.job_definition (name text_pattern_ops);
 comment on table scylla.job_definition is 'Job types. Read the view scylla.job_type instead.';
 comment on column scylla.job_definition.owner is 'The role that defined it, as which its ids are selected.';
+comment on column scylla.job_definition.runners is 'Roles with the privilege "run"; null: none.';
 comment on column scylla.job_definition.queue is 'The name of the queue of its tasks.';
 
 create table scylla.job_run (

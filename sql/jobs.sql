@@ -1,12 +1,12 @@
 -- What roles see of job types. Columns are only ever appended.
 
 create or replace view scylla.job_type with (security_barrier) as
-    select d.name, d.owner::text as owner, d.queue, d.settings, d.needs, d.created, d.changed
+    select d.name, d.owner::text as owner, d.queue, d.settings, d.needs, d.created, d.changed, d.runners
     from scylla.job_definition d
     left join scylla.queue q on q.name = d.queue
-    where scylla._may_view(d.owner, q.viewers, q.admins) or scylla._may_view(q.owner, q.submitters, null);
+    where scylla._may_view(d.owner, q.viewers, q.admins) or scylla._may_view(q.owner, q.submitters, d.runners);
 comment on view scylla.job_type is
-'Job types of the current user and the roles it is a member of, and those whose queue it may view or submit to.';
+'Job types of the current user and the roles it is a member of, those that it may run, and those whose queue it may view or submit to.';
 comment on column scylla.job_type.name is 'Its name.';
 comment on column scylla.job_type.owner is 'The role that defined it.';
 comment on column scylla.job_type.queue is 'Where its tasks are submitted.';
@@ -14,6 +14,7 @@ comment on column scylla.job_type.settings is 'Its settings, as define_job() got
 comment on column scylla.job_type.needs is 'What it needs, as define_job() got it.';
 comment on column scylla.job_type.created is 'When it was first defined.';
 comment on column scylla.job_type.changed is 'When it was last defined.';
+comment on column scylla.job_type.runners is 'The roles that may run it by grant_job(); public: every role. Null: none.';
 
 create or replace view scylla.job_freshness with (security_barrier) as
     select d.name as job, s.variant, f.ids, f.began
@@ -22,7 +23,7 @@ create or replace view scylla.job_freshness with (security_barrier) as
     join lateral (select variant, array_agg(ids) as ids, array_agg(began) as began
                   from scylla.job_success where job = d.id group by variant) s on true
     cross join lateral scylla._fresh_ranges(s.ids, s.began) f
-    where scylla._may_view(d.owner, q.viewers, q.admins) or scylla._may_view(q.owner, q.submitters, null);
+    where scylla._may_view(d.owner, q.viewers, q.admins) or scylla._may_view(q.owner, q.submitters, d.runners);
 comment on view scylla.job_freshness is
 'When ids were last brought up to date, by ranges of the same time, of the job types that the current user sees (scylla.job_type).';
 comment on column scylla.job_freshness.job is 'The job.';

@@ -278,6 +278,12 @@ int validate_workflow(const context &, const std::string &file);
 
 int define_jobs(const context &, const std::string &file);
 int drop_job(const context &, const std::string &job);
+struct job_grant_options {
+    std::string job;
+    std::string role;
+};
+int grant_job(const context &, const job_grant_options &);
+int revoke_job(const context &, const job_grant_options &);
 int list_jobs(const context &);
 int get_job(const context &, const std::string &job);
 struct run_job_options {

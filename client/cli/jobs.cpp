@@ -164,6 +164,16 @@ int drop_job(const context &given, const std::string &job) {
     return 0;
 }
 
+int grant_job(const context &given, const job_grant_options &options) {
+    session{given.connection}.query("select scylla.grant_job($1, $2, 'run')", {options.job, options.role});
+    return 0;
+}
+
+int revoke_job(const context &given, const job_grant_options &options) {
+    session{given.connection}.query("select scylla.revoke_job($1, $2, 'run')", {options.job, options.role});
+    return 0;
+}
+
 int list_jobs(const context &given) {
     session server{given.connection};
     show(server,

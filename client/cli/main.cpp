@@ -630,6 +630,8 @@ private:
             argument(command, "IDS", o->ids, "1-6,9, or {[1,7),[9,10)}. Default: all.");
             option(command, "--variant", o->variant, "NAME", "Only that of this variant. Default: all.");
         }
+        job_grant(*job, "grant", "Let a role run a job with the rights that its owner has on queues.", grant_job);
+        job_grant(*job, "revoke", "Take that back.", revoke_job);
         of_job(*job, "drop", "Drop a job that no other needs. Its plans go on.", drop_job);
     }
 
@@ -659,6 +661,13 @@ private:
              "Start also where an older plan is still at something that the job needs, for the same ids.");
         option(command, "--variant", o->variant, "NAME", "Freshness is kept for each variant.");
         return {command, o};
+    }
+
+    void job_grant(CLI::App &parent, const char *name, const char *description,
+                   command_function<job_grant_options> function) {
+        auto [command, o] = add(parent, name, description, function);
+        argument(command, "JOB", o->job, "Name of the job.")->required();
+        argument(command, "ROLE", o->role, "The role; \"public\" for every role.")->required();
     }
 
     void of_job(CLI::App &parent, const char *name, const char *description, command_function<std::string> function) {

@@ -39,6 +39,13 @@ void client::define_job(const job_name &job, const queue_name &queue, const json
 
 void client::drop_job(const job_name &job) { m_executor->run(sql::drop_job, {text(job, "job")}); }
 
+void client::grant_job(const job_name &job, const std::string &role) {
+    m_executor->run(sql::grant_job, {text(job, "job"), checked(role, "role")});
+}
+void client::revoke_job(const job_name &job, const std::string &role) {
+    m_executor->run(sql::revoke_job, {text(job, "job"), checked(role, "role")});
+}
+
 plan_name client::run_job(const job_name &job, const std::optional<id_ranges> &ids, const json &args,
                           const json &options) {
     return plan_name{text_of(m_executor->run(sql::run_job, request(job, ids, args, options))[0][0])};

@@ -67,6 +67,8 @@ const statement resume_trigger{"scylla_resume_trigger", "select scylla.resume_tr
 const statement clear_trigger{"scylla_clear_trigger", "select scylla.clear_trigger($1, $2::int8)"};
 const statement define_job{"scylla_define_job", "select scylla.define_job($1, $2, $3::jsonb, $4::jsonb)"};
 const statement drop_job{"scylla_drop_job", "select scylla.drop_job($1)"};
+const statement grant_job{"scylla_grant_job", "select scylla.grant_job($1, $2, 'run')"};
+const statement revoke_job{"scylla_revoke_job", "select scylla.revoke_job($1, $2, 'run')"};
 const statement run_job{"scylla_run_job", "select scylla.run_job($1, $2::int8multirange, $3::jsonb, $4::jsonb)"};
 const statement explain_job{"scylla_explain_job",
                             "select s.job, s.chunk, s.args, pg_catalog.to_jsonb(s.depends_on), s.reason, s.runs "
@@ -284,6 +286,8 @@ std::vector<const statement *> all_statements() {
             &clear_trigger,
             &define_job,
             &drop_job,
+            &grant_job,
+            &revoke_job,
             &run_job,
             &explain_job,
             &mark_fresh,

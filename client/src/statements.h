@@ -21,7 +21,8 @@ extern const statement create_callback, resolve_callback, reject_callback, send_
     set_signal_owner;
 extern const statement create_pool, alter_pool, drop_pool, drain_pool, resume_pool, report_usage, grant_pool,
     revoke_pool, place, pools;
-extern const statement define_job, drop_job, run_job, explain_job, mark_fresh, forget_freshness, job_dot, job_mermaid;
+extern const statement define_job, drop_job, grant_job, revoke_job, run_job, explain_job, mark_fresh, forget_freshness,
+    job_dot, job_mermaid;
 extern const statement create_plan, open_plan, cancel_plan, plan_completed, set_plan_owner, wait_plan, get_plan,
     plan_dot, plan_mermaid, plan_timeline;
 extern const statement lease, lease_task, heartbeat, heartbeat_many, complete, complete_many, complete_and_lease, abort,

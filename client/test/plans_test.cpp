@@ -159,6 +159,9 @@ TEST_F(Calls, Jobs) {
     EXPECT_EQ(c.forget_freshness(weather, id_ranges{{1, 9}}, std::string{}), 1);
     EXPECT_EQ(c.forget_freshness(weather), 0);
     c.cancel_plan(plan);
+    c.grant_job(report, "pg_monitor");
+    thrown<not_found>([&] { c.grant_job(report, "no such role"); });
+    c.revoke_job(report, "pg_monitor");
     const schedule_name nightly{unique("nightly")};
     schedule_options at;
     at.overlap = overlap_policy::skip;

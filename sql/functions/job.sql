@@ -20,11 +20,25 @@ create or replace function scylla.drop_job(job text) returns void
 comment on function scylla.drop_job is
 'Removes a job type with its freshness. Its plans go on. Errors: 42704 no such job; 42501 not the owner; 2BP01 another job needs it.';
 
+create or replace function scylla.grant_job(job text, role text, privilege text) returns void
+    language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_grant_job';
+comment on function scylla.grant_job is
+'Gives a role, and its members, a privilege on a job of the caller''s; no error if it has it already.
+  role       its name exactly as in pg_roles, or ''public'' for everybody
+  privilege  run: run and explain it, with the rights that its owner has on queues
+Errors: 42704 no such job or role; 42501 not the owner; 22023 bad argument. Locks: as define_job().';
+
+create or replace function scylla.revoke_job(job text, role text, privilege text) returns void
+    language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_revoke_job';
+comment on function scylla.revoke_job is
+'Takes a privilege on a job back. The role need not have it, nor exist any more. Plans go on.
+Errors: 42704 no such job; 42501 not the owner; 22023 bad argument. Locks: as define_job().';
+
 create or replace function scylla.run_job(job text, ids int8multirange = null, args jsonb = '{}', options jsonb = '{}') returns text
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_run_job';
 comment on function scylla.run_job is
 'Runs a job over ids, and before it all that it needs where that is not fresh. Returns the name of the plan, which is open. The caller
-needs the privilege submit on the queues of the job and of all that it needs.
+needs the privilege submit on the queues of the job and of all that it needs, or the privilege run on the job: then its owner needs them.
   ids      null: those that select_work finds
   args     an object, for the tasks of the job and of all that it needs
   options  prune (slice: a job that is needed runs for all ids of a slice if one of them is stale; chunk: only the chunks with a stale

@@ -1,9 +1,10 @@
-// define_job, drop_job, run_job, explain_job, mark_fresh, forget_freshness.
+// define_job, drop_job, grant_job, revoke_job, run_job, explain_job, mark_fresh, forget_freshness.
 #include "job/jobs.h"
 
 #include "api/call.h"
 #include "api/rows.h"
 #include "pg/error.h"
+#include "pg/text.h"
 #include "task/open.h"
 #include "task/rules.h"
 
@@ -27,6 +28,18 @@ job::Request get_request(FunctionCallInfo fcinfo) {
             .ids = get_ids(fcinfo, 1),
             .args = object_or_empty(fcinfo, 2, "args"),
             .options = object_or_empty(fcinfo, 3, "options")};
+}
+
+Datum change_grant(FunctionCallInfo fcinfo, void (*change)(const text *, const text *), const char *call) {
+    const text *job = args::name("job", args::get_text(fcinfo, 0));
+    const text *role = args::name("role", args::get_text(fcinfo, 1));
+    const text *privilege = args::get_text(fcinfo, 2);
+    if (privilege == nullptr || view(privilege) != "run")
+        error::bad_argument("privilege", error::quote(privilege), "It must be \"run\".");
+    store::Store store = open_for_settings(call);
+    change(job, role);
+    close(store);
+    PG_RETURN_VOID();
 }
 
 void put_explained(void *to, const job::Explained &row) {
@@ -63,6 +76,12 @@ SCYLLA_FUNCTION(scylla_drop_job) {
     job::drop(name);
     close(store);
     PG_RETURN_VOID();
+}
+
+SCYLLA_FUNCTION(scylla_grant_job) { return scylla::change_grant(fcinfo, scylla::job::grant_run, "scylla.grant_job()"); }
+
+SCYLLA_FUNCTION(scylla_revoke_job) {
+    return scylla::change_grant(fcinfo, scylla::job::revoke_run, "scylla.revoke_job()");
 }
 
 SCYLLA_FUNCTION(scylla_run_job) {

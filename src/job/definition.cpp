@@ -25,6 +25,8 @@ constinit SPIPlanPtr insert_statement = nullptr;
 constinit SPIPlanPtr update_statement = nullptr;
 constinit SPIPlanPtr dependant_statement = nullptr;
 constinit SPIPlanPtr drop_statement = nullptr;
+constinit SPIPlanPtr grant_statement = nullptr;
+constinit SPIPlanPtr revoke_statement = nullptr;
 constinit SPIPlanPtr closure_statement = nullptr;
 
 constexpr const char *k_needs_rule =
@@ -286,6 +288,28 @@ void drop(const text *job) {
                   of, SPI_OK_DELETE);
 }
 
+void grant_run(const text *job, const text *role) {
+    const int64 id = require_own(job);
+    rights::require_grantee(role, "job");
+    Parameters parameters;
+    parameters.add(id).add(role);
+    store::change(
+        &grant_statement,
+        "update scylla.job_definition set runners = "
+        "pg_catalog.array_append(pg_catalog.array_remove(runners, $2), $2) where id operator(pg_catalog.=) $1",
+        parameters, SPI_OK_UPDATE);
+}
+
+void revoke_run(const text *job, const text *role) {
+    const int64 id = require_own(job);
+    Parameters parameters;
+    parameters.add(id).add(role);
+    store::change(&revoke_statement,
+                  "update scylla.job_definition set runners = nullif(pg_catalog.array_remove(runners, $2), '{}') "
+                  "where id operator(pg_catalog.=) $1",
+                  parameters, SPI_OK_UPDATE);
+}
+
 std::span<const Type> read_closure(const text *job, const text *variant) {
     Parameters parameters;
     parameters.add(job).add(variant != nullptr ? variant : cstring_to_text(""));
@@ -296,6 +320,7 @@ std::span<const Type> read_closure(const text *job, const text *variant) {
         text *queue;
         Jsonb *settings;
         Jsonb *needs;
+        ArrayType *runners;
         std::optional<TimestampTz> last_plan;
     };
     const auto rows = store::select<Row>(
@@ -304,7 +329,7 @@ std::span<const Type> read_closure(const text *job, const text *variant) {
         "c "
         "join scylla.job_definition d on d.name operator(pg_catalog.=) c.name "
         "cross join lateral pg_catalog.jsonb_array_elements(d.needs) n) "
-        "select d.id, d.name, d.owner::pg_catalog.text, d.queue, d.settings, d.needs, "
+        "select d.id, d.name, d.owner::pg_catalog.text, d.queue, d.settings, d.needs, d.runners, "
         "(select r.created from scylla.job_run r "
         "join scylla.task_plan p on p.id operator(pg_catalog.=) r.plan where r.job operator(pg_catalog.=) d.id "
         "and r.variant operator(pg_catalog.=) $2 and p.finished is not null and not p.cancelled and not p.failed "
@@ -320,6 +345,7 @@ std::span<const Type> read_closure(const text *job, const text *variant) {
             read.queue = columns.next_text();
             read.settings = columns.next_jsonb();
             read.needs = columns.next_jsonb();
+            read.runners = columns.next_array();
             read.last_plan = columns.next_time();
             return read;
         });
@@ -331,6 +357,7 @@ std::span<const Type> read_closure(const text *job, const text *variant) {
                     rows[i].queue,
                     read_settings(rows[i].settings),
                     read_needs(rows[i].needs),
+                    rows[i].runners,
                     rows[i].last_plan.value_or(model::k_never)};
     return types;
 }

@@ -36,6 +36,7 @@ struct Type {
     text *queue;
     Settings settings;
     std::span<const Need> needs;
+    ArrayType *runners;    // of roles, text[]; null: none
     TimestampTz last_plan; // when the last completed run of it began; model::k_never: none
 };
 
@@ -58,6 +59,10 @@ void define(store::Store &store, const Definition &definition);
 void drop(const text *job);
 // The id of a job of the current user. 42704, 42501.
 int64 require_own(const text *job);
+
+// The privilege to run it. 42704, 42501.
+void grant_run(const text *job, const text *role);
+void revoke_run(const text *job, const text *role);
 
 // The job, and all that it needs, directly or not: itself first. 42704.
 std::span<const Type> read_closure(const text *job, const text *variant);

@@ -183,9 +183,33 @@ struct Collected {
     }
 };
 
-void require_rights(store::Store &store, std::span<const Type> types) {
+bool may_submit(store::Store &store, std::span<const Type> types) {
+    return std::all_of(types.begin(), types.end(), [&](const Type &type) {
+        const auto queue = find_queue(store, type.queue);
+        return queue && rights::may(store, queue->id, model::Privilege::submit);
+    });
+}
+
+void become(store::Store &store, Oid role, int context) {
+    SetUserIdAndSecContext(role, context);
+    store.last_queue = {}; // it knows what the one before may do
+}
+
+// Who may run the job and not submit to the queues does it with the rights of the owner.
+Acting act(store::Store &store, std::span<const Type> types) {
+    Acting acting{};
+    GetUserIdAndSecContext(&acting.self, &acting.context);
+    const Type &job = types[0];
+    if (!may_submit(store, types) && rights::has_any(acting.self, job.owner, job.runners)) {
+        const Oid owner = get_role_oid(job.owner, true);
+        if (!OidIsValid(owner))
+            error::no_job_role(job.name, job.owner);
+        acting.as_owner = true;
+        become(store, owner, acting.context | SECURITY_LOCAL_USERID_CHANGE | SECURITY_RESTRICTED_OPERATION);
+    }
     for (const Type &type : types)
         (void)rights::require_queue(store, type.queue, model::Privilege::submit);
+    return acting;
 }
 
 text *read_plan_name(const char *argument, text *value) {
@@ -197,6 +221,11 @@ text *read_plan_name(const char *argument, text *value) {
 }
 
 } // namespace
+
+void end_acting(store::Store &store, const Acting &acting) {
+    if (acting.as_owner)
+        become(store, acting.self, acting.context);
+}
 
 Options read_options(Jsonb *options) {
     Options read{.variant = cstring_to_text("")};
@@ -234,7 +263,7 @@ Resolved resolve(store::Store &store, const Request &request, const Options &opt
     const auto types = read_closure(request.job, options.variant);
     if (types.empty())
         error::no_such_job(request.job);
-    require_rights(store, types);
+    const Acting acting = act(store, types);
     const Ids ids = ids_of_request(types[0], request, overlay(types[0].settings.args, request.args));
 
     Arguments arguments;
@@ -264,7 +293,8 @@ Resolved resolve(store::Store &store, const Request &request, const Options &opt
         const model::JobNodeName &name = grown.names[n];
         nodes[n] = {name.type, overlay(types[name.type].settings.args, arguments.known[name.args])};
     }
-    return {.types = types,
+    return {.acting = acting,
+            .types = types,
             .nodes = nodes,
             .needs = grown.needs.all(),
             .ids = ids.ranges,

@@ -32,7 +32,16 @@ struct LeftOut {
     model::JobChunk ids;
     model::JobReason reason;
 };
+// Who the caller is while a run is made: itself, or the owner of the job, whose rights on queues count then.
+struct Acting {
+    Oid self;
+    int context;
+    bool as_owner;
+};
+void end_acting(store::Store &store, const Acting &acting);
+
 struct Resolved {
+    Acting acting;               // to be ended by the caller
     std::span<const Type> types; // the requested one first
     std::span<const Node> nodes; // likewise
     std::span<const model::JobNeed> needs;

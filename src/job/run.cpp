@@ -268,16 +268,17 @@ bool was_told(const Resolved &resolved, std::size_t place) {
     return false;
 }
 
-} // namespace
+// ---- a run ---------------------------------------------------------------------------------------------------------
 
-void register_reruns() { register_rerun({spec_of_copy, note_copied}); }
-
-text *run(store::Store &store, const Request &request) {
-    const Options options = read_options(request.options);
-    const Resolved resolved = resolve(store, request, options);
+struct Made {
+    text *plan;
+    std::optional<int64> id; // nothing: it was made for an earlier request
+};
+// Makes the plan and its tasks.
+Made make(store::Store &store, const Resolved &resolved, const Request &request, const Options &options) {
     if (options.request_id != nullptr)
         if (text *plan = find_request(resolved, options))
-            return plan;
+            return {plan, {}};
     require_idle(resolved.types[0]);
     text *plan = options.plan != nullptr ? options.plan : make_up_name(resolved.now);
     const auto id = store::insert_plan(plan, nullptr, store::PlanMaker::job);
@@ -285,15 +286,34 @@ text *run(store::Store &store, const Request &request) {
         error::duplicate_plan(plan);
     if (!insert_run(*id, resolved, request, options)) {
         store::remove_plan(*id);
-        return find_request(resolved, options);
+        return {find_request(resolved, options), {}};
     }
     const auto tasks = make_tasks(resolved, find_live(store, resolved, options), plan, options.not_before);
     if (!tasks.empty()) {
         (void)submit_many(store, tasks, IfTaken::refuse);
         insert_chunks(*id, resolved, options, tasks);
     }
-    open_plan(store, plan);
-    return plan;
+    return {plan, id};
+}
+
+} // namespace
+
+void register_reruns() { register_rerun({spec_of_copy, note_copied}); }
+
+text *run(store::Store &store, const Request &request) {
+    const Options options = read_options(request.options);
+    const Resolved resolved = resolve(store, request, options);
+    const Made made = make(store, resolved, request, options);
+    end_acting(store, resolved.acting);
+    if (made.id) {
+        if (resolved.acting.as_owner) { // the plan is the caller's all the same
+            store::set_plan_owner(*made.id, cstring_to_text(GetUserNameFromId(GetUserId(), false)));
+            CommandCounterIncrement();
+            refresh(store);
+        }
+        open_plan(store, made.plan);
+    }
+    return made.plan;
 }
 
 void explain(store::Store &store, const Request &request, const ExplainedSink &sink) {
@@ -313,6 +333,7 @@ void explain(store::Store &store, const Request &request, const ExplainedSink &s
         reset(memory);
     }
     end(memory);
+    end_acting(store, resolved.acting);
 }
 
 } // namespace scylla::job

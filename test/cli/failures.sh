@@ -93,6 +93,8 @@ job graph       | j                                     | prints | views
 job mark-fresh  | j 1-3                                 | silent | library
 job forget      | j                                     | prints | library
 job schedule    | js @daily j ids={[1,4)}               | prints | library
+job grant       | j failures_guest                      | silent | library
+job revoke      | j failures_guest                      | silent | library
 job drop        | new                                   | silent | library
 workflow validate| WORKFLOW                             | silent | views
 watch           | --count 1                             | prints | library

@@ -107,6 +107,13 @@ is "$(sql "select range_agg(ids) from scylla.job_freshness where job = 'report'"
 run scylla job forget report
 is "$status $output" '0 2' 'job forget: all'
 
+run scylla job grant report pg_monitor
+is "$status$output$errors $(sql "select runners from scylla.job_type where name = 'report'")" '0 {pg_monitor}' 'job grant'
+run scylla job grant report nobody
+is "$status $errors" '1 scylla: role "nobody" does not exist' 'job grant: no such role'
+run scylla job revoke report pg_monitor
+is "$status$output$errors $(sql "select runners from scylla.job_type where name = 'report'")" '0 ' 'job revoke'
+
 # ---- schedules ------------------------------------------------------------------------------------------------------------
 
 run scylla job schedule nightly '0 2 * * *' report 'ids={[1,7)}' 'args={"unit": "km"}' overlap=skip planned_key=planned 'options={"variant": "v"}'

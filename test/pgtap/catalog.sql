@@ -46,7 +46,7 @@ select is_empty($$
         'create_plan', 'open_plan', 'cancel_plan', 'plan_completed', 'set_plan_owner', 'wait_plan', 'plan_dot', 'plan_mermaid', 'plan_timeline',
         'create_trigger', 'drop_trigger', 'pause_trigger', 'resume_trigger', 'clear_trigger',
         'create_callback', 'resolve_callback', 'reject_callback', 'send_signal', 'grant_signal', 'revoke_signal', 'set_signal_owner',
-        'define_job', 'drop_job', 'run_job', 'explain_job', 'mark_fresh', 'forget_freshness', 'job_dot', 'job_mermaid',
+        'define_job', 'drop_job', 'grant_job', 'revoke_job', 'run_job', 'explain_job', 'mark_fresh', 'forget_freshness', 'job_dot', 'job_mermaid',
         'create_pool', 'alter_pool', 'drop_pool', 'drain_pool', 'resume_pool', 'report_usage', 'grant_pool', 'revoke_pool', 'place',
         'alter_queue', 'pause_queue', 'resume_queue', 'drop_queue', 'backoff', 'grant_queue', 'revoke_queue',
         'set_queue_owner', 'reset_expired', 'purge', 'maintain', 'check', 'count_tasks', 'has_live_tasks', 'reschedule', 'set_priority', 'delete_task', 'resubmit', 'resubmit_many', 'dead_tasks', 'rerun_plan', 'quantile', 'stat_reset', 'metrics', 'read_events', 'sel_eval', 'interpolate', 'validate_workflow'])$$,

@@ -398,6 +398,78 @@ select is((select count(*) from scylla.schedules), 0::bigint, 'what is refused l
 select refuses_element($$select scylla.schedule('x', '@daily', 'q', '1', options => '{"job": "e"}')$$, 1, 'tasks', '"job"', 'There is no such argument of submit.');
 select scylla.cancel_plan(plan) from scylla.job_plan where job = 'daily' and status = 'running' \g /dev/null
 
+-- ---- rights ------------------------------------------------------------------------------------------------------------
+
+create role scylla_test_runner;
+create role scylla_test_group;
+create role scylla_test_crew in role scylla_test_group;
+grant usage on schema scylla to scylla_test_runner, scylla_test_crew;
+grant execute on all functions in schema scylla to scylla_test_owner, scylla_test_runner, scylla_test_crew;
+grant select on scylla.job_type, scylla.job_plan, scylla.job_freshness to scylla_test_runner, scylla_test_crew;
+create function test.as_role(role text, query text) returns text language plpgsql as $$
+declare answer text;
+begin
+    perform set_config('role', role, true);
+    execute query into answer;
+    perform set_config('role', 'none', true);
+    return answer;
+exception when others then
+    return sqlstate || ' ' || sqlerrm;
+end $$;
+select scylla.create_queue('granted'), scylla.define_job('lower', 'granted'), scylla.define_job('upper', 'granted', '{"chunk_size": 2}', '[{"job": "lower", "max_lag": "1 day"}]') \g /dev/null
+update scylla.job_definition set owner = 'scylla_test_owner' where name in ('lower', 'upper');
+create function runs(role text) returns text language sql as $$ select as_role(role, $q$select scylla.run_job('upper', '{[1,4)}', options => '{"variant": "g"}')$q$) $$;
+select is(runs('scylla_test_runner'), '42501 permission denied for queue "granted"', 'a role without a right cannot run a job');
+select is(as_role('scylla_test_runner', 'select count(*) from scylla.job_type'), '0', 'nor see it');
+select scylla.grant_job('upper', 'scylla_test_runner', 'run') \g /dev/null
+select is((select runners from scylla.job_type where name = 'upper'), '{scylla_test_runner}', 'grant_job: the view shows it');
+select is(runs('scylla_test_runner'), '42501 permission denied for queue "granted"', 'what the owner may not do, it cannot let others do');
+select scylla.grant_queue('granted', 'scylla_test_owner', 'submit') \g /dev/null
+select runs('scylla_test_runner') as mine \gset
+select is((select string_agg(format('%s %s', spec ->> 'job', status), ', ' order by spec ->> 'job', rn) from scylla.task where plan = :'mine'), 'lower ready, upper waiting, upper waiting', 'it runs with the rights of the owner');
+select is((select owner from scylla.plan where name = :'mine'), 'scylla_test_runner', 'the plan belongs to the role that runs it');
+select is(as_role('scylla_test_runner', format('select status from scylla.job_plan where plan = %L', :'mine')), 'running', 'which sees it');
+select is(as_role('scylla_test_runner', 'select string_agg(name, '','') from scylla.job_type'), 'upper', 'and the job');
+select is(as_role('scylla_test_runner', $$select count(*) from scylla.explain_job('upper', '{[1,4)}', options => '{"variant": "h"}')$$), '3', 'and can explain it');
+select is(as_role('scylla_test_runner', $$select scylla.run_job('lower', '{[1,4)}')$$), '42501 permission denied for queue "granted"', 'but run nothing else');
+select is(as_role('scylla_test_runner', $$select scylla.submit('granted', '1')$$), '42501 permission denied for queue "granted"', 'nor submit');
+select is(as_role('scylla_test_runner', format($$select scylla.run_job('upper', '{[1,4)}'), scylla.submit('granted', '1', plan => %L)$$, :'mine')), '42501 permission denied for queue "granted"', 'also after a run in the same statement');
+select is(as_role('scylla_test_runner', format('select scylla.cancel_plan(%L)', :'mine')), '3', 'it can cancel its plan');
+select is(as_role('scylla_test_runner', $$select scylla.run_job('upper', '{[1,4)}', options => '{"request_id": "one"}') = scylla.run_job('upper', '{[1,4)}', options => '{"request_id": "one"}')$$), 'true', 'a request that comes again');
+select is(as_role('scylla_test_runner', $$select scylla.schedule_job('granted', '0 2 1 1 *', 'upper', '{[1,4)}', starts => '2040-06-01')$$), '2041-01-01 02:00:00+00', 'it can schedule it') from set_config('timezone', 'UTC', true);
+select is(run('2041-01-01 02:00Z'), 1::bigint, 'which runs');
+select is(runs('scylla_test_crew'), '42501 permission denied for queue "granted"', 'another role');
+select scylla.grant_job('upper', 'scylla_test_group', 'run'), scylla.grant_job('upper', 'scylla_test_group', 'run') \g /dev/null
+select is((select runners from scylla.job_type where name = 'upper'), '{scylla_test_runner,scylla_test_group}', 'a second grant changes nothing');
+select is(length(runs('scylla_test_crew')), 36, 'a member of a role that it is granted to');
+select scylla.revoke_job('upper', 'scylla_test_group', 'run'), scylla.revoke_job('upper', 'scylla_test_runner', 'run') \g /dev/null
+select is((select runners from scylla.job_type where name = 'upper'), null, 'revoke_job');
+select is(runs('scylla_test_crew') || runs('scylla_test_runner'), repeat('42501 permission denied for queue "granted"', 2), 'takes it back');
+select is(run('2042-01-01 02:00Z'), 0::bigint, 'also from its schedules');
+select is((select last_error from scylla.schedules), '42501: permission denied for queue "granted"', 'which say so');
+select scylla.unschedule('granted'), scylla.grant_job('upper', 'public', 'run') \g /dev/null
+select is(length(runs('scylla_test_crew')), 36, 'public is everybody');
+select is(as_role('scylla_test_owner', $$select scylla.grant_job('upper', 'scylla_test_crew', 'run') is not null$$), 'true', 'the owner grants');
+select is(as_role('scylla_test_crew', $$select scylla.grant_job('upper', 'scylla_test_crew', 'run')$$), '42501 must be owner of job "upper"', 'nobody else does');
+select is(as_role('scylla_test_crew', $$select scylla.revoke_job('upper', 'scylla_test_crew', 'run')$$), '42501 must be owner of job "upper"', 'nor revokes');
+select is(as_role('scylla_test_crew', $$select scylla.mark_fresh('upper', '{[1,4)}')$$), '42501 must be owner of job "upper"', 'nor says what is fresh');
+select lives_ok($$select scylla.define_job('upper', 'granted', '{"chunk_size": 3}', '[{"job": "lower", "max_lag": "1 day"}]')$$, 'another definition');
+select is((select runners from scylla.job_type where name = 'upper'), '{public,scylla_test_crew}', 'leaves the grants');
+update scylla.task_plan set owner = current_user where owner = 'scylla_test_crew';
+drop owned by scylla_test_crew;
+drop role scylla_test_crew;
+select is((select string_agg(problem, ',') from scylla.check()), 'job "upper" is granted to role "scylla_test_crew", which does not exist', 'a role that is dropped is reported');
+select lives_ok($$select scylla.revoke_job('upper', 'scylla_test_crew', 'run')$$, 'and can be revoked');
+select refuses($$select scylla.grant_job('upper', 'scylla_test_crew', 'run')$$, '42704', 'role', 'role "scylla_test_crew" does not exist', table_ => 'job');
+select refuses($$select scylla.grant_job('nothing', 'public', 'run')$$, '42704', 'exists', 'job "nothing" does not exist', table_ => 'job');
+select refuses($$select scylla.revoke_job('nothing', 'public', 'run')$$, '42704', 'exists', 'job "nothing" does not exist', table_ => 'job');
+select refuses_argument(format($$select scylla.%s_job('upper', 'public', %L)$$, f, p), 'privilege', coalesce('"' || p || '"', 'null'), 'It must be "run".')
+from unnest(array['grant', 'revoke']) f, unnest(array['submit', null]) p;
+update scylla.job_definition set owner = 'nobody at all' where name = 'upper';
+select is(as_role('scylla_test_runner', $$select scylla.run_job('upper', '{[1,4)}')$$), '42704 role "nobody at all" does not exist', 'an owner that is gone has no rights');
+update scylla.job_definition set owner = 'scylla_test_owner' where name = 'upper';
+select scylla.cancel_plan(plan) from scylla.job_plan where job = 'upper' and status = 'running' \g /dev/null
+
 -- ---- the end -----------------------------------------------------------------------------------------------------------
 
 select refuses($$select scylla.drop_job('e')$$, '2BP01', 'needed', 'job "e" is needed by job "b"', table_ => 'job');

@@ -131,6 +131,8 @@ insert into use_ (name, statement) values
     ('drop_trigger',       $$select scylla.drop_trigger('t to drop')$$),
     ('define_job',         $$select scylla.define_job('j made', 'q')$$),
     ('drop_job',           $$select scylla.drop_job('j spare')$$),
+    ('grant_job',          $$select scylla.grant_job('j', 'public', 'run')$$),
+    ('revoke_job',         $$select scylla.revoke_job('j', 'public', 'run')$$),
     ('run_job',            $$select scylla.run_job('j', '{[1,2)}')$$),
     ('explain_job',        $$select count(*) from scylla.explain_job('j', '{[1,2)}')$$),
     ('mark_fresh',         $$select scylla.mark_fresh('j', '{[1,2)}')$$),

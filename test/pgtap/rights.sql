@@ -257,6 +257,8 @@ insert into way values
 ('explain_job',        $$select chunk from scylla.explain_job('their job', '{[1,2)}')$$,       '{[1,2)}', null, 'yyyydydddddd'),
 ('job_dot',            $$select scylla.job_dot('their job') ~ 'digraph'$$,                       'true', '42704 job "their job" does not exist', 'yyyyeyeyeeee'),
 ('job_mermaid',        $$select scylla.job_mermaid('their job') ~ 'flowchart'$$,                 'true', '42704 job "their job" does not exist', 'yyyyeyeyeeee'),
+('grant_job',          $$select scylla.grant_job('their job', 'public', 'run')$$,            '', null,      'yyyjjjjjjjjj'),
+('revoke_job',         $$select scylla.revoke_job('their job', 'public', 'run')$$,           '', null,      'yyyjjjjjjjjj'),
 ('define_job',         $$select scylla.define_job('their job', 'r')$$,                         '', null,      'yyyjdjdddddd'),
 ('define_job',         $$select scylla.define_job('a job of my own', 'none')$$, '42704 queue "none" does not exist', null, 'yyyyyyyyyyyy'),
 ('mark_fresh',         $$select scylla.mark_fresh('their job', '{[1,2)}')$$,                   '', null,      'yyyjjjjjjjjj'),

@@ -93,6 +93,8 @@ CALLS = [
     ("define_job", "select scylla.define_job('job @', 'q @')"),
     ("define_job, new", "select scylla.define_job('new @', 'q @')"),
     ("drop_job", "select scylla.drop_job('idle job @')"),
+    ("grant_job", "select scylla.grant_job('job @', 'guest', 'run')"),
+    ("revoke_job", "select scylla.revoke_job('job @', 'guest', 'run')"),
     ("run_job", "select scylla.run_job('job @', '{[1,20)}')"),
     ("mark_fresh", "select scylla.mark_fresh('job @', '{[5,12)}')"),
     ("forget_freshness", "select scylla.forget_freshness('job @')"),

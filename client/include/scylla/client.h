@@ -181,6 +181,10 @@ public:
                     const json &needs = "[]");
     /// @throw wrong_state another job needs it
     void drop_job(const job_name &job);
+    /// Lets a role, and its members, run a job with the rights that its owner has on queues. @throw not_found @throw
+    /// denied not the owner
+    void grant_job(const job_name &job, const std::string &role);
+    void revoke_job(const job_name &job, const std::string &role);
     /// Runs a job, and before it what it needs and is not fresh. @param ids none: those that select_work finds
     /// @param options prune, strict_order, variant, wait, request_id @return the plan @throw wrong_state it is running
     plan_name run_job(const job_name &job, const std::optional<id_ranges> &ids = std::nullopt, const json &args = "{}",

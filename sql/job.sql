@@ -61,6 +61,7 @@ create table scylla.job_success (
 ) using heap with (vacuum_truncate = off);
 create index job_success_job on scylla.job_success (job, variant text_pattern_ops);
 comment on table scylla.job_success is 'When ids of a job were brought up to date. The view scylla.job_freshness shows the latest for each.';
+comment on column scylla.job_success.id is 'That of the task, if it comes of a completion.';
 comment on column scylla.job_success.began is 'When the lease began whose task was completed.';
 
 create type scylla.job_step as (job text, chunk int8multirange, args jsonb, depends_on text[], reason text, runs boolean);

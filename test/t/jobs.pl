@@ -41,11 +41,11 @@ sql($node, "select scylla.run_job('j$steps', '{[1,7)}', '{\"x\": 1}')", 'source'
 # Three steps are done, and one task of the fourth is running.
 my $done = sql($node, 'select work(3)', 'source');
 is(sql($node, q(select count(*) from scylla.lease('q4', 'w', timeout => '10 h')), 'source'), '1', 'a task is running');
-sql($node, q~select scylla.mark_fresh('j1', '{[100,200)}', '2026-01-01', 'v')~, 'source');
+sql($node, q~select scylla.mark_fresh('j1', '{[100,200)}', '2026-01-01', 'v'), scylla.grant_job('j1', 'pg_monitor', 'run')~, 'source');
 
 my $plans = q(select job, ids, args, status, tasks from scylla.job_plan);
 my $fresh = q(select job, variant, ids, began from scylla.job_freshness order by job, variant, ids);
-my $types = q(select name, owner, queue, settings, needs, created from scylla.job_type order by name);
+my $types = q(select name, owner, queue, settings, needs, created, runners from scylla.job_type order by name);
 my $states = q(select rn, status from scylla.task order by rn);
 my @before = map { sql($node, $_, 'source') } $plans, $fresh, $types, $states;
 

@@ -28,6 +28,7 @@ template <Pod T, std::size_t First = 16> struct Growing {
     [[nodiscard]] std::size_t size() const { return count; }
     [[nodiscard]] std::span<T> all() const { return {at, count}; }
     T &operator[](std::size_t i) const { return at[i]; }
+    [[nodiscard]] T &last() const { return at[count - 1]; }
 
 private:
     void make_room(std::size_t more, MemoryContext context) {

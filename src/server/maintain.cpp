@@ -101,7 +101,7 @@ Retentions read_retentions(Store &store) {
                   {args::retention("retention_completed", own.retention_completed).value_or(of_queue),
                    args::retention("retention_aborted", own.retention_aborted).value_or(of_queue),
                    args::retention("retention_cancelled", own.retention_cancelled).value_or(of_queue)}});
-        for (const int64 micros : rows.all().back().micros)
+        for (const int64 micros : rows.last().micros)
             shortest = Min(shortest, micros);
     }
     end(scan);

@@ -6,7 +6,7 @@ namespace scylla::store {
 namespace {
 
 void add(Growing<Writer> &writers, const Writer &writer) {
-    if (writers.count == 0 || !(writers.all().back() == writer))
+    if (writers.count == 0 || !(writers.last() == writer))
         writers.add(writer);
 }
 

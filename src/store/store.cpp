@@ -162,7 +162,7 @@ void note_use(Store &store, const QueueRow &queue, Use use) {
             known++;
     if (known == end) {
         store.uses.add({queue.id, queue.name, {}, true, true, true, true}, store.context);
-        known = &store.uses.all().back();
+        known = &store.uses.last();
     }
     known->use[static_cast<std::size_t>(use)] = true;
     switch (use) {

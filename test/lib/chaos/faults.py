@@ -76,6 +76,9 @@ class Faults:
                 thread.join(5)
                 if thread.is_alive():
                     self.nudge()
+                    # It may wait for what a client had prepared that was killed: its successor ends that.
+                    if problem := self.team.replace_dead():
+                        self.notes.append("client: " + problem)
             if thread.is_alive():
                 self.notes.append(f"hangs: {thread.name} does not return for 120 s")
         self.threads = []

@@ -348,7 +348,7 @@ TEST_F(Worker, KeepsLeasesAliveAndTellsProgress) {
 TEST_F(Worker, HandlersLearnOfCancellation) {
     const resource_name rn = c.submit(queue, "1").rn;
     worker_options o = options();
-    o.lease_timeout = 300ms;
+    o.lease_timeout = 2s;
     std::atomic<stop_reason> reason{stop_reason::none}, called{stop_reason::none};
     Running w{o, [&](job &j) {
                   const stop_callback callback{j.stop(), [&](stop_reason why) { called = why; }};
@@ -370,7 +370,7 @@ TEST_F(Worker, HandlersLearnOfCancellation) {
 TEST_F(Worker, HandlersLearnThatTheirLeaseIsLost) {
     const resource_name rn = c.submit(queue, "1").rn;
     worker_options o = options();
-    o.lease_timeout = 300ms;
+    o.lease_timeout = 2s;
     std::atomic<stop_reason> reason{stop_reason::none};
     Running w{o, [&](job &j) {
                   EXPECT_TRUE(j.stop().wait_for(30s));

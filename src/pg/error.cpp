@@ -488,6 +488,15 @@ void warn_of_no_workers(const text *schedule, bool off) {
                       errmsg("no server worker can run the schedule \"%s\"", str(schedule)), errdetail("%s", why)));
 }
 
+void job_needs_worker() {
+    ereport(ERROR,
+            (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+             errmsg("a job selects ids for a schedule only where the monitor runs schedules"),
+             errdetail("The function that selects them could hold up the schedules of other roles."),
+             errhint("Name the ids in scylla.schedule_job(), or preload scylla and set scylla.schedules to auto."),
+             identify("schedule", "worker")));
+}
+
 void no_such_schedule(const text *name) {
     ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT),
                     errmsg("schedule \"%s\" does not exist", name == nullptr ? "<NULL>" : str(name)),

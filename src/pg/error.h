@@ -155,6 +155,7 @@ const char *array_of(int64 size);
 void warn_of_nologin(const text *queue, const char *role);
 // A warning: server workers run schedules of jobs, and there is none as its role. off: there is none at all.
 void warn_of_no_workers(const text *schedule, bool off);
+[[noreturn]] void job_needs_worker();
 // 42704, constraint "exists", table schedule.
 [[noreturn]] void no_such_schedule(const text *name);
 // 42501, constraint "owner", table schedule.

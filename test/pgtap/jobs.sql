@@ -379,8 +379,12 @@ select scylla.schedule_job('daily report', '0 2 1 1 *', 'daily', starts => '2040
 select scylla.define_job('daily', 'other', '{"select_work": "every", "args": {"n": 5}}') \g /dev/null
 select is(run('2049-01-01 02:00Z'), 1::bigint, 'without ids');
 select is((select ids from scylla.job_plan where plan = 'daily report/2049-01-01T02:00:00Z'), '{[1,6)}'::int8multirange, 'select_work says which, each time');
+create role scylla_test_slow nologin;
+update scylla.schedule set owner = 'scylla_test_slow';
+select is(run('2050-01-01 02:00Z'), 0::bigint, 'a tick calls no function of another role');
+select is((select last_error from scylla.schedules), '55000: a job selects ids for a schedule only where the monitor runs schedules', 'and says so');
 update scylla.schedule set owner = 'nobody at all';
-select is(run('2050-01-01 02:00Z'), 0::bigint, 'a role that is gone');
+select is(run('2051-01-01 02:00Z'), 0::bigint, 'a role that is gone');
 select is((select last_error from scylla.schedules), '42704: role "nobody at all" does not exist', 'runs nothing');
 select scylla.unschedule('daily report') \g /dev/null
 -- Arguments.

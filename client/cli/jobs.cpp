@@ -6,7 +6,7 @@
 
 #include "commands.h"
 #include "json_text.h"
-#include "text_file.h"
+#include "yaml.h"
 
 namespace scylla::cli {
 
@@ -48,11 +48,8 @@ std::vector<std::string> lines_of(const value &text) {
 }
 
 std::vector<definition> read_definitions(session &server, const std::string &file) {
-    const std::string text = read_all(file);
-    if (!is_jsonb(text))
-        throw failure{"\"" + file + "\" is not JSON"};
     std::vector<definition> definitions;
-    for (const auto &row : server.query(k_definitions, {text}).cells) {
+    for (const auto &row : server.query(k_definitions, {read_definition(file)}).cells) {
         if (row[1] != "t")
             throw failure{"definition " + row[0].value_or("") + " of \"" + file + "\" is not one of a job",
                           {},

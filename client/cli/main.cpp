@@ -574,9 +574,10 @@ private:
         {
             auto [command, file] = add(*job, "define",
                                        "Define or redefine the jobs of a file: all or none.\n\n"
-                                       "The file is a JSON object, or an array of them, in any order: {\"job\": name, "
+                                       "The file is an object, or an array of them, in any order: {\"job\": name, "
                                        "\"queue\": name, \"settings\": {...}, \"needs\": [...]}, as for "
-                                       "scylla.define_job().",
+                                       "scylla.define_job(). It is YAML if its name ends in .yaml or .yml, JSON if "
+                                       "it ends in .json, else JSON if it begins with { or [.",
                                        define_jobs);
             argument(command, "FILE", *file, "The file. \"-\": read standard input.")->required();
         }

@@ -44,6 +44,64 @@ defines '[{"job": "x", "queue": "q"}, {"job": "x", "queue": "q"}]'
 is "$status $errors" '1 scylla: job "x" is defined twice' 'job define: twice'
 defines '{"job": "one"'
 is "$status $errors" '1 scylla: "-" is not JSON' 'job define: no JSON'
+
+# ---- YAML -----------------------------------------------------------------------------------------------------------------
+
+cat >"$scratch/jobs.yaml" <<'END'
+# What a report needs.
+- job: yaml report
+  queue: q
+  settings: &common
+    chunk_size: 3
+    allow_multiple: false
+    args: {unit: km, "limit": 0x1F, rate: .50, since: 2026-01-01, on: yes, none: ~, empty: "", text: "12", 3: [1, -2.5e3, +07]}
+  needs:
+    - job: yaml trips
+      max_lag: 1 day
+- {job: yaml trips, queue: q, settings: *common}
+END
+run scylla job define "$scratch/jobs.yaml"
+is "$status$output$errors" 0 'job define: YAML'
+is "$(sql "select settings, needs from scylla.job_type where name = 'yaml report'")" \
+  '{"args": {"3": [1, -2500, 7], "on": "yes", "none": null, "rate": 0.50, "text": "12", "unit": "km", "empty": "", "limit": 31, "since": "2026-01-01"}, "chunk_size": 3, "allow_multiple": false}|[{"job": "yaml trips", "max_lag": "1 day"}]' \
+  'by the core schema of YAML 1.2'
+is "$(sql "select count(distinct settings) from scylla.job_type where name like 'yaml %'")" 1 'with aliases'
+defines 'job: yaml one
+queue: q
+---
+job: yaml two
+queue: q'
+is "$status$errors $(sql "select count(*) from scylla.job_type where name in ('yaml one', 'yaml two')")" '0 2' 'job define: several documents, from standard input'
+sql "select scylla.drop_job(name) from scylla.job_type where name like 'yaml %' order by name" >/dev/null
+while IFS='|' read -r wrong message; do
+  defines "$(printf '%b' "$wrong")"
+  is "$status $errors" "1 scylla: \"-\" can not be read as YAML: $message" "job define: YAML with $wrong"
+done <<'END'
+job: x\nqueue: q\nqueue: q|line 3: the key "queue" is there twice
+job: x\nqueue: [q|line 3: end of sequence flow not found
+job: !ruby/object x|line 1: the tag "!ruby/object" is unknown
+job: !!int x|line 1: "x" is not what its tag says
+needs: !!set [x]|line 1: the tag "tag:yaml.org,2002:set" is unknown
+job: x\n<<: {queue: q}|line 2: merge keys (<<) are not part of YAML 1.2
+? [job]\n: x|line 1: a key is no text
+job: .nan|line 1: JSON has no number ".nan"
+job: -.inf|line 1: JSON has no number "-.inf"
+job: "\\0"|line 1: a text has a character that is not valid
+job: 1e1000|a number in it is too large
+job: &a [*a]|line 1: it is nested too deeply
+END
+many='a: &a [1,1,1,1,1,1,1,1,1,1]'
+previous=a
+for name in b c d e f g; do many+="\n$name: &$name [*p,*p,*p,*p,*p,*p,*p,*p,*p,*p]"; many=${many//\*p/*$previous}; previous=$name; done
+defines "$(printf '%b' "$many")"
+is "$status ${errors#*line *: }" '1 it has more than a million values' 'job define: YAML whose aliases make much of little'
+printf '{"job": "one"' >"$scratch/broken.json"
+run scylla job define "$scratch/broken.json"
+is "$status $errors" "1 scylla: \"$scratch/broken.json\" is not JSON" 'job define: what is named .json is JSON'
+printf '[{job: x, queue: no such queue}]' >"$scratch/flow.yml"
+run scylla job define "$scratch/flow.yml"
+is "$status $errors" '1 scylla: queue "no such queue" does not exist' 'job define: what is named .yml is YAML'
+
 for wrong in 1 '[[]]' '{"job": 1, "queue": "q"}' '{"job": "x"}' '{"job": "x", "queue": "q", "chunk_size": 3}'; do
   defines "$wrong"
   is "$status $(head -n 1 <<<"$errors")" '1 scylla: definition 1 of "-" is not one of a job' "job define: $wrong"

@@ -8,3 +8,47 @@ document, like workflow.steps[3].foreach.steps[0].id, and empty for the document
 workflow are evaluated. Reads and writes nothing of the database.
   definition  {"properties": {...}, "workflow": {...}, ...}, at most 256 kB
 Errors: 22023 bad argument; 0A000 the database is not in UTF8; 53200 out of memory.';
+
+create or replace function scylla.create_workflow(definition jsonb, activate boolean = true) returns int
+    language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_create_workflow';
+comment on function scylla.create_workflow is
+'Makes a workflow, whose owner is the caller, or a new version of one. Returns the number of the version, from 1.
+  definition  {"properties": {...}, "workflow": {...}, ...} as for validate_workflow(). properties.owner is required for the first
+              version. Properties that it does not have stay as they are; but run_strategy, step_concurrency and alerting are
+              removed. Other members of it are kept with the version
+  activate    whether the new version is the one that is run from now on. The member is_active of the document may say false, too
+Errors: 22023 a fault in the definition, with its place; 42501 no privilege admin on the workflow; 0A000 the database is not in UTF8.
+Locks: waits for a transaction that is creating or changing the same workflow.';
+
+create or replace function scylla.activate_workflow(workflow text, version int = null) returns void
+    language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_activate_workflow';
+comment on function scylla.activate_workflow is
+'Makes a version the one that is run. Instances that exist already keep theirs.
+  version  null: the latest
+Errors: 42704 no such workflow or version; 42501 no privilege admin; 22023 bad argument. Locks: as create_workflow().';
+
+create or replace function scylla.deactivate_workflow(workflow text) returns void
+    language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_deactivate_workflow';
+comment on function scylla.deactivate_workflow is
+'Makes a workflow have no active version: triggers do not start it. Instances that exist already go on.
+Errors: 42704 no such workflow; 42501 no privilege admin; 22023 bad argument. Locks: as create_workflow().';
+
+create or replace function scylla.drop_workflow(workflow text) returns void
+    language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_drop_workflow';
+comment on function scylla.drop_workflow is
+'Removes a workflow with all of its versions. A new one may have its id; its versions begin at 1, and its instances go on where those
+of the old one ended. Errors: 42704 no such workflow; 42501 no privilege admin; 22023 bad argument. Locks: as create_workflow().';
+
+create or replace function scylla.grant_workflow(workflow text, role text, privilege text) returns void
+    language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_grant_workflow';
+comment on function scylla.grant_workflow is
+'Gives a role, and its members, a privilege on a workflow; no error if it has it already.
+  role       its name exactly as in pg_roles, or ''public'' for everybody
+  privilege  view: see it and its runs; run: that, and start it and act on its runs; admin: that, and change it, drop it and grant
+Errors: 42704 no such workflow or role; 42501 no privilege admin; 22023 bad argument. Locks: as create_workflow().';
+
+create or replace function scylla.revoke_workflow(workflow text, role text, privilege text) returns void
+    language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_revoke_workflow';
+comment on function scylla.revoke_workflow is
+'Takes a privilege on a workflow back. The role need not have it, nor exist any more. Runs go on.
+Errors: 42704 no such workflow; 42501 no privilege admin; 22023 bad argument. Locks: as create_workflow().';

@@ -2,7 +2,7 @@
 #include "pg/prelude.h"
 
 #include "api/call.h"
-#include "api/server_world.h"
+#include "workflow/server_world.h"
 #include "model/sel/sel.h"
 #include "pg/error.h"
 #include "pg/json_text.h"

@@ -259,6 +259,13 @@ const char *cut(std::string_view all) {
     return psprintf("%.*s%s", shown, all.data(), shown < size ? "..." : "");
 }
 
+// The beginning of a text that the model has written.
+const char *clip(std::string_view text) {
+    constexpr std::size_t k_shown = 1'000;
+    const auto size = static_cast<int>(std::min(text.size(), k_shown));
+    return pnstrdup(text.data(), static_cast<Size>(pg_mbcliplen(text.data(), size, size)));
+}
+
 } // namespace
 
 void not_utf8() {
@@ -268,10 +275,7 @@ void not_utf8() {
 }
 
 void bad_expression(const char *what, const ExpressionFault &fault) {
-    constexpr std::size_t k_shown = 1'000;
-    const auto size = static_cast<int>(std::min(fault.message.size(), k_shown));
-    const char *message =
-        pnstrdup(fault.message.data(), static_cast<Size>(pg_mbcliplen(fault.message.data(), size, size)));
+    const char *message = clip(fault.message);
     if (fault.line == 0)
         ereport(ERROR, (errcode(fault.sqlstate), errmsg("%s: %s", what, message), identify("task", "expression")));
     ereport(ERROR,
@@ -442,6 +446,38 @@ void no_pool_privilege(const text *name, const char *role, const char *privilege
     ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE), errmsg("permission denied for pool \"%s\"", str(name)),
                     errdetail("Role \"%s\" does not have the privilege \"%s\".", role, privilege),
                     identify("pool", "privilege")));
+}
+
+void no_such_workflow(const text *id) {
+    ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT), errmsg("workflow \"%s\" does not exist", str(id)),
+                    identify("workflow", "exists")));
+}
+
+void no_such_workflow_version(const text *id, const char *version) {
+    ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT),
+                    errmsg("version %s of workflow \"%s\" does not exist", version, str(id)),
+                    identify("workflow", "version")));
+}
+
+void workflow_inactive(const text *id) {
+    ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                    errmsg("workflow \"%s\" has no active version", str(id)),
+                    errhint("Use scylla.activate_workflow()."), identify("workflow", "active")));
+}
+
+void no_workflow_privilege(const text *id, const char *role, const char *privilege) {
+    ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE), errmsg("permission denied for workflow \"%s\"", str(id)),
+                    errdetail("Role \"%s\" does not have the privilege \"%s\".", role, privilege),
+                    identify("workflow", "privilege")));
+}
+
+void bad_definition(std::string_view where, std::string_view what, int count) {
+    ereport(ERROR,
+            (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+             where.empty() ? errmsg("invalid definition of a workflow: %s", clip(what))
+                           : errmsg("invalid definition of a workflow: %s: %s", clip(where), clip(what)),
+             count > 1 ? errdetail("It has %d problems, of which this is the first.", count) : 0,
+             count > 1 ? errhint("scylla.validate_workflow() lists them.") : 0, identify("workflow", "definition")));
 }
 
 void pool_in_use(const text *name) {

@@ -143,6 +143,18 @@ const char *array_of(int64 size);
 // 2BP01, constraint "needed", table pool: a live task needs it.
 [[noreturn]] void pool_in_use(const text *name);
 
+// 42704, constraint "exists", table workflow.
+[[noreturn]] void no_such_workflow(const text *id);
+// 42704, constraint "version", table workflow.
+[[noreturn]] void no_such_workflow_version(const text *id, const char *version);
+// 55000, constraint "active", table workflow.
+[[noreturn]] void workflow_inactive(const text *id);
+// 42501, constraint "privilege", table workflow.
+[[noreturn]] void no_workflow_privilege(const text *id, const char *role, const char *privilege);
+// 22023, constraint "definition", table workflow. where: in the document; empty: the document as a whole. count: of
+// all problems.
+[[noreturn]] void bad_definition(std::string_view where, std::string_view what, int count);
+
 // 42501, constraint "privilege": the role may not do that with the queue.
 [[noreturn]] void no_privilege(const text *queue, const char *role, const char *privilege);
 // 42501, constraint "owner".

@@ -16,6 +16,7 @@ do $$ begin
     perform scylla.create_trigger('trigger', '[{"signal": "s"}]', '{"submit": {"queue": "taken", "spec": 1}}');
     create function test.ids(args jsonb) returns bigint[] language sql as 'select ''{1,2}''::bigint[]';
     perform scylla.define_job('job', 'taken', '{"select_work": "test.ids"}');
+    perform scylla.create_workflow('{"properties": {"owner": "ann"}, "workflow": {"id": "flow", "steps": [{"step": {"id": "s", "type": "NoOp"}}]}}');
     perform scylla.create_queue('empty'), scylla.create_queue('settings');
 end $$;
 
@@ -28,6 +29,7 @@ insert into usual values (null, 'queue', '''taken'''), (null, 'spec', '''{}'''),
     ('create_trigger', 'signals', '''[{"signal": "s"}]'''), ('create_trigger', 'action', '''{"submit": {"queue": "taken", "spec": 1}}'''),
     ('clear_trigger', 'name', '''trigger'''), ('defer', 'wait_for', '''[{"callback": "token"}]'''),
     (null, 'job', '''job'''), ('define_job', 'job', '''new'''), (null, 'ids', '''{[1,2)}'''), (null, 'expression', '''1'''), (null, 'template', '''x'''),
+    (null, 'workflow', '''flow'''), (null, 'definition', '''{"properties": {"owner": "ann"}, "workflow": {"id": "new", "steps": [{"step": {"id": "s", "type": "NoOp"}}]}}'''),
     (null, 'pool', '''pool'''), ('create_pool', 'pool', '''new'''), (null, 'capacity', '''{"a": 1}'''), (null, 'used', '''{"a": 1}''');
 
 create temp table argument as

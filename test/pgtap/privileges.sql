@@ -157,6 +157,12 @@ insert into use_ (name, statement) values
     ('sel_eval',           $$select scylla.sel_eval('1')$$),
     ('interpolate',        $$select scylla.interpolate('a')$$),
     ('validate_workflow',  $$select count(*) from scylla.validate_workflow('{}')$$),
+    ('create_workflow',    $$select scylla.create_workflow('{"properties": {"owner": "ann"}, "workflow": {"id": "w_made", "steps": [{"step": {"id": "s", "type": "NoOp"}}]}}')$$),
+    ('activate_workflow',  $$select scylla.activate_workflow('w')$$),
+    ('deactivate_workflow', $$select scylla.deactivate_workflow('w')$$),
+    ('drop_workflow',      $$select scylla.drop_workflow('w_spare')$$),
+    ('grant_workflow',     $$select scylla.grant_workflow('w', 'public', 'view')$$),
+    ('revoke_workflow',    $$select scylla.revoke_workflow('w', 'public', 'view')$$),
     ('cron_next',          $$select scylla.cron_next('@daily')$$),
     ('unschedule',         $$select scylla.unschedule('p schedule')$$),
     ('run_schedules',      $$select scylla.run_schedules()$$),
@@ -219,6 +225,9 @@ do $$ begin
     update scylla.signal_trigger set owner = 'scylla_test_role';
     perform scylla.define_job('j', 'q'), scylla.define_job('j spare', 'q');
     update scylla.job_definition set owner = 'scylla_test_role';
+    perform scylla.create_workflow(format('{"properties": {"owner": "ann"}, "workflow": {"id": "%s", "steps": [{"step": {"id": "s", "type": "NoOp"}}]}}', w)::jsonb)
+    from unnest('{w,w_spare}'::text[]) w;
+    update scylla.workflow_head set owner = 'scylla_test_role';
     perform scylla.create_pool('p spare', '{}'), scylla.grant_pool('p spare', 'scylla_test_role', 'admin');
     perform scylla.create_pool('p pool', '{"a": 1}'), scylla.grant_pool('p pool', 'scylla_test_role', 'admin');
     perform scylla.create_plan('to open'), scylla.create_plan('to cancel'), scylla.create_plan('to rerun');

@@ -24,7 +24,7 @@ insert into kind values ('S', current_user), ('o', 'scylla test owner'), ('m', '
     ('d', 'scylla_test_depender');
 grant usage on schema scylla to public;
 grant execute on all routines in schema scylla to public;
-grant select on scylla.resubmissions, scylla.job_type, scylla.job_freshness, scylla.job_plan, scylla.pool, scylla.pool_reservation, scylla.pool_queue, scylla.stat_pool, scylla.signal, scylla.signal_grants, scylla.condition, scylla.task, scylla.queue_grants, scylla.queue_settings, scylla.stat_heads, scylla.stat_queue,
+grant select on scylla.resubmissions, scylla.job_type, scylla.job_freshness, scylla.job_plan, scylla.workflow, scylla.workflow_version, scylla.pool, scylla.pool_reservation, scylla.pool_queue, scylla.stat_pool, scylla.signal, scylla.signal_grants, scylla.condition, scylla.task, scylla.queue_grants, scylla.queue_settings, scylla.stat_heads, scylla.stat_queue,
     scylla.stat_worker, scylla.stat_monitor, scylla.stat_server_worker, scylla.schedules, scylla.trigger, scylla.trigger_signal, scylla.trigger_failure, scylla.plan, scylla.plan_task to public;
 set local scylla.schedules = manual;
 
@@ -79,6 +79,10 @@ do $$ begin
     update scylla.job_definition set owner = 'scylla test owner';
     perform scylla.run_job('their job', '{}');
     update scylla.task_plan set owner = 'scylla test owner';
+    perform scylla.create_workflow('{"properties": {"owner": "ann"}, "workflow": {"id": "theirs", "steps": [{"step": {"id": "s", "type": "NoOp"}}]}}');
+    update scylla.workflow_head set owner = 'scylla test owner';
+    perform scylla.grant_workflow('theirs', 'scylla_test_' || role, privilege)
+    from (values ('admin', 'admin'), ('submitter', 'run'), ('worker', 'view')) g (role, privilege);
     perform scylla.create_pool('their pool', '{"a": 2}');
     update scylla.resource_pool set owner = 'scylla test owner';
     perform scylla.submit('a queue of the superuser', '1', rn => 'placed', needs => '{"their pool": {"a": 2}}');
@@ -106,6 +110,7 @@ end $$;
 --   g  42501, naming the signal
 --   i  42704: there is no such trigger
 --   j  42501: not the owner of the job
+--   k  42501, naming the workflow
 -- A new function or view needs a row; one that is not about a queue has a y for everybody.
 create temp table way (name text, query text, done text, nothing text, answers text);
 insert into way values
@@ -276,6 +281,15 @@ insert into way values
 ('sel_eval',           $$select scylla.sel_eval('1 + 1')$$,                                     '2', null,    'yyyyyyyyyyyy'),
 ('interpolate',        $$select scylla.interpolate('$a', '{"a": 1}')$$,                         '1', null,    'yyyyyyyyyyyy'),
 ('validate_workflow',  $$select problem from scylla.validate_workflow('{}')$$,     'has no "workflow"', null,  'yyyyyyyyyyyy'),
+('create_workflow',    $$select scylla.create_workflow('{"properties": {"owner": "ann"}, "workflow": {"id": "mine", "steps": [{"step": {"id": "s", "type": "NoOp"}}]}}')$$, '1', null, 'yyyyyyyyyyyy'),
+('create_workflow',    $$select scylla.create_workflow('{"properties": {"owner": "ann"}, "workflow": {"id": "theirs", "steps": [{"step": {"id": "s", "type": "NoOp"}}]}}')$$, '2', null, 'yyyykkkkkkkk'),
+('activate_workflow',  $$select scylla.activate_workflow('theirs')$$,                           '', null,     'yyyykkkkkkkk'),
+('deactivate_workflow', $$select scylla.deactivate_workflow('theirs')$$,                        '', null,     'yyyykkkkkkkk'),
+('drop_workflow',      $$select scylla.drop_workflow('theirs')$$,                               '', null,     'yyyykkkkkkkk'),
+('grant_workflow',     $$select scylla.grant_workflow('theirs', 'public', 'run')$$,             '', null,     'yyyykkkkkkkk'),
+('revoke_workflow',    $$select scylla.revoke_workflow('theirs', 'public', 'run')$$,            '', null,     'yyyykkkkkkkk'),
+('view workflow',      $$select count(*) from scylla.workflow$$,                               '1', '0',      'yyyyeyyeeeee'),
+('view workflow_version', $$select count(*) from scylla.workflow_version$$,                    '1', '0',      'yyyyeyyeeeee'),
 ('register_worker',    $$select scylla.register_worker() ~ '^registered-'$$,                    'true', null, 'yyyyyyyyyyyy'),
 ('reset_expired',      $$select scylla.reset_expired()$$,                                       '1', null,    'yyyyyyyyyyyy'),
 ('purge',              $$select scylla.purge()$$,                                               '0', null,    'yyyyyyyyyyyy'),
@@ -304,6 +318,7 @@ select is(as_role(k.role, w.query),
               when 't' then '42704 schedule "theirs" does not exist'
               when 'j' then '42501 must be owner of job "their job"'
               when 'i' then '42704 trigger "their trigger" does not exist'
+              when 'k' then format('42501 permission denied for workflow "theirs"; Role "%s" does not have the privilege "admin".', k.role)
               when 'z' then format('42501 permission denied for pool "their pool"; Role "%s" does not have the privilege "%s".',
                                    k.role, case w.name when 'submit' then 'use' when 'report_usage' then 'report' else 'admin' end)
           end,

@@ -47,6 +47,8 @@ begin
     perform scylla.submit('q ' || s, '1', rn => 'in line ' || s, needs => jsonb_build_object('pool ' || s, '{"a": 1}'::jsonb));
     perform scylla.lease_task('placed ' || s, 'w');
 
+    perform scylla.create_workflow(format('{"properties": {"owner": "ann"}, "workflow": {"id": "%s_%s", "steps": [{"step": {"id": "s", "type": "NoOp"}}]}}', w, s)::jsonb)
+    from unnest('{flow,idle_flow}'::text[]) w;
     perform scylla.define_job('job ' || s, 'q ' || s), scylla.define_job('idle job ' || s, 'q ' || s);
     perform scylla.mark_fresh('job ' || s, '{[1,9)}');
 end $$;

@@ -10,6 +10,7 @@
 #include "model/workflow/param_merge.h"
 #include "model/workflow/param_values.h"
 #include "model/workflow/reader.h"
+#include "model/workflow/run_strategy.h"
 #include "model/workflow/signals.h"
 #include "model/workflow/steps.h"
 
@@ -20,7 +21,7 @@ namespace {
 using sel::Value;
 
 constexpr std::string_view k_criticalities[] = {"CRITICAL", "HIGH", "MEDIUM", "LOW"};
-constexpr Bounds k_concurrency{1, 1'000};
+constexpr Bounds k_concurrency{1, k_max_workflow_concurrency};
 constexpr Bounds k_instance_concurrency{1, 999};
 
 // ---- properties ----------------------------------------------------------------------------------------------------
@@ -28,9 +29,6 @@ constexpr Bounds k_instance_concurrency{1, 999};
 bool is_number(std::string_view text) noexcept {
     return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
 }
-
-constexpr std::string_view k_rules[] = {"PARALLEL",   "SEQUENTIAL", "STRICT_SEQUENTIAL",
-                                        "FIRST_ONLY", "LAST_ONLY",  "SERIAL_LATEST_ONLY"};
 
 // A rule, a number of runs beside each other, or an object with both.
 void check_run_strategy(const Reader &reader, const Object &properties) {

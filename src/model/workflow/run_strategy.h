@@ -1,0 +1,44 @@
+// How the instances of a workflow follow each other (section 3).
+#pragma once
+
+#include <array>
+#include <charconv>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "model/workflow/words.h"
+
+namespace scylla::model::workflow {
+
+enum class Rule : std::uint8_t { parallel, sequential, strict_sequential, first_only, last_only, serial_latest_only };
+inline constexpr std::array<std::string_view, 6> k_rules = {"PARALLEL",   "SEQUENTIAL", "STRICT_SEQUENTIAL",
+                                                            "FIRST_ONLY", "LAST_ONLY",  "SERIAL_LATEST_ONLY"};
+inline constexpr std::int32_t k_max_workflow_concurrency = 1'000;
+inline constexpr std::int32_t k_default_parallelism = 20;
+
+struct RunStrategy {
+    Rule rule = Rule::sequential;
+    std::int32_t concurrency = 1; // instances at once
+};
+
+constexpr std::string_view name(Rule rule) noexcept { return k_rules[static_cast<std::size_t>(rule)]; }
+
+constexpr RunStrategy parallel(std::int32_t concurrency) noexcept { return {Rule::parallel, concurrency}; }
+
+// Of a word, which is a rule or a number. Nothing: it is neither.
+inline std::optional<RunStrategy> read_run_strategy(std::string_view word,
+                                                    std::optional<std::int32_t> concurrency) noexcept {
+    std::int32_t number = 0;
+    const auto [stop, error] = std::from_chars(word.data(), word.data() + word.size(), number);
+    if (error == std::errc{} && stop == word.data() + word.size())
+        return parallel(number);
+    const auto rule = find_word(k_rules, word);
+    if (!rule)
+        return std::nullopt;
+    if (static_cast<Rule>(*rule) == Rule::parallel)
+        return parallel(concurrency.value_or(k_default_parallelism));
+    return RunStrategy{static_cast<Rule>(*rule), 1};
+}
+
+} // namespace scylla::model::workflow

@@ -1,0 +1,68 @@
+// Workflows and their versions: control tables, reached by SQL (docs/workflows.md). What a definition must be is the
+// model's to say (model/workflow).
+#pragma once
+
+#include "model/workflow/definition.h"
+#include "model/workflow/run_strategy.h"
+#include "store/rows.h"
+
+namespace scylla::workflow {
+
+// ---- checks --------------------------------------------------------------------------------------------------------
+
+// What the model has found in a document, freed with the present memory context at the latest.
+struct Found {
+    model::workflow::Checked checked;
+    MemoryContextCallback callback;
+};
+Found *check_document(Jsonb *document); // 22023 null or too long, 0A000, 53200
+// 22023 with the place of the first problem, if there is any.
+void require_sound(Jsonb *document);
+
+// ---- properties ----------------------------------------------------------------------------------------------------
+
+// What a push makes of the properties that the workflow has; null: none.
+Jsonb *push_properties(Jsonb *present, Jsonb *pushed);
+model::workflow::RunStrategy run_strategy(Jsonb *properties);
+
+// ---- workflows -----------------------------------------------------------------------------------------------------
+
+enum class Privilege : std::uint8_t { run, view, admin };
+inline constexpr std::array<const char *, 3> k_privileges = {"run", "view", "admin"};
+
+// A workflow in the present memory context.
+struct Head {
+    text *id;
+    const char *owner;
+    std::array<ArrayType *, 3> grantees; // by Privilege
+    int32 active_version;                // 0: none
+    int32 latest_version;
+    int64 latest_instance;
+    model::workflow::RunStrategy strategy;
+    Jsonb *properties;
+};
+
+// What the current user may do. run comes with view, and admin with both.
+bool can_view(const Head &head);
+bool can_run(const Head &head);
+bool can_admin(const Head &head);
+
+std::optional<Head> find(const text *id);
+Head require(const text *id, Privilege privilege); // 42704, 42501
+// The same, with its row locked to the end of the transaction: only a role that has the privilege gets to lock it.
+Head hold(const text *id, Privilege privilege);
+// active, latest, default or a number. 55000 no version is active, 42704, 22023.
+int32 pick_version(const Head &head, const text *selector);
+
+struct Push {
+    Jsonb *document;
+    bool activate;
+};
+int32 create(const Push &push); // 22023, 42501
+void activate(const text *id, std::optional<int32> version);
+void deactivate(const text *id);
+void drop(const text *id);
+void grant(const text *id, const text *role, Privilege privilege);
+void revoke(const text *id, const text *role, Privilege privilege);
+
+} // namespace scylla::workflow

@@ -19,13 +19,4 @@ std::string client::interpolate(const std::string &text, const json &params) {
     return std::string{text_of(rows[0][0])};
 }
 
-std::vector<workflow_problem> client::validate_workflow(const json &definition) {
-    std::vector<workflow_problem> problems;
-    for_each_row(m_executor->run(sql::validate_workflow, {checked(definition.text(), "definition")}),
-                 [&](const auto &row) {
-                     problems.push_back({std::string{text_of(row[0])}, std::string{text_of(row[1])}});
-                 });
-    return problems;
-}
-
 } // namespace scylla

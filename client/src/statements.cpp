@@ -221,6 +221,12 @@ const statement sel_eval{"scylla_sel_eval", "select scylla.sel_eval($1, $2::json
 const statement interpolate{"scylla_interpolate", "select scylla.interpolate($1, $2::jsonb)"};
 const statement validate_workflow{"scylla_validate_workflow",
                                   "select place, problem from scylla.validate_workflow($1::jsonb)"};
+const statement create_workflow{"scylla_create_workflow", "select scylla.create_workflow($1::jsonb, $2::bool)"};
+const statement activate_workflow{"scylla_activate_workflow", "select scylla.activate_workflow($1, $2::int)"};
+const statement deactivate_workflow{"scylla_deactivate_workflow", "select scylla.deactivate_workflow($1)"};
+const statement drop_workflow{"scylla_drop_workflow", "select scylla.drop_workflow($1)"};
+const statement grant_workflow{"scylla_grant_workflow", "select scylla.grant_workflow($1, $2, $3)"};
+const statement revoke_workflow{"scylla_revoke_workflow", "select scylla.revoke_workflow($1, $2, $3)"};
 const statement quantile{"scylla_quantile",
                          "select " MICROSECONDS("q") " from scylla.quantile($1::bigint[], $2::float8) as q"};
 const statement has_live_tasks{"scylla_has_live_tasks", "select scylla.has_live_tasks($1::text[])"};
@@ -343,6 +349,12 @@ std::vector<const statement *> all_statements() {
             &sel_eval,
             &interpolate,
             &validate_workflow,
+            &create_workflow,
+            &activate_workflow,
+            &deactivate_workflow,
+            &drop_workflow,
+            &grant_workflow,
+            &revoke_workflow,
             &read_events,
             &metrics,
             &queue_settings,

@@ -401,4 +401,38 @@ TEST_F(Calls, WorkflowDefinitions) {
         "22023");
 }
 
+TEST_F(Calls, Workflows) {
+    const workflow_name workflow{"calls_workflow"};
+    const auto document = [](const std::string &more = "") {
+        return json{R"({"properties": {"owner": "ann"}, "workflow": {"id": "calls_workflow",
+                        "steps": [{"step": {"id": "s", "type": "NoOp"}}])" +
+                    more + "}}"};
+    };
+    const auto versions = [&] {
+        return pqxx::nontransaction{*std::make_unique<pqxx::connection>("")}
+            .exec("select coalesce(active_version, 0) || ' of ' || latest_version from scylla.workflow where id = "
+                  "'calls_workflow'")[0][0]
+            .as<std::string>();
+    };
+    EXPECT_EQ(c.create_workflow(document()), 1);
+    EXPECT_EQ(c.create_workflow(document(), false), 2);
+    EXPECT_EQ(versions(), "1 of 2");
+    c.activate_workflow(workflow);
+    EXPECT_EQ(versions(), "2 of 2");
+    c.activate_workflow(workflow, 1);
+    EXPECT_EQ(versions(), "1 of 2");
+    c.deactivate_workflow(workflow);
+    EXPECT_EQ(versions(), "0 of 2");
+    EXPECT_EQ(thrown<invalid_argument>([&] { c.create_workflow(document(", \"timeout\": 0")); }).constraint(),
+              "definition");
+    thrown<not_found>([&] { c.activate_workflow(workflow, 3); });
+    for (const auto privilege : {workflow_privilege::run, workflow_privilege::view, workflow_privilege::admin}) {
+        c.grant_workflow(workflow, "pg_monitor", privilege);
+        c.revoke_workflow(workflow, "pg_monitor", privilege);
+    }
+    thrown<not_found>([&] { c.grant_workflow(workflow, "no such role", workflow_privilege::run); });
+    c.drop_workflow(workflow);
+    thrown<not_found>([&] { c.drop_workflow(workflow); });
+}
+
 } // namespace

@@ -187,8 +187,8 @@ void set_active(const text *id, int32 version) {
     Parameters parameters;
     parameters.add(id).add(INT4OID, Int32GetDatum(version)).add(NAMEOID, current_user(&by));
     store::change(&activate_statement,
-                  "update scylla.workflow_head set active_version = $2, activated_by = $3, "
-                  "activated = pg_catalog.clock_timestamp(), modified = pg_catalog.clock_timestamp() "
+                  "update scylla.workflow_head set active_version = $2, activated_by = $3, activated = t.now, "
+                  "modified = t.now from (select pg_catalog.clock_timestamp() as now) t "
                   "where id operator(pg_catalog.=) $1",
                   parameters, SPI_OK_UPDATE);
 }

@@ -386,8 +386,24 @@ public:
     std::string sel_eval(const std::string &expression, const json &params = "{}");
     /// A text in which $name and ${name} are replaced by parameters. @param params a JSON object
     std::string interpolate(const std::string &text, const json &params = "{}");
+    /// @}
+
+    /// @name Workflows
+    /// @{
     /// What is wrong with the definition of a workflow; empty if it is sound.
     std::vector<workflow_problem> validate_workflow(const json &definition);
+    /// Makes a workflow, or a new version of one. @param activate whether that version is run from now on @return its
+    /// number @throw invalid_argument the definition has a fault @throw denied
+    int create_workflow(const json &definition, bool activate = true);
+    /// Makes a version the one that is run. @param version none: the latest @throw not_found @throw denied
+    void activate_workflow(const workflow_name &workflow, std::optional<int> version = std::nullopt);
+    /// @throw not_found @throw denied
+    void deactivate_workflow(const workflow_name &workflow);
+    /// Removes a workflow with its versions. @throw not_found @throw denied
+    void drop_workflow(const workflow_name &workflow);
+    /// @throw not_found @throw denied
+    void grant_workflow(const workflow_name &workflow, const std::string &role, workflow_privilege privilege);
+    void revoke_workflow(const workflow_name &workflow, const std::string &role, workflow_privilege privilege);
     /// @}
 
     /// @name Events and statistics

@@ -40,7 +40,8 @@ using plan_name = basic_name<struct plan_tag>;
 using schedule_name = basic_name<struct schedule_tag>;
 using pool_name = basic_name<struct pool_tag>; ///< of what tasks need: not of scylla::pool, which is of connections
 
-using job_name = basic_name<struct job_tag>; ///< of a job type
+using job_name = basic_name<struct job_tag>;           ///< of a job type
+using workflow_name = basic_name<struct workflow_tag>; ///< the id of a workflow
 
 } // namespace scylla
 

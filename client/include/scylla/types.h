@@ -305,6 +305,14 @@ enum class pool_policy {
 
 [[nodiscard]] std::string_view to_string(pool_policy policy) noexcept;
 
+/// What a role may do with a workflow.
+enum class workflow_privilege {
+    run,   ///< see it, start it and act on its runs
+    view,  ///< see it and its runs
+    admin, ///< both, and change, activate and drop it, grant and revoke
+};
+std::string_view to_string(workflow_privilege) noexcept;
+
 /// What a role may do with a pool.
 enum class pool_privilege {
     use,    ///< submit tasks that need it

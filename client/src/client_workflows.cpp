@@ -1,0 +1,55 @@
+// Workflows.
+#include <scylla/client.h>
+
+#include "values.h"
+
+namespace scylla {
+
+using namespace detail;
+
+std::string_view to_string(workflow_privilege privilege) noexcept {
+    switch (privilege) {
+    case workflow_privilege::run:
+        return "run";
+    case workflow_privilege::view:
+        return "view";
+    case workflow_privilege::admin:
+        break;
+    }
+    return "admin";
+}
+
+std::vector<workflow_problem> client::validate_workflow(const json &definition) {
+    std::vector<workflow_problem> problems;
+    for_each_row(m_executor->run(sql::validate_workflow, {checked(definition.text(), "definition")}),
+                 [&](const auto &row) {
+                     problems.push_back({std::string{text_of(row[0])}, std::string{text_of(row[1])}});
+                 });
+    return problems;
+}
+
+int client::create_workflow(const json &definition, bool activate) {
+    const pqxx::result rows =
+        m_executor->run(sql::create_workflow, {checked(definition.text(), "definition"), activate ? "true" : "false"});
+    return rows[0][0].as<int>();
+}
+
+void client::activate_workflow(const workflow_name &workflow, std::optional<int> version) {
+    m_executor->run(sql::activate_workflow, {text(workflow, "workflow"), text(version)});
+}
+void client::deactivate_workflow(const workflow_name &workflow) {
+    m_executor->run(sql::deactivate_workflow, {text(workflow, "workflow")});
+}
+void client::drop_workflow(const workflow_name &workflow) {
+    m_executor->run(sql::drop_workflow, {text(workflow, "workflow")});
+}
+void client::grant_workflow(const workflow_name &workflow, const std::string &role, workflow_privilege privilege) {
+    m_executor->run(sql::grant_workflow,
+                    {text(workflow, "workflow"), checked(role, "role"), std::string{to_string(privilege)}});
+}
+void client::revoke_workflow(const workflow_name &workflow, const std::string &role, workflow_privilege privilege) {
+    m_executor->run(sql::revoke_workflow,
+                    {text(workflow, "workflow"), checked(role, "role"), std::string{to_string(privilege)}});
+}
+
+} // namespace scylla

@@ -423,8 +423,7 @@ TEST_F(Calls, Workflows) {
     EXPECT_EQ(versions(), "1 of 2");
     c.deactivate_workflow(workflow);
     EXPECT_EQ(versions(), "0 of 2");
-    EXPECT_EQ(thrown<invalid_argument>([&] { c.create_workflow(document(", \"timeout\": 0")); }).constraint(),
-              "definition");
+    EXPECT_EQ(thrown<invalid_argument>([&] { c.create_workflow(document(", \"timeout\": 0")); }).sqlstate(), "22023");
     thrown<not_found>([&] { c.activate_workflow(workflow, 3); });
     for (const auto privilege : {workflow_privilege::run, workflow_privilege::view, workflow_privilege::admin}) {
         c.grant_workflow(workflow, "pg_monitor", privilege);

@@ -36,7 +36,7 @@ create unique index job_run_request on scylla.job_run (job, request_id text_patt
 comment on table scylla.job_run is 'Runs of jobs. Read the view scylla.job_plan instead.';
 comment on column scylla.job_run.plan is 'The id of its plan in task_plan, with which it is removed.';
 comment on column scylla.job_run.name is 'That of the job when it ran.';
-comment on column scylla.job_run.rerun_of is 'The plan whose failed part it does again; null: it was resolved.';
+comment on column scylla.job_run.rerun_of is 'The plan that it does again, all of it or the failed part; null: none.';
 comment on column scylla.job_run.created is 'When it was resolved: what was fresh then is not run again.';
 
 create table scylla.job_chunk (

@@ -64,7 +64,7 @@ comment on column scylla.job_plan.resolved is 'When it was asked for: what was f
 comment on column scylla.job_plan.status is 'As in scylla.plan.';
 comment on column scylla.job_plan.tasks is 'How many tasks it has.';
 comment on column scylla.job_plan.finished is 'When its last live task ended, or it was cancelled.';
-comment on column scylla.job_plan.rerun_of is 'The plan whose failed part it does again (rerun_plan); null: none, or it is gone.';
+comment on column scylla.job_plan.rerun_of is 'The plan that it does again, all of it or the failed part (rerun_plan); null: none, or it is gone.';
 comment on column scylla.job_plan.waits_for is
 'Older plans that are still at something which it needs, for the same ids: its tasks wait for theirs. explain() tells for which.';
 comment on column scylla.job_plan.code_versions is

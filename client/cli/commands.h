@@ -123,6 +123,7 @@ int cancel_plan(const context &, const std::string &plan);
 
 struct rerun_plan_options {
     std::string plan;
+    bool only_failed = false;
     maybe_text new_plan;
 };
 int rerun_plan(const context &, const rerun_plan_options &);

@@ -392,12 +392,13 @@ private:
         {
             auto [command, o] = add<rerun_plan_options>(
                 *plan, "rerun",
-                "Do the failed part of a plan again: the tasks that were not completed, and those that depended on "
-                "them.\n\n"
+                "Do a plan again that has ended: all its tasks, or its job if it is that of one.\n\n"
                 "Prints the name of the new plan, which is open.",
                 rerun_plan);
             argument(command, "NAME", o->plan, "Name of the plan.")->required();
             argument(command, "NEW-NAME", o->new_plan, "Name of the new plan. Default: the server generates one.");
+            flag(command, "--only-failed", o->only_failed,
+                 "Only the tasks that were not completed, and those that depended on them.");
         }
         {
             auto [command, o] =

@@ -18,7 +18,9 @@ int open_plan(const context &given, const std::string &plan) {
 }
 
 int rerun_plan(const context &given, const rerun_plan_options &options) {
-    std::cout << *session{given.connection}.ask("select scylla.rerun_plan($1, $2)", {options.plan, options.new_plan})
+    std::cout << *session{given.connection}.ask(
+                     "select scylla.rerun_plan($1, $2, $3)",
+                     {options.plan, options.only_failed ? "true" : "false", options.new_plan})
               << '\n';
     return 0;
 }

@@ -16,8 +16,9 @@ void client::open_plan(const plan_name &plan) { m_executor->run(sql::open_plan, 
 std::int64_t client::cancel_plan(const plan_name &plan) {
     return to_count(m_executor->run(sql::cancel_plan, {text(plan, "plan")}));
 }
-plan_name client::rerun_plan(const plan_name &plan, const std::optional<plan_name> &new_plan) {
-    return text_of(m_executor->run(sql::rerun_plan, {text(plan, "plan"), text(new_plan, "new_plan")})[0][0]);
+plan_name client::rerun_plan(const plan_name &plan, bool only_failed, const std::optional<plan_name> &new_plan) {
+    return text_of(m_executor->run(
+        sql::rerun_plan, {text(plan, "plan"), only_failed ? "true" : "false", text(new_plan, "new_plan")})[0][0]);
 }
 bool client::plan_completed(const plan_name &plan) {
     return text_of(m_executor->run(sql::plan_completed, {text(plan, "plan")})[0][0]) == "t";

@@ -143,7 +143,7 @@ const statement resubmit_many{
     "select rn, new_rn from scylla.resubmit_many($1, coalesce($2::scylla.task_status, 'aborted'), $3, " TIME(
         "$4") ", " TIME("$5") ", $6::int, $7::bool)"};
 const statement dead_tasks{"scylla_dead_tasks", TASK "scylla.dead_tasks($1, $2, $3::int)"};
-const statement rerun_plan{"scylla_rerun_plan", "select scylla.rerun_plan($1, $2)", "failed"};
+const statement rerun_plan{"scylla_rerun_plan", "select scylla.rerun_plan($1, $2, $3)", "failed"};
 const statement get_task{"scylla_get_task", TASK "scylla.get_task($1)"};
 const statement list_tasks{"scylla_list_tasks", TASK "scylla.list_tasks($1, $2::scylla.task_status, $3, $4::int)"};
 const statement explain_waiting{"scylla_explain_waiting",

@@ -446,6 +446,8 @@ TEST_F(Calls, RerunPlan) {
     EXPECT_THROW(c.rerun_plan(plan), wrong_state);
     c.cancel_plan(plan);
     EXPECT_EQ(c.get_plan(c.rerun_plan(plan)).ready, 1);
+    EXPECT_THROW(c.rerun_plan(plan, true), wrong_state); // its task has a copy
+    EXPECT_EQ(c.rerun_plan(plan, false, plan_name{queue.text() + " again"}).text(), queue.text() + " again");
 }
 
 TEST(Coverage, AllOfTheContract) {

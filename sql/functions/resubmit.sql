@@ -35,11 +35,14 @@ comment on function scylla.dead_tasks is
 'Returns up to max_tasks tasks that were aborted and not resubmitted, newest first: of a queue, and whose last error has the code
 (null: any). Errors: 22023 bad argument.';
 
-create or replace function scylla.rerun_plan(plan text, new_plan text = null) returns text
+create or replace function scylla.rerun_plan(plan text, only_failed boolean = false, new_plan text = null) returns text
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_rerun_plan';
 comment on function scylla.rerun_plan is
-'Does the failed part of a plan again: creates and opens a plan with copies of the tasks that were not completed and of those that
-depended on them. Completed tasks give their results to the copies. Returns the name of the new plan.
-  new_plan  1..200 characters, unique among plans; null: a generated UUIDv7
+'Does a plan again that has ended: creates and opens a plan with the same spec and copies of its tasks, which wait for each other as the
+originals did. Of a plan that run_job() has made, the job runs again: with the same ids, arguments and options, without what is fresh now.
+Returns the name of the new plan.
+  only_failed  true: only the tasks that were not completed and those that depended on them, also of a plan of a job; completed tasks
+               give their results to the copies. Tasks that were resubmitted already are left out
+  new_plan     1..200 characters, unique among plans; null: a generated UUIDv7
 Errors: P0002 no such plan; 55000 it has not ended, or nothing of it is to be done again; 42710 new_plan is taken; others as for
-resubmit.';
+resubmit, and for run_job().';

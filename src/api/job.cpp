@@ -26,7 +26,7 @@ Datum get_ids(FunctionCallInfo fcinfo, int n) { return PG_ARGISNULL(n) ? Datum{0
 job::Request get_request(FunctionCallInfo fcinfo) {
     return {.job = args::name("job", args::get_text(fcinfo, 0)),
             .ids = get_ids(fcinfo, 1),
-            .args = object_or_empty(fcinfo, 2, "args"),
+            .args = job::read_args("args", object_or_empty(fcinfo, 2, "args")),
             .options = object_or_empty(fcinfo, 3, "options")};
 }
 

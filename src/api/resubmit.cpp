@@ -138,9 +138,10 @@ SCYLLA_FUNCTION(scylla_dead_tasks) {
 SCYLLA_FUNCTION(scylla_rerun_plan) {
     using namespace scylla;
     const text *name = args::name("plan", args::get_text(fcinfo, 0));
-    text *new_name = args::optional_name("new_plan", args::get_text(fcinfo, 1));
+    const bool only_failed = args::get_bool(fcinfo, 1).value_or(false);
+    text *new_name = args::optional_name("new_plan", args::get_text(fcinfo, 2));
     store::Store store = open_for_write("scylla.rerun_plan()");
-    new_name = rerun_plan(store, name, new_name);
+    new_name = rerun_plan(store, {.plan = name, .only_failed = only_failed, .new_name = new_name});
     close(store);
     PG_RETURN_TEXT_P(new_name);
 }

@@ -1,5 +1,6 @@
 // Recurring tasks: cron_next, schedule, schedule_plan, schedule_job, unschedule, run_schedules, arm_schedules.
 #include "api/call.h"
+#include "job/jobs.h"
 #include "pg/error.h"
 #include "pg/json.h"
 #include "pg/settings.h"
@@ -276,8 +277,12 @@ SCYLLA_FUNCTION(scylla_schedule_plan) {
 SCYLLA_FUNCTION(scylla_schedule_job) {
     using namespace scylla;
     store::ScheduleSettings settings = get_settings(fcinfo, 5, nullptr);
-    const text *job = args::name("job", args::get_text(fcinfo, 2));
-    settings.task = make_request(fcinfo, job, get_object(fcinfo, 4, "args"), get_object(fcinfo, 14, "options"));
+    const text *name = args::name("job", args::get_text(fcinfo, 2));
+    Jsonb *arguments = job::read_args("args", get_object(fcinfo, 4, "args"));
+    if (settings.planned_key != nullptr && view(settings.planned_key) == "ids")
+        error::bad_argument("planned_key", error::quote(settings.planned_key),
+                            "The plan sets the member \"ids\" of the spec.");
+    settings.task = make_request(fcinfo, name, arguments, get_object(fcinfo, 14, "options"));
     prepare_to_write("scylla.schedule_job()");
     const Datum first = put(settings, &fcinfo->isnull);
     warn_of_missing_workers(settings.name);

@@ -36,18 +36,6 @@ constexpr const char *k_ids_rule = "It may not have the member \"ids\", which th
 constexpr const char *k_select_work_rule =
     "It must be the name of a function with one argument of type jsonb that returns setof bigint or bigint[].";
 
-// Arguments: an object that leaves "ids" alone.
-Jsonb *read_args(const char *argument, Jsonb *args, int64 element = 0) {
-    if (args == nullptr)
-        return nullptr;
-    if (!json::is_object(args))
-        error::bad_argument(argument, error::show(args), k_object_rule, element);
-    JsonbValue value;
-    if (getKeyJsonValueFromContainer(&args->root, "ids", 3, &value) != nullptr)
-        error::bad_argument(argument, error::show(args), k_ids_rule, element);
-    return args::document(argument, args, element);
-}
-
 int64 to_chunk_size(JsonbValue *value) {
     const int32 size = json::to_int("chunk_size", value);
     if (size < 1)
@@ -165,6 +153,17 @@ Jsonb *with_select_work(Jsonb *settings, const text *function) {
 }
 
 } // namespace
+
+Jsonb *read_args(const char *argument, Jsonb *args, int64 element) {
+    if (args == nullptr)
+        return nullptr;
+    if (!json::is_object(args))
+        error::bad_argument(argument, error::show(args), k_object_rule, element);
+    JsonbValue value;
+    if (getKeyJsonValueFromContainer(&args->root, "ids", 3, &value) != nullptr)
+        error::bad_argument(argument, error::show(args), k_ids_rule, element);
+    return args::document(argument, args, element);
+}
 
 const text *find_select_work(const text *name) {
     const Found found = look_for_select_work(text_to_cstring(name));

@@ -43,6 +43,8 @@ struct Type {
 // 22023. Members that are null have their default. select_work is looked for by the search path.
 Settings read_settings(Jsonb *settings);
 std::span<const Need> read_needs(Jsonb *needs);
+// Arguments: an object that leaves "ids" alone; null: none.
+Jsonb *read_args(const char *argument, Jsonb *args, int64 element = 0);
 const text *find_select_work(const text *name);
 // Whether it returns a set; otherwise an array. 42804: it is gone.
 bool returns_set(const text *job, const text *select_work);
@@ -98,6 +100,7 @@ struct Request {
     Datum ids;   // int8multirange; 0: select_work
     Jsonb *args; // an object
     Jsonb *options;
+    std::optional<int64> rerun_of = {}; // the plan whose request it is
 };
 // The plan's name. 42704, 42501, 22023, 55000, 54000, and those of submit.
 text *run(store::Store &store, const Request &request);

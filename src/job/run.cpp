@@ -22,6 +22,7 @@ constinit SPIPlanPtr live_statement = nullptr;
 constinit SPIPlanPtr run_statement = nullptr;
 constinit SPIPlanPtr chunk_statement = nullptr;
 constinit SPIPlanPtr rerun_statement = nullptr;
+constinit SPIPlanPtr request_statement = nullptr;
 
 const Type &type_of(const Resolved &resolved, const model::JobChunk &chunk) {
     return resolved.types[resolved.nodes[chunk.node].type];
@@ -75,13 +76,15 @@ bool insert_run(int64 plan, const Resolved &resolved, const Request &request, co
         .add(JSONBOID, JsonbPGetDatum(request.args))
         .add(JSONBOID, JsonbPGetDatum(options_to_keep(request.options)))
         .add(options.request_id)
-        .add(std::optional(resolved.now));
-    return !store::select<int64>(
-                &run_statement,
-                "insert into scylla.job_run (plan, job, name, variant, ids, args, options, request_id, created) "
-                "values ($1, $2, $3, $4, $5, $6, $7, $8, $9) "
-                "on conflict (job, request_id) where request_id is not null do nothing returning plan",
-                parameters, SPI_OK_INSERT_RETURNING, [](uint64 row) { return store::Columns(row).next_int64(); })
+        .add(std::optional(resolved.now))
+        .add(INT8OID, Int64GetDatum(request.rerun_of.value_or(0)), !request.rerun_of);
+    return !store::select<int64>(&run_statement,
+                                 "insert into scylla.job_run (plan, job, name, variant, ids, args, options, "
+                                 "request_id, created, rerun_of) "
+                                 "values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) "
+                                 "on conflict (job, request_id) where request_id is not null do nothing returning plan",
+                                 parameters, SPI_OK_INSERT_RETURNING,
+                                 [](uint64 row) { return store::Columns(row).next_int64(); })
                 .empty();
 }
 
@@ -296,9 +299,47 @@ Made make(store::Store &store, const Resolved &resolved, const Request &request,
     return {plan, id};
 }
 
+// ---- the same request again ----------------------------------------------------------------------------------------
+
+// Its options, for another plan: now, and under another name.
+Jsonb *options_of_rerun(Jsonb *options, const text *new_plan) {
+    Datum left[] = {CStringGetTextDatum("request_id"), CStringGetTextDatum("not_before")};
+    options = DatumGetJsonbP(
+        DirectFunctionCall2(jsonb_delete_array, JsonbPGetDatum(options), PointerGetDatum(make_array(left, TEXTOID))));
+    if (new_plan == nullptr)
+        return options;
+    JsonbParseState *state = nullptr;
+    pushJsonbValue(&state, WJB_BEGIN_OBJECT, nullptr);
+    json::push_text(&state, "plan", new_plan);
+    Jsonb *member = JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, nullptr));
+    return DatumGetJsonbP(DirectFunctionCall2(jsonb_concat, JsonbPGetDatum(options), JsonbPGetDatum(member)));
+}
+
+text *run_again(store::Store &store, int64 plan, const text *new_plan) {
+    Parameters parameters;
+    parameters.add(plan);
+    const auto found = store::select<Request>(
+        &request_statement, "select name, ids, args, options from scylla.job_run where plan operator(pg_catalog.=) $1",
+        parameters, SPI_OK_SELECT, [](uint64 row) {
+            store::Columns columns(row);
+            const text *job = columns.next_text();
+            const Datum ids = columns.next_varlena();
+            Jsonb *args = columns.next_jsonb();
+            return Request{.job = job, .ids = ids, .args = args, .options = columns.next_jsonb()};
+        });
+    if (found.empty())
+        elog(ERROR, "the run of plan " INT64_FORMAT " is gone", plan);
+    Request request = found[0];
+    request.options = options_of_rerun(request.options, new_plan);
+    request.rerun_of = plan;
+    return run(store, request);
+}
+
 } // namespace
 
-void register_reruns() { register_rerun({spec_of_copy, note_copied}); }
+void register_reruns() {
+    register_rerun({.spec_of_copy = spec_of_copy, .copied = note_copied, .run_again = run_again});
+}
 
 text *run(store::Store &store, const Request &request) {
     const Options options = read_options(request.options);

@@ -102,10 +102,12 @@ void plan_not_ended(const text *plan) {
                     identify("plan", "ended")));
 }
 
-void nothing_to_rerun(const text *plan) {
+void nothing_to_rerun(const text *plan, bool only_failed) {
     ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
                     errmsg("nothing of plan \"%s\" is to be done again", str(plan)),
-                    errdetail("Its tasks are completed, or were resubmitted already."), identify("plan", "failed")));
+                    only_failed ? errdetail("Its tasks are completed, or were resubmitted already.")
+                                : errdetail("It has no tasks."),
+                    identify("plan", "failed")));
 }
 
 void plan_open(const text *plan) {

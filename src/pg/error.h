@@ -33,7 +33,7 @@ namespace scylla::error {
 // 55000, constraint "ended".
 [[noreturn]] void plan_not_ended(const text *plan);
 // 55000, constraint "failed": it has no task that is to be done again.
-[[noreturn]] void nothing_to_rerun(const text *plan);
+[[noreturn]] void nothing_to_rerun(const text *plan, bool only_failed);
 // 55000, constraint "building": the plan has been opened already.
 [[noreturn]] void plan_open(const text *plan);
 // 23505, constraint "dedup": a live task of the queue has this deduplication key; or one that is completed keeps it.

@@ -49,49 +49,59 @@ void mark_dependants(Store &store, std::span<Member> members, std::span<int64> l
 }
 
 // The tasks of a plan, by id, and which of them are to be done again.
-std::span<Member> find_members(Store &store, int64 plan) {
+std::span<Member> find_members(Store &store, int64 plan, bool only_failed) {
     const auto ids = members_of(store, plan);
     const auto members = allocate<Member>(ids.size());
     const auto list = allocate<int64>(ids.size());
     std::size_t count = 0;
     const RowMemory memory = begin_row_memory();
     for (std::size_t i = 0; i < ids.size(); i++) {
-        members[i] = {ids[i], !is_completed(store, ids[i])};
+        members[i] = {ids[i], !only_failed || !is_completed(store, ids[i])};
         if (members[i].again)
             list[count++] = ids[i];
         reset(memory);
     }
     end(memory);
-    mark_dependants(store, members, list, count);
+    if (only_failed)
+        mark_dependants(store, members, list, count);
     return members;
 }
 
-constinit RerunHook rerun_hook{}; // of jobs: no other makes plans
-
-} // namespace
-
-void register_rerun(RerunHook hook) { rerun_hook = hook; }
-
-text *rerun_plan(Store &store, const text *name, text *new_name) {
-    const store::PlanRow plan = require_plan(store, name);
-    if (!plan.finished)
-        error::plan_not_ended(name);
-    const auto members = find_members(store, plan.id);
+// With their specs.
+std::span<SpecRow> originals_of(Store &store, int64 plan, bool only_failed) {
+    const auto members = find_members(store, plan, only_failed);
     const auto originals = allocate<SpecRow>(members.size());
     std::size_t count = 0;
     for (const Member &member : members)
         if (member.again)
             if (const auto spec = find_spec(store, member.task, store::With::spec))
                 originals[count++] = *spec;
-    new_name = create_plan(new_name, store::plan_spec(plan.id), plan.maker);
+    return originals.first(count);
+}
+
+constinit RerunHook rerun_hook{}; // of jobs: no other makes plans
+
+} // namespace
+
+void register_rerun(const RerunHook &hook) { rerun_hook = hook; }
+
+text *rerun_plan(Store &store, const Rerun &rerun) {
+    const store::PlanRow plan = require_plan(store, rerun.plan);
+    if (!plan.finished)
+        error::plan_not_ended(rerun.plan);
+    const bool by_job = plan.maker == store::PlanMaker::job;
+    if (by_job && !rerun.only_failed)
+        return rerun_hook.run_again(store, plan.id, rerun.new_name);
+    const auto originals = originals_of(store, plan.id, rerun.only_failed);
+    text *new_name = create_plan(rerun.new_name, store::plan_spec(plan.id), plan.maker);
     CommandCounterIncrement();
     refresh(store);
-    const bool by_job = plan.maker == store::PlanMaker::job;
     if (by_job)
-        for (SpecRow &original : originals.first(count))
+        for (SpecRow &original : originals)
             original.spec = rerun_hook.spec_of_copy(original.spec, new_name);
-    if (copy_tasks(store, originals.first(count), {.plan = new_name}).empty())
-        error::nothing_to_rerun(name);
+    const CopyAs as{.plan = new_name, .again = !rerun.only_failed};
+    if (copy_tasks(store, originals, as).empty())
+        error::nothing_to_rerun(rerun.plan, rerun.only_failed);
     if (by_job)
         rerun_hook.copied(plan.id, new_name);
     open_plan(store, new_name);

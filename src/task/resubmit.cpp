@@ -94,19 +94,24 @@ text *queue_name(Store &store, int32 queue) {
 }
 
 // Holds those that are still there, so that none of them is purged, and marks them. Those that are left to be copied.
-std::span<const SpecRow> claim(Store &store, std::span<const SpecRow> originals) {
+struct Claimed {
+    std::span<const SpecRow> rows;
+    std::span<const int64> marked; // those that had no copy
+};
+Claimed claim(Store &store, std::span<const SpecRow> originals, bool again) {
     const auto ids = allocate<int64>(originals.size());
     std::size_t held = 0;
     for (const SpecRow &row : originals)
         if (hold(store[TableId::spec], row.tid, store.snapshot) == store::Taken::ok)
             ids[held++] = row.id;
     const auto marked = store::mark_resubmitted(ids.first(held));
+    const auto wanted = again ? ids.first(held) : marked;
     const auto claimed = allocate<SpecRow>(originals.size());
     std::size_t count = 0;
     for (const SpecRow &row : originals)
-        if (std::binary_search(marked.begin(), marked.end(), row.id))
+        if (std::binary_search(wanted.begin(), wanted.end(), row.id))
             claimed[count++] = row;
-    return claimed.first(count);
+    return {claimed.first(count), marked};
 }
 
 // A copy begins with what its original waited for last (waits_of()), and so with the state that goes with it.
@@ -116,7 +121,7 @@ void copy_state(Store &store, int64 original, const SpecRow &copy) {
         put(store, store::MemoRow{.id = copy.id, .state = memo->state}, std::nullopt);
 }
 
-void name_copies(Store &store, std::span<const Copy> copies) {
+void name_copies(Store &store, std::span<const Copy> copies, std::span<const int64> marked) {
     refresh(store);
     const auto originals = allocate<int64>(copies.size());
     const auto ids = allocate<int64>(copies.size());
@@ -125,6 +130,8 @@ void name_copies(Store &store, std::span<const Copy> copies) {
         if (const auto spec = find_spec(store, copy.new_rn, store::With::no_spec)) {
             if (copy.is_new)
                 copy_state(store, copy.original, *spec);
+            if (!std::binary_search(marked.begin(), marked.end(), copy.original))
+                continue;
             originals[count] = copy.original;
             ids[count++] = spec->id;
         }
@@ -136,7 +143,7 @@ void name_copies(Store &store, std::span<const Copy> copies) {
 } // namespace
 
 std::span<const Copy> copy_tasks(Store &store, std::span<const SpecRow> originals, const CopyAs &as) {
-    const auto claimed = claim(store, originals);
+    const auto [claimed, marked] = claim(store, originals, as.again);
     const auto tasks = allocate<Submission>(claimed.size());
     const TimestampTz now = GetCurrentTimestamp();
     for (std::size_t i = 0; i < tasks.size(); i++) {
@@ -159,7 +166,7 @@ std::span<const Copy> copy_tasks(Store &store, std::span<const SpecRow> original
     const auto copies = allocate<Copy>(claimed.size());
     for (std::size_t i = 0; i < copies.size(); i++)
         copies[i] = {claimed[i].id, claimed[i].rn, answers[i].rn, answers[i].inserted};
-    name_copies(store, copies);
+    name_copies(store, copies, marked);
     return copies;
 }
 

@@ -17,11 +17,12 @@ struct Copy {
 struct CopyAs {
     text *rn = nullptr;   // of the only one; null: made up
     text *plan = nullptr; // null: none
+    bool again = false;   // also those that were resubmitted already: these keep their first copies
 };
 
-// Copies tasks that have ended, given with their specs and in the order of their ids. Those that were resubmitted
-// already, or are gone, are passed over. Where a live task has the deduplication key that one counts as the copy. Who
-// depends on one of them depends on its copy.
+// Copies tasks that have ended, given with their specs and in the order of their ids. Those that are gone are
+// passed over, and those that were resubmitted already. Where a live task has the deduplication key that one counts as
+// the copy. Who depends on one of them depends on its copy.
 std::span<const Copy> copy_tasks(store::Store &store, std::span<const store::SpecRow> originals, const CopyAs &as);
 
 // P0002; 55000 if it has not ended or was resubmitted already. new_rn may be null.

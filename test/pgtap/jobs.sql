@@ -140,7 +140,7 @@ select scylla.complete(rn, 'w', null) from scylla.lease('q', 'w') \g /dev/null
 select scylla.abort(rn, 'w', '{"code": "no"}') from scylla.lease('q', 'w') \g /dev/null
 set local scylla.code_version = 'repaired';
 select work() \g /dev/null
-select scylla.rerun_plan(:'plan') as again \gset
+select scylla.rerun_plan(:'plan', only_failed => true) as again \gset
 select is(tasks(:'again'), 'b [[1, 2]] ready', 'rerun_plan does its failed part again');
 select is((select spec -> 'plan' from scylla.task where plan = :'again'), to_jsonb(:'again'::text), 'whose tasks know their plan');
 select is((select row(job, ids, args, status, tasks, rerun_of)::text from scylla.job_plan where plan = :'again'),
@@ -153,8 +153,27 @@ select is((select string_agg(format('%s %s', t.spec -> 'ids', h ->> 'code_versio
            from scylla.task t, jsonb_array_elements(t.history) h where t.plan = :'plan'),
           '[[1, 2]] broken, [[1, 4]] broken, [[3, 4]] repaired', 'on which ids');
 set local scylla.code_version = '';
-select refuses(format('select scylla.rerun_plan(%L)', :'again'), '55000', 'failed', format('nothing of plan "%s" is to be done again', :'again'),
+select refuses(format('select scylla.rerun_plan(%L, true)', :'again'), '55000', 'failed', format('nothing of plan "%s" is to be done again', :'again'),
                'Its tasks are completed, or were resubmitted already.', table_ => 'plan');
+select all_is_sound();
+
+-- All of a run once more: the same request, as a new plan that knows of which it is one.
+select scylla.run_job('b', '{[1,5),[9,10)}', '{"x": 1}', '{"prune": "chunk", "variant": "rerun", "request_id": "first", "not_before": "2000-01-01"}') as plan \gset
+select refuses(format('select scylla.rerun_plan(%L)', :'plan'), '55000', 'ended', format('plan "%s" has not ended', :'plan'), table_ => 'plan');
+select is(work(), 'e b b b', 'a run');
+select scylla.forget_freshness('e', '{[1,3)}') \g /dev/null
+select is(scylla.rerun_plan(:'plan', new_plan => 'b again'), 'b again', 'rerun_plan does all of it again');
+select is(tasks('b again'), 'b [[1, 2]] waiting | b [[3, 4]] waiting | b [[9, 9]] waiting | e [[1, 4], [9, 9]] ready', 'and what it needs where that is stale');
+select is((select row(job, ids, args, options, variant, status, rerun_of)::text from scylla.job_plan where plan = 'b again'),
+          row('b', '{[1,5),[9,10)}'::int8multirange, '{"x": 1}'::jsonb, '{"prune": "chunk", "variant": "rerun"}'::jsonb, 'rerun', 'running', :'plan')::text,
+          'the same request, but for its id and its time');
+select is((select row(spec - 'plan', not_before is null)::text from scylla.task where plan = 'b again' and spec -> 'ids' = '[[1, 2]]'),
+          row('{"job": "b", "ids": [[1, 2]], "args": {"x": 1}}'::jsonb, true)::text, 'with its arguments');
+select is(work(), 'e b b b', 'it runs');
+select is((select count(*) from scylla.job_freshness f join scylla.task_plan p on p.name = 'b again' where f.job = 'b' and f.variant = 'rerun' and f.began > p.created), 3::bigint,
+          'and makes its ids fresh');
+select lives_ok($$select scylla.rerun_plan('b again')$$, 'which can be done again as well');
+select is(work(), 'b b b', 'without what is fresh');
 select all_is_sound();
 
 -- ---- pictures ----------------------------------------------------------------------------------------------------------
@@ -196,6 +215,8 @@ select is((select string_agg(format('%s %s', s.job, s.args), ' | ' order by s.jo
 select is(told('d0', '{[1,2)}', args => '{"m": "request"}'),
           'd0 {[1,2)} <- d1 {[1,2)}, d2 {[1,2)}: requested | d1 {[1,2)} <- d2 {[1,2)}: never run | d2 {[1,2)}: never run | d2 {[1,2)}: never run', 'a lag of 0 is always stale');
 select refuses_argument($$select scylla.run_job('a', '{[1,2)}', '[1]')$$, 'args', '[1]', 'It must be an object.');
+select refuses_argument(format($$select scylla.%I('a', '{[1,2)}', '{"ids": [[3, 4]]}')$$, f), 'args', '{"ids": [[3, 4]]}', 'It may not have the member "ids", which the plan sets.')
+from unnest('{run_job,explain_job}'::text[]) f;
 
 -- ---- ids ---------------------------------------------------------------------------------------------------------------
 
@@ -392,6 +413,8 @@ select refuses($$select scylla.schedule_job('x', '@daily', 'nothing', '{[1,4)}')
 select refuses_argument($$select scylla.schedule_job('x', '@daily', 'e')$$, 'ids', 'null', 'The job has no function select_work, so ids are needed.');
 select refuses_argument($$select scylla.schedule_job('x', '@daily', 'e', '{[1,)}')$$, 'ids', '{[1,)}', 'It must have an end on both sides.');
 select refuses_argument($$select scylla.schedule_job('x', '@daily', 'e', '{[1,4)}', '[1]')$$, 'args', '[1]', 'It must be an object.');
+select refuses_argument($$select scylla.schedule_job('x', '@daily', 'e', '{[1,4)}', '{"ids": 1}')$$, 'args', '{"ids": 1}', 'It may not have the member "ids", which the plan sets.');
+select refuses_argument($$select scylla.schedule_job('x', '@daily', 'e', '{[1,4)}', planned_key => 'ids')$$, 'planned_key', '"ids"', 'The plan sets the member "ids" of the spec.');
 select refuses_argument($$select scylla.schedule_job('x', '@daily', 'e', '{[1,4)}', options => '1')$$, 'options', '1', 'It must be an object.');
 select refuses_argument(format($$select scylla.schedule_job('x', '@daily', 'e', '{[1,4)}', options => '{"%s": "2100-01-01"}')$$, o), 'options', format('{"%s": "2100-01-01"}', o),
                         'The schedule itself gives plan, not_before and request_id.')

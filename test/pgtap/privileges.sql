@@ -106,7 +106,7 @@ insert into use_ (name, statement) values
     ('resubmit_many',      $$select * from scylla.resubmit_many('p')$$),
     ('dead_tasks',         $$select * from scylla.dead_tasks()$$),
     ('rerun_plan',         $$select scylla.rerun_plan('to rerun')$$),
-    ('delete_task',        $$select scylla.delete_task('p old')$$),
+    ('delete_task',        $$select scylla.delete_task('p to delete')$$),
     ('has_live_tasks',     $$select scylla.has_live_tasks('{p}')$$),
     ('create_queue',       $$select scylla.create_queue('made')$$),
     ('alter_queue',        $$select scylla.alter_queue('p', '{"aging": 1}')$$),
@@ -203,7 +203,7 @@ insert into use_ values
 do $$ begin
     perform given('p old', 'completed');
     perform grow_old('p old', '8 days');
-    perform given('p dead', 'cancelled');
+    perform given('p to delete', 'completed'), given('p dead', 'cancelled');
     perform given('p due', 'waiting');
     perform fall_due('p due');
     perform given('p ready', 'ready');

@@ -6,7 +6,7 @@ select * from no_plan();
 select signature_is('resubmit', 'rn text, new_rn text DEFAULT NULL::text', 'scylla.task');
 select signature_is('resubmit_many', 'queue text, status scylla.task_status DEFAULT ''aborted''::scylla.task_status, code text DEFAULT NULL::text, ended_after timestamp with time zone DEFAULT NULL::timestamp with time zone, ended_before timestamp with time zone DEFAULT NULL::timestamp with time zone, max_tasks integer DEFAULT 1000, preview boolean DEFAULT false, OUT rn text, OUT new_rn text', 'SETOF record');
 select signature_is('dead_tasks', 'queue text DEFAULT NULL::text, code text DEFAULT NULL::text, max_tasks integer DEFAULT 100', 'SETOF scylla.task');
-select signature_is('rerun_plan', 'plan text, new_plan text DEFAULT NULL::text', 'text');
+select signature_is('rerun_plan', 'plan text, only_failed boolean DEFAULT false, new_plan text DEFAULT NULL::text', 'text');
 
 create function refuses_with(statement text, start text) returns text language sql as $$
     select is(starts_with(raised(statement), start), true, start || ': ' || statement);
@@ -173,11 +173,11 @@ do $$ begin
     perform scylla.lease_task('report', 'w'), scylla.complete('report', 'w'), scylla.lease_task('mail', 'w'), scylla.complete('mail', 'w');
 end $$;
 select is((select status from scylla.plan where name = 'p'), 'failed', 'a plan whose task was aborted has failed');
-select is(scylla.rerun_plan('p', 'p 2'), 'p 2', 'its failed part runs again as another plan');
+select is(scylla.rerun_plan('p', true, 'p 2'), 'p 2', 'its failed part runs again as another plan');
 select is((select status || spec from scylla.plan where name = 'p 2'), 'running{"of": "tuesday"}', 'with the same spec, open');
 select is((select string_agg(spec::text || status || args, ' ' order by spec) from scylla.task where plan = 'p 2'),
           '"clean"ready["rows"] "load"waiting["rows", null] "mail"waiting[null] "report"waiting[null]', 'what failed and what depended on it; what was completed gives its result');
-select refuses($$select scylla.rerun_plan('p')$$, '55000', 'failed', 'nothing of plan "p" is to be done again', 'Its tasks are completed, or were resubmitted already.', table_ => 'plan');
+select refuses($$select scylla.rerun_plan('p', only_failed => true)$$, '55000', 'failed', 'nothing of plan "p" is to be done again', 'Its tasks are completed, or were resubmitted already.', table_ => 'plan');
 do $$
 declare name text;
 begin
@@ -186,14 +186,41 @@ begin
     end loop;
 end $$;
 select is((select status from scylla.plan where name = 'p 2'), 'completed', 'and can be completed');
-select refuses($$select scylla.rerun_plan('p 2')$$, '55000', 'failed', 'nothing of plan "p 2" is to be done again', 'Its tasks are completed, or were resubmitted already.', table_ => 'plan');
+select refuses($$select scylla.rerun_plan('p 2', true)$$, '55000', 'failed', 'nothing of plan "p 2" is to be done again', 'Its tasks are completed, or were resubmitted already.', table_ => 'plan');
 select refuses($$select scylla.rerun_plan('none')$$, 'P0002', 'exists', 'plan "none" does not exist', table_ => 'plan');
 do $$ begin perform scylla.create_plan('c'), scylla.submit('pq', '1', rn => 'of c', plan => 'c'), scylla.cancel_plan('c'); end $$;
-select refuses($$select scylla.rerun_plan('c', 'p')$$, '42710', 'unique', 'plan "p" already exists', table_ => 'plan');
+select refuses($$select scylla.rerun_plan('c', new_plan => 'p')$$, '42710', 'unique', 'plan "p" already exists', table_ => 'plan');
 select scylla.rerun_plan('c') as new_plan \gset
 select is((select status || waiting || ready from scylla.plan where name = :'new_plan'), 'running01', 'a plan that was cancelled, under a generated name');
+
+-- All of it again: also what was completed, and what was resubmitted.
+select is(scylla.rerun_plan('p', new_plan => 'p 3'), 'p 3', 'all of a plan runs again');
+select is((select status || spec from scylla.plan where name = 'p 3'), 'running{"of": "tuesday"}', 'with the same spec, open');
+select is((select string_agg(spec::text || status, ' ' order by spec) from scylla.task where plan = 'p 3'),
+          '"clean"waiting "extract"ready "load"waiting "mail"waiting "report"waiting', 'all its tasks');
+do $$
+declare t scylla.task;
+begin
+    loop
+        select * into t from scylla.lease('pq', 'w');
+        exit when t.rn is null;
+        perform scylla.complete(t.rn, 'w', t.spec);
+    end loop;
+end $$;
+select is((select string_agg(format('%s %s', spec, args), ' ' order by spec) from scylla.task where plan = 'p 3'),
+          '"clean" ["extract"] "extract" [] "load" ["extract", "clean"] "mail" ["report"] "report" ["clean"]', 'which wait for each other as those before');
+select is((select status from scylla.plan where name = 'p 3'), 'completed', 'and it is completed');
+select is((select count(*) from scylla.resubmissions r join scylla.task t on t.rn = r.new_rn where t.plan = 'p 3'), 1::bigint,
+          'what was resubmitted keeps its first copy');
+select scylla.rerun_plan('p 3') as again \gset
+select is((select status || completed || ready || waiting from scylla.plan where name = :'again'), 'running014', 'a completed plan runs again, under a name that is made up');
+select lives_ok($$select scylla.rerun_plan('p 3')$$, 'any number of times');
+select scylla.cancel_plan(name) from scylla.plan where status = 'running' and spec = '{"of": "tuesday"}' \g /dev/null
+do $$ begin perform scylla.create_plan('empty'), scylla.cancel_plan('empty'); end $$;
+select refuses($$select scylla.rerun_plan('empty')$$, '55000', 'failed', 'nothing of plan "empty" is to be done again', 'It has no tasks.', table_ => 'plan');
+select is((select count(*) from scylla.task where rn in (select new_rn from scylla.resubmissions where rn = 'extract')), 1::bigint, 'what was completed has a copy now');
 select * from checks_name($$select scylla.rerun_plan($1)$$, 'plan');
-select * from checks_name($$select scylla.rerun_plan('c', $1)$$, 'new_plan', false);
+select * from checks_name($$select scylla.rerun_plan('c', new_plan => $1)$$, 'new_plan', false);
 
 -- ---- marks go with their tasks -------------------------------------------------------------------------------------
 

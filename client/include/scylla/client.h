@@ -88,10 +88,12 @@ public:
     /// Cancels it, and every task of it that has not ended. @return how many tasks @throw not_found @throw wrong_state
     /// it has ended
     std::int64_t cancel_plan(const plan_name &plan);
-    /// Does its tasks that were not completed again, and those that depended on them, in a plan of their own.
-    /// @return the name of that plan, which is open @throw not_found @throw wrong_state it has not ended, or nothing of
-    /// it is to be done again @throw duplicate the new name is taken
-    plan_name rerun_plan(const plan_name &plan, const std::optional<plan_name> &new_plan = std::nullopt);
+    /// Does it again in a new plan: copies of its tasks, or, if a job has made it, another run of the job. only_failed:
+    /// only the tasks that were not completed, and those that depended on them. @return the name of the new plan, which
+    /// is open @throw not_found @throw wrong_state it has not ended, or nothing of it is to be done again @throw
+    /// duplicate the new name is taken
+    plan_name rerun_plan(const plan_name &plan, bool only_failed = false,
+                         const std::optional<plan_name> &new_plan = std::nullopt);
     /// Whether it is finished, and neither failed nor cancelled. @throw not_found
     bool plan_completed(const plan_name &plan);
     /// Gives it to another role. @throw not_found no such plan or role

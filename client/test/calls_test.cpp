@@ -447,7 +447,7 @@ TEST_F(Calls, RerunPlan) {
     c.cancel_plan(plan);
     EXPECT_EQ(c.get_plan(c.rerun_plan(plan)).ready, 1);
     EXPECT_THROW(c.rerun_plan(plan, true), wrong_state); // its task has a copy
-    EXPECT_EQ(c.rerun_plan(plan, false, plan_name{queue.text() + " again"}).text(), queue.text() + " again");
+    EXPECT_EQ(c.rerun_plan(plan, false, plan_name{queue.str() + " again"}).str(), queue.str() + " again");
 }
 
 TEST(Coverage, AllOfTheContract) {

@@ -304,8 +304,8 @@ int64 look() {
         stop_all();
         return state.next_scan;
     }
-    assign_workers(now);
-    const int64 next = Min(assign(now), state.next_scan);
+    const int64 workers = assign_workers(now);
+    const int64 next = Min(Min(assign(now), state.next_scan), workers);
     return next_failure_over(now, next);
 }
 

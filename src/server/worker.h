@@ -6,8 +6,8 @@
 namespace scylla::monitor {
 
 // For the launcher: starts the workers that monitors have asked for, and lets those go whose place another role needs.
-// Monitors ask again as long as they are needed.
-void assign_workers(int64 now);
+// Monitors ask again as long as they are needed. Returns when to look again at the latest.
+int64 assign_workers(int64 now);
 void reap_workers(int64 now);
 void stop_all_workers();
 // Those that an earlier launcher has left.

@@ -20,6 +20,7 @@ using shmem::WantedWorkers;
 using shmem::WorkerSlot;
 
 constexpr int64 k_turn = USECS_PER_SEC;              // of a role, while another one has no worker
+constexpr int64 k_long_call = 50'000;                // a worker that calls a handler for so long is not waited for
 constexpr int64 k_after_failure = 5 * USECS_PER_SEC; // a role whose worker ended with an error waits that long
 
 // ---- the monitor ---------------------------------------------------------------------------------------------------
@@ -151,41 +152,58 @@ void make_room(int64 now, bool has_any) {
         shmem::ask_to_leave(*longest);
 }
 
-void assign(const WantedWorkers &wanted, int64 now) {
-    const auto most = static_cast<std::size_t>(settings::max_server_workers);
-    std::size_t in_use = 0;
-    int64 present = 0;
-    bool idle = false;
+// The workers that there are for a role.
+struct Staff {
+    std::size_t in_use; // of all roles
     std::optional<std::size_t> vacant;
+    int64 present;
+    int64 soon;    // of these, how many will look for tasks before long
+    int64 calling; // of these, how many call a handler, which may turn out to take long
+    bool idle;
+};
+Staff find_staff(const WantedWorkers &wanted) {
+    Staff staff{};
     for (std::size_t i = 0; i < hired.size(); i++) {
         WorkerSlot &slot = shared->worker[i];
         if (!is_in_use(slot)) {
-            vacant = vacant ? vacant : i;
+            staff.vacant = staff.vacant ? staff.vacant : i;
             continue;
         }
-        in_use++;
+        staff.in_use++;
         if (is_stopping(slot) || slot.role != wanted.role || pg_atomic_read_u32(&slot.database) != wanted.database)
             continue;
-        present++;
+        staff.present++;
+        const int64 call = shmem::length_of_call(slot);
+        staff.soon += call < k_long_call ? 1 : 0;
+        staff.calling += call > 0 && call < k_long_call ? 1 : 0;
         if (pg_atomic_read_u32(&slot.idle) != 0) {
-            idle = true;
+            staff.idle = true;
             shmem::wake(pg_atomic_read_u32(&slot.proc)); // a queue may be new to it
         }
     }
-    if (idle || present >= wanted.tasks || is_barred(wanted, now) || is_blocked(wanted.database))
-        return;
-    if (in_use >= most) {
-        make_room(now, present > 0);
-        return;
+    return staff;
+}
+
+// False: what is wanted is to be looked at again, when the workers have called their handlers for long.
+bool assign(const WantedWorkers &wanted, int64 now) {
+    const Staff staff = find_staff(wanted);
+    if (staff.idle || is_barred(wanted, now) || is_blocked(wanted.database))
+        return true;
+    if (staff.soon >= wanted.tasks)
+        return staff.soon - staff.calling >= wanted.tasks;
+    if (staff.in_use >= static_cast<std::size_t>(settings::max_server_workers)) {
+        make_room(now, staff.present > 0);
+        return true;
     }
-    if (start(*vacant, wanted, now)) {
+    if (start(*staff.vacant, wanted, now)) {
         complained = false;
-        return;
+        return true;
     }
     if (!complained)
         ereport(WARNING, (errmsg("scylla could not start a server worker: no worker process is left"),
                           errhint("Increase max_worker_processes, or lower scylla.max_server_workers.")));
     complained = true;
+    return true;
 }
 
 } // namespace
@@ -194,15 +212,20 @@ void register_handler_duty() {
     register_duty({.activity = "looking for tasks of handlers", .work = want_workers, .timer = shmem::Timer::handler});
 }
 
-void assign_workers(int64 now) {
+int64 assign_workers(int64 now) {
     std::array<WantedWorkers, shmem::k_max_workers> wanted;
     const std::size_t count = shmem::take_wanted(wanted);
     if (settings::max_server_workers == 0) {
         stop_all_workers();
-        return;
+        return PG_INT64_MAX;
     }
+    int64 next = PG_INT64_MAX;
     for (std::size_t i = 0; i < count; i++)
-        assign(wanted[i], now);
+        if (!assign(wanted[i], now) && now - wanted[i].since < 4 * k_long_call) {
+            shmem::keep_wanted(wanted[i]);
+            next = now + k_long_call;
+        }
+    return next;
 }
 
 void reap_workers(int64 now) {

@@ -6,7 +6,7 @@ extern "C" {
 
 namespace scylla::shmem {
 
-void want_workers(const WantedWorkers &wanted) {
+void keep_wanted(const WantedWorkers &wanted) {
     LWLockAcquire(shared->lock, LW_EXCLUSIVE);
     int at = 0;
     while (at < shared->wanted_count &&
@@ -19,6 +19,10 @@ void want_workers(const WantedWorkers &wanted) {
         shared->wanted_count = Max(shared->wanted_count, at + 1);
     }
     LWLockRelease(shared->lock);
+}
+
+void want_workers(const WantedWorkers &wanted) {
+    keep_wanted(wanted);
     wake_launcher();
 }
 
@@ -93,6 +97,13 @@ void begin_call(WorkerSlot &worker, int64 task) noexcept {
     worker.since = GetCurrentTimestamp();
     worker.interrupted = false;
     LWLockRelease(shared->lock);
+}
+
+int64 length_of_call(WorkerSlot &worker) noexcept {
+    LWLockAcquire(shared->lock, LW_SHARED);
+    const int64 length = worker.task != 0 ? Max(GetCurrentTimestamp() - worker.since, int64{1}) : 0;
+    LWLockRelease(shared->lock);
+    return length;
 }
 
 bool end_call(WorkerSlot &worker) noexcept {

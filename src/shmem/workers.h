@@ -7,6 +7,8 @@ namespace scylla::shmem {
 
 // Asks the launcher for workers. Of several calls for the same role, the one with the most tasks counts.
 void want_workers(const WantedWorkers &wanted);
+// The same for the launcher itself, which looks again by itself.
+void keep_wanted(const WantedWorkers &wanted);
 // What has been asked for, each once. Returns how many.
 std::size_t take_wanted(std::span<WantedWorkers, k_max_workers> wanted);
 
@@ -33,6 +35,8 @@ void set_idle(WorkerSlot &worker, bool idle) noexcept;
 
 // The task whose handler the worker is calling from now on; 0: none.
 void begin_call(WorkerSlot &worker, int64 task) noexcept;
+// For how long it has been calling a handler, in microseconds, at least 1; 0: it calls none.
+int64 length_of_call(WorkerSlot &worker) noexcept;
 // Ends it. True: it was interrupted because its task was taken away.
 bool end_call(WorkerSlot &worker) noexcept;
 // Interrupts who is calling the handler of the task. For commit callbacks.

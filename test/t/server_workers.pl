@@ -104,6 +104,14 @@ ends('no traces', 'completed|[0, true, 0, 0, "4MB", "", 0, "c"]|1|0|', 'the next
 # ---- how many ----------------------------------------------------------------------------------------------------------
 
 $holder->query_safe('select pg_advisory_lock(7)');
+submit('a', 'long', $wait);
+waiting('long');
+submit('a', 'beside', 'select to_jsonb(5)');
+ends('beside', 'completed|5|1|0|', 'a task does not wait for the only worker of its role, which is busy');
+is(sql($node, q(select status from scylla.get_task('long'))), 'running', '... and goes on being so');
+$holder->query_safe('select pg_advisory_unlock(7)');
+ends('long', 'completed|""|1|0|', '... to its end');
+$holder->query_safe('select pg_advisory_lock(7)');
 submit('a', "many $_", $wait) for 1 .. 5;
 eventually($node, qq($workers and wait_event = 'advisory'), '2', 'so many workers as scylla.max_server_workers, and no more');
 submit('b', 'other', 'select to_jsonb(1)');

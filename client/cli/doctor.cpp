@@ -2,19 +2,12 @@
 #include <iostream>
 
 #include "commands.h"
+#include "doctor.h"
 #include "json_text.h"
 
 namespace scylla::cli {
 
 namespace {
-
-struct finding {
-    std::string level; // ok, note, problem
-    std::string what;
-    std::string advice;
-};
-
-using findings = std::vector<finding>;
 
 void add(findings &found, bool good, std::string what, std::string advice = {}) {
     found.push_back({good ? "ok" : "problem", std::move(what), good ? std::string{} : std::move(advice)});
@@ -239,25 +232,40 @@ void check_vacuum(session &server, const doctor_options &options, findings &foun
 
 int report(const context &given, const findings &found) {
     bool good = true;
-    std::string json;
     for (const finding &f : found) {
         good = good && f.level != "problem";
-        if (given.json) {
-            json += (json.empty() ? "[" : ", \n ") + std::string{"{\"level\": "} + quote(f.level) +
-                    ", \"what\": " + quote(f.what) + ", \"advice\": " + (f.advice.empty() ? "null" : quote(f.advice)) +
-                    "}";
+        if (given.json)
             continue;
-        }
         std::cout << f.level << std::string(9 - f.level.size(), ' ') << f.what << '\n';
         if (!f.advice.empty())
             std::cout << std::string(9, ' ') << f.advice << '\n';
     }
     if (given.json)
-        std::cout << json << "]\n";
+        std::cout << to_json(found) << '\n';
     return good ? 0 : 1;
 }
 
 } // namespace
+
+std::string to_json(const findings &found) {
+    std::string json = "[";
+    for (const finding &f : found)
+        json += (json.size() == 1 ? "" : ", \n ") + std::string{"{\"level\": "} + quote(f.level) +
+                ", \"what\": " + quote(f.what) + ", \"advice\": " + (f.advice.empty() ? "null" : quote(f.advice)) + "}";
+    return json + "]";
+}
+
+findings examine(session &server, const doctor_options &options) {
+    findings found;
+    check_server(server, found);
+    if (check_extension(server, found)) {
+        check_monitor(server, found);
+        check_tasks(server, options, found);
+        check_schedules(server, found);
+    }
+    check_vacuum(server, options, found);
+    return found;
+}
 
 int init_database(const context &given) {
     session server{given.connection};
@@ -285,15 +293,7 @@ int init_database(const context &given) {
 
 int examine_server(const context &given, const doctor_options &options) {
     session server{given.connection};
-    findings found;
-    check_server(server, found);
-    if (check_extension(server, found)) {
-        check_monitor(server, found);
-        check_tasks(server, options, found);
-        check_schedules(server, found);
-    }
-    check_vacuum(server, options, found);
-    return report(given, found);
+    return report(given, examine(server, options));
 }
 
 } // namespace scylla::cli

@@ -34,7 +34,7 @@ offered_major() {
 }
 
 packages_to_build() { echo g++ make "postgresql-$pg_major" "postgresql-server-dev-$pg_major"; }
-packages_to_build_client() { echo cmake pkgconf libpqxx-dev libcli11-dev libyaml-cpp-dev; }
+packages_to_build_client() { echo cmake pkgconf libpqxx-dev libcli11-dev libyaml-cpp-dev libcpp-httplib-dev; }
 packages_to_test() {
   echo libgtest-dev nlohmann-json3-dev python3-psycopg2 man-db zsh fish perl libipc-run-perl python3-prometheus-client pgbouncer \
     "postgresql-$pg_major-pgtap" "postgresql-$pg_major-cron"
@@ -54,7 +54,7 @@ install_node_driver() {
     install_missing nodejs node-pg
   elif ! node -e 'require("pg")' 2>/dev/null; then
     step "installing pg in .build/node"
-    npm install --no-audit --no-fund --silent --prefix "$checkout/.build/node" pg@8
+    flock "$checkout/.build/lock.npm" npm install --no-audit --no-fund --silent --prefix "$checkout/.build/node" pg@8
   fi
 }
 
@@ -64,7 +64,19 @@ install_node_tools() {
     install_missing npm node-typescript
   elif ! node -e 'require("typescript")' 2>/dev/null; then
     step "installing typescript in .build/node"
-    npm install --no-audit --no-fund --silent --prefix "$checkout/.build/node" typescript@5
+    flock "$checkout/.build/lock.npm" npm install --no-audit --no-fund --silent --prefix "$checkout/.build/node" typescript@5
+  fi
+}
+
+# A browser, what drives it, and what looks for barriers. Sets NODE_PATH.
+install_browser() {
+  export NODE_PATH=$checkout/.build/node/node_modules
+  command -v node >/dev/null || install_missing nodejs
+  command -v npm >/dev/null || install_missing npm
+  command -v chromium >/dev/null || install_missing chromium
+  if ! node -e 'require("playwright-core"), require("axe-core")' 2>/dev/null; then
+    step "installing playwright-core and axe-core in .build/node"
+    flock "$checkout/.build/lock.npm" npm install --no-audit --no-fund --silent --prefix "$checkout/.build/node" playwright-core@1 axe-core@4
   fi
 }
 

@@ -247,18 +247,25 @@ client_tests() { # NAME REGULAR-EXPRESSION TARGET... [-- CMAKE-ARGUMENT...]
   count_ctest "$log"
 }
 
+# The command line and the examples, which two suites use.
+build_all_of_command_line() { # FOLDER LOG
+  run_group flock "$checkout/.build/lock.cli" bash -euc '
+      source=$1 build=$2; shift 2
+      cmake -S "$source/client" -B "$build" -DCMAKE_BUILD_TYPE=Debug -DSCYLLA_WERROR=ON -DSCYLLA_EXAMPLES=ON "$@"
+      cmake --build "$build" -j2
+    ' cli "$checkout" "$1" ${SCYLLA_SANITIZE:+"-DSCYLLA_SANITIZE=$SCYLLA_SANITIZE" -DCMAKE_UNITY_BUILD=ON} >"$2" 2>&1 || {
+    show_tail "$2" 60
+    return 1
+  }
+}
+
 # The command line, as somebody types it, against a server with the library preloaded and one without.
 suite_cli() {
   local build unloaded
   build=$(build_folder "cli${SCYLLA_SANITIZE:+-${SCYLLA_SANITIZE%%,*}}")
   find_tests cli sh || return 0
   install_node_driver
-  if ! run_group flock "$checkout/.build/lock.cli" bash -euc '
-      source=$1 build=$2; shift 2
-      cmake -S "$source/client" -B "$build" -DCMAKE_BUILD_TYPE=Debug -DSCYLLA_WERROR=ON -DSCYLLA_EXAMPLES=ON "$@"
-      cmake --build "$build" -j2
-    ' cli "$checkout" "$build" ${SCYLLA_SANITIZE:+"-DSCYLLA_SANITIZE=$SCYLLA_SANITIZE" -DCMAKE_UNITY_BUILD=ON} >"$work/cli/log" 2>&1; then
-    show_tail "$work/cli/log" 60
+  if ! build_all_of_command_line "$build" "$work/cli/log"; then
     count 0 1
     return
   fi
@@ -270,6 +277,26 @@ suite_cli() {
   [[ -z ${SCYLLA_SANITIZE:-} ]] || show_sanitizers
   cluster_stop cli
   cluster_stop cli-unloaded
+}
+
+# The pages of the console, in a browser.
+suite_console() {
+  local build data=$work/cluster/console/data
+  find_tests console test.js || return 0
+  install_browser
+  build=$(build_folder "cli${SCYLLA_SANITIZE:+-${SCYLLA_SANITIZE%%,*}}")
+  if ! build_all_of_command_line "$build" "$work/console/log"; then
+    count 0 1
+    return
+  fi
+  start_test_cluster console
+  SCYLLA_TEST_STOP="cd / && ${as_server[*]} $bin/pg_ctl -D $data -m fast -w -s stop"
+  SCYLLA_TEST_START="cd / && ${as_server[*]} $bin/pg_ctl -D $data -l ${data%/*}/log -w -s start"
+  export SCYLLA_TEST_STOP SCYLLA_TEST_START
+  [[ -z ${SCYLLA_SANITIZE:-} ]] || log_sanitizers
+  PATH=$build/cli:$bin:$PATH harness console node --test-reporter=tap -- "${files[@]}"
+  [[ -z ${SCYLLA_SANITIZE:-} ]] || show_sanitizers
+  cluster_stop console
 }
 
 # The worker in Python: the files of its package, against a server that they may restart, with the system's interpreter.

@@ -1,0 +1,152 @@
+#include "looks.h"
+
+namespace scylla::cli::console {
+
+using namespace std::chrono_literals;
+
+// The numbers of tasks and the counters come from shared memory, whatever there is in the tables.
+const char *const k_pulse = R"(
+    select json_build_object('time', extract(epoch from clock_timestamp()), 'queues', (
+        select coalesce(json_agg(q order by queue), '[]') from (
+            select s.queue, s.waiting, s.ready, s.running, s.terminal, extract(epoch from s.oldest_ready) as oldest,
+                   s.submitted, s.leased, s.completed, s.failed + s.expired as failed, s.aborted, s.cancelled,
+                   extract(epoch from scylla.quantile(s.wait_histogram, 0.95)) as wait_p95,
+                   extract(epoch from scylla.quantile(s.run_histogram, 0.95)) as run_p95, coalesce(g.paused, false) as paused
+            from scylla.stat_queue s left join scylla.queue_settings g using (queue)) q)))";
+
+const char *const k_small_pulse = R"(
+    select json_build_object('time', extract(epoch from clock_timestamp()), 'queues', (
+        select coalesce(json_agg(q order by queue), '[]') from (select queue, paused from scylla.queue_settings) q)))";
+
+namespace {
+
+// A key or an error code is looked for among the first 10,000.
+constexpr const char *k_tasks = R"(
+    select coalesce(json_agg(t), '[]') from (
+        select rn, queue, status, priority, progress, created, updated, owner, deadline, attempt, failures, max_attempts,
+               not_before, key, plan, errors -> -1 ->> 'code' as code
+        from scylla.list_tasks($1, $2::scylla.task_status, $3, case when $4::text is null and $5::text is null
+                                                                    then least(coalesce($6::integer, 50), 1000) else 10000 end)
+        where ($4::text is null or key = $4) and ($5::text is null or errors -> -1 ->> 'code' = $5)
+        limit least(coalesce($6::integer, 50), 1000)) t)";
+
+constexpr const char *k_task = R"(
+    select json_build_object('task', (select row_to_json(t) from scylla.get_task($1) t),
+        'waits', (select coalesce(json_agg(w order by ord), '[]') from scylla.explain_waiting($1) w),
+        'copy', (select new_rn from scylla.resubmissions where rn = $1),
+        'copy_of', (select rn from scylla.resubmissions where new_rn = $1 limit 1)))";
+
+constexpr const char *k_queue = R"(
+    select json_build_object('settings', (select row_to_json(q) from scylla.queue_settings q where queue = $1),
+        'grants', (select coalesce(json_agg(g order by privilege, role), '[]') from scylla.queue_grants g where queue = $1)))";
+
+constexpr const char *k_plans = R"(
+    select coalesce(json_agg(p), '[]') from (
+        select name, status, progress, waiting, ready, running, completed, aborted, cancelled, created, opened, finished, owner
+        from scylla.plan order by created desc limit 100) p)";
+
+constexpr const char *k_plan = R"(
+    select json_build_object('plan', (select row_to_json(p) from scylla.plan p where name = $1),
+        'tasks', (select coalesce(json_agg(t), '[]') from (
+            select rn, queue, status, progress, created, updated, owner, attempt, depends_on
+            from scylla.plan_task where plan = $1 order by created, rn limit 1000) t),
+        'timeline', (select coalesce(json_agg(a), '[]') from (select * from scylla.plan_timeline($1) limit 1000) a)))";
+
+constexpr const char *k_schedules = R"(
+    select coalesce(json_agg(s order by name), '[]') from (
+        select name, owner, cron, timezone, queue, job, tasks is not null as is_plan, overlap, catch_up, armed, next_run, last_run,
+               last_task, runs, skipped, missed, last_error, skip_reason, ticked,
+               case when next_run is not null then scylla.cron_next(cron, next_run, timezone) end as next_but_one
+        from scylla.schedules) s)";
+
+constexpr const char *k_pools = R"(
+    select json_build_object('pools', (select coalesce(json_agg(p order by pool), '[]') from scylla.pool p),
+        'line', (select coalesce(json_agg(l), '[]') from (
+            select * from scylla.pool_queue order by pool, priority desc, created limit 200) l),
+        'held', (select coalesce(json_agg(r), '[]') from (
+            select * from scylla.pool_reservation order by pool, since limit 200) r)))";
+
+constexpr const char *k_jobs = R"(
+    select json_build_object('jobs', (select coalesce(json_agg(j order by name), '[]') from scylla.job_type j),
+        'fresh', (select coalesce(json_agg(f), '[]') from (
+            select job, variant, count(*) as ranges, min(began) as oldest, max(began) as newest
+            from scylla.job_freshness group by job, variant order by job, variant limit 500) f),
+        'runs', (select coalesce(json_agg(r), '[]') from (
+            select plan, job, variant, ids::text as ids, status, tasks, resolved, finished, waits_for
+            from scylla.job_plan order by resolved desc limit 50) r)))";
+
+constexpr const char *k_conditions = R"(
+    select json_build_object(
+        'conditions', (select coalesce(json_agg(c), '[]') from (
+            select kind, name, match, created, expires, status, ended, waiters from scylla.condition order by created desc limit 200) c),
+        'signals', (select coalesce(json_agg(s), '[]') from (
+            select seq, name, sent, sender, params, payload from scylla.signal order by seq desc limit 100) s),
+        'triggers', (select coalesce(json_agg(t order by name), '[]') from scylla.trigger t),
+        'failures', (select coalesce(json_agg(f), '[]') from (
+            select * from scylla.trigger_failure order by trigger, failed limit 100) f)))";
+
+constexpr const char *k_errors = R"(
+    select coalesce(json_agg(e), '[]') from (
+        select queue, errors -> -1 ->> 'code' as code, min(errors -> -1 ->> 'description') as description, count(*) as tasks,
+               min(updated) as first, max(updated) as last, (array_agg(rn order by updated desc))[1:3] as newest
+        from scylla.dead_tasks(max_tasks => 1000) group by 1, 2 order by count(*) desc, 1, 2) e)";
+
+constexpr const char *k_workers = R"(
+    select coalesce(json_agg(w), '[]') from (
+        select worker, queue, leases, oldest_lease, last_heartbeat, next_deadline, progress
+        from scylla.stat_worker order by worker, queue limit 500) w)";
+
+constexpr const char *k_monitor = R"(
+    select json_build_object('monitor', (select row_to_json(m) from scylla.stat_monitor m),
+        'server_workers', (select coalesce(json_agg(w order by pid), '[]') from scylla.stat_server_worker w)))";
+
+} // namespace
+
+const std::vector<look> &looks() {
+    static const std::vector<look> all{
+        {"tasks", k_tasks, {"queue", "status", "worker", "key", "code", "limit"}, 1000ms},
+        {"task", k_task, {"rn"}, 500ms},
+        {"queue", k_queue, {"name"}, 1000ms},
+        {"plans", k_plans, {}, 2s},
+        {"plan", k_plan, {"name"}, 1000ms},
+        {"schedules", k_schedules, {}, 2s},
+        {"pools", k_pools, {}, 1000ms},
+        {"jobs", k_jobs, {}, 2s},
+        {"conditions", k_conditions, {}, 1000ms},
+        {"errors", k_errors, {}, 5s},
+        {"workers", k_workers, {}, 2s},
+        {"monitor", k_monitor, {}, 2s},
+    };
+    return all;
+}
+
+const std::vector<change> &changes() {
+    static const std::vector<change> all{
+        {"cancel", "select json_build_object('rn', t.rn, 'status', t.status) from scylla.cancel($1::jsonb ->> 'rn') t"},
+        {"resubmit",
+         "select json_build_object('rn', t.rn, 'status', t.status) from scylla.resubmit($1::jsonb ->> 'rn') t"},
+        // What the next one would do. It takes locks, so a transaction that only reads will not do.
+        {"preview_resubmit",
+         "select json_build_object('count', count(*), 'first', (array_agg(rn))[1:5]) from "
+         "scylla.resubmit_many($1::jsonb "
+         "->> 'queue', 'aborted', code => $1::jsonb ->> 'code', max_tasks => 1000, preview => true)"},
+        {"resubmit_all", "select json_build_object('count', count(*)) from scylla.resubmit_many($1::jsonb ->> 'queue', "
+                         "'aborted', code => $1::jsonb ->> 'code', max_tasks => 1000)"},
+        {"run_now",
+         "select json_build_object('rn', t.rn, 'status', t.status) from scylla.reschedule($1::jsonb ->> 'rn') t"},
+        {"priority", "select json_build_object('rn', t.rn, 'priority', t.priority) from "
+                     "scylla.set_priority($1::jsonb ->> 'rn', ($1::jsonb ->> 'priority')::integer) t"},
+        {"pause_queue", "select '{}' from scylla.pause_queue($1::jsonb ->> 'queue')"},
+        {"resume_queue", "select '{}' from scylla.resume_queue($1::jsonb ->> 'queue')"},
+        {"open_plan", "select '{}' from scylla.open_plan($1::jsonb ->> 'plan')"},
+        {"cancel_plan", "select json_build_object('count', scylla.cancel_plan($1::jsonb ->> 'plan'))"},
+        {"rerun_plan", "select json_build_object('plan', scylla.rerun_plan($1::jsonb ->> 'plan'))"},
+        {"drain_pool", "select '{}' from scylla.drain_pool($1::jsonb ->> 'pool')"},
+        {"resume_pool", "select '{}' from scylla.resume_pool($1::jsonb ->> 'pool')"},
+        {"pause_trigger", "select '{}' from scylla.pause_trigger($1::jsonb ->> 'trigger')"},
+        {"resume_trigger", "select '{}' from scylla.resume_trigger($1::jsonb ->> 'trigger')"},
+    };
+    return all;
+}
+
+} // namespace scylla::cli::console

@@ -1,0 +1,412 @@
+// console: requests in, answers out.
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <ctime>
+#include <iostream>
+#include <system_error>
+#include <thread>
+
+#include <httplib.h>
+#include <pthread.h>
+
+#include "assets.h"
+#include "console.h"
+#include "database.h"
+#include "doctor.h"
+#include "duration.h"
+#include "guard.h"
+#include "json_text.h"
+#include "looks.h"
+#include "pulse.h"
+#include "shared_answers.h"
+#include "text_file.h"
+
+namespace scylla::cli::console {
+
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr std::size_t k_threads = 32; // more than there can be listeners
+constexpr std::size_t k_looking_sessions = 4;
+constexpr std::size_t k_acting_sessions = 2;
+constexpr std::size_t k_max_body = 65536;
+constexpr auto k_examination_fresh = std::chrono::seconds{20};
+constexpr auto k_wrong_password_delay = milliseconds{300};
+
+constexpr const char *k_json = "application/json";
+
+// Paths that pages of their own have; app.js knows what each shows.
+constexpr const char *k_pages[] = {"/",      "/queue", "/task",       "/plans",  "/plan",
+                                   "/pools", "/jobs",  "/conditions", "/errors", "/schedules"};
+
+// Nothing but our own files is loaded, no script stands in a page, and no text becomes elements.
+httplib::Headers headers_of_all() {
+    return {
+        {"Content-Security-Policy",
+         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action "
+         "'none'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"},
+        {"X-Content-Type-Options", "nosniff"},
+        {"X-Frame-Options", "DENY"},
+        {"Referrer-Policy", "no-referrer"},
+        {"Cross-Origin-Opener-Policy", "same-origin"},
+        {"Cross-Origin-Resource-Policy", "same-origin"}};
+}
+
+std::string error_json(const failure &error) {
+    const auto or_null = [](const std::string &text) { return text.empty() ? "null" : quote(text); };
+    return "{\"error\": " + quote(error.what()) + ", \"detail\": " + or_null(error.detail()) +
+           ", \"hint\": " + or_null(error.hint()) + ", \"sqlstate\": " + or_null(error.sqlstate()) + "}";
+}
+
+int status_of(const failure &error) {
+    const std::string &state = error.sqlstate();
+    if (state == "42501" || state == "25006")
+        return 403;
+    if (state == "P0002" || state == "42704")
+        return 404;
+    if (state == "55000" || state.starts_with("23"))
+        return 409;
+    if (state.starts_with("22"))
+        return 400;
+    if (state == "08006")
+        return 503;
+    return state == "57014" ? 504 : 500;
+}
+
+void refuse(httplib::Response &response, int status, const std::string &why) {
+    response.status = status;
+    response.set_content("{\"error\": " + quote(why) + "}", k_json);
+}
+
+// An event of server-sent events: line breaks of JSON are blanks.
+std::string event(const char *name, std::string json) {
+    for (char &c : json)
+        if (c == '\n' || c == '\r')
+            c = ' ';
+    return std::string{"event: "} + name + "\ndata: " + json + "\n\n";
+}
+
+void log(const std::string &line) {
+    const std::time_t now = std::time(nullptr);
+    std::tm utc{};
+    gmtime_r(&now, &utc);
+    char time[32];
+    std::strftime(time, sizeof time, "%FT%TZ", &utc);
+    std::cerr << std::string{time} + " scylla console: " + line + "\n";
+}
+
+// Counts as a listener of the pulse for as long as it lives.
+class listener {
+public:
+    explicit listener(pulse &of) : m_pulse{of} {}
+    ~listener() { m_pulse.leave(); }
+    listener(const listener &) = delete;
+    listener &operator=(const listener &) = delete;
+    bool send_next(httplib::DataSink &sink) {
+        const auto next = m_pulse.next(m_last);
+        if (!next)
+            return false;
+        m_last = next->number;
+        return sink.write(next->text.data(), next->text.size());
+    }
+
+private:
+    pulse &m_pulse;
+    std::size_t m_last = 0;
+};
+
+struct settings {
+    address where;
+    milliseconds interval;
+    bool read_only;
+    std::string conninfo;
+    std::string role;
+    std::string database;
+};
+
+class server {
+public:
+    server(settings given, guard who)
+        : m_settings{std::move(given)}, m_guard{std::move(who)}, m_looking{m_settings.conninfo, sessions::use::looking,
+                                                                           k_looking_sessions},
+          m_acting{m_settings.conninfo, sessions::use::acting, k_acting_sessions}, m_pulse{m_settings.interval,
+                                                                                           [this] { return beat(); }} {
+        m_http.new_task_queue = [] { return new httplib::ThreadPool(k_threads); };
+        m_http.set_payload_max_length(k_max_body);
+        m_http.set_keep_alive_timeout(1);
+        m_http.set_tcp_nodelay(true);
+        // Not SO_REUSEPORT: two consoles on one port would share their visitors.
+        m_http.set_socket_options([](auto socket) {
+            const int on = 1;
+            setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+        });
+        m_http.set_default_headers(headers_of_all());
+        m_http.set_pre_routing_handler(
+            [this](const httplib::Request &request, httplib::Response &response) { return admit(request, response); });
+        add_assets();
+        add_looks();
+        add_changes();
+        add_for_machines();
+    }
+
+    // Prints where it is, serves until the function returns, and ends.
+    template <class Function> void serve(Function until) {
+        if (!bind())
+            throw failure{"cannot listen on " + m_settings.where.host + " port " +
+                          std::to_string(m_settings.where.port) + ": " + std::generic_category().message(errno)};
+        std::thread listening{[this] { m_http.listen_after_bind(); }};
+        const bool is_ipv6 = m_settings.where.host.find(':') != std::string::npos;
+        std::cout << "scylla: console at http://" << (is_ipv6 ? "[" : "") << m_settings.where.host
+                  << (is_ipv6 ? "]:" : ":") << m_settings.where.port << "/" << std::endl;
+        until();
+        m_pulse.stop();
+        m_http.stop();
+        listening.join();
+    }
+
+private:
+    bool bind() {
+        if (m_settings.where.port != 0)
+            return m_http.bind_to_port(m_settings.where.host, m_settings.where.port);
+        m_settings.where.port = m_http.bind_to_any_port(m_settings.where.host);
+        return m_settings.where.port > 0;
+    }
+
+    httplib::Server::HandlerResponse admit(const httplib::Request &request, httplib::Response &response) {
+        using result = httplib::Server::HandlerResponse;
+        if (!m_guard.knows_host(request.get_header_value("Host"))) {
+            refuse(response, 421, "this name is not one of the console's: see --allow-host");
+            return result::Handled;
+        }
+        if (request.path != "/health" && !m_guard.knows_password(request.get_header_value("Authorization"))) {
+            if (request.has_header("Authorization"))
+                std::this_thread::sleep_for(k_wrong_password_delay);
+            response.set_header("WWW-Authenticate", "Basic realm=\"Scylla\", charset=\"UTF-8\"");
+            refuse(response, 401, "the password is needed");
+            return result::Handled;
+        }
+        return result::Unhandled;
+    }
+
+    void add_assets() {
+        for (const asset &each : assets()) {
+            const auto send = [&each](const httplib::Request &request, httplib::Response &response) {
+                response.set_header("ETag", std::string{each.tag});
+                response.set_header("Cache-Control", "no-cache");
+                if (request.get_header_value("If-None-Match") == each.tag)
+                    response.status = 304;
+                else
+                    response.set_content(each.content.data(), each.content.size(), std::string{each.type});
+            };
+            m_http.Get(std::string{each.path}, send);
+            if (each.path == "/index.html")
+                for (const char *page : k_pages)
+                    m_http.Get(page, send);
+        }
+    }
+
+    void add_looks() {
+        for (const look &each : looks())
+            add_get(std::string{"/api/"} + each.name,
+                    [this, &each](const httplib::Request &request) { return answer_look(each, request); });
+        add_get("/api/session", [this](const httplib::Request &) { return describe_session(); });
+        add_get("/api/doctor", [this](const httplib::Request &) {
+            return m_answers.get("doctor", k_examination_fresh, [this] { return examine_server(); });
+        });
+        m_http.Get("/api/live", [this](const httplib::Request &, httplib::Response &response) {
+            if (!m_pulse.join())
+                return refuse(response, 503, "too many pages are open");
+            response.set_header("Cache-Control", "no-store");
+            response.set_header("X-Accel-Buffering", "no"); // nginx
+            response.set_chunked_content_provider(
+                "text/event-stream", [one = std::make_shared<listener>(m_pulse)](std::size_t, httplib::DataSink &sink) {
+                    return one->send_next(sink);
+                });
+        });
+    }
+
+    void add_changes() {
+        for (const change &each : changes())
+            m_http.Post(std::string{"/api/do/"} + each.name,
+                        [this, &each](const httplib::Request &request, httplib::Response &response) {
+                            carry_out(each, request, response);
+                        });
+    }
+
+    void add_for_machines() {
+        m_http.Get("/health", [this](const httplib::Request &, httplib::Response &response) {
+            try {
+                m_answers.get("health", milliseconds{500}, [this] { return m_looking.ask("select 1"); });
+                response.set_content("ok\n", "text/plain");
+            } catch (const failure &error) {
+                response.status = 503;
+                response.set_content(std::string{error.what()} + "\n", "text/plain; charset=utf-8");
+            }
+        });
+        m_http.Get("/metrics", [this](const httplib::Request &, httplib::Response &response) {
+            answer(response, "application/openmetrics-text; version=1.0.0; charset=utf-8", [this] {
+                return m_answers.get("metrics", milliseconds{1000},
+                                     [this] { return m_looking.ask("select scylla.metrics()"); });
+            });
+        });
+    }
+
+    template <class Function> void add_get(const std::string &path, Function function) {
+        m_http.Get(path, [function](const httplib::Request &request, httplib::Response &response) {
+            answer(response, k_json, [&] { return function(request); });
+        });
+    }
+
+    // What the function returns; if it throws, why it failed.
+    template <class Function> static void answer(httplib::Response &response, const char *type, Function function) {
+        response.set_header("Cache-Control", "no-store");
+        try {
+            response.set_content(function(), type);
+        } catch (const failure &error) {
+            response.status = status_of(error);
+            response.set_content(error_json(error), k_json);
+        } catch (const std::exception &error) {
+            refuse(response, 500, error.what());
+        }
+    }
+
+    std::string answer_look(const look &wanted, const httplib::Request &request) {
+        std::vector<value> parameters;
+        std::string question = wanted.name;
+        for (const char *name : wanted.parameters) {
+            const std::string given = request.get_param_value(name);
+            if (given.find('\0') != std::string::npos || to_utf8(given) != given)
+                throw failure{std::string{name} + " is no text", {}, {}, "22021"};
+            question += '\0' + given;
+            parameters.push_back(given.empty() ? value{} : value{given});
+        }
+        return m_answers.get(question, wanted.fresh, [&] { return m_looking.ask(wanted.sql, parameters); });
+    }
+
+    [[nodiscard]] std::string describe_session() const {
+        return "{\"role\": " + quote(m_settings.role) + ", \"database\": " + quote(m_settings.database) +
+               ", \"read_only\": " + (m_settings.read_only ? "true" : "false") +
+               ", \"token\": " + quote(m_settings.read_only ? "" : m_guard.token()) +
+               ", \"interval\": " + std::to_string(m_settings.interval.count()) + "}";
+    }
+
+    std::string examine_server() {
+        return m_looking.with_session([](session &one) {
+            doctor_options options;
+            options.skip_check = true; // it reads every task
+            return to_json(examine(one, options));
+        });
+    }
+
+    std::string beat() noexcept {
+        try {
+            try {
+                return event("pulse", m_looking.ask(k_pulse));
+            } catch (const failure &error) {
+                if (error.sqlstate() != "42501")
+                    throw;
+                return event("pulse", m_looking.ask(k_small_pulse));
+            }
+        } catch (const failure &error) {
+            return event("trouble", error_json(error));
+        } catch (const std::exception &error) {
+            return event("trouble", "{\"error\": " + quote(error.what()) + "}");
+        }
+    }
+
+    void carry_out(const change &wanted, const httplib::Request &request, httplib::Response &response) {
+        const std::string what =
+            "role " + quote(m_settings.role) + " from " + request.remote_addr + ": " + wanted.name + " ";
+        if (m_settings.read_only)
+            return refuse(response, 403, "this console is read-only");
+        const claim asked{request.get_header_value("Host"), request.get_header_value("Authorization"),
+                          request.get_header_value("Origin"), request.get_header_value("Sec-Fetch-Site"),
+                          request.get_header_value("X-Scylla-Token")};
+        if (!m_guard.is_ours(asked)) {
+            log(what + "refused: it does not come from a page of this console");
+            return refuse(response, 403, "the token of this page is no longer valid: reload it");
+        }
+        if (!request.get_header_value("Content-Type").starts_with(k_json) || !is_jsonb(request.body))
+            return refuse(response, 400, "the body of the request is not JSON");
+        answer(response, k_json, [&] {
+            const std::string body = quote(request.body); // on one line, whatever is in it
+            try {
+                std::string done = m_acting.ask(wanted.sql, {request.body});
+                m_answers.forget();
+                log(what + body + ": done");
+                return done;
+            } catch (const failure &error) {
+                m_answers.forget();
+                log(what + body + ": " + quote(error.what()));
+                throw;
+            }
+        });
+    }
+
+    settings m_settings;
+    guard m_guard;
+    sessions m_looking;
+    sessions m_acting;
+    shared_answers m_answers;
+    pulse m_pulse;
+    httplib::Server m_http;
+};
+
+maybe_text password_of(const console_options &options) {
+    maybe_text password;
+    if (options.password_file) {
+        password = read_all(*options.password_file);
+        password->erase(std::min(password->find_first_of("\r\n"), password->size()));
+    } else if (const char *given =
+                   std::getenv("SCYLLA_CONSOLE_PASSWORD")) // NOLINT(concurrency-mt-unsafe): no thread yet
+        password = given;
+    if (password && password->empty())
+        throw usage_failure{"the password of the console is empty"};
+    return password;
+}
+
+settings settings_of(const context &given, const console_options &options) {
+    session server{given.connection};                // a wrong one is an error now
+    server.query("select null::scylla.task_status"); // is the extension there?
+    return {to_address(options.listen), to_duration("--interval", options.interval),    options.read_only,
+            server.conninfo(),          server.ask("select current_user").value_or(""), server.database()};
+}
+
+} // namespace
+
+} // namespace scylla::cli::console
+
+namespace scylla::cli {
+
+int serve_console(const context &given, const console_options &options) {
+    const console::address where = console::to_address(options.listen);
+    maybe_text password = console::password_of(options);
+    if (!console::is_loopback(where.host) && !password && !options.read_only)
+        throw usage_failure{"others could reach " + options.listen + " and change tasks",
+                            {},
+                            "Set a password (--password-file, SCYLLA_CONSOLE_PASSWORD), or use --read-only."};
+    // Threads that are made from here on leave these signals to this one.
+    sigset_t ending;
+    sigemptyset(&ending);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+        struct sigaction before {};
+        sigaction(signal, nullptr, &before);
+        if (before.sa_handler != SIG_IGN)
+            sigaddset(&ending, signal);
+    }
+    pthread_sigmask(SIG_BLOCK, &ending, nullptr);
+
+    std::vector<std::string> hosts = options.allowed_hosts;
+    hosts.push_back(where.host);
+    console::server server{console::settings_of(given, options), console::guard{std::move(hosts), std::move(password)}};
+    server.serve([&] {
+        int signal = 0;
+        sigwait(&ending, &signal);
+    });
+    return 0;
+}
+
+} // namespace scylla::cli

@@ -1,0 +1,198 @@
+// Which page is shown, and when it is drawn anew.
+import { begin, change, get, path, session } from "./api.js";
+import { h, update } from "./dom.js";
+import { link } from "./format.js";
+import { listen } from "./live.js";
+import { overview } from "./overview.js";
+import { queuePage, taskPage } from "./tasks.js";
+import { planPage, plansPage } from "./plans.js";
+import { conditionsPage, errorsPage, jobsPage, poolsPage, schedulesPage } from "./others.js";
+
+const pages = {
+  "": overview, queue: queuePage, task: taskPage, plans: plansPage, plan: planPage, schedules: schedulesPage, pools: poolsPage,
+  jobs: jobsPage, conditions: conditionsPage, errors: errorsPage,
+};
+const menu = [["", "Overview", "o"], ["plans", "Plans", "p"], ["schedules", "Schedules", "s"], ["pools", "Pools", "l"],
+  ["jobs", "Jobs", "j"], ["conditions", "Conditions", "c"], ["errors", "Errors", "e"]];
+
+const $ = (id) => document.getElementById(id);
+const place = () => location.pathname.slice(location.pathname.lastIndexOf("/") + 1);
+
+let shown = null; // {name, page, parameters}
+let drawing = 0;
+let drawn = 0; // beats since the page was loaded
+let lost = false;
+
+function visit() {
+  const name = place();
+  const page = pages[name];
+  shown = { name, page, parameters: Object.fromEntries(new URLSearchParams(location.search)) };
+  update($("nav"), menu.map(([to, text]) => h("a", { href: link(to), "aria-current": to === name && "page" }, text)));
+  document.title = page.title(shown.parameters) + " · Scylla";
+  $("main").setAttribute("aria-busy", "true");
+  return load();
+}
+
+// Loads what the page shows, and draws it. A look that is refused shows that in its place.
+async function load() {
+  const mine = ++drawing;
+  const { page, parameters } = shown;
+  drawn = 0;
+  const asked = Object.entries(page.looks(parameters));
+  const answers = await Promise.all(asked.map(([, [look, of]]) => get(look, of).catch((error) => error)));
+  if (mine !== drawing) return;
+  const data = Object.fromEntries(asked.map(([name], i) => [name, answers[i]]));
+  const unreachable = answers.find((answer) => answer instanceof Error && (answer.status === 503 || answer.status === 0));
+  if (unreachable) {
+    trouble(unreachable);
+    if ($("main").dataset.page === location.href) return; // what is there stays
+  }
+  shown.data = data;
+  draw();
+}
+
+function draw() {
+  const { page, parameters, data } = shown;
+  if (!data) return;
+  const content = page.draw(data, parameters, actions);
+  const json = page.json?.(parameters);
+  update($("main"), [h("h1", {}, page.title(parameters)), ...[content].flat(Infinity).filter((node) => node instanceof Node),
+    json && h("p", {}, h("a", { href: path(...json), target: "_blank", rel: "noopener" }, "As JSON"))].filter(Boolean));
+  const isNew = $("main").dataset.page !== location.href;
+  $("main").dataset.page = location.href;
+  $("main").removeAttribute("aria-busy");
+  if (isNew && document.activeElement === document.body) $("main").focus({ preventScroll: true });
+}
+
+export function go(to) {
+  history.pushState(null, "", to);
+  document.activeElement?.blur();
+  scrollTo(0, 0);
+  return visit();
+}
+
+// ---- what is told ---------------------------------------------------------------------------------------------------------
+
+function trouble(error) {
+  lost = true;
+  $("trouble").hidden = false;
+  update($("trouble"), [document.createTextNode("Not up to date: " + (error.message ?? error.error) + ". Trying again.")]);
+}
+
+function beat() {
+  if (lost) {
+    lost = false;
+    $("trouble").hidden = true;
+    update($("trouble"), []);
+    drawn = Infinity;
+  }
+  drawn++;
+  if (drawn >= shown.page.beats) load();
+  else if (shown.page.live) draw();
+}
+
+const tell = (text, bad = false) => update($("told"), [h("span", { class: bad && "bad" }, text)]);
+
+// ---- changes ----------------------------------------------------------------------------------------------------------------
+
+function ask(question, text, button, grave) {
+  const dialog = $("ask");
+  return new Promise((resolve) => {
+    const answer = (yes) => () => { dialog.close(); resolve(yes); };
+    dialog.replaceChildren(h("h2", { id: "question" }, question), text && h("p", {}, text), h("p", { class: "row" },
+      h("button", { type: "button", class: grave && "grave", onclick: answer(true) }, button),
+      h("button", { type: "button", onclick: answer(false) }, "Back")));
+    dialog.oncancel = () => resolve(false);
+    dialog.showModal();
+  });
+}
+
+async function carryOut(name, body, done) {
+  try {
+    const answer = await change(name, body);
+    const said = done(answer);
+    await load();
+    tell(said);
+  } catch (error) {
+    await load();
+    tell([error.message, error.detail, error.hint].filter(Boolean).join(". "), true);
+  }
+}
+
+const actions = {
+  get may() { return !session.read_only; },
+  go,
+  tell,
+  // A button. {question, text, grave}: asks before; `text` may be a function that returns a promise.
+  button(label, name, body, done, { question, text, grave } = {}) {
+    if (session.read_only) return null;
+    const run = async () => {
+      try {
+        const more = typeof text === "function" ? await text() : text;
+        if (question && !(await ask(question, more, label, grave))) return;
+      } catch (error) {
+        return tell(error.message, true);
+      }
+      await carryOut(name, body, done);
+    };
+    return h("button", { type: "button", class: grave && "grave", onclick: run }, label);
+  },
+};
+
+// ---- the keyboard, and links --------------------------------------------------------------------------------------------------
+
+document.addEventListener("click", (event) => {
+  const target = event.target.closest?.("a[href]");
+  if (!target || event.defaultPrevented || event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+  if (target.getAttribute("target") || target.classList.contains("skip")) return;
+  const url = new URL(target.getAttribute("href"), document.baseURI);
+  if (url.origin !== location.origin || !(url.pathname.slice(url.pathname.lastIndexOf("/") + 1) in pages)) return;
+  event.preventDefault();
+  go(url.href);
+});
+addEventListener("popstate", visit);
+
+$("find").addEventListener("submit", (event) => {
+  event.preventDefault();
+  const rn = $("rn").value;
+  if (rn) go(link("task", { rn }));
+});
+
+function showKeys() {
+  const dialog = $("ask");
+  dialog.replaceChildren(h("h2", { id: "question" }, "Keys"),
+    h("ul", { class: "plain" }, [["/", "find a task by its name"], ["r", "load the page again"],
+      ...menu.map(([, text, key]) => ["g " + key, text]), ["?", "this list"]].map(([key, text]) => h("li", {}, h("kbd", {}, key), " ", text))),
+    h("p", {}, h("button", { type: "button", onclick: () => dialog.close() }, "Close")));
+  dialog.showModal();
+}
+
+let went = 0; // when g was pressed
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.nodeName) || $("ask").open) return;
+  const to = Date.now() - went < 1500 && menu.find(([, , key]) => key === event.key);
+  went = event.key === "g" ? Date.now() : 0;
+  if (to) go(link(to[0]));
+  else if (event.key === "/") $("rn").focus();
+  else if (event.key === "r") load();
+  else if (event.key === "?") showKeys();
+  else return;
+  event.preventDefault();
+});
+
+// ---- the beginning ------------------------------------------------------------------------------------------------------------
+
+async function start() {
+  try {
+    await begin();
+  } catch (error) {
+    trouble(error);
+    return void setTimeout(start, 2000);
+  }
+  $("where").textContent = `${session.role} @ ${session.database}${session.read_only ? " · read-only" : ""}`;
+  listen({ pulse: beat, trouble });
+  lost = false;
+  $("trouble").hidden = true;
+  await visit();
+}
+start();

@@ -1,0 +1,72 @@
+// Values as people read them.
+import { h } from "./dom.js";
+
+// A page with its parameters. Relative, so that the console can be behind a proxy, in a folder.
+export function link(page, parameters = {}) {
+  const given = Object.entries(parameters).filter(([, value]) => value !== null && value !== undefined && value !== "");
+  const query = new URLSearchParams(given).toString();
+  return (page === "" ? "./" : page) + (query ? "?" + query : "");
+}
+
+export const a = (page, parameters, ...text) => h("a", { href: link(page, parameters) }, ...text);
+export const task = (rn) => (rn ? a("task", { rn }, rn) : null);
+export const queue = (name) => (name ? a("queue", { name }, name) : null);
+export const plan = (name) => (name ? a("plan", { name }, name) : null);
+export const status = (name) => (name ? h("span", { class: "status " + name }, name) : null);
+
+const exact = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+
+export function duration(seconds) {
+  if (seconds === null || seconds === undefined) return "–";
+  const s = Math.abs(seconds);
+  if (s < 0.0995) return Math.round(s * 1000) + " ms";
+  if (s < 9.95) return s.toFixed(1) + " s";
+  if (s < 99.5) return Math.round(s) + " s";
+  if (s < 5970) return Math.round(s / 60) + " min";
+  if (s < 172800) return Math.round(s / 3600) + " h";
+  return Math.round(s / 86400) + " d";
+}
+
+// How long ago or how soon, with the exact time, in the reader's zone, as its title.
+export function time(text) {
+  if (!text) return null;
+  const when = new Date(text);
+  if (Number.isNaN(when.getTime())) return String(text); // infinity
+  const seconds = (Date.now() - when.getTime()) / 1000;
+  const words = seconds >= 0 ? duration(seconds) + " ago" : "in " + duration(seconds);
+  return h("time", { datetime: text, title: exact.format(when) }, words);
+}
+
+export const number = (n) => (n === null || n === undefined ? "–" : Number(n).toLocaleString());
+export const rate = (n) => (n === null || n === undefined ? "–" : n >= 100 ? Math.round(n).toLocaleString() : n.toFixed(1));
+export const percent = (p) =>
+  p ? h("progress", { max: 1, value: p, "aria-label": "progress", title: Math.round(p * 100) + " %" }, Math.round(p * 100) + " %") : null;
+export const plural = (n, one, many = one + "s") => number(n) + " " + (n === 1 ? one : many);
+
+const isEmpty = (value) =>
+  value === null || value === undefined || (typeof value === "object" && Object.keys(value).length === 0);
+
+export function json(value, what) {
+  if (isEmpty(value)) return h("p", { class: "faint" }, "none");
+  return h("pre", { tabindex: 0, role: "region", "aria-label": what }, typeof value === "string" ? JSON.stringify(value) : JSON.stringify(value, null, 2));
+}
+export const short = (value) => {
+  if (isEmpty(value)) return null;
+  const text = typeof value === "string" ? value : JSON.stringify(value);
+  return text.length > 200 ? text.slice(0, 200) + "…" : text;
+};
+
+// Columns: {name, of: row → content, number}. The first is the name of the row.
+export function table(label, columns, rows, { key, empty = "None." } = {}) {
+  if (!rows.length) return h("p", { class: "faint" }, empty);
+  return h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": label },
+    h("table", {},
+      h("thead", {}, h("tr", {}, columns.map((column) => h("th", { scope: "col", class: column.number && "number" }, column.name)))),
+      h("tbody", {}, rows.map((row) =>
+        h("tr", { "data-key": key && key(row) }, columns.map((column, i) =>
+          i === 0 ? h("th", { scope: "row" }, column.of(row)) : h("td", { class: column.number && "number" }, column.of(row))))))));
+}
+
+export const facts = (pairs) =>
+  h("dl", { class: "facts" }, pairs.filter(([, value]) => value !== null && value !== undefined && value !== "" && value !== false)
+    .map(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]));

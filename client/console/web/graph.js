@@ -1,0 +1,71 @@
+// A graph of tasks, from left to right: a task stands behind all that it depends on.
+import { h } from "./dom.js";
+import { link } from "./format.js";
+
+const width = 170, height = 30, gapX = 60, gapY = 14, margin = 10;
+
+export function layers(tasks) {
+  const byName = new Map(tasks.map((task) => [task.rn, { ...task, from: [], to: [], layer: 0 }]));
+  for (const node of byName.values())
+    for (const rn of new Set(node.depends_on ?? [])) {
+      const provider = byName.get(rn);
+      if (!provider) continue;
+      node.from.push(provider);
+      provider.to.push(node);
+    }
+  const missing = new Map([...byName.values()].map((node) => [node, node.from.length]));
+  const pending = [...missing.keys()].filter((node) => missing.get(node) === 0);
+  for (const node of pending)
+    for (const next of node.to) {
+      next.layer = Math.max(next.layer, node.layer + 1);
+      missing.set(next, missing.get(next) - 1);
+      if (missing.get(next) === 0) pending.push(next);
+    }
+  const columns = [];
+  for (const node of byName.values()) (columns[node.layer] ??= []).push(node);
+  columns.forEach((column) => column.forEach((node, i) => (node.place = i)));
+  // Each next to the middle of those before it, then of those behind it.
+  const sort = (column, side) => {
+    const wish = (node) => (node[side].length ? node[side].reduce((sum, other) => sum + other.place, 0) / node[side].length : node.place);
+    const wishes = new Map(column.map((node) => [node, wish(node)]));
+    column.sort((a, b) => wishes.get(a) - wishes.get(b));
+    column.forEach((node, i) => (node.place = i));
+  };
+  for (let round = 0; round < 4; round++) {
+    columns.forEach((column) => sort(column, "from"));
+    [...columns].reverse().forEach((column) => sort(column, "to"));
+  }
+  return columns;
+}
+
+const cut = (text) => (text.length > 22 ? text.slice(0, 21) + "…" : text);
+
+export function graph(tasks) {
+  const columns = layers(tasks);
+  const tallest = Math.max(...columns.map((column) => column.length));
+  const x = (node) => margin + node.layer * (width + gapX);
+  const y = (node) => margin + (node.place + (tallest - columns[node.layer].length) / 2) * (height + gapY);
+  const nodes = columns.flat();
+  const arrow = (from, to) => {
+    const x1 = x(from) + width, y1 = y(from) + height / 2, x2 = x(to) - 6, y2 = y(to) + height / 2;
+    return h("path", { d: `M${x1},${y1} C${x1 + gapX / 2},${y1} ${x2 - gapX / 2},${y2} ${x2},${y2}`, "marker-end": "url(#arrow)" });
+  };
+  return h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Graph of the tasks" },
+    h("svg", { class: "graph", width: margin * 2 + columns.length * (width + gapX) - gapX, height: margin * 2 + tallest * (height + gapY) - gapY },
+      h("defs", {}, h("marker", { id: "arrow", viewBox: "0 0 8 8", refX: 1, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto" },
+        h("path", { class: "head", d: "M0,0 L8,4 L0,8 z" }))),
+      nodes.flatMap((node) => node.to.map((to) => arrow(node, to))),
+      nodes.map((node) =>
+        h("a", { xmlns: true, class: node.status, href: link("task", { rn: node.rn }), "data-key": node.rn },
+          h("title", {}, `${node.rn}: ${node.status}, queue ${node.queue}`),
+          h("rect", { x: x(node), y: y(node), width, height, rx: 6 }),
+          h("text", { x: x(node) + 9, y: y(node) + 20 }, cut(node.rn))))));
+}
+
+export function spark(values) {
+  if (values.length < 2) return null;
+  const most = Math.max(...values, 1e-9);
+  const points = values.map((value, i) => `${(i * 90) / (values.length - 1)},${19 - (value / most) * 18}`).join(" ");
+  return h("svg", { class: "spark", viewBox: "0 0 90 20", role: "img", "aria-label": "lately up to " + most.toFixed(1) + " per second" },
+    h("polyline", { points }));
+}

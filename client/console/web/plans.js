@@ -1,0 +1,73 @@
+// Plans, and one plan: its graph with live status, and when its tasks ran.
+import { h } from "./dom.js";
+import { duration, facts, json, number, percent, plan, plural, queue, status, table, task, time } from "./format.js";
+import { graph } from "./graph.js";
+import { either } from "./overview.js";
+
+const most = 300; // tasks that a graph shows
+const counts = ["waiting", "ready", "running", "completed", "aborted", "cancelled"];
+
+export const plansPage = {
+  title: () => "Plans",
+  looks: () => ({ plans: ["plans"] }),
+  json: () => ["plans"],
+  beats: 3,
+  draw: ({ plans }) => either(plans, (rows) => table("Plans", [
+    { name: "plan", of: (p) => plan(p.name) },
+    { name: "status", of: (p) => status(p.status) },
+    { name: "progress", of: (p) => percent(p.progress) },
+    ...counts.map((name) => ({ name, number: true, of: (p) => number(p[name]) })),
+    { name: "created", of: (p) => time(p.created) },
+    { name: "ended", of: (p) => time(p.finished) },
+    { name: "owner", of: (p) => p.owner },
+  ], rows, { key: (p) => p.name, empty: "There is no plan, or none of this role." })),
+};
+
+function buttons(p, act) {
+  const ended = p.finished !== null;
+  return h("div", { class: "row" },
+    p.status === "building" && act.button("Open", "open_plan", { plan: p.name }, () => "Plan opened.", { question: `Open plan "${p.name}"?`, text: "Its tasks can then be leased." }),
+    !ended && act.button("Cancel", "cancel_plan", { plan: p.name }, ({ count }) => plural(count, "task") + " cancelled.", { question: `Cancel plan "${p.name}"?`, text: "All of its tasks that have not ended are cancelled.", grave: true }),
+    ended && p.status !== "completed" && act.button("Run the failed part again", "rerun_plan", { plan: p.name }, (answer) => `Plan ${answer.plan} runs it.`, { question: `Run the failed part of plan "${p.name}" again?`, text: "It becomes a plan of its own." }));
+}
+
+// Failed ones first, then those that are busy.
+const urgency = { aborted: 0, running: 1, ready: 2, waiting: 3, cancelled: 4, completed: 5 };
+
+const tasks = (rows) => table("Tasks", [
+  { name: "task", of: (t) => task(t.rn) },
+  { name: "queue", of: (t) => queue(t.queue) },
+  { name: "status", of: (t) => status(t.status) },
+  { name: "progress", of: (t) => (t.status === "running" ? percent(t.progress) : null) },
+  { name: "worker", of: (t) => t.owner },
+  { name: "attempt", number: true, of: (t) => t.attempt },
+  { name: "changed", of: (t) => time(t.updated) },
+], [...rows].sort((x, y) => urgency[x.status] - urgency[y.status]), { key: (t) => t.rn, empty: "It has no task that this role may view." });
+
+const attempts = (rows) => table("Attempts", [
+  { name: "task", of: (t) => task(t.rn) },
+  { name: "worker", of: (t) => t.owner },
+  { name: "attempt", number: true, of: (t) => t.attempt },
+  { name: "began", of: (t) => time(t.started) },
+  { name: "took", number: true, of: (t) => duration(((t.ended ? new Date(t.ended) : new Date()) - new Date(t.started)) / 1000) },
+  { name: "ended", of: (t) => t.status },
+], rows, { key: (t) => t.rn + "\n" + t.attempt, empty: "Nothing has run yet." });
+
+export const planPage = {
+  title: ({ name }) => "Plan " + name,
+  looks: ({ name }) => ({ all: ["plan", { name }] }),
+  json: ({ name }) => ["plan", { name }],
+  beats: 1,
+  draw: ({ all }, _, act) => either(all, ({ plan: p, tasks: rows, timeline }) => [
+    buttons(p, act),
+    facts([["status", status(p.status)], ["progress", percent(p.progress)], ["tasks", counts.filter((name) => p[name]).map((name) => `${name} ${p[name]}`).join(", ")],
+      ["created", time(p.created)], ["opened", time(p.opened)], ["ended", time(p.finished)], ["owner", p.owner]]),
+    h("h2", {}, "Graph"),
+    rows.length === 0 ? h("p", { class: "faint" }, "It has no task that this role may view.")
+      : rows.length <= most ? graph(rows) : h("p", { class: "note" }, `The plan has more than ${most} tasks: too many for a graph.`),
+    h("h2", {}, "Tasks"), tasks(rows),
+    h("h2", {}, "Attempts"), attempts(timeline),
+    p.spec && [h("h2", {}, "Spec"), json(p.spec, "Spec")],
+    p.result && [h("h2", {}, "Result"), json(p.result, "Result")],
+  ]),
+};

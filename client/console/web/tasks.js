@@ -1,0 +1,139 @@
+// A queue with its tasks, and one task.
+import { change } from "./api.js";
+import { h } from "./dom.js";
+import { a, duration, facts, json, link, number, percent, plan, plural, queue, rate, short, status, table, task, time } from "./format.js";
+import { latest, rateOf } from "./live.js";
+import { either } from "./overview.js";
+
+const statuses = ["waiting", "ready", "running", "completed", "aborted", "cancelled"];
+
+export const tasksTable = (rows, withQueue = false) =>
+  table("Tasks", [
+    { name: "task", of: (t) => task(t.rn) },
+    withQueue && { name: "queue", of: (t) => queue(t.queue) },
+    { name: "status", of: (t) => status(t.status) },
+    { name: "priority", number: true, of: (t) => t.priority },
+    { name: "key", of: (t) => t.key },
+    { name: "attempt", number: true, of: (t) => t.attempt },
+    { name: "failures", number: true, of: (t) => t.failures },
+    { name: "error", of: (t) => t.code },
+    { name: "worker", of: (t) => t.owner },
+    { name: "progress", of: (t) => (t.status === "running" ? percent(t.progress) : null) },
+    { name: "changed", of: (t) => time(t.updated) },
+    { name: "submitted", of: (t) => time(t.created) },
+  ].filter(Boolean), rows, { key: (t) => t.rn, empty: "No task is like that." });
+
+const settingNames = ["paused", "default_timeout", "max_running", "max_running_per_key", "rate", "rate_per_key", "max_depth", "on_full", "max_attempts",
+  "retry", "retention", "retention_completed", "retention_aborted", "retention_cancelled", "aging", "key_weights", "events", "notify", "handler",
+  "run_timeout", "pending"];
+
+const settings = ({ settings, grants }) => [
+  settings && facts([["created", time(settings.created)],
+    ...settingNames.filter((name) => settings[name] !== null && settings[name] !== false).map((name) => [name, short(settings[name]) ?? String(settings[name])])]),
+  grants.length > 0 && facts(grants.map((grant) => [grant.privilege, grant.role])),
+];
+
+function filters(parameters, act) {
+  const submit = (event) => {
+    event.preventDefault();
+    const given = Object.fromEntries(new FormData(event.target));
+    act.go(link("queue", { ...parameters, ...given, limit: "" }));
+  };
+  const field = (name, label) => h("label", {}, label, h("input", { name, value: parameters[name] ?? "", autocomplete: "off" }));
+  return h("form", { class: "row", onsubmit: submit, role: "search", "aria-label": "Filter the tasks", "data-key": "filter " + JSON.stringify(parameters) },
+    field("key", "key"), field("worker", "worker"), field("code", "error code"), h("button", {}, "Filter"));
+}
+
+const pauseButton = (q, act) =>
+  q.paused
+    ? act.button("Resume", "resume_queue", { queue: q.queue }, () => "Queue resumed.")
+    : act.button("Pause", "pause_queue", { queue: q.queue }, () => "Queue paused.", { question: `Pause queue "${q.queue}"?`, text: "None of its tasks can be leased until it is resumed. Running tasks continue." });
+
+function resubmitAll(parameters, act) {
+  const { name, code } = parameters;
+  const preview = async () => {
+    const { count, first } = await change("preview_resubmit", { queue: name, code: code || null });
+    if (!count) throw new Error("There is nothing to resubmit.");
+    return `${plural(count, "aborted task")}${code ? ` with error "${code}"` : ""}${count >= 1000 ? " (more follow after these)" : ""}, for example ${first.join(", ")}.`;
+  };
+  return act.button("Retry all as copies", "resubmit_all", { queue: name, code: code || null }, ({ count }) => plural(count, "task") + " resubmitted.",
+    { question: "Submit copies of these tasks?", text: preview });
+}
+
+export const queuePage = {
+  title: ({ name }) => "Queue " + name,
+  looks: (p) => ({ queue: ["queue", { name: p.name }], tasks: ["tasks", { queue: p.name, status: p.status, worker: p.worker, key: p.key, code: p.code, limit: p.limit }] }),
+  json: (p) => ["tasks", { queue: p.name, status: p.status, worker: p.worker, key: p.key, code: p.code, limit: 1000 }],
+  beats: 2,
+  draw: (data, p, act) => {
+    const numbers = latest()?.queues.find((q) => q.queue === p.name);
+    const known = !(data.queue instanceof Error) && data.queue.settings;
+    const limit = Number(p.limit) || 50;
+    const tab = (name, text) =>
+      h("li", {}, h("a", { href: link("queue", { ...p, status: name, limit: "" }), "aria-current": (p.status ?? "") === name && "true" }, text));
+    return [
+      !known && !(data.queue instanceof Error) && h("p", { class: "note" }, "There is no such queue, or this role may not view it."),
+      numbers && facts([["ready", [number(numbers.ready), numbers.oldest !== null && ", the oldest for " + duration(numbers.oldest)]],
+        ["completed/s", rate(rateOf(p.name, "completed"))], ["p95 wait, run", [duration(numbers.wait_p95), ", ", duration(numbers.run_p95)]]]),
+      known && h("div", { class: "row" }, pauseButton(data.queue.settings, act)),
+      h("h2", {}, "Tasks"),
+      h("ul", { class: "tabs" }, tab("", "all"), statuses.map((name) => tab(name, name + (numbers && numbers[name] !== undefined && ["waiting", "ready", "running"].includes(name) ? " " + number(numbers[name]) : "")))),
+      filters(p, act),
+      p.status === "aborted" && h("div", { class: "row" }, resubmitAll(p, act)),
+      either(data.tasks, (rows) => [tasksTable(rows),
+        rows.length >= limit && limit < 1000 && h("p", {}, a("queue", { ...p, limit: Math.min(1000, limit * 4) }, "More"))]),
+      known && h("h2", {}, "Settings"),
+      either(data.queue, settings),
+    ];
+  },
+};
+
+// ---- one task ---------------------------------------------------------------------------------------------------------------
+
+const events = { TaskAssignment: "leased by", TaskTimeout: "lease expired of", TaskYield: "given back by", TaskRetry: "failed at", TaskDefer: "deferred by" };
+
+function timeline(t) {
+  const lines = [[t.created, "submitted"]];
+  for (const e of t.history)
+    if (e._typ === "HistoryElided") lines.push([null, plural(e.count, "entry", "entries") + " left out"]);
+    else lines.push([e.time, `${events[e._typ] ?? e._typ} ${e.worker ?? ""}${e.attempt ? ", attempt " + e.attempt : ""}`]);
+  if (["completed", "aborted", "cancelled"].includes(t.status)) lines.push([t.updated, t.status]);
+  return h("ol", { class: "times" }, lines.map(([when, what]) => h("li", {}, time(when), " ", what)));
+}
+
+const errorList = (errors) =>
+  h("ol", {}, errors.map((e) => h("li", {}, h("strong", {}, e.code), e.description && ": ", e.description, e.args && Object.keys(e.args).length > 0 && json(e.args, "arguments of the error"))));
+
+const waits = (rows) => table("What it waits for", [
+  { name: "waits for", of: (w) => w.waits_for }, { name: "why", of: (w) => w.detail }, { name: "since", of: (w) => time(w.since) }, { name: "until", of: (w) => time(w.until) },
+], rows);
+
+function buttons({ task: t, copy }, act) {
+  const ended = ["completed", "aborted", "cancelled"].includes(t.status);
+  return h("div", { class: "row" },
+    !ended && act.button("Cancel", "cancel", { rn: t.rn }, () => "Task cancelled.", { question: `Cancel task "${t.rn}"?`, grave: true, text: t.status === "running" ? "Its worker notices at its next heartbeat." : null }),
+    ["waiting"].includes(t.status) && t.not_before && act.button("Run now", "run_now", { rn: t.rn }, () => "Task is ready.", { question: `Make task "${t.rn}" ready now?` }),
+    ended && !copy && act.button("Retry as a copy", "resubmit", { rn: t.rn }, (answer) => `Resubmitted as ${answer.rn}.`, { question: `Submit a copy of task "${t.rn}"?` }));
+}
+
+export const taskPage = {
+  title: ({ rn }) => "Task " + rn,
+  looks: ({ rn }) => ({ all: ["task", { rn }] }),
+  json: ({ rn }) => ["task", { rn }],
+  beats: 1,
+  draw: ({ all }, p, act) => either(all, ({ task: t, waits: rows, copy, copy_of }) => [
+    buttons(all, act),
+    facts([["status", status(t.status)], ["queue", queue(t.queue)], ["plan", plan(t.plan)], ["key", t.key], ["priority", String(t.priority)],
+      ["worker", t.owner], ["progress", t.status === "running" && percent(t.progress)], ["deadline", time(t.deadline)],
+      ["not before", time(t.not_before)], ["attempt", String(t.attempt)], ["failures", t.failures + (t.max_attempts ? " of " + t.max_attempts : "")],
+      ["pool", t.pool], ["answers", t.answers ? [number(t.answers), ", ", time(t.answered)] : null], ["resubmitted as", task(copy)], ["copy of", task(copy_of)]]),
+    rows.length > 0 && [h("h2", {}, "Why it does not run"), waits(rows)],
+    t.errors.length > 0 && [h("h2", {}, "Errors"), errorList(t.errors)],
+    h("h2", {}, "History"), timeline(t),
+    h("h2", {}, "Spec"), json(t.spec, "Spec"),
+    t.args?.length > 0 && [h("h2", {}, "Args"), json(t.args, "Args")],
+    t.state && [h("h2", {}, "State"), json(t.state, "State")],
+    h("h2", {}, "Result"), json(t.result, "Result"),
+    t.metrics && [h("h2", {}, "Metrics"), json(t.metrics, "Metrics")],
+  ]),
+};

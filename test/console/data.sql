@@ -1,0 +1,53 @@
+-- What the pages of the console show: something of everything, some of it with names that try to be more than text.
+create extension if not exists scylla;
+select from scylla.create_queue('mail', default_timeout => '5 min', max_attempts => 3);
+select from scylla.create_queue('<img src=x onerror=alert(1)>', max_running => 4);
+select from scylla.create_queue('slow');
+select from scylla.pause_queue('slow');
+
+-- Tasks in every state.
+select from scylla.submit('mail', '{"to": "ada@example.org", "subject": "<script>alert(1)</script>"}', rn => 'mail-running', key => 'ada', priority => 5);
+select from scylla.lease('mail', 'worker-<b>1</b>', 1, '1 h');
+select from scylla.heartbeat('mail-running', 'worker-<b>1</b>', 0.4);
+select from scylla.submit('mail', '{"to": "bob@example.org"}', rn => 'mail-completed');
+select from scylla.lease_task('mail-completed', 'worker-2');
+select from scylla.complete('mail-completed', 'worker-2', '{"id": 17}', '{"seconds": 0.2}');
+select from scylla.submit('mail', '{"to": "eve@example.org"}', rn => 'mail-aborted');
+select from scylla.lease_task('mail-aborted', 'worker-2');
+select from scylla.abort('mail-aborted', 'worker-2', '{"code": "no-such-address", "description": "<svg onload=alert(1)>"}');
+select from scylla.submit('mail', '{"to": "joe@example.org"}', rn => 'mail-failed');
+select from scylla.lease_task('mail-failed', 'worker-2');
+select from scylla.fail('mail-failed', 'worker-2', '{"code": "smtp-timeout", "description": "no answer in 30 s"}', '1 h');
+select from scylla.submit('mail', '{"to": "zoe@example.org"}', rn => 'mail-later', not_before => now() + interval '1 day');
+select from scylla.submit('mail', '{"to": "max@example.org"}', rn => 'mail-to-cancel');
+select from scylla.submit('mail', '{"to": "pat@example.org"}', rn => 'mail-cancelled');
+select from scylla.cancel('mail-cancelled');
+select from scylla.submit_bulk('mail', array(select to_jsonb(i) from generate_series(1, 120) i));
+select from scylla.submit('<img src=x onerror=alert(1)>', '{}', rn => '<script>alert(1)</script>', key => '"><img src=x onerror=alert(1)>');
+select from scylla.submit('slow', '{}', rn => 'slow/1?a=b&c=d#e%20f');
+
+-- A plan that runs, one with a name of the other kind.
+select scylla.create_plan('release', '{"version": "2.0"}');
+select count(*) from scylla.submit_many('[
+  {"plan": "release", "queue": "build", "rn": "fetch", "spec": {}},
+  {"plan": "release", "queue": "build", "rn": "compile", "spec": {}, "depends_on": ["fetch"]},
+  {"plan": "release", "queue": "build", "rn": "document", "spec": {}, "depends_on": ["fetch"]},
+  {"plan": "release", "queue": "build", "rn": "test <b>all</b>", "spec": {}, "depends_on": ["compile"]},
+  {"plan": "release", "queue": "build", "rn": "package", "spec": {}, "depends_on": ["test <b>all</b>", "document"]}]');
+select scylla.open_plan('release');
+select from scylla.lease_task('fetch', 'builder-1');
+select from scylla.complete('fetch', 'builder-1');
+select from scylla.lease_task('compile', 'builder-1', '1 h');
+select scylla.create_plan('"><img src=x onerror=alert(1)>');
+
+-- Schedules, pools, job types, conditions.
+select scylla.schedule('nightly <i>report</i>', '30 2 * * *', 'reports', '{"kind": "nightly"}');
+select from scylla.create_pool('cluster', '{"cores": 16, "memory_gb": 64}');
+select from scylla.submit('build', '{}', rn => 'placed', needs => '{"cluster": {"cores": 12}}');
+select from scylla.submit('build', '{}', rn => 'in-line', needs => '{"cluster": {"cores": 8}}');
+select scylla.define_job('load <u>raw</u>', 'build');
+select scylla.define_job('aggregate', 'build', needs => '[{"job": "load <u>raw</u>", "max_lag": "1 day"}]');
+select scylla.create_callback('<img src=x onerror=alert(1)>');
+select from scylla.submit('mail', '{}', rn => 'mail-waits', wait_for => '[{"callback": "<img src=x onerror=alert(1)>"}]');
+select scylla.send_signal('file <b>arrived</b>', '{"path": "/data/1"}');
+select scylla.create_trigger('on <b>file</b>', '[{"signal": "file <b>arrived</b>"}]', '{"submit": {"queue": "mail", "spec": {}}}');

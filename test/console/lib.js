@@ -1,0 +1,97 @@
+// What the tests of the console share: databases, consoles, a browser.
+"use strict";
+const { execFileSync, spawn } = require("node:child_process");
+const fs = require("node:fs");
+const path = require("node:path");
+const { chromium } = require("playwright-core");
+
+const axe = fs.readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
+
+function sql(database, text) {
+  return execFileSync("psql", ["-XqAt", "-v", "ON_ERROR_STOP=1", "-d", database], { input: text, encoding: "utf8" }).trim();
+}
+
+function createDatabase(name, { data } = {}) {
+  sql("postgres", `set client_min_messages = error; drop database if exists ${name}; create database ${name};`);
+  sql(name, "create extension scylla");
+  if (data) sql(name, fs.readFileSync(path.join(__dirname, "data.sql"), "utf8"));
+}
+
+// `scylla console` as a process of its own.
+class Console {
+  static async start(database, options = [], environment = {}) {
+    const one = new Console();
+    one.process = spawn("scylla", ["-d", database, "console", "--listen", "127.0.0.1:0", "--interval", "200ms", ...options],
+      { stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, ...environment } });
+    one.log = "";
+    one.process.stderr.on("data", (text) => (one.log += text));
+    one.ended = new Promise((resolve) => one.process.on("exit", (code) => resolve(code)));
+    one.address = await new Promise((resolve, reject) => {
+      let said = "";
+      one.process.stdout.on("data", (text) => {
+        said += text;
+        const found = said.match(/http:\S+/);
+        if (found) resolve(found[0]);
+      });
+      one.ended.then((code) => reject(new Error(`the console ended with ${code}: ${one.log}`)));
+    });
+    return one;
+  }
+  async stop() {
+    this.process.kill("SIGTERM");
+    return this.ended;
+  }
+  get(where, headers = {}) {
+    return fetch(this.address + where, { headers });
+  }
+  async token() {
+    return (await (await this.get("api/session")).json()).token;
+  }
+  async post(where, body, headers = {}) {
+    return fetch(this.address + where, {
+      method: "POST", body: JSON.stringify(body),
+      headers: { "Content-Type": "application/json", "X-Scylla-Token": await this.token(), ...headers },
+    });
+  }
+}
+
+const openBrowser = () =>
+  chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"] });
+
+// A page, and what was wrong with it: errors of scripts, what its security policy stopped, scripts that ran.
+async function openPage(browser, options = {}) {
+  const context = await browser.newContext({ viewport: { width: 1200, height: 800 }, reducedMotion: "reduce", ...options });
+  const page = await context.newPage();
+  page.setDefaultTimeout(10000);
+  page.wrong = [];
+  page.on("pageerror", (error) => page.wrong.push(error.message));
+  page.on("console", (message) => {
+    if (message.type() === "error" && !/Failed to load resource/.test(message.text())) page.wrong.push(message.text());
+  });
+  page.on("dialog", async (dialog) => {
+    page.wrong.push("a script ran: " + dialog.message());
+    await dialog.dismiss();
+  });
+  await page.addInitScript(axe);
+  return page;
+}
+
+async function visit(page, address) {
+  await page.goto(address);
+  await settled(page);
+}
+const settled = (page) => page.waitForSelector("main:not([aria-busy]) h1");
+
+// What an accessibility checker finds, if it is serious.
+async function barriers(page) {
+  const { violations } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
+  return violations.filter(({ impact }) => impact === "serious" || impact === "critical")
+    .map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html).slice(0, 3).join(" ")}`);
+}
+
+// With SCYLLA_SCREENSHOTS, the folder of the pictures in the docs.
+async function picture(page, name) {
+  if (process.env.SCYLLA_SCREENSHOTS) await page.screenshot({ path: path.join(process.env.SCYLLA_SCREENSHOTS, name + ".png") });
+}
+
+module.exports = { Console, barriers, createDatabase, openBrowser, openPage, picture, settled, sql, visit };

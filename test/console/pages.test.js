@@ -1,0 +1,257 @@
+// What people see and do, in a browser.
+"use strict";
+const assert = require("node:assert/strict");
+const { after, before, test } = require("node:test");
+const { Console, barriers, createDatabase, openBrowser, openPage, picture, settled, sql, visit } = require("./lib.js");
+
+const hostile = "<img src=x onerror=alert(1)>";
+let console_, browser, page;
+
+before(async () => {
+  createDatabase("console_pages", { data: true });
+  console_ = await Console.start("console_pages");
+  browser = await openBrowser();
+  page = await openPage(browser);
+});
+after(async () => {
+  await browser?.close();
+  await console_?.stop();
+});
+
+const text = (of = "main") => page.innerText(of);
+const told = (what) => page.waitForFunction((what) => document.getElementById("told").innerText.includes(what), what);
+const q = (name) => encodeURIComponent(name);
+
+const all = {
+  overview: ["", ["Queues", "mail", "paused", "worker-<b>1</b>", hostile]],
+  queue: ["queue?name=mail", ["mail-waits", "ready 121", "max_attempts"]],
+  "queue with a hostile name": ["queue?name=" + q(hostile), [`Queue ${hostile}`, "<script>alert(1)</script>", `"><img src=x onerror=alert(1)>`]],
+  task: ["task?rn=mail-failed", ["smtp-timeout", "its next attempt", "joe@example.org", "1 of 3"]],
+  "task with a hostile name": ["task?rn=" + q("<script>alert(1)</script>"), ["Task <script>alert(1)</script>", hostile]],
+  "task with hostile values": ["task?rn=mail-aborted", ["no-such-address: <svg onload=alert(1)>"]],
+  "task that waits": ["task?rn=mail-waits", ["callback " + hostile]],
+  plans: ["plans", ["release", "running", `"><img src=x onerror=alert(1)>`]],
+  plan: ["plan?name=release", ["compile", "test <b>all</b>", "builder-1"]],
+  "plan without tasks": ["plan?name=" + q(`"><img src=x onerror=alert(1)>`), ["building", "It has no task"]],
+  schedules: ["schedules", ["nightly <i>report</i>", "30 2 * * *"]],
+  pools: ["pools", ["cluster", "cores 16", "in-line", "placed"]],
+  "job types": ["jobs", ["aggregate", "load <u>raw</u>"]],
+  conditions: ["conditions", [hostile, "file <b>arrived</b>", "on <b>file</b>"]],
+  errors: ["errors", ["no-such-address", "<svg onload=alert(1)>", "mail-aborted"]],
+};
+
+for (const [name, [where, contains]] of Object.entries(all))
+  test(`page: ${name}`, async () => {
+    await visit(page, console_.address + where);
+    if (name === "overview") await page.waitForSelector("text=mail");
+    const shown = await text();
+    for (const part of contains) assert.ok(shown.includes(part), `"${part}" is missing in:\n${shown}`);
+    assert.deepEqual(await page.$$eval("main img, main script, main b, main i, main u", (found) => found.length), 0, "names are text");
+    assert.deepEqual(await barriers(page), []);
+    assert.deepEqual(page.wrong, []);
+    if (/^[a-z]+$/.test(name)) await picture(page, name);
+  });
+
+test("dark, and on a narrow screen", async () => {
+  const dark = await openPage(browser, { colorScheme: "dark", viewport: { width: 360, height: 640 } });
+  for (const where of ["", "queue?name=mail", "task?rn=mail-failed", "plan?name=release"]) {
+    await visit(dark, console_.address + where);
+    assert.deepEqual(await barriers(dark), [], where);
+    assert.ok(await dark.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${where} is not too wide`);
+  }
+  assert.deepEqual(dark.wrong, []);
+  await dark.context().close();
+});
+
+test("an unknown task, and an unknown page", async () => {
+  await visit(page, console_.address + "task?rn=nobody");
+  assert.match(await text(), /task "nobody" does not exist/);
+  assert.equal((await console_.get("nobody")).status, 404);
+});
+
+test("filters are links", async () => {
+  await visit(page, console_.address + "queue?name=mail");
+  await page.click(".tabs >> text=/^waiting/");
+  await settled(page);
+  await page.waitForFunction(() => !document.querySelector("main").innerText.includes("mail-running"));
+  assert.match(page.url(), /status=waiting/);
+  await page.click(".tabs >> text=all");
+  await page.waitForURL((url) => !url.search.includes("status"));
+  await settled(page);
+  await page.fill("input[name=key]", "ada");
+  await page.click("main form button");
+  await page.waitForFunction(() => document.querySelectorAll("main tbody tr").length === 1);
+  assert.match(await text(), /mail-running/);
+  assert.match(page.url(), /key=ada/);
+  await page.reload();
+  await settled(page);
+  assert.equal(await page.inputValue("input[name=key]"), "ada");
+  await page.goBack();
+  await page.waitForFunction(() => document.querySelectorAll("main tbody tr").length > 1);
+  await visit(page, console_.address + "queue?name=mail&code=no-such-address");
+  assert.deepEqual(await page.$$eval("main tbody th", (names) => names.map((name) => name.innerText)), ["mail-aborted"]);
+  assert.equal(await page.locator("main tbody tr").count(), 1);
+});
+
+test("more tasks", async () => {
+  await visit(page, console_.address + "queue?name=mail&status=ready");
+  assert.equal(await page.locator("main tbody tr").count(), 50);
+  await page.click("text=More");
+  await page.waitForFunction(() => document.querySelectorAll("main tbody tr").length === 121);
+});
+
+test("the overview follows, without loading the page again", async () => {
+  await visit(page, console_.address);
+  await page.waitForSelector("text=mail");
+  sql("console_pages", "select from scylla.submit('arrives', '1')");
+  await page.waitForSelector("main th a >> text=arrives");
+  sql("console_pages", "select from scylla.submit_bulk('arrives', array_fill('1'::jsonb, array[41]))");
+  await page.waitForFunction(() => [...document.querySelectorAll("main tr")].some((row) => /arrives\s+0\s+42/.test(row.innerText)));
+});
+
+test("a plan follows its tasks", async () => {
+  await visit(page, console_.address + "plan?name=release");
+  assert.equal(await page.locator("svg a.completed").count(), 1);
+  assert.equal(await page.locator("svg a").count(), 5);
+  assert.equal(await page.locator("svg > path").count(), 5, "an arrow for each dependency");
+  sql("console_pages", "select from scylla.complete('compile', 'builder-1')");
+  await page.waitForFunction(() => document.querySelectorAll("svg a.completed").length === 2);
+  await page.click("svg a.completed >> nth=0");
+  await page.waitForSelector("h1 >> text=/^Task (fetch|compile)$/");
+});
+
+test("cancelling asks, and is done", async () => {
+  await visit(page, console_.address + "task?rn=mail-to-cancel");
+  await page.click("main button >> text=Cancel");
+  assert.match(await text("dialog"), /Cancel task "mail-to-cancel"\?/);
+  assert.deepEqual(await barriers(page), []);
+  await page.click("dialog >> text=Back");
+  assert.equal(sql("console_pages", "select status from scylla.get_task('mail-to-cancel')"), "ready");
+  await page.click("main button >> text=Cancel");
+  await page.click("dialog button >> text=Cancel");
+  await told("Task cancelled.");
+  assert.equal(sql("console_pages", "select status from scylla.get_task('mail-to-cancel')"), "cancelled");
+  assert.match(console_.log, /role "postgres" from 127\.0\.0\.1: cancel "\{\\"rn\\":\\"mail-to-cancel\\"\}": done/);
+  await page.click("main button >> text=Retry as a copy");
+  await page.click("dialog button >> text=Retry");
+  await told("Resubmitted as");
+  assert.equal(sql("console_pages", "select count(*) from scylla.resubmissions where rn = 'mail-to-cancel'"), "1");
+  await page.waitForSelector("dt >> text=resubmitted as");
+  assert.equal(await page.locator("main button").count(), 0, "it is resubmitted once");
+});
+
+test("an action that fails tells why", async () => {
+  sql("console_pages", "select from scylla.submit('mail', '1', rn => 'gone')");
+  await visit(page, console_.address + "task?rn=gone");
+  await page.click("main button >> text=Cancel");
+  // Meanwhile somebody else has done it. What the page shows does not matter.
+  sql("console_pages", "select from scylla.cancel('gone')");
+  await page.click("dialog button >> text=Cancel");
+  await page.waitForSelector("#told .bad");
+  assert.match(await text("#told"), /task "gone" has already ended/);
+  assert.match(console_.log, /cancel "\{\\"rn\\":\\"gone\\"\}": "task/);
+});
+
+test("pausing a queue, and resuming it", async () => {
+  await visit(page, console_.address + "queue?name=mail");
+  await page.click("main button >> text=Pause");
+  await page.click("dialog button >> text=Pause");
+  await told("Queue paused.");
+  assert.equal(sql("console_pages", "select paused from scylla.queue_settings where queue = 'mail'"), "t");
+  await page.click("main button >> text=Resume");
+  await told("Queue resumed.");
+  assert.equal(sql("console_pages", "select paused from scylla.queue_settings where queue = 'mail'"), "f");
+});
+
+test("all aborted tasks with one error again", async () => {
+  sql("console_pages", `select from generate_series(1, 3) i, scylla.submit('mail', '1', rn => 'bad-' || i);
+    select from generate_series(1, 3) i, scylla.lease_task('bad-' || i, 'w');
+    select from generate_series(1, 3) i, scylla.abort('bad-' || i, 'w', '{"code": "full"}');`);
+  await visit(page, console_.address + "queue?name=mail&status=aborted&code=full");
+  await page.click("text=Retry all as copies");
+  await page.waitForSelector("dialog >> text=3 aborted tasks");
+  assert.match(await text("dialog"), /3 aborted tasks with error "full", for example bad-1, bad-2, bad-3/);
+  assert.equal(sql("console_pages", "select count(*) from scylla.resubmissions where rn like 'bad-%'"), "0", "a preview changes nothing");
+  await page.click("dialog button >> text=Retry");
+  await told("3 tasks resubmitted.");
+  assert.equal(sql("console_pages", "select count(*) from scylla.resubmissions where rn like 'bad-%'"), "3");
+});
+
+test("pools and triggers are stopped and resumed", async () => {
+  await visit(page, console_.address + "pools");
+  await page.click("main button >> text=Drain");
+  await page.click("dialog button >> text=Drain");
+  await told("Pool drained.");
+  await page.click("main button >> text=Resume");
+  await told("Pool resumed.");
+  await visit(page, console_.address + "conditions");
+  await page.click("main button >> text=Pause");
+  await page.click("dialog button >> text=Pause");
+  await told("Trigger paused.");
+  await page.click("main button >> text=Resume");
+  await told("Trigger resumed.");
+});
+
+test("plans are opened, cancelled and run again", async () => {
+  sql("console_pages", `select scylla.create_plan('small'); select from scylla.submit('build', '1', rn => 'small-1', plan => 'small');`);
+  await visit(page, console_.address + "plan?name=small");
+  await page.click("main button >> text=Open");
+  await page.click("dialog button >> text=Open");
+  await told("Plan opened.");
+  await page.click("main button >> text=Cancel");
+  await page.click("dialog button >> text=Cancel");
+  await told("1 task cancelled.");
+  await page.click("main button >> text=Run the failed part again");
+  await page.click("dialog button >> text=Run");
+  await told("runs it.");
+  assert.equal(sql("console_pages", "select count(*) from scylla.task where queue = 'build' and status = 'ready' and plan like '%-%-%'"), "1");
+});
+
+test("the keyboard is enough", async () => {
+  await visit(page, console_.address);
+  await page.keyboard.press("g");
+  await page.keyboard.press("p");
+  await page.waitForSelector("h1 >> text=Plans");
+  await page.keyboard.press("/");
+  await page.keyboard.type("slow/1?a=b&c=d#e%20f");
+  await page.keyboard.press("Enter");
+  await page.waitForSelector("h1 >> text=Task slow/1?a=b&c=d#e%20f");
+  await page.waitForSelector("main button >> text=Cancel");
+  for (let i = 0; i < 30 && (await page.evaluate(() => document.activeElement.innerText)) !== "Cancel"; i++) await page.keyboard.press("Tab");
+  await page.keyboard.press("Enter");
+  await page.waitForSelector("dialog[open]");
+  await page.keyboard.press("Escape");
+  assert.equal(await page.locator("dialog[open]").count(), 0);
+  assert.equal(await page.evaluate(() => document.activeElement.innerText), "Cancel", "the focus is where it was");
+  await page.keyboard.press("?");
+  assert.match(await text("dialog"), /find a task by its name/);
+  assert.deepEqual(await barriers(page), []);
+  await page.keyboard.press("Escape");
+});
+
+test("focus and text that is typed survive what comes live", async () => {
+  await visit(page, console_.address + "queue?name=mail");
+  await page.focus("input[name=worker]");
+  await page.keyboard.type("work");
+  const seen = await page.evaluateHandle(() => document.querySelector("main tbody tr"));
+  sql("console_pages", "select from scylla.submit('mail', '1', rn => 'new-one')");
+  await page.waitForSelector("main th >> text=new-one");
+  assert.equal(await page.evaluate(() => document.activeElement.name + " " + document.activeElement.value), "worker work");
+  assert.ok(await seen.evaluate((row) => row.isConnected), "rows that were there are not made anew");
+});
+
+test("a page that nobody sees does not ask", async () => {
+  await visit(page, console_.address);
+  await page.waitForSelector("text=mail");
+  await page.evaluate(() => {
+    Object.defineProperty(document, "hidden", { value: true, configurable: true });
+    document.dispatchEvent(new Event("visibilitychange"));
+  });
+  const calls = () => sql("postgres", `select coalesce(max(extract(epoch from clock_timestamp() - state_change)), 99) from pg_stat_activity
+    where datname = 'console_pages' and application_name = 'scylla console' and query like '%scylla.stat_queue%'
+    having max(extract(epoch from clock_timestamp() - state_change)) is not null`);
+  for (let i = 0; i < 50 && Number(calls()) < 1.2; i++) await new Promise((resolve) => setTimeout(resolve, 100));
+  assert.ok(Number(calls()) >= 1.2, "no query for six intervals");
+});
+
+test("nothing was wrong with the page", () => assert.deepEqual(page.wrong, []));

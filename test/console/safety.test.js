@@ -1,0 +1,207 @@
+// Who may ask the console, and for what; what machines ask.
+"use strict";
+const assert = require("node:assert/strict");
+const { spawnSync } = require("node:child_process");
+const fs = require("node:fs");
+const http = require("node:http");
+const path = require("node:path");
+const { after, before, test } = require("node:test");
+const { Console, createDatabase, openBrowser, openPage, sql, visit } = require("./lib.js");
+
+let one;
+before(async () => {
+  createDatabase("console_safety");
+  sql("console_safety", "select from scylla.submit('mail', '1', rn => 'a'); select from scylla.create_queue('<b>q</b>')");
+  one = await Console.start("console_safety", ["--allow-host", "Console.Example.org"]);
+});
+after(() => one?.stop());
+
+// fetch() does not send the headers that a browser decides about.
+function ask(address, { method = "GET", where = "", headers = {}, body } = {}) {
+  return new Promise((resolve, reject) => {
+    const request = http.request(new URL(where, address), { method, headers }, (response) => {
+      let text = "";
+      response.on("data", (part) => (text += part));
+      response.on("end", () => resolve({ status: response.statusCode, headers: response.headers, text }));
+    });
+    request.on("error", reject);
+    request.end(body);
+  });
+}
+const status = () => sql("console_safety", "select status from scylla.get_task('a')");
+
+test("a change without its token is refused", async () => {
+  const send = (headers, body = '{"rn": "a"}') => ask(one.address, { method: "POST", where: "api/do/cancel", headers: { "Content-Type": "application/json", ...headers }, body });
+  const token = await one.token();
+  assert.match(token, /^[0-9a-f]{32}$/);
+  assert.equal((await send({})).status, 403);
+  assert.equal((await send({ "X-Scylla-Token": "" })).status, 403);
+  assert.equal((await send({ "X-Scylla-Token": token.slice(1) })).status, 403);
+  assert.equal((await send({ "X-Scylla-Token": token.replace(/^./, (c) => (c === "0" ? "1" : "0")) })).status, 403);
+  assert.equal((await send({ "X-Scylla-Token": token, Origin: "http://evil.example" })).status, 403);
+  assert.equal((await send({ "X-Scylla-Token": token, Origin: "http://127.0.0.1:1" })).status, 403);
+  assert.equal((await send({ "X-Scylla-Token": token, "Sec-Fetch-Site": "cross-site" })).status, 403);
+  assert.equal((await send({ "X-Scylla-Token": token, "Content-Type": "text/plain" })).status, 400);
+  assert.equal((await send({ "X-Scylla-Token": token }, "{")).status, 400);
+  assert.equal((await send({ "X-Scylla-Token": token }, '"' + "x".repeat(100000) + '"')).status, 413);
+  assert.equal((await ask(one.address, { where: "api/do/cancel?rn=a", headers: { "X-Scylla-Token": token } })).status, 404, "and a GET changes nothing");
+  assert.equal(status(), "ready");
+  assert.match(one.log, /cancel refused/);
+  assert.equal((await send({ "X-Scylla-Token": token, Origin: new URL(one.address).origin, "Sec-Fetch-Site": "same-origin" })).status, 200);
+  assert.equal(status(), "cancelled");
+});
+
+test("a page of somebody else cannot act, and not read the token", async () => {
+  const elsewhere = http.createServer((_, response) => response.setHeader("Content-Type", "text/html").end("<!doctype html><p>elsewhere"));
+  await new Promise((resolve) => elsewhere.listen(0, "127.0.0.1", resolve));
+  const browser = await openBrowser();
+  try {
+    const page = await openPage(browser);
+    await page.goto(`http://127.0.0.1:${elsewhere.address().port}/`);
+    const tried = await page.evaluate(async (address) => {
+      const attempt = (where, options) => fetch(address + where, options).then(() => "answered", () => "stopped");
+      return {
+        read: await attempt("api/session"),
+        act: await attempt("api/do/pause_queue", { method: "POST", headers: { "Content-Type": "application/json" }, body: '{"queue": "mail"}' }),
+        blind: await attempt("api/do/pause_queue", { method: "POST", mode: "no-cors", body: '{"queue": "mail"}' }),
+      };
+    }, one.address);
+    assert.deepEqual([tried.read, tried.act], ["stopped", "stopped"]);
+    assert.equal(sql("console_safety", "select paused from scylla.queue_settings where queue = 'mail'"), "f");
+    // The policy of our own pages: what a name could smuggle in would not run.
+    await visit(page, one.address);
+    const stopped = await page.evaluate(() => {
+      const script = document.createElement("script");
+      let why = "ran";
+      try { script.textContent = "document.title = 'ran'"; } catch { why = "no text becomes a script"; }
+      try { document.body.innerHTML = "<p>"; why += ", elements"; } catch { why += ", nor elements"; }
+      return why;
+    });
+    assert.equal(stopped, "no text becomes a script, nor elements");
+  } finally {
+    await browser.close();
+    elsewhere.close();
+  }
+});
+
+test("names that are not the console's are refused", async () => {
+  const under = async (host, where = "") => (await ask(one.address, { where, headers: { Host: host } })).status;
+  assert.equal(await under("evil.example"), 421);
+  assert.equal(await under("evil.example", "api/session"), 421);
+  assert.equal(await under("127.0.0.1.evil.example"), 421);
+  assert.equal(await under("localhost:8450"), 200);
+  assert.equal(await under("console.example.ORG"), 200);
+  assert.equal(await under("[::1]:8450"), 200);
+});
+
+test("headers, of pages and of answers", async () => {
+  for (const where of ["", "app.js", "api/session", "nothing"]) {
+    const { headers } = await ask(one.address, { where });
+    assert.match(headers["content-security-policy"], /^default-src 'none'; script-src 'self';.*frame-ancestors 'none'; require-trusted-types-for 'script'/, where);
+    assert.equal(headers["x-content-type-options"], "nosniff");
+    assert.equal(headers["access-control-allow-origin"], undefined);
+  }
+  assert.equal((await ask(one.address, { where: "api/session" })).headers["cache-control"], "no-store");
+  const { headers } = await ask(one.address, { where: "app.js" });
+  assert.equal((await ask(one.address, { where: "app.js", headers: { "If-None-Match": headers.etag } })).status, 304);
+});
+
+test("parameters that are no text, and that say what they should not", async () => {
+  const code = async (where) => (await ask(one.address, { where: "api/" + where })).status;
+  assert.equal(await code("task?rn=%00"), 400);
+  assert.equal(await code("task?rn=%ff"), 400);
+  assert.equal(await code("task?rn=" + encodeURIComponent("'; drop schema scylla cascade; --")), 404);
+  assert.equal(await code("tasks?queue=mail&limit=many"), 400);
+  assert.equal(await code("tasks?queue=mail&status=odd"), 400);
+  assert.equal(await code("task?rn=" + "x".repeat(201)), 400);
+});
+
+test("read-only: it shows, and changes nothing", async () => {
+  const reader = await Console.start("console_safety", ["--read-only"]);
+  sql("console_safety", "select from scylla.submit('mail', '1', rn => 'b')");
+  assert.equal((await reader.post("api/do/cancel", { rn: "b" })).status, 403);
+  assert.equal((await reader.post("api/do/cancel", { rn: "b" }, { "X-Scylla-Token": await one.token() })).status, 403);
+  const browser = await openBrowser();
+  try {
+    const page = await openPage(browser);
+    await visit(page, reader.address + "task?rn=b");
+    assert.equal(await page.locator("main button").count(), 0);
+    assert.match(await page.innerText("#where"), /read-only/);
+  } finally {
+    await browser.close();
+  }
+  assert.equal(sql("console_safety", "select status from scylla.get_task('b')"), "ready");
+  await reader.stop();
+});
+
+test("a password", async () => {
+  const asker = await Console.start("console_safety", [], { SCYLLA_CONSOLE_PASSWORD: "söm:e thing" });
+  const basic = (text) => ({ Authorization: "Basic " + Buffer.from(text).toString("base64") });
+  const code = async (where, headers = {}) => (await ask(asker.address, { where, headers })).status;
+  const refused = await ask(asker.address, {});
+  assert.equal(refused.status, 401);
+  assert.match(refused.headers["www-authenticate"], /^Basic /);
+  for (const where of ["app.js", "api/session", "api/live", "metrics"]) assert.equal(await code(where), 401, where);
+  assert.equal(await code("", basic("any:wrong")), 401);
+  assert.equal(await code("", basic("söm:e thing")), 401);
+  assert.equal(await code("", basic("any:")), 401);
+  assert.equal(await code("", { Authorization: "Bearer x" }), 401);
+  assert.equal(await code("", basic("any:söm:e thing")), 200);
+  assert.equal(await code("health"), 200, "a load balancer needs none");
+  await asker.stop();
+  const file = path.join(process.cwd(), "password");
+  fs.writeFileSync(file, "from file\nmore");
+  const other = await Console.start("console_safety", ["--password-file", file]);
+  assert.equal((await ask(other.address, { headers: basic("x:from file") })).status, 200);
+  await other.stop();
+});
+
+test("what is refused at the start", () => {
+  const run = (...options) => {
+    const { status, stderr } = spawnSync("scylla", ["-d", "console_safety", "console", ...options], { encoding: "utf8", env: { ...process.env, SCYLLA_CONSOLE_PASSWORD: undefined }, timeout: 10000 });
+    return [status, stderr.split("\n")[0]];
+  };
+  assert.deepEqual(run("--listen", "0.0.0.0:0"), [2, "scylla: others could reach 0.0.0.0:0 and change tasks"]);
+  assert.deepEqual(run("--listen", "[::]:0"), [2, "scylla: others could reach [::]:0 and change tasks"]);
+  assert.deepEqual(run("--listen", "8450"), [2, 'scylla: "8450" is no address to listen on']);
+  assert.deepEqual(run("--listen", "127.0.0.1:70000"), [2, 'scylla: "127.0.0.1:70000" is no address to listen on']);
+  assert.deepEqual(run("--password-file", "/dev/null"), [2, "scylla: the password of the console is empty"]);
+  const taken = run("--listen", new URL(one.address).host);
+  assert.deepEqual(taken, [1, `scylla: cannot listen on 127.0.0.1 port ${new URL(one.address).port}: Address already in use`]);
+});
+
+test("health and metrics", async () => {
+  assert.deepEqual([(await ask(one.address, { where: "health" })).status, (await ask(one.address, { where: "health" })).text], [200, "ok\n"]);
+  const { headers, text } = await ask(one.address, { where: "metrics" });
+  assert.match(headers["content-type"], /^application\/openmetrics-text/);
+  assert.match(text, /scylla_tasks\{queue="mail",state="ready"\} 1/);
+  assert.match(text, /# EOF\n$/);
+});
+
+test("ten listeners cost one query per interval", async () => {
+  const count = () => Number(sql("postgres", "select xact_commit + xact_rollback from pg_stat_database where datname = 'console_safety'"));
+  // Others are there too: the monitor.
+  const meanwhile = async () => {
+    await new Promise((resolve) => setTimeout(resolve, 1200)); // what was done before is counted within a second
+    const before = count();
+    await new Promise((resolve) => setTimeout(resolve, 3000));
+    return count() - before;
+  };
+  const others = await meanwhile();
+  const listening = new AbortController();
+  for (let i = 0; i < 10; i++)
+    fetch(one.address + "api/live", { signal: listening.signal }).then(async (response) => { for await (const part of response.body) void part; }).catch(() => {});
+  const made = (await meanwhile()) - others;
+  listening.abort();
+  // 200 ms between looks: 15. A query per listener: 150.
+  assert.ok(made >= 5 && made <= 45, `${made} transactions more than the ${others} of others`);
+});
+
+test("SIGTERM ends it, also while pages listen", async () => {
+  const other = await Console.start("console_safety");
+  const listening = await fetch(other.address + "api/live");
+  await listening.body.getReader().read();
+  const began = Date.now();
+  assert.equal(await other.stop(), 0);
+  assert.ok(Date.now() - began < 4000);
+});

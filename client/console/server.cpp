@@ -157,10 +157,14 @@ public:
         if (!bind())
             throw failure{"cannot listen on " + m_settings.where.host + " port " +
                           std::to_string(m_settings.where.port) + ": " + std::generic_category().message(errno)};
-        std::thread listening{[this] { m_http.listen_after_bind(); }};
         const bool is_ipv6 = m_settings.where.host.find(':') != std::string::npos;
         std::cout << "scylla: console at http://" << (is_ipv6 ? "[" : "") << m_settings.where.host
                   << (is_ipv6 ? "]:" : ":") << m_settings.where.port << "/" << std::endl;
+        if (!std::cout)
+            throw failure{"could not write to standard output"};
+        std::thread listening{[this] { m_http.listen_after_bind(); }};
+        while (!m_http.is_running()) // before that it cannot be stopped
+            std::this_thread::sleep_for(milliseconds{1});
         until();
         m_pulse.stop();
         m_http.stop();
@@ -369,8 +373,8 @@ maybe_text password_of(const console_options &options) {
 }
 
 settings settings_of(const context &given, const console_options &options) {
-    session server{given.connection};                // a wrong one is an error now
-    server.query("select null::scylla.task_status"); // is the extension there?
+    session server{given.connection}; // a wrong one is an error now, and a role that may see nothing
+    server.query("select exists (select from scylla.queue_settings)");
     return {to_address(options.listen), to_duration("--interval", options.interval),    options.read_only,
             server.conninfo(),          server.ask("select current_user").value_or(""), server.database()};
 }

@@ -120,6 +120,7 @@ schedule arm    |                                       | prints | library
 schedule run    |                                       | prints | library
 init            |                                       | prints | doctor
 doctor          | --no-check                            | prints | doctor
+console         | --listen 127.0.0.1:0                  | prints | views
 completion      | bash                                  | prints | none
 man             |                                       | prints | none
 '
@@ -137,9 +138,11 @@ leaves() { commands scylla | awk '{ all[NR] = $0 } END { for (i = 1; i <= NR; i+
 is "$(printf '%s\n' "${names[@]}" | sort)" "$(leaves | sort)" 'the table has every command'
 
 scylla_with() { # ARGUMENT...: the command of the table's row i, with further arguments
-  local words
+  local words limit
   read -ra words <<<"${lines[i]}"
-  run timeout 60 scylla "${words[@]}" "$@" </dev/null
+  limit=(timeout 60)
+  [[ ${names[i]} != console ]] || limit=(timeout --preserve-status 1) # it serves until a signal
+  run "${limit[@]}" scylla "${words[@]}" "$@" </dev/null
 }
 # One line that says what is wrong, and nothing but the detail and the hint.
 refused() { # MESSAGE HINT NAME: regular expressions

@@ -140,7 +140,8 @@ const std::vector<change> &changes() {
         {"resume_queue", "select '{}' from scylla.resume_queue($1::jsonb ->> 'queue')"},
         {"open_plan", "select '{}' from scylla.open_plan($1::jsonb ->> 'plan')"},
         {"cancel_plan", "select json_build_object('count', scylla.cancel_plan($1::jsonb ->> 'plan'))"},
-        {"rerun_plan", "select json_build_object('plan', scylla.rerun_plan($1::jsonb ->> 'plan'))"},
+        {"rerun_plan", "select json_build_object('plan', scylla.rerun_plan($1::jsonb ->> 'plan', only_failed => "
+                       "coalesce(($1::jsonb ->> 'only_failed')::boolean, false)))"},
         {"drain_pool", "select '{}' from scylla.drain_pool($1::jsonb ->> 'pool')"},
         {"resume_pool", "select '{}' from scylla.resume_pool($1::jsonb ->> 'pool')"},
         {"pause_trigger", "select '{}' from scylla.pause_trigger($1::jsonb ->> 'trigger')"},

@@ -28,7 +28,8 @@ function buttons(p, act) {
   return h("div", { class: "row" },
     p.status === "building" && act.button("Open", "open_plan", { plan: p.name }, () => "Plan opened.", { question: `Open plan "${p.name}"?`, text: "Its tasks can then be leased." }),
     !ended && act.button("Cancel", "cancel_plan", { plan: p.name }, ({ count }) => plural(count, "task") + " cancelled.", { question: `Cancel plan "${p.name}"?`, text: "All of its tasks that have not ended are cancelled.", grave: true }),
-    ended && p.status !== "completed" && act.button("Run the failed part again", "rerun_plan", { plan: p.name }, (answer) => `Plan ${answer.plan} runs it.`, { question: `Run the failed part of plan "${p.name}" again?`, text: "It becomes a plan of its own." }));
+    ended && p.status !== "completed" && act.button("Run the failed part again", "rerun_plan", { plan: p.name, only_failed: true }, (answer) => `Plan ${answer.plan} runs it.`, { question: `Run the failed part of plan "${p.name}" again?`, text: "It becomes a plan of its own." }),
+    ended && act.button("Run all of it again", "rerun_plan", { plan: p.name }, (answer) => `Plan ${answer.plan} runs it.`, { question: `Run plan "${p.name}" again?`, text: "Copies of all its tasks become a plan of its own." }));
 }
 
 // Failed ones first, then those that are busy.

@@ -438,6 +438,39 @@ begin
     from scylla.job_definition d, lateral unnest(d.runners) g (role)
     where g.role <> 'public' and g.role not in (select rolname from pg_roles)
     union all
+    select null, format('workflow "%s" belongs to role "%s", which does not exist', h.id, h.owner)
+    from scylla.workflow_head h where h.owner not in (select rolname from pg_roles)
+    union all
+    select null, format('workflow "%s" is granted to role "%s", which does not exist', h.id, g.role)
+    from scylla.workflow_head h,
+         lateral (select unnest(h.runners) union select unnest(h.viewers) union select unnest(h.admins)) g (role)
+    where g.role <> 'public' and g.role not in (select rolname from pg_roles)
+    union all
+    select null, format('workflow "%s" has %s versions up to %s, and its latest is %s', h.id, t.count, coalesce(t.latest, 0), h.latest_version)
+    from scylla.workflow_head h
+    cross join lateral (select count(*), max(t.version) as latest from scylla.workflow_text t where t.workflow = h.id) t
+    where t.count <> h.latest_version or t.latest is distinct from h.latest_version
+    union all
+    select null, format('version %s of workflow "%s", which is active, does not exist', h.active_version, h.id)
+    from scylla.workflow_head h
+    where h.active_version <> 0 and not exists (select from scylla.workflow_text t where t.workflow = h.id and t.version = h.active_version)
+    union all
+    select null, format('version %s is of workflow "%s", which does not exist', t.version, t.workflow)
+    from scylla.workflow_text t where t.workflow not in (select id from scylla.workflow_head)
+    union all
+    select null, format('version %s of workflow "%s" is the definition of "%s"', t.version, t.workflow, t.definition ->> 'id')
+    from scylla.workflow_text t where t.definition ->> 'id' is distinct from t.workflow
+    union all
+    select null, format('the properties of workflow "%s" are not the last of their history', h.id)
+    from scylla.workflow_head h
+    where h.properties is distinct from (select p.properties from scylla.workflow_properties p where p.workflow = h.id order by p.id desc limit 1)
+    union all
+    select distinct null, format('there is a history of the properties of workflow "%s", which does not exist', p.workflow)
+    from scylla.workflow_properties p where p.workflow not in (select id from scylla.workflow_head)
+    union all
+    select null, format('workflow "%s" has had %s instances, and one of its id that was dropped %s', h.id, h.latest_instance, d.latest_instance)
+    from scylla.workflow_head h join scylla.workflow_dropped d using (id) where h.latest_instance < d.latest_instance
+    union all
     select null, format('job "%s" needs job "%s", which does not exist', d.name, n ->> 'job')
     from scylla.job_definition d, lateral jsonb_array_elements(d.needs) n
     where n ->> 'job' not in (select name from scylla.job_definition)

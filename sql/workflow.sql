@@ -42,6 +42,18 @@ comment on table scylla.workflow_text is 'The versions of workflows. Read the vi
 comment on column scylla.workflow_text.definition is 'The member "workflow" of the document.';
 comment on column scylla.workflow_text.metadata is 'Its other members but "properties".';
 
+-- One row per change of the properties, written with it and never changed.
+create table scylla.workflow_properties (
+    id bigint not null default nextval('scylla.task_id_seq'),
+    changed timestamptz not null default clock_timestamp(),
+    author name not null,
+    workflow text collate "C" not null,
+    properties jsonb not null,
+    constraint workflow_properties_pkey primary key (id)
+) using heap with (vacuum_truncate = off);
+create index workflow_properties_workflow on scylla.workflow_properties (workflow, id);
+comment on table scylla.workflow_properties is 'What the properties of workflows were. Read the view scylla.workflow_properties_history instead.';
+
 -- An instance of a workflow never has the number of one of a workflow with the same id that was dropped.
 create table scylla.workflow_dropped (
     latest_instance bigint not null,
@@ -52,4 +64,5 @@ comment on table scylla.workflow_dropped is 'Ids of workflows that were dropped 
 
 select pg_catalog.pg_extension_config_dump('scylla.workflow_head', '');
 select pg_catalog.pg_extension_config_dump('scylla.workflow_text', '');
+select pg_catalog.pg_extension_config_dump('scylla.workflow_properties', '');
 select pg_catalog.pg_extension_config_dump('scylla.workflow_dropped', '');

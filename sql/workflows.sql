@@ -35,3 +35,16 @@ comment on column scylla.workflow_version.definition is 'The member "workflow" o
 comment on column scylla.workflow_version.author is 'The role that created it.';
 comment on column scylla.workflow_version.created is 'When.';
 comment on column scylla.workflow_version.metadata is 'The other members of the document but "properties".';
+
+create or replace view scylla.workflow_properties_history with (security_barrier) as
+    select p.workflow, p.changed, p.author::text as author, p.properties,
+           lag(p.properties) over (partition by p.workflow order by p.id) as previous
+    from scylla.workflow_properties p
+    join scylla.workflow_head h on h.id = p.workflow
+    where scylla._may_view(h.owner, h.viewers || h.runners, h.admins);
+comment on view scylla.workflow_properties_history is 'Each change of the properties of the workflows on which the current user has a privilege.';
+comment on column scylla.workflow_properties_history.workflow is 'The id of the workflow.';
+comment on column scylla.workflow_properties_history.changed is 'When they were changed.';
+comment on column scylla.workflow_properties_history.author is 'The role that did so.';
+comment on column scylla.workflow_properties_history.properties is 'What they are since then.';
+comment on column scylla.workflow_properties_history.previous is 'What they were before; null: it is the first version of the workflow.';

@@ -40,6 +40,9 @@ void client::activate_workflow(const workflow_name &workflow, std::optional<int>
 void client::deactivate_workflow(const workflow_name &workflow) {
     m_executor->run(sql::deactivate_workflow, {text(workflow, "workflow")});
 }
+void client::alter_workflow(const workflow_name &workflow, const json &changes) {
+    m_executor->run(sql::alter_workflow, {text(workflow, "workflow"), checked(changes.text(), "changes")});
+}
 void client::drop_workflow(const workflow_name &workflow) {
     m_executor->run(sql::drop_workflow, {text(workflow, "workflow")});
 }

@@ -224,6 +224,7 @@ const statement validate_workflow{"scylla_validate_workflow",
 const statement create_workflow{"scylla_create_workflow", "select scylla.create_workflow($1::jsonb, $2::bool)"};
 const statement activate_workflow{"scylla_activate_workflow", "select scylla.activate_workflow($1, $2::int)"};
 const statement deactivate_workflow{"scylla_deactivate_workflow", "select scylla.deactivate_workflow($1)"};
+const statement alter_workflow{"scylla_alter_workflow", "select scylla.alter_workflow($1, $2::jsonb)"};
 const statement drop_workflow{"scylla_drop_workflow", "select scylla.drop_workflow($1)"};
 const statement grant_workflow{"scylla_grant_workflow", "select scylla.grant_workflow($1, $2, $3)"};
 const statement revoke_workflow{"scylla_revoke_workflow", "select scylla.revoke_workflow($1, $2, $3)"};
@@ -352,6 +353,7 @@ std::vector<const statement *> all_statements() {
             &create_workflow,
             &activate_workflow,
             &deactivate_workflow,
+            &alter_workflow,
             &drop_workflow,
             &grant_workflow,
             &revoke_workflow,

@@ -33,8 +33,8 @@ extern const statement grant_queue, revoke_queue, set_queue_owner, queue_grants;
 extern const statement schedule, schedule_plan, schedule_job, unschedule, schedules, run_schedules, arm_schedules,
     cron_next;
 extern const statement sel_eval, interpolate;
-extern const statement validate_workflow, create_workflow, activate_workflow, deactivate_workflow, drop_workflow,
-    grant_workflow, revoke_workflow;
+extern const statement validate_workflow, create_workflow, activate_workflow, deactivate_workflow, alter_workflow,
+    drop_workflow, grant_workflow, revoke_workflow;
 extern const statement read_events, metrics, stat_queue, quantile, count_tasks, has_live_tasks, stat_reset;
 extern const statement backoff, reset_expired, purge, maintain, check;
 // The worker's own: several calls in one statement, which fails as a whole.

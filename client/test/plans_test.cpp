@@ -430,6 +430,9 @@ TEST_F(Calls, Workflows) {
         c.revoke_workflow(workflow, "pg_monitor", privilege);
     }
     thrown<not_found>([&] { c.grant_workflow(workflow, "no such role", workflow_privilege::run); });
+    c.alter_workflow(workflow, R"({"add_tag": "t"})");
+    thrown<not_found>([&] { c.alter_workflow(workflow, R"({"delete_tag": "other"})"); });
+    thrown<wrong_state>([&] { c.alter_workflow(workflow, R"({"reset_workflow_concurrency": true})"); });
     c.drop_workflow(workflow);
     thrown<not_found>([&] { c.drop_workflow(workflow); });
 }

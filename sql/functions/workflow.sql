@@ -33,6 +33,16 @@ comment on function scylla.deactivate_workflow is
 'Makes a workflow have no active version: triggers do not start it. Instances that exist already go on.
 Errors: 42704 no such workflow; 42501 no privilege admin; 22023 bad argument. Locks: as create_workflow().';
 
+create or replace function scylla.alter_workflow(workflow text, properties jsonb) returns void
+    language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_alter_workflow';
+comment on function scylla.alter_workflow is
+'Changes properties of a workflow, at once for all of its versions.
+  properties  an object with properties; others, and those that are null, stay as they are. It can also have reset_run_strategy_rule,
+              reset_workflow_concurrency (of PARALLEL: 20 again) and reset_step_concurrency: true or false; add_tag: a tag, in the place
+              of the one with its name; delete_tag: a name
+Errors: 42704 no such workflow or tag; 42501 no privilege admin; 22023 bad argument, or something is set and reset; 55000 the workflow
+has no concurrency that could be reset. Locks: as create_workflow().';
+
 create or replace function scylla.drop_workflow(workflow text) returns void
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_drop_workflow';
 comment on function scylla.drop_workflow is

@@ -1,5 +1,5 @@
-// validate_workflow, create_workflow, activate_workflow, deactivate_workflow, drop_workflow, grant_workflow,
-// revoke_workflow.
+// validate_workflow, create_workflow, activate_workflow, deactivate_workflow, alter_workflow, drop_workflow,
+// grant_workflow, revoke_workflow.
 #include "api/call.h"
 #include "api/rows.h"
 #include "pg/error.h"
@@ -71,6 +71,13 @@ SCYLLA_FUNCTION(scylla_activate_workflow) {
 
 SCYLLA_FUNCTION(scylla_deactivate_workflow) {
     return scylla::change_workflow(fcinfo, "scylla.deactivate_workflow()", scylla::workflow::deactivate);
+}
+
+// alter_workflow(workflow, properties)
+SCYLLA_FUNCTION(scylla_alter_workflow) {
+    using namespace scylla;
+    Jsonb *change = args::get_jsonb(fcinfo, 1);
+    return change_workflow(fcinfo, "scylla.alter_workflow()", [&](const text *id) { workflow::alter(id, change); });
 }
 
 SCYLLA_FUNCTION(scylla_drop_workflow) {

@@ -461,6 +461,17 @@ void no_such_workflow_version(const text *id, const char *version) {
                     identify("workflow", "version")));
 }
 
+void no_such_workflow_tag(const text *id, const char *tag) {
+    ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT), errmsg("workflow \"%s\" has no tag \"%s\"", str(id), cut(tag)),
+                    identify("workflow", "tag")));
+}
+
+void workflow_not_parallel(const text *id) {
+    ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                    errmsg("the run strategy of workflow \"%s\" has no concurrency to reset", str(id)),
+                    errdetail("Its rule is not PARALLEL."), identify("workflow", "parallel")));
+}
+
 void workflow_inactive(const text *id) {
     ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
                     errmsg("workflow \"%s\" has no active version", str(id)),
@@ -471,6 +482,14 @@ void no_workflow_privilege(const text *id, const char *role, const char *privile
     ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE), errmsg("permission denied for workflow \"%s\"", str(id)),
                     errdetail("Role \"%s\" does not have the privilege \"%s\".", role, privilege),
                     identify("workflow", "privilege")));
+}
+
+void bad_properties(std::string_view where, std::string_view what, int count) {
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                    where.empty() ? errmsg("invalid properties of a workflow: %s", clip(what))
+                                  : errmsg("invalid properties of a workflow: %s: %s", clip(where), clip(what)),
+                    count > 1 ? errdetail("They have %d problems, of which this is the first.", count) : 0,
+                    identify("workflow", "definition")));
 }
 
 void bad_definition(std::string_view where, std::string_view what, int count) {

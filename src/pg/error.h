@@ -149,11 +149,17 @@ const char *array_of(int64 size);
 [[noreturn]] void no_such_workflow_version(const text *id, const char *version);
 // 55000, constraint "active", table workflow.
 [[noreturn]] void workflow_inactive(const text *id);
+// 42704, constraint "tag", table workflow.
+[[noreturn]] void no_such_workflow_tag(const text *id, const char *tag);
+// 55000, constraint "parallel", table workflow.
+[[noreturn]] void workflow_not_parallel(const text *id);
 // 42501, constraint "privilege", table workflow.
 [[noreturn]] void no_workflow_privilege(const text *id, const char *role, const char *privilege);
 // 22023, constraint "definition", table workflow. where: in the document; empty: the document as a whole. count: of
 // all problems.
 [[noreturn]] void bad_definition(std::string_view where, std::string_view what, int count);
+// The same for a change of properties.
+[[noreturn]] void bad_properties(std::string_view where, std::string_view what, int count);
 
 // 42501, constraint "privilege": the role may not do that with the queue.
 [[noreturn]] void no_privilege(const text *queue, const char *role, const char *privilege);

@@ -18,36 +18,47 @@ Found *make_found() {
     return found;
 }
 
-std::string_view text_of(Jsonb *document) {
+std::string_view text_of(const char *argument, Jsonb *document) {
     if (document == nullptr)
-        error::bad_argument("definition", "null", "It must not be null.");
+        error::bad_argument(argument, "null", "It must not be null.");
     const int64 size = text_size(document);
     if (size > k_max_document)
-        error::bad_argument("definition", error::outline(document, size), "Its text must be at most 256 kB long.");
+        error::bad_argument(argument, error::outline(document, size), "Its text must be at most 256 kB long.");
     return JsonbToCString(nullptr, &document->root, VARSIZE(document));
 }
 
-} // namespace
+using Check = decltype(&model::workflow::check_definition);
 
-Found *check_document(Jsonb *document) {
-    const std::string_view text = text_of(document);
+Found *check_by(Check check, const char *argument, Jsonb *document) {
+    const std::string_view text = text_of(argument, document);
     if (GetDatabaseEncoding() != PG_UTF8)
         error::not_utf8();
     check_stack_depth();
     Found *found = make_found();
     ServerWorld world;
-    found->checked = model::workflow::check_definition(text, world, model::sel::Limits{});
+    found->checked = check(text, world, model::sel::Limits{});
     world.raise_seen();
     if (found->checked.kind == model::sel::OutcomeKind::out_of_memory)
-        error::bad_expression("definition", {ERRCODE_OUT_OF_MEMORY, 0, 0, "out of memory"});
+        error::bad_expression(argument, {ERRCODE_OUT_OF_MEMORY, 0, 0, "out of memory"});
     return found;
 }
+
+} // namespace
+
+Found *check_document(Jsonb *document) { return check_by(model::workflow::check_definition, "definition", document); }
 
 void require_sound(Jsonb *document) {
     const Found *found = check_document(document);
     const auto problems = found->checked.problems;
     if (!problems.empty())
         error::bad_definition(problems[0].where, problems[0].what, static_cast<int>(problems.size()));
+}
+
+void require_sound_change(Jsonb *change) {
+    const Found *found = check_by(model::workflow::check_change, "properties", change);
+    const auto problems = found->checked.problems;
+    if (!problems.empty())
+        error::bad_properties(problems[0].where, problems[0].what, static_cast<int>(problems.size()));
 }
 
 } // namespace scylla::workflow

@@ -19,7 +19,9 @@ constinit SPIPlanPtr find_statement = nullptr;
 constinit SPIPlanPtr hold_statement = nullptr;
 constinit SPIPlanPtr add_statement = nullptr;
 constinit SPIPlanPtr continue_statement = nullptr;
-constinit SPIPlanPtr push_statement = nullptr;
+constinit SPIPlanPtr history_statement = nullptr;
+constinit SPIPlanPtr properties_statement = nullptr;
+constinit SPIPlanPtr latest_statement = nullptr;
 constinit SPIPlanPtr version_statement = nullptr;
 constinit SPIPlanPtr activate_statement = nullptr;
 constinit SPIPlanPtr drop_statement = nullptr;
@@ -167,19 +169,37 @@ void add_version(const text *id, int32 version, Jsonb *document) {
                   parameters, SPI_OK_INSERT);
 }
 
-void set_pushed(const text *id, int32 version, Jsonb *properties) {
+void add_history(const text *id, Jsonb *properties) {
+    NameData author{};
+    Parameters parameters;
+    parameters.add(id).add(NAMEOID, current_user(&author)).add(JSONBOID, JsonbPGetDatum(properties));
+    store::change(&history_statement,
+                  "insert into scylla.workflow_properties (workflow, author, properties) values ($1, $2, $3)",
+                  parameters, SPI_OK_INSERT);
+}
+
+void set_properties(const Head &head, Jsonb *properties) {
     const RunStrategy strategy = run_strategy(properties);
     const std::string_view rule = model::workflow::name(strategy.rule);
     Parameters parameters;
-    parameters.add(id)
-        .add(INT4OID, Int32GetDatum(version))
+    parameters.add(head.id)
         .add(JSONBOID, JsonbPGetDatum(properties))
         .add(cstring_to_text_with_len(rule.data(), static_cast<int>(rule.size())))
         .add(INT4OID, Int32GetDatum(strategy.concurrency));
-    store::change(&push_statement,
-                  "update scylla.workflow_head set latest_version = $2, properties = $3, strategy = $4, "
-                  "concurrency = $5, modified = pg_catalog.clock_timestamp() where id operator(pg_catalog.=) $1",
+    store::change(&properties_statement,
+                  "update scylla.workflow_head set properties = $2, strategy = $3, concurrency = $4, "
+                  "modified = pg_catalog.clock_timestamp() where id operator(pg_catalog.=) $1",
                   parameters, SPI_OK_UPDATE);
+    if (compareJsonbContainers(&head.properties->root, &properties->root) != 0)
+        add_history(head.id, properties);
+}
+
+void set_latest(const text *id, int32 version) {
+    Parameters parameters;
+    parameters.add(id).add(INT4OID, Int32GetDatum(version));
+    store::change(&latest_statement,
+                  "update scylla.workflow_head set latest_version = $2 where id operator(pg_catalog.=) $1", parameters,
+                  SPI_OK_UPDATE);
 }
 
 void set_active(const text *id, int32 version) {
@@ -260,7 +280,8 @@ int32 create(const Push &push) {
     const Head head = hold_for_push(id, pushed);
     const int32 version = head.latest_version + 1;
     add_version(id, version, push.document);
-    set_pushed(id, version, push_properties(head.properties, pushed));
+    set_latest(id, version);
+    set_properties(head, push_properties(head.properties, pushed));
     if (push.activate && is_active(push.document))
         set_active(id, version);
     return version;
@@ -279,12 +300,19 @@ void deactivate(const text *id) {
     set_active(id, 0);
 }
 
+void alter(const text *id, Jsonb *change) {
+    require_sound_change(change);
+    const Head head = hold(id, Privilege::admin);
+    set_properties(head, change_properties(id, head.properties, change));
+}
+
 void drop(const text *id) {
     (void)hold(id, Privilege::admin);
     Parameters parameters;
     parameters.add(id);
     store::change(&drop_statement,
                   "with version as (delete from scylla.workflow_text where workflow operator(pg_catalog.=) $1), "
+                  "history as (delete from scylla.workflow_properties where workflow operator(pg_catalog.=) $1), "
                   "head as (delete from scylla.workflow_head where id operator(pg_catalog.=) $1 "
                   "returning latest_instance) "
                   "insert into scylla.workflow_dropped (id, latest_instance) select $1, h.latest_instance from head h "

@@ -18,11 +18,14 @@ struct Found {
 Found *check_document(Jsonb *document); // 22023 null or too long, 0A000, 53200
 // 22023 with the place of the first problem, if there is any.
 void require_sound(Jsonb *document);
+void require_sound_change(Jsonb *change); // 22023, 0A000, 53200
 
 // ---- properties ----------------------------------------------------------------------------------------------------
 
 // What a push makes of the properties that the workflow has; null: none.
 Jsonb *push_properties(Jsonb *present, Jsonb *pushed);
+// What alter_workflow() makes of those that workflow `id` has. 42704 no such tag, 55000.
+Jsonb *change_properties(const text *id, Jsonb *present, Jsonb *change);
 model::workflow::RunStrategy run_strategy(Jsonb *properties);
 
 // ---- workflows -----------------------------------------------------------------------------------------------------
@@ -61,6 +64,7 @@ struct Push {
 int32 create(const Push &push); // 22023, 42501
 void activate(const text *id, std::optional<int32> version);
 void deactivate(const text *id);
+void alter(const text *id, Jsonb *change);
 void drop(const text *id);
 void grant(const text *id, const text *role, Privilege privilege);
 void revoke(const text *id, const text *role, Privilege privilege);

@@ -1,4 +1,6 @@
 // Properties, which are kept over versions: how they change (section 1.2).
+#include "pg/error.h"
+#include "pg/growing.h"
 #include "pg/json.h"
 #include "pg/text.h"
 #include "workflow/definitions.h"
@@ -27,6 +29,64 @@ RunStrategy strategy_of(JsonbValue *word, JsonbValue *concurrency) {
     return model::workflow::read_run_strategy(text, number).value_or(RunStrategy{});
 }
 
+bool is_set(Jsonb *change, std::string_view flag) {
+    const JsonbValue *found = find_member(change, flag);
+    return found != nullptr && found->type == jbvBool && found->val.boolean;
+}
+
+// A property that a change sets; not what only says how to change others.
+bool is_property(std::string_view name) {
+    return !name.starts_with("reset_") && name != "add_tag" && name != "delete_tag";
+}
+
+bool is_reset(Jsonb *change, std::string_view name) {
+    if (name == "run_strategy")
+        return is_set(change, "reset_run_strategy_rule") || is_set(change, "reset_workflow_concurrency");
+    return name == "step_concurrency" && is_set(change, "reset_step_concurrency");
+}
+
+// A tag is a name, or an object that has one.
+std::string_view tag_name(JsonbValue *tag) {
+    JsonbValue *name = tag->type == jbvString ? tag : find_member(json::to_jsonb(tag), "name");
+    return {name->val.string.val, static_cast<std::size_t>(name->val.string.len)};
+}
+
+// The tags with one in the place of that with its name; a null pointer: without it. Null: there was none.
+Jsonb *with_tag(Jsonb *tags, std::string_view name, JsonbValue *tag) {
+    bool found = false;
+    Growing<Jsonb *> kept;
+    const uint32 count = tags == nullptr ? 0 : JB_ROOT_COUNT(tags);
+    for (uint32 i = 0; i < count; i++) {
+        JsonbValue *each = getIthJsonbValueFromContainer(&tags->root, i);
+        const bool same = tag_name(each) == name;
+        found = found || same;
+        if (!same)
+            kept.push_back(json::to_jsonb(each));
+        else if (tag != nullptr)
+            kept.push_back(json::to_jsonb(tag));
+    }
+    if (!found && tag != nullptr)
+        kept.push_back(json::to_jsonb(tag));
+    return found || tag != nullptr ? json::array_of(kept.all()) : nullptr;
+}
+
+// The tags after a change; null: as they are.
+Jsonb *change_tags(const text *id, Jsonb *present, Jsonb *change) {
+    JsonbValue *added = find_member(change, "add_tag");
+    const JsonbValue *deleted = find_member(change, "delete_tag");
+    if (added == nullptr && deleted == nullptr)
+        return nullptr;
+    JsonbValue *tags = find_member(present, "tags");
+    Jsonb *all = tags == nullptr ? nullptr : json::to_jsonb(tags);
+    if (added != nullptr)
+        return with_tag(all, tag_name(added), added);
+    const std::string_view name(deleted->val.string.val, static_cast<std::size_t>(deleted->val.string.len));
+    Jsonb *left = with_tag(all, name, nullptr);
+    if (left == nullptr)
+        error::no_such_workflow_tag(id, pnstrdup(name.data(), name.size()));
+    return left;
+}
+
 } // namespace
 
 Jsonb *push_properties(Jsonb *present, Jsonb *pushed) {
@@ -42,6 +102,30 @@ Jsonb *push_properties(Jsonb *present, Jsonb *pushed) {
             if (value->type != jbvNull)
                 json::push(&state, name, *value);
         });
+    return JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, nullptr));
+}
+
+Jsonb *change_properties(const text *id, Jsonb *present, Jsonb *change) {
+    const bool fresh_concurrency =
+        is_set(change, "reset_workflow_concurrency") && !is_set(change, "reset_run_strategy_rule");
+    if (fresh_concurrency && run_strategy(present).rule != model::workflow::Rule::parallel)
+        error::workflow_not_parallel(id);
+    Jsonb *tags = change_tags(id, present, change);
+    JsonbParseState *state = nullptr;
+    pushJsonbValue(&state, WJB_BEGIN_OBJECT, nullptr);
+    json::for_each_member(&present->root, [&](const char *name, JsonbValue *value) {
+        const bool stays = find_member(change, name) == nullptr && !is_reset(change, name);
+        if (stays && (tags == nullptr || std::string_view(name) != "tags"))
+            json::push(&state, name, *value);
+    });
+    json::for_each_member(&change->root, [&](const char *name, JsonbValue *value) {
+        if (value->type != jbvNull && is_property(name))
+            json::push(&state, name, *value);
+    });
+    if (fresh_concurrency)
+        json::push(&state, "run_strategy", json::of_text("PARALLEL"));
+    if (tags != nullptr)
+        json::push_json(&state, "tags", tags);
     return JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, nullptr));
 }
 

@@ -43,6 +43,7 @@ create function test.theirs() returns text language sql as $$
         union all select to_jsonb(d)::text from scylla.job_definition d where name = 'theirs'
         union all select to_jsonb(f)::text from scylla.job_success f join scylla.job_definition d on d.id = f.job where d.name = 'theirs'
         union all select to_jsonb(h)::text from scylla.workflow_head h where id = 'theirs'
+        union all select to_jsonb(p)::text from scylla.workflow_properties p where workflow = 'theirs'
         union all select to_jsonb(t)::text from scylla.workflow_text t where workflow = 'theirs'
         union all select to_jsonb(e)::text from scylla.event e where queue_name = 'theirs'
         union all select 'objects ' || count(*) || md5(string_agg(pg_describe_object(classid, objid, 0), ',' order by classid, objid))
@@ -87,7 +88,7 @@ grant select on test.value to attacker;
 create table test.usual (name text primary key, value text);
 insert into test.usual values ('queue', '''theirs'''), ('queues', '''{theirs}'''), ('rn', '''running'''), ('rns', '''{running}'''), ('worker', '''w'''), ('plan', '''plan'''), ('spec', '''{}'''),
     ('specs', 'array[''1'']::jsonb[]'), ('tasks', '''[{"queue": "theirs", "spec": 1}]'''), ('error', '''{"code": "x"}'''), ('cron', '''* * * * *'''), ('role', '''attacker'''), ('owner', '''attacker'''),
-    ('privilege', '''admin'''), ('settings', '''{"paused": true}'''), ('name', '''schedule'''), ('timezone', '''UTC'''), ('timeout', '''100 ms'''), ('count', '1'), ('attempts', '''{1}'''), ('history', '''[]'''), ('force', 'true'), ('job', '''theirs'''), ('workflow', '''theirs'''), ('definition', '''{"properties": {"owner": "ann"}, "workflow": {"id": "theirs", "steps": [{"step": {"id": "s", "type": "NoOp"}}]}}'''), ('ids', '''{[1,3)}''');
+    ('privilege', '''admin'''), ('settings', '''{"paused": true}'''), ('name', '''schedule'''), ('timezone', '''UTC'''), ('timeout', '''100 ms'''), ('count', '1'), ('attempts', '''{1}'''), ('history', '''[]'''), ('force', 'true'), ('job', '''theirs'''), ('workflow', '''theirs'''), ('properties', '''{"step_concurrency": 3}'''), ('definition', '''{"properties": {"owner": "ann"}, "workflow": {"id": "theirs", "steps": [{"step": {"id": "s", "type": "NoOp"}}]}}'''), ('ids', '''{[1,3)}''');
 
 create view test.argument as
 select p.oid, p.prokind, a.i, coalesce(p.proargnames[a.i], '') as name, t.type::regtype as type, p.pronargs - p.pronargdefaults < a.i as is_optional,

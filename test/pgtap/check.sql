@@ -43,7 +43,7 @@ select set_eq($$select line from scan$$,
                 where t.relnamespace = 'scylla'::regnamespace and t.relname not in ('queue_rate', 'queue_dropped', 'schedule', 'schedule_tick', 'task_callback', 'task_copy', 'signal_name',
                                                                                      'signal_sent', 'signal_trigger',
                                                                                      'signal_trigger_input', 'signal_unseen', 'signal_arrival',
-                                                                                     'signal_trigger_failure', 'job_definition', 'job_run', 'job_chunk', 'job_success', 'workflow_head', 'workflow_text', 'workflow_dropped', 'resource_pool', 'pool_report', 'pool_head')$$,
+                                                                                     'signal_trigger_failure', 'job_definition', 'job_run', 'job_chunk', 'job_success', 'workflow_head', 'workflow_text', 'workflow_properties', 'workflow_dropped', 'resource_pool', 'pool_report', 'pool_head')$$,
               'every index of the tables that the functions write directly is read');
 rollback to before;
 
@@ -196,6 +196,27 @@ select finds(format('delete from scylla.task_waiting where id = %s; delete from 
                     id('waiting'), id('running')),
              format(' id %s is in task_lease but not in task_spec', id('running')),
              format('waiting is in no state: its id %s is in task_spec only', id('waiting')));
+
+select all_is_sound();
+-- ---- workflows -----------------------------------------------------------------------------------------------------
+
+select scylla.create_workflow('{"properties": {"owner": "ann"}, "workflow": {"id": "flow", "steps": [{"step": {"id": "s", "type": "NoOp"}}]}}'), scylla.create_workflow('{"workflow": {"id": "flow", "steps": [{"step": {"id": "s", "type": "NoOp"}}]}}') \g /dev/null
+select scylla.grant_workflow('flow', 'pg_monitor', 'run') \g /dev/null
+select is_empty('select * from scylla.check()', 'nothing is wrong with a workflow');
+select finds($$update scylla.workflow_head set owner = 'nobody at all'$$, ' workflow "flow" belongs to role "nobody at all", which does not exist');
+select finds(format('update scylla.workflow_head set %s = ''{public,nobody at all}''', c), ' workflow "flow" is granted to role "nobody at all", which does not exist')
+from unnest('{runners,viewers,admins}'::text[]) c;
+select finds('update scylla.workflow_head set latest_version = 3', ' workflow "flow" has 2 versions up to 2, and its latest is 3');
+select finds('delete from scylla.workflow_text where version = 1', ' workflow "flow" has 1 versions up to 2, and its latest is 2');
+select finds('delete from scylla.workflow_text where version = 2', ' version 2 of workflow "flow", which is active, does not exist',
+             ' workflow "flow" has 1 versions up to 1, and its latest is 2');
+select finds('delete from scylla.workflow_head', ' there is a history of the properties of workflow "flow", which does not exist',
+             ' version 1 is of workflow "flow", which does not exist', ' version 2 is of workflow "flow", which does not exist');
+select finds($$update scylla.workflow_text set definition = '{"id": "other"}' where version = 1$$, ' version 1 of workflow "flow" is the definition of "other"');
+select finds($$update scylla.workflow_head set properties = '{}'$$, ' the properties of workflow "flow" are not the last of their history');
+select finds('delete from scylla.workflow_properties', ' the properties of workflow "flow" are not the last of their history');
+select finds($$insert into scylla.workflow_dropped values (4, 'flow')$$, ' workflow "flow" has had 0 instances, and one of its id that was dropped 4');
+select scylla.drop_workflow('flow') \g /dev/null
 
 select all_is_sound();
 -- ---- jobs ----------------------------------------------------------------------------------------------------------

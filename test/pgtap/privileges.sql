@@ -160,6 +160,7 @@ insert into use_ (name, statement) values
     ('create_workflow',    $$select scylla.create_workflow('{"properties": {"owner": "ann"}, "workflow": {"id": "w_made", "steps": [{"step": {"id": "s", "type": "NoOp"}}]}}')$$),
     ('activate_workflow',  $$select scylla.activate_workflow('w')$$),
     ('deactivate_workflow', $$select scylla.deactivate_workflow('w')$$),
+    ('alter_workflow',     $$select scylla.alter_workflow('w', '{"tags": ["t"]}')$$),
     ('drop_workflow',      $$select scylla.drop_workflow('w_spare')$$),
     ('grant_workflow',     $$select scylla.grant_workflow('w', 'public', 'view')$$),
     ('revoke_workflow',    $$select scylla.revoke_workflow('w', 'public', 'view')$$),

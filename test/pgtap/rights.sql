@@ -24,7 +24,7 @@ insert into kind values ('S', current_user), ('o', 'scylla test owner'), ('m', '
     ('d', 'scylla_test_depender');
 grant usage on schema scylla to public;
 grant execute on all routines in schema scylla to public;
-grant select on scylla.resubmissions, scylla.job_type, scylla.job_freshness, scylla.job_plan, scylla.workflow, scylla.workflow_version, scylla.pool, scylla.pool_reservation, scylla.pool_queue, scylla.stat_pool, scylla.signal, scylla.signal_grants, scylla.condition, scylla.task, scylla.queue_grants, scylla.queue_settings, scylla.stat_heads, scylla.stat_queue,
+grant select on scylla.resubmissions, scylla.job_type, scylla.job_freshness, scylla.job_plan, scylla.workflow, scylla.workflow_version, scylla.workflow_properties_history, scylla.pool, scylla.pool_reservation, scylla.pool_queue, scylla.stat_pool, scylla.signal, scylla.signal_grants, scylla.condition, scylla.task, scylla.queue_grants, scylla.queue_settings, scylla.stat_heads, scylla.stat_queue,
     scylla.stat_worker, scylla.stat_monitor, scylla.stat_server_worker, scylla.schedules, scylla.trigger, scylla.trigger_signal, scylla.trigger_failure, scylla.plan, scylla.plan_task to public;
 set local scylla.schedules = manual;
 
@@ -285,10 +285,12 @@ insert into way values
 ('create_workflow',    $$select scylla.create_workflow('{"properties": {"owner": "ann"}, "workflow": {"id": "theirs", "steps": [{"step": {"id": "s", "type": "NoOp"}}]}}')$$, '2', null, 'yyyykkkkkkkk'),
 ('activate_workflow',  $$select scylla.activate_workflow('theirs')$$,                           '', null,     'yyyykkkkkkkk'),
 ('deactivate_workflow', $$select scylla.deactivate_workflow('theirs')$$,                        '', null,     'yyyykkkkkkkk'),
+('alter_workflow',     $$select scylla.alter_workflow('theirs', '{"tags": ["t"]}')$$,              '', null,     'yyyykkkkkkkk'),
 ('drop_workflow',      $$select scylla.drop_workflow('theirs')$$,                               '', null,     'yyyykkkkkkkk'),
 ('grant_workflow',     $$select scylla.grant_workflow('theirs', 'public', 'run')$$,             '', null,     'yyyykkkkkkkk'),
 ('revoke_workflow',    $$select scylla.revoke_workflow('theirs', 'public', 'run')$$,            '', null,     'yyyykkkkkkkk'),
 ('view workflow',      $$select count(*) from scylla.workflow$$,                               '1', '0',      'yyyyeyyeeeee'),
+('view workflow_properties_history', $$select count(*) from scylla.workflow_properties_history$$, '1', '0', 'yyyyeyyeeeee'),
 ('view workflow_version', $$select count(*) from scylla.workflow_version$$,                    '1', '0',      'yyyyeyyeeeee'),
 ('register_worker',    $$select scylla.register_worker() ~ '^registered-'$$,                    'true', null, 'yyyyyyyyyyyy'),
 ('reset_expired',      $$select scylla.reset_expired()$$,                                       '1', null,    'yyyyyyyyyyyy'),

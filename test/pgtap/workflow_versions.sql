@@ -7,7 +7,7 @@ select is((select format('%s -> %s; %s, %s', pg_get_function_arguments(oid), pg_
            from pg_proc where oid = ('scylla.' || name)::regproc), signature, 'signature of ' || name)
 from (values ('create_workflow', 'definition jsonb, activate boolean DEFAULT true -> integer; v, u'),
              ('activate_workflow', 'workflow text, version integer DEFAULT NULL::integer -> void; v, u'),
-             ('deactivate_workflow', 'workflow text -> void; v, u'), ('drop_workflow', 'workflow text -> void; v, u'),
+             ('deactivate_workflow', 'workflow text -> void; v, u'), ('alter_workflow', 'workflow text, properties jsonb -> void; v, u'), ('drop_workflow', 'workflow text -> void; v, u'),
              ('grant_workflow', 'workflow text, role text, privilege text -> void; v, u'),
              ('revoke_workflow', 'workflow text, role text, privilege text -> void; v, u')) s (name, signature);
 
@@ -74,6 +74,60 @@ select is(pg_temp.pushed('{"access_control": {"x": null}, "description": null}')
 select is(pg_temp.pushed('{"run_strategy": null, "tags": []}'),
           '{"tags": [], "description": "d", "access_control": {"x": null}} SEQUENTIAL(1)', 'a null is as none');
 
+-- ---- alter_workflow --------------------------------------------------------------------------------------------------
+
+create function pg_temp.changed(change text) returns text language sql as $$
+    select scylla.alter_workflow('p', change::jsonb);
+    select format('%s %s(%s)', properties - 'owner', strategy, concurrency) from scylla.workflow where id = 'p';
+$$;
+select pg_temp.pushed('{"owner": "ann", "description": "d", "run_strategy": 3, "step_concurrency": 4, "tags": null}'), pg_temp.changed('{"access_control": [], "tags": ["a"]}') \g /dev/null
+select is(pg_temp.changed(change), becomes, change)
+from (values ('{}', '{"tags": ["a"], "description": "d", "run_strategy": 3, "access_control": [], "step_concurrency": 4} PARALLEL(3)'),
+             ('{"description": null, "run_strategy": null, "reset_step_concurrency": false, "reset_run_strategy_rule": null}',
+              '{"tags": ["a"], "description": "d", "run_strategy": 3, "access_control": [], "step_concurrency": 4} PARALLEL(3)'),
+             ('{"run_strategy": "first_only", "step_concurrency": 5, "alerting": {}}',
+              '{"tags": ["a"], "alerting": {}, "description": "d", "run_strategy": "first_only", "access_control": [], "step_concurrency": 5} FIRST_ONLY(1)'),
+             ('{"reset_run_strategy_rule": true, "reset_step_concurrency": true, "access_control": 1}',
+              '{"tags": ["a"], "alerting": {}, "description": "d", "access_control": 1} SEQUENTIAL(1)'),
+             ('{"run_strategy": {"rule": "parallel", "workflow_concurrency": 2}}',
+              '{"tags": ["a"], "alerting": {}, "description": "d", "run_strategy": {"rule": "parallel", "workflow_concurrency": 2}, "access_control": 1} PARALLEL(2)'),
+             ('{"reset_workflow_concurrency": true}',
+              '{"tags": ["a"], "alerting": {}, "description": "d", "run_strategy": "PARALLEL", "access_control": 1} PARALLEL(20)'),
+             ('{"reset_workflow_concurrency": true, "reset_run_strategy_rule": true}',
+              '{"tags": ["a"], "alerting": {}, "description": "d", "access_control": 1} SEQUENTIAL(1)'),
+             ('{"add_tag": "b"}', '{"tags": ["a", "b"], "alerting": {}, "description": "d", "access_control": 1} SEQUENTIAL(1)'),
+             ('{"add_tag": {"name": "a", "namespace": "x"}}', '{"tags": [{"name": "a", "namespace": "x"}, "b"], "alerting": {}, "description": "d", "access_control": 1} SEQUENTIAL(1)'),
+             ('{"delete_tag": "a", "access_control": 2}', '{"tags": ["b"], "alerting": {}, "description": "d", "access_control": 2} SEQUENTIAL(1)'),
+             ('{"delete_tag": "b"}', '{"tags": [], "alerting": {}, "description": "d", "access_control": 2} SEQUENTIAL(1)'),
+             ('{"tags": ["c", {"name": "d"}]}', '{"tags": ["c", {"name": "d"}], "alerting": {}, "description": "d", "access_control": 2} SEQUENTIAL(1)'),
+             ('{"delete_tag": "d"}', '{"tags": ["c"], "alerting": {}, "description": "d", "access_control": 2} SEQUENTIAL(1)')) c (change, becomes);
+select is((select properties ->> 'owner' from scylla.workflow where id = 'p'), 'ann', 'the owner stays');
+select is((select string_agg(format('%s -> %s', previous ->> 'tags', properties ->> 'tags'), '; ' order by changed)
+           from scylla.workflow_properties_history where workflow = 'p' and previous -> 'tags' is distinct from properties -> 'tags'),
+          ' -> ["t"]; ["t"] -> []; [] -> ["a"]; ["a"] -> ["a", "b"]; ["a", "b"] -> [{"name": "a", "namespace": "x"}, "b"]; [{"name": "a", "namespace": "x"}, "b"] -> ["b"]; ["b"] -> []; [] -> ["c", {"name": "d"}]; ["c", {"name": "d"}] -> ["c"]',
+          'every change is kept');
+select is((select count(*) from scylla.workflow_properties_history where previous = properties), 0::bigint, 'what changes nothing is none');
+select is((select string_agg(distinct author, ',') from scylla.workflow_properties_history), current_user::text, 'with its author');
+select is((select latest_version from scylla.workflow_head where id = 'p'), (select max(version) from scylla.workflow_version where workflow = 'p'), 'no version comes of it');
+select refuses(format('select scylla.alter_workflow(''p'', %L)', change), '22023', 'definition', 'invalid properties of a workflow: ' || message, detail, table_ => 'workflow')
+from (values ('[]', 'must be an object', ''), ('{"colour": 1}', 'colour: is not known here', ''), ('{"step_concurrency": 0}', 'step_concurrency: must be from 1 to 1000', ''),
+             ('{"is_active": true, "owner": 1}', 'is_active: is not known here', 'They have 2 problems, of which this is the first.'),
+             ('{"reset_step_concurrency": 1}', 'reset_step_concurrency: must be true or false', ''),
+             ('{"run_strategy": 2, "reset_run_strategy_rule": true}', 'reset_run_strategy_rule: cannot be there together with "run_strategy"', ''),
+             ('{"run_strategy": 2, "reset_workflow_concurrency": true}', 'reset_workflow_concurrency: cannot be there together with "run_strategy"', ''),
+             ('{"step_concurrency": 2, "reset_step_concurrency": true}', 'reset_step_concurrency: cannot be there together with "step_concurrency"', ''),
+             ('{"tags": [], "add_tag": "x"}', 'add_tag: cannot be there together with "tags"', ''), ('{"tags": [], "delete_tag": "x"}', 'delete_tag: cannot be there together with "tags"', ''),
+             ('{"add_tag": "y", "delete_tag": "x"}', 'delete_tag: cannot be there together with "add_tag"', ''),
+             ('{"add_tag": {}}', 'add_tag: has no "name"', ''), ('{"add_tag": 5}', 'add_tag: must be a name or an object with a "name"', ''),
+             ('{"delete_tag": {"name": "c"}}', 'delete_tag: must be a string', '')) f (change, message, detail);
+select refuses($$select scylla.alter_workflow('p', '{"delete_tag": "x"}')$$, '42704', 'tag', 'workflow "p" has no tag "x"', table_ => 'workflow');
+select refuses($$select scylla.alter_workflow('inactive', '{"delete_tag": "x"}')$$, '42704', 'tag', 'workflow "inactive" has no tag "x"', table_ => 'workflow');
+select refuses($$select scylla.alter_workflow('p', '{"reset_workflow_concurrency": true}')$$, '55000', 'parallel', 'the run strategy of workflow "p" has no concurrency to reset',
+               'Its rule is not PARALLEL.', table_ => 'workflow');
+select refuses($$select scylla.alter_workflow('none', '{}')$$, '42704', 'exists', 'workflow "none" does not exist', table_ => 'workflow');
+select refuses_argument($$select scylla.alter_workflow(null, '{}')$$, 'workflow', 'null', 'It must have 1 to 200 characters.');
+select refuses_argument($$select scylla.alter_workflow('p', null)$$, 'properties', 'null', 'It must not be null.');
+
 -- ---- faults --------------------------------------------------------------------------------------------------------
 
 select refuses(format('select scylla.create_workflow(%L)', document), '22023', 'definition', 'invalid definition of a workflow: ' || message,
@@ -97,7 +151,7 @@ from unnest('{0,-1,6,2147483647}'::int[]) v;
 -- ---- drop ----------------------------------------------------------------------------------------------------------
 
 select scylla.drop_workflow('w') \g /dev/null
-select is((select count(*) from scylla.workflow_text where workflow = 'w') + (select count(*) from scylla.workflow_head where id = 'w'), 0::bigint, 'drop_workflow');
+select is((select count(*) from scylla.workflow_properties where workflow = 'w') + (select count(*) from scylla.workflow_text where workflow = 'w') + (select count(*) from scylla.workflow_head where id = 'w'), 0::bigint, 'drop_workflow');
 select is((select count(*) from scylla.workflow_dropped), 0::bigint, 'leaves nothing of a workflow without instances');
 select refuses(format('select scylla.create_workflow(%L)', pg_temp.document('w', '{}')), '22023', 'definition', 'invalid definition of a workflow: properties: has no "owner"', table_ => 'workflow');
 select is(scylla.create_workflow(pg_temp.document('w')), 1, 'the id can be used again');

@@ -99,6 +99,7 @@ CALLS = [
     ("create_workflow, new", """select scylla.create_workflow('{"properties": {"owner": "ann"}, "workflow": {"id": "new_@", "steps": [{"step": {"id": "s", "type": "NoOp"}}]}}')"""),
     ("activate_workflow", "select scylla.activate_workflow('flow_@')"),
     ("deactivate_workflow", "select scylla.deactivate_workflow('flow_@')"),
+    ("alter_workflow", """select scylla.alter_workflow('flow_@', '{"description": "other"}')"""),
     ("drop_workflow", "select scylla.drop_workflow('idle_flow_@')"),
     ("grant_workflow", "select scylla.grant_workflow('flow_@', 'guest', 'run')"),
     ("revoke_workflow", "select scylla.revoke_workflow('flow_@', 'guest', 'run')"),

@@ -401,6 +401,10 @@ public:
     void activate_workflow(const workflow_name &workflow, std::optional<int> version = std::nullopt);
     /// @throw not_found @throw denied
     void deactivate_workflow(const workflow_name &workflow);
+    /// Changes properties of a workflow. @param changes properties, reset_run_strategy_rule,
+    /// reset_workflow_concurrency, reset_step_concurrency, add_tag, delete_tag @throw not_found @throw invalid_argument
+    /// @throw wrong_state @throw denied
+    void alter_workflow(const workflow_name &workflow, const json &changes);
     /// Removes a workflow with its versions. @throw not_found @throw denied
     void drop_workflow(const workflow_name &workflow);
     /// @throw not_found @throw denied

@@ -72,10 +72,12 @@ void check_alerting(const Reader &reader, const Object &properties) {
         reader.problem(where.member("tct"), "must have one of completed_by_hour, duration_minutes and completed_by_ts");
 }
 
-void check_properties(const Reader &reader, const Object &properties) {
-    reader.refuse_others(
-        properties, {"owner", "access_control", "run_strategy", "step_concurrency", "alerting"},
-        {"alerting_disabled", "signal_trigger_disabled", "time_trigger_disabled", "description", "tags"});
+// more: what may be there besides properties.
+void check_properties(const Reader &reader, const Object &properties, std::initializer_list<std::string_view> more) {
+    reader.refuse_others(properties,
+                         {"owner", "access_control", "run_strategy", "step_concurrency", "alerting", "tags",
+                          "alerting_disabled", "signal_trigger_disabled", "time_trigger_disabled", "description"},
+                         more);
     reader.text(properties, "owner");
     check_run_strategy(reader, properties);
     reader.whole(properties, "step_concurrency", k_concurrency);
@@ -84,6 +86,52 @@ void check_properties(const Reader &reader, const Object &properties) {
         reader.flag(properties, name);
     reader.text(properties, "description");
     reader.tags(properties);
+}
+
+bool has(const Object &object, std::string_view name) noexcept {
+    const Value *found = object.map.find(name);
+    return found != nullptr && !found->is_null();
+}
+
+// What is set cannot be taken back in the same change.
+void check_once(const Reader &reader, const Object &change, std::string_view set, std::string_view other) {
+    if (has(change, set) && has(change, other))
+        reader.problem(change.where.member(other), "cannot be there together with " + quoted(set));
+}
+
+void check_reset(const Reader &reader, const Object &change, std::string_view set, std::string_view reset) {
+    if (reader.flag(change, reset).value_or(false))
+        check_once(reader, change, set, reset);
+}
+
+void check_tag(const Reader &reader, const Object &change) {
+    const Value *tag = change.map.find("add_tag");
+    if (tag == nullptr || tag->is_null() || tag->type == sel::Type::string)
+        return;
+    const Where where = change.where.member("add_tag");
+    if (tag->type == sel::Type::map)
+        reader.require_text({*tag->map, where}, "name");
+    else
+        reader.problem(where, R"(must be a name or an object with a "name")");
+}
+
+void check_changes(const Reader &reader, const Value &json) {
+    const Where root;
+    const sel::Map *map = reader.as_object(json, root);
+    if (map == nullptr)
+        return;
+    const Object change{*map, root};
+    check_properties(
+        reader, change,
+        {"reset_run_strategy_rule", "reset_workflow_concurrency", "reset_step_concurrency", "add_tag", "delete_tag"});
+    check_reset(reader, change, "run_strategy", "reset_run_strategy_rule");
+    check_reset(reader, change, "run_strategy", "reset_workflow_concurrency");
+    check_reset(reader, change, "step_concurrency", "reset_step_concurrency");
+    check_tag(reader, change);
+    reader.text(change, "delete_tag");
+    check_once(reader, change, "tags", "add_tag");
+    check_once(reader, change, "tags", "delete_tag");
+    check_once(reader, change, "add_tag", "delete_tag");
 }
 
 // ---- the dry run ---------------------------------------------------------------------------------------------------
@@ -188,7 +236,7 @@ void check_document(const Reader &reader, const Value &json) {
     const Object object{*document, root};
     const sel::Map *properties = reader.object(object, "properties");
     if (properties != nullptr)
-        check_properties(reader, {*properties, root.member("properties")});
+        check_properties(reader, {*properties, root.member("properties")}, {});
     reader.flag(object, "is_active");
     reader.object(object, "git_info");
     const sel::Map *workflow = reader.object(object, "workflow");
@@ -223,22 +271,22 @@ std::optional<Value> read_document(sel::Context &context, std::string_view json,
     }
 }
 
-void check(std::string_view text, sel::World &world, const sel::Limits &limits, Problems &problems) {
+using Check = void (*)(const Reader &reader, const Value &json);
+
+void check(Check document, std::string_view text, sel::World &world, const sel::Limits &limits, Problems &problems) {
     NoParams nothing;
     sel::Heap heap(limits.memory);
     sel::Context context(heap, world, nothing, limits);
     if (const auto json = read_document(context, text, problems))
-        check_document(Reader(context, problems), *json);
+        document(Reader(context, problems), *json);
 }
 
-} // namespace
-
-Checked check_definition(std::string_view json, sel::World &world, const sel::Limits &limits) noexcept {
+Checked run(Check document, std::string_view json, sel::World &world, const sel::Limits &limits) noexcept {
     try {
         auto found = std::make_unique<Found>();
         auto kind = sel::OutcomeKind::value;
         try {
-            check(json, world, limits, found->problems);
+            check(document, json, world, limits, found->problems);
         } catch (const sel::Failure &failure) {
             if (failure.fault.kind == sel::FaultKind::stopped)
                 kind = sel::OutcomeKind::stopped;
@@ -252,6 +300,16 @@ Checked check_definition(std::string_view json, sel::World &world, const sel::Li
     } catch (...) { // there is nothing else that is thrown
         return {sel::OutcomeKind::out_of_memory, {}, nullptr};
     }
+}
+
+} // namespace
+
+Checked check_definition(std::string_view json, sel::World &world, const sel::Limits &limits) noexcept {
+    return run(check_document, json, world, limits);
+}
+
+Checked check_change(std::string_view json, sel::World &world, const sel::Limits &limits) noexcept {
+    return run(check_changes, json, world, limits);
 }
 
 void release(Checked &checked) noexcept {

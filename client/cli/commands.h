@@ -274,6 +274,33 @@ int revoke_pool(const context &, const pool_grant_options &);
 // ---- workflows -----------------------------------------------------------------------------------------------------
 
 int validate_workflow(const context &, const std::string &file);
+struct push_workflow_options {
+    std::string file;
+    bool inactive = false;
+};
+int push_workflow(const context &, const push_workflow_options &);
+int list_workflows(const context &);
+int list_workflow_versions(const context &, const std::string &workflow);
+struct workflow_version_options {
+    std::string workflow;
+    maybe_text version;
+};
+int show_workflow(const context &, const workflow_version_options &);
+int activate_workflow(const context &, const workflow_version_options &);
+int deactivate_workflow(const context &, const std::string &workflow);
+struct alter_workflow_options {
+    std::string workflow;
+    std::vector<std::string> changes;
+};
+int alter_workflow(const context &, const alter_workflow_options &);
+struct workflow_grant_options {
+    std::string workflow;
+    std::string role;
+    std::string privilege;
+};
+int grant_workflow(const context &, const workflow_grant_options &);
+int revoke_workflow(const context &, const workflow_grant_options &);
+int drop_workflow(const context &, const std::string &workflow);
 
 // ---- jobs ----------------------------------------------------------------------------------------------------------
 

@@ -20,7 +20,8 @@ sql "select scylla.create_trigger(name, '[{\"signal\": \"s\"}]', '{\"submit\": {
 sql "select scylla.create_pool('pool', '{\"a\": 1}')"
 sql "select scylla.define_job('j', 'q')"
 echo '[{"job": "new", "queue": "q"}]' >"$scratch/job.json"
-echo '{"workflow": {"id": "w", "steps": [{"step": {"id": "s", "type": "NoOp"}}]}}' >"$scratch/workflow.json"
+sql "select scylla.create_workflow('{\"properties\": {\"owner\": \"ann\"}, \"workflow\": {\"id\": \"w\", \"steps\": [{\"step\": {\"id\": \"s\", \"type\": \"NoOp\"}}]}}')"
+echo '{"properties": {"owner": "ann"}, "workflow": {"id": "new", "steps": [{"step": {"id": "s", "type": "NoOp"}}]}}' >"$scratch/workflow.json"
 sql "select scylla.submit('held', '1', rn => n) from unnest(array['to-be-asked', 'to-be-deferred']) n"
 sql "select from scylla.lease('held', 'w', 2, '1 h')"
 sql "select scylla.create_queue('eventful', events => true); select from scylla.submit('eventful', '1')"
@@ -97,6 +98,16 @@ job grant       | j failures_guest                      | silent | library
 job revoke      | j failures_guest                      | silent | library
 job drop        | new                                   | silent | library
 workflow validate| WORKFLOW                             | silent | views
+workflow push   | WORKFLOW                              | prints | library
+workflow list   |                                       | prints | views
+workflow versions| w                                    | prints | views
+workflow show   | w                                     | prints | views
+workflow activate| w                                    | silent | library
+workflow deactivate| w                                  | silent | library
+workflow alter  | w step_concurrency=2                  | silent | library
+workflow grant  | w failures_guest run                  | silent | library
+workflow revoke | w failures_guest run                  | silent | library
+workflow drop   | new                                   | silent | library
 watch           | --count 1                             | prints | library
 events          |                                       | prints | library
 queue create    | new                                   | silent | library
@@ -125,7 +136,7 @@ completion      | bash                                  | prints | none
 man             |                                       | prints | none
 '
 table=${table/ FILE / $scratch/job.json }
-table=${table/ WORKFLOW / $scratch/workflow.json }
+table=${table// WORKFLOW / $scratch/workflow.json }
 names=() lines=() prints=() asks=()
 while IFS='|' read -r name words output needs; do
   [[ -n $name ]] || continue

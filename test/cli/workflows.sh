@@ -24,4 +24,68 @@ is "$status $errors" '1 scylla: "-" is not JSON' 'workflow validate: no JSON'
 run scylla workflow validate "$scratch/nothing"
 is "$status $errors" "1 scylla: could not read \"$scratch/nothing\": No such file or directory" 'workflow validate: no such file'
 
+
+# ---- versions --------------------------------------------------------------------------------------------------------------
+
+pushes() { run scylla workflow push - "${@:2}" <<<"$1"; } # DEFINITION [OPTION...]
+definition='{"properties": {"owner": "ann", "tags": ["x"]}, "workflow": {"id": "w", "steps": [{"step": {"id": "s", "type": "NoOp"}}]}, "note": 1}'
+pushes "$definition"
+is "$status $output$errors" '0 1' 'workflow push: the number of the version'
+pushes "$definition" --inactive
+is "$status $output $(sql "select active_version from scylla.workflow")" '0 2 1' 'workflow push --inactive'
+pushes 'properties: {owner: ann, run_strategy: 3}
+workflow:
+  id: y
+  steps: [{step: {id: s, type: NoOp}}]'
+is "$status $output$errors $(sql "select properties from scylla.workflow where id = 'y'")" '0 1 {"owner": "ann", "run_strategy": 3}' 'workflow push: YAML'
+pushes '{"workflow": {"id": "w", "steps": []}}'
+is "$status $output$errors" '1 scylla: invalid definition of a workflow: workflow.steps: must have at least one step' 'workflow push: a fault'
+run scylla workflow list
+is "$status $(tr -s ' ' <<<"$output" | sed 's/ [0-9-]* [0-9:+]*$//')" "0 id active latest strategy owner modified
+w 1 2 SEQUENTIAL postgres
+y 1 1 PARALLEL(3) postgres" 'workflow list'
+run scylla workflow list --json
+is "$status $(sql "select string_agg(e ->> 'id', ',') from jsonb_array_elements('$output') e")" '0 w,y' 'workflow list --json'
+run scylla workflow versions w
+is "$status $(awk '{ print $1, $2, $3 }' <<<"$output")" "0 version active author
+1 t postgres
+2 f postgres" 'workflow versions'
+for version in '' default DEFAULT active 1; do
+  run scylla workflow show w $version
+  is "$status $(sql "select '$output'::jsonb = '$definition'")" '0 t' "workflow show: ${version:-the default}"
+done
+pushes "$output"
+is "$status $output $(sql "select count(distinct definition) || ' ' || count(distinct metadata) from scylla.workflow_version where workflow = 'w'")" '0 3 1 1' 'can be pushed again'
+run scylla workflow show w latest
+is "$status$errors" 0 'workflow show: latest'
+run scylla workflow show w 4
+is "$status $errors" '1 scylla: workflow "w" has no version "4"' 'workflow show: no such version'
+for command in 'show nothing' 'versions nothing' 'activate nothing' 'deactivate nothing' 'alter nothing tags=[]' 'grant nothing public run' 'revoke nothing public run' 'drop nothing'; do
+  run scylla workflow $command
+  is "$status $errors" '1 scylla: workflow "nothing" does not exist' "workflow $command"
+done
+run scylla workflow activate w 2
+is "$status$output$errors $(sql "select active_version from scylla.workflow where id = 'w'")" '0 2' 'workflow activate'
+run scylla workflow activate w
+is "$status $(sql "select active_version from scylla.workflow where id = 'w'")" '0 3' 'workflow activate: the latest'
+run scylla workflow activate w 4
+is "$status $errors" '1 scylla: version 4 of workflow "w" does not exist' 'workflow activate: no such version'
+run scylla workflow deactivate w
+is "$status$output$errors $(sql "select active_version from scylla.workflow where id = 'w'")" '0 ' 'workflow deactivate'
+run scylla workflow alter w run_strategy=first_only step_concurrency=5 'description=12 steps' add_tag=y access_control='{"a": [1]}'
+is "$status$output$errors $(sql "select properties from scylla.workflow where id = 'w'")" \
+  '0 {"tags": ["x", "y"], "owner": "ann", "description": "12 steps", "run_strategy": "first_only", "access_control": {"a": [1]}, "step_concurrency": 5}' 'workflow alter'
+run scylla workflow alter w reset_run_strategy_rule=true reset_step_concurrency=true delete_tag=x access_control=1
+is "$status $(sql "select properties from scylla.workflow where id = 'w'")" '0 {"tags": ["y"], "owner": "ann", "description": "12 steps", "access_control": 1}' 'workflow alter: resets'
+run scylla workflow alter w reset_step_concurrency=true step_concurrency=1
+is "$status $errors" '1 scylla: invalid properties of a workflow: reset_step_concurrency: cannot be there together with "step_concurrency"' 'workflow alter: a contradiction'
+run scylla workflow grant w pg_monitor run
+is "$status$output$errors $(sql "select runners from scylla.workflow where id = 'w'")" '0 {pg_monitor}' 'workflow grant'
+run scylla workflow revoke w pg_monitor run
+is "$status$output$errors $(sql "select runners from scylla.workflow where id = 'w'")" '0 ' 'workflow revoke'
+run scylla workflow grant w pg_monitor submit
+is "$status" 2 'workflow grant: no such privilege'
+run scylla workflow drop w
+is "$status$output$errors $(sql "select string_agg(id, ',') from scylla.workflow")" '0 y' 'workflow drop'
+
 done_testing

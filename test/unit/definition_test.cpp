@@ -11,9 +11,11 @@ namespace sel = scylla::model::sel;
 namespace workflow = scylla::model::workflow;
 
 // The problems, one a line.
-std::string check(std::string_view json) {
+using Check = decltype(&workflow::check_definition);
+
+std::string check_by(Check entry, std::string_view json) {
     TestWorld world;
-    auto checked = workflow::check_definition(json, world, {});
+    auto checked = entry(json, world, {});
     std::string text;
     for (const auto &[where, what] : checked.problems)
         text += (text.empty() ? "" : "\n") + std::string(where) + ": " + std::string(what);
@@ -21,6 +23,9 @@ std::string check(std::string_view json) {
     workflow::release(checked);
     return text;
 }
+
+std::string check(std::string_view json) { return check_by(workflow::check_definition, json); }
+std::string check_change(std::string_view json) { return check_by(workflow::check_change, json); }
 
 std::string with_steps(std::string_view steps) {
     return R"({"workflow": {"id": "w", "steps": )" + std::string(steps) + "}}";
@@ -75,6 +80,37 @@ TEST(Definition_1_2, Properties) {
               "properties.alerting.tct: must have one of completed_by_hour, duration_minutes and completed_by_ts");
     EXPECT_EQ(check_properties(R"({"alerting": {"tct": {}}})"),
               "properties.alerting.tct: must have one of completed_by_hour, duration_minutes and completed_by_ts");
+}
+
+TEST(Definition_1_2, Changes) {
+    EXPECT_EQ(check_change("{}"), "");
+    EXPECT_EQ(check_change(R"({"owner": "ann", "run_strategy": 5, "step_concurrency": 20, "tags": ["a"], "alerting": {},
+                               "reset_run_strategy_rule": false, "reset_workflow_concurrency": null})"),
+              "");
+    EXPECT_EQ(check_change(R"({"reset_run_strategy_rule": true, "reset_workflow_concurrency": true,
+                               "reset_step_concurrency": true, "add_tag": {"name": "x"}})"),
+              "");
+    EXPECT_EQ(check_change(R"({"delete_tag": "x", "add_tag": null, "tags": null})"), "");
+    EXPECT_EQ(check_change("5"), ": must be an object");
+    EXPECT_EQ(check_change(R"({"is_active": true})"), "is_active: is not known here");
+    EXPECT_EQ(check_change(R"({"run_strategy": 0, "description": 1})"),
+              "run_strategy: must be from 1 to 1000\ndescription: must be a string");
+    EXPECT_EQ(check_change(R"({"run_strategy": 1, "reset_run_strategy_rule": true})"),
+              "reset_run_strategy_rule: cannot be there together with \"run_strategy\"");
+    EXPECT_EQ(check_change(R"({"run_strategy": 1, "reset_workflow_concurrency": true})"),
+              "reset_workflow_concurrency: cannot be there together with \"run_strategy\"");
+    EXPECT_EQ(check_change(R"({"step_concurrency": 1, "reset_step_concurrency": true})"),
+              "reset_step_concurrency: cannot be there together with \"step_concurrency\"");
+    EXPECT_EQ(check_change(R"({"step_concurrency": 1, "reset_step_concurrency": "yes"})"),
+              "reset_step_concurrency: must be true or false");
+    EXPECT_EQ(check_change(R"({"tags": [], "add_tag": "a", "delete_tag": "b"})"),
+              "add_tag: cannot be there together with \"tags\"\ndelete_tag: cannot be there together with \"tags\"\n"
+              "delete_tag: cannot be there together with \"add_tag\"");
+    EXPECT_EQ(check_change(R"({"add_tag": {}})"), "add_tag: has no \"name\"");
+    EXPECT_EQ(check_change(R"({"add_tag": 5})"), "add_tag: must be a name or an object with a \"name\"");
+    EXPECT_EQ(check_change(R"({"delete_tag": {"name": "a"}})"), "delete_tag: must be a string");
+    // No property of a document is one of these.
+    EXPECT_EQ(check_properties(R"({"add_tag": "a"})"), "properties.add_tag: is not known here");
 }
 
 TEST(Definition_1_5, RunStrategies) {

@@ -20,13 +20,15 @@ const char *const k_small_pulse = R"(
 
 namespace {
 
-// A key or an error code is looked for among the first 10,000.
+// A key or an error code is looked for among the first 10,000, and a worker among the running tasks if no status is given: what a
+// worker has done is known to the tasks alone.
 constexpr const char *k_tasks = R"(
     select coalesce(json_agg(t), '[]') from (
         select rn, queue, status, priority, progress, created, updated, owner, deadline, attempt, failures, max_attempts,
                not_before, key, plan, errors -> -1 ->> 'code' as code
-        from scylla.list_tasks($1, $2::scylla.task_status, $3, case when $4::text is null and $5::text is null
-                                                                    then least(coalesce($6::integer, 50), 1000) else 10000 end)
+        from scylla.list_tasks($1, coalesce($2, case when $3::text is not null then 'running' end)::scylla.task_status, $3,
+                               case when $4::text is null and $5::text is null then least(coalesce($6::integer, 50), 1000)
+                                    else 10000 end)
         where ($4::text is null or key = $4) and ($5::text is null or errors -> -1 ->> 'code' = $5)
         limit least(coalesce($6::integer, 50), 1000)) t)";
 
@@ -132,6 +134,16 @@ const std::vector<change> &changes() {
          "->> 'queue', 'aborted', code => $1::jsonb ->> 'code', max_tasks => 1000, preview => true)"},
         {"resubmit_all", "select json_build_object('count', count(*)) from scylla.resubmit_many($1::jsonb ->> 'queue', "
                          "'aborted', code => $1::jsonb ->> 'code', max_tasks => 1000)"},
+        // What cancel_all would do, up to a thousand.
+        {"preview_cancel",
+         "select json_build_object('count', count(*), 'first', (array_agg(rn))[1:5]) from (select t.rn from "
+         "jsonb_to_record($1::jsonb) as f (queue text, status scylla.task_status, worker text, key text, code text) "
+         "cross join "
+         "scylla.list_tasks(f.queue, f.status, f.worker, case when f.key is null and f.code is null then 1000 else "
+         "100000 end) t "
+         "where t.status in ('waiting', 'ready', 'running') and (f.key is null or t.key = f.key) and (f.code is null "
+         "or "
+         "t.errors -> -1 ->> 'code' = f.code) limit 1000) matching"},
         {"run_now",
          "select json_build_object('rn', t.rn, 'status', t.status) from scylla.reschedule($1::jsonb ->> 'rn') t"},
         {"priority", "select json_build_object('rn', t.rn, 'priority', t.priority) from "

@@ -12,6 +12,7 @@
 #include <pthread.h>
 
 #include "assets.h"
+#include "bulk.h"
 #include "console.h"
 #include "database.h"
 #include "doctor.h"
@@ -234,10 +235,8 @@ private:
 
     void add_changes() {
         for (const change &each : changes())
-            m_http.Post(std::string{"/api/do/"} + each.name,
-                        [this, &each](const httplib::Request &request, httplib::Response &response) {
-                            carry_out(each, request, response);
-                        });
+            add_change(each.name, [this, &each](const std::string &body) { return m_acting.ask(each.sql, {body}); });
+        add_change("cancel_all", [this](const std::string &body) { return cancel_portion(m_acting, body); });
     }
 
     void add_for_machines() {
@@ -321,9 +320,18 @@ private:
         }
     }
 
-    void carry_out(const change &wanted, const httplib::Request &request, httplib::Response &response) {
-        const std::string what =
-            "role " + quote(m_settings.role) + " from " + request.remote_addr + ": " + wanted.name + " ";
+    // The function gets the body of the request, and returns the answer.
+    template <class Function> void add_change(const std::string &name, Function function) {
+        m_http.Post("/api/do/" + name,
+                    [this, name, function](const httplib::Request &request, httplib::Response &response) {
+                        carry_out(name, function, request, response);
+                    });
+    }
+
+    template <class Function>
+    void carry_out(const std::string &name, const Function &function, const httplib::Request &request,
+                   httplib::Response &response) {
+        const std::string what = "role " + quote(m_settings.role) + " from " + request.remote_addr + ": " + name + " ";
         if (m_settings.read_only)
             return refuse(response, 403, "this console is read-only");
         const claim asked{request.get_header_value("Host"), request.get_header_value("Authorization"),
@@ -338,7 +346,7 @@ private:
         answer(response, k_json, [&] {
             const std::string body = quote(request.body); // on one line, whatever is in it
             try {
-                std::string done = m_acting.ask(wanted.sql, {request.body});
+                std::string done = function(request.body);
                 m_answers.forget();
                 log(what + body + ": done");
                 return done;

@@ -89,9 +89,4 @@ async function barriers(page) {
     .map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html).slice(0, 3).join(" ")}`);
 }
 
-// With SCYLLA_SCREENSHOTS, the folder of the pictures in the docs.
-async function picture(page, name) {
-  if (process.env.SCYLLA_SCREENSHOTS) await page.screenshot({ path: path.join(process.env.SCYLLA_SCREENSHOTS, name + ".png") });
-}
-
-module.exports = { Console, barriers, createDatabase, openBrowser, openPage, picture, settled, sql, visit };
+module.exports = { Console, barriers, createDatabase, openBrowser, openPage, settled, sql, visit };

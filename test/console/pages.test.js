@@ -2,7 +2,7 @@
 "use strict";
 const assert = require("node:assert/strict");
 const { after, before, test } = require("node:test");
-const { Console, barriers, createDatabase, openBrowser, openPage, picture, settled, sql, visit } = require("./lib.js");
+const { Console, barriers, createDatabase, openBrowser, openPage, settled, sql, visit } = require("./lib.js");
 
 const hostile = "<img src=x onerror=alert(1)>";
 let console_, browser, page;
@@ -49,7 +49,6 @@ for (const [name, [where, contains]] of Object.entries(all))
     assert.deepEqual(await page.$$eval("main img, main script, main b, main i, main u", (found) => found.length), 0, "names are text");
     assert.deepEqual(await barriers(page), []);
     assert.deepEqual(page.wrong, []);
-    if (/^[a-z]+$/.test(name)) await picture(page, name);
   });
 
 test("dark, and on a narrow screen", async () => {
@@ -175,6 +174,22 @@ test("all aborted tasks with one error again", async () => {
   await page.click("dialog button >> text=Retry");
   await told("3 tasks resubmitted.");
   assert.equal(sql("console_pages", "select count(*) from scylla.resubmissions where rn like 'bad-%'"), "3");
+});
+
+test("all tasks that the filters match are cancelled, in portions", async () => {
+  sql("console_pages", `select from scylla.submit_many((select jsonb_agg(jsonb_build_object('queue', 'crowd', 'spec', i, 'key', 'k' || i % 2)) from generate_series(1, 1200) i));`);
+  await visit(page, console_.address + "queue?name=crowd&status=ready&key=k1");
+  await page.click("text=Cancel all of these");
+  await page.waitForSelector("dialog >> text=600 tasks, for example");
+  assert.equal(sql("console_pages", "select count(*) from scylla.task where queue = 'crowd' and status = 'cancelled'"), "0", "a preview changes nothing");
+  await page.click("dialog button >> text=Cancel all");
+  await told("600 tasks cancelled.");
+  assert.equal(sql("console_pages", "select string_agg(distinct key || status, ' ' order by key || status) from scylla.task where queue = 'crowd'"), "k0ready k1cancelled");
+  assert.equal(console_.log.match(/: cancel_all .*: done/g).length, 3, "each portion is logged");
+  await page.click("text=Cancel all of these");
+  await told("There is nothing to cancel.");
+  await visit(page, console_.address + "queue?name=crowd&status=cancelled");
+  assert.equal(await page.locator("text=Cancel all of these").count(), 0);
 });
 
 test("pools and triggers are stopped and resumed", async () => {

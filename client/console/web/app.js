@@ -19,7 +19,8 @@ const $ = (id) => document.getElementById(id);
 const place = () => location.pathname.slice(location.pathname.lastIndexOf("/") + 1);
 
 let shown = null; // {name, page, parameters}
-let drawing = 0;
+let drawing = 0; // the latest load
+let loading = 0; // how many are under way
 let drawn = 0; // beats since the page was loaded
 let lost = false;
 
@@ -39,7 +40,9 @@ async function load() {
   const { page, parameters } = shown;
   drawn = 0;
   const asked = Object.entries(page.looks(parameters));
+  loading++;
   const answers = await Promise.all(asked.map(([, [look, of]]) => get(look, of).catch((error) => error)));
+  loading--;
   if (mine !== drawing) return;
   const data = Object.fromEntries(asked.map(([name], i) => [name, answers[i]]));
   const unreachable = answers.find((answer) => answer instanceof Error && (answer.status === 503 || answer.status === 0));
@@ -87,7 +90,8 @@ function beat() {
     drawn = Infinity;
   }
   drawn++;
-  if (drawn >= shown.page.beats) load();
+  // One that takes longer than a beat is not overtaken by the next.
+  if (drawn >= shown.page.beats && !loading) load();
   else if (shown.page.live) draw();
 }
 
@@ -110,7 +114,7 @@ function ask(question, text, button, grave) {
 async function carryOut(name, body, done) {
   try {
     const answer = await change(name, body);
-    const said = done(answer);
+    const said = await done(answer);
     await load();
     tell(said);
   } catch (error) {

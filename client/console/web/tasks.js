@@ -33,15 +33,15 @@ const settings = ({ settings, grants }) => [
   grants.length > 0 && facts(grants.map((grant) => [grant.privilege, grant.role])),
 ];
 
-function filters(parameters, act) {
+function filters(p, act) {
   const submit = (event) => {
     event.preventDefault();
     const given = Object.fromEntries(new FormData(event.target));
-    act.go(link("queue", { ...parameters, ...given, limit: "" }));
+    act.go(link("queue", { ...p, ...given, limit: "" }));
   };
-  const field = (name, label) => h("label", {}, label, h("input", { name, value: parameters[name] ?? "", autocomplete: "off" }));
-  return h("form", { class: "row", onsubmit: submit, role: "search", "aria-label": "Filter the tasks", "data-key": "filter " + JSON.stringify(parameters) },
-    field("key", "key"), field("worker", "worker"), field("code", "error code"), h("button", {}, "Filter"));
+  const field = (name, label) => h("label", {}, label, h("input", { name, value: p[name] ?? "", autocomplete: "off" }));
+  return h("form", { class: "row", onsubmit: submit, role: "search", "aria-label": "Filter the tasks", "data-key": "filter " + JSON.stringify(p) },
+    field("key", "key"), field("worker", p.status ? "worker" : "worker (running tasks)"), field("code", "error code"), h("button", {}, "Filter"));
 }
 
 const pauseButton = (q, act) =>
@@ -58,6 +58,28 @@ function resubmitAll(parameters, act) {
   };
   return act.button("Retry all as copies", "resubmit_all", { queue: name, code: code || null }, ({ count }) => plural(count, "task") + " resubmitted.",
     { question: "Submit copies of these tasks?", text: preview });
+}
+
+// All live tasks that the filters of the page match, portion by portion.
+function cancelAll(p, act) {
+  const body = { queue: p.name, status: p.status, worker: p.worker || null, key: p.key || null, code: p.code || null };
+  const preview = async () => {
+    const { count, first } = await change("preview_cancel", body);
+    if (!count) throw new Error("There is nothing to cancel.");
+    return `${count >= 1000 ? "1,000 or more tasks" : plural(count, "task")}, for example ${first.join(", ")}. Leaving the page stops it; what is cancelled by then stays so.`;
+  };
+  let cancelled = 0;
+  const portions = async (answer) => {
+    const page = location.href;
+    cancelled = answer.cancelled;
+    while (answer.more && location.href === page) {
+      act.tell(`${plural(cancelled, "task")} cancelled so far.`);
+      answer = await change("cancel_all", body);
+      cancelled += answer.cancelled;
+    }
+    return `${plural(cancelled, "task")} cancelled.` + (answer.more ? " More are left." : "");
+  };
+  return act.button("Cancel all of these", "cancel_all", body, portions, { question: `Cancel all ${p.status} tasks like these?`, text: preview, grave: true });
 }
 
 export const queuePage = {
@@ -80,6 +102,7 @@ export const queuePage = {
       h("ul", { class: "tabs" }, tab("", "all"), statuses.map((name) => tab(name, name + (numbers && numbers[name] !== undefined && ["waiting", "ready", "running"].includes(name) ? " " + number(numbers[name]) : "")))),
       filters(p, act),
       p.status === "aborted" && h("div", { class: "row" }, resubmitAll(p, act)),
+      ["waiting", "ready", "running"].includes(p.status) && h("div", { class: "row" }, cancelAll(p, act)),
       either(data.tasks, (rows) => [tasksTable(rows),
         rows.length >= limit && limit < 1000 && h("p", {}, a("queue", { ...p, limit: Math.min(1000, limit * 4) }, "More"))]),
       known && h("h2", {}, "Settings"),

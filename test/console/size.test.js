@@ -1,0 +1,110 @@
+// How long the server takes for a page, and a browser until it shows the first, with many tasks. Every run has some thousands;
+// the figures in docs/console.md are those of SCYLLA_CONSOLE_TASKS=1000000 ./test/run console/size.
+"use strict";
+const assert = require("node:assert/strict");
+const { after, before, test } = require("node:test");
+const { Console, createDatabase, openBrowser, openPage, sql, visit } = require("./lib.js");
+
+const tasks = Number(process.env.SCYLLA_CONSOLE_TASKS ?? 3000);
+const rounds = 20;
+let one;
+
+before(async () => {
+  createDatabase("console_size");
+  // Of a thousand, 600 are completed, 100 aborted, 299 wait, and one is in a plan. A fifth more is ready.
+  sql("console_size", `
+    select from scylla.create_queue('big', default_timeout => '1 h');
+    select scylla.create_plan('plan');
+    do $$ begin
+      for portion in 1 .. ${tasks} / 1000 loop
+        perform scylla.submit_bulk('big', array(select jsonb_build_object('number', i, 'text', repeat('x', 100)) from generate_series(1, 700) i));
+        perform scylla.complete_many((array_agg(rn))[1:600], 'worker') from scylla.lease('big', 'worker', 700);
+        perform scylla.abort(rn, 'worker', jsonb_build_object('code', 'code-' || n % 7))
+        from (select rn, row_number() over () as n from scylla.list_tasks('big', 'running', 'worker', 1000)) rest;
+        perform scylla.submit_many((select jsonb_agg(jsonb_build_object('queue', 'big', 'spec', i, 'priority', 1, 'key', 'key-' || i, 'not_before', now() + interval '1 day'))
+          from generate_series(1, 299) i));
+        perform scylla.submit('big', '1', rn => 'planned-' || portion, plan => 'plan');
+        commit;
+      end loop;
+    end $$;
+    select scylla.open_plan('plan');
+    select count(scylla.submit_bulk('big', array_fill('1'::jsonb, array[1000]))) from generate_series(1, ${tasks} / 5000);
+    select count(*) from generate_series(1, 10) i, scylla.lease('big', 'worker-' || i, 10);`);
+  sql("console_size", "analyze");
+  one = await Console.start("console_size");
+});
+after(() => one?.stop());
+
+const looks = {
+  "all tasks": "tasks?queue=big",
+  "ready tasks": "tasks?queue=big&status=ready",
+  "waiting tasks": "tasks?queue=big&status=waiting",
+  "running tasks": "tasks?queue=big&status=running",
+  "completed tasks": "tasks?queue=big&status=completed",
+  "aborted tasks": "tasks?queue=big&status=aborted",
+  "tasks of a worker": "tasks?queue=big&worker=worker-3",
+  "completed tasks of a worker": "tasks?queue=big&status=completed&worker=nobody",
+  "tasks of a key": "tasks?queue=big&key=key-7",
+  "tasks with an error": "tasks?queue=big&status=aborted&code=code-3",
+  "tasks like none": "tasks?queue=big&key=nobody",
+  "a task": "task?rn=planned-1",
+  "a queue": "queue?name=big",
+  plans: "plans",
+  "a plan": "plan?name=plan",
+  schedules: "schedules", pools: "pools", "job types": "jobs", conditions: "conditions", errors: "errors", workers: "workers", doctor: "doctor",
+};
+
+test("every look is fast", async (t) => {
+  const slow = [];
+  const token = await one.token();
+  for (const [name, where] of Object.entries(looks)) {
+    const times = [];
+    for (let i = 0; i < rounds; i++) {
+      // After a change, even one that was refused, nothing is answered from memory.
+      await fetch(one.address + "api/do/cancel", { method: "POST", headers: { "Content-Type": "application/json", "X-Scylla-Token": token }, body: '{"rn": "nobody"}' }).then((r) => r.text());
+      const began = performance.now();
+      const answer = await one.get("api/" + where);
+      await answer.text();
+      times.push(performance.now() - began);
+      assert.equal(answer.status, 200, name);
+    }
+    const p95 = times.sort((a, b) => a - b)[Math.ceil(rounds * 0.95) - 1];
+    t.diagnostic(`${name}: p95 ${p95.toFixed(1)} ms, median ${times[rounds / 2].toFixed(1)} ms`);
+    if (p95 > 1000) slow.push(`${name}: ${p95} ms`);
+  }
+  assert.deepEqual(slow, []);
+});
+
+test("a browser shows it", async (t) => {
+  const browser = await openBrowser();
+  try {
+    await (await openPage(browser)).goto("about:blank"); // the browser itself has started
+    for (const [where, until] of [["", "main th >> text=big"], ["queue?name=big", "main tbody th"], ["plan?name=plan", "main svg.graph, main p.note"]]) {
+      const page = await openPage(browser); // without anything kept
+      await page.goto(one.address + where);
+      await page.waitForSelector(until);
+      t.diagnostic(`/${where}: ready after ${Math.round(await page.evaluate(() => performance.now()))} ms`);
+      assert.deepEqual(page.wrong, []);
+      await page.context().close();
+    }
+  } finally {
+    await browser.close();
+  }
+});
+
+test("the files of the pages are small", async (t) => {
+  const files = ["", "style.css", "icon.svg"];
+  const seen = new Set();
+  let bytes = 0;
+  const scripts = ["app.js"];
+  while (scripts.length) {
+    const name = scripts.pop();
+    if (seen.has(name)) continue;
+    seen.add(name);
+    files.push(name);
+    for (const [, other] of (await (await one.get(name)).text()).matchAll(/from "\.\/(\w+\.js)"/g)) scripts.push(other);
+  }
+  for (const name of files) bytes += Number((await one.get(name, { "Accept-Encoding": "identity" })).headers.get("content-length"));
+  t.diagnostic(`${files.length} files, ${bytes} bytes before compression`);
+  assert.ok(bytes > 10000 && bytes < 200000);
+});

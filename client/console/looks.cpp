@@ -20,8 +20,8 @@ const char *const k_small_pulse = R"(
 
 namespace {
 
-// A key or an error code is looked for among the first 10,000, and a worker among the running tasks if no status is given: what a
-// worker has done is known to the tasks alone.
+// A key or an error code is looked for among the first 10,000, and a worker among the running tasks if no status is
+// given: what a worker has done is known to the tasks alone.
 constexpr const char *k_tasks = R"(
     select coalesce(json_agg(t), '[]') from (
         select rn, queue, status, priority, progress, created, updated, owner, deadline, attempt, failures, max_attempts,

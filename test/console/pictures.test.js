@@ -40,7 +40,7 @@ test("pictures", { skip: !folder && "SCYLLA_SCREENSHOTS is not set" }, async () 
   const workers = [["mail", "mailer-1", "0.02"], ["thumbnails", "scaler-1", "0.01"]].map(([queue, name, time]) =>
     spawn("scylla", ["-d", "console_pictures", "work", queue, "--exec", "sleep " + time, "--jobs", "4", "--worker", name, "--quiet"], { stdio: "ignore" }));
   try {
-    const page = await openPage(browser, { viewport: { width: 1100, height: 620 } });
+    const page = await openPage(browser, { viewport: { width: 1240, height: 620 } });
     await page.goto(one.address);
     await page.waitForTimeout(6000);
     const picture = (name) => page.screenshot({ path: path.join(folder, `console-${name}.png`) });

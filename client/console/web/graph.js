@@ -38,7 +38,11 @@ export function layers(tasks) {
   return columns;
 }
 
-const cut = (text) => (text.length > 22 ? text.slice(0, 21) + "…" : text);
+// It never ran: a task that it depends on has failed.
+export const isFallen = (task) => task.status === "aborted" && task.attempt === 0;
+
+const signs = { waiting: "…", ready: "○", running: "▶", completed: "✓", aborted: "✕", cancelled: "⊘" };
+const cut = (text) => (text.length > 21 ? text.slice(0, 20) + "…" : text);
 
 export function graph(tasks) {
   const columns = layers(tasks);
@@ -56,10 +60,10 @@ export function graph(tasks) {
         h("path", { class: "head", d: "M0,0 L8,4 L0,8 z" }))),
       nodes.flatMap((node) => node.to.map((to) => arrow(node, to))),
       nodes.map((node) =>
-        h("a", { xmlns: true, class: node.status, href: link("task", { rn: node.rn }), "data-key": node.rn },
+        h("a", { xmlns: true, class: node.status + (isFallen(node) ? " fallen" : ""), href: link("task", { rn: node.rn }), "data-key": node.rn },
           h("title", {}, `${node.rn}: ${node.status}, queue ${node.queue}`),
           h("rect", { x: x(node), y: y(node), width, height, rx: 6 }),
-          h("text", { x: x(node) + 9, y: y(node) + 20 }, cut(node.rn))))));
+          h("text", { x: x(node) + 9, y: y(node) + 20 }, signs[node.status] + " " + cut(node.rn))))));
 }
 
 export function spark(values) {

@@ -1,7 +1,7 @@
 // Plans, and one plan: its graph with live status, and when its tasks ran.
 import { h } from "./dom.js";
 import { duration, facts, json, number, percent, plan, plural, queue, status, table, task, time } from "./format.js";
-import { graph } from "./graph.js";
+import { graph, isFallen } from "./graph.js";
 import { either } from "./overview.js";
 
 const most = 300; // tasks that a graph shows
@@ -32,8 +32,9 @@ function buttons(p, act) {
     ended && act.button("Run all of it again", "rerun_plan", { plan: p.name }, (answer) => `Plan ${answer.plan} runs it.`, { question: `Run plan "${p.name}" again?`, text: "Copies of all its tasks become a plan of its own." }));
 }
 
-// Failed ones first, then those that are busy.
-const urgency = { aborted: 0, running: 1, ready: 2, waiting: 3, cancelled: 4, completed: 5 };
+// Failed ones first, then those that are busy; those that never ran, because of another's failure, after what has failed.
+const urgencies = { aborted: 0, running: 1, ready: 2, waiting: 3, cancelled: 4, completed: 5 };
+const urgency = (t) => urgencies[t.status] + (isFallen(t) ? 0.5 : 0);
 
 const tasks = (rows) => table("Tasks", [
   { name: "task", of: (t) => task(t.rn) },
@@ -43,7 +44,7 @@ const tasks = (rows) => table("Tasks", [
   { name: "worker", of: (t) => t.owner },
   { name: "attempt", number: true, of: (t) => t.attempt },
   { name: "changed", of: (t) => time(t.updated) },
-], [...rows].sort((x, y) => urgency[x.status] - urgency[y.status]), { key: (t) => t.rn, empty: "It has no task that this role may view." });
+], [...rows].sort((x, y) => urgency(x) - urgency(y)), { key: (t) => t.rn, empty: "It has no task that this role may view." });
 
 const attempts = (rows) => table("Attempts", [
   { name: "task", of: (t) => task(t.rn) },

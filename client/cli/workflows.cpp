@@ -5,13 +5,14 @@
 #include "json_text.h"
 #include "output.h"
 #include "settings.h"
+#include "workflow_dsl.h"
 #include "yaml.h"
 
 namespace scylla::cli {
 
 int validate_workflow(const context &given, const std::string &file) {
     constexpr const char *k_problems = "select place, problem from scylla.validate_workflow($1::jsonb)";
-    const std::string definition = read_definition(file);
+    const std::string definition = expand_workflow(read_definition(file), file);
     session server{given.connection};
     const bool sound = server.query(k_problems, {definition}).cells.empty();
     if (given.json || !sound)
@@ -20,7 +21,7 @@ int validate_workflow(const context &given, const std::string &file) {
 }
 
 int push_workflow(const context &given, const push_workflow_options &options) {
-    const std::string definition = read_definition(options.file);
+    const std::string definition = expand_workflow(read_definition(options.file), options.file);
     std::cout << *session{given.connection}.ask("select scylla.create_workflow($1::jsonb, $2::bool)",
                                                 {definition, options.inactive ? "f" : "t"})
               << '\n';

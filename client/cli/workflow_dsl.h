@@ -1,0 +1,12 @@
+// The short form of definitions of workflows, with jobs instead of steps (docs/workflows.md, "The short form").
+#pragma once
+
+#include <string>
+
+namespace scylla::cli {
+
+// The document that a short form means; any other as it is. Throws failure, with the place; `file` is the name for
+// messages.
+[[nodiscard]] std::string expand_workflow(const std::string &json, const std::string &file);
+
+} // namespace scylla::cli

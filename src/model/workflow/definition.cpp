@@ -281,7 +281,7 @@ void check(Check document, std::string_view text, sel::World &world, const sel::
         document(Reader(context, problems), *json);
 }
 
-Checked run(Check document, std::string_view json, sel::World &world, const sel::Limits &limits) noexcept {
+Checked checked_by(Check document, std::string_view json, sel::World &world, const sel::Limits &limits) noexcept {
     try {
         auto found = std::make_unique<Found>();
         auto kind = sel::OutcomeKind::value;
@@ -305,11 +305,12 @@ Checked run(Check document, std::string_view json, sel::World &world, const sel:
 } // namespace
 
 Checked check_definition(std::string_view json, sel::World &world, const sel::Limits &limits) noexcept {
-    return run(check_document, json, world, limits);
+    // cppcheck-suppress throwInNoexceptFunction // checked_by() catches it
+    return checked_by(check_document, json, world, limits);
 }
 
 Checked check_change(std::string_view json, sel::World &world, const sel::Limits &limits) noexcept {
-    return run(check_changes, json, world, limits);
+    return checked_by(check_changes, json, world, limits);
 }
 
 void release(Checked &checked) noexcept {

@@ -35,6 +35,24 @@ sql($node, q(
 	select scylla.grant_queue('settings', 'app', 'work'), scylla.grant_queue('settings', 'vanished', 'view'),
 		scylla.grant_queue('settings', 'public', 'submit');), 'source');
 
+# Workflows: versions, properties and their history, grants, and an id whose instances go on.
+sql($node, q~
+	create function document(id text, tag text) returns jsonb language sql return jsonb_build_object('properties', jsonb_build_object('owner', 'ann', 'tags', jsonb_build_array(tag)),
+		'workflow', jsonb_build_object('id', id, 'steps', '[{"step": {"id": "s", "type": "NoOp"}}]'::jsonb));
+	select scylla.create_workflow(document('w', 'a')), scylla.create_workflow(document('w', 'b'), false), scylla.create_workflow(document('dropped', 'a'));
+	select scylla.grant_workflow('w', 'app', 'run'), scylla.alter_workflow('w', '{"run_strategy": 4}');
+	update scylla.workflow_head set latest_instance = 9;
+	select scylla.drop_workflow('dropped');
+	drop function document;~, 'source');
+sub workflows
+{
+	my ($database) = @_;
+	return join "\n", map { sql($node, "select * from scylla.$_ order by 1", $database) }
+	  qw(workflow_head workflow_text workflow_properties workflow_dropped workflow workflow_version workflow_properties_history);
+}
+my $workflows = workflows('source');
+isnt($workflows, '', 'there are workflows');
+
 my $tasks = tasks($node, 'source');
 my $tables = tables($node, 'source');
 my $sequences = sequences($node, 'source');
@@ -50,6 +68,7 @@ sub compare
 	my ($database, $how) = @_;
 	is(tasks($node, $database), $tasks, "$how: every task is the same");
 	is(tables($node, $database), $tables, "$how: every row of the tables is the same");
+	is(workflows($database), $workflows, "$how: so are workflows");
 	is(sequences($node, $database), $sequences, "$how: the sequences are the same");
 	checked($node, "$how: check() finds nothing", $database);
 

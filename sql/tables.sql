@@ -116,6 +116,7 @@ create table scylla.task_spec (
     needs jsonb,
     runtime bigint,
     is_check boolean,
+    run_timeout bigint,
     constraint task_spec_pkey primary key (id)
 ) using heap;
 -- Compares byte by byte: faster than the database's collation, and independent of collation versions.
@@ -128,6 +129,7 @@ comment on column scylla.task_spec.dedup_key is 'Unique among the live tasks of 
 comment on column scylla.task_spec.key is 'The tenant, customer or host that the task is for; used by limits per key.';
 comment on column scylla.task_spec.needs is 'What it needs of pools, as passed to submit(); null: nothing.';
 comment on column scylla.task_spec.runtime is 'Expected runtime in microseconds, for placement; null: not known.';
+comment on column scylla.task_spec.run_timeout is 'How long one run of it may take, in microseconds; null: as its queue says.';
 comment on column scylla.task_spec.is_check is 'True: it is a check, made for tasks that wait for its answer. Null: it is not.';
 
 create table scylla.task_ready (
@@ -164,6 +166,7 @@ create table scylla.task_lease (
     history jsonb,
     errors jsonb,
     permit text,
+    run_timeout bigint,
     constraint task_lease_pkey primary key (id)
     -- Space for new versions on the same page: a heartbeat changes no indexed column, so its version stays there (HOT).
 ) using heap with (fillfactor = 60, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000,
@@ -174,6 +177,7 @@ create index task_lease_permit on scylla.task_lease (queue, permit text_pattern_
 comment on table scylla.task_lease is 'Running tasks: the time-limited right of a worker to run one.';
 comment on column scylla.task_lease.timeout is 'Microseconds by which a heartbeat extends the lease.';
 
+comment on column scylla.task_lease.run_timeout is 'As in task_spec.';
 comment on column scylla.task_lease.permit is
     'In a queue with a limit: the key of the task, the empty string if it has none. In other queues: null.';
 

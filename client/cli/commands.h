@@ -38,6 +38,7 @@ struct submit_options {
     maybe_text dedup_key;
     maybe_text dedup_for;
     maybe_text debounce;
+    maybe_text run_timeout;
     maybe_text key;
     maybe_text on_duplicate;
     maybe_text wait_for;

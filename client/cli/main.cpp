@@ -170,6 +170,8 @@ private:
                 "What it needs of pools: {\"cluster\": {\"cores\": 8}}, or {\"any\": [\"a\", \"b\"], \"cores\": 8}.");
             option(command, "--expected-runtime", o->expected_runtime, "INTERVAL",
                    "How long it is expected to run, for the placement of other tasks.");
+            option(command, "--run-timeout", o->run_timeout, "INTERVAL",
+                   "How long one run of it may take. Default: that of the queue.");
             option(command, "--plan", o->plan, "NAME", "The plan of the task.");
             CLI::Option *dedup_key =
                 option(command, "--dedup-key", o->dedup_key, "KEY", "Unique among the live tasks of the queue.")

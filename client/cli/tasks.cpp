@@ -103,7 +103,8 @@ int submit_task(const context &given, const submit_options &options) {
                             .argument("needs", task.needs)
                             .argument("expected_runtime", task.expected_runtime)
                             .argument("dedup_for", task.dedup_for)
-                            .argument("debounce", task.debounce);
+                            .argument("debounce", task.debounce)
+                            .argument("run_timeout", task.run_timeout);
     if (given.json)
         show(server, "select * from " + submit.sql(), submit.values(), form::json_one);
     else

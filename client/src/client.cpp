@@ -205,7 +205,7 @@ task client::submit(const queue_name &queue, const json &spec, const submit_opti
          text(options.plan, "plan"), text(options.dedup_key, "dedup_key"),
          options.retry ? param{to_json(*options.retry)} : std::nullopt, text(options.key, "key"),
          text(options.wait_for, "wait_for"), text(options.needs, "needs"), text(options.expected_runtime),
-         text(options.dedup_for), text(options.debounce)}));
+         text(options.dedup_for), text(options.debounce), text(options.run_timeout)}));
 }
 
 namespace detail {
@@ -213,7 +213,7 @@ namespace detail {
 params task_arrays(const std::vector<new_task> &tasks) {
     // NOLINTNEXTLINE(readability-isolate-declaration): one for each column
     array_literal queues, specs, priorities, rns, times, max_attempts, providers, policies, plans, dedup_keys, retries,
-        keys, conditions, needs, runtimes, dedup_times, debounces;
+        keys, conditions, needs, runtimes, dedup_times, debounces, run_timeouts;
     for (const new_task &task : tasks) {
         const submit_options &options = task.options;
         queues.add(text(task.queue, "queue"));
@@ -236,10 +236,11 @@ params task_arrays(const std::vector<new_task> &tasks) {
         add(runtimes, text(options.expected_runtime));
         add(dedup_times, text(options.dedup_for));
         add(debounces, text(options.debounce));
+        add(run_timeouts, text(options.run_timeout));
     }
-    return {queues.str(),     specs.str(),    priorities.str(), rns.str(),         times.str(),    max_attempts.str(),
-            providers.str(),  policies.str(), plans.str(),      dedup_keys.str(),  retries.str(),  keys.str(),
-            conditions.str(), needs.str(),    runtimes.str(),   dedup_times.str(), debounces.str()};
+    return {queues.str(),     specs.str(),    priorities.str(), rns.str(),         times.str(),     max_attempts.str(),
+            providers.str(),  policies.str(), plans.str(),      dedup_keys.str(),  retries.str(),   keys.str(),
+            conditions.str(), needs.str(),    runtimes.str(),   dedup_times.str(), debounces.str(), run_timeouts.str()};
 }
 
 } // namespace detail

@@ -24,7 +24,7 @@ const statement submit{
         "$5") ", max_attempts => $6::int, on_duplicate => $7, depends_on => $8::text[], "
               "on_dependency_failure => $9, plan => $10, dedup_key => $11, retry => $12::jsonb, key => $13, "
               "wait_for => $14::jsonb, needs => $15::jsonb, expected_runtime => $16::interval, dedup_for => "
-              "$17::interval, debounce => $18::interval)"};
+              "$17::interval, debounce => $18::interval, run_timeout => $19::interval)"};
 
 // An array of tasks as submit_many takes it, out of one array per argument. The server takes the specifications apart
 // from each other, so none can break out of its element. Nulls are left out: they are as good as no key.
@@ -35,18 +35,18 @@ const statement submit{
                       "on_dependency_failure, 'plan', plan, 'dedup_key', dedup_key, 'retry', retry, 'key', key, "      \
                       "'wait_for', wait_for, 'needs', needs, 'expected_runtime', expected_runtime, 'dedup_for', "      \
                       "dedup_for, "                                                                                    \
-                      "'debounce', debounce)) "                                                                        \
+                      "'debounce', debounce, 'run_timeout', run_timeout)) "                                            \
                       "where value <> 'null') order by n) "                                                            \
                       "from unnest($1::text[], $2::jsonb[], $3::int[], $4::text[], $5::bigint[], $6::int[], "          \
                       "$7::jsonb[], "                                                                                  \
                       "$8::text[], $9::text[], $10::text[], $11::jsonb[], $12::text[], $13::jsonb[], $14::jsonb[], "   \
-                      "$15::text[], $16::text[], $17::text[]) with ordinality as t(queue, "                            \
+                      "$15::text[], $16::text[], $17::text[], $18::text[]) with ordinality as t(queue, "               \
                       "spec, "                                                                                         \
                       "priority, rn, not_before, max_attempts, depends_on, on_dependency_failure, plan, dedup_key, "   \
                       "retry, "                                                                                        \
-                      "key, wait_for, needs, expected_runtime, dedup_for, debounce, n))"
+                      "key, wait_for, needs, expected_runtime, dedup_for, debounce, run_timeout, n))"
 
-const statement submit_many{"scylla_submit_many", "select rn, inserted from scylla.submit_many(" TASKS ", $18)"};
+const statement submit_many{"scylla_submit_many", "select rn, inserted from scylla.submit_many(" TASKS ", $19)"};
 
 const statement submit_bulk{"scylla_submit_bulk", "select scylla.submit_bulk($1, $2::jsonb[], $3::text[], $4::int)"};
 
@@ -186,10 +186,10 @@ const statement schedule{
                  "$11") ", ends => " TIME("$12") ", planned_key => $13, options => $14::jsonb) as n"};
 const statement schedule_plan{
     "scylla_schedule_plan",
-    "select " MICROSECONDS("p") " from scylla.schedule_plan($18, $19, " TASKS ", timezone => $20, overlap => $21, "
-                                "catch_up => $22, grace => $23::interval, max_catch_up => $24::int, jitter => "
-                                "$25::interval, starts => " TIME("$26") ", ends => " TIME(
-                                    "$27") ", planned_key => $28) as p"};
+    "select " MICROSECONDS("p") " from scylla.schedule_plan($19, $20, " TASKS ", timezone => $21, overlap => $22, "
+                                "catch_up => $23, grace => $24::interval, max_catch_up => $25::int, jitter => "
+                                "$26::interval, starts => " TIME("$27") ", ends => " TIME(
+                                    "$28") ", planned_key => $29) as p"};
 const statement schedule_job{
     "scylla_schedule_job",
     "select " MICROSECONDS(

@@ -245,6 +245,17 @@ TEST_F(Calls, KeysForATime) {
     EXPECT_EQ(c.submit_many({{queue, "2", once}}).at(0).rn, first.rn);
     thrown<duplicate>([&] { c.submit(queue, "2", once); });
 
+    submit_options limited;
+    limited.run_timeout = 1h;
+    const task bounded = c.submit(queue, "1", limited);
+    const auto leased = c.lease_task(bounded.rn, me, 24h);
+    EXPECT_LE(leased.deadline.value() - leased.updated, 1h);
+    c.complete(bounded.rn, me);
+    const auto many = c.submit_many({{queue, "2", limited}});
+    const auto second = c.lease_task(many.at(0).rn, me, 24h);
+    EXPECT_LE(second.deadline.value() - second.updated, 1h);
+    c.complete(second.rn, me);
+
     submit_options quiet;
     quiet.dedup_key = unique("quiet");
     quiet.debounce = 1h;

@@ -8,7 +8,7 @@ comment on function scylla.define_job is
   queue     where its tasks are submitted; the caller needs the privilege submit on it
   settings  chunk_size (ids per task; null: all in one), select_work (a function of args jsonb that returns setof bigint or bigint[]:
             the ids of a run that names none; called as the owner, with search_path = pg_catalog, pg_temp), args (an object: defaults), allow_multiple (true; false: one run
-            at a time), priority, max_attempts, retry (as for submit), sources, sinks (any JSON: documentation)
+            at a time), priority, max_attempts, retry, run_timeout (as for submit), sources, sinks (any JSON: documentation)
   needs     an array of {"job": name, "max_lag": interval, "args": {...}, "unique": false, "allow_missing": false}: what must not be
             older than max_lag, for the same ids. args override those of the request, for that job and all that it needs; unique: its
             tasks, and those of all that it needs, are shared with nobody; allow_missing: it is enough that the job as a whole has

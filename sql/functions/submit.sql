@@ -5,7 +5,7 @@ create or replace function scylla.submit(
     depends_on text[] = null, on_dependency_failure text = 'cascade', plan text = null, max_attempts integer = null,
     retry jsonb = null, dedup_key text = null, key text = null, on_duplicate text = 'error',
     wait_for jsonb = null, needs jsonb = null, expected_runtime interval = null, dedup_for interval = null,
-    debounce interval = null)
+    debounce interval = null, run_timeout interval = null)
     returns scylla.task
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_submit';
 comment on function scylla.submit is
@@ -32,6 +32,7 @@ comment on function scylla.submit is
   dedup_for     the dedup_key stays taken for this time after the submission, also when the task has been completed before
   debounce      the task starts when nobody has submitted its dedup_key again for this time; the last spec counts. As
                 on_duplicate ''replace'' with a not_before
+  run_timeout   how long one run of it may take, whatever its heartbeats; null: the queue''s at the time of the run
   on_duplicate  if rn or dedup_key is taken: ''error'', or ''ignore'' to return the existing task unchanged, or
                 ''replace'' to give it spec, priority and not_before while it waits or is ready; one that runs gives its dedup_key to the
                 new task

@@ -132,6 +132,7 @@ struct Draft {
     Jsonb *needs = nullptr;
     std::optional<int64> runtime;
     Interval *dedup_for = nullptr;
+    std::optional<int64> run_timeout;
 };
 
 struct Given {
@@ -175,6 +176,10 @@ constexpr Member k_members[] = {
          draft.runtime = args::timeout(given.argument, interval_of(given), given.element);
      }},
     {"dedup_for", [](Draft &draft, const Given &given) { draft.dedup_for = interval_of(given); }},
+    {"run_timeout",
+     [](Draft &draft, const Given &given) {
+         draft.run_timeout = args::timeout(given.argument, interval_of(given), given.element);
+     }},
 };
 
 void read_member(Draft &draft, const Given &given) {
@@ -204,7 +209,8 @@ Submission checked(const Draft &draft, int64 element) {
             .key = args::optional_name("key", draft.key, element),
             .needs = args::document("needs", draft.needs, element),
             .runtime = draft.runtime,
-            .dedup_for = get_dedup_for(draft.dedup_key, draft.dedup_for, element)};
+            .dedup_for = get_dedup_for(draft.dedup_key, draft.dedup_for, element),
+            .run_timeout = draft.run_timeout};
 }
 
 Submission to_submission(JsonbValue *object, int64 element) {
@@ -254,7 +260,8 @@ SCYLLA_FUNCTION(scylla_submit) {
         .key = args::optional_name("key", args::get_text(fcinfo, 11)),
         .needs = PG_NARGS() > 14 ? args::document("needs", args::get_jsonb(fcinfo, 14)) : nullptr,
         .runtime = PG_NARGS() > 15 ? args::timeout("expected_runtime", args::get_interval(fcinfo, 15)) : std::nullopt,
-        .dedup_for = PG_NARGS() > 16 ? get_dedup_for(dedup_key, args::get_interval(fcinfo, 16)) : std::nullopt};
+        .dedup_for = PG_NARGS() > 16 ? get_dedup_for(dedup_key, args::get_interval(fcinfo, 16)) : std::nullopt,
+        .run_timeout = PG_NARGS() > 18 ? args::timeout("run_timeout", args::get_interval(fcinfo, 18)) : std::nullopt};
     const auto debounce = get_debounce(fcinfo, task);
     const IfTaken if_taken = debounce ? IfTaken::replace : get_if_taken(fcinfo, task);
     if (debounce)

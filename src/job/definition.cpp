@@ -205,6 +205,8 @@ Settings read_settings(Jsonb *settings) {
             read.max_attempts = is_null ? std::nullopt : args::max_attempts(json::to_int(argument, value));
         else if (member == "retry")
             read.retry = is_null ? nullptr : json::to_jsonb(value);
+        else if (member == "run_timeout")
+            read.run_timeout = is_null ? std::nullopt : args::timeout(argument, json::to_interval(argument, value, 0));
         else
             error::bad_argument("settings", error::quote(cstring_to_text(argument)),
                                 "There is no such setting of a job.");

@@ -21,6 +21,7 @@ struct Settings {
     int32 priority = 0;
     std::optional<int32> max_attempts = {};
     Jsonb *retry = nullptr;
+    std::optional<int64> run_timeout = {}; // microseconds
 };
 struct Need {
     const text *job;

@@ -170,7 +170,8 @@ std::span<const Submission> make_tasks(const Resolved &resolved, const LiveTasks
                     .max_attempts = type.settings.max_attempts,
                     .waits = make_waits(chunk, live_for(resolved, live, chunk.ids), resolved, tasks),
                     .plan = plan,
-                    .retry = type.settings.retry};
+                    .retry = type.settings.retry,
+                    .run_timeout = type.settings.run_timeout};
     }
     return tasks;
 }

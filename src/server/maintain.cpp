@@ -141,12 +141,18 @@ void end_expired_leases(Store &store, Turn &turn) {
     const RunLimits limits = read_run_limits(store);
     for_each(scan_leases(store), &turn.portion, [&](const store::Scan &scan) {
         const store::LeaseTimes times = store::lease_times(scan);
-        const TimestampTz ends = run_ends(limits, times.queue, times.leased);
-        if (Min(times.deadline, ends) > turn.now) {
-            turn.next = Min(turn.next, Min(times.deadline, ends));
-            return true;
-        }
+        const auto goes_on = [&](TimestampTz ends) {
+            const TimestampTz over = Min(times.deadline, ends);
+            if (over > turn.now)
+                turn.next = Min(turn.next, over);
+            return over > turn.now;
+        };
+        if (goes_on(run_ends(limits, {times.queue, times.leased, {}})))
+            return true; // the deadline is not later than the task's own limit
         const store::LeaseRow lease = lease_row(scan);
+        const TimestampTz ends = run_ends(limits, run_of(lease));
+        if (goes_on(ends))
+            return true;
         const auto spec = find_spec(store, lease.id, store::With::no_spec);
         if (!spec || lacks_reservation(store, *spec))
             return true; // being restored: a later round will see it

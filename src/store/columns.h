@@ -74,7 +74,8 @@ SCYLLA_COLUMNS(queue, SCYLLA_QUEUE_COLUMNS)
     column(key, TEXTOID) \
     column(needs, JSONBOID) \
     column(runtime, INT8OID) \
-    column(is_check, BOOLOID)
+    column(is_check, BOOLOID) \
+    column(run_timeout, INT8OID)
 SCYLLA_COLUMNS(spec, SCYLLA_SPEC_COLUMNS)
 
 #define SCYLLA_READY_COLUMNS(column) \
@@ -102,7 +103,8 @@ SCYLLA_COLUMNS(ready, SCYLLA_READY_COLUMNS)
     column(owner, TEXTOID) \
     column(history, JSONBOID) \
     column(errors, JSONBOID) \
-    column(permit, TEXTOID)
+    column(permit, TEXTOID) \
+    column(run_timeout, INT8OID)
 SCYLLA_COLUMNS(lease, SCYLLA_LEASE_COLUMNS)
 
 #define SCYLLA_WAITING_COLUMNS(column) \

@@ -22,6 +22,7 @@ LeaseRow lease_row(const Scan &scan) {
             get_name(scan, owner),
             get_carry(scan, attempt, failures, history, errors),
             get_name(scan, permit),
+            get_id(scan, run_timeout),
             scan.slot->tts_tid};
 }
 
@@ -56,6 +57,7 @@ void insert(Store &store, const LeaseRow &row) {
     values.set_pointer(owner, row.owner);
     values.set_carry(row.carry, attempt, failures, history, errors);
     values.set_pointer(permit, row.permit);
+    values.set_id(run_timeout, row.run_timeout);
     insert(store[TableId::lease], values.value, values.null);
 }
 

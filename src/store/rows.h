@@ -157,12 +157,13 @@ struct SpecRow {
     std::optional<int32> max_attempts;
     std::optional<int32> gates; // how many; nothing: none
     std::optional<int64> plan;
-    Jsonb *retry;                 // null: as the queue says
-    text *dedup_key;              // may be null
-    text *key;                    // may be null
-    Jsonb *needs;                 // of pools; null: nothing
-    std::optional<int64> runtime; // expected, in microseconds
-    bool is_check;                // what others wait for together (task/checks.h)
+    Jsonb *retry;                     // null: as the queue says
+    text *dedup_key;                  // may be null
+    text *key;                        // may be null
+    Jsonb *needs;                     // of pools; null: nothing
+    std::optional<int64> runtime;     // expected, in microseconds
+    bool is_check;                    // what others wait for together (task/checks.h)
+    std::optional<int64> run_timeout; // how long a run may take, in microseconds; nothing: as the queue says
     ItemPointerData tid = {};
     std::optional<TimestampTz> key_until = {}; // of a new one: how long its deduplication key is taken at least
 };
@@ -189,6 +190,7 @@ struct LeaseRow {
     text *owner;
     Carry carry;  // as a rule without the assignment of this lease, which `leased`, `owner` and `attempt` tell
     text *permit; // null: its queue had no limit; else its key, or an empty text
+    std::optional<int64> run_timeout; // as in SpecRow
     ItemPointerData tid = {};
 };
 

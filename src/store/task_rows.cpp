@@ -24,6 +24,7 @@ SpecRow spec_row(const Scan &scan, With with) {
             get_jsonb(scan, spec_col::needs),
             get_id(scan, spec_col::runtime),
             !is_null(scan, spec_col::is_check) && DatumGetBool(get(scan, spec_col::is_check)),
+            get_id(scan, spec_col::run_timeout),
             scan.slot->tts_tid};
 }
 
@@ -349,6 +350,7 @@ Values<spec_col::k_count> spec_values(const SpecRow &row) {
         values.set(spec_col::is_check, BoolGetDatum(true));
     else
         values.set_null(spec_col::is_check);
+    values.set_id(spec_col::run_timeout, row.run_timeout);
     return values;
 }
 

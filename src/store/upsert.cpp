@@ -183,6 +183,10 @@ constexpr std::array k_spec_columns{
            [](const SpecRow &row) {
                return NullableDatum{Int64GetDatum(row.runtime.value_or(0)), !row.runtime};
            }},
+    Column{INT8OID,
+           [](const SpecRow &row) {
+               return NullableDatum{Int64GetDatum(row.run_timeout.value_or(0)), !row.run_timeout};
+           }},
 };
 
 constexpr std::array k_dedup_columns{
@@ -212,14 +216,14 @@ void insert_each(SPIPlanPtr *plan, const char *sql, const std::array<Column, Siz
 void insert_specs(std::span<const SpecRow> rows, std::span<bool> inserted) {
     insert_each(&insert_specs_plan,
                 "insert into scylla.task_spec (id, created, queue, priority, rn, spec, not_before, max_attempts, "
-                "gates, plan, retry, dedup_key, key, needs, runtime) "
+                "gates, plan, retry, dedup_key, key, needs, runtime, run_timeout) "
                 "select * from rows from ("
                 "pg_catalog.unnest($1), pg_catalog.unnest($2), pg_catalog.unnest($3), pg_catalog.unnest($4), "
                 "pg_catalog.unnest($5), pg_catalog.unnest($6), pg_catalog.unnest($7), pg_catalog.unnest($8), "
                 "pg_catalog.unnest($9), pg_catalog.unnest($10), pg_catalog.unnest($11), pg_catalog.unnest($12), "
-                "pg_catalog.unnest($13), pg_catalog.unnest($14), pg_catalog.unnest($15)) "
+                "pg_catalog.unnest($13), pg_catalog.unnest($14), pg_catalog.unnest($15), pg_catalog.unnest($16)) "
                 "as t(id, created, queue, priority, rn, spec, not_before, max_attempts, gates, plan, retry, "
-                "dedup_key, key, needs, runtime) "
+                "dedup_key, key, needs, runtime, run_timeout) "
                 "order by rn collate pg_catalog.\"C\", id on conflict (rn) do nothing returning id",
                 k_spec_columns, rows, inserted);
 }

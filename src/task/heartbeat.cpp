@@ -10,7 +10,7 @@ namespace {
 Claim extend(store::Store &store, const LeaseName &name, const Extension &by) {
     return change_held(store, name, [&](const store::SpecRow &, store::LeaseRow &row) {
         const TimestampTz now = GetCurrentTimestamp(); // again, if it had to wait for another change of the lease
-        row.deadline = std::min(now + by.timeout.value_or(row.timeout), run_ends(store, row.queue, row.leased));
+        row.deadline = std::min(now + by.timeout.value_or(row.timeout), run_ends(store, run_of(row)));
         row.updated = now;
         row.progress = by.progress.value_or(row.progress);
         if (update_lease(store, row) != store::Taken::ok)

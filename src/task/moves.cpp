@@ -145,14 +145,15 @@ Task make_gated(Store &store, const store::SpecRow &spec, const store::Carry &ca
 Task make_running(Store &store, const store::SpecRow &spec, const store::ReadyRow &ready, const NewLease &lease,
                   TimestampTz now) {
     store::LeaseRow row{.id = spec.id,
-                        .deadline = std::min(now + lease.timeout, run_ends(store, spec.queue, now)),
+                        .deadline = std::min(now + lease.timeout, run_ends(store, {spec.queue, now, spec.run_timeout})),
                         .leased = now,
                         .updated = now,
                         .timeout = lease.timeout,
                         .queue = spec.queue,
                         .owner = lease.worker,
                         .carry = ready.carry,
-                        .permit = lease.permit};
+                        .permit = lease.permit,
+                        .run_timeout = spec.run_timeout};
     row.carry.attempt++;
     row.carry.history = begin_history(row.carry.history, lease.worker, row.carry.attempt, now);
     if (lease.permit != nullptr) { // before it is there

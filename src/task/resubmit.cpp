@@ -158,7 +158,8 @@ std::span<const Copy> copy_tasks(Store &store, std::span<const SpecRow> original
                     .dedup_key = row.dedup_key,
                     .key = row.key,
                     .needs = row.needs,
-                    .runtime = row.runtime};
+                    .runtime = row.runtime,
+                    .run_timeout = row.run_timeout};
     }
     for (std::size_t i = 0; i < tasks.size(); i++)
         tasks[i].waits = waits_of(store, claimed[i], {claimed, tasks});

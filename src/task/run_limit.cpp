@@ -37,10 +37,12 @@ void add(const RunLimit &limit) {
 
 } // namespace
 
-TimestampTz run_ends(store::Store &store, int32 queue, TimestampTz leased) {
-    const auto &row = queue_of(store, queue).row;
+TimestampTz run_ends(store::Store &store, const Run &run) {
+    if (run.timeout)
+        return run.leased + *run.timeout;
+    const auto &row = queue_of(store, run.queue).row;
     const auto limit = row ? limit_of(*row) : std::nullopt;
-    return limit ? leased + *limit : DT_NOEND;
+    return limit ? run.leased + *limit : DT_NOEND;
 }
 
 RunLimits read_run_limits(store::Store &store) {
@@ -64,10 +66,12 @@ RunLimits read_run_limits(store::Store &store) {
     return {known.rows, known.count};
 }
 
-TimestampTz run_ends(RunLimits limits, int32 queue, TimestampTz leased) {
-    const auto limit = std::lower_bound(limits.begin(), limits.end(), queue,
+TimestampTz run_ends(RunLimits limits, const Run &run) {
+    if (run.timeout)
+        return run.leased + *run.timeout;
+    const auto limit = std::lower_bound(limits.begin(), limits.end(), run.queue,
                                         [](const RunLimit &each, int32 id) { return each.queue < id; });
-    return limit != limits.end() && limit->queue == queue ? leased + limit->micros : DT_NOEND;
+    return limit != limits.end() && limit->queue == run.queue ? run.leased + limit->micros : DT_NOEND;
 }
 
 Jsonb *run_timeout_error(int64 micros) {
@@ -79,7 +83,7 @@ Jsonb *run_timeout_error(int64 micros) {
     std::array<char, MAXDATELEN + 1> shown;
     EncodeInterval(&parts, INTSTYLE_POSTGRES, shown.data());
     return make_error("run-timeout", "run_timeout", cstring_to_text(shown.data()),
-                      "the run took longer than the queue's run_timeout");
+                      "the run took longer than its run_timeout");
 }
 
 } // namespace scylla

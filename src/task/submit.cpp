@@ -77,6 +77,7 @@ SpecRow make_spec(const Submission &task, const store::QueueRow &queue, int64 pl
             .needs = task.needs,
             .runtime = task.runtime,
             .is_check = task.is_check,
+            .run_timeout = task.run_timeout,
             .key_until = task.dedup_for ? std::optional(now + *task.dedup_for) : std::nullopt};
 }
 

@@ -14,15 +14,16 @@ struct Submission {
     text *rn; // null: to be made up
     std::optional<TimestampTz> not_before = {};
     std::optional<int32> max_attempts = {};
-    std::span<const WaitFor> waits = {}; // its gates, in the order of its args
-    text *plan = nullptr;                // may be null
-    Jsonb *retry = nullptr;              // may be null
-    text *dedup_key = nullptr;           // may be null
-    text *key = nullptr;                 // may be null
-    Jsonb *needs = nullptr;              // of pools; may be null
-    std::optional<int64> runtime = {};   // expected, in microseconds
-    std::optional<int64> dedup_for = {}; // completed it keeps its key for so long from its creation on
-    bool is_check = false;               // made for others that wait for it (task/checks.h)
+    std::span<const WaitFor> waits = {};   // its gates, in the order of its args
+    text *plan = nullptr;                  // may be null
+    Jsonb *retry = nullptr;                // may be null
+    text *dedup_key = nullptr;             // may be null
+    text *key = nullptr;                   // may be null
+    Jsonb *needs = nullptr;                // of pools; may be null
+    std::optional<int64> runtime = {};     // expected, in microseconds
+    std::optional<int64> dedup_for = {};   // completed it keeps its key for so long from its creation on
+    std::optional<int64> run_timeout = {}; // microseconds; nothing: as the queue says
+    bool is_check = false;                 // made for others that wait for it (task/checks.h)
 };
 
 // What is done with a task whose rn or deduplication key is taken.

@@ -74,7 +74,7 @@ select is((scylla.complete('l2', 'w')).status, 'completed', 'who comes late and 
 select is(scylla.reset_expired(), 1::bigint, 'the run is ended');
 select is(to_jsonb(t) - '{created,updated,history,not_before}'::text[],
           '{"rn": "l1", "queue": "limited", "spec": {}, "status": "waiting", "priority": 0, "progress": 0, "owner": null, "deadline": null,
-            "errors": [{"code": "run-timeout", "args": {"run_timeout": "01:00:00"}, "description": "the run took longer than the queue''s run_timeout"}],
+            "errors": [{"code": "run-timeout", "args": {"run_timeout": "01:00:00"}, "description": "the run took longer than its run_timeout"}],
             "result": null, "metrics": null, "args": [], "attempt": 1, "failures": 1, "max_attempts": 2, "plan": null, "key": null,
             "pool": null, "state": null, "answers": 0, "answered": null}', 'which is a failure, with an error')
 from scylla.get_task('l1') t;
@@ -94,6 +94,29 @@ select began('l4', '30 min') \g /dev/null
 select scylla.alter_queue('limited', '{"run_timeout": null}') \g /dev/null
 select is(scylla.reset_expired(), 0::bigint, 'or removed');
 select is(deadline - updated, interval '2 h', 'then heartbeats extend the lease again') from scylla.heartbeat('l4', 'w');
+-- The limit of a task counts instead of that of its queue, also a longer one.
+select scylla.alter_queue('limited', '{"run_timeout": "1 h"}') \g /dev/null
+select scylla.submit('limited', '1', rn => 'tight', run_timeout => '10 min'), scylla.submit('limited', '1', rn => 'loose', run_timeout => '3 h') \g /dev/null
+select scylla.submit_many('[{"queue": "limited", "spec": 1, "rn": "of many", "run_timeout": "10 min"},
+                            {"queue": "limited", "spec": 1, "rn": "of many, as the queue", "run_timeout": null}]') \g /dev/null
+select is(deadline - updated, limit_, format('the lease of "%s" is bounded', t.rn))
+from (values ('tight', interval '10 min'), ('loose', '3 h'), ('of many', '10 min'), ('of many, as the queue', '1 h')) v (name, limit_),
+     lateral scylla.lease_task(name, 'w', '1 day') t;
+select ok(deadline - updated between interval '9 min' and interval '10 min', 'a heartbeat does not extend it') from scylla.heartbeat('tight', 'w', timeout => '1 day');
+select began('tight', '9 min'), began('loose', '2 h'), began('of many', '11 min') \g /dev/null
+select ok(deadline - updated < '61 s', 'also later') from scylla.heartbeat('tight', 'w', timeout => '1 day');
+select scylla.heartbeat('loose', 'w', timeout => '1 day'), scylla.heartbeat('of many', 'w', timeout => '1 day') \g /dev/null
+select is(scylla.reset_expired(), 1::bigint, 'a run that is over by the limit of its task is ended');
+select is(errors -> 0 -> 'args', '{"run_timeout": "00:10:00"}'::jsonb, 'with its limit') from scylla.get_task('of many');
+select is(scylla.complete('loose', 'w') is null, false, 'a run that is over by the limit of the queue is not, where the task has a longer one');
+select began('tight', '11 min') \g /dev/null
+select scylla.heartbeat('tight', 'w'), scylla.reset_expired(), scylla.cancel('tight'), scylla.resubmit('tight', 'tight again') \g /dev/null
+select is(deadline - updated, interval '10 min', 'a copy has the limit') from scylla.lease_task('tight again', 'w', '1 day');
+
+select refuses_argument(format($$select scylla.submit('limited', '1', run_timeout => %L)$$, t), 'run_timeout', s, 'It must be more than 0 and at most 365 days.')
+from (values ('0', '00:00:00'), ('-1 s', '-00:00:01'), ('366 days', '366 days')) v (t, s);
+select refuses_element($$select scylla.submit_many('[{"queue": "limited", "spec": 1, "run_timeout": "0"}]')$$, 1, 'run_timeout', '00:00:00',
+                       'It must be more than 0 and at most 365 days.');
 
 -- ---- refusals ------------------------------------------------------------------------------------------------------
 

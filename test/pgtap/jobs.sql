@@ -305,10 +305,12 @@ update scylla.job_run set created = created - interval '2 days' where name = 'on
 select is(told('m', '{[1,9)}'), 'm {[1,9)} <- one {[1,9)}: requested | one {[1,9)}: never run', 'if it is not too old');
 
 -- Settings of tasks.
-select scylla.define_job('t', 'other', '{"priority": 7, "max_attempts": 3, "retry": {"initial": "3 s"}, "chunk_size": 1}') \g /dev/null
+select scylla.define_job('t', 'other', '{"priority": 7, "max_attempts": 3, "retry": {"initial": "3 s"}, "chunk_size": 1, "run_timeout": "20 min"}') \g /dev/null
 select scylla.run_job('t', '{[1,3)}') as plan \gset
 select is((select string_agg(format('%s %s %s %s', queue, priority, max_attempts, rn = :'plan' || '/' || (spec -> 'ids' -> 0 ->> 0)), ', ') from scylla.task where plan = :'plan'),
           'other 7 3 t, other 7 3 t', 'its tasks are as the job says');
+select is((select string_agg(format('%s', run_timeout), ', ') from scylla.task_spec where rn like :'plan' || '/%'), '1200000000, 1200000000', 'also how long they may run');
+select refuses_argument($$select scylla.define_job('t', 'other', '{"run_timeout": "0"}')$$, 'run_timeout', '00:00:00', 'It must be more than 0 and at most 365 days.');
 
 -- The name of the plan, and when its tasks start.
 select is(scylla.run_job('t', '{[1,2)}', options => '{"plan": "named", "not_before": "2100-01-01 UTC", "prune": "chunk"}'), 'named', 'the plan has the name that it is given');

@@ -83,7 +83,7 @@ alter index scylla.task_lease_permit rename to old_permit;
 create table scylla.task_lease (id bigint not null, deadline timestamptz not null, leased timestamptz not null, updated timestamptz not null,
     timeout bigint not null, queue integer not null, attempt integer not null, failures integer not null, progress real not null,
     owner text not null, history jsonb, errors jsonb, constraint task_lease_pkey primary key (id));
-alter table scylla.task_lease add column permit text default 'added';
+alter table scylla.task_lease add column permit text default 'added', add column run_timeout bigint;
 alter table scylla.task_lease alter permit drop default;
 create index task_lease_permit on scylla.task_lease (queue, permit text_pattern_ops, id) where permit is not null;
 do $$ begin

@@ -8,7 +8,7 @@ select signature_is('submit',
     'not_before timestamp with time zone DEFAULT NULL::timestamp with time zone, '
     'depends_on text[] DEFAULT NULL::text[], on_dependency_failure text DEFAULT ''cascade''::text, '
     'plan text DEFAULT NULL::text, max_attempts integer DEFAULT NULL::integer, retry jsonb DEFAULT NULL::jsonb, '
-    'dedup_key text DEFAULT NULL::text, key text DEFAULT NULL::text, on_duplicate text DEFAULT ''error''::text, wait_for jsonb DEFAULT NULL::jsonb, needs jsonb DEFAULT NULL::jsonb, expected_runtime interval DEFAULT NULL::interval, dedup_for interval DEFAULT NULL::interval, debounce interval DEFAULT NULL::interval',
+    'dedup_key text DEFAULT NULL::text, key text DEFAULT NULL::text, on_duplicate text DEFAULT ''error''::text, wait_for jsonb DEFAULT NULL::jsonb, needs jsonb DEFAULT NULL::jsonb, expected_runtime interval DEFAULT NULL::interval, dedup_for interval DEFAULT NULL::interval, debounce interval DEFAULT NULL::interval, run_timeout interval DEFAULT NULL::interval',
     'scylla.task');
 
 -- ---- the new task --------------------------------------------------------------------------------------------------

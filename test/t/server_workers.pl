@@ -193,7 +193,7 @@ sub overruns
 }
 overruns('asleep', 'with n as (insert into note values (1)) select to_jsonb(pg_sleep(60)::text)', 'a handler that runs too long is interrupted, and its task fails');
 is(sql($node, q(select errors -> 0, jsonb_path_query_array(history, '$[*]._typ') from scylla.get_task('asleep'))),
-	'{"args": {"run_timeout": "00:00:00.3"}, "code": "run-timeout", "description": "the run took longer than the queue\'s run_timeout"}|["TaskAssignment", "TaskRetry", "TaskAssignment"]',
+	'{"args": {"run_timeout": "00:00:00.3"}, "code": "run-timeout", "description": "the run took longer than its run_timeout"}|["TaskAssignment", "TaskRetry", "TaskAssignment"]',
 	'... as any failure, with an error that says so');
 overruns('loops', 'select looping()', 'a handler that loops');
 overruns('patient', 'select patient()', 'a handler that catches the interrupt ends all the same');

@@ -109,6 +109,7 @@ struct submit_options {
         dedup_for; ///< the key stays taken for so long after the submission, also if the task is completed before
     std::optional<duration>
         debounce; ///< submit() only: starts when nobody has submitted the key again for so long; the last spec counts
+    std::optional<duration> run_timeout; ///< how long one run may take; none: as its queue says
 };
 
 /// An element of submit_many().

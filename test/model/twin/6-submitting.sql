@@ -116,7 +116,7 @@ create function twin.submit(queue text, spec jsonb, priority int default 0, rn t
                             max_attempts int default null, retry jsonb default null, dedup_key text default null,
                             key text default null, on_duplicate text default 'error', wait_for jsonb default null,
                             needs jsonb default null, expected_runtime interval default null, dedup_for interval default null,
-                            debounce interval default null)
+                            debounce interval default null, run_timeout interval default null)
     returns twin.task_row language plpgsql as $$
 declare
     request twin.request := (queue, spec, coalesce(priority, 0), rn, not_before, depends_on, coalesce(on_dependency_failure, 'cascade'), plan, max_attempts, retry,
@@ -131,7 +131,8 @@ begin
     perform twin.check_duplicate_rule(on_duplicate);
     perform twin.check_request(request);
     -- Conditions and pools have no twin yet, and the driver leaves them out.
-    if wait_for is not null or needs is not null or expected_runtime is not null or dedup_for is not null or debounce is not null then
+    if wait_for is not null or needs is not null or expected_runtime is not null or dedup_for is not null or debounce is not null
+       or run_timeout is not null then
         raise feature_not_supported;
     end if;
     -- What is there already needs nothing else.

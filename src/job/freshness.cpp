@@ -173,7 +173,11 @@ void forget_plan(int64 plan) {
     const auto brought = store::select<Brought>(
         &forget_plan_statement,
         "with chunk as (delete from scylla.job_chunk where plan operator(pg_catalog.=) $1 returning job, variant), "
-        "run as (delete from scylla.job_run where plan operator(pg_catalog.=) $1) "
+        "run as (delete from scylla.job_run where plan operator(pg_catalog.=) $1), "
+        // what tasks brought that were completed after their job had been dropped
+        "orphan as (delete from scylla.job_success s using (select distinct job from chunk) c "
+        "where s.job operator(pg_catalog.=) c.job and not exists (select from scylla.job_definition d "
+        "where d.id operator(pg_catalog.=) c.job)) "
         "select distinct job, variant from chunk",
         parameters, SPI_OK_SELECT, [](uint64 row) {
             store::Columns columns(row);

@@ -526,6 +526,7 @@ select is((select count(*) from scylla.job_run), 0::bigint, 'runs are purged wit
 select is((select count(*) from scylla.job_chunk), 0::bigint, 'and their chunks');
 select cmp_ok((select count(*) from scylla.job_success), '<', :successes::bigint, 'and successes that newer ones cover');
 select bag_eq('select * from scylla.job_freshness', 'select * from fresh_before', 'which changes nothing');
+select is_empty('select from scylla.job_success where job not in (select id from scylla.job_definition)', 'what was completed after its job had been dropped is gone');
 select all_is_sound();
 select * from finish();
 rollback;

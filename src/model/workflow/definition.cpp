@@ -4,6 +4,7 @@
 
 #include "model/sel/json.h"
 #include "model/workflow/names.h"
+#include "model/workflow/no_params.h"
 #include "model/workflow/param_defaults.h"
 #include "model/workflow/param_evaluate.h"
 #include "model/workflow/param_json.h"
@@ -245,13 +246,6 @@ void check_document(const Reader &reader, const Value &json) {
     else if (document->find("workflow") == nullptr)
         reader.problem(root, R"(has no "workflow")");
 }
-
-// Nothing is read outside of the document.
-class NoParams final : public sel::Params {
-public:
-    std::optional<Value> find(std::string_view, sel::Context &) override { return std::nullopt; }
-    std::optional<Value> find_from(std::string_view, sel::Args, sel::Context &) override { return std::nullopt; }
-};
 
 // What a caller has of it until he releases it.
 struct Found {

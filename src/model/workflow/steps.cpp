@@ -16,20 +16,9 @@ namespace {
 
 using sel::Value;
 
-constexpr std::int64_t k_max_concurrency = 500;
-constexpr std::string_view k_failure_modes[] = {"FAIL_AFTER_RUNNING", "FAIL_IMMEDIATELY", "IGNORE_FAILURE"};
 constexpr std::string_view k_backoffs[] = {"EXPONENTIAL_BACKOFF", "FIXED_BACKOFF"};
 constexpr Bounds k_retries{0, 99};
 constexpr Bounds k_retry_wait{1, 86'400};
-
-std::optional<StepKind> find_kind(std::string_view name) noexcept {
-    return name == "step"          ? std::optional(StepKind::typed)
-           : name == "subworkflow" ? std::optional(StepKind::subworkflow)
-           : name == "foreach"     ? std::optional(StepKind::foreach)
-           : name == "while"       ? std::optional(StepKind::while_)
-           : name == "template"    ? std::optional(StepKind::template_)
-                                   : std::nullopt;
-}
 
 bool is_array(ParamType type) noexcept { return type >= ParamType::string_array && type <= ParamType::boolean_array; }
 
@@ -311,6 +300,15 @@ private:
 };
 
 } // namespace
+
+std::optional<StepKind> find_kind(std::string_view name) noexcept {
+    return name == "step"          ? std::optional(StepKind::typed)
+           : name == "subworkflow" ? std::optional(StepKind::subworkflow)
+           : name == "foreach"     ? std::optional(StepKind::foreach)
+           : name == "while"       ? std::optional(StepKind::while_)
+           : name == "template"    ? std::optional(StepKind::template_)
+                                   : std::nullopt;
+}
 
 ParamMap read_user_params(const Reader &reader, const Object &of, std::string_view name) {
     const Value *json = of.map.find(name);

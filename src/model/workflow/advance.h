@@ -1,0 +1,117 @@
+// One turn: what follows from events, and from what follows from them.
+#pragma once
+
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "model/workflow/loops.h"
+#include "model/workflow/run_state.h"
+#include "model/workflow/step_params.h"
+
+namespace scylla::model::workflow {
+
+class Advance {
+public:
+    explicit Advance(RunState &state) noexcept : state_{state} {}
+
+    // Throws NeedMore, and sel::Failure if the turn is to stop.
+    void run();
+
+private:
+    struct Place {
+        LiveScope *scope;
+        LiveStep *step;
+    };
+    struct LoopWork {
+        Place loop;
+        LiveScope *ended; // an iteration; null: the loop is to go on
+    };
+
+    // Events (events.cpp)
+    void take(const Event &event);
+    void take_of_scope(LiveScope &scope, const Event &event);
+    void take_of_step(LiveScope &scope, LiveStep &step, const Event &event);
+    void take_of_task(LiveScope &scope, LiveStep &step, const Event &event);
+    void take_of_child(LiveScope &scope, LiveStep &step, const Event &event);
+    void start_run(LiveScope &scope);
+    void child_ended(LiveScope &scope, LiveStep &step, std::string_view data);
+    void come_due(LiveScope &scope, LiveStep &step);
+    void come_due_running(LiveScope &scope, LiveStep &step);
+    void begin_again(LiveScope &scope, LiveStep &step);
+
+    // Steps (step_life.cpp)
+    void begin_scope(LiveScope &scope);
+    void create(LiveScope &scope, LiveStep &step);
+    bool is_satisfied(LiveScope &scope, const LiveStep &step);
+    void leave_out(LiveScope &scope, LiveStep &step);
+    void begin_attempt(LiveScope &scope, LiveStep &step);
+    void start(LiveScope &scope, LiveStep &step);
+    void start_typed(LiveScope &scope, LiveStep &step);
+    void start_child(LiveScope &scope, LiveStep &step);
+    void succeed(LiveScope &scope, LiveStep &step);
+    void complete(LiveScope &scope, LiveStep &step, StepStatus status, const std::vector<bool> &taken);
+    void complete_with_error(LiveScope &scope, LiveStep &step);
+    void fail(LiveScope &scope, LiveStep &step, FailureClass why, std::string error);
+    void fail_for_good(LiveScope &scope, LiveStep &step, std::string error);
+    void time_out(LiveScope &scope, LiveStep &step);
+    void end(LiveScope &scope, LiveStep &step, StepStatus status);
+    void stop(LiveScope &scope, LiveStep &step, StepStatus status);
+    void withdraw(LiveScope &scope, LiveStep &step, bool by_kill);
+    void stop_inside(const LiveStep &loop);
+    void stop_all(LiveScope &scope, StepStatus status, const LiveStep *but = nullptr);
+    void end_if_done(LiveScope &scope);
+    void end_scope(LiveScope &scope, RunStatus status);
+    void set_due(LiveScope &scope, LiveStep &step);
+    void postpone(LiveScope &scope, LiveStep &step, StepStatus status);
+
+    // Loops (loop_life.cpp)
+    void begin_loop(LiveScope &scope, LiveStep &step);
+    void go_on(const LoopWork &work);
+    void go_on_foreach(LiveScope &scope, LiveStep &step, const LiveScope *ended);
+    bool end_foreach(LiveScope &scope, LiveStep &step, const ForeachState &loop);
+    void go_on_while(LiveScope &scope, LiveStep &step, LiveScope *ended);
+    bool end_while(LiveScope &scope, LiveStep &step, RunStatus status);
+    void add_iteration(LiveScope &scope, LiveStep &step, std::int64_t number, std::string params);
+    bool is_full() const noexcept;
+
+    void settle();
+    void touch(LiveScope &scope);
+    static void change(LiveStep &step) noexcept { step.is_changed = true; }
+    // Does something that can fail; if it does, so does the step.
+    template <typename Work> bool attempt(LiveScope &scope, LiveStep &step, Work work);
+
+    RunState &state_;
+    std::deque<Place> ready_{};         // to be created
+    std::deque<LiveScope *> touched_{}; // may have come to their end
+    std::deque<LoopWork> loops_{};
+};
+
+bool is_sleep(const StepNode &step) noexcept;
+
+// What is wrong, as the error of a step.
+std::string error_of(const ParamFailure &failure);
+std::string error_of(const sel::Failure &failure);
+std::string error_message(std::string_view message);
+
+template <typename Work> bool Advance::attempt(LiveScope &scope, LiveStep &step, Work work) {
+    std::string error;
+    try {
+        work();
+        return true;
+    } catch (const ParamFailure &failure) {
+        if (failure.fault.kind == sel::FaultKind::stopped)
+            throw sel::Failure{failure.fault};
+        error = error_of(failure);
+    } catch (const sel::Failure &failure) {
+        if (failure.fault.kind == sel::FaultKind::stopped)
+            throw;
+        error = error_of(failure);
+    }
+    if (step.node->is_loop())
+        withdraw(scope, step, false);
+    fail_for_good(scope, step, std::move(error));
+    return false;
+}
+
+} // namespace scylla::model::workflow

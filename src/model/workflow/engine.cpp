@@ -1,0 +1,133 @@
+#include "model/workflow/engine.h"
+
+#include <memory>
+
+#include "model/workflow/advance.h"
+#include "model/workflow/run_params.h"
+#include "model/workflow/turn.h"
+
+namespace scylla::model::workflow {
+
+namespace {
+
+using sel::OutcomeKind;
+
+// What a caller has of a definition until he releases it.
+struct LoadedMemory {
+    std::unique_ptr<Definition> definition{};
+    std::string what{};
+};
+
+OutcomeKind kind_of(sel::FaultKind kind) noexcept {
+    switch (kind) {
+    case sel::FaultKind::syntax:
+        return OutcomeKind::syntax;
+    case sel::FaultKind::unknown:
+        return OutcomeKind::unknown;
+    case sel::FaultKind::thrown:
+        return OutcomeKind::thrown;
+    case sel::FaultKind::limit:
+        return OutcomeKind::limit;
+    case sel::FaultKind::stopped:
+        return OutcomeKind::stopped;
+    case sel::FaultKind::value:
+        break;
+    }
+    return OutcomeKind::fault;
+}
+
+// Does the work; what is wrong is written to `what`.
+template <typename Work> OutcomeKind guarded(std::string &what, Work work) {
+    try {
+        work();
+        return OutcomeKind::value;
+    } catch (const ParamFailure &failure) {
+        what = failure.name + ": " + show_fault(failure.fault);
+        return kind_of(failure.fault.kind);
+    } catch (const sel::Failure &failure) {
+        what = show_fault(failure.fault);
+        return kind_of(failure.fault.kind);
+    }
+}
+
+Turn show(TurnMemory *memory) noexcept {
+    return {.kind = OutcomeKind::value,
+            .needs = memory->needs,
+            .scopes = memory->scopes,
+            .steps = memory->steps,
+            .tasks = memory->tasks,
+            .cancels = memory->cancels,
+            .children = memory->children,
+            .owned = memory};
+}
+
+void advance(const Definition &definition, const Run &run, sel::World &world, const sel::Limits &limits,
+             TurnMemory &memory) {
+    RunState state(definition, run, world, limits, memory.texts);
+    try {
+        Advance(state).run();
+    } catch (const NeedMore &more) {
+        memory.needs.push_back(more.need);
+        return;
+    }
+    collect(state, memory);
+}
+
+} // namespace
+
+Loaded load_definition(std::string_view json, sel::World &world, const sel::Limits &limits) noexcept {
+    try {
+        auto memory = std::make_unique<LoadedMemory>();
+        const auto kind = guarded(memory->what, [&] { memory->definition = read_definition(json, world, limits); });
+        LoadedMemory *owned = memory.release();
+        return {kind, owned->definition.get(), owned->what, owned};
+    } catch (...) { // there is nothing else that is thrown
+        return {OutcomeKind::out_of_memory, nullptr, "out of memory", nullptr};
+    }
+}
+
+void release(Loaded &loaded) noexcept {
+    delete static_cast<LoadedMemory *>(loaded.owned);
+    loaded.owned = nullptr;
+    loaded.definition = nullptr;
+    loaded.what = {};
+}
+
+Outcome evaluate_run_params(const Definition &definition, const RunName &name, std::string_view request,
+                            sel::World &world, const sel::Limits &limits) noexcept {
+    try {
+        auto text = std::make_unique<std::string>();
+        std::string &values = *text;
+        const auto kind = guarded(values, [&] { values = values_of_run(definition, name, request, world, limits); });
+        std::string *owned = text.release();
+        return {kind, *owned, owned};
+    } catch (...) { // there is nothing else that is thrown
+        return {OutcomeKind::out_of_memory, "out of memory", nullptr};
+    }
+}
+
+void release(Outcome &outcome) noexcept {
+    delete static_cast<std::string *>(outcome.owned);
+    outcome.owned = nullptr;
+    outcome.text = {};
+}
+
+Turn take_turn(const Definition &definition, const Run &run, sel::World &world, const sel::Limits &limits) noexcept {
+    try {
+        auto memory = std::make_unique<TurnMemory>();
+        std::string what;
+        const auto kind = guarded(what, [&] { advance(definition, run, world, limits, *memory); });
+        if (kind != OutcomeKind::value)
+            return {.kind = kind};
+        return show(memory.release());
+    } catch (...) { // there is nothing else that is thrown
+        return {.kind = OutcomeKind::out_of_memory};
+    }
+}
+
+void release(Turn &turn) noexcept {
+    delete static_cast<TurnMemory *>(turn.owned);
+    turn = {.kind = turn.kind};
+}
+
+} // namespace scylla::model::workflow

@@ -1,0 +1,209 @@
+// Runs of workflows (sections 2, 5 and 6): what follows from what has happened, as a pure function.
+//
+// A run executes one definition. Its steps are in scopes: the run itself is one, and each iteration of a loop is one,
+// inside of the scope that its loop is in. Who keeps the runs gives a turn the scopes that its events are about, with
+// all that are around them; the turn says what to write, submit, start and cancel. Nothing else is remembered from turn
+// to turn. A turn after a crash, with the same scopes and events, comes to the same.
+//
+// As those use it who must not see an exception: entry points are noexcept, and nothing here owns memory by a
+// destructor. What comes back is freed by release().
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "model/sel/sel.h"
+#include "model/workflow/statuses.h"
+
+namespace scylla::model::workflow {
+
+// ---- definitions ---------------------------------------------------------------------------------------------------
+
+// A definition that has been read, for any number of turns.
+class Definition;
+
+struct Loaded {
+    sel::OutcomeKind kind;  // value, or what is wrong
+    Definition *definition; // null: it cannot be read
+    std::string_view what;  // is wrong
+    void *owned;
+};
+// json: the member "workflow" of a request that check_definition() has found nothing wrong with.
+Loaded load_definition(std::string_view json, sel::World &world, const sel::Limits &limits) noexcept;
+void release(Loaded &loaded) noexcept;
+
+// ---- what is stored ------------------------------------------------------------------------------------------------
+
+struct Retries {
+    std::int32_t error = 0;
+    std::int32_t platform = 0;
+    std::int32_t timeout = 0;
+};
+
+// A step that has been created. Times are milliseconds since 1970; 0: none. Texts are JSON objects; empty: none.
+struct Step {
+    std::string_view id{};
+    StepStatus status = StepStatus::created;
+    std::int32_t attempt = 1;
+    Retries retries{};
+    std::string_view params{}; // their values; known from the end of EVALUATING_PARAMS on, with output since FINISHING
+    std::string_view edges{};  // whether each successor is to follow, by id; known when the step is complete
+    std::string_view loop{};   // what a foreach, while or subworkflow keeps from turn to turn
+    std::string_view error{};  // why it has failed: "message", and what the error of its task says
+    std::int64_t created = 0;
+    std::int64_t started = 0; // STARTING
+    std::int64_t ended = 0;
+    // When the step wants an event `due`: the end of a Sleep, a wait before a retry, a timeout; at once if there was
+    // too much for one turn, or what it reads had to be written first.
+    std::int64_t due = 0;
+};
+
+// The run itself, or an iteration of a loop.
+struct Scope {
+    std::int64_t id = 0;     // negative: a new iteration, which gets an id when it is written
+    std::int64_t parent = 0; // the scope of the loop; 0: it is the run itself
+    std::string_view step{}; // the loop
+    std::int64_t number = 0; // of the iteration, from 1
+    RunStatus status = RunStatus::in_progress;
+    std::string_view
+        params{}; // a JSON object of values: those of the run, or what the iteration adds to those around it
+    std::span<const Step> steps{};
+    std::int64_t created = 0;
+    std::int64_t ended = 0;
+    std::int64_t due = 0; // of the run itself: its timeout
+};
+
+// ---- a run begins --------------------------------------------------------------------------------------------------
+
+struct RunName {
+    std::string_view workflow;
+    std::int64_t instance = 0;
+    std::int64_t run = 0;
+    std::string_view owner{};
+    std::string_view initiator{};  // JSON: {"type": "MANUAL", "user": …}, {"type": "TIME", "timezone": …}, …
+    std::string_view properties{}; // JSON: those of the workflow when the run began
+};
+
+// The values of the parameters of a new run, or what is wrong with them. request: a JSON object; a member is a
+// parameter as definitions have them ({"type", "value"}), or just a value, which has the type that the definition gives
+// it.
+struct Outcome {
+    sel::OutcomeKind kind; // value: text is a JSON object
+    std::string_view text;
+    void *owned;
+};
+Outcome evaluate_run_params(const Definition &definition, const RunName &name, std::string_view request,
+                            sel::World &world, const sel::Limits &limits) noexcept;
+void release(Outcome &outcome) noexcept;
+
+// ---- a turn --------------------------------------------------------------------------------------------------------
+
+enum class EventKind : std::uint8_t {
+    start,          // of the run, or of a step that waits to be tried again
+    task_completed, // data: the result, if it is an object {"params": {name: value}, "artifacts": {…}}; else anything
+    task_failed,    // data: the error, an object with "code", "message" and perhaps "class": user, platform, timeout
+    task_aborted,   // likewise: its worker has given up the task for good
+    task_cancelled, // somebody has cancelled the task
+    child_started,  // of a subworkflow; data: {"workflow", "instance", "run", "status"}
+    child_failed,   // it could not be started; data: an error
+    child_ended,    // data: {"status": "SUCCEEDED"}
+    due,            // the time `due` of a step, or of the run (then step is empty), has come; before, nothing follows
+    refused,        // the task could not be submitted, or its parameters not read; data: an error
+    stop,           // of a step, or of the run: it ends STOPPED
+    kill,           // likewise FATALLY_FAILED, or FAILED
+};
+
+struct Event {
+    EventKind kind;
+    std::int64_t scope;
+    std::string_view step{};  // empty: of the run
+    std::int32_t attempt = 0; // of the step, when the event came about; 0: any. Others are passed over.
+    std::string_view data{};  // JSON; empty: none
+};
+
+// What other scopes have, for getFromForeach and getFromSubworkflow (see Need).
+struct Supply {
+    std::int64_t scope;
+    std::string_view step;
+    std::string_view inner;
+    std::string_view param;
+    std::string_view json; // an array of the values in the order of the iterations, or a value; empty: it is not there
+};
+
+struct Run {
+    RunName name;
+    std::span<const Scope> scopes; // [0]: the run itself; those around a scope before it
+    std::span<const Event> events; // in the order in which they came
+    std::span<const Supply> supplies{};
+};
+
+// What is read of other scopes or runs, which the turn was not given: it is to be repeated with that.
+struct Need {
+    enum class What : std::uint8_t { foreach, subworkflow };
+    What what;
+    std::int64_t scope;
+    std::string_view step;
+    std::string_view inner;
+    std::string_view param;
+    std::string_view loop; // of the step
+};
+
+struct StepChange {
+    std::int64_t scope;
+    bool is_new;
+    bool new_attempt;  // the row that was there is kept as the attempt before
+    Step step;         // as it is now
+    StepStatus before; // not_created if it is new
+};
+struct ScopeChange {
+    bool is_new;
+    Scope scope; // as it is now, without its steps
+};
+struct NewTask {
+    std::int64_t scope;
+    std::string_view step;
+    std::string_view queue;
+    std::string_view spec; // {"workflow", "instance", "run", "step", "attempt", "type", "params", "iteration": [3, 1]}
+    std::int16_t priority;
+};
+// What a step has begun is not needed any more.
+struct Cancel {
+    enum class What : std::uint8_t {
+        task,
+        subworkflow,
+        // Of a loop, all that is inside of it and has not ended: iterations and steps end STOPPED, and their tasks and
+        // subworkflows are cancelled, whatever the turn was given of them (those are among its changes).
+        iterations,
+    };
+    What what;
+    std::int64_t scope;
+    std::string_view step;
+    bool kill; // for a subworkflow
+};
+// A subworkflow is to be started. An event child_started or child_failed follows.
+struct Child {
+    std::int64_t scope;
+    std::string_view step;
+    std::int32_t attempt;
+    std::string_view workflow;
+    std::string_view version; // a selector
+    std::string_view params;  // JSON, as the request of evaluate_run_params()
+    bool sync;
+};
+
+struct Turn {
+    sel::OutcomeKind kind = sel::OutcomeKind::value; // stopped or out_of_memory: nothing has happened
+    std::span<const Need> needs{};                   // not empty: all else is
+    std::span<const ScopeChange> scopes{};           // around before inside; [0] is not always there
+    std::span<const StepChange> steps{};             // each step once
+    std::span<const NewTask> tasks{};
+    std::span<const Cancel> cancels{};
+    std::span<const Child> children{};
+    void *owned = nullptr;
+};
+Turn take_turn(const Definition &definition, const Run &run, sel::World &world, const sel::Limits &limits) noexcept;
+void release(Turn &turn) noexcept;
+
+} // namespace scylla::model::workflow

@@ -1,0 +1,289 @@
+// What each event means for its step or scope (sections 2.2, 6 and 14). What does not fit any more is passed over.
+#include <algorithm>
+
+#include "model/workflow/advance.h"
+#include "model/workflow/words.h"
+
+namespace scylla::model::workflow {
+
+namespace {
+
+constexpr std::int64_t k_default_timeout = std::int64_t{10} * 86'400'000; // of a run
+
+// What an event says of a failure.
+struct Failed {
+    FailureClass why = FailureClass::user;
+    bool retryable = true;
+    std::string error{};
+};
+
+FailureClass class_of(const sel::Map &error) noexcept {
+    const auto text = [&](std::string_view name) {
+        const sel::Value *found = error.find(name);
+        return found != nullptr && found->type == sel::Type::string ? found->view() : std::string_view{};
+    };
+    constexpr std::string_view k_classes[] = {"USER", "PLATFORM", "TIMEOUT"};
+    if (const auto named = find_word(k_classes, text("class")))
+        return static_cast<FailureClass>(*named);
+    const std::string_view code = text("code");
+    return code == "timeout"       ? FailureClass::platform // its worker was lost
+           : code == "run-timeout" ? FailureClass::timeout
+                                   : FailureClass::user;
+}
+
+Failed read_failure(RunState &state, std::string_view data, std::string_view otherwise) {
+    try {
+        const auto parsed = state.parse(data);
+        if (parsed->map->size == 0)
+            return {.error = error_message(otherwise)};
+        const sel::Value *retryable = parsed->map->find("retryable");
+        return {.why = class_of(*parsed->map),
+                .retryable = retryable == nullptr || retryable->type != sel::Type::boolean || retryable->truth,
+                .error = std::string(data)};
+    } catch (const sel::Failure &failure) {
+        if (failure.fault.kind == sel::FaultKind::stopped)
+            throw;
+        return {.error = error_message(otherwise)};
+    }
+}
+
+std::optional<RunStatus> status_in(RunState &state, std::string_view data) {
+    try {
+        const auto parsed = state.parse(data);
+        const sel::Value *status = parsed->map->find("status");
+        const auto place = status == nullptr || status->type != sel::Type::string
+                               ? std::nullopt
+                               : find_word(k_run_statuses, status->view());
+        return place ? std::optional(static_cast<RunStatus>(*place)) : std::nullopt;
+    } catch (const sel::Failure &failure) {
+        if (failure.fault.kind == sel::FaultKind::stopped)
+            throw;
+        return std::nullopt;
+    }
+}
+
+} // namespace
+
+void Advance::run() {
+    for (const Event &event : state_.run.events) {
+        take(event);
+        settle();
+    }
+}
+
+// Whatever else is to be done before another event is looked at.
+void Advance::settle() {
+    for (;;) {
+        state_.look_whether_to_stop();
+        if (!ready_.empty()) {
+            const Place place = ready_.front();
+            ready_.pop_front();
+            create(*place.scope, *place.step);
+        } else if (!touched_.empty()) {
+            LiveScope *scope = touched_.front();
+            touched_.pop_front();
+            end_if_done(*scope);
+        } else if (!loops_.empty()) {
+            const LoopWork work = loops_.front();
+            loops_.pop_front();
+            go_on(work);
+        } else {
+            return;
+        }
+    }
+}
+
+void Advance::take(const Event &event) {
+    LiveScope *scope = state_.find_scope(event.scope);
+    if (scope == nullptr || is_terminal(scope->now.status))
+        return;
+    if (event.step.empty())
+        return take_of_scope(*scope, event);
+    const StepNode *node = scope->list->find(event.step);
+    if (node == nullptr)
+        return;
+    LiveStep &step = scope->steps[scope->list->place_of(*node)];
+    const bool fits = event.attempt == 0 || event.attempt == step.now.attempt;
+    if (fits && (!is_terminal(step.now.status) || is_retryable(step.now.status)) &&
+        step.now.status != StepStatus::not_created)
+        take_of_step(*scope, step, event);
+}
+
+// ---- of the run, or of an iteration --------------------------------------------------------------------------------
+
+void Advance::take_of_scope(LiveScope &scope, const Event &event) {
+    switch (event.kind) {
+    case EventKind::start:
+        return start_run(scope);
+    case EventKind::due:
+        if (scope.now.due == 0 || state_.now < scope.now.due)
+            return;
+        stop_all(scope, StepStatus::timed_out);
+        return end_scope(scope, RunStatus::timed_out);
+    case EventKind::stop:
+        stop_all(scope, StepStatus::stopped);
+        return end_scope(scope, RunStatus::stopped);
+    case EventKind::kill:
+        stop_all(scope, StepStatus::fatally_failed);
+        return end_scope(scope, RunStatus::failed);
+    default:
+        return;
+    }
+}
+
+void Advance::start_run(LiveScope &scope) {
+    const bool has_begun = std::any_of(scope.steps.begin(), scope.steps.end(),
+                                       [](const LiveStep &step) { return step.now.status != StepStatus::not_created; });
+    if (has_begun || scope.around != nullptr)
+        return;
+    scope.is_changed = true;
+    if (scope.now.created == 0)
+        scope.now.created = state_.now;
+    try {
+        const std::string &timeout = state_.definition.timeout;
+        scope.now.due =
+            state_.now + (timeout.empty() ? k_default_timeout : timeout_of(state_, scope, nullptr, timeout));
+    } catch (const sel::Failure &failure) {
+        if (failure.fault.kind == sel::FaultKind::stopped)
+            throw;
+        return end_scope(scope, RunStatus::failed);
+    }
+    scope.now.status = RunStatus::in_progress;
+    begin_scope(scope);
+}
+
+// ---- of a step -----------------------------------------------------------------------------------------------------
+
+void Advance::take_of_step(LiveScope &scope, LiveStep &step, const Event &event) {
+    switch (event.kind) {
+    case EventKind::start:
+        if (is_retryable(step.now.status))
+            begin_again(scope, step);
+        return;
+    case EventKind::due:
+        return come_due(scope, step);
+    case EventKind::stop:
+        return stop(scope, step, StepStatus::stopped);
+    case EventKind::kill:
+        withdraw(scope, step, true);
+        return fail_for_good(scope, step, error_message("the step was killed"));
+    case EventKind::child_started:
+    case EventKind::child_failed:
+    case EventKind::child_ended:
+        return take_of_child(scope, step, event);
+    default:
+        return take_of_task(scope, step, event);
+    }
+}
+
+void Advance::take_of_task(LiveScope &scope, LiveStep &step, const Event &event) {
+    const bool works = step.node->kind == StepKind::typed || step.node->kind == StepKind::subworkflow;
+    if (step.now.status != StepStatus::running || step.wants_work || !works)
+        return;
+    if (event.kind == EventKind::task_completed) {
+        const bool read = attempt(scope, step, [&] {
+            if (auto params = put_out(state_, step, event.data)) {
+                step.now.params = state_.keep(std::move(*params));
+                step.params.reset();
+            }
+        });
+        return read ? succeed(scope, step) : void();
+    }
+    if (event.kind == EventKind::task_cancelled)
+        return end(scope, step, StepStatus::stopped);
+    Failed failed = read_failure(state_, event.data, "the task has failed");
+    if (event.kind == EventKind::task_failed && failed.retryable)
+        return fail(scope, step, failed.why, std::move(failed.error));
+    fail_for_good(scope, step, std::move(failed.error));
+}
+
+void Advance::take_of_child(LiveScope &scope, LiveStep &step, const Event &event) {
+    if (step.node->kind != StepKind::subworkflow || step.now.status != StepStatus::running || step.wants_work)
+        return;
+    if (event.kind == EventKind::child_failed)
+        return fail_for_good(scope, step,
+                             read_failure(state_, event.data, "the subworkflow could not be started").error);
+    const auto status = status_in(state_, event.data);
+    if (event.kind == EventKind::child_ended)
+        return child_ended(scope, step, event.data);
+    if (step.now.loop == event.data)
+        return;
+    step.now.loop = event.data;
+    change(step);
+    if (status && is_terminal(*status) && (step.node->sync || status == RunStatus::stopped))
+        return child_ended(scope, step, event.data);
+    if (!step.node->sync)
+        succeed(scope, step);
+}
+
+void Advance::child_ended(LiveScope &scope, LiveStep &step, std::string_view data) {
+    switch (status_in(state_, data).value_or(RunStatus::failed)) {
+    case RunStatus::succeeded:
+        return succeed(scope, step);
+    case RunStatus::stopped:
+        return end(scope, step, StepStatus::stopped);
+    case RunStatus::timed_out:
+        return end(scope, step, StepStatus::timed_out);
+    default:
+        return fail_for_good(scope, step, error_message("the subworkflow has failed"));
+    }
+}
+
+void Advance::come_due(LiveScope &scope, LiveStep &step) {
+    if (step.now.due == 0 || state_.now < step.now.due)
+        return;
+    if (is_retryable(step.now.status))
+        return begin_again(scope, step);
+    if (step.now.status == StepStatus::created) {
+        change(step);
+        step.now.due = 0;
+        return begin_attempt(scope, step);
+    }
+    if (step.now.status == StepStatus::finishing)
+        return step.now.error.empty() ? succeed(scope, step) : complete_with_error(scope, step);
+    if (step.now.status == StepStatus::running)
+        come_due_running(scope, step);
+}
+
+void Advance::come_due_running(LiveScope &scope, LiveStep &step) {
+    std::int64_t wakes = INT64_MAX;
+    std::int64_t ends = INT64_MAX;
+    const bool read = attempt(scope, step, [&] {
+        if (is_sleep(*step.node))
+            wakes = step.now.started + sleep_of(state_, step);
+        if (!step.node->timeout.empty())
+            ends = step.now.started + timeout_of(state_, scope, &step, step.node->timeout);
+    });
+    if (!read)
+        return;
+    if (state_.now >= wakes && wakes <= ends)
+        succeed(scope, step);
+    else if (state_.now >= ends)
+        time_out(scope, step);
+    else if (step.node->is_loop())
+        loops_.push_back({{&scope, &step}, nullptr});
+}
+
+// The row of the attempt before must have been written with its end.
+void Advance::begin_again(LiveScope &scope, LiveStep &step) {
+    if (step.is_changed) {
+        step.now.due = state_.now;
+        return;
+    }
+    Retries retries = step.now.retries;
+    count_of(retries, step.now.status == StepStatus::user_failed       ? FailureClass::user
+                      : step.now.status == StepStatus::platform_failed ? FailureClass::platform
+                                                                       : FailureClass::timeout)++;
+    step.now = {.id = step.node->id,
+                .status = StepStatus::created,
+                .attempt = step.now.attempt + 1,
+                .retries = retries,
+                .created = state_.now};
+    step.params.reset();
+    step.edges.reset();
+    step.new_attempt = true;
+    change(step);
+    begin_attempt(scope, step);
+}
+
+} // namespace scylla::model::workflow

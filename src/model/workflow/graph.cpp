@@ -1,0 +1,201 @@
+#include "model/workflow/graph.h"
+
+#include "model/graph.h"
+#include "model/sel/json.h"
+#include "model/workflow/no_params.h"
+#include "model/workflow/param_merge.h"
+#include "model/workflow/reader.h"
+#include "model/workflow/signals.h"
+#include "model/workflow/steps.h"
+#include "model/workflow/words.h"
+
+namespace scylla::model::workflow {
+
+namespace {
+
+using sel::Value;
+
+constexpr std::string_view k_criticalities[] = {"CRITICAL", "HIGH", "MEDIUM", "LOW"};
+constexpr std::int16_t k_priorities[] = {96, 64, 32, 0};
+constexpr std::string_view k_true = "true";
+
+// A number, or a text, as a text.
+std::string text_of(const sel::Map &object, std::string_view name) {
+    const Value *found = object.find(name);
+    if (found == nullptr)
+        return {};
+    if (found->type == sel::Type::long_)
+        return std::to_string(found->number);
+    return found->type == sel::Type::string ? std::string(found->view()) : std::string{};
+}
+
+const sel::Map *object_of(const sel::Map &object, std::string_view name) noexcept {
+    const Value *found = object.find(name);
+    return found != nullptr && found->type == sel::Type::map ? found->map : nullptr;
+}
+
+RetryPolicy read_retries(const sel::Map &step) {
+    RetryPolicy policy;
+    const sel::Map *json = object_of(step, "retry_policy");
+    if (json == nullptr)
+        return policy;
+    const sel::Map *backoff = object_of(*json, "backoff");
+    constexpr std::string_view k_fixed[] = {"FIXED_BACKOFF"};
+    policy.fixed = backoff != nullptr && find_word(k_fixed, text_of(*backoff, "type")).has_value();
+    constexpr std::string_view k_classes[] = {"error", "platform", "timeout"};
+    for (std::size_t i = 0; i < policy.of.size(); i++) {
+        const std::string name(k_classes[i]);
+        RetryRule &rule = policy.of[i];
+        rule.limit = text_of(*json, name + "_retry_limit");
+        if (backoff == nullptr)
+            continue;
+        rule.wait = text_of(*backoff, name + "_retry_backoff_in_secs");
+        rule.exponent = text_of(*backoff, name + "_retry_exponent");
+        rule.longest = text_of(*backoff, name + "_retry_limit_in_secs");
+    }
+    return policy;
+}
+
+ParamMap merge_step(sel::Context &context, StepKind kind, const ParamMap &written) {
+    const ParamMap of_steps = default_step_params();
+    const ParamMap of_kind = default_params_of_kind(kind);
+    const Layer layers[] = {{&of_steps, {ParamSource::system_default}},
+                            {&of_kind, {ParamSource::system_default}},
+                            {&written, {ParamSource::definition}}};
+    return merge_layers(context, layers);
+}
+
+class GraphReader {
+public:
+    explicit GraphReader(const Reader &reader) noexcept : reader_{reader} {}
+
+    void read_list(const Object &of, StepList &list) {
+        const Where where = of.where.member("steps");
+        const sel::Array *steps = reader_.array(of, "steps");
+        if (steps == nullptr || steps->size == 0)
+            return reader_.problem(where, "must have at least one step");
+        std::vector<const sel::Map *> jsons;
+        list.steps.reserve(steps->size);
+        for (const Value &json : steps->values()) {
+            const Where at = where.element(list.steps.size());
+            const auto kind = json.type == sel::Type::map && json.map->size == 1
+                                  ? find_kind(json.map->members[0].key.view())
+                                  : std::nullopt;
+            if (!kind || json.map->members[0].value.type != sel::Type::map)
+                return reader_.problem(at, "is no step");
+            jsons.push_back(json.map->members[0].value.map);
+            read_step({*jsons.back(), at}, *kind, list.steps.emplace_back());
+        }
+        for (std::size_t place = 0; place < list.steps.size(); place++)
+            list.places.emplace(list.steps[place].id, place);
+        for (std::size_t place = 0; place < list.steps.size(); place++)
+            read_edges(*jsons[place], list, place);
+        put_in_order(list, where);
+    }
+
+private:
+    void read_step(const Object &json, StepKind kind, StepNode &step) {
+        step.id = std::string(reader_.require_text(json, "id").value_or(""));
+        step.kind = kind;
+        step.type = std::string(reader_.text(json, "type").value_or(""));
+        step.failure_mode = static_cast<FailureMode>(reader_.choice(json, "failure_mode", k_failure_modes).value_or(0));
+        step.timeout = text_of(json.map, "timeout");
+        const ParamMap written = read_user_params(reader_, json, "params");
+        for (const auto &[name, param] : written)
+            step.written.push_back(name);
+        step.params = merge_step(reader_.context(), kind, written);
+        if (kind == StepKind::typed)
+            step.retries = read_retries(json.map);
+        if (kind == StepKind::subworkflow) {
+            step.sync = reader_.flag(json, "sync").value_or(true);
+            step.explicit_params = reader_.flag(json, "explicit_params").value_or(false);
+        }
+        if (step.is_loop())
+            read_loop(json, step);
+    }
+
+    void read_loop(const Object &json, StepNode &step) {
+        if (step.kind == StepKind::foreach) {
+            step.concurrency = reader_.whole(json, "concurrency", {1, k_max_concurrency}).value_or(0);
+            step.strict = reader_.flag(json, "strict_ordering").value_or(false);
+        } else if (const auto condition = reader_.require_text(json, "condition")) {
+            step.condition = sel::Program::parse(*condition, reader_.context().limits);
+        }
+        step.steps = std::make_unique<StepList>();
+        read_list(json, *step.steps);
+    }
+
+    void read_edges(const sel::Map &json, StepList &list, std::size_t place) {
+        const sel::Map *transition = object_of(json, "transition");
+        const sel::Map *successors = transition == nullptr ? nullptr : object_of(*transition, "successors");
+        if (successors == nullptr)
+            return;
+        for (const sel::Map::Member &member : successors->all()) {
+            const auto to = list.places.find(member.key.view());
+            if (to == list.places.end() || member.value.type != sel::Type::string)
+                continue;
+            std::unique_ptr<sel::Program> condition;
+            if (member.value.view() != k_true)
+                condition = sel::Program::parse(member.value.view(), reader_.context().limits);
+            list.steps[place].successors.push_back({to->second, std::move(condition)});
+            list.steps[to->second].predecessors.push_back(place);
+        }
+    }
+
+    // Ranks, and for each step which others come before it.
+    void put_in_order(StepList &list, const Where &where) {
+        std::vector<std::size_t> first{0};
+        std::vector<std::size_t> target;
+        for (const StepNode &step : list.steps) {
+            target.insert(target.end(), step.predecessors.begin(), step.predecessors.end());
+            first.push_back(target.size());
+        }
+        std::vector<CycleWork> work(list.steps.size());
+        std::vector<std::size_t> cycle(list.steps.size());
+        std::size_t rank = 0;
+        const auto found = walk_graph({first, target}, work, cycle, [&](std::size_t place) {
+            StepNode &step = list.steps[place];
+            step.rank = rank++;
+            step.after.assign(list.steps.size(), false);
+            for (const std::size_t before : step.predecessors) {
+                const std::vector<bool> &further = list.steps[before].after;
+                step.after[before] = true;
+                for (std::size_t i = 0; i < further.size(); i++)
+                    step.after[i] = step.after[i] || further[i];
+            }
+        });
+        if (!found.empty())
+            reader_.problem(where, "steps follow each other in a circle");
+    }
+
+    const Reader &reader_;
+};
+
+} // namespace
+
+std::unique_ptr<Definition> read_definition(std::string_view json, sel::World &world, const sel::Limits &limits) {
+    auto definition = std::make_unique<Definition>(limits.memory);
+    NoParams none;
+    sel::Context context(definition->heap, world, none, limits);
+    // Strings of JSON are where they were in its text.
+    const Value value = sel::read_json(context, sel::make_string(definition->heap, json).view());
+    Problems problems;
+    const Reader reader(context, problems);
+    const Where root;
+    if (const sel::Map *map = reader.as_object(value, root)) {
+        const Object workflow{*map, root};
+        definition->id = std::string(reader.require_text(workflow, "id").value_or(""));
+        definition->timeout = text_of(*map, "timeout");
+        definition->zone = std::string(first_time_zone(*map));
+        definition->priority = k_priorities[reader.choice(workflow, "criticality", k_criticalities).value_or(3)];
+        definition->instance_step_concurrency =
+            reader.whole(workflow, "instance_step_concurrency", {1, INT32_MAX}).value_or(0);
+        definition->params = read_user_params(reader, workflow, "params");
+        GraphReader(reader).read_list(workflow, definition->steps);
+    }
+    if (!problems.found().empty())
+        fail_param(problems.found()[0].where, problems.found()[0].what);
+    return definition;
+}
+
+} // namespace scylla::model::workflow

@@ -1,0 +1,136 @@
+// The iterations of loops (sections 5.2 and 5.3).
+#include <algorithm>
+
+#include "model/workflow/advance.h"
+
+namespace scylla::model::workflow {
+
+namespace {
+
+// Of one turn.
+constexpr std::size_t k_most_iterations = 500;
+constexpr std::size_t k_most_bytes = 16'000'000;
+// That are begun before their first steps are looked at, and what they make is known.
+constexpr int k_at_a_time = 10;
+
+} // namespace
+
+bool Advance::is_full() const noexcept {
+    return state_.iterations() >= k_most_iterations || state_.bytes() >= k_most_bytes;
+}
+
+void Advance::begin_loop(LiveScope &scope, LiveStep &step) {
+    if (step.node->kind == StepKind::foreach) {
+        ForeachState loop;
+        loop.total = count_iterations(state_, step);
+        step.now.loop = state_.keep(write_foreach(loop, step.node->strict));
+    } else {
+        step.now.loop = state_.keep(write_while(state_, begin_while(state_, step)));
+    }
+    loops_.push_back({{&scope, &step}, nullptr});
+}
+
+// Of a loop that has ended meanwhile, nothing more.
+void Advance::go_on(const LoopWork &work) {
+    LiveScope &scope = *work.loop.scope;
+    LiveStep &step = *work.loop.step;
+    if (is_terminal(scope.now.status) || step.now.status != StepStatus::running)
+        return;
+    change(step);
+    try {
+        attempt(scope, step, [&] {
+            set_due(scope, step);
+            if (step.node->kind == StepKind::foreach)
+                go_on_foreach(scope, step, work.ended);
+            else
+                go_on_while(scope, step, work.ended);
+        });
+    } catch (const NotYet &) {
+        postpone(scope, step, StepStatus::running);
+    }
+}
+
+void Advance::go_on_foreach(LiveScope &scope, LiveStep &step, const LiveScope *ended) {
+    const bool strict = step.node->strict;
+    ForeachState loop = read_foreach(state_, step);
+    if (ended != nullptr)
+        count_end(loop, strict, ended->now);
+    std::int64_t room = room_of(loop, strict, concurrency_of(state_, *step.node));
+    for (int begun = 0; loop.failed == 0 && loop.next <= loop.total && room-- > 0; begun++) {
+        if (is_full()) {
+            step.now.due = state_.now;
+            break;
+        }
+        if (begun == k_at_a_time) {
+            loops_.push_back({{&scope, &step}, nullptr});
+            break;
+        }
+        const std::int64_t number = loop.next++;
+        add_iteration(scope, step, number, values_of_iteration(state_, step, number));
+    }
+    step.now.loop = state_.keep(write_foreach(loop, strict));
+    end_foreach(scope, step, loop);
+}
+
+bool Advance::end_foreach(LiveScope &scope, LiveStep &step, const ForeachState &loop) {
+    const bool at_once = step.node->failure_mode == FailureMode::fail_immediately;
+    const bool all_begun = loop.next > loop.total || loop.failed > 0;
+    if (!all_begun || (loop.running() > 0 && !(loop.failed > 0 && at_once)))
+        return false;
+    if (loop.running() > 0)
+        withdraw(scope, step, false);
+    if (loop.failed > 0)
+        fail_for_good(scope, step,
+                      error_message(std::to_string(loop.failed) +
+                                    (loop.failed == 1 ? " iteration has failed" : " iterations have failed")));
+    else if (loop.timed_out > 0)
+        end(scope, step, StepStatus::timed_out);
+    else if (loop.stopped > 0)
+        end(scope, step, StepStatus::stopped);
+    else
+        succeed(scope, step);
+    return true;
+}
+
+void Advance::go_on_while(LiveScope &scope, LiveStep &step, LiveScope *ended) {
+    WhileState loop = read_while(state_, step);
+    if (ended != nullptr && ended->now.number == loop.begun) {
+        loop.ended = loop.begun;
+        if (end_while(scope, step, ended->now.status))
+            return;
+        take_values(state_, loop, step, *ended);
+        step.now.loop = state_.keep(write_while(state_, loop));
+    }
+    if (loop.ended < loop.begun)
+        return;
+    const std::string values = values_of_next(state_, loop);
+    const auto parsed = state_.parse(values);
+    if (!is_to_go_on(state_, scope, step, *parsed->map))
+        return succeed(scope, step);
+    if (loop.begun == k_max_iterations)
+        return fail_for_good(
+            scope, step, error_message("a while can have at most " + std::to_string(k_max_iterations) + " iterations"));
+    if (is_full()) {
+        step.now.due = state_.now;
+        return;
+    }
+    loop.begun++;
+    step.now.loop = state_.keep(write_while(state_, loop));
+    add_iteration(scope, step, loop.begun, values);
+}
+
+bool Advance::end_while(LiveScope &scope, LiveStep &step, RunStatus status) {
+    if (status == RunStatus::succeeded)
+        return false;
+    if (status == RunStatus::failed)
+        fail_for_good(scope, step, error_message("an iteration has failed"));
+    else
+        end(scope, step, status == RunStatus::timed_out ? StepStatus::timed_out : StepStatus::stopped);
+    return true;
+}
+
+void Advance::add_iteration(LiveScope &scope, LiveStep &step, std::int64_t number, std::string params) {
+    begin_scope(state_.add_iteration(scope, step, number, std::move(params)));
+}
+
+} // namespace scylla::model::workflow

@@ -1,0 +1,224 @@
+#include "model/workflow/loops.h"
+
+#include <algorithm>
+
+#include "model/sel/json.h"
+#include "model/workflow/no_params.h"
+#include "model/workflow/param_values.h"
+#include "model/workflow/run_facts.h"
+#include "model/workflow/steps.h"
+
+namespace scylla::model::workflow {
+
+namespace {
+
+using sel::Value;
+
+constexpr std::int64_t k_default_step_concurrency = 20;
+constexpr std::string_view k_params = "loop_params";
+constexpr std::string_view k_index = "loop_index";
+
+[[noreturn]] void fail_unreadable() { sel::fail(sel::FaultKind::value, "what the loop has kept cannot be read"); }
+
+std::int64_t count_in(const sel::Map &map, std::string_view name) {
+    const Value *found = map.find(name);
+    if (found == nullptr || found->type != sel::Type::long_ || found->number < 0 ||
+        found->number > k_max_iterations + 1)
+        fail_unreadable();
+    return found->number;
+}
+
+const sel::Map &loop_params_of(RunState &state, LiveStep &step) {
+    const Value *params = state.params_of(step).find(k_params);
+    if (params == nullptr || params->type != sel::Type::map)
+        fail_param(k_params, "is no MAP");
+    return *params->map;
+}
+
+std::string write(RunState &state, sel::Heap &heap, const Value &value) {
+    NoParams none;
+    sel::Context context(heap, state.world, none, state.limits);
+    return sel::write_json(context, value);
+}
+
+} // namespace
+
+// ---- foreach -------------------------------------------------------------------------------------------------------
+
+ForeachState read_foreach(RunState &state, const LiveStep &step) {
+    const auto parsed = state.parse(step.now.loop);
+    const sel::Map &map = *parsed->map;
+    ForeachState loop{.total = count_in(map, "total"),
+                      .next = count_in(map, "next"),
+                      .succeeded = count_in(map, "succeeded"),
+                      .failed = count_in(map, "failed"),
+                      .stopped = count_in(map, "stopped"),
+                      .timed_out = count_in(map, "timed_out")};
+    if (loop.running() < 0 || loop.next < 1 || loop.next > loop.total + 1)
+        fail_unreadable();
+    if (!step.node->strict)
+        return loop;
+    loop.first = count_in(map, "first");
+    const Value *ahead = map.find("ahead");
+    if (ahead == nullptr || ahead->type != sel::Type::array || loop.first < 1 || loop.first > loop.next)
+        fail_unreadable();
+    for (const Value &number : ahead->array->values()) {
+        if (number.type != sel::Type::long_)
+            fail_unreadable();
+        loop.ahead.push_back(number.number);
+    }
+    return loop;
+}
+
+std::string write_foreach(const ForeachState &loop, bool strict) {
+    std::string json = "{\"total\":" + std::to_string(loop.total) + ",\"next\":" + std::to_string(loop.next) +
+                       ",\"succeeded\":" + std::to_string(loop.succeeded) +
+                       ",\"failed\":" + std::to_string(loop.failed) + ",\"stopped\":" + std::to_string(loop.stopped) +
+                       ",\"timed_out\":" + std::to_string(loop.timed_out);
+    if (strict) {
+        json += ",\"first\":" + std::to_string(loop.first) + ",\"ahead\":[";
+        for (const std::int64_t &number : loop.ahead)
+            json += (&number == loop.ahead.data() ? "" : ",") + std::to_string(number);
+        json += ']';
+    }
+    return json + '}';
+}
+
+void count_end(ForeachState &loop, bool strict, const Scope &iteration) {
+    (iteration.status == RunStatus::succeeded   ? loop.succeeded
+     : iteration.status == RunStatus::failed    ? loop.failed
+     : iteration.status == RunStatus::timed_out ? loop.timed_out
+                                                : loop.stopped)++;
+    if (loop.running() < 0)
+        fail_unreadable();
+    if (!strict)
+        return;
+    loop.ahead.insert(std::lower_bound(loop.ahead.begin(), loop.ahead.end(), iteration.number), iteration.number);
+    std::size_t gone = 0;
+    while (gone < loop.ahead.size() && loop.ahead[gone] == loop.first) {
+        loop.first++;
+        gone++;
+    }
+    loop.ahead.erase(loop.ahead.begin(), loop.ahead.begin() + static_cast<std::ptrdiff_t>(gone));
+}
+
+std::int64_t room_of(const ForeachState &loop, bool strict, std::int64_t concurrency) noexcept {
+    return concurrency - (strict ? loop.next - loop.first : loop.running());
+}
+
+std::int64_t count_iterations(RunState &state, LiveStep &step) {
+    const sel::Map &params = loop_params_of(state, step);
+    std::int64_t count = params.size == 0 ? 0 : 1;
+    for (const sel::Map::Member &member : params.all()) {
+        if (member.value.type != sel::Type::array)
+            fail_param(std::string(k_params) + "." + std::string(member.key.view()), "is no array");
+        if (member.value.array->size == 0)
+            return 0;
+    }
+    for (const sel::Map::Member &member : params.all()) {
+        count *= member.value.array->size;
+        if (count > k_max_iterations)
+            fail_param(k_params, "a foreach can have at most " + std::to_string(k_max_iterations) + " iterations");
+    }
+    return count;
+}
+
+// The first parameter changes from each iteration to the next.
+std::string values_of_iteration(RunState &state, LiveStep &step, std::int64_t number) {
+    const sel::Map &params = loop_params_of(state, step);
+    sel::Heap heap(state.limits.memory);
+    sel::Map *values = sel::make_map(heap);
+    std::int64_t index = number - 1;
+    for (const sel::Map::Member &member : params.all()) {
+        if (member.value.type != sel::Type::array || member.value.array->size == 0)
+            fail_unreadable();
+        const sel::Array &array = *member.value.array;
+        values->put(heap, member.key, array.items[index % array.size]);
+        index /= array.size;
+    }
+    values->put(heap, sel::make_string(heap, k_index), Value::of(number - 1));
+    return write(state, heap, Value::of(values));
+}
+
+std::int64_t concurrency_of(RunState &state, const StepNode &step) {
+    std::int64_t most = state.definition.instance_step_concurrency;
+    if (most == 0) {
+        sel::Heap heap(state.limits.memory);
+        NoParams none;
+        sel::Context context(heap, state.world, none, state.limits);
+        most =
+            member_number(state.run.name.properties, "step_concurrency", context).value_or(k_default_step_concurrency);
+    }
+    most = std::clamp<std::int64_t>(most, 1, k_max_concurrency);
+    return step.concurrency == 0 ? most : std::min(step.concurrency, most);
+}
+
+// ---- while ---------------------------------------------------------------------------------------------------------
+
+WhileState begin_while(RunState &state, LiveStep &step) {
+    WhileState loop;
+    loop.values = std::make_unique<Parsed>(state.limits.memory);
+    sel::Map *values = sel::make_map(loop.values->heap);
+    for (const sel::Map::Member &member : loop_params_of(state, step).all())
+        values->put(loop.values->heap, member.key, member.value);
+    loop.values->map = values;
+    return loop;
+}
+
+WhileState read_while(RunState &state, const LiveStep &step) {
+    WhileState loop;
+    loop.values = state.parse(step.now.loop);
+    loop.begun = count_in(*loop.values->map, "begun");
+    loop.ended = count_in(*loop.values->map, "ended");
+    const Value *values = loop.values->map->find("values");
+    if (values == nullptr || values->type != sel::Type::map || loop.ended > loop.begun)
+        fail_unreadable();
+    loop.values->map = values->map;
+    return loop;
+}
+
+std::string write_while(RunState &state, const WhileState &loop) {
+    sel::Heap heap(state.limits.memory);
+    sel::Map copy = *loop.values->map;
+    return "{\"begun\":" + std::to_string(loop.begun) + ",\"ended\":" + std::to_string(loop.ended) +
+           ",\"values\":" + write(state, heap, Value::of(&copy)) + "}";
+}
+
+void take_values(RunState &state, WhileState &loop, const LiveStep &step, LiveScope &iteration) {
+    std::vector<LiveStep *> steps;
+    for (LiveStep &inner : iteration.steps) {
+        if (!inner.now.params.empty() && is_complete(inner.now.status))
+            steps.push_back(&inner);
+    }
+    std::sort(steps.begin(), steps.end(), [](const LiveStep *one, const LiveStep *other) {
+        return std::pair(one->now.created, one->node->rank) < std::pair(other->now.created, other->node->rank);
+    });
+    NoParams none;
+    sel::Context context(loop.values->heap, state.world, none, state.limits);
+    const Param *defined = step.node->params.find(k_params);
+    for (sel::Map::Member &member : loop.values->map->all()) {
+        for (LiveStep *inner : steps) {
+            const Value *value = state.params_of(*inner).find(member.key.view());
+            if (value == nullptr)
+                continue;
+            const Param *param = defined == nullptr ? nullptr : defined->members.find(member.key.view());
+            const auto typed = param == nullptr ? std::optional(*value) : to_type(context, *value, param->type);
+            if (!typed)
+                fail_param(member.key.view(), "the loop has a " + std::string(name_of(param->type)) + " here, and " +
+                                                  inner->node->id + " has made a " +
+                                                  std::string(sel::type_name(*value)) + " of it");
+            member.value = copy_value(context, *typed);
+        }
+    }
+}
+
+std::string values_of_next(RunState &state, const WhileState &loop) {
+    sel::Heap heap(state.limits.memory);
+    sel::Map *values = sel::make_map(heap);
+    for (const sel::Map::Member &member : loop.values->map->all())
+        values->put(heap, member.key, member.value);
+    values->put(heap, sel::make_string(heap, k_index), Value::of(loop.begun));
+    return write(state, heap, Value::of(values));
+}
+
+} // namespace scylla::model::workflow

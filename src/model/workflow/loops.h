@@ -1,0 +1,50 @@
+// What a loop keeps from turn to turn, and the values of its iterations (sections 5.2 and 5.3).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/workflow/run_state.h"
+
+namespace scylla::model::workflow {
+
+inline constexpr std::int64_t k_max_iterations = 25'000;
+
+// These throw sel::Failure and ParamFailure.
+
+// Iterations are counted from 1.
+struct ForeachState {
+    std::int64_t total = 0;
+    std::int64_t next = 1; // to be started
+    std::int64_t succeeded = 0;
+    std::int64_t failed = 0;
+    std::int64_t stopped = 0;
+    std::int64_t timed_out = 0;
+    std::int64_t first = 1;            // that has not ended; kept with strict ordering only
+    std::vector<std::int64_t> ahead{}; // those after it that have ended
+    std::int64_t running() const noexcept { return next - 1 - succeeded - failed - stopped - timed_out; }
+};
+ForeachState read_foreach(RunState &state, const LiveStep &step);
+std::string write_foreach(const ForeachState &loop, bool strict);
+void count_end(ForeachState &loop, bool strict, const Scope &iteration);
+// How many more may run.
+std::int64_t room_of(const ForeachState &loop, bool strict, std::int64_t concurrency) noexcept;
+std::int64_t count_iterations(RunState &state, LiveStep &step);
+std::string values_of_iteration(RunState &state, LiveStep &step, std::int64_t number);
+std::int64_t concurrency_of(RunState &state, const StepNode &step);
+
+struct WhileState {
+    std::int64_t begun = 0;
+    std::int64_t ended = 0;
+    std::unique_ptr<Parsed> values{};
+};
+WhileState begin_while(RunState &state, LiveStep &step);
+WhileState read_while(RunState &state, const LiveStep &step);
+std::string write_while(RunState &state, const WhileState &loop);
+// With what the steps of the iteration have made of them.
+void take_values(RunState &state, WhileState &loop, const LiveStep &step, LiveScope &iteration);
+// With the index of the iteration that is to follow.
+std::string values_of_next(RunState &state, const WhileState &loop);
+
+} // namespace scylla::model::workflow

@@ -1,0 +1,21 @@
+// What a run and its steps know of themselves: getFromInstance and getFromStep of one field (section 4.7).
+#pragma once
+
+#include <string>
+
+#include "model/sel/context.h"
+#include "model/workflow/graph.h"
+
+namespace scylla::model::workflow {
+
+std::optional<sel::Value> fact_of_run(const Definition &definition, const RunName &name, std::string_view field,
+                                      sel::Context &context);
+
+// The member of an object in JSON, if it is a text; empty if there is none.
+std::string member_text(std::string_view json, std::string_view member, sel::Context &context);
+std::optional<std::int64_t> member_number(std::string_view json, std::string_view member, sel::Context &context);
+
+// The same for one attempt of a step, whoever asks and whenever.
+std::string uuid_of_step(const RunName &name, std::string_view path, std::string_view step, std::int32_t attempt);
+
+} // namespace scylla::model::workflow

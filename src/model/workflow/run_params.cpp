@@ -1,0 +1,127 @@
+#include "model/workflow/run_params.h"
+
+#include "model/sel/json.h"
+#include "model/workflow/param_evaluate.h"
+#include "model/workflow/param_json.h"
+#include "model/workflow/param_merge.h"
+#include "model/workflow/param_values.h"
+#include "model/workflow/run_facts.h"
+#include "model/workflow/words.h"
+
+namespace scylla::model::workflow {
+
+namespace {
+
+using sel::Value;
+
+class FactsOnly final : public sel::Params {
+public:
+    FactsOnly(const Definition &definition, const RunName &name) noexcept : definition_{definition}, name_{name} {}
+
+    std::optional<Value> find(std::string_view /*name*/, sel::Context & /*context*/) override { return std::nullopt; }
+    std::optional<Value> find_from(std::string_view function, sel::Args args, sel::Context &context) override {
+        if (function != "getFromInstance" || args.size() != 1 || args[0].type != sel::Type::string)
+            return std::nullopt;
+        return fact_of_run(definition_, name_, args[0].view(), context);
+    }
+
+private:
+    const Definition &definition_;
+    const RunName &name_;
+};
+
+Merge merge_for(const RunName &name, sel::Context &context) {
+    constexpr std::string_view k_types[] = {"SIGNAL", "TIME", "SUBWORKFLOW"};
+    const auto type = find_word(k_types, member_text(name.initiator, "type", context));
+    if (!type)
+        return {.source = ParamSource::launch};
+    return *type == 0   ? Merge{.source = ParamSource::signal}
+           : *type == 1 ? Merge{.source = ParamSource::time_trigger}
+                        : Merge{.source = ParamSource::subworkflow, .upstream = true};
+}
+
+// The type that a value has by itself.
+ParamType natural_type(const Value &value) {
+    switch (value.type) {
+    case sel::Type::long_:
+        return ParamType::long_;
+    case sel::Type::double_:
+        return ParamType::double_;
+    case sel::Type::boolean:
+        return ParamType::boolean;
+    case sel::Type::map:
+        return ParamType::map;
+    case sel::Type::array:
+        sel::settle_elements(*value.array);
+        return value.array->elements == sel::Elements::long_     ? ParamType::long_array
+               : value.array->elements == sel::Elements::double_ ? ParamType::double_array
+               : value.array->elements == sel::Elements::boolean ? ParamType::boolean_array
+                                                                 : ParamType::string_array;
+    default:
+        return ParamType::string;
+    }
+}
+
+bool is_definition(const Value &json) noexcept {
+    if (json.type != sel::Type::map)
+        return false;
+    const Value *type = json.map->find("type");
+    return type != nullptr && type->type == sel::Type::string &&
+           (json.map->find("value") != nullptr || json.map->find("expression") != nullptr);
+}
+
+Param read_given(sel::Context &context, const Definition &definition, const std::string &name, const Value &json) {
+    if (is_definition(json)) {
+        Problems problems;
+        const Where root;
+        auto param = read_param(context, json, root.member(name), problems);
+        if (!problems.found().empty())
+            fail_param(problems.found()[0].where, problems.found()[0].what);
+        return std::move(*param);
+    }
+    const Param *defined = definition.params.find(name);
+    const ParamType type = defined == nullptr ? natural_type(json) : defined->type;
+    const auto typed = to_type(context, json, type);
+    if (!typed)
+        fail_param(name, "the parameter is " + std::string(name_of(type)) + ", and " +
+                             std::string(sel::type_name(json)) + " was given");
+    return make_evaluated(context, type, *typed);
+}
+
+ParamMap read_request(sel::Context &context, const Definition &definition, std::string_view request,
+                      const Merge &merge) {
+    ParamMap params;
+    if (request.empty())
+        return params;
+    const Value json = sel::read_json(context, request);
+    if (json.type != sel::Type::map)
+        sel::fail(sel::FaultKind::value, "the parameters of a run must be an object");
+    if (json.map->size > k_max_run_params && !merge.upstream)
+        sel::fail(sel::FaultKind::limit,
+                  "a run can be given at most " + std::to_string(k_max_run_params) + " parameters");
+    for (const sel::Map::Member &member : json.map->all()) {
+        const std::string name(member.key.view());
+        Param param = read_given(context, definition, name, member.value);
+        if (merge.upstream)
+            param.source = ParamSource::subworkflow;
+        params.put(name, std::move(param));
+    }
+    return params;
+}
+
+} // namespace
+
+std::string values_of_run(const Definition &definition, const RunName &name, std::string_view request,
+                          sel::World &world, const sel::Limits &limits) {
+    FactsOnly facts(definition, name);
+    sel::Heap heap(limits.memory);
+    sel::Context context(heap, world, facts, limits);
+    const Merge merge = merge_for(name, context);
+    const ParamMap defaults = default_workflow_params();
+    const ParamMap given = read_request(context, definition, request, merge);
+    const Layer layers[] = {
+        {&defaults, {ParamSource::system_default}}, {&definition.params, {ParamSource::definition}}, {&given, merge}};
+    return write_values(context, evaluate_params(context, merge_layers(context, layers)));
+}
+
+} // namespace scylla::model::workflow

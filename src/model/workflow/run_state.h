@@ -1,0 +1,104 @@
+// A run while a turn is taken: its scopes and steps as they are by now, and what has become of them.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "model/sel/context.h"
+#include "model/workflow/graph.h"
+
+namespace scylla::model::workflow {
+
+// A JSON object that has been read.
+struct Parsed {
+    explicit Parsed(std::int64_t memory) noexcept : heap{memory} {}
+    sel::Heap heap;
+    const sel::Map *map = nullptr;
+};
+
+struct LiveStep {
+    const StepNode *node = nullptr;
+    Step now{.status = StepStatus::not_created};
+    StepStatus before = StepStatus::not_created; // the turn
+    bool is_new = false;
+    bool is_changed = false;
+    bool new_attempt = false;
+    bool wants_work = false; // a task or a subworkflow is to be started
+    bool drops_work = false; // what was started before this turn is not needed any more
+    bool by_kill = false;
+    std::string_view target{};  // of the work that it wants: a queue or a workflow
+    std::string_view version{}; // of the workflow
+    std::string_view request{}; // the parameters for it
+    std::unique_ptr<Parsed> params{};
+    std::unique_ptr<Parsed> edges{};
+};
+
+struct LiveScope {
+    Scope now{}; // its steps are below
+    const StepList *list = nullptr;
+    LiveScope *around = nullptr; // null: the run itself
+    LiveStep *loop = nullptr;    // in the scope around
+    bool is_new = false;
+    bool is_changed = false;
+    bool is_touched = false;       // it may have come to its end
+    bool is_closed = false;        // no more steps are created
+    std::vector<LiveStep> steps{}; // by their places in the list
+    std::unique_ptr<Parsed> params{};
+};
+
+// Something is read that the turn was not given. Thrown inside the room.
+struct NeedMore {
+    Need need;
+};
+
+// Something is read that is only there when this turn has been written. Thrown inside the room.
+struct NotYet {};
+
+class RunState {
+public:
+    // texts: what the turn makes, for as long as its result is needed.
+    RunState(const Definition &definition, const Run &run, sel::World &world, const sel::Limits &limits,
+             std::deque<std::string> &texts);
+    RunState(const RunState &) = delete;
+    RunState &operator=(const RunState &) = delete;
+
+    const Definition &definition;
+    const Run &run;
+    sel::World &world;
+    const sel::Limits &limits;
+    const std::int64_t now; // one time for the whole turn
+    std::deque<LiveScope> scopes{};
+
+    // Null: it was not given, or the definition has no such scope.
+    LiveScope *find_scope(std::int64_t id);
+    LiveScope &add_iteration(LiveScope &around, LiveStep &loop, std::int64_t number, std::string params);
+
+    // These throw sel::Failure if what is stored cannot be read.
+    const sel::Map &params_of(LiveScope &scope);
+    const sel::Map &params_of(LiveStep &step);
+    const sel::Map &edges_of(LiveStep &step);
+    std::unique_ptr<Parsed> parse(std::string_view json);
+
+    std::string_view keep(std::string text);
+    // Of what it has made. A turn that has made much leaves the rest to the next one.
+    std::size_t bytes() const noexcept { return bytes_; }
+    std::size_t iterations() const noexcept { return iterations_; }
+    void look_whether_to_stop();
+
+private:
+    void load(const Scope &scope);
+
+    std::deque<std::string> &texts_;
+    std::size_t bytes_ = 0;
+    std::size_t iterations_ = 0;
+    std::unordered_map<std::int64_t, LiveScope *> by_id_{};
+};
+
+// A text as JSON, with its quotes.
+std::string json_text(std::string_view text);
+
+} // namespace scylla::model::workflow

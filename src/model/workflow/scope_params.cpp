@@ -1,0 +1,147 @@
+#include "model/workflow/scope_params.h"
+
+#include <algorithm>
+
+#include "model/sel/json.h"
+#include "model/workflow/param_values.h"
+#include "model/workflow/run_facts.h"
+
+namespace scylla::model::workflow {
+
+namespace {
+
+using sel::Value;
+
+constexpr std::string_view k_between = "__";
+
+// What a loop has for itself, and not for its iterations.
+constexpr std::string_view k_of_the_loop[] = {"loop_params", "loop_index",      "condition",
+                                              "step_id",     "step_attempt_id", "step_instance_uuid"};
+
+bool is_of_the_loop(std::string_view name) noexcept {
+    return std::find(std::begin(k_of_the_loop), std::end(k_of_the_loop), name) != std::end(k_of_the_loop);
+}
+
+bool is_finished(StepStatus status) noexcept { return is_terminal(status) && !is_retryable(status); }
+
+bool are_texts(sel::Args args) noexcept {
+    return std::all_of(args.begin(), args.end(), [](const Value &arg) { return arg.type == sel::Type::string; });
+}
+
+} // namespace
+
+std::string path_of(const LiveScope &scope) {
+    if (scope.around == nullptr)
+        return {};
+    const std::string before = path_of(*scope.around);
+    return before + (before.empty() ? "" : ",") + std::to_string(scope.now.number);
+}
+
+std::optional<Value> ScopeParams::find(std::string_view name, sel::Context &context) {
+    if (const Value *found = find_around(name))
+        return copy_value(context, *found);
+    return find_joined(name, context);
+}
+
+const Value *ScopeParams::find_around(std::string_view name) {
+    const Value *found = first_ == nullptr ? nullptr : first_->find(name);
+    if (found == nullptr && with_own_)
+        found = state_.params_of(*step_).find(name);
+    for (LiveScope *scope = &scope_; found == nullptr; scope = scope->around) {
+        found = state_.params_of(*scope).find(name);
+        if (scope->around == nullptr)
+            break;
+        if (found == nullptr && !is_of_the_loop(name))
+            found = state_.params_of(*scope->loop).find(name);
+    }
+    return found;
+}
+
+// step__param. Ids have no two lines beside each other in them, but may begin or end with one.
+std::optional<Value> ScopeParams::find_joined(std::string_view name, sel::Context &context) {
+    for (std::size_t at = name.find(k_between); at != std::string_view::npos; at = name.find(k_between, at + 1)) {
+        if (find_step(name.substr(0, at)).step != nullptr)
+            return of_step(name.substr(0, at), name.substr(at + k_between.size()), context);
+    }
+    return std::nullopt;
+}
+
+// A step that comes before the one which asks, or before a loop around it; or, when its parameters are known, itself.
+ScopeParams::Found ScopeParams::find_step(std::string_view id) {
+    const LiveStep *asking = step_;
+    for (LiveScope *scope = &scope_; scope != nullptr && asking != nullptr; scope = scope->around) {
+        if (const StepNode *node = scope->list->find(id)) {
+            LiveStep &there = scope->steps[scope->list->place_of(*node)];
+            const bool itself = with_own_ && &there == step_;
+            const bool before = asking->node->after[scope->list->place_of(*node)] && is_finished(there.now.status);
+            return itself || before ? Found{scope, &there} : Found{nullptr, nullptr};
+        }
+        asking = scope->loop;
+    }
+    return {nullptr, nullptr};
+}
+
+std::optional<Value> ScopeParams::of_step(std::string_view id, std::string_view param, sel::Context &context) {
+    LiveStep *step = find_step(id).step;
+    if (step == nullptr)
+        return std::nullopt;
+    if (param == "MAESTRO_STEP_STATUS")
+        return sel::make_string(context.heap, name_of(step->now.status));
+    if (param == "MAESTRO_STEP_END_TIME")
+        return Value::of(step->now.ended);
+    if (param == "MAESTRO_STEP_ERROR_RETRIES")
+        return Value::of(static_cast<std::int64_t>(step->now.retries.error));
+    const Value *found = state_.params_of(*step).find(param);
+    return found == nullptr ? std::nullopt : std::optional(copy_value(context, *found));
+}
+
+std::optional<Value> ScopeParams::own_field(std::string_view field, sel::Context &context) const {
+    if (step_ == nullptr)
+        return std::nullopt;
+    if (field == "step_id")
+        return sel::make_string(context.heap, step_->node->id);
+    if (field == "step_attempt_id")
+        return Value::of(static_cast<std::int64_t>(step_->now.attempt));
+    if (field == "step_instance_uuid")
+        return sel::make_string(context.heap,
+                                uuid_of_step(state_.run.name, path_of(scope_), step_->node->id, step_->now.attempt));
+    return std::nullopt;
+}
+
+// What a turn is not given unless it asks for it.
+std::optional<Value> ScopeParams::of_others(Need::What what, sel::Args args, sel::Context &context) {
+    const auto [scope, step] = find_step(args[0].view());
+    const StepKind kind = what == Need::What::foreach ? StepKind::foreach : StepKind::subworkflow;
+    if (step == nullptr || step->node->kind != kind)
+        return std::nullopt;
+    for (const Supply &supply : state_.run.supplies) {
+        if (supply.scope != scope->now.id || supply.step != step->node->id || supply.inner != args[1].view() ||
+            supply.param != args[2].view())
+            continue;
+        return supply.json.empty() ? std::nullopt : std::optional(sel::read_json(context, supply.json));
+    }
+    // Iterations that have ended in this turn are written with it.
+    const bool had_ended = is_finished(step->before) || step->before == StepStatus::finishing;
+    if (kind == StepKind::foreach && (scope->is_new || !had_ended))
+        throw NotYet{};
+    throw NeedMore{{what, scope->now.id, step->node->id, state_.keep(std::string(args[1].view())),
+                    state_.keep(std::string(args[2].view())), step->now.loop}};
+}
+
+std::optional<Value> ScopeParams::find_from(std::string_view function, sel::Args args, sel::Context &context) {
+    if (!are_texts(args))
+        return std::nullopt;
+    if (function == "getFromInstance" && args.size() == 1)
+        return fact_of_run(state_.definition, state_.run.name, args[0].view(), context);
+    if (function == "getFromStep" && args.size() == 1)
+        return own_field(args[0].view(), context);
+    if (function == "getFromStep" && args.size() == 2)
+        return of_step(args[0].view(), args[1].view(), context);
+    if (function == "getFromForeach" && args.size() == 3)
+        return of_others(Need::What::foreach, args, context);
+    if (function == "getFromSubworkflow" && args.size() == 3)
+        return of_others(Need::What::subworkflow, args, context);
+    return std::nullopt;
+}
+
+} // namespace scylla::model::workflow

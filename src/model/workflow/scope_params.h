@@ -1,0 +1,45 @@
+// What an expression of a step can read (sections 4.6 and 4.7): parameters of the step and of what is around it, of
+// steps that come before, and of the run.
+#pragma once
+
+#include <string>
+
+#include "model/workflow/run_state.h"
+
+namespace scylla::model::workflow {
+
+class ScopeParams final : public sel::Params {
+public:
+    // step: who asks; null: the run. with_own: its parameters are known, and are read first.
+    ScopeParams(RunState &state, LiveScope &scope, LiveStep *step, bool with_own) noexcept
+        : state_{state}, scope_{scope}, step_{step}, with_own_{with_own} {}
+
+    // Before all else: what a while has for its next iteration.
+    void put_first(const sel::Map &values) noexcept { first_ = &values; }
+
+    std::optional<sel::Value> find(std::string_view name, sel::Context &context) override;
+    std::optional<sel::Value> find_from(std::string_view function, sel::Args args, sel::Context &context) override;
+
+private:
+    struct Found {
+        LiveScope *scope;
+        LiveStep *step;
+    };
+    const sel::Value *find_around(std::string_view name);
+    std::optional<sel::Value> find_joined(std::string_view name, sel::Context &context);
+    Found find_step(std::string_view id);
+    std::optional<sel::Value> of_step(std::string_view id, std::string_view param, sel::Context &context);
+    std::optional<sel::Value> own_field(std::string_view field, sel::Context &context) const;
+    std::optional<sel::Value> of_others(Need::What what, sel::Args args, sel::Context &context);
+
+    RunState &state_;
+    LiveScope &scope_;
+    LiveStep *step_;
+    bool with_own_;
+    const sel::Map *first_ = nullptr;
+};
+
+// The numbers of the iterations around a scope, the outermost one first, as "3,1".
+std::string path_of(const LiveScope &scope);
+
+} // namespace scylla::model::workflow

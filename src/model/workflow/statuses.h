@@ -1,0 +1,82 @@
+// The states of runs and steps (sections 2.1 and 2.2).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace scylla::model::workflow {
+
+enum class RunStatus : std::uint8_t { created, in_progress, paused, timed_out, stopped, failed, succeeded };
+
+enum class StepStatus : std::uint8_t {
+    not_created,
+    created,
+    initialized,
+    paused,
+    waiting_for_signals,
+    evaluating_params,
+    waiting_for_permits,
+    starting,
+    running,
+    finishing,
+    disabled,
+    unsatisfied,
+    skipped,
+    succeeded,
+    completed_with_error,
+    user_failed,
+    platform_failed,
+    timeout_failed,
+    fatally_failed,
+    internally_failed,
+    stopped,
+    timed_out,
+};
+
+inline constexpr std::array<std::string_view, 7> k_run_statuses{"CREATED", "IN_PROGRESS", "PAUSED",   "TIMED_OUT",
+                                                                "STOPPED", "FAILED",      "SUCCEEDED"};
+inline constexpr std::array<std::string_view, 22> k_step_statuses{"NOT_CREATED",
+                                                                  "CREATED",
+                                                                  "INITIALIZED",
+                                                                  "PAUSED",
+                                                                  "WAITING_FOR_SIGNALS",
+                                                                  "EVALUATING_PARAMS",
+                                                                  "WAITING_FOR_PERMITS",
+                                                                  "STARTING",
+                                                                  "RUNNING",
+                                                                  "FINISHING",
+                                                                  "DISABLED",
+                                                                  "UNSATISFIED",
+                                                                  "SKIPPED",
+                                                                  "SUCCEEDED",
+                                                                  "COMPLETED_WITH_ERROR",
+                                                                  "USER_FAILED",
+                                                                  "PLATFORM_FAILED",
+                                                                  "TIMEOUT_FAILED",
+                                                                  "FATALLY_FAILED",
+                                                                  "INTERNALLY_FAILED",
+                                                                  "STOPPED",
+                                                                  "TIMED_OUT"};
+
+constexpr std::string_view name_of(RunStatus status) noexcept {
+    return k_run_statuses[static_cast<std::size_t>(status)];
+}
+constexpr std::string_view name_of(StepStatus status) noexcept {
+    return k_step_statuses[static_cast<std::size_t>(status)];
+}
+
+constexpr bool is_terminal(RunStatus status) noexcept { return status >= RunStatus::timed_out; }
+// The next attempt is the system's to make.
+constexpr bool is_retryable(StepStatus status) noexcept {
+    return status >= StepStatus::user_failed && status <= StepStatus::timeout_failed;
+}
+// Nothing more becomes of it by itself, but for another attempt.
+constexpr bool is_terminal(StepStatus status) noexcept { return status >= StepStatus::disabled; }
+// What follows it may begin.
+constexpr bool is_complete(StepStatus status) noexcept {
+    return status >= StepStatus::disabled && status <= StepStatus::completed_with_error;
+}
+
+} // namespace scylla::model::workflow

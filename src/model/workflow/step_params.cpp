@@ -1,0 +1,316 @@
+#include "model/workflow/step_params.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "model/sel/evaluate.h"
+#include "model/sel/interpolate.h"
+#include "model/sel/json.h"
+#include "model/sel/library.h"
+#include "model/workflow/no_params.h"
+#include "model/workflow/param_evaluate.h"
+#include "model/workflow/param_merge.h"
+#include "model/workflow/param_values.h"
+#include "model/workflow/reader.h"
+#include "model/workflow/scope_params.h"
+#include "model/workflow/steps.h"
+
+namespace scylla::model::workflow {
+
+namespace {
+
+using sel::Value;
+
+constexpr std::string_view k_sleep = "sleep_seconds";
+constexpr std::string_view k_queue = "queue";
+
+std::optional<std::int64_t> parse_whole(std::string_view text) noexcept {
+    std::int64_t number = 0;
+    const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc{} || stop != text.data() + text.size())
+        return std::nullopt;
+    return number;
+}
+
+// A number of seconds, or a duration in words.
+std::optional<std::int64_t> parse_millis(std::string_view text) noexcept {
+    constexpr std::int64_t k_most = INT64_MAX / 1'000;
+    const auto seconds = parse_whole(text);
+    if (!seconds)
+        return parse_duration(text);
+    return *seconds < 0 || *seconds > k_most ? std::nullopt : std::optional(*seconds * 1'000);
+}
+
+std::string fill_in(RunState &state, LiveScope &scope, LiveStep *step, std::string_view text) {
+    if (text.find('$') == std::string_view::npos)
+        return std::string(text);
+    ScopeParams params(state, scope, step, step != nullptr);
+    sel::Heap heap(state.limits.memory);
+    sel::Context context(heap, state.world, params, state.limits);
+    return sel::interpolate(context, text);
+}
+
+bool run_condition(RunState &state, ScopeParams &params, const sel::Program &program) {
+    sel::Heap heap(state.limits.memory);
+    sel::Context context(heap, state.world, params, state.limits);
+    const Value value = sel::evaluate(program, context);
+    const auto truth = to_type(context, value, ParamType::boolean);
+    if (!truth)
+        sel::fail(sel::FaultKind::value, "the condition is " + std::string(sel::type_name(value)) + ", not BOOLEAN");
+    return truth->truth;
+}
+
+// Values as they are, under what the definition says of who may change them.
+Param with_modes(const Param &defined, Param value) {
+    value.mode = defined.mode;
+    for (auto &[name, member] : value.members) {
+        if (const Param *of_member = defined.members.find(name))
+            member = with_modes(*of_member, std::move(member));
+    }
+    return value;
+}
+
+ParamMap read_values(sel::Context &context, const ParamMap &defined, const sel::Map &values) {
+    ParamMap params;
+    for (const auto &[name, param] : defined) {
+        const Value *value = values.find(name);
+        const auto typed = value == nullptr ? std::nullopt : to_type(context, *value, param.type);
+        if (!typed)
+            fail_param(name, "the stored value is no " + std::string(name_of(param.type)));
+        params.put(name, with_modes(param, make_evaluated(context, param.type, *typed)));
+    }
+    return params;
+}
+
+ParamMap read_output(sel::Context &context, const ParamMap &params, const sel::Map &output) {
+    ParamMap read;
+    for (const sel::Map::Member &member : output.all()) {
+        const std::string_view name = member.key.view();
+        const Param *base = params.find(name);
+        const auto typed = base == nullptr ? std::nullopt : to_type(context, member.value, base->type);
+        if (base == nullptr)
+            fail_param(name, "the step has no such parameter to put out");
+        if (!typed)
+            fail_param(name, "the parameter is " + std::string(name_of(base->type)) + ", and what was put out is " +
+                                 std::string(sel::type_name(member.value)));
+        read.put(name, make_evaluated(context, base->type, *typed));
+    }
+    return read;
+}
+
+// A parameter that has been evaluated, back as a value.
+Value value_of(sel::Context &context, const Param &param) {
+    if (param.type != ParamType::map)
+        return param.value;
+    sel::Map *map = sel::make_map(context.heap);
+    for (const auto &[name, member] : param.members)
+        map->put(context.heap, sel::make_string(context.heap, name), value_of(context, member));
+    return Value::of(map);
+}
+
+} // namespace
+
+std::string evaluate_step_params(RunState &state, LiveScope &scope, LiveStep &step) {
+    ScopeParams params(state, scope, &step, false);
+    sel::Heap heap(state.limits.memory);
+    sel::Context context(heap, state.world, params, state.limits);
+    return write_values(context, evaluate_params(context, step.node->params));
+}
+
+std::optional<std::string> put_out(RunState &state, LiveStep &step, std::string_view data) {
+    if (data.find("\"params\"") == std::string_view::npos)
+        return std::nullopt;
+    NoParams none;
+    sel::Heap heap(state.limits.memory);
+    sel::Context context(heap, state.world, none, state.limits);
+    const Value result = sel::read_json(context, data);
+    const Value *output = result.type == sel::Type::map ? result.map->find("params") : nullptr;
+    if (output == nullptr || output->type != sel::Type::map || output->map->size == 0)
+        return std::nullopt;
+    ParamMap params = read_values(context, step.node->params, state.params_of(step));
+    merge_output(context, params, read_output(context, params, *output->map));
+    ParamValues values;
+    for (const auto &[name, param] : params)
+        values.put(name, value_of(context, param));
+    return write_values(context, values);
+}
+
+bool is_taken(RunState &state, LiveScope &scope, LiveStep &step, const Edge &edge) {
+    if (edge.condition == nullptr)
+        return true;
+    ScopeParams params(state, scope, &step, true);
+    return run_condition(state, params, *edge.condition);
+}
+
+bool is_to_go_on(RunState &state, LiveScope &scope, LiveStep &step, const sel::Map &values) {
+    ScopeParams params(state, scope, &step, true);
+    params.put_first(values);
+    return run_condition(state, params, *step.node->condition);
+}
+
+std::int64_t timeout_of(RunState &state, LiveScope &scope, LiveStep *step, std::string_view text) {
+    const std::string filled = fill_in(state, scope, step, text);
+    const auto millis = parse_millis(filled);
+    if (!millis || *millis <= 0 || *millis > k_max_timeout * 1'000)
+        sel::fail(sel::FaultKind::value,
+                  "the timeout " + quoted(filled) + " cannot be non-positive or more than system limit: 120 days");
+    return *millis;
+}
+
+std::int64_t sleep_of(RunState &state, LiveStep &step) {
+    const Value *seconds = state.params_of(step).find(k_sleep);
+    if (seconds == nullptr)
+        return 0;
+    constexpr std::int64_t k_most = k_max_timeout * 1'000;
+    std::optional<std::int64_t> millis;
+    if (seconds->type == sel::Type::long_ && seconds->number >= 0 && seconds->number <= k_max_timeout)
+        millis = seconds->number * 1'000;
+    else if (seconds->type == sel::Type::double_ && seconds->real >= 0 && seconds->real <= k_max_timeout)
+        millis = static_cast<std::int64_t>(std::ceil(seconds->real * 1'000));
+    else if (seconds->type == sel::Type::string)
+        millis = parse_millis(seconds->view());
+    if (!millis || *millis > k_most)
+        fail_param(k_sleep, "must be a time of at most 120 days");
+    return *millis;
+}
+
+std::string queue_of(RunState &state, LiveStep &step) {
+    std::string queue = step.node->type;
+    std::transform(queue.begin(), queue.end(), queue.begin(),
+                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+    if (step.node->params.find(k_queue) == nullptr)
+        return queue;
+    const std::string named = text_param(state, step, k_queue);
+    return named.empty() ? queue : named;
+}
+
+// ---- subworkflows --------------------------------------------------------------------------------------------------
+
+namespace {
+
+// What a subworkflow has of its own.
+constexpr std::string_view k_not_passed[] = {"owner",
+                                             "workflow_id",
+                                             "workflow_instance_id",
+                                             "step_id",
+                                             "step_attempt_id",
+                                             "step_instance_uuid",
+                                             "subworkflow_id",
+                                             "subworkflow_version",
+                                             "loop_params",
+                                             "loop_index",
+                                             "condition"};
+
+bool is_passed(std::string_view name) noexcept {
+    return std::find(std::begin(k_not_passed), std::end(k_not_passed), name) == std::end(k_not_passed);
+}
+
+void put_all(sel::Heap &heap, sel::Map &all, const sel::Map &params) {
+    for (const sel::Map::Member &member : params.all()) {
+        if (is_passed(member.key.view()))
+            all.put(heap, member.key, member.value);
+    }
+}
+
+// The outermost ones first: those inside of it are put over them.
+void put_around(RunState &state, sel::Heap &heap, sel::Map &all, LiveScope &scope) {
+    if (scope.around != nullptr) {
+        put_around(state, heap, all, *scope.around);
+        put_all(heap, all, state.params_of(*scope.loop));
+    }
+    put_all(heap, all, state.params_of(scope));
+}
+
+} // namespace
+
+std::string params_of_child(RunState &state, LiveScope &scope, LiveStep &step) {
+    sel::Heap heap(state.limits.memory);
+    sel::Map *all = sel::make_map(heap);
+    const sel::Map &own = state.params_of(step);
+    if (step.node->explicit_params) {
+        for (const std::string &name : step.node->written) {
+            if (const Value *value = own.find(name); value != nullptr && is_passed(name))
+                all->put(heap, sel::make_string(heap, name), *value);
+        }
+    } else {
+        put_around(state, heap, *all, scope);
+        put_all(heap, *all, own);
+    }
+    NoParams none;
+    sel::Context context(heap, state.world, none, state.limits);
+    return sel::write_json(context, Value::of(all));
+}
+
+std::string text_param(RunState &state, LiveStep &step, std::string_view name) {
+    const Value *found = state.params_of(step).find(name);
+    return found != nullptr && found->type == sel::Type::string ? std::string(found->view()) : std::string{};
+}
+
+// ---- retries -------------------------------------------------------------------------------------------------------
+
+namespace {
+
+struct RetryNumbers {
+    std::int64_t limit;
+    std::int64_t wait; // seconds
+    std::int64_t exponent;
+    std::int64_t longest;
+};
+constexpr std::int64_t k_most_retries = 99;
+constexpr std::int64_t k_longest_wait = 86'400;
+constexpr RetryNumbers k_default_retries[] = {{2, 60, 2, 600}, {10, 60, 2, 3'600}, {0, 60, 2, 3'600}};
+
+// What cannot be read counts as not given.
+std::int64_t number_of(RunState &state, LiveScope &scope, LiveStep &step, std::string_view text, std::int64_t other) {
+    if (text.empty())
+        return other;
+    try {
+        const std::string filled = fill_in(state, scope, &step, text);
+        return parse_whole(filled).value_or(parse_duration(filled).value_or(other * 1'000) / 1'000);
+    } catch (const sel::Failure &failure) {
+        if (failure.fault.kind == sel::FaultKind::stopped)
+            throw;
+        return other;
+    }
+}
+
+std::int64_t within(std::int64_t number, std::int64_t least, std::int64_t most, std::int64_t other) noexcept {
+    return number < least || number > most ? other : number;
+}
+
+RetryNumbers numbers_of(RunState &state, LiveScope &scope, LiveStep &step, FailureClass why) {
+    const RetryRule &rule = step.node->retries.of[static_cast<std::size_t>(why)];
+    const RetryNumbers &other = k_default_retries[static_cast<std::size_t>(why)];
+    const auto number = [&](std::string_view text, std::int64_t RetryNumbers::*member, std::int64_t least,
+                            std::int64_t most) {
+        return within(number_of(state, scope, step, text, other.*member), least, most, other.*member);
+    };
+    return {number(rule.limit, &RetryNumbers::limit, 0, k_most_retries),
+            number(rule.wait, &RetryNumbers::wait, 1, k_longest_wait),
+            number(rule.exponent, &RetryNumbers::exponent, 1, INT32_MAX),
+            number(rule.longest, &RetryNumbers::longest, 1, k_longest_wait)};
+}
+
+} // namespace
+
+std::int32_t &count_of(Retries &retries, FailureClass why) noexcept {
+    return why == FailureClass::user       ? retries.error
+           : why == FailureClass::platform ? retries.platform
+                                           : retries.timeout;
+}
+
+std::optional<std::int64_t> wait_before_retry(RunState &state, LiveScope &scope, LiveStep &step, FailureClass why) {
+    if (step.node->kind != StepKind::typed)
+        return std::nullopt;
+    const std::int32_t before = count_of(step.now.retries, why);
+    const RetryNumbers numbers = numbers_of(state, scope, step, why);
+    if (before >= numbers.limit)
+        return std::nullopt;
+    std::int64_t seconds = numbers.wait;
+    for (std::int32_t i = 0; !step.node->retries.fixed && i < before && seconds < numbers.longest; i++)
+        seconds *= numbers.exponent;
+    return (step.node->retries.fixed ? seconds : std::min(seconds, numbers.longest)) * 1'000;
+}
+
+} // namespace scylla::model::workflow

@@ -1,0 +1,40 @@
+// The parameters of a step in a run, and what is made of them: output, conditions, durations, retries.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/workflow/run_state.h"
+
+namespace scylla::model::workflow {
+
+// All of these throw ParamFailure, sel::Failure, NeedMore and NotYet.
+
+// The values of all its parameters, as JSON.
+std::string evaluate_step_params(RunState &state, LiveScope &scope, LiveStep &step);
+// The same with what it has put out (section 4.8); nothing if that is nothing. data: the result of its task.
+std::optional<std::string> put_out(RunState &state, LiveStep &step, std::string_view data);
+
+// Of the edge, when the step has come to its end (section 5.1).
+bool is_taken(RunState &state, LiveScope &scope, LiveStep &step, const Edge &edge);
+// Of a while, before its next iteration (section 5.3).
+bool is_to_go_on(RunState &state, LiveScope &scope, LiveStep &step, const sel::Map &values);
+
+// Milliseconds. The text may have references (section 6.5); step: null for the timeout of the run.
+std::int64_t timeout_of(RunState &state, LiveScope &scope, LiveStep *step, std::string_view text);
+std::int64_t sleep_of(RunState &state, LiveStep &step);
+
+// The queue of its tasks.
+std::string queue_of(RunState &state, LiveStep &step);
+
+// What a subworkflow is given, as JSON (section 5.4).
+std::string params_of_child(RunState &state, LiveScope &scope, LiveStep &step);
+// A parameter that is a text; empty if there is none.
+std::string text_param(RunState &state, LiveStep &step, std::string_view name);
+
+// Whether another attempt follows a failure of that class, and after how many milliseconds (sections 6.2 and 6.3).
+std::optional<std::int64_t> wait_before_retry(RunState &state, LiveScope &scope, LiveStep &step, FailureClass why);
+std::int32_t &count_of(Retries &retries, FailureClass why) noexcept;
+
+} // namespace scylla::model::workflow

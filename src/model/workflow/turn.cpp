@@ -1,0 +1,63 @@
+#include "model/workflow/turn.h"
+
+#include "model/workflow/scope_params.h"
+
+namespace scylla::model::workflow {
+
+namespace {
+
+class Collector {
+public:
+    Collector(RunState &state, TurnMemory &memory) noexcept : state_{state}, memory_{memory} {}
+
+    void collect() {
+        for (LiveScope &scope : state_.scopes) {
+            if (scope.is_new || scope.is_changed)
+                memory_.scopes.push_back({scope.is_new, scope.now});
+            for (LiveStep &step : scope.steps) {
+                if (step.is_changed)
+                    collect(scope, step);
+            }
+        }
+    }
+
+private:
+    void collect(LiveScope &scope, LiveStep &step) {
+        memory_.steps.push_back({scope.now.id, step.is_new, step.new_attempt, step.now, step.before});
+        if (step.drops_work)
+            memory_.cancels.push_back({step.node->is_loop()                       ? Cancel::What::iterations
+                                       : step.node->kind == StepKind::subworkflow ? Cancel::What::subworkflow
+                                                                                  : Cancel::What::task,
+                                       scope.now.id, step.node->id, step.by_kill});
+        if (!step.wants_work)
+            return;
+        if (step.node->kind == StepKind::subworkflow)
+            memory_.children.push_back({scope.now.id, step.node->id, step.now.attempt, step.target, step.version,
+                                        step.request, step.node->sync});
+        else
+            memory_.tasks.push_back({scope.now.id, step.node->id, step.target, state_.keep(spec_of(scope, step)),
+                                     state_.definition.priority});
+    }
+
+    std::string spec_of(const LiveScope &scope, const LiveStep &step) const {
+        const RunName &name = state_.run.name;
+        std::string json = "{\"workflow\":" + json_text(name.workflow) +
+                           ",\"instance\":" + std::to_string(name.instance) + ",\"run\":" + std::to_string(name.run) +
+                           ",\"step\":" + json_text(step.node->id) +
+                           ",\"attempt\":" + std::to_string(step.now.attempt) +
+                           ",\"type\":" + json_text(step.node->type) + ",\"params\":";
+        json += step.now.params.empty() ? std::string_view{"{}"} : step.now.params;
+        if (scope.around != nullptr)
+            json += ",\"iteration\":[" + path_of(scope) + "]";
+        return json + "}";
+    }
+
+    RunState &state_;
+    TurnMemory &memory_;
+};
+
+} // namespace
+
+void collect(RunState &state, TurnMemory &memory) { Collector(state, memory).collect(); }
+
+} // namespace scylla::model::workflow

@@ -1,0 +1,481 @@
+// Keeps the runs of workflows in tests, as a server would: it gives turns what they need to know, writes what they say,
+// and checks that it is possible.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "model/workflow/engine.h"
+#include "sel_world.h"
+
+namespace engine_test {
+
+namespace sel = scylla::model::sel;
+namespace workflow = scylla::model::workflow;
+using workflow::EventKind;
+using workflow::RunStatus;
+using workflow::StepStatus;
+
+inline std::string show(std::string_view text) { return std::string(text); }
+
+struct KeptStep {
+    workflow::Step step{};
+    std::string params{};
+    std::string edges{};
+    std::string loop{};
+    std::string error{};
+    std::vector<StepStatus> earlier{}; // attempts
+
+    void set(const workflow::Step &from, std::string_view id) {
+        params = show(from.params);
+        edges = show(from.edges);
+        loop = show(from.loop);
+        error = show(from.error);
+        step = from;
+        step.id = id;
+    }
+    // Views of the texts as they are now.
+    workflow::Step view() const {
+        workflow::Step made = step;
+        made.params = params;
+        made.edges = edges;
+        made.loop = loop;
+        made.error = error;
+        return made;
+    }
+};
+
+struct KeptScope {
+    std::int64_t id = 0;
+    std::int64_t parent = 0;
+    std::string step{};
+    std::int64_t number = 0;
+    RunStatus status = RunStatus::created;
+    std::string params{};
+    std::int64_t created = 0;
+    std::int64_t ended = 0;
+    std::int64_t due = 0;
+    std::map<std::string, KeptStep, std::less<>> steps{};
+};
+
+using StepKey = std::pair<std::int64_t, std::string>; // scope and step
+
+struct KeptTask {
+    std::string queue{};
+    std::string spec{};
+    int priority = 0;
+    std::int32_t attempt = 0;
+};
+struct KeptChild {
+    std::string workflow{};
+    std::string version{};
+    std::string params{};
+    bool sync = false;
+    std::int32_t attempt = 0;
+};
+struct KeptEvent {
+    EventKind kind = EventKind::start;
+    std::int64_t scope = 1;
+    std::string step{};
+    std::int32_t attempt = 0;
+    std::string data{};
+};
+
+class Keeper {
+public:
+    explicit Keeper(std::string_view definition, std::string_view params = "{}") {
+        loaded_ = workflow::load_definition(definition, world, limits);
+        EXPECT_EQ(loaded_.kind, sel::OutcomeKind::value) << loaded_.what;
+        name_ = {.workflow = "w", .instance = 7, .run = 1, .owner = "ann", .initiator = {}, .properties = {}};
+        auto outcome = workflow::evaluate_run_params(*loaded_.definition, name_, params, world, limits);
+        EXPECT_EQ(outcome.kind, sel::OutcomeKind::value) << outcome.text;
+        KeptScope &run = scopes[1];
+        run.id = 1;
+        run.params = show(outcome.text);
+        run.created = world.now;
+        workflow::release(outcome);
+    }
+    Keeper(const Keeper &) = delete;
+    Keeper &operator=(const Keeper &) = delete;
+    ~Keeper() { workflow::release(loaded_); }
+
+    TestWorld world{};
+    sel::Limits limits{};
+    std::map<std::int64_t, KeptScope> scopes{};
+    std::map<StepKey, KeptTask> tasks{};               // open ones
+    std::map<StepKey, KeptChild> children{};           // that run
+    std::vector<std::pair<StepKey, bool>> cancelled{}; // and whether it was killed
+    bool ends_are_late = false;                        // a task can have ended before its event is delivered
+    std::vector<std::string> asked{};                  // needs
+    std::size_t changes = 0;                           // steps and scopes that the last turn has changed
+    std::size_t new_scopes = 0;                        // of the last turn
+    workflow::RunName &name() { return name_; }
+
+    // ---- turns -----------------------------------------------------------------------------------------------------
+
+    void start() { send({.kind = EventKind::start}); }
+    void send(const KeptEvent &event) { send(std::vector{event}); }
+    void send(const std::vector<KeptEvent> &events) {
+        std::vector<workflow::Supply> supplies;
+        kept_supplies_.clear();
+        for (int round = 0; round < 100; round++) {
+            auto turn = take(events, supplies);
+            ASSERT_EQ(turn.kind, sel::OutcomeKind::value);
+            const bool done = turn.needs.empty();
+            if (done)
+                apply(turn);
+            for (const workflow::Need &need : turn.needs)
+                supplies.push_back(supply(need));
+            workflow::release(turn);
+            if (done)
+                return check();
+        }
+        FAIL() << "the turn never has what it needs";
+    }
+
+    // What would come of it, without it being written.
+    void take_and_forget(const std::vector<KeptEvent> &events) {
+        auto turn = take(events, {});
+        workflow::release(turn);
+    }
+    sel::OutcomeKind kind_of_turn(const std::vector<KeptEvent> &events) {
+        auto turn = take(events, {});
+        const auto kind = turn.kind;
+        workflow::release(turn);
+        return kind;
+    }
+
+    // ---- events ----------------------------------------------------------------------------------------------------
+
+    // path: a, or loop/3/a for a step of the third iteration of loop.
+    void complete(std::string_view path, std::string_view data = {}) { task(EventKind::task_completed, path, data); }
+    void fail(std::string_view path, std::string_view data = R"({"code": "x", "message": "no"})") {
+        task(EventKind::task_failed, path, data);
+    }
+    void task(EventKind kind, std::string_view path, std::string_view data = {}) { send(of_task(kind, path, data)); }
+    KeptEvent of_task(EventKind kind, std::string_view path, std::string_view data = {}) {
+        const auto [scope, step] = find(path);
+        const auto open = tasks.find({scope, step});
+        EXPECT_NE(open, tasks.end()) << "there is no task for " << path;
+        const std::int32_t attempt = open == tasks.end() ? 0 : open->second.attempt;
+        tasks.erase({scope, step});
+        return {kind, scope, step, attempt, std::string(data)};
+    }
+    void child(EventKind kind, std::string_view path, std::string_view data) {
+        const auto [scope, step] = find(path);
+        if (kind != EventKind::child_started)
+            children.erase({scope, step});
+        send({kind, scope, step, 1, std::string(data)});
+    }
+    void act(EventKind kind, std::string_view path) {
+        if (path.empty())
+            return send({.kind = kind});
+        const auto [scope, step] = find(path);
+        send({kind, scope, step, 0, {}});
+    }
+
+    // Moves the clock to the next time that somebody waits for; false: nobody waits.
+    bool wait() {
+        const auto [due, all] = next_due();
+        if (all.empty())
+            return false;
+        world.now = std::max(world.now, due);
+        send(all);
+        return true;
+    }
+    // Events `due` of the earliest time.
+    std::pair<std::int64_t, std::vector<KeptEvent>> next_due() const {
+        std::int64_t earliest = INT64_MAX;
+        for_each_due([&](std::int64_t due, const KeptEvent &) { earliest = std::min(earliest, due); });
+        std::vector<KeptEvent> all;
+        for_each_due([&](std::int64_t due, const KeptEvent &event) {
+            if (due == earliest)
+                all.push_back(event);
+        });
+        return {earliest, all};
+    }
+
+    // ---- what is there ---------------------------------------------------------------------------------------------
+
+    // "a SUCCEEDED, b RUNNING"; of the run, or of an iteration: "loop/3".
+    std::string steps(std::string_view path = {}) {
+        std::string text;
+        for (const auto &[id, step] : scope_of(path).steps)
+            text += (text.empty() ? "" : ", ") + id + " " + show(workflow::name_of(step.step.status));
+        return text;
+    }
+    std::string status(std::string_view path = {}) { return show(workflow::name_of(scope_of(path).status)); }
+    KeptStep &step(std::string_view path) {
+        const auto [scope, id] = find(path);
+        return scopes.at(scope).steps.at(id);
+    }
+    bool has(std::string_view path) {
+        const auto [scope, id] = find(path);
+        return scopes.at(scope).steps.contains(id);
+    }
+    KeptScope &scope_of(std::string_view path) {
+        std::int64_t scope = 1;
+        while (!path.empty()) {
+            const std::string loop = cut(path);
+            scope = iteration(scope, loop, std::stoll(cut(path)));
+        }
+        return scopes.at(scope);
+    }
+    // The open tasks, as "a, loop/1/b".
+    std::string open() const {
+        std::string text;
+        for (const auto &[key, task] : tasks)
+            text += (text.empty() ? "" : ", ") + path_of(key.first) + key.second;
+        return text;
+    }
+    std::size_t running_iterations(std::string_view loop) const {
+        return static_cast<std::size_t>(std::count_if(scopes.begin(), scopes.end(), [&](const auto &member) {
+            return member.second.step == loop && !workflow::is_terminal(member.second.status);
+        }));
+    }
+    std::string path_of(std::int64_t scope) const {
+        const KeptScope &kept = scopes.at(scope);
+        return kept.parent == 0 ? "" : path_of(kept.parent) + kept.step + "/" + std::to_string(kept.number) + "/";
+    }
+
+private:
+    static std::string cut(std::string_view &path) {
+        const std::size_t slash = std::min(path.find('/'), path.size());
+        std::string first(path.substr(0, slash));
+        path.remove_prefix(std::min(slash + 1, path.size()));
+        return first;
+    }
+    std::int64_t iteration(std::int64_t parent, std::string_view loop, std::int64_t number) const {
+        for (const auto &[id, scope] : scopes) {
+            if (scope.parent == parent && scope.step == loop && scope.number == number)
+                return id;
+        }
+        ADD_FAILURE() << "there is no iteration " << loop << "/" << number;
+        return 1;
+    }
+    StepKey find(std::string_view path) {
+        const std::size_t slash = path.rfind('/');
+        if (slash == std::string_view::npos)
+            return {1, std::string(path)};
+        return {scope_of(path.substr(0, slash)).id, std::string(path.substr(slash + 1))};
+    }
+
+    template <typename Use> void for_each_due(Use use) const {
+        for (const auto &[id, scope] : scopes) {
+            if (scope.due != 0)
+                use(scope.due, {EventKind::due, id, {}, 0, {}});
+            for (const auto &[name, step] : scope.steps) {
+                if (step.step.due != 0)
+                    use(step.step.due, {EventKind::due, id, name, step.step.attempt, {}});
+            }
+        }
+    }
+
+    // ---- reading ---------------------------------------------------------------------------------------------------
+
+    // The scopes of the events and those around them.
+    workflow::Turn take(const std::vector<KeptEvent> &events, const std::vector<workflow::Supply> &supplies) {
+        std::set<std::int64_t> wanted{1};
+        for (const KeptEvent &event : events) {
+            for (std::int64_t id = event.scope; id != 0 && scopes.contains(id); id = scopes.at(id).parent)
+                wanted.insert(id);
+        }
+        std::vector<std::vector<workflow::Step>> steps;
+        std::vector<workflow::Scope> given;
+        for (const std::int64_t id : wanted) { // a scope has a higher id than those around it
+            const KeptScope &scope = scopes.at(id);
+            auto &own = steps.emplace_back();
+            for (const auto &[name, step] : scope.steps)
+                own.push_back(step.view());
+            given.push_back({scope.id, scope.parent, scope.step, scope.number, scope.status, scope.params, own,
+                             scope.created, scope.ended, scope.due});
+        }
+        std::vector<workflow::Event> all;
+        for (const KeptEvent &event : events)
+            all.push_back({event.kind, event.scope, event.step, event.attempt, event.data});
+        return workflow::take_turn(*loaded_.definition, {name_, given, all, supplies}, world, limits);
+    }
+
+    workflow::Supply supply(const workflow::Need &need) {
+        std::string json = "[";
+        bool missing = false;
+        asked.push_back(show(need.step) + "." + show(need.inner) + "." + show(need.param));
+        std::map<std::int64_t, const KeptScope *> iterations;
+        for (const auto &[id, scope] : scopes) {
+            if (scope.parent == need.scope && scope.step == need.step)
+                iterations.emplace(scope.number, &scope);
+        }
+        for (const auto &[number, scope] : iterations) {
+            const auto inner = scope->steps.find(need.inner);
+            const std::string value = inner == scope->steps.end() ? "" : member(inner->second.params, need.param);
+            missing = missing || value.empty();
+            json += (json.size() == 1 ? "" : ",") + value;
+        }
+        if (need.what == workflow::Need::What::subworkflow)
+            json = R"("of )" + show(need.inner) + "\"";
+        else
+            json += "]";
+        auto &kept = kept_supplies_.emplace_back(std::make_unique<std::vector<std::string>>());
+        *kept = {show(need.step), show(need.inner), show(need.param), missing ? "" : json};
+        return {need.scope, (*kept)[0], (*kept)[1], (*kept)[2], (*kept)[3]};
+    }
+    // Of a JSON object; empty: it has none.
+    std::string member(const std::string &json, std::string_view name) {
+        auto outcome = sel::evaluate_json("params['" + show(name) + "']", json.empty() ? "{}" : json, world, limits);
+        const std::string text = outcome.kind == sel::OutcomeKind::value ? show(outcome.text) : "";
+        sel::release(outcome);
+        return text;
+    }
+
+    // ---- writing ---------------------------------------------------------------------------------------------------
+
+    void apply(const workflow::Turn &turn) {
+        std::map<std::int64_t, std::int64_t> ids; // of new scopes
+        changes = turn.scopes.size() + turn.steps.size();
+        new_scopes = 0;
+        for (const workflow::ScopeChange &change : turn.scopes)
+            write(change, ids);
+        std::set<StepKey> seen;
+        for (const workflow::StepChange &change : turn.steps) {
+            const StepKey key{real(ids, change.scope), show(change.step.id)};
+            EXPECT_TRUE(seen.insert(key).second) << key.second << " is there twice";
+            write(change, key);
+        }
+        for (const workflow::Cancel &cancel : turn.cancels)
+            write(cancel);
+        for (const workflow::NewTask &task : turn.tasks)
+            submit(task, {real(ids, task.scope), show(task.step)});
+        for (const workflow::Child &child : turn.children) {
+            const StepKey key{real(ids, child.scope), show(child.step)};
+            EXPECT_TRUE(children
+                            .emplace(key, KeptChild{show(child.workflow), show(child.version), show(child.params),
+                                                    child.sync, child.attempt})
+                            .second);
+        }
+    }
+    static std::int64_t real(const std::map<std::int64_t, std::int64_t> &ids, std::int64_t id) {
+        return id < 0 ? ids.at(id) : id;
+    }
+
+    void write(const workflow::ScopeChange &change, std::map<std::int64_t, std::int64_t> &ids) {
+        std::int64_t id = change.scope.id;
+        EXPECT_EQ(change.is_new, id < 0);
+        if (change.is_new) {
+            id = scopes.rbegin()->first + 1;
+            ids.emplace(change.scope.id, id);
+            new_scopes++;
+            const std::int64_t parent = real(ids, change.scope.parent);
+            for (const auto &[other, scope] : scopes)
+                EXPECT_FALSE(scope.parent == parent && scope.step == change.scope.step &&
+                             scope.number == change.scope.number)
+                    << "the iteration is there already";
+            scopes[id].id = id;
+            scopes[id].parent = parent;
+        }
+        KeptScope &kept = scopes.at(id);
+        EXPECT_FALSE(workflow::is_terminal(kept.status)) << "the scope had come to its end";
+        kept.step = show(change.scope.step);
+        kept.number = change.scope.number;
+        kept.status = change.scope.status;
+        kept.params = show(change.scope.params);
+        kept.created = change.scope.created;
+        kept.ended = change.scope.ended;
+        kept.due = change.scope.due;
+    }
+
+    void write(const workflow::StepChange &change, const StepKey &key) {
+        auto &steps = scopes.at(key.first).steps;
+        EXPECT_EQ(change.is_new, !steps.contains(key.second)) << key.second;
+        const auto place = steps.try_emplace(key.second).first;
+        KeptStep &kept = place->second;
+        const StepStatus before = change.is_new ? StepStatus::not_created : kept.step.status;
+        EXPECT_EQ(change.before, before) << key.second;
+        EXPECT_TRUE(!workflow::is_terminal(before) || workflow::is_retryable(before)) << key.second << " had ended";
+        EXPECT_EQ(change.step.attempt, change.new_attempt ? kept.step.attempt + 1 : kept.step.attempt) << key.second;
+        if (change.new_attempt) {
+            EXPECT_TRUE(workflow::is_retryable(before)) << key.second;
+            kept.earlier.push_back(before);
+        }
+        kept.set(change.step, place->first);
+    }
+
+    void write(const workflow::Cancel &cancel) {
+        const StepKey key{cancel.scope, show(cancel.step)};
+        if (cancel.what == workflow::Cancel::What::iterations)
+            return stop_inside(key);
+        EXPECT_TRUE(ends_are_late || cancel.what != workflow::Cancel::What::task || tasks.contains(key)) << key.second;
+        cancelled.emplace_back(key, cancel.kill);
+        tasks.erase(key);
+        children.erase(key);
+    }
+    void stop_inside(const StepKey &loop) {
+        for (auto &[id, scope] : scopes) {
+            if (scope.parent != loop.first || scope.step != loop.second)
+                continue;
+            if (!workflow::is_terminal(scope.status))
+                scope.status = RunStatus::stopped;
+            for (auto &[name, kept] : scope.steps) {
+                tasks.erase({id, name});
+                children.erase({id, name});
+                stop_inside({id, name});
+                if (workflow::is_terminal(kept.step.status) && !workflow::is_retryable(kept.step.status))
+                    continue;
+                kept.step.status = StepStatus::stopped;
+                kept.step.due = 0;
+            }
+        }
+    }
+
+    void submit(const workflow::NewTask &task, const StepKey &key) {
+        const KeptStep &kept = scopes.at(key.first).steps.at(key.second);
+        EXPECT_EQ(kept.step.status, StepStatus::running) << key.second;
+        EXPECT_TRUE(submitted_.insert({key, kept.step.attempt}).second) << key.second << " had a task";
+        tasks.insert_or_assign(
+            key, KeptTask{show(task.queue), show(task.spec), static_cast<int>(task.priority), kept.step.attempt});
+    }
+
+    // What must hold between turns.
+    void check() const {
+        for (const auto &[id, scope] : scopes) {
+            bool live = false;
+            for (const auto &[name, kept] : scope.steps) {
+                const bool waits = workflow::is_retryable(kept.step.status);
+                live = live || waits || !workflow::is_terminal(kept.step.status);
+                EXPECT_TRUE(!waits || kept.step.due != 0) << name << " waits for nothing";
+                EXPECT_EQ(workflow::is_complete(kept.step.status) && kept.edges.empty() && kept.step.ended == 0, false);
+            }
+            EXPECT_TRUE(workflow::is_terminal(scope.status) ? !live : live || scope.steps.empty())
+                << path_of(id) << " " << workflow::name_of(scope.status);
+        }
+        for (const auto &[key, task] : tasks)
+            EXPECT_EQ(scopes.at(key.first).steps.at(key.second).step.status, StepStatus::running) << key.second;
+    }
+
+    workflow::Loaded loaded_{};
+    workflow::RunName name_{};
+    std::vector<std::unique_ptr<std::vector<std::string>>> kept_supplies_{};
+    std::set<std::pair<StepKey, std::int32_t>> submitted_{};
+};
+
+// A workflow with these steps.
+inline std::string with_steps(std::string_view steps, std::string_view more = "") {
+    return R"({"id": "w")" + std::string(more) + R"(, "steps": [)" + std::string(steps) + "]}";
+}
+// A typed step: next is the object of its successors.
+inline std::string job(std::string_view id, std::string_view next = "{}", std::string_view more = "",
+                       std::string_view type = "Job") {
+    return R"({"step": {"id": ")" + std::string(id) + R"(", "type": ")" + std::string(type) +
+           R"(", "transition": {"successors": )" + std::string(next) + "}" + std::string(more) + "}}";
+}
+// With parameters: the members of the object.
+inline std::string with_params(std::string_view params) { return R"(, "params": {)" + std::string(params) + "}"; }
+
+} // namespace engine_test

@@ -1,0 +1,511 @@
+// Runs of random workflows with random outcomes, crashes, and events that come late, twice or out of place. After each
+// turn, what is there is compared with what a naive look at it says (Maestro, sections 2.3, 5.2, 5.3 and 6).
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <random>
+#include <tuple>
+
+#include "engine.h"
+
+namespace {
+
+using namespace engine_test;
+
+// ---- random definitions --------------------------------------------------------------------------------------------
+
+enum class Kind : std::uint8_t { job, no_op, sleep, foreach, while_, subworkflow };
+enum class Mode : std::uint8_t { after_running, immediately, ignore };
+enum class Edge : std::uint8_t { yes, no, by_output, by_attempt, broken };
+
+struct Made;
+using MadeList = std::vector<Made>;
+struct Made {
+    std::string id{};
+    Kind kind = Kind::job;
+    Mode mode = Mode::after_running;
+    std::map<std::size_t, Edge> next{}; // by place
+    int retries = 0;                    // of each class
+    int iterations = 0;
+    int concurrency = 0;
+    bool strict = false;
+    bool sync = true;
+    MadeList inner{};
+    bool is_loop() const noexcept { return kind == Kind::foreach || kind == Kind::while_; }
+};
+
+class Maker {
+public:
+    explicit Maker(std::mt19937 &random) noexcept : random_{random} {}
+
+    MadeList list(int depth) {
+        MadeList made(static_cast<std::size_t>(1 + below(depth == 0 ? 8 : 4)));
+        for (Made &step : made)
+            fill(step, depth);
+        for (std::size_t from = 0; from < made.size(); from++) {
+            for (std::size_t to = from + 1; to < made.size(); to++) {
+                if (below(3) == 0)
+                    made[from].next.emplace(to, edge());
+            }
+        }
+        return made;
+    }
+
+    static std::string json(const MadeList &steps) {
+        std::string text = "[";
+        for (const Made &step : steps)
+            text += (text.size() == 1 ? "" : ",") + json(step, steps);
+        return text + "]";
+    }
+
+private:
+    int below(int bound) { return static_cast<int>(random_() % static_cast<unsigned>(bound)); }
+    Edge edge() {
+        const int drawn = below(20);
+        return drawn == 0   ? Edge::broken
+               : drawn < 3  ? Edge::no
+               : drawn < 6  ? Edge::by_output
+               : drawn == 6 ? Edge::by_attempt
+                            : Edge::yes;
+    }
+
+    void fill(Made &step, int depth) {
+        step.id = "s" + std::to_string(count_++);
+        const int drawn = below(depth < 3 ? 12 : 9);
+        step.kind = drawn < 5    ? Kind::job
+                    : drawn < 7  ? Kind::no_op
+                    : drawn == 7 ? Kind::sleep
+                    : drawn == 8 ? Kind::subworkflow
+                    : drawn < 11 ? Kind::foreach
+                                 : Kind::while_;
+        const int mode = below(6);
+        step.mode = mode == 0 ? Mode::immediately : mode < 3 ? Mode::ignore : Mode::after_running;
+        step.retries = below(3);
+        step.iterations = below(6);
+        step.concurrency = 1 + below(3);
+        step.strict = below(2) == 0;
+        step.sync = below(4) != 0;
+        if (step.is_loop())
+            step.inner = list(depth + 1);
+    }
+
+    static std::string json(const Made &step, const MadeList &beside) {
+        constexpr std::string_view k_modes[] = {"FAIL_AFTER_RUNNING", "FAIL_IMMEDIATELY", "IGNORE_FAILURE"};
+        std::string text = R"("id": ")" + step.id + R"(", "failure_mode": ")" +
+                           std::string(k_modes[static_cast<std::size_t>(step.mode)]) +
+                           R"(", "transition": {"successors": {)";
+        constexpr std::string_view k_edges[] = {"true", "false", "out > 5", "step_attempt_id % 2 == 1", "1 / 0 > 1"};
+        bool first = true;
+        for (const auto &[to, edge] : step.next) {
+            text += (first ? "\"" : ",\"") + beside[to].id + "\": \"" +
+                    std::string(k_edges[static_cast<std::size_t>(edge)]) + "\"";
+            first = false;
+        }
+        return "{\"" + name_of(step.kind) + "\": {" + text + "}}, \"params\": {" + params(step) + "}" + more(step) +
+               "}}";
+    }
+    static std::string name_of(Kind kind) {
+        return kind == Kind::foreach       ? "foreach"
+               : kind == Kind::while_      ? "while"
+               : kind == Kind::subworkflow ? "subworkflow"
+                                           : "step";
+    }
+    static std::string params(const Made &step) {
+        std::string text = R"("out": {"type": "LONG", "expression": "step_attempt_id * 4"})";
+        if (step.kind == Kind::sleep)
+            text += R"(, "sleep_seconds": {"type": "LONG", "value": 100})";
+        if (step.kind == Kind::subworkflow)
+            text += R"(, "subworkflow_id": {"type": "STRING", "value": "other"})";
+        if (step.kind == Kind::foreach)
+            text += R"x(, "loop_params": {"type": "MAP", "value": {"i_)x" + step.id +
+                    R"x(": {"type": "LONG_ARRAY", "expression": "Util.intsBetween(0, )x" +
+                    std::to_string(step.iterations) + R"x(, 1)"}}})x";
+        if (step.kind == Kind::while_)
+            text +=
+                R"(, "loop_params": {"type": "MAP", "value": {"i_)" + step.id + R"(": {"type": "LONG", "value": 0}}})";
+        return text;
+    }
+    static std::string more(const Made &step) {
+        const std::string retries = std::to_string(step.retries);
+        switch (step.kind) {
+        case Kind::job:
+            return R"(, "type": "Job", "timeout": 1000, "retry_policy": {"error_retry_limit": )" + retries +
+                   R"(, "platform_retry_limit": )" + retries + R"(, "timeout_retry_limit": )" + retries + "}";
+        case Kind::no_op:
+            return R"(, "type": "NoOp")";
+        case Kind::sleep:
+            return R"(, "type": "Sleep")";
+        case Kind::subworkflow:
+            return step.sync ? "" : R"(, "sync": false)";
+        case Kind::foreach:
+            return R"(, "concurrency": )" + std::to_string(step.concurrency) + R"(, "strict_ordering": )" +
+                   (step.strict ? "true" : "false") + R"(, "steps": )" + json(step.inner);
+        case Kind::while_:
+            return R"(, "condition": "loop_index < )" + std::to_string(step.iterations) + R"(", "steps": )" +
+                   json(step.inner);
+        }
+        return "";
+    }
+
+    std::mt19937 &random_;
+    int count_ = 0;
+};
+
+// ---- what a naive look says ----------------------------------------------------------------------------------------
+
+bool is_failed(StepStatus status) noexcept {
+    return status == StepStatus::fatally_failed || status == StepStatus::internally_failed;
+}
+
+class Look {
+public:
+    Look(const Keeper &keeper, const MadeList &steps, const std::set<std::int64_t> &acted_on)
+        : keeper_{keeper}, acted_on_{acted_on} {
+        lists_.emplace(1, &steps);
+    }
+
+    void check() {
+        for (const auto &[id, scope] : keeper_.scopes) { // those around a scope come before it
+            if (scope.parent != 0)
+                lists_.emplace(id, &find(*lists_.at(scope.parent), scope.step)->inner);
+            check_scope(scope, *lists_.at(id));
+        }
+        for (const auto &[id, scope] : keeper_.scopes) {
+            for (const Made &step : *lists_.at(id)) {
+                const KeptStep *kept = of(scope, step);
+                if (kept != nullptr && step.is_loop())
+                    check_loop(scope, step, *kept);
+            }
+        }
+    }
+
+private:
+    static const Made *find(const MadeList &steps, std::string_view id) {
+        for (const Made &step : steps) {
+            if (step.id == id)
+                return &step;
+        }
+        return nullptr;
+    }
+    static const KeptStep *of(const KeptScope &scope, const Made &step) {
+        const auto found = scope.steps.find(step.id);
+        return found == scope.steps.end() ? nullptr : &found->second;
+    }
+
+    void check_scope(const KeptScope &scope, const MadeList &steps) {
+        bool closed = workflow::is_terminal(scope.status) && acted_on_.contains(scope.id);
+        bool live = false;
+        for (const Made &step : steps) {
+            const KeptStep *kept = of(scope, step);
+            closed = closed || (kept != nullptr && step.mode == Mode::immediately &&
+                                kept->step.status == StepStatus::fatally_failed);
+            live = live || (kept != nullptr &&
+                            (!workflow::is_terminal(kept->step.status) || workflow::is_retryable(kept->step.status)));
+        }
+        // An iteration that was stopped with its loop was stopped from outside, as a run that was acted on.
+        closed = closed || scope.status == RunStatus::stopped || scope.status == RunStatus::timed_out;
+        for (std::size_t place = 0; place < steps.size(); place++)
+            check_step(scope, steps, place, closed || scope.status == RunStatus::created);
+        if (workflow::is_terminal(scope.status) && !acted_on_.contains(scope.id) &&
+            scope.status != RunStatus::stopped) {
+            EXPECT_EQ(scope.status, naive_status(scope)) << keeper_.path_of(scope.id);
+        }
+        if (scope.status != RunStatus::created) {
+            EXPECT_EQ(live, !workflow::is_terminal(scope.status)) << keeper_.path_of(scope.id);
+        }
+    }
+
+    // It is there if and only if all before it are complete, and left out if none of their edges leads to it.
+    void check_step(const KeptScope &scope, const MadeList &steps, std::size_t place, bool closed) {
+        bool complete = true;
+        bool satisfied = true;
+        for (std::size_t from = 0; from < place; from++) {
+            const auto edge = steps[from].next.find(place);
+            if (edge == steps[from].next.end())
+                continue;
+            const KeptStep *before = of(scope, steps[from]);
+            complete = complete && before != nullptr && workflow::is_complete(before->step.status);
+        }
+        if (complete)
+            satisfied = is_satisfied(scope, steps, place);
+        const KeptStep *kept = of(scope, steps[place]);
+        if (kept == nullptr) {
+            EXPECT_TRUE(closed || !complete) << keeper_.path_of(scope.id) << steps[place].id << " is missing";
+            return;
+        }
+        EXPECT_TRUE(complete) << keeper_.path_of(scope.id) << steps[place].id << " is there too early";
+        EXPECT_EQ(kept->step.status == StepStatus::unsatisfied, !satisfied) << steps[place].id;
+        const auto &retries = kept->step.retries;
+        EXPECT_EQ(retries.error + retries.platform + retries.timeout, kept->step.attempt - 1);
+        for (const int count : {retries.error, retries.platform, retries.timeout})
+            EXPECT_LE(count, steps[place].retries);
+    }
+
+    static bool is_satisfied(const KeptScope &scope, const MadeList &steps, std::size_t place) {
+        bool any = false;
+        bool satisfied = false;
+        for (std::size_t from = 0; from < place; from++) {
+            const auto edge = steps[from].next.find(place);
+            if (edge == steps[from].next.end())
+                continue;
+            any = true;
+            const KeptStep &before = *of(scope, steps[from]);
+            satisfied = satisfied || (before.step.status != StepStatus::unsatisfied && is_true(edge->second, before));
+            if (edge->second == Edge::broken) {
+                EXPECT_NE(before.step.status, StepStatus::succeeded);
+            }
+        }
+        return !any || satisfied;
+    }
+    static bool is_true(Edge edge, const KeptStep &step) {
+        switch (edge) {
+        case Edge::yes:
+            return true;
+        case Edge::by_output:
+            return std::stoll(eval("out", step.params)) > 5;
+        case Edge::by_attempt:
+            return step.step.attempt % 2 == 1;
+        default:
+            return false;
+        }
+    }
+
+    static RunStatus naive_status(const KeptScope &scope) {
+        int failed = 0;
+        int timed_out = 0;
+        int stopped = 0;
+        for (const auto &[name, step] : scope.steps) {
+            failed += is_failed(step.step.status) ? 1 : 0;
+            timed_out += step.step.status == StepStatus::timed_out ? 1 : 0;
+            stopped += step.step.status == StepStatus::stopped ? 1 : 0;
+        }
+        return failed > 0      ? RunStatus::failed
+               : timed_out > 0 ? RunStatus::timed_out
+               : stopped > 0   ? RunStatus::stopped
+                               : RunStatus::succeeded;
+    }
+
+    struct Count {
+        int all = 0;
+        int running = 0;
+        int succeeded = 0;
+        int failed = 0;
+        int timed_out = 0;
+        int stopped = 0;
+        std::int64_t first_running = INT64_MAX;
+        std::int64_t last = 0;
+    };
+    Count count(const KeptScope &scope, const Made &loop) const {
+        Count found;
+        for (const auto &[id, inner] : keeper_.scopes) {
+            if (inner.parent != scope.id || inner.step != loop.id)
+                continue;
+            found.all++;
+            found.last = std::max(found.last, inner.number);
+            found.running += workflow::is_terminal(inner.status) ? 0 : 1;
+            found.succeeded += inner.status == RunStatus::succeeded ? 1 : 0;
+            found.failed += inner.status == RunStatus::failed ? 1 : 0;
+            found.timed_out += inner.status == RunStatus::timed_out ? 1 : 0;
+            found.stopped += inner.status == RunStatus::stopped ? 1 : 0;
+            if (!workflow::is_terminal(inner.status))
+                found.first_running = std::min(found.first_running, inner.number);
+        }
+        return found;
+    }
+
+    void check_loop(const KeptScope &scope, const Made &loop, const KeptStep &kept) {
+        const Count found = count(scope, loop);
+        const std::string name = keeper_.path_of(scope.id) + loop.id;
+        EXPECT_EQ(found.last, found.all) << name;
+        EXPECT_LE(found.all, loop.iterations) << name;
+        const int most = loop.kind == Kind::while_ ? 1 : loop.concurrency;
+        EXPECT_LE(found.running, most) << name;
+        if (loop.kind == Kind::foreach && loop.strict && found.running > 0) {
+            EXPECT_LE(found.last - found.first_running + 1, most) << name;
+        }
+        if (kept.step.status == StepStatus::running)
+            check_running_loop(loop, kept, found, name);
+        else if (kept.step.status != StepStatus::created)
+            EXPECT_EQ(found.running, 0) << name;
+        if (kept.step.status == StepStatus::succeeded) {
+            EXPECT_EQ(found.succeeded, loop.iterations) << name;
+        } else if (kept.step.status == StepStatus::timed_out && !acted_on_.contains(1)) {
+            EXPECT_GT(found.timed_out, 0) << name;
+        }
+    }
+    static void check_running_loop(const Made &loop, const KeptStep &kept, const Count &found,
+                                   const std::string &name) {
+        EXPECT_GT(found.running, 0) << name << " waits for nothing";
+        if (loop.kind == Kind::while_) {
+            EXPECT_EQ(found.succeeded, found.all - 1) << name;
+            return;
+        }
+        EXPECT_EQ(found.failed > 0 && loop.mode == Mode::immediately, false) << name;
+        const std::string counts =
+            ",\"next\":" + std::to_string(found.all + 1) + ",\"succeeded\":" + std::to_string(found.succeeded) +
+            ",\"failed\":" + std::to_string(found.failed) + ",\"stopped\":" + std::to_string(found.stopped) +
+            ",\"timed_out\":" + std::to_string(found.timed_out);
+        EXPECT_NE(kept.loop.find(counts), std::string::npos) << name << " " << kept.loop;
+        if (!loop.strict && found.failed == 0) {
+            EXPECT_EQ(found.running, std::min(loop.concurrency, found.running + loop.iterations - found.all)) << name;
+        }
+    }
+
+    const Keeper &keeper_;
+    const std::set<std::int64_t> &acted_on_; // runs and iterations that were stopped, killed or timed out as a whole
+    std::map<std::int64_t, const MadeList *> lists_{};
+};
+
+// ---- random outcomes -----------------------------------------------------------------------------------------------
+
+class Simulation {
+public:
+    explicit Simulation(unsigned seed)
+        : random_{seed}, steps_{Maker(random_).list(0)},
+          definition_{R"({"id": "w", "steps": )" + Maker::json(steps_) + "}"}, keeper_{definition_} {
+        keeper_.ends_are_late = true;
+        agenda_.push_back({.kind = EventKind::start});
+    }
+
+    const std::string &definition() const noexcept { return definition_; }
+
+    // Until the run has ended; how many changes there were.
+    std::size_t run() {
+        std::size_t changes = 0;
+        for (int turn = 0; !workflow::is_terminal(keeper_.scopes.at(1).status); turn++) {
+            happen();
+            const auto events = draw_events();
+            if (below(5) == 0)
+                keeper_.take_and_forget(events); // a crash
+            keeper_.send(events);
+            changes += keeper_.changes;
+            note_actions(events);
+            Look(keeper_, steps_, acted_on_).check();
+            check_again(events);
+            if (testing::Test::HasFailure() || turn == 100'000)
+                return ADD_FAILURE() << "after " << turn << " turns", changes;
+        }
+        EXPECT_TRUE(keeper_.tasks.empty());
+        EXPECT_FALSE(keeper_.wait());
+        return changes;
+    }
+
+private:
+    int below(int bound) { return static_cast<int>(random_() % static_cast<unsigned>(bound)); }
+    template <typename All> auto any_of(const All &all) {
+        return *std::next(all.begin(), below(static_cast<int>(all.size())));
+    }
+
+    // Something comes to its end, and leaves a note of that.
+    void happen() {
+        for (int count = below(4); count > 0 && !keeper_.tasks.empty(); count--)
+            end_task();
+        if (!keeper_.children.empty() && below(2) == 0)
+            move_child();
+        if (below(200) == 0)
+            act();
+        if (agenda_.empty() || below(30) == 0)
+            wait();
+    }
+    void end_task() {
+        const auto [key, task] = any_of(keeper_.tasks);
+        keeper_.tasks.erase(key);
+        const int drawn = below(20);
+        constexpr std::string_view k_errors[] = {R"({"code": "x"})", R"({"code": "timeout"})",
+                                                 R"({"code": "run-timeout"})", R"({"class": "platform"})",
+                                                 R"({"code": "x", "retryable": false})"};
+        if (drawn < 12)
+            note(EventKind::task_completed, key, task.attempt, below(2) == 0 ? R"({"params": {"out": 9}})" : "{}");
+        else if (drawn < 18)
+            note(EventKind::task_failed, key, task.attempt, k_errors[below(5)]);
+        else if (drawn == 18)
+            note(EventKind::task_aborted, key, task.attempt, "{}");
+        else
+            note(below(2) == 0 ? EventKind::refused : EventKind::task_cancelled, key, task.attempt, "{}");
+    }
+    void move_child() {
+        const auto [key, child] = any_of(keeper_.children);
+        if (started_.insert(key).second)
+            return note(EventKind::child_started, key, child.attempt, R"({"instance": 1, "status": "CREATED"})");
+        keeper_.children.erase(key);
+        constexpr std::string_view k_ends[] = {"SUCCEEDED", "SUCCEEDED", "FAILED", "STOPPED", "TIMED_OUT"};
+        note(EventKind::child_ended, key, child.attempt, R"({"status": ")" + std::string(k_ends[below(5)]) + "\"}");
+    }
+    // Somebody stops or kills, mostly a step.
+    void act() {
+        const EventKind kind = below(2) == 0 ? EventKind::stop : EventKind::kill;
+        const auto [id, scope] = any_of(keeper_.scopes);
+        if (scope.steps.empty() || below(20) == 0)
+            return note(kind, {id, ""}, 0, "");
+        note(kind, {id, any_of(scope.steps).first}, 0, "");
+    }
+    void wait() {
+        const auto [due, all] = keeper_.next_due();
+        if (below(3) != 0) // or too early
+            keeper_.world.now = all.empty() ? keeper_.world.now : std::max(keeper_.world.now, due);
+        for (const KeptEvent &event : all)
+            agenda_.push_back(event);
+    }
+    void note(EventKind kind, const StepKey &key, std::int32_t attempt, std::string_view data) {
+        agenda_.push_back({kind, key.first, key.second, attempt, std::string(data)});
+    }
+
+    // Some of the agenda, in any order, and some of what has been there already.
+    std::vector<KeptEvent> draw_events() {
+        std::vector<KeptEvent> events;
+        for (int count = 1 + below(4); count > 0 && !agenda_.empty(); count--) {
+            const auto place = agenda_.begin() + below(static_cast<int>(agenda_.size()));
+            events.push_back(*place);
+            delivered_.push_back(*place);
+            if (below(5) != 0)
+                agenda_.erase(place); // or it comes once more
+        }
+        if (!delivered_.empty() && below(3) == 0)
+            events.push_back(delivered_[static_cast<std::size_t>(below(static_cast<int>(delivered_.size())))]);
+        return events;
+    }
+
+    void note_actions(const std::vector<KeptEvent> &events) {
+        for (const KeptEvent &event : events) {
+            const bool acts =
+                event.kind == EventKind::stop || event.kind == EventKind::kill || event.kind == EventKind::due;
+            if (acts && event.step.empty())
+                acted_on_.insert(event.scope);
+        }
+    }
+
+    // The same events once more are of no use.
+    void check_again(const std::vector<KeptEvent> &events) {
+        const bool time_passes = std::any_of(events.begin(), events.end(), [](const KeptEvent &event) {
+            return event.kind == EventKind::stop || event.kind == EventKind::kill || event.kind == EventKind::due ||
+                   event.attempt == 0;
+        });
+        if (time_passes)
+            return;
+        keeper_.send(events);
+        EXPECT_EQ(keeper_.changes, 0U);
+    }
+
+    std::mt19937 random_;
+    MadeList steps_;
+    std::string definition_;
+    Keeper keeper_;
+    std::vector<KeptEvent> agenda_{};
+    std::vector<KeptEvent> delivered_{};
+    std::set<StepKey> started_{};
+    std::set<std::int64_t> acted_on_{};
+};
+
+// SCYLLA_SIMULATION is how many changes there are to be at least.
+TEST(Engine_Simulation, RandomRuns) {
+    const char *wanted = std::getenv("SCYLLA_SIMULATION");
+    const std::size_t least = wanted == nullptr ? 20'000 : std::strtoull(wanted, nullptr, 10);
+    std::size_t changes = 0;
+    for (unsigned seed = 1; changes < least; seed++) {
+        Simulation simulation(seed);
+        changes += simulation.run();
+        ASSERT_FALSE(HasFailure()) << "seed " << seed << "\n" << simulation.definition();
+    }
+}
+
+} // namespace

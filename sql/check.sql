@@ -316,7 +316,7 @@ begin
     union all
     select null, 'plan ' || p.name || ' is open and has no live task, but is not finished'
     from scylla.task_plan p
-    where p.opened is not null and p.finished is null
+    where p.opened is not null and p.finished is null and p.maker is distinct from 'w'
       and not exists (select from scylla.task_gate g left join scylla.task_outcome o on o.id = g.task
                       where g.provider = p.id and o.id is null)
     union all
@@ -511,6 +511,39 @@ begin
     select null, format('success %s of the job with id %s is for the ids %s', s.id, s.job, s.ids)
     from scylla.job_success s where isempty(s.ids) or lower_inf(s.ids) or upper_inf(s.ids)
     union all
+    select null, format('the plan with id %s of run %s/%s/%s of a workflow does not exist, or was not made by it', r.id, r.workflow, r.instance, r.run)
+    from scylla.workflow_run_state r left join scylla.task_plan p on p.id = r.id where p.maker is distinct from 'w'
+    union all
+    select null, format('plan "%s" was made by a workflow, but is no run', p.name)
+    from scylla.task_plan p where p.maker = 'w' and p.id not in (select id from scylla.workflow_run_state)
+    union all
+    select null, format('run %s/%s/%s of a workflow is %s, but its plan is %s', r.workflow, r.instance, r.run, r.status,
+                        case when p.finished is null then 'not finished' else 'finished' end)
+    from scylla.workflow_run_state r join scylla.task_plan p on p.id = r.id
+    where (r.ended is null) <> (p.finished is null) or (r.ended is null) <> (r.status in ('CREATED', 'IN_PROGRESS', 'PAUSED'))
+    union all
+    select null, format('step %s in scope %s belongs to run %s of a workflow, which %s', s.step, s.scope, s.root,
+                        case when r.id is null then 'does not exist' else 'has ended, but the step has not' end)
+    from scylla.workflow_step_state s left join scylla.workflow_run_state r on r.id = s.root
+    where r.id is null or (r.ended is not null and s.ended is null)
+    union all
+    select null, format('iteration %s of step %s belongs to run %s of a workflow, which %s', i.number, i.step, i.root,
+                        case when r.id is null then 'does not exist' else 'has ended, but the iteration has not' end)
+    from scylla.workflow_iteration i left join scylla.workflow_run_state r on r.id = i.root
+    where r.id is null or (r.ended is not null and i.ended is null)
+    union all
+    select null, format('run %s/%s/%s of a workflow goes on, but nothing of it is live', r.workflow, r.instance, r.run)
+    from scylla.workflow_run_state r
+    where r.status = 'IN_PROGRESS' and not exists (select from scylla.workflow_agenda a where a.root = r.id)
+      and not exists (select from scylla.workflow_step_state s where s.root = r.id and (s.ended is null or s.due is not null))
+    union all
+    select null, format('step %s in scope %s of run %s of a workflow waits for a task that has ended', s.step, s.scope, s.root)
+    from scylla.workflow_step_state s join scylla.task_outcome o on o.id = s.task
+    where s.ended is null and not exists (select from scylla.workflow_agenda a where a.root = s.root)
+    union all
+    select null, format('something is on the agenda of run %s of a workflow, which does not exist', a.root)
+    from scylla.workflow_agenda a where a.root not in (select id from scylla.workflow_run_state)
+    union all
     select null, format('queue "%s" is granted to role "%s", which does not exist', q.name, g.role)
     from scylla.queue q,
          lateral (select unnest(q.submitters) union select unnest(q.workers)
@@ -521,7 +554,8 @@ begin
     from scylla.task_id_seq q,
          (select greatest((select max(id) from scylla.task_spec), (select max(id) from scylla.task_plan),
                          (select max(id) from scylla.signal_trigger), (select max(id) from scylla.resource_pool),
-                         (select max(id) from scylla.job_definition), (select max(id) from scylla.job_success)) as id) m where m.id > q.last_value
+                         (select max(id) from scylla.job_definition), (select max(id) from scylla.job_success),
+                         (select max(id) from scylla.workflow_iteration)) as id) m where m.id > q.last_value
     union all
     select null, format('%s has given out %s, but the id %s is in use', 'queue_id_seq', q.last_value, m.id)
     from scylla.queue_id_seq q, (select max(id) as id from scylla.queue) m where m.id > q.last_value;

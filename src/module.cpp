@@ -17,6 +17,7 @@
 #include "task/gates.h"
 #include "task/resubmit.h"
 #include "trigger/triggers.h"
+#include "workflow/runs.h"
 
 extern "C" {
 #ifdef PG_MODULE_MAGIC_EXT
@@ -46,6 +47,8 @@ void _PG_init(void) {
     install_json_hint();
     trigger::register_trigger_duty();
     register_pools();
+    workflow::register_runs();
+    monitor::register_engine_duty();
     shmem::install_stat_callbacks();
     shmem::install_callbacks();
     if (process_shared_preload_libraries_in_progress) {

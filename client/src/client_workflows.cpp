@@ -55,4 +55,24 @@ void client::revoke_workflow(const workflow_name &workflow, const std::string &r
                     {text(workflow, "workflow"), checked(role, "role"), std::string{to_string(privilege)}});
 }
 
+started_run client::start_workflow(const workflow_name &workflow, const start_options &options) {
+    const pqxx::result rows =
+        m_executor->run(sql::start_workflow, {text(workflow, "workflow"), checked(options.params.text(), "params"),
+                                              checked(options.version, "version"), text(options.request_id)});
+    const auto &row = rows[0];
+    return {.code = row[0].as<int>(),
+            .workflow = workflow_name{std::string{text_of(row[1])}},
+            .instance = row[2].as<std::int64_t>(),
+            .run = row[3].as<int>(),
+            .status = std::string{text_of(row[4])}};
+}
+
+void client::stop_run(const workflow_name &workflow, std::int64_t instance) {
+    m_executor->run(sql::stop_run, {text(workflow, "workflow"), std::to_string(instance)});
+}
+void client::kill_run(const workflow_name &workflow, std::int64_t instance) {
+    m_executor->run(sql::kill_run, {text(workflow, "workflow"), std::to_string(instance)});
+}
+std::int64_t client::advance() { return m_executor->run(sql::advance, {})[0][0].as<std::int64_t>(); }
+
 } // namespace scylla

@@ -228,6 +228,12 @@ const statement alter_workflow{"scylla_alter_workflow", "select scylla.alter_wor
 const statement drop_workflow{"scylla_drop_workflow", "select scylla.drop_workflow($1)"};
 const statement grant_workflow{"scylla_grant_workflow", "select scylla.grant_workflow($1, $2, $3)"};
 const statement revoke_workflow{"scylla_revoke_workflow", "select scylla.revoke_workflow($1, $2, $3)"};
+const statement start_workflow{
+    "scylla_start_workflow",
+    "select code, workflow_id, instance, run, status from scylla.start_workflow($1, $2::jsonb, $3, $4)"};
+const statement stop_run{"scylla_stop_run", "select scylla.stop_run($1, $2::bigint)"};
+const statement kill_run{"scylla_kill_run", "select scylla.kill_run($1, $2::bigint)"};
+const statement advance{"scylla_advance", "call scylla.advance()"};
 const statement quantile{"scylla_quantile",
                          "select " MICROSECONDS("q") " from scylla.quantile($1::bigint[], $2::float8) as q"};
 const statement has_live_tasks{"scylla_has_live_tasks", "select scylla.has_live_tasks($1::text[])"};
@@ -357,6 +363,10 @@ std::vector<const statement *> all_statements() {
             &drop_workflow,
             &grant_workflow,
             &revoke_workflow,
+            &start_workflow,
+            &stop_run,
+            &kill_run,
+            &advance,
             &read_events,
             &metrics,
             &queue_settings,

@@ -444,6 +444,27 @@ TEST_F(Calls, Workflows) {
     c.alter_workflow(workflow, R"({"add_tag": "t"})");
     thrown<not_found>([&] { c.alter_workflow(workflow, R"({"delete_tag": "other"})"); });
     thrown<wrong_state>([&] { c.alter_workflow(workflow, R"({"reset_workflow_concurrency": true})"); });
+    c.activate_workflow(workflow);
+    const started_run started = c.start_workflow(workflow, {.params = json{R"({"x": 1})"}, .request_id = "once"});
+    EXPECT_EQ(started.code, 1);
+    EXPECT_EQ(started.workflow, workflow);
+    EXPECT_EQ(started.instance, 1);
+    EXPECT_EQ(started.run, 1);
+    EXPECT_EQ(started.status, "CREATED");
+    EXPECT_EQ(c.start_workflow(workflow, {.request_id = "once"}).code, 0);
+    const auto ended = [&] {
+        c.advance();
+        return pqxx::nontransaction{*std::make_unique<pqxx::connection>("")}
+            .exec("select count(*) from scylla.workflow_run where workflow = 'calls_workflow' and status = 'SUCCEEDED'")
+                [0][0]
+            .as<int>();
+    };
+    while (ended() < 1)
+        std::this_thread::sleep_for(std::chrono::milliseconds{1});
+    thrown<wrong_state>([&] { c.stop_run(workflow, 1); });
+    thrown<wrong_state>([&] { c.kill_run(workflow, 1); });
+    thrown<not_found>([&] { c.kill_run(workflow, 2); });
+    thrown<invalid_argument>([&] { c.start_workflow(workflow, {.params = json{"[]"}}); });
     c.drop_workflow(workflow);
     thrown<not_found>([&] { c.drop_workflow(workflow); });
 }

@@ -501,6 +501,43 @@ void bad_definition(std::string_view where, std::string_view what, int count) {
              count > 1 ? errhint("scylla.validate_workflow() lists them.") : 0, identify("workflow", "definition")));
 }
 
+void bad_params(const char *workflow, const char *what) {
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                    errmsg("the parameters of workflow \"%s\" cannot be evaluated: %s", workflow, what),
+                    identify("workflow", "params")));
+}
+
+void subworkflows_too_deep(int most) {
+    ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED), errmsg("subworkflows are nested more than %d deep", most),
+                    identify("workflow", "depth")));
+}
+
+void workflow_runs(const text *workflow, int64 runs) {
+    ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                    errmsg("workflow \"%s\" has runs that have not ended: " INT64_FORMAT, str(workflow), runs),
+                    errhint("Use scylla.stop_run(), and drop it when they have ended."), identify("workflow", "live")));
+}
+
+void no_such_instance(const text *workflow, int64 instance) {
+    ereport(ERROR, (errcode(ERRCODE_NO_DATA_FOUND),
+                    errmsg("workflow \"%s\" has no instance " INT64_FORMAT, str(workflow), instance),
+                    identify("workflow", "instance")));
+}
+
+void instance_ended(const text *workflow, int64 instance) {
+    ereport(ERROR,
+            (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+             errmsg("the last run of instance " INT64_FORMAT " of workflow \"%s\" has ended", instance, str(workflow)),
+             identify("workflow", "ended")));
+}
+
+void plan_of_run(const text *name) {
+    ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                    errmsg("plan \"%s\" belongs to a run of a workflow", str(name)),
+                    errhint("The engine of workflows adds its tasks and ends it: use scylla.stop_run()."),
+                    identify("plan", "run")));
+}
+
 void pool_in_use(const text *name) {
     ereport(ERROR, (errcode(ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST),
                     errmsg("pool \"%s\" is needed by tasks that have not ended", str(name)),

@@ -157,6 +157,12 @@ const char *array_of(int64 size);
 [[noreturn]] void no_workflow_privilege(const text *id, const char *role, const char *privilege);
 // 22023, constraint "definition", table workflow. where: in the document; empty: the document as a whole. count: of
 // all problems.
+[[noreturn]] void bad_params(const char *workflow, const char *what);
+[[noreturn]] void subworkflows_too_deep(int most);
+[[noreturn]] void workflow_runs(const text *workflow, int64 runs);
+[[noreturn]] void no_such_instance(const text *workflow, int64 instance);
+[[noreturn]] void instance_ended(const text *workflow, int64 instance);
+[[noreturn]] void plan_of_run(const text *name);
 [[noreturn]] void bad_definition(std::string_view where, std::string_view what, int count);
 // The same for a change of properties.
 [[noreturn]] void bad_properties(std::string_view where, std::string_view what, int count);

@@ -76,7 +76,7 @@ Sight consider_plan(Store &store, Dirty *dirty, const store::Ended &ended, Times
     const Sight sight = see_plan(dirty, ended.plan, &plan);
     if (sight != Sight::present)
         return Sight::in_doubt;
-    if (!plan.opened || plan.finished)
+    if (!plan.opened || plan.finished || plan.maker == store::PlanMaker::workflow) // its engine finishes it
         return Sight::present;
     store::Toll toll{};
     switch (see_live_member(store, dirty, ended.plan, ended.id, &toll)) {

@@ -22,6 +22,8 @@ store::PlanRow hold_own_plan(const text *name) {
     const auto plan = store::hold_plan(name, store::Hold::change);
     if (!plan || !rights::owns(plan->owner))
         error::no_such_plan(name);
+    if (plan->maker == store::PlanMaker::workflow)
+        error::plan_of_run(name);
     return *plan;
 }
 

@@ -13,6 +13,7 @@
 #include "task/duty.h"
 #include "task/events.h"
 #include "task/gates.h"
+#include "workflow/runs.h"
 
 namespace scylla::monitor {
 
@@ -184,6 +185,11 @@ void signal_new_queues(store::Store &store) {
     waiter_look.queues = seen;
 }
 
+void signal_engine(TimestampTz now) {
+    if (workflow::next_time() <= now)
+        shmem::signal(MyDatabaseId, shmem::k_agenda, 1);
+}
+
 // Wakes workers that wait although there is work: a commit without a callback made it, or the worker that was woken for
 // it has died.
 void look_for_waiters() {
@@ -197,6 +203,8 @@ void look_for_waiters() {
             for (std::size_t i = 0; i < count; i++) {
                 if (awaited[i] == shmem::k_plans)
                     signal_finished_plans(store);
+                else if (awaited[i] == shmem::k_agenda)
+                    signal_engine(now);
                 else if (awaited[i] == shmem::k_any_new_queue)
                     signal_new_queues(store);
                 else if (const int64 ready = count_leasable(store, static_cast<int32>(awaited[i]), k_portion, now);

@@ -19,6 +19,7 @@
 #include "task/finish.h"
 #include "task/moves.h"
 #include "task/run_limit.h"
+#include "workflow/runs.h"
 
 namespace scylla {
 
@@ -292,6 +293,8 @@ void purge_old_plans(Store &store, TimestampTz now, Portion *portion) {
         if (plan.finished && is_old(store, plan, retentions, now) && store::remove_plan(plan.id)) {
             if (plan.maker == store::PlanMaker::job)
                 job::forget_plan(plan.id);
+            if (plan.maker == store::PlanMaker::workflow)
+                workflow::forget_run(plan.id);
             portion->done++;
         }
         return true;

@@ -19,6 +19,8 @@ extern "C" void leave_slot(int, Datum) {
 
 // Lets the launcher know that there is nothing to monitor, and exits.
 [[noreturn]] void report_absent() {
+    if (slot == nullptr) // the engine of workflows: the monitor does that
+        proc_exit(0);
     LWLockAcquire(shmem::shared->lock, LW_EXCLUSIVE);
     if (shmem::shared->absent_count < shmem::k_max_marked)
         shmem::shared->absent[shmem::shared->absent_count++] = MyDatabaseId;
@@ -40,6 +42,7 @@ void override_settings() {
                       {"idle_in_transaction_session_timeout", "0"},
                       {"idle_session_timeout", "0"},
                       {"lock_timeout", "1s"},
+                      {"jit", "off"},
                       {"synchronous_commit", "off"}};
     for (const auto &setting : k_settings)
         SetConfigOption(setting.name, setting.value, PGC_SUSET, PGC_S_OVERRIDE);
@@ -53,18 +56,22 @@ shmem::StatKey database_key() { return {MyDatabaseId, extension, 0}; }
 
 void begin_session(int32 slot_index) {
     slot = &shmem::shared->slot[slot_index];
-    pqsignal(SIGHUP, SignalHandlerForConfigReload);
-    pqsignal(SIGTERM, die);
-    BackgroundWorkerUnblockSignals();
     before_shmem_exit(leave_slot, 0);
     pg_atomic_write_u32(&slot->proc, static_cast<uint32>(compat::my_proc_number()) + 1);
     pg_memory_barrier(); // whoever asked us to stop before that did not wake us
 
     if (pg_atomic_read_u32(&slot->stop) != 0)
         proc_exit(0);
-    BackgroundWorkerInitializeConnectionByOid(pg_atomic_read_u32(&slot->database), InvalidOid, 0);
+    begin_process("scylla monitor", pg_atomic_read_u32(&slot->database));
+}
+
+void begin_process(const char *name, Oid database) {
+    pqsignal(SIGHUP, SignalHandlerForConfigReload);
+    pqsignal(SIGTERM, die);
+    BackgroundWorkerUnblockSignals();
+    BackgroundWorkerInitializeConnectionByOid(database, InvalidOid, 0);
     override_settings();
-    pgstat_report_appname("scylla monitor");
+    pgstat_report_appname(name);
 }
 
 Identity begin_transaction(const char *activity) {

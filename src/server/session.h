@@ -10,6 +10,8 @@ extern shmem::MonitorSlot *slot;
 
 // From the launcher's request to the connection with the slot's database.
 void begin_session(int32 slot_index);
+// The same for another process that works as the owner of the tables.
+void begin_process(const char *name, Oid database);
 // Microseconds between two looks that nothing has announced.
 int64 interval();
 // The extension that this database has, as statistics name it. Known after the first transaction.

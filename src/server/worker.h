@@ -15,6 +15,8 @@ void wait_for_orphaned_workers();
 
 // The duty of the monitor that asks for them.
 void register_handler_duty();
+// The same for the engine of workflows.
+void register_engine_duty();
 
 // Whether the launcher may start processes in the database now.
 bool is_blocked(Oid database);
@@ -22,5 +24,6 @@ bool is_blocked(Oid database);
 } // namespace scylla::monitor
 
 extern "C" {
+[[noreturn]] PGDLLEXPORT void scylla_engine_main(Datum slot);
 [[noreturn]] PGDLLEXPORT void scylla_worker_main(Datum slot);
 }

@@ -10,6 +10,7 @@
 #include "server/session.h"
 #include "shmem/workers.h"
 #include "task/duty.h"
+#include "workflow/runs.h"
 
 namespace scylla::monitor {
 
@@ -59,6 +60,12 @@ void want_workers(store::Store &store, Turn &turn) {
         shmem::want_workers(wanted[i]);
 }
 
+void want_engine(store::Store & /*store*/, Turn &turn) {
+    turn.next = workflow::next_time();
+    if (turn.next <= turn.now && shmem::shared != nullptr && settings::max_server_workers > 0)
+        shmem::want_workers({MyDatabaseId, InvalidOid, 1, steady_now()});
+}
+
 // ---- the launcher --------------------------------------------------------------------------------------------------
 
 struct Hired {
@@ -77,6 +84,8 @@ constinit std::array<Barred, shmem::k_max_workers> barred{};
 constinit bool complained = false; // about the lack of worker processes, since one was last started
 
 bool is_in_use(const WorkerSlot &slot) { return pg_atomic_read_u32(&const_cast<WorkerSlot &>(slot).database) != 0; }
+// It is no server worker for handlers, and not one of those that scylla.max_server_workers bounds.
+bool is_engine(Oid role) { return !OidIsValid(role); }
 bool is_stopping(WorkerSlot &slot) { return pg_atomic_read_u32(&slot.stop) != 0; }
 
 bool is_barred(const WantedWorkers &wanted, int64 now) {
@@ -114,7 +123,8 @@ bool start(std::size_t i, const WantedWorkers &wanted, int64 now) {
     slot.since = GetCurrentTimestamp();
     pg_atomic_write_u32(&slot.database, wanted.database);
     LWLockRelease(shared->lock);
-    BackgroundWorker worker = make_worker("scylla worker", "scylla_worker_main");
+    BackgroundWorker worker = is_engine(wanted.role) ? make_worker("scylla engine", "scylla_engine_main")
+                                                     : make_worker("scylla worker", "scylla_worker_main");
     worker.bgw_restart_time = BGW_NEVER_RESTART;
     worker.bgw_main_arg = Int32GetDatum(static_cast<int32>(i));
     worker.bgw_notify_pid = MyProcPid;
@@ -137,7 +147,7 @@ void make_room(int64 now, bool has_any) {
     int64 started = now - k_turn;
     for (std::size_t i = 0; i < hired.size(); i++) {
         WorkerSlot &slot = shared->worker[i];
-        if (!is_in_use(slot) || is_stopping(slot))
+        if (!is_in_use(slot) || is_stopping(slot) || is_engine(slot.role))
             continue;
         if (pg_atomic_read_u32(&slot.idle) != 0) {
             shmem::ask_to_leave(slot);
@@ -169,7 +179,7 @@ Staff find_staff(const WantedWorkers &wanted) {
             staff.vacant = staff.vacant ? staff.vacant : i;
             continue;
         }
-        staff.in_use++;
+        staff.in_use += is_engine(slot.role) ? 0 : 1;
         if (is_stopping(slot) || slot.role != wanted.role || pg_atomic_read_u32(&slot.database) != wanted.database)
             continue;
         staff.present++;
@@ -191,10 +201,13 @@ bool assign(const WantedWorkers &wanted, int64 now) {
         return true;
     if (staff.soon >= wanted.tasks)
         return staff.soon - staff.calling >= wanted.tasks;
-    if (staff.in_use >= static_cast<std::size_t>(settings::max_server_workers)) {
+    const bool is_full = staff.in_use >= static_cast<std::size_t>(settings::max_server_workers);
+    if (is_full && !is_engine(wanted.role)) {
         make_room(now, staff.present > 0);
         return true;
     }
+    if (!staff.vacant)
+        return true;
     if (start(*staff.vacant, wanted, now)) {
         complained = false;
         return true;
@@ -210,6 +223,13 @@ bool assign(const WantedWorkers &wanted, int64 now) {
 
 void register_handler_duty() {
     register_duty({.activity = "looking for tasks of handlers", .work = want_workers, .timer = shmem::Timer::handler});
+}
+
+void register_engine_duty() {
+    register_duty({.activity = "looking at the agenda of workflows",
+                   .work = want_engine,
+                   .timer = shmem::Timer::workflow,
+                   .is_second_way = true});
 }
 
 int64 assign_workers(int64 now) {

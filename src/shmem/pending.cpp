@@ -56,6 +56,7 @@ struct Pending {
     std::size_t new_queues;
     std::array<NewQueue, 64> new_queue;
     bool plan_finished;
+    bool agenda;
     bool recheck_all; // more than there is room for
     std::size_t rechecks;
     std::array<int64, k_rechecks> recheck;
@@ -199,6 +200,15 @@ void tell_pools() noexcept {
     }
 }
 
+// The engine, or whoever has one started.
+void tell_engine() noexcept {
+    if (has_engine(MyDatabaseId))
+        return signal(MyDatabaseId, k_agenda, 1);
+    for (MonitorSlot &slot : std::span(shared->slot).first(static_cast<std::size_t>(shared->slots)))
+        if (pg_atomic_read_u32(&slot.database) == MyDatabaseId && lower(slot, Timer::workflow, 0))
+            wake(pg_atomic_read_u32(&slot.proc));
+}
+
 void announce_extension() noexcept {
     LWLockAcquire(shared->lock, LW_EXCLUSIVE);
     if (shared->announced_count < k_max_marked)
@@ -277,6 +287,8 @@ extern "C" void at_end_of_transaction(XactEvent event, void *) {
     if (event == XACT_EVENT_COMMIT) {
         if (pending.extension)
             announce_extension();
+        if (pending.agenda)
+            tell_engine();
         for (std::size_t i = 0; i < pending.taken_away; i++)
             interrupt_call(MyDatabaseId, pending.taken_from[i]);
         tell_monitor();
@@ -291,6 +303,7 @@ extern "C" void at_end_of_transaction(XactEvent event, void *) {
     pending.many_queues = false;
     pending.new_queues = 0;
     pending.plan_finished = false;
+    pending.agenda = false;
     pending.recheck_all = false;
     pending.rechecks = 0;
     pending.taken_away = 0;
@@ -448,6 +461,13 @@ void note_plan_finished() {
     if (shared == nullptr)
         return;
     pending.plan_finished = true;
+    pending.any = true;
+}
+
+void note_agenda() {
+    if (shared == nullptr)
+        return;
+    pending.agenda = true;
     pending.any = true;
 }
 

@@ -40,6 +40,8 @@ struct ChangedPools {
 ChangedPools take_changed_pools();
 // A plan is finished: whoever waits for one is to look.
 void note_plan_finished();
+// There is something for the engine of workflows.
+void note_agenda();
 // This database has got the extension.
 void note_extension();
 // Databases are made, dropped or changed. When the transaction ends, committed or not, those that this backend holds

@@ -8,8 +8,8 @@
 namespace scylla::shmem {
 
 // What a monitor waits for.
-enum class Timer : std::uint8_t { due, deadline, schedule, settings, dropped, handler, trigger, placement };
-inline constexpr std::size_t k_timers = 8;
+enum class Timer : std::uint8_t { due, deadline, schedule, settings, dropped, handler, trigger, placement, workflow };
+inline constexpr std::size_t k_timers = 9;
 
 inline constexpr std::size_t k_rechecks = 256;
 inline constexpr std::size_t k_changed_pools = 32;
@@ -35,25 +35,25 @@ struct MonitorSlot {
 inline constexpr int k_max_monitors = 64;
 inline constexpr int k_max_marked = 64;
 
-// A server worker: calls the handlers of one role's queues in one database. From the moment the launcher asks for it
-// until it has exited. Under the lock but for the atomics.
+// A server worker: calls the handlers of one role's queues in one database, or runs its workflows. From the moment the
+// launcher asks for it until it has exited. Under the lock but for the atomics.
 struct WorkerSlot {
     pg_atomic_uint32 database; // 0: the slot is free
-    Oid role;
-    int pid;               // 0: not running yet
-    pg_atomic_uint32 proc; // as in MonitorSlot
-    pg_atomic_uint32 stop; // it is asked to exit
-    pg_atomic_uint32 idle; // it has found nothing to do
-    int64 task;            // whose handler it is calling; 0: none
-    bool interrupted;      // the task has been taken away from it
-    TimestampTz since;     // when it began what it is doing
+    Oid role;                  // invalid: it is the engine of workflows
+    int pid;                   // 0: not running yet
+    pg_atomic_uint32 proc;     // as in MonitorSlot
+    pg_atomic_uint32 stop;     // it is asked to exit
+    pg_atomic_uint32 idle;     // it has found nothing to do
+    int64 task;                // whose handler it is calling; 0: none
+    bool interrupted;          // the task has been taken away from it
+    TimestampTz since;         // when it began what it is doing
 };
 inline constexpr int k_max_workers = 32;
 
 // A role in a database that has so many tasks for handlers, at least.
 struct WantedWorkers {
     Oid database;
-    Oid role;
+    Oid role; // invalid: the engine of workflows
     int64 tasks;
     int64 since; // steady_now()
 };

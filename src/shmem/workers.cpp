@@ -60,6 +60,13 @@ bool stop_workers(Oid database) noexcept {
     return any;
 }
 
+bool has_engine(Oid database) noexcept {
+    return std::any_of(std::begin(shared->worker), std::end(shared->worker), [&](WorkerSlot &worker) {
+        return pg_atomic_read_u32(&worker.database) == database && !OidIsValid(worker.role) &&
+               pg_atomic_read_u32(&worker.stop) == 0;
+    });
+}
+
 namespace {
 
 const char *state_of(WorkerSlot &worker) {

@@ -30,6 +30,9 @@ struct WorkerState {
 // The workers of a database. Returns how many.
 std::size_t look_at_workers(Oid database, std::span<WorkerState, k_max_workers> states);
 
+// Whether the engine of workflows runs in the database, or is just being started.
+bool has_engine(Oid database) noexcept;
+
 // The worker has found nothing to do, or goes on looking.
 void set_idle(WorkerSlot &worker, bool idle) noexcept;
 

@@ -68,12 +68,12 @@ std::optional<PlanRow> hold_plan(const text *name, Hold how) {
     as_owner.begin();
     if (how == Hold::share)
         run(&share_statement,
-            "select id, opened, finished, cancelled, failed, owner, name from scylla.task_plan "
+            "select id, opened, finished, cancelled, failed, owner, name, maker from scylla.task_plan "
             "where name operator(pg_catalog.=) $1 for share",
             types, values, nullptr, SPI_OK_SELECT);
     else
         run(&change_statement,
-            "select id, opened, finished, cancelled, failed, owner, name from scylla.task_plan "
+            "select id, opened, finished, cancelled, failed, owner, name, maker from scylla.task_plan "
             "where name operator(pg_catalog.=) $1 for no key update",
             types, values, nullptr, SPI_OK_SELECT);
     std::optional<PlanRow> row;
@@ -88,6 +88,8 @@ std::optional<PlanRow> hold_plan(const text *name, Hold how) {
                       pstrdup(NameStr(*DatumGetName(result(6, &null)))),
                       DatumGetTextPCopy(result(7, &null)),
                       PlanMaker::caller};
+        const Datum maker = result(8, &null);
+        row->maker = null ? PlanMaker::caller : static_cast<PlanMaker>(DatumGetChar(maker));
         MemoryContextSwitchTo(spi);
     }
     as_owner.end();

@@ -246,7 +246,7 @@ struct GateRow {
 };
 
 // What has made a plan, and is told of its tasks that are completed (task/gates.h).
-enum class PlanMaker : char { caller = 0, job = 'j' };
+enum class PlanMaker : char { caller = 0, job = 'j', workflow = 'w' };
 
 struct PlanRow {
     int64 id;
@@ -256,7 +256,7 @@ struct PlanRow {
     bool failed;
     const char *owner; // a role
     text *name;
-    PlanMaker maker = PlanMaker::caller; // not known of one that is held
+    PlanMaker maker = PlanMaker::caller;
 };
 
 // The name of a plan; null if it does not exist.

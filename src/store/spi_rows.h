@@ -31,9 +31,9 @@ public:
 
 private:
     std::size_t count_ = 0;
-    std::array<Oid, 16> types_{};
-    std::array<Datum, 16> values_{};
-    std::array<char, 16> nulls_{};
+    std::array<Oid, 20> types_{};
+    std::array<Datum, 20> values_{};
+    std::array<char, 20> nulls_{};
 };
 
 // A row of the result, column by column. Values are copied into the current memory context.

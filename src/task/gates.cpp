@@ -336,9 +336,19 @@ bool settle_dependants(Settling &all, store::Ended *ended, const RowMemory &memo
 
 // ---- tasks of plans that something has made -----------------------------------------------------------------------
 
-constinit std::array<CompletionHook, 2> completion_hooks{}; // by place_of(maker)
+constinit std::array<CompletionHook, 3> completion_hooks{}; // by place_of(maker)
 
-std::size_t place_of(store::PlanMaker maker) { return maker == store::PlanMaker::job ? 1 : 0; }
+std::size_t place_of(store::PlanMaker maker) {
+    switch (maker) {
+    case store::PlanMaker::job:
+        return 1;
+    case store::PlanMaker::workflow:
+        return 2;
+    case store::PlanMaker::caller:
+        break;
+    }
+    return 0;
+}
 
 // What has made a plan never changes, and one backend ends many tasks of one plan.
 struct KnownPlan {

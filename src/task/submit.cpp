@@ -96,6 +96,8 @@ int64 plan_id(const text *name) {
     const auto plan = store::hold_plan(name, store::Hold::share);
     if (!plan || !rights::owns(plan->owner))
         error::no_such_plan(name);
+    if (plan->maker == store::PlanMaker::workflow)
+        error::plan_of_run(name);
     if (plan->finished)
         error::plan_ended(name, plan->cancelled ? "cancelled" : "finished");
     return plan->id;
@@ -546,7 +548,7 @@ std::span<const Submitted> submit_many(Store &store, std::span<const Submission>
     const auto pools = pools_of_each(store, tasks);
     const auto rows = allocate<SpecRow>(tasks.size());
     for (std::size_t i = 0; i < rows.size(); i++)
-        rows[i] = make_spec(tasks[i], *queues[i], plans[i], pools[i].size(), now);
+        rows[i] = make_spec(tasks[i], *queues[i], tasks[i].run != 0 ? tasks[i].run : plans[i], pools[i].size(), now);
     const auto admissions = allocate<Admission>(rows.size());
     insert_rows(store, rows, admissions);
     const auto answers = allocate<Submitted>(rows.size());

@@ -24,6 +24,7 @@ struct Submission {
     std::optional<int64> dedup_for = {};   // completed it keeps its key for so long from its creation on
     std::optional<int64> run_timeout = {}; // microseconds; nothing: as the queue says
     bool is_check = false;                 // made for others that wait for it (task/checks.h)
+    int64 run = 0;                         // instead of `plan`: that of a run of a workflow, by its id
 };
 
 // What is done with a task whose rn or deduplication key is taken.

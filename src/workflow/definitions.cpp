@@ -5,6 +5,7 @@
 #include "pg/json.h"
 #include "store/spi_rows.h"
 #include "task/rights.h"
+#include "workflow/runs.h"
 
 namespace scylla::workflow {
 
@@ -17,6 +18,7 @@ namespace {
 
 constinit SPIPlanPtr find_statement = nullptr;
 constinit SPIPlanPtr hold_statement = nullptr;
+constinit SPIPlanPtr try_statement = nullptr;
 constinit SPIPlanPtr add_statement = nullptr;
 constinit SPIPlanPtr continue_statement = nullptr;
 constinit SPIPlanPtr history_statement = nullptr;
@@ -58,6 +60,14 @@ std::optional<Head> look(SPIPlanPtr *statement, const char *sql, const text *id)
 std::optional<Head> find_locked(const text *id) {
     return look(&hold_statement, SCYLLA_WORKFLOW_HEAD " for no key update", id);
 }
+
+} // namespace
+
+bool try_hold(const text *id) {
+    return look(&try_statement, SCYLLA_WORKFLOW_HEAD " for no key update skip locked", id) || !find(id);
+}
+
+namespace {
 
 bool has(const Head &head, Privilege privilege) {
     return rights::has_any(GetUserId(), head.owner, head.grantees[static_cast<std::size_t>(privilege)]);
@@ -308,6 +318,7 @@ void alter(const text *id, Jsonb *change) {
 
 void drop(const text *id) {
     (void)hold(id, Privilege::admin);
+    leave_runs(id);
     Parameters parameters;
     parameters.add(id);
     store::change(&drop_statement,

@@ -54,6 +54,8 @@ std::optional<Head> find(const text *id);
 Head require(const text *id, Privilege privilege); // 42704, 42501
 // The same, with its row locked to the end of the transaction: only a role that has the privilege gets to lock it.
 Head hold(const text *id, Privilege privilege);
+// Locks the row without waiting. False: somebody else has locked it. True also if there is none.
+bool try_hold(const text *id);
 // active, latest, default or a number. 55000 no version is active, 42704, 22023.
 int32 pick_version(const Head &head, const text *selector);
 

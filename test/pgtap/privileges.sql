@@ -164,6 +164,9 @@ insert into use_ (name, statement) values
     ('drop_workflow',      $$select scylla.drop_workflow('w_spare')$$),
     ('grant_workflow',     $$select scylla.grant_workflow('w', 'public', 'view')$$),
     ('revoke_workflow',    $$select scylla.revoke_workflow('w', 'public', 'view')$$),
+    ('start_workflow',     $$select scylla.start_workflow('w', version => 'latest')$$),
+    ('stop_run',           $$select scylla.stop_run('w', 1)$$),
+    ('kill_run',           $$select scylla.kill_run('w', 1)$$),
     ('cron_next',          $$select scylla.cron_next('@daily')$$),
     ('unschedule',         $$select scylla.unschedule('p schedule')$$),
     ('run_schedules',      $$select scylla.run_schedules()$$),
@@ -199,6 +202,8 @@ insert into use_ values
      '25001 scylla.wait_any() cannot run inside a transaction block'),
     ('work',               $$call scylla.work('q')$$,
      '25001 scylla.work() cannot run inside a transaction block'),
+    ('advance',            $$call scylla.advance()$$,
+     '25001 scylla.advance() cannot run inside a transaction block'),
     ('wait_plan',          $$call scylla.wait_plan('to open', '1 s')$$,
      '25001 scylla.wait_plan() cannot run inside a transaction block');
 do $$ begin
@@ -229,6 +234,7 @@ do $$ begin
     perform scylla.create_workflow(format('{"properties": {"owner": "ann"}, "workflow": {"id": "%s", "steps": [{"step": {"id": "s", "type": "NoOp"}}]}}', w)::jsonb)
     from unnest('{w,w_spare}'::text[]) w;
     update scylla.workflow_head set owner = 'scylla_test_role';
+    perform scylla.start_workflow('w');
     perform scylla.create_pool('p spare', '{}'), scylla.grant_pool('p spare', 'scylla_test_role', 'admin');
     perform scylla.create_pool('p pool', '{"a": 1}'), scylla.grant_pool('p pool', 'scylla_test_role', 'admin');
     perform scylla.create_plan('to open'), scylla.create_plan('to cancel'), scylla.create_plan('to rerun');

@@ -24,7 +24,7 @@ insert into kind values ('S', current_user), ('o', 'scylla test owner'), ('m', '
     ('d', 'scylla_test_depender');
 grant usage on schema scylla to public;
 grant execute on all routines in schema scylla to public;
-grant select on scylla.resubmissions, scylla.job_type, scylla.job_freshness, scylla.job_plan, scylla.workflow, scylla.workflow_version, scylla.workflow_properties_history, scylla.pool, scylla.pool_reservation, scylla.pool_queue, scylla.stat_pool, scylla.signal, scylla.signal_grants, scylla.condition, scylla.task, scylla.queue_grants, scylla.queue_settings, scylla.stat_heads, scylla.stat_queue,
+grant select on scylla.resubmissions, scylla.job_type, scylla.job_freshness, scylla.job_plan, scylla.workflow, scylla.workflow_version, scylla.workflow_properties_history, scylla.workflow_run, scylla.workflow_step, scylla.workflow_step_attempt, scylla.pool, scylla.pool_reservation, scylla.pool_queue, scylla.stat_pool, scylla.signal, scylla.signal_grants, scylla.condition, scylla.task, scylla.queue_grants, scylla.queue_settings, scylla.stat_heads, scylla.stat_queue,
     scylla.stat_worker, scylla.stat_monitor, scylla.stat_server_worker, scylla.schedules, scylla.trigger, scylla.trigger_signal, scylla.trigger_failure, scylla.plan, scylla.plan_task to public;
 set local scylla.schedules = manual;
 
@@ -83,6 +83,7 @@ do $$ begin
     update scylla.workflow_head set owner = 'scylla test owner';
     perform scylla.grant_workflow('theirs', 'scylla_test_' || role, privilege)
     from (values ('admin', 'admin'), ('submitter', 'run'), ('worker', 'view')) g (role, privilege);
+    perform scylla.start_workflow('theirs'), scylla._advance();
     perform scylla.create_pool('their pool', '{"a": 2}');
     update scylla.resource_pool set owner = 'scylla test owner';
     perform scylla.submit('a queue of the superuser', '1', rn => 'placed', needs => '{"their pool": {"a": 2}}');
@@ -174,7 +175,7 @@ insert into way values
 ('view stat_queue',    $$select ready || ' ' || running from scylla.stat_queue where queue = 'r'$$, '2 2', 'null', 'yyyyeeeyeeye'),
 ('view stat_worker',   $$select leases from scylla.stat_worker where queue = 'r'$$,            '2', 'null',   'yyyyeeeyeeye'),
 ('view stat_monitor',  $$select count(*) < 2 from scylla.stat_monitor$$,                       'true', null,  'yyyyyyyyyyyy'),
-('view stat_server_worker', $$select count(*) from scylla.stat_server_worker$$,         '0', null,     'yyyyyyyyyyyy'),
+('view stat_server_worker', $$select count(*) from scylla.stat_server_worker where role is not null$$, '0', null,     'yyyyyyyyyyyy'),
 ('count_tasks',        $$select sum(tasks) from scylla.count_tasks('r')$$,                     '7', 'null',   'yyyyeeeyeeye'),
 ('count_tasks',        $$select sum(tasks) from scylla.count_tasks() where queue_name = 'r'$$, '7', 'null',   'yyyyeeeyeeye'),
 ('read_events',        $$select count(*) from scylla.read_events()$$,                           '0', null,     'yyyyyyyyyyyy'),
@@ -292,6 +293,12 @@ insert into way values
 ('view workflow',      $$select count(*) from scylla.workflow$$,                               '1', '0',      'yyyyeyyeeeee'),
 ('view workflow_properties_history', $$select count(*) from scylla.workflow_properties_history$$, '1', '0', 'yyyyeyyeeeee'),
 ('view workflow_version', $$select count(*) from scylla.workflow_version$$,                    '1', '0',      'yyyyeyyeeeee'),
+('start_workflow',     $$select status from scylla.start_workflow('theirs')$$,             'CREATED', null, 'yyyykykkkkkk'),
+('stop_run',           $$select scylla.stop_run('theirs', 1)$$, '55000 the last run of instance 1 of workflow "theirs" has ended', null, 'yyyykykkkkkk'),
+('kill_run',           $$select scylla.kill_run('theirs', 1)$$, '55000 the last run of instance 1 of workflow "theirs" has ended', null, 'yyyykykkkkkk'),
+('view workflow_run',  $$select count(*) from scylla.workflow_run$$,                           '1', '0',      'yyyyeyyeeeee'),
+('view workflow_step', $$select count(*) from scylla.workflow_step$$,                          '1', '0',      'yyyyeyyeeeee'),
+('view workflow_step_attempt', $$select count(*) from scylla.workflow_step_attempt$$,          '1', '0',      'yyyyeyyeeeee'),
 ('register_worker',    $$select scylla.register_worker() ~ '^registered-'$$,                    'true', null, 'yyyyyyyyyyyy'),
 ('reset_expired',      $$select scylla.reset_expired()$$,                                       '1', null,    'yyyyyyyyyyyy'),
 ('purge',              $$select scylla.purge()$$,                                               '0', null,    'yyyyyyyyyyyy'),
@@ -320,7 +327,8 @@ select is(as_role(k.role, w.query),
               when 't' then '42704 schedule "theirs" does not exist'
               when 'j' then '42501 must be owner of job "their job"'
               when 'i' then '42704 trigger "their trigger" does not exist'
-              when 'k' then format('42501 permission denied for workflow "theirs"; Role "%s" does not have the privilege "admin".', k.role)
+              when 'k' then format('42501 permission denied for workflow "theirs"; Role "%s" does not have the privilege "%s".', k.role,
+                                   case when w.name ~ 'start_workflow|_run$' then 'run' else 'admin' end)
               when 'z' then format('42501 permission denied for pool "their pool"; Role "%s" does not have the privilege "%s".',
                                    k.role, case w.name when 'submit' then 'use' when 'report_usage' then 'report' else 'admin' end)
           end,
@@ -328,8 +336,8 @@ select is(as_role(k.role, w.query),
 from way w, (select *, row_number() over () as n from kind) k;
 select is((select count(*) from way where length(answers) <> (select count(*) from kind)), 0::bigint,
           'the matrix has no holes');
--- wait, wait_any, wait_plan and work do not run in a transaction: t/wait.pl and t/handlers.pl have them.
-select set_eq($$select distinct name from way where name <> 'depend' union all values ('wait'), ('wait_any'), ('wait_plan'), ('work')$$,
+-- wait, wait_any, wait_plan, work and advance do not run in a transaction: t/wait.pl and t/handlers.pl have them.
+select set_eq($$select distinct name from way where name <> 'depend' union all values ('wait'), ('wait_any'), ('wait_plan'), ('work'), ('advance')$$,
               $$select proname::text from pg_proc where pronamespace = 'scylla'::regnamespace and proname !~ '^_'
                 union all
                 select 'view ' || relname from pg_class

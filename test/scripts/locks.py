@@ -103,6 +103,9 @@ CALLS = [
     ("drop_workflow", "select scylla.drop_workflow('idle_flow_@')"),
     ("grant_workflow", "select scylla.grant_workflow('flow_@', 'guest', 'run')"),
     ("revoke_workflow", "select scylla.revoke_workflow('flow_@', 'guest', 'run')"),
+    ("start_workflow", "select * from scylla.start_workflow('flow_@')"),
+    ("stop_run", "select scylla.stop_run('busy_flow_@', 1)"),
+    ("kill_run", "select scylla.kill_run('busy_flow_@', 1)"),
     ("run_job", "select scylla.run_job('job @', '{[1,20)}')"),
     ("mark_fresh", "select scylla.mark_fresh('job @', '{[5,12)}')"),
     ("forget_freshness", "select scylla.forget_freshness('job @')"),
@@ -134,7 +137,7 @@ READS = [
     ("validate_workflow", "select * from scylla.validate_workflow('{}')"),
 ]
 # Not in a transaction: they wait, or take transactions of their own.
-APART = {"wait", "wait_any", "wait_plan", "work"}
+APART = {"wait", "wait_any", "wait_plan", "work", "advance"}
 # For all queues at once, so that "others" have no part of their own.
 FOR_ALL = {"arm_schedules", "run_schedules", "reset_expired", "purge", "maintain"}
 HEAD = ["| call | adds rows to | changes or locks rows of | locks | who waits |", "| --- | --- | --- | --- | --- |"]

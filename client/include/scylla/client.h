@@ -410,6 +410,16 @@ public:
     /// @throw not_found @throw denied
     void grant_workflow(const workflow_name &workflow, const std::string &role, workflow_privilege privilege);
     void revoke_workflow(const workflow_name &workflow, const std::string &role, workflow_privilege privilege);
+    /// Starts a new instance of a workflow. @throw not_found @throw denied @throw invalid_argument parameters that
+    /// cannot be evaluated @throw wrong_state no version is active
+    started_run start_workflow(const workflow_name &workflow, const start_options &options = {});
+    /// Has the last run of an instance end as STOPPED, or as FAILED. Returns at once. @throw not_found @throw denied
+    /// @throw wrong_state it has ended
+    void stop_run(const workflow_name &workflow, std::int64_t instance);
+    void kill_run(const workflow_name &workflow, std::int64_t instance);
+    /// Does what the engine of workflows does, until there is nothing more to do. Not in a transaction. @return how
+    /// many transactions that took
+    std::int64_t advance();
     /// @}
 
     /// @name Events and statistics

@@ -358,6 +358,22 @@ struct job_step {
     bool runs = false;
 };
 
+/// How a workflow is started.
+struct start_options {
+    json params{"{}"};                     ///< an object: parameters as definitions have them, or just values
+    std::string version{"active"};         ///< active, latest, default or a number
+    std::optional<std::string> request_id; ///< the same id starts a workflow only once
+};
+
+/// A run of a workflow, as start_workflow() answers.
+struct started_run {
+    int code = 0;             ///< 1: started, or it waits for its turn; 0: the request came before; -1: stopped at once
+    workflow_name workflow{}; ///< its id
+    std::int64_t instance = 0; ///< from 1
+    int run = 0;               ///< of the instance, from 1
+    std::string status;        ///< CREATED, IN_PROGRESS, SUCCEEDED, FAILED, STOPPED or TIMED_OUT
+};
+
 /// What is wrong with the definition of a workflow.
 struct workflow_problem {
     std::string place; ///< in the document, like workflow.steps[3].step.id; empty: the document as a whole

@@ -1,0 +1,34 @@
+-- Runs of workflows: see docs/workflows.md.
+
+create or replace function scylla.start_workflow(workflow text, params jsonb = '{}', version text = 'active', request_id text = null,
+    out code int, out workflow_id text, out instance bigint, out run int, out status text)
+    language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_start_workflow';
+comment on function scylla.start_workflow is
+'Starts a new instance of a workflow. What becomes of it while others have not ended, and of those, the run strategy says.
+  params      an object: parameters as definitions have them ({"type", "value"}), or just values
+  version     active, latest, default (the active one or else the latest), or a number
+  request_id  1..200 characters; null: none. The same id starts a workflow only once
+Returns code 1: it is started, or waits for its turn; 0: request_id has been used before, and this is its run; -1: it has been stopped
+at once, by FIRST_ONLY. status is CREATED until the engine has taken it up, or STOPPED.
+Errors: 42704 no such workflow or version; 42501 no privilege run; 55000 no version is active; 22023 bad argument, or parameters that
+cannot be evaluated. Locks: waits for a transaction that starts or changes the same workflow.';
+
+create or replace function scylla.stop_run(workflow text, instance bigint) returns void
+    language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_stop_run';
+comment on function scylla.stop_run is
+'Has the last run of an instance end as STOPPED: its tasks are cancelled, and nothing more begins. Returns at once.
+Errors: 42704 no such workflow; 42501 no privilege run; P0002 no such instance; 55000 it has ended; 22023 bad argument.';
+
+create or replace function scylla.kill_run(workflow text, instance bigint) returns void
+    language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_kill_run';
+comment on function scylla.kill_run is 'The same, but the run ends as FAILED. Errors: as stop_run().';
+
+create or replace procedure scylla.advance(inout turns bigint = null)
+    language c as 'MODULE_PATHNAME', 'scylla_advance';
+comment on procedure scylla.advance is
+'Does what the engine of workflows does, in this session, until there is nothing more to do: for servers that do not preload the library,
+and for tests. turns: how many transactions it took. Errors: 25001 inside a transaction block.';
+
+create or replace function scylla._advance() returns bigint
+    language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_advance_here';
+comment on function scylla._advance is 'Internal: what advance() does, as a part of this transaction. Returns the number of turns.';

@@ -1,0 +1,86 @@
+-- What roles see of runs of workflows. Columns are only ever appended.
+
+create or replace view scylla.workflow_run with (security_barrier) as
+    select r.workflow, r.instance, r.run, r.version, r.status, r.params, r.request, r.initiator, r.request_id, r.created, r.started, r.ended,
+           r.due as times_out, r.error, p.name as plan, r.owner::text as owner
+    from scylla.workflow_run_state r
+    join scylla.workflow_head h on h.id = r.workflow and h.created <= r.created
+    left join scylla.task_plan p on p.id = r.id
+    where scylla._may_view(h.owner, h.viewers || h.runners, h.admins);
+comment on view scylla.workflow_run is 'The runs of the workflows on which the current user has a privilege.';
+comment on column scylla.workflow_run.workflow is 'The id of the workflow.';
+comment on column scylla.workflow_run.instance is 'The number of the instance, from 1.';
+comment on column scylla.workflow_run.run is 'The number of the run of this instance, from 1.';
+comment on column scylla.workflow_run.version is 'The version of the workflow that it runs.';
+comment on column scylla.workflow_run.status is
+    'CREATED: it waits for its turn; IN_PROGRESS; SUCCEEDED, FAILED, STOPPED or TIMED_OUT: it has ended so.';
+comment on column scylla.workflow_run.params is 'The values of its parameters.';
+comment on column scylla.workflow_run.request is 'The parameters as they were given to start_workflow().';
+comment on column scylla.workflow_run.initiator is 'Who or what has started it: an object with type and more.';
+comment on column scylla.workflow_run.request_id is 'As given to start_workflow(); null: none.';
+comment on column scylla.workflow_run.created is 'When it was asked for.';
+comment on column scylla.workflow_run.started is 'When it began; null: not yet.';
+comment on column scylla.workflow_run.ended is 'When it ended; null: it has not.';
+comment on column scylla.workflow_run.times_out is 'When it would time out; null: it does not run.';
+comment on column scylla.workflow_run.error is 'Why it was stopped, or could not go on; null: see its steps.';
+comment on column scylla.workflow_run.plan is 'The plan that its tasks belong to.';
+comment on column scylla.workflow_run.owner is 'The role as which its tasks are submitted: the owner of the workflow.';
+
+create or replace view scylla.workflow_step with (security_barrier) as
+    select r.workflow, r.instance, r.run, s.step, i.numbers as iterations, s.attempt, s.status, s.params, s.error, s.created,
+           s.started, s.ended, s.due, t.rn as task, s.error_retries, s.platform_retries, s.timeout_retries, s.edges as transitions
+    from scylla.workflow_step_state s
+    join scylla.workflow_run_state r on r.id = s.root
+    join scylla.workflow_head h on h.id = r.workflow and h.created <= r.created
+    left join scylla.workflow_iteration i on i.id = s.scope
+    left join scylla.task_spec t on t.id = s.task
+    where scylla._may_view(h.owner, h.viewers || h.runners, h.admins);
+comment on view scylla.workflow_step is 'The steps of runs, as their last attempts left them. Those that have not been created yet are not there.';
+comment on column scylla.workflow_step.workflow is 'The id of the workflow.';
+comment on column scylla.workflow_step.instance is 'The number of the instance.';
+comment on column scylla.workflow_step.run is 'The number of the run.';
+comment on column scylla.workflow_step.step is 'The id of the step.';
+comment on column scylla.workflow_step.iterations is
+    'The numbers of the iterations that it is in, the outer one first, from 1; null: it is in no loop.';
+comment on column scylla.workflow_step.attempt is 'The number of the attempt, from 1.';
+comment on column scylla.workflow_step.status is 'Its status; docs/workflows.md has them all.';
+comment on column scylla.workflow_step.params is 'The values of its parameters, with what it has put out; null: not evaluated yet.';
+comment on column scylla.workflow_step.error is 'Why it has failed; null: it has not.';
+comment on column scylla.workflow_step.created is 'When the attempt was created.';
+comment on column scylla.workflow_step.started is 'When it started; null: not yet.';
+comment on column scylla.workflow_step.ended is 'When it ended; null: it has not.';
+comment on column scylla.workflow_step.due is 'When a wait or its time is over; null: it has no bound of its own.';
+comment on column scylla.workflow_step.task is 'The name of its task; null: it has none.';
+comment on column scylla.workflow_step.error_retries is 'How often it has been tried again for errors of the user''s.';
+comment on column scylla.workflow_step.platform_retries is 'The same for errors of the platform.';
+comment on column scylla.workflow_step.timeout_retries is 'The same because it took too long.';
+comment on column scylla.workflow_step.transitions is 'Whether each successor was to follow; null: it is not complete.';
+
+-- Of each step the attempts before, and the last one.
+create or replace view scylla.workflow_step_attempt with (security_barrier) as
+    select r.workflow, r.instance, r.run, s.step, i.numbers as iterations, n.attempt, coalesce(a.status, s.status) as status,
+           case when a.attempt is null then s.params else a.params end as params, case when a.attempt is null then s.error else a.error end as error,
+           coalesce(a.created, s.created) as created, case when a.attempt is null then s.started else a.started end as started,
+           case when a.attempt is null then s.ended else a.ended end as ended, t.rn as task
+    from scylla.workflow_step_state s
+    cross join lateral generate_series(1, s.attempt) n (attempt)
+    left join scylla.workflow_attempt a on a.scope = s.scope and a.step = s.step and a.attempt = n.attempt and n.attempt < s.attempt
+    join scylla.workflow_run_state r on r.id = s.root
+    join scylla.workflow_head h on h.id = r.workflow and h.created <= r.created
+    left join scylla.workflow_iteration i on i.id = s.scope
+    left join scylla.task_spec t on t.id = case when a.attempt is null then s.task else a.task end
+    where scylla._may_view(h.owner, h.viewers || h.runners, h.admins);
+comment on view scylla.workflow_step_attempt is 'All attempts of the steps of runs.';
+comment on column scylla.workflow_step_attempt.workflow is 'The id of the workflow.';
+comment on column scylla.workflow_step_attempt.instance is 'The number of the instance.';
+comment on column scylla.workflow_step_attempt.run is 'The number of the run.';
+comment on column scylla.workflow_step_attempt.step is 'The id of the step.';
+comment on column scylla.workflow_step_attempt.iterations is 'As in scylla.workflow_step.';
+comment on column scylla.workflow_step_attempt.attempt is 'The number of the attempt, from 1.';
+comment on column scylla.workflow_step_attempt.status is 'Its status; one that was tried again keeps that of its failure.';
+comment on column scylla.workflow_step_attempt.params is 'The values of its parameters; null: not evaluated.';
+comment on column scylla.workflow_step_attempt.error is 'Why it has failed; null: it has not.';
+comment on column scylla.workflow_step_attempt.created is 'When it was created.';
+comment on column scylla.workflow_step_attempt.started is 'When it started; null: it did not.';
+comment on column scylla.workflow_step_attempt.ended is 'When it ended; null: it has not.';
+comment on column scylla.workflow_step_attempt.task is 'The name of its task; null: it has none any more.';

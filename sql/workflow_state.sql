@@ -1,0 +1,134 @@
+-- Runs of workflows (docs/workflows.md). What is there of a run is written by the engine, and by who starts it.
+
+create sequence scylla.workflow_agenda_seq cache 32;
+comment on sequence scylla.workflow_agenda_seq is 'Order of the agenda.';
+
+create table scylla.workflow_run_state (
+    id bigint not null,
+    instance bigint not null,
+    created timestamptz not null,
+    started timestamptz,
+    ended timestamptz,
+    due timestamptz,
+    parent_root bigint,
+    parent_scope bigint,
+    run int not null,
+    version int not null,
+    parent_attempt int,
+    blocks boolean not null default false,
+    status text collate "C" not null,
+    workflow text collate "C" not null,
+    owner name not null,
+    parent_step text collate "C",
+    request_id text collate "C",
+    initiator jsonb not null,
+    properties jsonb not null,
+    request jsonb not null,
+    params jsonb not null,
+    error jsonb,
+    constraint workflow_run_state_pkey primary key (id),
+    constraint workflow_run_state_name unique (workflow, instance, run)
+) using heap with (fillfactor = 80, vacuum_truncate = off);
+create unique index workflow_run_state_request on scylla.workflow_run_state (workflow, request_id) where request_id is not null;
+create index workflow_run_state_live on scylla.workflow_run_state (workflow, status, instance, run) where ended is null;
+create index workflow_run_state_parent on scylla.workflow_run_state (parent_scope, parent_step) where parent_scope is not null;
+create index workflow_run_state_blocks on scylla.workflow_run_state (workflow) where blocks;
+create index workflow_run_state_due on scylla.workflow_run_state (due) where due is not null;
+comment on table scylla.workflow_run_state is 'Runs of workflows. Read the view scylla.workflow_run instead.';
+comment on column scylla.workflow_run_state.id is 'That of its plan in task_plan, with which it is removed.';
+comment on column scylla.workflow_run_state.due is 'When the run times out; null: it does not run.';
+comment on column scylla.workflow_run_state.parent_root is 'The run whose step has started this one as a subworkflow and waits for it; null: none.';
+comment on column scylla.workflow_run_state.parent_scope is 'The scope of that step: the run, or an iteration of it.';
+comment on column scylla.workflow_run_state.blocks is 'It has failed, and STRICT_SEQUENTIAL starts nothing before somebody has looked at it.';
+comment on column scylla.workflow_run_state.owner is 'That of the workflow: the role as which its tasks are submitted.';
+comment on column scylla.workflow_run_state.request is 'The parameters as they were given to start_workflow().';
+comment on column scylla.workflow_run_state.params is 'The values of its parameters.';
+comment on column scylla.workflow_run_state.error is 'Why it could not go on; null: nothing is wrong with the run itself.';
+
+create table scylla.workflow_iteration (
+    id bigint not null,
+    root bigint not null,
+    parent bigint not null,
+    number bigint not null,
+    created timestamptz not null,
+    ended timestamptz,
+    status text collate "C" not null,
+    step text collate "C" not null,
+    numbers bigint[] not null,
+    params jsonb not null,
+    constraint workflow_iteration_pkey primary key (id)
+) using heap with (fillfactor = 80, vacuum_truncate = off);
+create unique index workflow_iteration_number on scylla.workflow_iteration (parent, step, number);
+comment on table scylla.workflow_iteration is 'Iterations of foreach and while steps. Read the view scylla.workflow_step instead.';
+comment on column scylla.workflow_iteration.root is 'The run.';
+comment on column scylla.workflow_iteration.parent is 'The scope of the loop: the run, or an iteration of a loop around it.';
+comment on column scylla.workflow_iteration.numbers is 'Its number, and before it those of the iterations around it.';
+comment on column scylla.workflow_iteration.params is 'What it adds to the parameters around it.';
+
+create table scylla.workflow_step_state (
+    scope bigint not null,
+    root bigint not null,
+    created timestamptz not null,
+    task bigint,
+    started timestamptz,
+    ended timestamptz,
+    due timestamptz,
+    attempt int not null,
+    error_retries int not null,
+    platform_retries int not null,
+    timeout_retries int not null,
+    status text collate "C" not null,
+    step text collate "C" not null,
+    params jsonb,
+    edges jsonb,
+    loop jsonb,
+    error jsonb,
+    constraint workflow_step_state_pkey primary key (scope, step)
+) using heap with (fillfactor = 70, vacuum_truncate = off);
+create index workflow_step_state_task on scylla.workflow_step_state (task) where task is not null;
+create index workflow_step_state_due on scylla.workflow_step_state (due) where due is not null;
+comment on table scylla.workflow_step_state is 'The last attempts of the steps of runs. Read the view scylla.workflow_step instead.';
+comment on column scylla.workflow_step_state.scope is 'The run, or the iteration that the step is in.';
+comment on column scylla.workflow_step_state.root is 'The run.';
+comment on column scylla.workflow_step_state.task is 'The id of its task; null: it has none.';
+comment on column scylla.workflow_step_state.due is 'When the engine is to look at it; null: when something happens.';
+comment on column scylla.workflow_step_state.params is 'The values of its parameters; null: not evaluated yet.';
+comment on column scylla.workflow_step_state.edges is 'Whether each successor is to follow; null: not complete yet.';
+comment on column scylla.workflow_step_state.loop is 'What a loop or a subworkflow keeps; null: the step is neither.';
+
+create table scylla.workflow_attempt (
+    scope bigint not null,
+    created timestamptz not null,
+    task bigint,
+    started timestamptz,
+    ended timestamptz,
+    attempt int not null,
+    status text collate "C" not null,
+    step text collate "C" not null,
+    params jsonb,
+    error jsonb,
+    constraint workflow_attempt_pkey primary key (scope, step, attempt)
+) using heap with (vacuum_truncate = off);
+comment on table scylla.workflow_attempt is 'Earlier attempts of steps. Read the view scylla.workflow_step_attempt instead.';
+
+create table scylla.workflow_agenda (
+    id bigint not null default nextval('scylla.workflow_agenda_seq'),
+    root bigint not null,
+    task bigint,
+    scope bigint,
+    attempt int,
+    kind text collate "C" not null,
+    step text collate "C",
+    data jsonb,
+    constraint workflow_agenda_pkey primary key (id)
+) using heap with (vacuum_truncate = off);
+comment on table scylla.workflow_agenda is 'What has happened to runs and what the engine has not acted on yet.';
+comment on column scylla.workflow_agenda.root is 'The run.';
+comment on column scylla.workflow_agenda.kind is 'What: start, task (a task has ended), next (a run of the workflow may begin), child_ended, refused, stop, kill.';
+
+select pg_catalog.pg_extension_config_dump('scylla.workflow_agenda_seq', '');
+select pg_catalog.pg_extension_config_dump('scylla.workflow_run_state', '');
+select pg_catalog.pg_extension_config_dump('scylla.workflow_iteration', '');
+select pg_catalog.pg_extension_config_dump('scylla.workflow_step_state', '');
+select pg_catalog.pg_extension_config_dump('scylla.workflow_attempt', '');
+select pg_catalog.pg_extension_config_dump('scylla.workflow_agenda', '');

@@ -1,0 +1,95 @@
+// The engine of workflows: a process for each database that has something on the agenda (workflow/runs.h). It sleeps
+// while there is nothing to do, woken by commits, and ends after a minute. Where there is none, the monitor has one
+// started.
+//
+// It runs as the owner of the tables and executes no user's code: expressions of definitions are the model's to
+// evaluate. Its commits are asynchronous: what a crash undoes is on the agenda again, and a worker's commit that builds
+// on it flushes it too.
+#include "pg/clock.h"
+#include "server/session.h"
+#include "server/worker.h"
+#include "shmem/waiters.h"
+#include "shmem/workers.h"
+#include "workflow/runs.h"
+
+namespace scylla::monitor {
+
+namespace {
+
+constexpr int64 k_idle = 60 * USECS_PER_SEC; // after that it ends
+constexpr int64 k_look = USECS_PER_SEC;      // between two looks that nothing has announced
+constexpr int64 k_postponed = 50 * 1'000;    // while somebody else holds what it wants
+
+shmem::WorkerSlot *place = nullptr; // of this process
+
+extern "C" void leave_engine_slot(int, Datum) {
+    LWLockAcquire(shmem::shared->lock, LW_EXCLUSIVE);
+    place->pid = 0;
+    LWLockRelease(shmem::shared->lock);
+    pg_atomic_write_u32(&place->proc, 0);
+    shmem::wake_launcher();
+}
+
+bool is_to_end() { return pg_atomic_read_u32(&place->stop) != 0; }
+
+workflow::Advance advance() {
+    workflow::Advance result;
+    as_owner_in_transaction("advancing workflows", [&] { result = workflow::advance(); });
+    return result;
+}
+
+void sleep_for(int64 micros) {
+    shmem::set_idle(*place, true);
+    pgstat_report_stat(false);
+    WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, static_cast<long>((micros + 999) / 1000),
+              PG_WAIT_EXTENSION);
+    ResetLatch(MyLatch);
+    CHECK_FOR_INTERRUPTS();
+    shmem::set_idle(*place, false);
+    if (ConfigReloadPending) {
+        ConfigReloadPending = false;
+        ProcessConfigFile(PGC_SIGHUP);
+    }
+}
+
+// How long nothing is to be done, unless somebody wakes us.
+int64 pause_after(const workflow::Advance &result) {
+    if (result.postponed)
+        return k_postponed;
+    const TimestampTz now = GetCurrentTimestamp();
+    return result.next >= now + k_look ? k_look : Max(result.next - now, int64{0});
+}
+
+void run() {
+    int64 idle_ends = steady_now() + k_idle;
+    while (!is_to_end()) {
+        shmem::enlist(std::array{shmem::k_agenda}); // before the snapshot of the look is taken
+        const workflow::Advance result = advance();
+        if (result.more)
+            idle_ends = steady_now() + k_idle;
+        else if (steady_now() >= idle_ends)
+            break;
+        else if (!shmem::signalled())
+            sleep_for(pause_after(result));
+        shmem::leave(shmem::k_agenda);
+    }
+}
+
+} // namespace
+} // namespace scylla::monitor
+
+void scylla_engine_main(Datum slot_index) {
+    using namespace scylla;
+    using namespace scylla::monitor;
+    place = &shmem::shared->worker[DatumGetInt32(slot_index)];
+    before_shmem_exit(leave_engine_slot, 0);
+    pg_atomic_write_u32(&place->proc, static_cast<uint32>(compat::my_proc_number()) + 1);
+    LWLockAcquire(shmem::shared->lock, LW_EXCLUSIVE);
+    place->pid = MyProcPid;
+    place->since = GetCurrentTimestamp();
+    LWLockRelease(shmem::shared->lock);
+    begin_process("scylla engine", pg_atomic_read_u32(&place->database));
+    run();
+    pg_atomic_write_u32(&place->stop, 1); // leaving on purpose: no failure
+    proc_exit(0);
+}

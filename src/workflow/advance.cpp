@@ -1,0 +1,302 @@
+// The engine: one transaction's work.
+#include "pg/error.h"
+#include "pg/json.h"
+#include "pg/memory.h"
+#include "pg/subtransaction.h"
+#include "shmem/pending.h"
+#include "store/plans.h"
+#include "store/spi_arrays.h"
+#include "task/gates.h"
+#include "task/history.h"
+#include "task/release.h"
+#include "plan/plans.h"
+#include "workflow/definitions.h"
+#include "workflow/server_world.h"
+#include "workflow/turns.h"
+
+namespace scylla::workflow {
+
+using model::workflow::Event;
+using model::workflow::EventKind;
+using model::workflow::Need;
+using model::workflow::RunStatus;
+using model::workflow::Supply;
+using model::workflow::Turn;
+using store::Columns;
+using store::Parameters;
+
+namespace {
+
+constexpr int64 k_most_runs = 32; // in one transaction
+
+constinit SPIPlanPtr lock_statement = nullptr;
+constinit SPIPlanPtr next_statement = nullptr;
+constinit SPIPlanPtr iterations_statement = nullptr;
+constinit SPIPlanPtr subworkflow_statement = nullptr;
+constinit SPIPlanPtr passed_statement = nullptr;
+constinit SPIPlanPtr when_statement = nullptr;
+constinit SPIPlanPtr break_statement = nullptr;
+
+// ---- runs that begin -----------------------------------------------------------------------------------------------
+
+// Whether this transaction may decide which runs begin: one at a time does.
+bool may_begin_runs() {
+    Parameters parameters;
+    parameters.add(static_cast<int64>(store::identity()));
+    return store::select<bool>(
+        &lock_statement, "select pg_catalog.pg_try_advisory_xact_lock($1::pg_catalog.oid::pg_catalog.int8)", parameters,
+        SPI_OK_SELECT, [](uint64 row) { return store::Columns(row).next_bool(); })[0];
+}
+
+// The queued runs that may begin now, of the workflows of the runs that are named.
+std::span<const int64> runs_to_begin(std::span<const Root> roots) {
+    store::ArrayColumn workflows(TEXTOID);
+    for (const Root &root : roots)
+        if (root.is_next)
+            workflows.add(view(root.version.workflow));
+    Parameters parameters;
+    workflows.give_to(parameters);
+    return store::select<int64>(
+        &next_statement,
+        "select c.id from (select h.id, h.concurrency, h.strategy, (select pg_catalog.count(*) "
+        "from scylla.workflow_run_state r where r.workflow operator(pg_catalog.=) h.id and r.ended is null "
+        "and r.status operator(pg_catalog.=) 'IN_PROGRESS') as live from scylla.workflow_head h "
+        "where h.id operator(pg_catalog.=) any ($1)) h "
+        "cross join lateral (select r.id from scylla.workflow_run_state r where r.workflow operator(pg_catalog.=) h.id "
+        "and r.ended is null and r.status operator(pg_catalog.=) 'CREATED' order by r.instance, r.run "
+        "limit greatest(0, least(50, h.concurrency operator(pg_catalog.-) h.live))) c "
+        "where h.strategy operator(pg_catalog.<>) 'STRICT_SEQUENTIAL' or not exists (select from "
+        "scylla.workflow_run_state b "
+        "where b.workflow operator(pg_catalog.=) h.id and b.blocks)",
+        parameters, SPI_OK_SELECT, [](uint64 row) { return Columns(row).next_int64(); });
+}
+
+// Lets queued runs begin, as far as their workflows have room. Those that are not at hand have their turn later.
+bool begin_runs(std::span<Root> roots) {
+    if (std::none_of(roots.begin(), roots.end(), [](const Root &root) { return root.is_next; }))
+        return true;
+    if (!may_begin_runs()) {
+        for (const Root &root : roots)
+            if (root.is_next)
+                put_on_agenda({.root = root.id, .kind = "next"});
+        return false;
+    }
+    for (const int64 id : runs_to_begin(roots)) {
+        const auto root =
+            std::lower_bound(roots.begin(), roots.end(), id, [](const Root &each, int64 of) { return each.id < of; });
+        if (root == roots.end() || root->id != id) {
+            put_on_agenda({.root = id, .kind = "next"});
+            continue;
+        }
+        root->begins = true;
+        root->scope.status = RunStatus::in_progress;
+        root->events.add({.kind = EventKind::start, .scope = id});
+    }
+    return true;
+}
+
+// ---- turns ---------------------------------------------------------------------------------------------------------
+
+// What the model has made, freed with the memory context if an error comes before its end.
+struct Held {
+    Turn turn;
+    MemoryContextCallback callback;
+};
+
+Held *hold_turn() {
+    auto *held = static_cast<Held *>(palloc0(sizeof(Held)));
+    held->callback.func = [](void *arg) { model::workflow::release(static_cast<Held *>(arg)->turn); };
+    held->callback.arg = held;
+    MemoryContextRegisterResetCallback(CurrentMemoryContext, &held->callback);
+    return held;
+}
+
+text *to_text(std::string_view value) { return cstring_to_text_with_len(value.data(), static_cast<int>(value.size())); }
+
+// A value of other scopes or runs. Empty: it is not there.
+std::string_view read_need(const Need &need) {
+    Parameters parameters;
+    parameters.add(need.scope).add(to_text(need.step)).add(to_text(need.inner)).add(to_text(need.param));
+    const bool is_loop = need.what == Need::What::foreach;
+    const auto found = store::select<text *>(
+        is_loop ? &iterations_statement : &subworkflow_statement,
+        is_loop ? "select case when pg_catalog.count(*) operator(pg_catalog.=) pg_catalog.count(s.params "
+                  "operator(pg_catalog.->) $4) then coalesce(pg_catalog.jsonb_agg(s.params operator(pg_catalog.->) $4 "
+                  "order by i.number), '[]')::pg_catalog.text end from scylla.workflow_iteration i "
+                  "left join scylla.workflow_step_state s on s.scope operator(pg_catalog.=) i.id "
+                  "and s.step operator(pg_catalog.=) $3 where i.parent operator(pg_catalog.=) $1 "
+                  "and i.step operator(pg_catalog.=) $2"
+                : "select (s.params operator(pg_catalog.->) $4)::pg_catalog.text from scylla.workflow_run_state r "
+                  "join scylla.workflow_step_state s on s.scope operator(pg_catalog.=) r.id "
+                  "and s.step operator(pg_catalog.=) $3 where r.parent_scope operator(pg_catalog.=) $1 "
+                  "and r.parent_step operator(pg_catalog.=) $2 order by r.id desc limit 1",
+        parameters, SPI_OK_SELECT, [](uint64 row) { return Columns(row).next_text(); });
+    return found.empty() || found[0] == nullptr ? std::string_view{} : view(found[0]);
+}
+
+// The turn of a run, with all that it needs.
+const Turn *take_turn_of(const Root &root) {
+    const auto &definition = definition_of(root.version);
+    model::workflow::Run run{.name = {.workflow = view(root.version.workflow),
+                                      .instance = root.instance,
+                                      .run = root.run,
+                                      .owner = root.owner,
+                                      .initiator = root.initiator,
+                                      .properties = root.properties},
+                             .scopes = root.scopes.all(),
+                             .events = root.events.all()};
+    Growing<Supply> supplies;
+    for (;;) {
+        CHECK_FOR_INTERRUPTS();
+        check_stack_depth();
+        Held *held = hold_turn();
+        ServerWorld world;
+        run.supplies = supplies.all();
+        held->turn = take_turn(definition, run, world, model::sel::Limits{});
+        world.raise_seen();
+        if (held->turn.kind != model::sel::OutcomeKind::value)
+            ereport(ERROR, (errcode(ERRCODE_OUT_OF_MEMORY), errmsg("out of memory in a turn of a workflow's run")));
+        if (held->turn.needs.empty())
+            return &held->turn;
+        for (const Need &need : held->turn.needs)
+            supplies.add({need.scope, need.step, need.inner, need.param, read_need(need)});
+    }
+}
+
+bool is_changed(const Turn &turn, const Event &event) {
+    if (event.step.empty())
+        return std::any_of(turn.scopes.begin(), turn.scopes.end(),
+                           [&](const auto &change) { return change.scope.id == event.scope; });
+    return std::any_of(turn.steps.begin(), turn.steps.end(),
+                       [&](const auto &change) { return change.scope == event.scope && change.step.id == event.step; });
+}
+
+// Times that have come and of which the turns have made nothing: they must not come again.
+void pass_times(std::span<const Followed> turns) {
+    store::ArrayColumn scopes(INT8OID);
+    store::ArrayColumn steps(TEXTOID);
+    for (const Followed &each : turns)
+        for (const Event &event : each.root->events.all())
+            if (event.kind == EventKind::due && !is_changed(*each.turn, event)) {
+                scopes.add(event.scope);
+                steps.add(event.step); // null: the run itself
+            }
+    if (scopes.size() == 0)
+        return;
+    Parameters parameters;
+    scopes.give_to(parameters);
+    steps.give_to(parameters);
+    store::change(
+        &passed_statement,
+        "with passed as (select * from rows from (pg_catalog.unnest($1), pg_catalog.unnest($2)) p (scope, step)), "
+        "step as (update scylla.workflow_step_state s set due = null from passed p "
+        "where s.scope operator(pg_catalog.=) p.scope and s.step operator(pg_catalog.=) p.step) "
+        "update scylla.workflow_run_state r set due = null from passed p "
+        "where r.id operator(pg_catalog.=) p.scope and p.step is null",
+        parameters, SPI_OK_UPDATE);
+}
+
+// ---- one transaction -----------------------------------------------------------------------------------------------
+
+constinit int64 first_run = 0; // of the last work: the one that is to blame if it was alone
+
+struct Work {
+    std::size_t done = 0; // rows of the agenda, and times
+    bool postponed = false;
+};
+
+Work work(int64 most) {
+    const TimestampTz now = GetCurrentTimestamp();
+    first_run = 0;
+    const auto roots = take_runs(now, most);
+    if (roots.empty())
+        return {0, false};
+    store::Store store = store::open(RowExclusiveLock, store::TableId::spec);
+    first_run = roots[0].id;
+    const Taken taken = take_events(roots, now);
+    Work result{taken.rows, !begin_runs(roots)};
+    const auto steps = read_scopes(roots);
+    Growing<Followed> turns;
+    for (const Root &root : roots)
+        if (root.events.size() > 0)
+            turns.add({&root, take_turn_of(root)});
+    if (turns.size() > 0)
+        write_turns(store, turns.all(), steps, now);
+    pass_times(turns.all());
+    for (const Item &child : taken.children)
+        result.postponed = !start_child(child) || result.postponed;
+    close(store);
+    return result;
+}
+
+// A run about which the engine comes to an error: it fails, and all others go on.
+void break_run(int64 run, const ErrorData *error) {
+    ereport(WARNING, (errmsg("a run of a workflow cannot go on: %s", error->message)));
+    const TimestampTz now = GetCurrentTimestamp();
+    Parameters parameters;
+    parameters.add(run)
+        .add(std::optional(now))
+        .add(JSONBOID, JsonbPGetDatum(make_error(psprintf("sqlstate-%s", unpack_sql_state(error->sqlerrcode)), {},
+                                                 error->message != nullptr ? error->message : "")));
+    store::change(
+        &break_statement,
+        "with agenda as (delete from scylla.workflow_agenda where root operator(pg_catalog.=) $1), "
+        "step as (update scylla.workflow_step_state set status = 'INTERNALLY_FAILED', ended = $2, due = null, "
+        "error = $3 where root operator(pg_catalog.=) $1 and ended is null) "
+        "update scylla.workflow_run_state set status = 'FAILED', ended = $2, due = null, error = $3, blocks = true "
+        "where id operator(pg_catalog.=) $1 and ended is null",
+        parameters, SPI_OK_UPDATE);
+    store::Store store = store::open(RowExclusiveLock, store::TableId::spec);
+    for (const int64 task : members_of(store, run))
+        if (const auto spec = find_spec(store, task, store::With::no_spec))
+            (void)cancel_task(store, *spec, now);
+    settle_gates(store, now);
+    close(store);
+    if (store::finish_plan(run, {.aborted = true, .cancelled = false}, now))
+        shmem::note_plan_finished();
+}
+
+// It may go better another time.
+bool is_passing(const ErrorData *error) {
+    const int category = ERRCODE_TO_CATEGORY(error->sqlerrcode);
+    return category == ERRCODE_TO_CATEGORY(ERRCODE_T_R_SERIALIZATION_FAILURE) ||
+           category == ERRCODE_TO_CATEGORY(ERRCODE_INSUFFICIENT_RESOURCES) ||
+           category == ERRCODE_TO_CATEGORY(ERRCODE_LOCK_NOT_AVAILABLE);
+}
+
+} // namespace
+
+TimestampTz next_time() {
+    Parameters parameters;
+    return store::select<std::optional<TimestampTz>>(
+               &when_statement,
+               "select least((select '-infinity'::pg_catalog.timestamptz from scylla.workflow_agenda limit 1), "
+               "(select pg_catalog.min(due) from scylla.workflow_step_state where due is not null), "
+               "(select pg_catalog.min(due) from scylla.workflow_run_state where due is not null))",
+               parameters, SPI_OK_SELECT, [](uint64 row) { return Columns(row).next_time(); })[0]
+        .value_or(DT_NOEND);
+}
+
+Advance advance() {
+    Work result{};
+    const auto attempt_work = [&](int64 most) {
+        result = {};
+        return attempt([&] { result = work(most); });
+    };
+    const ErrorData *error = attempt_work(k_most_runs);
+    if (error != nullptr && !is_passing(error))
+        error = attempt_work(1);
+    if (error != nullptr && (is_passing(error) || first_run == 0)) {
+        ereport(WARNING, (errmsg("the engine of workflows has come to an error: %s", error->message)));
+        return {.postponed = true};
+    }
+    if (error != nullptr) {
+        break_run(first_run, error);
+        return {.more = true};
+    }
+    if (result.done > 0 && !result.postponed)
+        return {.more = true};
+    return {.postponed = result.postponed, .next = next_time()};
+}
+
+} // namespace scylla::workflow

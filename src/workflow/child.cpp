@@ -1,0 +1,107 @@
+// Subworkflows: runs that a step of another run starts (section 5.4).
+#include "pg/error.h"
+#include "pg/json.h"
+#include "pg/subtransaction.h"
+#include "store/spi_rows.h"
+#include "task/history.h"
+#include "workflow/definitions.h"
+#include "workflow/turns.h"
+
+namespace scylla::workflow {
+
+using store::Parameters;
+
+namespace {
+
+constinit SPIPlanPtr parent_statement = nullptr;
+
+struct ParentRun {
+    const char *owner;
+    int32 depth; // of the new run: how many runs are above it
+    Jsonb *initiator;
+};
+
+ParentRun read_parent(const Item &child) {
+    Parameters parameters;
+    parameters.add(child.root).add(child.step);
+    return store::select<ParentRun>(
+        &parent_statement,
+        "select r.owner::pg_catalog.text, d.depth, pg_catalog.jsonb_build_object('type', 'SUBWORKFLOW', "
+        "'workflow', r.workflow, 'instance', r.instance, 'run', r.run, 'step', $2, 'depth', d.depth) "
+        "from scylla.workflow_run_state r cross join lateral (select coalesce((r.initiator operator(pg_catalog.->>) "
+        "'depth')"
+        "::pg_catalog.int4, 0) operator(pg_catalog.+) 1 as depth) d where r.id operator(pg_catalog.=) $1",
+        parameters, SPI_OK_SELECT, [](uint64 row) {
+            store::Columns columns(row);
+            ParentRun parent{};
+            parent.owner = columns.next_string();
+            parent.depth = columns.next_int32();
+            parent.initiator = columns.next_jsonb();
+            return parent;
+        })[0];
+}
+
+text *text_member(Jsonb *object, const char *name) {
+    JsonbValue *value = getKeyJsonValueFromContainer(&object->root, name, static_cast<int>(strlen(name)), nullptr);
+    return cstring_to_text_with_len(value->val.string.val, value->val.string.len);
+}
+
+Jsonb *object_member(Jsonb *object, const char *name) {
+    return json::to_jsonb(getKeyJsonValueFromContainer(&object->root, name, static_cast<int>(strlen(name)), nullptr));
+}
+
+bool is_sync(Jsonb *object) {
+    const JsonbValue *value = getKeyJsonValueFromContainer(&object->root, "sync", 4, nullptr);
+    return value->val.boolean;
+}
+
+Jsonb *describe(const text *workflow, const Started &started) {
+    JsonbParseState *state = nullptr;
+    pushJsonbValue(&state, WJB_BEGIN_OBJECT, nullptr);
+    json::push_text(&state, "workflow", workflow);
+    json::push(&state, "instance", json::of_whole(started.instance));
+    json::push(&state, "run", json::of_whole(started.run));
+    json::push_text(&state, "status", started.status);
+    return JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, nullptr));
+}
+
+constexpr int32 k_max_depth = 10;
+
+Started start_as_owner(const Item &child, const ParentRun &parent) {
+    if (parent.depth >= k_max_depth)
+        error::subworkflows_too_deep(k_max_depth);
+    Oid user = InvalidOid;
+    int context = 0;
+    GetUserIdAndSecContext(&user, &context);
+    SetUserIdAndSecContext(get_role_oid(parent.owner, false), context | SECURITY_LOCAL_USERID_CHANGE);
+    const Started started =
+        start({.workflow = text_member(child.data, "workflow"),
+               .params = object_member(child.data, "params"),
+               .version = text_member(child.data, "version"),
+               .initiator = parent.initiator,
+               .parent = is_sync(child.data) ? Parent{child.root, child.scope, child.step, child.attempt} : Parent{}});
+    SetUserIdAndSecContext(user, context);
+    return started;
+}
+
+} // namespace
+
+bool start_child(const Item &child) {
+    const text *workflow = text_member(child.data, "workflow");
+    if (!try_hold(workflow)) {
+        put_on_agenda(child);
+        return false;
+    }
+    const ParentRun parent = read_parent(child);
+    Started started{};
+    const ErrorData *error = attempt([&] { started = start_as_owner(child, parent); });
+    Item answer = child;
+    answer.kind = error == nullptr ? "child_started" : "child_failed";
+    answer.data = error == nullptr ? describe(workflow, started)
+                                   : make_error(psprintf("sqlstate-%s", unpack_sql_state(error->sqlerrcode)), {},
+                                                error->message != nullptr ? error->message : "");
+    put_on_agenda(answer);
+    return true;
+}
+
+} // namespace scylla::workflow

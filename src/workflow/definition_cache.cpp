@@ -1,0 +1,95 @@
+#include "workflow/definition_cache.h"
+
+#include "pg/error.h"
+#include "pg/text.h"
+#include "store/spi_rows.h"
+#include "workflow/server_world.h"
+
+namespace scylla::workflow {
+
+using model::workflow::Loaded;
+using store::Parameters;
+
+namespace {
+
+constinit SPIPlanPtr version_statement = nullptr;
+constinit SPIPlanPtr text_statement = nullptr;
+
+struct Entry {
+    Oid tables; // of which installation of the extension; invalid: the entry is free
+    char *workflow;
+    int32 version;
+    TimestampTz created;
+    uint64 used;
+    Loaded loaded;
+};
+constinit std::array<Entry, 32> entries{};
+constinit uint64 clock = 0;
+
+bool is_of(const Entry &entry, const VersionName &name) {
+    return entry.tables == store::identity() && entry.version == name.version && entry.created == name.created &&
+           view(name.workflow) == entry.workflow;
+}
+
+void forget(Entry &entry) {
+    if (!OidIsValid(entry.tables))
+        return;
+    model::workflow::release(entry.loaded);
+    pfree(entry.workflow);
+    entry.tables = InvalidOid;
+}
+
+text *definition_text(const VersionName &name) {
+    Parameters parameters;
+    parameters.add(name.workflow).add(INT4OID, Int32GetDatum(name.version));
+    const auto texts =
+        store::select<text *>(&text_statement,
+                              "select definition::pg_catalog.text from scylla.workflow_text "
+                              "where workflow operator(pg_catalog.=) $1 and version operator(pg_catalog.=) $2",
+                              parameters, SPI_OK_SELECT, [](uint64 row) { return store::Columns(row).next_text(); });
+    if (texts.empty())
+        elog(ERROR, "version %d of workflow \"%s\" is gone", name.version, text_to_cstring(name.workflow));
+    return texts[0];
+}
+
+} // namespace
+
+std::optional<VersionName> find_version(const text *workflow, int32 version) {
+    Parameters parameters;
+    parameters.add(workflow).add(INT4OID, Int32GetDatum(version));
+    const auto times = store::select<TimestampTz>(
+        &version_statement,
+        "select created from scylla.workflow_text "
+        "where workflow operator(pg_catalog.=) $1 and version operator(pg_catalog.=) $2",
+        parameters, SPI_OK_SELECT, [](uint64 row) { return store::Columns(row).next_time().value_or(0); });
+    if (times.empty())
+        return std::nullopt;
+    return VersionName{workflow, version, times[0]};
+}
+
+const model::workflow::Definition &definition_of(const VersionName &name) {
+    Entry *oldest = entries.data();
+    for (Entry &entry : entries) {
+        if (is_of(entry, name)) {
+            entry.used = ++clock;
+            return *entry.loaded.definition;
+        }
+        if (entry.used < oldest->used)
+            oldest = &entry;
+    }
+    const text *json = definition_text(name);
+    char *workflow = MemoryContextStrdup(TopMemoryContext, text_to_cstring(name.workflow));
+    forget(*oldest);
+    ServerWorld world;
+    Loaded loaded = model::workflow::load_definition(view(json), world, model::sel::Limits{});
+    if (loaded.definition == nullptr) {
+        const char *what = pnstrdup(loaded.what.data(), loaded.what.size());
+        model::workflow::release(loaded);
+        world.raise_seen();
+        elog(ERROR, "version %d of workflow \"%s\" cannot be read: %s", name.version, workflow, what);
+    }
+    *oldest = {store::identity(), workflow, name.version, name.created, ++clock, loaded};
+    return *loaded.definition;
+}
+
+} // namespace scylla::workflow

@@ -1,0 +1,336 @@
+// What the engine reads for its turns.
+#include "pg/memory.h"
+#include "pg/text.h"
+#include "store/spi_arrays.h"
+#include "workflow/times.h"
+#include "workflow/turns.h"
+
+namespace scylla::workflow {
+
+using model::workflow::Event;
+using model::workflow::EventKind;
+using model::workflow::RunStatus;
+using model::workflow::Scope;
+using model::workflow::Step;
+using model::workflow::StepStatus;
+using store::Columns;
+using store::Parameters;
+
+namespace {
+
+constinit SPIPlanPtr runs_statement = nullptr;
+constinit SPIPlanPtr events_statement = nullptr;
+constinit SPIPlanPtr due_statement = nullptr;
+constinit SPIPlanPtr scopes_statement = nullptr;
+constinit SPIPlanPtr steps_statement = nullptr;
+
+std::string_view next_view(Columns &columns) {
+    const text *value = columns.next_text();
+    return value == nullptr ? std::string_view{} : view(value);
+}
+
+void give_ids(Parameters &parameters, std::span<const int64> ids) {
+    store::ArrayColumn column(INT8OID);
+    for (const int64 id : ids)
+        column.add(id);
+    column.give_to(parameters);
+}
+
+void give_ids(Parameters &parameters, std::span<const Root> roots) {
+    store::ArrayColumn column(INT8OID);
+    for (const Root &root : roots)
+        column.add(root.id);
+    column.give_to(parameters);
+}
+
+Root &root_of(std::span<Root> roots, int64 id) {
+    return *std::lower_bound(roots.begin(), roots.end(), id, [](const Root &root, int64 of) { return root.id < of; });
+}
+
+Root read_root(uint64 row) {
+    Columns columns(row);
+    Root root{};
+    root.id = columns.next_int64();
+    root.version.workflow = columns.next_text();
+    root.version.version = columns.next_int32();
+    root.version.created = columns.next_time().value_or(0);
+    root.instance = columns.next_int64();
+    root.run = columns.next_int32();
+    root.owner = columns.next_string();
+    root.parent.root = columns.next_int64();
+    root.parent.scope = columns.next_int64();
+    root.parent.step = columns.next_text();
+    root.parent.attempt = columns.next_int32();
+    root.initiator = next_view(columns);
+    root.properties = next_view(columns);
+    root.scope.id = root.id;
+    root.scope.status = columns.next_word<RunStatus>(model::workflow::k_run_statuses);
+    root.scope.params = next_view(columns);
+    root.scope.created = to_millis(columns.next_time());
+    root.scope.ended = to_millis(columns.next_time());
+    root.scope.due = to_millis(columns.next_time());
+    return root;
+}
+
+} // namespace
+
+std::span<Root> take_runs(TimestampTz now, int64 most) {
+    Parameters parameters;
+    parameters.add(std::optional(now)).add(most);
+    return store::select<Root>(
+        &runs_statement,
+        "select r.id, r.workflow, r.version, v.created, r.instance, r.run, r.owner::pg_catalog.text, "
+        "r.parent_root, r.parent_scope, r.parent_step, r.parent_attempt, r.initiator::pg_catalog.text, "
+        "r.properties::pg_catalog.text, r.status, r.params::pg_catalog.text, r.created, r.ended, r.due "
+        "from scylla.workflow_run_state r "
+        "join scylla.workflow_text v on v.workflow operator(pg_catalog.=) r.workflow "
+        "and v.version operator(pg_catalog.=) r.version "
+        "where r.id operator(pg_catalog.=) any (array("
+        "(select root from scylla.workflow_agenda order by id limit 1000) union "
+        "(select root from scylla.workflow_step_state where due operator(pg_catalog.<=) $1 order by due limit 100) "
+        "union "
+        "(select id from scylla.workflow_run_state where due operator(pg_catalog.<=) $1 order by due limit 100))) "
+        "order by r.id limit $2 for no key update of r skip locked",
+        parameters, SPI_OK_SELECT, read_root);
+}
+
+// ---- events --------------------------------------------------------------------------------------------------------
+
+namespace {
+
+struct EventRow {
+    int64 root;
+    int64 scope;
+    const char *kind;
+    const text *step;
+    int32 attempt;
+    Jsonb *data;
+    const char *status; // of the task; null: it is gone
+    int32 failures;
+    std::string_view result;
+    std::string_view error;
+};
+
+EventRow read_event(uint64 row) {
+    Columns columns(row);
+    EventRow event{};
+    event.root = columns.next_int64();
+    event.scope = columns.next_int64();
+    event.kind = columns.next_string();
+    event.step = columns.next_text();
+    event.attempt = columns.next_int32();
+    event.data = columns.next_jsonb();
+    event.status = columns.next_string();
+    event.failures = columns.next_int32();
+    event.result = next_view(columns);
+    event.error = next_view(columns);
+    return event;
+}
+
+// How the task of a step has ended.
+Event event_of_task(const EventRow &row) {
+    Event event{.kind = EventKind::task_failed, .scope = row.scope, .step = view(row.step), .attempt = row.attempt};
+    const std::string_view status = row.status == nullptr ? "" : row.status;
+    if (status == "completed")
+        event.kind = EventKind::task_completed;
+    else if (status == "cancelled")
+        event.kind = EventKind::task_cancelled;
+    else if (status == "aborted" && row.failures == 0)
+        event.kind = EventKind::task_aborted;
+    event.data = event.kind == EventKind::task_completed ? row.result : row.error;
+    if (status.empty())
+        event.data =
+            R"({"code": "task-gone", "class": "platform", "message": "What became of the task is not known any more."})";
+    return event;
+}
+
+struct KindWord {
+    std::string_view word;
+    EventKind kind;
+};
+constexpr std::array<KindWord, 6> k_kinds{{{"child_started", EventKind::child_started},
+                                           {"child_failed", EventKind::child_failed},
+                                           {"child_ended", EventKind::child_ended},
+                                           {"refused", EventKind::refused},
+                                           {"stop", EventKind::stop},
+                                           {"kill", EventKind::kill}}};
+
+std::string_view json_text(Jsonb *json) {
+    return json == nullptr ? std::string_view{} : JsonbToCString(nullptr, &json->root, VARSIZE(json));
+}
+
+void put_event(std::span<Root> roots, const EventRow &row, Growing<Item> *children) {
+    Root &root = root_of(roots, row.root);
+    const std::string_view kind = row.kind;
+    if (kind == "task" && row.step != nullptr) // else it is the task of an earlier attempt
+        root.events.add(event_of_task(row));
+    if (kind == "next")
+        root.is_next = true;
+    if (kind == "child")
+        children->add({row.root, "child", row.scope, row.step, row.attempt, row.data});
+    const auto *known =
+        std::find_if(k_kinds.begin(), k_kinds.end(), [&](const KindWord &of) { return of.word == kind; });
+    if (known != k_kinds.end())
+        root.events.add({known->kind, row.scope, row.step == nullptr ? std::string_view{} : view(row.step), row.attempt,
+                         json_text(row.data)});
+}
+
+struct DueRow {
+    int64 root;
+    int64 scope;
+    text *step; // null: the run itself
+    int32 attempt;
+};
+
+std::span<const DueRow> read_due(std::span<const Root> roots, TimestampTz now) {
+    Parameters parameters;
+    give_ids(parameters, roots);
+    parameters.add(std::optional(now));
+    return store::select<DueRow>(&due_statement,
+                                 "select root, scope, step, attempt from scylla.workflow_step_state "
+                                 "where due operator(pg_catalog.<=) $2 and root operator(pg_catalog.=) any ($1) "
+                                 "union all select id, id, null, 0 from scylla.workflow_run_state "
+                                 "where due operator(pg_catalog.<=) $2 and id operator(pg_catalog.=) any ($1)",
+                                 parameters, SPI_OK_SELECT, [](uint64 row) {
+                                     Columns columns(row);
+                                     DueRow due{};
+                                     due.root = columns.next_int64();
+                                     due.scope = columns.next_int64();
+                                     due.step = columns.next_text();
+                                     due.attempt = columns.next_int32();
+                                     return due;
+                                 });
+}
+
+} // namespace
+
+Taken take_events(std::span<Root> roots, TimestampTz now) {
+    Parameters parameters;
+    give_ids(parameters, roots);
+    const auto rows = store::select<EventRow>(
+        &events_statement,
+        "with first as materialized (select id, root from scylla.workflow_agenda order by id limit 1000), "
+        "taken as (delete from scylla.workflow_agenda a using first f where a.id operator(pg_catalog.=) f.id "
+        "and f.root operator(pg_catalog.=) any ($1) "
+        "returning a.id, a.root, a.task, a.scope, a.attempt, a.kind, a.step, a.data) "
+        "select t.root, coalesce(s.scope, t.scope, t.root), t.kind, coalesce(s.step, t.step), "
+        "coalesce(s.attempt, t.attempt, 0), t.data, o.status::pg_catalog.text, o.failures, "
+        "o.result::pg_catalog.text, (o.errors operator(pg_catalog.->) -1)::pg_catalog.text "
+        "from taken t left join scylla.workflow_step_state s on s.task operator(pg_catalog.=) t.task "
+        "left join scylla.task_outcome o on o.id operator(pg_catalog.=) t.task order by t.id",
+        parameters, SPI_OK_SELECT, read_event);
+    Growing<Item> children;
+    for (const EventRow &row : rows)
+        put_event(roots, row, &children);
+    const auto due = read_due(roots, now);
+    for (const DueRow &row : due)
+        root_of(roots, row.root)
+            .events.add(
+                {EventKind::due, row.scope, row.step == nullptr ? std::string_view{} : view(row.step), row.attempt});
+    return {rows.size() + due.size(), children.all()};
+}
+
+// ---- scopes --------------------------------------------------------------------------------------------------------
+
+namespace {
+
+struct IterationRow {
+    int64 root;
+    Scope scope;
+};
+
+// Those that the events are about, and those around them.
+std::span<const IterationRow> read_iterations(std::span<const Root> roots) {
+    Growing<int64> ids;
+    for (const Root &root : roots)
+        for (const Event &event : root.events.all())
+            if (event.scope != root.id)
+                ids.add(event.scope);
+    if (ids.size() == 0)
+        return {};
+    Parameters parameters;
+    give_ids(parameters, ids.all());
+    return store::select<IterationRow>(
+        &scopes_statement,
+        "with recursive up as (select * from scylla.workflow_iteration where id operator(pg_catalog.=) any ($1) "
+        "union select i.* from scylla.workflow_iteration i join up on up.parent operator(pg_catalog.=) i.id) "
+        "select root, id, parent, step, number, status, params::pg_catalog.text, created, ended from up order by id",
+        parameters, SPI_OK_SELECT, [](uint64 row) {
+            Columns columns(row);
+            IterationRow read{};
+            read.root = columns.next_int64();
+            read.scope.id = columns.next_int64();
+            read.scope.parent = columns.next_int64();
+            read.scope.step = next_view(columns);
+            read.scope.number = columns.next_int64();
+            read.scope.status = columns.next_word<RunStatus>(model::workflow::k_run_statuses);
+            read.scope.params = next_view(columns);
+            read.scope.created = to_millis(columns.next_time());
+            read.scope.ended = to_millis(columns.next_time());
+            return read;
+        });
+}
+
+StoredStep read_step(uint64 row) {
+    Columns columns(row);
+    StoredStep stored{};
+    stored.scope = columns.next_int64();
+    stored.task = columns.next_int64();
+    Step &step = stored.step;
+    step.id = next_view(columns);
+    step.status = columns.next_word<StepStatus>(model::workflow::k_step_statuses);
+    step.attempt = columns.next_int32();
+    step.retries = {columns.next_int32(), columns.next_int32(), columns.next_int32()};
+    step.params = next_view(columns);
+    step.edges = next_view(columns);
+    step.loop = next_view(columns);
+    step.error = next_view(columns);
+    step.created = to_millis(columns.next_time());
+    step.started = to_millis(columns.next_time());
+    step.ended = to_millis(columns.next_time());
+    step.due = to_millis(columns.next_time());
+    return stored;
+}
+
+std::span<StoredStep> read_steps(std::span<const Root> roots) {
+    Growing<int64> ids;
+    for (const Root &root : roots)
+        for (const Scope &scope : root.scopes.all())
+            ids.add(scope.id);
+    Parameters parameters;
+    give_ids(parameters, ids.all());
+    return store::select<StoredStep>(
+        &steps_statement,
+        "select scope, task, step, status, attempt, error_retries, platform_retries, timeout_retries, "
+        "params::pg_catalog.text, edges::pg_catalog.text, loop::pg_catalog.text, error::pg_catalog.text, "
+        "created, started, ended, due from scylla.workflow_step_state "
+        "where scope operator(pg_catalog.=) any ($1) order by scope, step",
+        parameters, SPI_OK_SELECT, read_step);
+}
+
+// The steps of one scope beside each other, for its span.
+std::span<const Step> steps_of(std::span<const StoredStep> stored, std::span<const Step> steps, int64 scope) {
+    const auto [from, to] =
+        std::equal_range(stored.begin(), stored.end(), StoredStep{scope, 0, {}},
+                         [](const StoredStep &one, const StoredStep &other) { return one.scope < other.scope; });
+    return steps.subspan(static_cast<std::size_t>(from - stored.begin()), static_cast<std::size_t>(to - from));
+}
+
+} // namespace
+
+std::span<const StoredStep> read_scopes(std::span<Root> roots) {
+    for (Root &root : roots)
+        root.scopes.add(root.scope);
+    for (const IterationRow &row : read_iterations(roots))
+        root_of(roots, row.root).scopes.add(row.scope);
+    const auto stored = read_steps(roots);
+    const auto steps = allocate<Step>(stored.size());
+    for (std::size_t i = 0; i < steps.size(); i++)
+        steps[i] = stored[i].step;
+    for (Root &root : roots)
+        for (Scope &scope : root.scopes.all())
+            scope.steps = steps_of(stored, steps, scope.id);
+    return stored;
+}
+
+} // namespace scylla::workflow

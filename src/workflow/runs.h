@@ -1,0 +1,77 @@
+// Runs of workflows: how one begins, and what the engine does about them (docs/workflows.md).
+//
+// What happens to a run leaves a row on the agenda, in the transaction in which it happens: a task of it has ended, it
+// has been started, somebody wants it stopped. The engine takes runs that have such rows, asks the model what follows
+// (model/workflow/engine.h), and writes that, in one transaction. It waits for nobody: what another transaction holds
+// it leaves for later. Whoever ends a task only inserts. A crash leaves the agenda as it was.
+#pragma once
+
+#include "model/workflow/engine.h"
+#include "store/rows.h"
+
+namespace scylla::workflow {
+
+// ---- beginning -----------------------------------------------------------------------------------------------------
+
+// The step that has started a run as a subworkflow and waits for it.
+struct Parent {
+    int64 root = 0; // 0: none
+    int64 scope = 0;
+    const text *step = nullptr;
+    int32 attempt = 0;
+};
+struct Start {
+    const text *workflow;
+    Jsonb *params;       // an object
+    const text *version; // a selector
+    const text *request_id = nullptr;
+    Jsonb *initiator = nullptr;
+    Parent parent = {};
+};
+struct Started {
+    int32 code; // 1: it is there now; 0: request_id has been used before; -1: it was stopped at once
+    int64 instance;
+    int32 run;
+    text *status;
+};
+// As the current user. 42704, 42501, 55000, 22023.
+Started start(const Start &request);
+
+// Has the last run of an instance end: kind is stop or kill. 42704, 42501, P0002, 55000.
+void end_run(const text *workflow, int64 instance, const char *kind);
+
+// The workflow is dropped: its runs stay until their plans are removed, but nobody sees them. 55000: one has not ended.
+void leave_runs(const text *workflow);
+
+// ---- the agenda ----------------------------------------------------------------------------------------------------
+
+struct Item {
+    int64 root;
+    const char *kind;
+    int64 scope = 0;            // 0: the run itself
+    const text *step = nullptr; // null: none
+    int32 attempt = 0;
+    Jsonb *data = nullptr; // null: none
+};
+void put_on_agenda(const Item &item);
+
+// ---- the engine ----------------------------------------------------------------------------------------------------
+
+struct Advance {
+    bool more = false;           // there may be more to do
+    bool postponed = false;      // something is held by somebody else's transaction
+    TimestampTz next = DT_NOEND; // when something is due
+};
+// One transaction's work, as the owner of the tables.
+Advance advance();
+
+// When there is something for it to do: now or earlier, if there is something on the agenda.
+TimestampTz next_time();
+
+// A plan that a run has made is removed: so is the run.
+void forget_run(int64 plan);
+
+// When the library is loaded.
+void register_runs();
+
+} // namespace scylla::workflow

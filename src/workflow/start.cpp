@@ -1,0 +1,268 @@
+// How a run begins (section 3): its number, its parameters, and what its run strategy says.
+#include "pg/error.h"
+#include "pg/json.h"
+#include "store/plans.h"
+#include "store/spi_rows.h"
+#include "task/names.h"
+#include "workflow/definition_cache.h"
+#include "workflow/definitions.h"
+#include "workflow/runs.h"
+#include "workflow/server_world.h"
+
+namespace scylla::workflow {
+
+using model::workflow::Outcome;
+using model::workflow::Rule;
+using model::workflow::RunStatus;
+using store::Parameters;
+
+namespace {
+
+constinit SPIPlanPtr request_statement = nullptr;
+constinit SPIPlanPtr live_statement = nullptr;
+constinit SPIPlanPtr number_statement = nullptr;
+constinit SPIPlanPtr insert_statement = nullptr;
+constinit SPIPlanPtr last_statement = nullptr;
+constinit SPIPlanPtr leave_statement = nullptr;
+
+// The answer to a request that has come before.
+std::optional<Started> find_request(const Start &request) {
+    if (request.request_id == nullptr)
+        return std::nullopt;
+    Parameters parameters;
+    parameters.add(request.workflow).add(request.request_id);
+    const auto found =
+        store::select<Started>(&request_statement,
+                               "select instance, run, status from scylla.workflow_run_state "
+                               "where workflow operator(pg_catalog.=) $1 and request_id operator(pg_catalog.=) $2",
+                               parameters, SPI_OK_SELECT, [](uint64 row) {
+                                   store::Columns columns(row);
+                                   Started started{};
+                                   started.instance = columns.next_int64();
+                                   started.run = columns.next_int32();
+                                   started.status = columns.next_text();
+                                   return started;
+                               });
+    return found.empty() ? std::nullopt : std::optional(found[0]);
+}
+
+// ---- parameters ----------------------------------------------------------------------------------------------------
+
+// What the model has made, freed with the memory context if an error comes before its end.
+struct Held {
+    Outcome outcome;
+    MemoryContextCallback callback;
+};
+
+Held *hold_outcome() {
+    auto *held = static_cast<Held *>(palloc0(sizeof(Held)));
+    held->callback.func = [](void *arg) { model::workflow::release(static_cast<Held *>(arg)->outcome); };
+    held->callback.arg = held;
+    MemoryContextRegisterResetCallback(CurrentMemoryContext, &held->callback);
+    return held;
+}
+
+std::string_view json_text(Jsonb *json) { return JsonbToCString(nullptr, &json->root, VARSIZE(json)); }
+
+std::string_view member_text(Jsonb *object, const char *name) {
+    JsonbValue *value = getKeyJsonValueFromContainer(&object->root, name, static_cast<int>(strlen(name)), nullptr);
+    return value != nullptr && value->type == jbvString
+               ? std::string_view(value->val.string.val, static_cast<std::size_t>(value->val.string.len))
+               : std::string_view{};
+}
+
+struct NewRun {
+    const Head *head;
+    const Start *request;
+    int32 version;
+    int64 instance;
+    int32 run;
+    Jsonb *params;
+};
+
+// 22023: what is wrong with them.
+Jsonb *evaluate_params(const NewRun &made) {
+    const auto version = find_version(made.head->id, made.version);
+    const auto &definition = definition_of(*version);
+    check_stack_depth();
+    Held *held = hold_outcome();
+    ServerWorld world;
+    const model::workflow::RunName name{.workflow = view(made.head->id),
+                                        .instance = made.instance,
+                                        .run = made.run,
+                                        .owner = member_text(made.head->properties, "owner"),
+                                        .initiator = json_text(made.request->initiator),
+                                        .properties = json_text(made.head->properties)};
+    held->outcome = model::workflow::evaluate_run_params(definition, name, json_text(made.request->params), world,
+                                                         model::sel::Limits{});
+    world.raise_seen();
+    const char *text = pnstrdup(held->outcome.text.data(), held->outcome.text.size());
+    const bool sound = held->outcome.kind == model::sel::OutcomeKind::value;
+    model::workflow::release(held->outcome);
+    if (!sound)
+        error::bad_params(text_to_cstring(made.head->id), text);
+    return DatumGetJsonbP(DirectFunctionCall1(jsonb_in, CStringGetDatum(text)));
+}
+
+// ---- strategies ----------------------------------------------------------------------------------------------------
+
+struct Live {
+    int64 id;
+    bool queued;
+};
+
+std::span<const Live> live_runs(const text *workflow) {
+    Parameters parameters;
+    parameters.add(workflow);
+    return store::select<Live>(&live_statement,
+                               "select id, status operator(pg_catalog.=) 'CREATED' from scylla.workflow_run_state "
+                               "where workflow operator(pg_catalog.=) $1 and ended is null",
+                               parameters, SPI_OK_SELECT, [](uint64 row) {
+                                   store::Columns columns(row);
+                                   const int64 id = columns.next_int64();
+                                   return Live{id, columns.next_bool()};
+                               });
+}
+
+// What becomes of the other runs, and of this one: whether it is stopped at once.
+bool apply_strategy(const NewRun &made) {
+    const Rule rule = made.head->strategy.rule;
+    if (rule != Rule::first_only && rule != Rule::last_only && rule != Rule::serial_latest_only)
+        return false;
+    const auto live = live_runs(made.head->id);
+    if (rule == Rule::first_only)
+        return !live.empty();
+    for (const Live &other : live)
+        if (other.queued || rule == Rule::last_only)
+            put_on_agenda({.root = other.id, .kind = "stop"});
+    return false;
+}
+
+int64 next_instance(const text *workflow) {
+    Parameters parameters;
+    parameters.add(workflow);
+    return store::select<int64>(&number_statement,
+                                "update scylla.workflow_head set latest_instance = latest_instance "
+                                "operator(pg_catalog.+) 1 where id operator(pg_catalog.=) $1 returning latest_instance",
+                                parameters, SPI_OK_UPDATE_RETURNING,
+                                [](uint64 row) { return store::Columns(row).next_int64(); })[0];
+}
+
+// ---- rows ----------------------------------------------------------------------------------------------------------
+
+Jsonb *plan_spec(const NewRun &made) {
+    JsonbParseState *state = nullptr;
+    pushJsonbValue(&state, WJB_BEGIN_OBJECT, nullptr);
+    json::push_text(&state, "workflow", made.head->id);
+    json::push(&state, "instance", json::of_whole(made.instance));
+    json::push(&state, "run", json::of_whole(made.run));
+    return JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, nullptr));
+}
+
+// Of the owner of the workflow, and open: tasks come to it as the run goes on.
+int64 make_plan(const NewRun &made) {
+    Oid user = InvalidOid;
+    int context = 0;
+    GetUserIdAndSecContext(&user, &context);
+    SetUserIdAndSecContext(get_role_oid(made.head->owner, false), context | SECURITY_LOCAL_USERID_CHANGE);
+    const TimestampTz now = GetCurrentTimestamp();
+    const char *name = psprintf("%s/" INT64_FORMAT "/%d", text_to_cstring(made.head->id), made.instance, made.run);
+    Jsonb *spec = plan_spec(made);
+    auto id = store::insert_plan(cstring_to_text(name), spec, store::PlanMaker::workflow);
+    if (!id) // somebody has a plan of that name
+        id = store::insert_plan(make_up_name(now), spec, store::PlanMaker::workflow);
+    store::open_plan(*id, now);
+    SetUserIdAndSecContext(user, context);
+    return *id;
+}
+
+text *insert_run(const NewRun &made, bool stopped) {
+    const int64 id = make_plan(made);
+    const Start &request = *made.request;
+    const bool is_child = request.parent.root != 0;
+    Parameters parameters;
+    parameters.add(id)
+        .add(made.instance)
+        .add(INT4OID, Int32GetDatum(made.run))
+        .add(INT4OID, Int32GetDatum(made.version))
+        .add(made.head->id)
+        .add(TEXTOID, CStringGetTextDatum(made.head->owner))
+        .add(request.request_id)
+        .add(JSONBOID, JsonbPGetDatum(request.initiator))
+        .add(JSONBOID, JsonbPGetDatum(made.head->properties))
+        .add(JSONBOID, JsonbPGetDatum(request.params))
+        .add(JSONBOID, JsonbPGetDatum(made.params))
+        .add(std::optional(GetCurrentTimestamp()))
+        .add(INT8OID, Int64GetDatum(request.parent.root), !is_child)
+        .add(INT8OID, Int64GetDatum(request.parent.scope), !is_child)
+        .add(request.parent.step)
+        .add(INT4OID, Int32GetDatum(request.parent.attempt), !is_child)
+        .add(BOOLOID, BoolGetDatum(stopped));
+    text *status = store::select<text *>(
+        &insert_statement,
+        "insert into scylla.workflow_run_state (id, instance, run, version, workflow, owner, request_id, initiator, "
+        "properties, request, params, created, parent_root, parent_scope, parent_step, parent_attempt, status, ended, "
+        "error) values ($1, $2, $3, $4, $5, $6::pg_catalog.name, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, "
+        "case when $17 then 'STOPPED' else 'CREATED' end, case when $17 then $12 end, "
+        "case when $17 then '{\"message\": \"Another run has not ended, and the run strategy is FIRST_ONLY.\"}'::jsonb "
+        "end) returning status",
+        parameters, SPI_OK_INSERT_RETURNING, [](uint64 row) { return store::Columns(row).next_text(); })[0];
+    if (stopped)
+        store::finish_plan(id, {.aborted = false, .cancelled = true}, GetCurrentTimestamp());
+    else
+        put_on_agenda({.root = id, .kind = "next"});
+    return status;
+}
+
+} // namespace
+
+Started start(const Start &request) {
+    const Head head = hold(request.workflow, Privilege::run);
+    if (const auto before = find_request(request))
+        return *before;
+    NewRun made{&head, &request, pick_version(head, request.version), head.latest_instance + 1, 1, nullptr};
+    made.params = evaluate_params(made);
+    const bool stopped = apply_strategy(made);
+    if (next_instance(head.id) != made.instance)
+        elog(ERROR, "the number of the last instance of workflow \"%s\" has changed", text_to_cstring(head.id));
+    text *status = insert_run(made, stopped);
+    return {stopped ? -1 : 1, made.instance, made.run, status};
+}
+
+void leave_runs(const text *workflow) {
+    const auto live = live_runs(workflow);
+    if (!live.empty())
+        error::workflow_runs(workflow, static_cast<int64>(live.size()));
+    Parameters parameters;
+    parameters.add(workflow);
+    store::change(&leave_statement,
+                  "update scylla.workflow_run_state set request_id = null, blocks = false "
+                  "where workflow operator(pg_catalog.=) $1 and (request_id is not null or blocks)",
+                  parameters, SPI_OK_UPDATE);
+}
+
+void end_run(const text *workflow, int64 instance, const char *kind) {
+    const Head head = require(workflow, Privilege::run);
+    Parameters parameters;
+    parameters.add(head.id).add(instance);
+    struct Last {
+        int64 id;
+        bool ended;
+    };
+    const auto last = store::select<Last>(
+        &last_statement,
+        "select id, ended is not null from scylla.workflow_run_state where workflow operator(pg_catalog.=) $1 "
+        "and instance operator(pg_catalog.=) $2 order by run desc limit 1",
+        parameters, SPI_OK_SELECT, [](uint64 row) {
+            store::Columns columns(row);
+            const int64 id = columns.next_int64();
+            return Last{id, columns.next_bool()};
+        });
+    if (last.empty())
+        error::no_such_instance(workflow, instance);
+    if (last[0].ended)
+        error::instance_ended(workflow, instance);
+    put_on_agenda({.root = last[0].id, .kind = kind});
+}
+
+} // namespace scylla::workflow

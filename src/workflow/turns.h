@@ -1,0 +1,58 @@
+// What the engine reads for its turns, and writes of them.
+#pragma once
+
+#include "model/workflow/engine.h"
+#include "pg/growing.h"
+#include "store/rows.h"
+#include "workflow/definition_cache.h"
+#include "workflow/runs.h"
+
+namespace scylla::workflow {
+
+// A run that the engine has locked, with what of it its turn is about.
+struct Root {
+    int64 id;
+    VersionName version;
+    int64 instance;
+    int32 run;
+    const char *owner; // a role
+    bool is_next;      // it is on the agenda as one that may begin, or has made room
+    bool begins;       // now
+    Parent parent;
+    std::string_view initiator;
+    std::string_view properties;
+    model::workflow::Scope scope; // the run itself, without its steps
+    Growing<model::workflow::Event> events{};
+    Growing<model::workflow::Scope> scopes{}; // the run itself first
+};
+
+// A step as its row is, besides what the model knows.
+struct StoredStep {
+    int64 scope;
+    int64 task; // 0: none
+    model::workflow::Step step;
+};
+
+// Locks runs that have something on the agenda, or due at that time, and that nobody else holds.
+std::span<Root> take_runs(TimestampTz now, int64 most);
+// Takes the first rows of the agenda that are about these runs, and what is due, as events of theirs. Returns how many.
+struct Taken {
+    std::size_t rows;
+    std::span<const Item> children; // subworkflows to be started
+};
+Taken take_events(std::span<Root> roots, TimestampTz now);
+// The scopes that the events are about, with those around them and all of their steps.
+std::span<const StoredStep> read_scopes(std::span<Root> roots);
+
+// What a turn comes to, by the run.
+struct Followed {
+    const Root *root;
+    const model::workflow::Turn *turn;
+};
+// Starts a subworkflow, or leaves that on the agenda (false) while somebody else holds the workflow.
+bool start_child(const Item &child);
+
+void write_turns(store::Store &store, std::span<const Followed> all, std::span<const StoredStep> steps,
+                 TimestampTz now);
+
+} // namespace scylla::workflow

@@ -1,0 +1,518 @@
+// What the engine writes of its turns.
+#include "pg/error.h"
+#include "pg/json.h"
+#include "pg/memory.h"
+#include "pg/subtransaction.h"
+#include "shmem/pending.h"
+#include "store/plans.h"
+#include "store/spi_arrays.h"
+#include "task/gates.h"
+#include "task/history.h"
+#include "task/open.h"
+#include "task/release.h"
+#include "task/submit.h"
+#include "workflow/times.h"
+#include "workflow/turns.h"
+
+namespace scylla::workflow {
+
+using model::workflow::Cancel;
+using model::workflow::Child;
+using model::workflow::NewTask;
+using model::workflow::RunStatus;
+using model::workflow::Scope;
+using model::workflow::ScopeChange;
+using model::workflow::Step;
+using model::workflow::StepChange;
+using model::workflow::Turn;
+using store::ArrayColumn;
+using store::Parameters;
+
+namespace {
+
+constinit SPIPlanPtr ids_statement = nullptr;
+constinit SPIPlanPtr attempts_statement = nullptr;
+constinit SPIPlanPtr iterations_statement = nullptr;
+constinit SPIPlanPtr steps_statement = nullptr;
+constinit SPIPlanPtr runs_statement = nullptr;
+constinit SPIPlanPtr inside_statement = nullptr;
+constinit SPIPlanPtr stopped_statement = nullptr;
+constinit SPIPlanPtr child_statement = nullptr;
+
+text *to_text(std::string_view value) { return cstring_to_text_with_len(value.data(), static_cast<int>(value.size())); }
+
+Jsonb *to_json(std::string_view value) {
+    return DatumGetJsonbP(DirectFunctionCall1(jsonb_in, CStringGetDatum(text_to_cstring(to_text(value)))));
+}
+
+// ---- ids -----------------------------------------------------------------------------------------------------------
+
+std::span<const int64> next_ids(int64 count) {
+    Parameters parameters;
+    parameters.add(count);
+    return store::select<int64>(
+        &ids_statement, "select pg_catalog.nextval('scylla.task_id_seq') from pg_catalog.generate_series(1, $1)",
+        parameters, SPI_OK_SELECT, [](uint64 row) { return store::Columns(row).next_int64(); });
+}
+
+// A turn with the ids of its new iterations.
+struct Written {
+    const Root *root;
+    const Turn *turn;
+    std::span<int64> ids; // by -1 - the id that the turn has given
+
+    int64 id_of(int64 scope) const { return scope < 0 ? ids[static_cast<std::size_t>(-1 - scope)] : scope; }
+};
+
+std::span<const Written> number_scopes(std::span<const Followed> all) {
+    const auto written = allocate<Written>(all.size());
+    int64 count = 0;
+    for (std::size_t i = 0; i < all.size(); i++) {
+        int64 lowest = 0;
+        for (const ScopeChange &change : all[i].turn->scopes)
+            lowest = Min(lowest, change.scope.id);
+        written[i] = {all[i].root, all[i].turn, allocate<int64>(static_cast<std::size_t>(-lowest))};
+        count -= lowest;
+    }
+    if (count == 0)
+        return written;
+    const auto ids = next_ids(count);
+    std::size_t next = 0;
+    for (const Written &each : written) // those around an iteration come before it, and get smaller ids
+        for (int64 &id : each.ids)
+            id = ids[next++];
+    return written;
+}
+
+// ---- tasks ---------------------------------------------------------------------------------------------------------
+
+// A task of a turn, and what came of it.
+struct Task {
+    const Written *of;
+    const NewTask *task;
+    text *rn; // null: it was refused
+};
+
+Submission submission_of(const Task &task) {
+    return {.queue = to_text(task.task->queue),
+            .spec = to_json(task.task->spec),
+            .priority = task.task->priority,
+            .rn = nullptr,
+            .max_attempts = 1,
+            .run = task.of->root->id};
+}
+
+// As the owner of the workflow. Returns the error; null: all are submitted.
+ErrorData *submit_as_owner(std::span<Task> tasks) {
+    const char *owner = tasks[0].of->root->owner;
+    return attempt([&] {
+        Oid user = InvalidOid;
+        int context = 0;
+        GetUserIdAndSecContext(&user, &context);
+        SetUserIdAndSecContext(get_role_oid(owner, false), context | SECURITY_LOCAL_USERID_CHANGE);
+        store::Store store = open_for_write("scylla.advance()");
+        const auto submissions = allocate<Submission>(tasks.size());
+        for (std::size_t i = 0; i < tasks.size(); i++)
+            submissions[i] = submission_of(tasks[i]);
+        const auto submitted = submit_many(store, submissions, IfTaken::refuse);
+        for (std::size_t i = 0; i < tasks.size(); i++)
+            tasks[i].rn = submitted[i].rn;
+        close(store);
+        SetUserIdAndSecContext(user, context);
+    });
+}
+
+Jsonb *json_of(const ErrorData *error) {
+    return make_error(psprintf("sqlstate-%s", unpack_sql_state(error->sqlerrcode)), {},
+                      error->message != nullptr ? error->message : "");
+}
+
+// Its step hears of it in the next turn.
+void refuse(const Task &task, const ErrorData *error) {
+    put_on_agenda({.root = task.of->root->id,
+                   .kind = "refused",
+                   .scope = task.of->id_of(task.task->scope),
+                   .step = to_text(task.task->step),
+                   .data = json_of(error)});
+}
+
+void submit_tasks(std::span<Task> tasks) {
+    std::stable_sort(tasks.begin(), tasks.end(), [](const Task &one, const Task &other) {
+        return strcmp(one.of->root->owner, other.of->root->owner) < 0;
+    });
+    for (std::size_t first = 0, end = 0; first < tasks.size(); first = end) {
+        for (end = first + 1; end < tasks.size(); end++)
+            if (strcmp(tasks[end].of->root->owner, tasks[first].of->root->owner) != 0)
+                break;
+        const auto of_owner = tasks.subspan(first, end - first);
+        if (submit_as_owner(of_owner) == nullptr)
+            continue;
+        for (Task &task : of_owner) { // one of them cannot be submitted
+            task.rn = nullptr;
+            if (const ErrorData *error = submit_as_owner({&task, 1}))
+                refuse(task, error);
+        }
+    }
+}
+
+std::span<Task> tasks_of(std::span<const Written> all) {
+    Growing<Task> tasks;
+    for (const Written &each : all)
+        for (const NewTask &task : each.turn->tasks)
+            tasks.add({&each, &task, nullptr});
+    return tasks.all();
+}
+
+// ---- rows ----------------------------------------------------------------------------------------------------------
+
+void keep_attempts(std::span<const Written> all) {
+    ArrayColumn scopes(INT8OID);
+    ArrayColumn steps(TEXTOID);
+    for (const Written &each : all)
+        for (const StepChange &change : each.turn->steps)
+            if (change.new_attempt) {
+                scopes.add(change.scope);
+                steps.add(change.step.id);
+            }
+    if (scopes.size() == 0)
+        return;
+    Parameters parameters;
+    scopes.give_to(parameters);
+    steps.give_to(parameters);
+    store::change(
+        &attempts_statement,
+        "insert into scylla.workflow_attempt "
+        "(scope, created, task, started, ended, attempt, status, step, params, error) "
+        "select s.scope, s.created, s.task, s.started, s.ended, s.attempt, s.status, s.step, s.params, s.error "
+        "from rows from (pg_catalog.unnest($1), pg_catalog.unnest($2)) c (scope, step) "
+        "join scylla.workflow_step_state s on s.scope operator(pg_catalog.=) c.scope "
+        "and s.step operator(pg_catalog.=) c.step on conflict do nothing",
+        parameters, SPI_OK_INSERT);
+}
+
+Datum time_datum(int64 millis) { return TimestampTzGetDatum(to_time(millis).value_or(0)); }
+
+// The numbers of the iteration and of those around it, as an array of SQL.
+const char *numbers_of(const Written &of, const Scope &scope) {
+    const auto find = [&](int64 id) -> const Scope * {
+        for (const ScopeChange &change : of.turn->scopes)
+            if (change.scope.id == id)
+                return &change.scope;
+        for (const Scope &known : of.root->scopes.all())
+            if (known.id == id)
+                return &known;
+        return nullptr;
+    };
+    char *numbers = psprintf(INT64_FORMAT "}", scope.number);
+    for (const Scope *around = find(scope.parent); around != nullptr && around->parent != 0;
+         around = find(around->parent))
+        numbers = psprintf(INT64_FORMAT ",%s", around->number, numbers);
+    return psprintf("{%s", numbers);
+}
+
+void write_iterations(std::span<const Written> all) {
+    ArrayColumn ids(INT8OID), roots(INT8OID), parents(INT8OID), numbers(INT8OID), created(TIMESTAMPTZOID),
+        ended(TIMESTAMPTZOID), statuses(TEXTOID), steps(TEXTOID), params(TEXTOID), all_numbers(TEXTOID);
+    for (const Written &each : all)
+        for (const ScopeChange &change : each.turn->scopes) {
+            const Scope &scope = change.scope;
+            if (scope.id == each.root->id)
+                continue;
+            ids.add(each.id_of(scope.id));
+            roots.add(each.root->id);
+            parents.add(each.id_of(scope.parent));
+            numbers.add(scope.number);
+            created.add(time_datum(scope.created), scope.created == 0);
+            ended.add(time_datum(scope.ended), scope.ended == 0);
+            statuses.add(name_of(scope.status));
+            steps.add(scope.step);
+            params.add(scope.params);
+            all_numbers.add(CStringGetTextDatum(numbers_of(each, scope)));
+        }
+    if (ids.size() == 0)
+        return;
+    Parameters parameters;
+    for (const ArrayColumn *column :
+         {&ids, &roots, &parents, &numbers, &created, &ended, &statuses, &steps, &params, &all_numbers})
+        column->give_to(parameters);
+    store::change(&iterations_statement,
+                  "insert into scylla.workflow_iteration as i "
+                  "(id, root, parent, number, created, ended, status, step, params, numbers) "
+                  "select c.id, c.root, c.parent, c.number, c.created, c.ended, c.status, c.step, c.params::jsonb, "
+                  "c.numbers::bigint[] "
+                  "from rows from (pg_catalog.unnest($1), pg_catalog.unnest($2), pg_catalog.unnest($3), "
+                  "pg_catalog.unnest($4), pg_catalog.unnest($5), pg_catalog.unnest($6), pg_catalog.unnest($7), "
+                  "pg_catalog.unnest($8), pg_catalog.unnest($9), pg_catalog.unnest($10)) "
+                  "c (id, root, parent, number, created, ended, status, step, params, numbers) "
+                  "on conflict (id) do update set status = excluded.status, ended = excluded.ended",
+                  parameters, SPI_OK_INSERT);
+}
+
+// The task that a step has got; null: none.
+text *task_of(std::span<const Task> tasks, const Written &of, const StepChange &change, std::size_t *at) {
+    for (std::size_t i = 0; i < tasks.size(); i++) {
+        const Task &task = tasks[(*at + i) % tasks.size()];
+        if (task.of == &of && task.task->scope == change.scope && task.task->step == change.step.id) {
+            *at = (*at + i + 1) % tasks.size(); // they come in the same order
+            return task.rn;
+        }
+        if (task.of != &of && i >= of.turn->tasks.size())
+            break;
+    }
+    return nullptr;
+}
+
+struct StepColumns {
+    ArrayColumn scope{INT8OID}, root{INT8OID}, created{TIMESTAMPTZOID}, rn{TEXTOID}, started{TIMESTAMPTZOID},
+        ended{TIMESTAMPTZOID}, due{TIMESTAMPTZOID}, attempt{INT4OID}, error_retries{INT4OID}, platform_retries{INT4OID},
+        timeout_retries{INT4OID}, status{TEXTOID}, step{TEXTOID}, params{TEXTOID}, edges{TEXTOID}, loop{TEXTOID},
+        error{TEXTOID};
+
+    void add(const Written &of, const StepChange &change, text *task) {
+        const Step &row = change.step;
+        scope.add(of.id_of(change.scope));
+        root.add(of.root->id);
+        created.add(time_datum(row.created), row.created == 0);
+        rn.add(PointerGetDatum(task), task == nullptr);
+        started.add(time_datum(row.started), row.started == 0);
+        ended.add(time_datum(row.ended), row.ended == 0);
+        due.add(time_datum(row.due), row.due == 0);
+        attempt.add(Int32GetDatum(row.attempt));
+        error_retries.add(Int32GetDatum(row.retries.error));
+        platform_retries.add(Int32GetDatum(row.retries.platform));
+        timeout_retries.add(Int32GetDatum(row.retries.timeout));
+        status.add(name_of(row.status));
+        step.add(row.id);
+        params.add(row.params);
+        edges.add(row.edges);
+        loop.add(row.loop);
+        error.add(row.error);
+    }
+    void give_to(Parameters &parameters) const {
+        for (const ArrayColumn *column :
+             {&scope, &root, &created, &rn, &started, &ended, &due, &attempt, &error_retries, &platform_retries,
+              &timeout_retries, &status, &step, &params, &edges, &loop, &error})
+            column->give_to(parameters);
+    }
+};
+
+void write_steps(std::span<const Written> all, std::span<const Task> tasks) {
+    StepColumns columns;
+    for (const Written &each : all) {
+        const auto first = std::find_if(tasks.begin(), tasks.end(), [&](const Task &task) { return task.of == &each; });
+        std::size_t at = static_cast<std::size_t>(first - tasks.begin()) % Max(tasks.size(), std::size_t{1});
+        for (const StepChange &change : each.turn->steps)
+            columns.add(each, change, each.turn->tasks.empty() ? nullptr : task_of(tasks, each, change, &at));
+    }
+    if (columns.scope.size() == 0)
+        return;
+    Parameters parameters;
+    columns.give_to(parameters);
+    store::change(
+        &steps_statement,
+        "insert into scylla.workflow_step_state as s (scope, root, created, task, started, ended, due, attempt, "
+        "error_retries, platform_retries, timeout_retries, status, step, params, edges, loop, error) "
+        "select c.scope, c.root, c.created, t.id, c.started, c.ended, c.due, c.attempt, c.error_retries, "
+        "c.platform_retries, c.timeout_retries, c.status, c.step, c.params::jsonb, c.edges::jsonb, c.loop::jsonb, "
+        "c.error::jsonb "
+        "from rows from (pg_catalog.unnest($1), pg_catalog.unnest($2), pg_catalog.unnest($3), pg_catalog.unnest($4), "
+        "pg_catalog.unnest($5), pg_catalog.unnest($6), pg_catalog.unnest($7), pg_catalog.unnest($8), "
+        "pg_catalog.unnest($9), pg_catalog.unnest($10), pg_catalog.unnest($11), pg_catalog.unnest($12), "
+        "pg_catalog.unnest($13), pg_catalog.unnest($14), pg_catalog.unnest($15), pg_catalog.unnest($16), "
+        "pg_catalog.unnest($17)) c (scope, root, created, rn, started, ended, due, attempt, error_retries, "
+        "platform_retries, timeout_retries, status, step, params, edges, loop, error) "
+        "left join scylla.task_spec t on t.rn operator(pg_catalog.=) c.rn "
+        "on conflict (scope, step) do update set created = excluded.created, "
+        "task = coalesce(excluded.task, case when excluded.attempt operator(pg_catalog.=) s.attempt then s.task end), "
+        "started = excluded.started, ended = excluded.ended, due = excluded.due, attempt = excluded.attempt, "
+        "error_retries = excluded.error_retries, platform_retries = excluded.platform_retries, "
+        "timeout_retries = excluded.timeout_retries, status = excluded.status, params = excluded.params, "
+        "edges = excluded.edges, loop = excluded.loop, error = excluded.error",
+        parameters, SPI_OK_INSERT);
+}
+
+// The run itself, as the turn leaves it.
+Scope run_after(const Written &of) {
+    for (const ScopeChange &change : of.turn->scopes)
+        if (change.scope.id == of.root->id)
+            return change.scope;
+    return of.root->scope;
+}
+
+void write_runs(std::span<const Written> all, TimestampTz now) {
+    ArrayColumn ids(INT8OID), ended(TIMESTAMPTZOID), due(TIMESTAMPTZOID), statuses(TEXTOID);
+    for (const Written &each : all) {
+        const bool changed = std::any_of(each.turn->scopes.begin(), each.turn->scopes.end(),
+                                         [&](const ScopeChange &of) { return of.scope.id == each.root->id; });
+        if (!changed && !each.root->begins)
+            continue;
+        const Scope scope = run_after(each);
+        ids.add(each.root->id);
+        ended.add(time_datum(scope.ended), scope.ended == 0);
+        due.add(time_datum(scope.due), scope.due == 0 || scope.ended != 0);
+        statuses.add(name_of(scope.status));
+    }
+    if (ids.size() == 0)
+        return;
+    Parameters parameters;
+    for (const ArrayColumn *column : {&ids, &ended, &due, &statuses})
+        column->give_to(parameters);
+    parameters.add(std::optional(now));
+    store::change(
+        &runs_statement,
+        "update scylla.workflow_run_state r set started = coalesce(r.started, $5), ended = c.ended, due = c.due, "
+        "status = c.status, blocks = c.status operator(pg_catalog.=) 'FAILED' "
+        "from rows from (pg_catalog.unnest($1), pg_catalog.unnest($2), pg_catalog.unnest($3), "
+        "pg_catalog.unnest($4)) c (id, ended, due, status) where r.id operator(pg_catalog.=) c.id",
+        parameters, SPI_OK_UPDATE);
+}
+
+// ---- what is not needed any more -----------------------------------------------------------------------------------
+
+void cancel_by_id(store::Store &store, int64 task, TimestampTz now) {
+    if (task == 0)
+        return;
+    if (const auto spec = find_spec(store, task, store::With::no_spec))
+        (void)cancel_task(store, *spec, now);
+}
+
+// Tells the live run that the step has started, if there is one.
+void stop_child(int64 scope, const text *step, bool kill) {
+    Parameters parameters;
+    parameters.add(scope).add(step);
+    const auto runs =
+        store::select<int64>(&child_statement,
+                             "select id from scylla.workflow_run_state where parent_scope operator(pg_catalog.=) $1 "
+                             "and parent_step operator(pg_catalog.=) $2 and ended is null",
+                             parameters, SPI_OK_SELECT, [](uint64 row) { return store::Columns(row).next_int64(); });
+    for (const int64 run : runs)
+        put_on_agenda({.root = run, .kind = kill ? "kill" : "stop"});
+}
+
+// All that runs inside of a loop is stopped.
+void stop_iterations(store::Store &store, int64 scope, const text *step, TimestampTz now) {
+    Parameters inside;
+    inside.add(scope).add(step).add(std::optional(now));
+    const auto ids = store::select<int64>(
+        &inside_statement,
+        "with recursive inside as (select id from scylla.workflow_iteration where parent operator(pg_catalog.=) $1 "
+        "and step operator(pg_catalog.=) $2 and ended is null union all "
+        "select i.id from scylla.workflow_iteration i join inside on i.parent operator(pg_catalog.=) inside.id "
+        "where i.ended is null) "
+        "update scylla.workflow_iteration i set status = 'STOPPED', ended = $3 from inside "
+        "where i.id operator(pg_catalog.=) inside.id returning i.id",
+        inside, SPI_OK_UPDATE_RETURNING, [](uint64 row) { return store::Columns(row).next_int64(); });
+    if (ids.empty())
+        return;
+    ArrayColumn column(INT8OID);
+    for (const int64 id : ids)
+        column.add(id);
+    Parameters parameters;
+    column.give_to(parameters);
+    parameters.add(std::optional(now));
+    struct Stopped {
+        int64 scope;
+        text *step;
+        int64 task;
+    };
+    const auto stopped = store::select<Stopped>(
+        &stopped_statement,
+        "update scylla.workflow_step_state set status = 'STOPPED', ended = $2, due = null "
+        "where scope operator(pg_catalog.=) any ($1) and ended is null returning scope, step, task",
+        parameters, SPI_OK_UPDATE_RETURNING, [](uint64 row) {
+            store::Columns columns(row);
+            const int64 of = columns.next_int64();
+            text *name = columns.next_text();
+            return Stopped{of, name, columns.next_int64()};
+        });
+    refresh(store);
+    for (const Stopped &each : stopped) {
+        cancel_by_id(store, each.task, now);
+        stop_child(each.scope, each.step, false);
+    }
+}
+
+void cancel_steps(store::Store &store, std::span<const Written> all, std::span<const StoredStep> stored,
+                  TimestampTz now) {
+    for (const Written &each : all)
+        for (const Cancel &cancel : each.turn->cancels) {
+            CHECK_FOR_INTERRUPTS();
+            const text *step = to_text(cancel.step);
+            const auto row = std::find_if(stored.begin(), stored.end(), [&](const StoredStep &of) {
+                return of.scope == cancel.scope && of.step.id == cancel.step;
+            });
+            switch (cancel.what) {
+            case Cancel::What::task:
+                cancel_by_id(store, row == stored.end() ? 0 : row->task, now);
+                break;
+            case Cancel::What::subworkflow:
+                stop_child(cancel.scope, step, cancel.kill);
+                break;
+            case Cancel::What::iterations:
+                stop_iterations(store, cancel.scope, step, now);
+                break;
+            }
+        }
+}
+
+// ---- what others hear ----------------------------------------------------------------------------------------------
+
+Jsonb *child_data(const Child &child) {
+    JsonbParseState *state = nullptr;
+    pushJsonbValue(&state, WJB_BEGIN_OBJECT, nullptr);
+    json::push_text(&state, "workflow", to_text(child.workflow));
+    json::push_text(&state, "version", to_text(child.version));
+    json::push_json(&state, "params", to_json(child.params));
+    json::push(&state, "sync", {.type = jbvBool, .val = {.boolean = child.sync}});
+    return JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, nullptr));
+}
+
+void begin_children(std::span<const Written> all) {
+    for (const Written &each : all)
+        for (const Child &child : each.turn->children)
+            put_on_agenda({.root = each.root->id,
+                           .kind = "child",
+                           .scope = each.id_of(child.scope),
+                           .step = to_text(child.step),
+                           .attempt = child.attempt,
+                           .data = child_data(child)});
+}
+
+void end_run(const Root &root, RunStatus status, TimestampTz now) {
+    const store::Toll toll{.aborted = status == RunStatus::failed,
+                           .cancelled = status == RunStatus::stopped || status == RunStatus::timed_out};
+    if (store::finish_plan(root.id, toll, now))
+        shmem::note_plan_finished();
+    put_on_agenda({.root = root.id, .kind = "next"});
+    if (root.parent.root == 0)
+        return;
+    const std::string_view name = name_of(status);
+    put_on_agenda({.root = root.parent.root,
+                   .kind = "child_ended",
+                   .scope = root.parent.scope,
+                   .step = root.parent.step,
+                   .attempt = root.parent.attempt,
+                   .data = to_json(psprintf("{\"status\": \"%.*s\"}", static_cast<int>(name.size()), name.data()))});
+}
+
+} // namespace
+
+void write_turns(store::Store &store, std::span<const Followed> all, std::span<const StoredStep> steps,
+                 TimestampTz now) {
+    const auto written = number_scopes(all);
+    const auto tasks = tasks_of(written);
+    submit_tasks(tasks);
+    keep_attempts(written);
+    write_iterations(written);
+    write_steps(written, tasks);
+    write_runs(written, now);
+    refresh(store);
+    cancel_steps(store, written, steps, now);
+    settle_gates(store, now);
+    begin_children(written);
+    for (const Written &each : written)
+        if (is_terminal(run_after(each).status) && !is_terminal(each.root->scope.status))
+            end_run(*each.root, run_after(each).status, now);
+}
+
+} // namespace scylla::workflow

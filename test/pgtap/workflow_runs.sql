@@ -1,0 +1,303 @@
+-- Runs of workflows. The model is held against a reference in test/unit; here it is what of it the database makes: tasks, rows, rights.
+-- Numbers in brackets are sections of the specification of Maestro's behaviour.
+begin;
+\ir include/helpers.psql
+select * from no_plan();
+select scylla.create_queue('a'), scylla.create_queue('b') \g /dev/null
+
+-- Makes a workflow of these steps.
+create function make(id text, steps jsonb, more jsonb = '{}', properties jsonb = '{}') returns int language sql as $$
+    select scylla.create_workflow(jsonb_build_object('properties', '{"owner": "ada", "run_strategy": "parallel"}' || properties,
+                                                     'workflow', jsonb_build_object('id', id, 'steps', steps) || more))
+$$;
+-- A step of type a, with these successors.
+create function step(id text, next jsonb = '{}', more jsonb = '{}', type text = 'A') returns jsonb language sql as $$
+    select jsonb_build_object('step', jsonb_build_object('id', id, 'type', type, 'transition', jsonb_build_object('successors', next)) || more)
+$$;
+create function advance() returns void language sql as 'select scylla._advance()';
+create function start(workflow text, params jsonb = '{}') returns bigint language plpgsql as $$
+declare n bigint;
+begin
+    n := (scylla.start_workflow(workflow, params)).instance;
+    perform advance();
+    return n;
+end $$;
+-- The steps of a run: "step[iterations] STATUS".
+create function steps(of text, number bigint = 1) returns text language sql as $$
+    select string_agg(step || coalesce(iterations::text, '') || ' ' || status, ', ' order by step, iterations)
+    from scylla.workflow_step where workflow = of and instance = number
+$$;
+create function status(of text, number bigint = 1) returns text language sql as $$
+    select status from scylla.workflow_run where workflow = of and instance = number order by run desc limit 1
+$$;
+-- Completes a task of the queue with that result, and lets the engine go on. Returns its step.
+create function work(queue text = 'a', result jsonb = null) returns text language plpgsql as $$
+declare t scylla.task;
+begin
+    select * into t from scylla.lease(queue, 'w');
+    if t.rn is not null then
+        perform scylla.complete(t.rn, 'w', result);
+        perform advance();
+    end if;
+    return t.spec ->> 'step';
+end $$;
+create function work_all(queue text = 'a') returns text language plpgsql as $$
+declare s text; done text[] := '{}';
+begin
+    loop
+        s := work(queue);
+        exit when s is null;
+        done := done || s;
+    end loop;
+    return array_to_string(done, ' ');
+end $$;
+create function break(queue text, error jsonb) returns text language plpgsql as $$
+declare t scylla.task;
+begin
+    select * into t from scylla.lease(queue, 'w');
+    perform scylla.fail(t.rn, 'w', error);
+    perform advance();
+    return t.spec ->> 'step';
+end $$;
+
+-- What a statement raises, without its texts.
+create function raises(statement text, code text, table_ text, rule text) returns text language sql as $$
+    select is(split_part(raised(statement), E'\n', 1), format('%s scylla.%s/%s', code, table_, rule), 'refused: ' || statement)
+$$;
+
+-- ---- a chain ----------------------------------------------------------------------------------------------------------
+
+select is(make('chain', jsonb_build_array(step('s1', '{"s2": "true"}'), step('s2', '{"s3": "true"}'), step('s3'))), 1, 'a workflow');
+select is((select row(code, workflow_id, instance, run, status)::text from scylla.start_workflow('chain', '{"x": 5}', request_id => 'once')),
+          '(1,chain,1,1,CREATED)', 'start_workflow() tells its number');
+select is((select row(code, instance, run, status)::text from scylla.start_workflow('chain', request_id => 'once')), '(0,1,1,CREATED)',
+          'a request that came before is the same run (3.1)');
+select advance();
+select is(status('chain'), 'IN_PROGRESS', 'it begins');
+select is(steps('chain'), 's1 RUNNING', 'with its first step (2.3)');
+select is((select spec - 'params' from scylla.task where queue = 'a'),
+          '{"run": 1, "step": "s1", "type": "A", "attempt": 1, "instance": 1, "workflow": "chain"}'::jsonb, 'whose task tells what it is');
+select is((select params ->> 'x' from scylla.workflow_run where workflow = 'chain'), '5', 'parameters of the request are there');
+select is(work(), 's1', 'its worker ends it');
+select is(steps('chain'), 's1 SUCCEEDED, s2 RUNNING', 'the next one follows');
+select is(work_all(), 's2 s3', 'and so on');
+select is(steps('chain'), 's1 SUCCEEDED, s2 SUCCEEDED, s3 SUCCEEDED', 'all are done');
+select is(status('chain'), 'SUCCEEDED', 'so is the run');
+select is((select row(opened is not null, finished is not null, failed, cancelled)::text from scylla.task_plan where name = 'chain/1/1'),
+          '(t,t,f,f)', 'and its plan');
+select is((select count(*) from scylla.workflow_agenda), 0::bigint, 'nothing is left on the agenda');
+
+-- ---- branches and joins (2.3, 5.1) --------------------------------------------------------------------------------------
+
+select make('branch', jsonb_build_array(
+    step('first', '{"yes": "n > 3", "no": "n <= 3"}'), step('yes', '{"join": "true"}'), step('no', '{"next": "true"}'), step('next', '{"join": "true"}'),
+    step('join')), '{"params": {"n": {"type": "LONG", "value": 5}}}') \g /dev/null
+select is(start('branch'), 1::bigint, 'a run');
+select is(work_all(), 'first yes join', 'only one branch runs, and the join after it');
+select is(steps('branch'), 'first SUCCEEDED, join SUCCEEDED, next UNSATISFIED, no UNSATISFIED, yes SUCCEEDED', 'the other one is skipped as a whole');
+select is(status('branch'), 'SUCCEEDED', 'it succeeds');
+select start('branch', '{"n": 1}') \g /dev/null
+select is(work_all(), 'first no next join', 'a parameter of the request decides otherwise');
+
+-- ---- parameters and output (4) ------------------------------------------------------------------------------------------
+
+select make('params', jsonb_build_array(
+    step('one', '{"two": "count > 1"}', '{"params": {"count": {"type": "LONG", "value": 0}, "day": {"type": "STRING", "value": "of $day"}}}'),
+    step('two', '{}', '{"params": {"was": {"type": "LONG", "expression": "one__count * 2"}}}', 'B')),
+    '{"params": {"day": {"type": "STRING", "value": "today"}}}') \g /dev/null
+select start('params') \g /dev/null
+select is((select spec #>> '{params,day}' from scylla.task where queue = 'a' and status = 'ready'), 'of today', 'a worker gets the parameters of its step');
+select is(work('a', '{"params": {"count": 21}}'), 'one', 'what it puts out (4.8)');
+select is((select spec #>> '{params,was}' from scylla.task where queue = 'b' and status = 'ready'), '42', 'is read by the next one (4.6)');
+select is(work('b'), 'two', 'done');
+select start('params') \g /dev/null
+select work('a', '{"params": {"nothing": 1}}') \g /dev/null
+select is(steps('params', 2), 'one FATALLY_FAILED', 'a parameter that the step does not have is refused');
+select alike((select error ->> 'message' from scylla.workflow_step where workflow = 'params' and instance = 2), '%nothing%', 'and named');
+select is(status('params', 2), 'FAILED', 'the run fails');
+select raises($$select scylla.start_workflow('params', '{"day": [1]}')$$, '22023', 'workflow', 'params');
+select is((select count(*) from scylla.workflow_run where workflow = 'params'), 2::bigint, 'then there is no run');
+select refuses_argument($$select scylla.start_workflow('params', '[]')$$, 'params', '[]', 'It must be an object.');
+
+-- ---- failures (6) ------------------------------------------------------------------------------------------------------
+
+select make('fails', jsonb_build_array(
+    step('s1', '{"s2": "true"}', '{"retry_policy": {"error_retry_limit": 1, "backoff": {"type": "FIXED_BACKOFF", "error_retry_backoff_in_secs": 1}}}'),
+    step('s2'), step('other', '{}', '{}', 'B'))) \g /dev/null
+select start('fails') \g /dev/null
+select is(break('a', '{"code": "bad", "message": "no good"}'), 's1', 'a worker fails');
+select is(steps('fails'), 'other RUNNING, s1 USER_FAILED', 'the step waits to be tried again (6.3)');
+select is((select error ->> 'message' from scylla.workflow_step where workflow = 'fails' and step = 's1'), 'no good', 'with its error');
+select advance();
+select is(steps('fails'), 'other RUNNING, s1 USER_FAILED', 'not earlier than its policy says');
+select pg_sleep(1.1);
+select advance();
+select is(steps('fails'), 'other RUNNING, s1 RUNNING', 'it is tried again');
+select is((select attempt || ' ' || error_retries from scylla.workflow_step where workflow = 'fails' and step = 's1'), '2 1', 'as its second attempt');
+select break('a', '{"code": "bad"}') \g /dev/null
+select is(steps('fails'), 'other RUNNING, s1 FATALLY_FAILED', 'until it has no more retries');
+select is((select array_agg(attempt || ' ' || status order by attempt) from scylla.workflow_step_attempt where workflow = 'fails' and step = 's1'),
+          '{1 USER_FAILED,2 FATALLY_FAILED}', 'all attempts are there');
+select is(status('fails'), 'IN_PROGRESS', 'what runs beside it goes on (6.1)');
+select work('b') \g /dev/null
+select is(status('fails'), 'FAILED', 'then the run fails');
+select is((select failed from scylla.task_plan where name = 'fails/1/1'), true, 'and its plan');
+
+select make('at-once', jsonb_build_array(step('s1', '{}', '{"failure_mode": "FAIL_IMMEDIATELY", "retry_policy": {"error_retry_limit": 0}}'),
+                                         step('other', '{}', '{}', 'B'))) \g /dev/null
+select start('at-once') \g /dev/null
+select break('a', '{"code": "bad"}') \g /dev/null
+select is(steps('at-once'), 'other STOPPED, s1 FATALLY_FAILED', 'FAIL_IMMEDIATELY stops what runs beside it (6.1)');
+select is((select string_agg(status::text, ' ') from scylla.task where queue = 'b' and plan = 'at-once/1/1'), 'cancelled', 'also its task');
+select is(status('at-once'), 'FAILED', 'the run fails at once');
+
+select make('ignores', jsonb_build_array(step('s1', '{"s2": "true"}', '{"failure_mode": "IGNORE_FAILURE", "retry_policy": {"error_retry_limit": 0}}'), step('s2'))) \g /dev/null
+select start('ignores') \g /dev/null
+select break('a', '{"code": "bad"}') \g /dev/null
+select is(work_all(), 's2', 'IGNORE_FAILURE goes on (6.1)');
+select is(steps('ignores'), 's1 COMPLETED_WITH_ERROR, s2 SUCCEEDED', 'with an error');
+select is(status('ignores'), 'SUCCEEDED', 'and the run succeeds');
+
+select make('cancelled', jsonb_build_array(step('s1', '{"s2": "true"}'), step('s2'))) \g /dev/null
+select start('cancelled') \g /dev/null
+select scylla.cancel((select task from scylla.workflow_step where workflow = 'cancelled')) \g /dev/null
+select advance();
+select is(steps('cancelled') || ', ' || status('cancelled'), 's1 STOPPED, STOPPED', 'a task that somebody cancels stops its step and its run');
+
+-- ---- loops (5.2, 5.3) ---------------------------------------------------------------------------------------------------
+
+select make('each', jsonb_build_array(
+    jsonb_build_object('foreach', '{"id": "loop", "concurrency": 2, "transition": {"successors": {"after": "true"}},
+        "params": {"loop_params": {"type": "MAP", "value": {"i": {"type": "LONG_ARRAY", "value": [1, 2, 3]}}}}}'::jsonb ||
+        jsonb_build_object('steps', jsonb_build_array(step('inner', '{}', '{"params": {"square": {"type": "LONG", "expression": "i * i"}}}')))),
+    step('after', '{}', '{"params": {"all": {"type": "LONG_ARRAY", "expression": "params.getFromForeach(''loop'', ''inner'', ''square'')"}}}', 'B'))) \g /dev/null
+select start('each') \g /dev/null
+select is(steps('each'), 'inner{1} RUNNING, inner{2} RUNNING, loop RUNNING', 'as many iterations run as its concurrency says (5.2)');
+select is((select array_agg(spec #>> '{params,square}' order by spec #>> '{params,square}') from scylla.task where plan = 'each/1/1'), '{1,4}', 'each with its value');
+select work() \g /dev/null
+select is(steps('each'), 'inner{1} SUCCEEDED, inner{2} RUNNING, inner{3} RUNNING, loop RUNNING', 'the next one follows the end of one');
+select is(work_all(), 'inner inner', 'to the last one');
+select is(steps('each'), 'after RUNNING, inner{1} SUCCEEDED, inner{2} SUCCEEDED, inner{3} SUCCEEDED, loop SUCCEEDED', 'then the loop has succeeded');
+select is((select spec #> '{params,all}' from scylla.task where plan = 'each/1/1' and queue = 'b'), '[1, 4, 9]'::jsonb, 'whose values the next step reads (4.7)');
+select work('b') \g /dev/null
+select is(status('each'), 'SUCCEEDED', 'done');
+
+select make('while', jsonb_build_array(
+    jsonb_build_object('while', '{"id": "loop", "condition": "n < 3", "params": {"loop_params": {"type": "MAP", "value": {"n": {"type": "LONG", "value": 1}}}}}'::jsonb ||
+        jsonb_build_object('steps', jsonb_build_array(step('inner', '{}', '{"params": {"n": {"type": "LONG", "expression": "n + 1"}}}')))))) \g /dev/null
+select start('while') \g /dev/null
+select is(work_all(), 'inner inner', 'a while loop runs as long as its condition is true (5.3)');
+select is(steps('while') || ', ' || status('while'), 'inner{1} SUCCEEDED, inner{2} SUCCEEDED, loop SUCCEEDED, SUCCEEDED', 'its values go on from one to the next');
+
+select make('nested', jsonb_build_array(
+    jsonb_build_object('foreach', '{"id": "outer", "params": {"loop_params": {"type": "MAP", "value": {"i": {"type": "LONG_ARRAY", "value": [1, 2]}}}}}'::jsonb ||
+        jsonb_build_object('steps', jsonb_build_array(
+            jsonb_build_object('foreach', '{"id": "middle", "params": {"loop_params": {"type": "MAP", "value": {"j": {"type": "STRING_ARRAY", "value": ["x", "y"]}}}}}'::jsonb ||
+                jsonb_build_object('steps', jsonb_build_array(step('inner', '{}', '{"params": {"p": {"type": "STRING", "value": "$i$j"}}}'))))))))) \g /dev/null
+select start('nested') \g /dev/null
+select is((select array_agg(iterations::text || (params ->> 'p') order by iterations) from scylla.workflow_step where workflow = 'nested' and step = 'inner'),
+          '{"{1,1}1x","{1,2}1y","{2,1}2x","{2,2}2y"}', 'loops in loops');
+select work() \g /dev/null
+select scylla.stop_run('nested', 1);
+select advance();
+select is((select string_agg(distinct status, ' ' order by status) from scylla.workflow_step where workflow = 'nested'), 'STOPPED SUCCEEDED', 'stop_run() stops all that is in them');
+select is((select string_agg(distinct status::text, ' ' order by status::text) from scylla.task where plan = 'nested/1/1'), 'cancelled completed', 'and cancels the tasks');
+select is(status('nested'), 'STOPPED', 'the run is stopped');
+select raises($$select scylla.stop_run('nested', 1)$$, '55000', 'workflow', 'ended');
+select raises($$select scylla.kill_run('nested', 7)$$, 'P0002', 'workflow', 'instance');
+select raises($$select scylla.kill_run('nothing', 7)$$, '42704', 'workflow', 'exists');
+select refuses_argument($$select scylla.kill_run('nested', null)$$, 'instance', 'null', 'It must not be null.');
+select start('nested') \g /dev/null
+select scylla.kill_run('nested', 2);
+select advance();
+select is(status('nested', 2), 'FAILED', 'kill_run() has it fail');
+
+-- ---- steps without workers ----------------------------------------------------------------------------------------------
+
+select make('quiet', jsonb_build_array(step('n', '{"z": "true"}', '{}', 'NoOp'), step('z', '{}', '{"params": {"sleep_seconds": {"type": "LONG", "value": 1}}}', 'Sleep'))) \g /dev/null
+select start('quiet') \g /dev/null
+select is(steps('quiet'), 'n SUCCEEDED, z RUNNING', 'a NoOp needs nobody, and a Sleep its time');
+select pg_sleep(1.1);
+select advance();
+select is(status('quiet'), 'SUCCEEDED', 'which ends by itself');
+
+select make('slow', jsonb_build_array(step('s1', '{}', '{"timeout": "1 s"}'))) \g /dev/null
+select start('slow') \g /dev/null
+select pg_sleep(1.1);
+select advance();
+select is(steps('slow') || ', ' || status('slow'), 's1 TIMED_OUT, TIMED_OUT', 'a step times out (6.6)');
+select is((select status::text from scylla.task where plan = 'slow/1/1'), 'cancelled', 'and its task is cancelled');
+
+-- ---- subworkflows (5.4) -------------------------------------------------------------------------------------------------
+
+select make('parent', jsonb_build_array(
+    jsonb_build_object('subworkflow', '{"id": "call", "params": {"subworkflow_id": {"type": "STRING", "value": "child"}}, "transition": {"successors": {"after": "true"}}}'::jsonb),
+    step('after')), '{"params": {"x": {"type": "LONG", "value": 7}}}') \g /dev/null
+select make('child', jsonb_build_array(step('inner', '{}', '{"params": {"y": {"type": "LONG", "expression": "x + 1"}}}', 'B')), '{"params": {"x": {"type": "LONG", "value": 1}}}') \g /dev/null
+select start('parent') \g /dev/null
+select is(steps('parent'), 'call RUNNING', 'a subworkflow runs as a step');
+select is((select initiator - 'user' from scylla.workflow_run where workflow = 'child'),
+          '{"run": 1, "step": "call", "type": "SUBWORKFLOW", "depth": 1, "instance": 1, "workflow": "parent"}'::jsonb, 'it knows who has called it');
+select is((select spec #>> '{params,y}' from scylla.task where queue = 'b' and status = 'ready'), '8', 'and gets the parameters');
+select work('b') \g /dev/null
+select is(steps('parent'), 'after RUNNING, call SUCCEEDED', 'its end is that of the step');
+select work() \g /dev/null
+select is(status('parent') || ' ' || status('child'), 'SUCCEEDED SUCCEEDED', 'both are done');
+select start('parent') \g /dev/null
+select scylla.stop_run('parent', 2);
+select advance();
+select is(status('parent', 2) || ' ' || status('child', 2), 'STOPPED STOPPED', 'stopping it stops the subworkflow');
+select make('lost', jsonb_build_array(jsonb_build_object('subworkflow', '{"id": "call", "params": {"subworkflow_id": {"type": "STRING", "value": "nothing"}}}'::jsonb))) \g /dev/null
+select start('lost') \g /dev/null
+select is(steps('lost') || ', ' || status('lost'), 'call FATALLY_FAILED, FAILED', 'one that does not exist fails its step');
+select make('self', jsonb_build_array(jsonb_build_object('subworkflow', '{"id": "call", "params": {"subworkflow_id": {"type": "STRING", "value": "self"}}}'::jsonb))) \g /dev/null
+select start('self') \g /dev/null
+select is((select count(*) || ' ' || string_agg(distinct status, ' ') from scylla.workflow_run where workflow = 'self'), '10 FAILED', 'one that calls itself ends');
+
+-- ---- run strategies (3.2) -----------------------------------------------------------------------------------------------
+
+create function strategy(of text, rule text) returns text language plpgsql as $$
+declare codes text;
+begin
+    perform make(of, jsonb_build_array(step('s')), '{}', jsonb_build_object('run_strategy', rule));
+    select string_agg((scylla.start_workflow(of)).code::text, ' ') into codes from generate_series(1, 3);
+    perform advance();
+    return codes;
+end $$;
+create function runs(of text) returns text language sql as $$
+    select string_agg(status, ' ' order by instance) from scylla.workflow_run where workflow = of
+$$;
+select is(strategy('sequential', 'sequential'), '1 1 1', 'SEQUENTIAL takes all');
+select is(runs('sequential'), 'IN_PROGRESS CREATED CREATED', 'and runs one');
+select work() \g /dev/null
+select is(runs('sequential'), 'SUCCEEDED IN_PROGRESS CREATED', 'after the other');
+select is(strategy('parallel', '2'), '1 1 1', 'PARALLEL takes all');
+select is(runs('parallel'), 'IN_PROGRESS IN_PROGRESS CREATED', 'and runs some');
+select is(strategy('strict', 'strict_sequential'), '1 1 1', 'STRICT_SEQUENTIAL');
+select scylla.kill_run('strict', 1);
+select advance();
+select is(runs('strict'), 'FAILED CREATED CREATED', 'starts nothing after a failure');
+select is(strategy('first', 'first_only'), '1 -1 -1', 'FIRST_ONLY stops the others');
+select is(runs('first'), 'IN_PROGRESS STOPPED STOPPED', 'at once');
+select is(strategy('last', 'last_only'), '1 1 1', 'LAST_ONLY takes all');
+select is(runs('last'), 'STOPPED STOPPED IN_PROGRESS', 'and stops those before');
+select is(strategy('latest', 'serial_latest_only'), '1 1 1', 'SERIAL_LATEST_ONLY takes all');
+select scylla.start_workflow('latest') \g /dev/null
+select advance();
+select is(runs('latest'), 'STOPPED STOPPED IN_PROGRESS CREATED', 'and keeps the newest of those that wait');
+select raises($$select scylla.start_workflow('nothing')$$, '42704', 'workflow', 'exists');
+select raises($$select scylla.start_workflow('chain', version => '7')$$, '42704', 'workflow', 'version');
+select scylla.deactivate_workflow('chain');
+select raises($$select scylla.start_workflow('chain')$$, '55000', 'workflow', 'active');
+select checks_name($$select scylla.start_workflow($1)$$, 'workflow');
+select refuses_argument($$select scylla.start_workflow('chain', request_id => '')$$, 'request_id', '""', 'It must have 1 to 200 characters.');
+
+-- ---- others ------------------------------------------------------------------------------------------------------------
+
+select raises($$select scylla.drop_workflow('sequential')$$, '55000', 'workflow', 'live');
+select raises($$select scylla.rerun_plan('fails/1/1')$$, '55000', 'plan', 'run');
+select raises($$select scylla.submit('a', '1', plan => 'sequential/2/1')$$, '55000', 'plan', 'run');
+select raises($$select scylla.cancel_plan('sequential/2/1')$$, '55000', 'plan', 'run');
+select is((select string_agg(c::text, E'\n') from scylla.check() c), null, 'check() finds nothing');
+select * from finish();
+rollback;

@@ -302,6 +302,29 @@ struct workflow_grant_options {
 int grant_workflow(const context &, const workflow_grant_options &);
 int revoke_workflow(const context &, const workflow_grant_options &);
 int drop_workflow(const context &, const std::string &workflow);
+struct start_workflow_options {
+    std::string workflow;
+    maybe_text params;
+    maybe_text version;
+    maybe_text request_id;
+};
+int start_workflow(const context &, const start_workflow_options &);
+
+// ---- runs ----------------------------------------------------------------------------------------------------------
+
+struct list_runs_options {
+    maybe_text workflow;
+    maybe_text status;
+    maybe_text limit;
+};
+int list_runs(const context &, const list_runs_options &);
+struct run_options {
+    std::string workflow;
+    std::string instance;
+};
+int show_run(const context &, const run_options &);
+int stop_run(const context &, const run_options &);
+int kill_run(const context &, const run_options &);
 
 // ---- jobs ----------------------------------------------------------------------------------------------------------
 

@@ -51,6 +51,7 @@ public:
         add_pools();
         add_jobs();
         add_workflows();
+        add_runs();
         add_queues();
         add_schedules();
         add_server();
@@ -679,6 +680,34 @@ private:
         workflow_grant(*workflow, "grant", "Give a role a privilege on a workflow.", grant_workflow);
         workflow_grant(*workflow, "revoke", "Take a privilege on a workflow back.", revoke_workflow);
         of_workflow(*workflow, "drop", "Drop a workflow with its versions.", drop_workflow);
+        {
+            auto [command, o] = add(*workflow, "start", "Start an instance of a workflow.", start_workflow);
+            argument(command, "WORKFLOW", o->workflow, "Id of the workflow.")->required();
+            option(command, "--params", o->params, "JSON", "An object with its parameters.");
+            option(command, "--version", o->version, "VERSION",
+                   "active, latest, default (the active one, or else the latest) or a number. Default: active.");
+            option(command, "--request-id", o->request_id, "ID", "The same id starts a workflow only once.");
+        }
+    }
+
+    void add_runs() {
+        CLI::App *run = add(m_app, "run", "Look at runs of workflows, and end them.");
+        run->require_subcommand(1);
+        {
+            auto [command, o] = add(*run, "list", "Show runs, the newest first.", list_runs);
+            argument(command, "WORKFLOW", o->workflow, "Id of the workflow. Default: all.");
+            option(command, "--status", o->status, "STATUS", "Only those with this status.");
+            option(command, "--limit", o->limit, "N", "At most so many. Default: 20.");
+        }
+        of_run(*run, "show", "Show the steps of an instance.", show_run);
+        of_run(*run, "stop", "Have the last run of an instance end as STOPPED.", stop_run);
+        of_run(*run, "kill", "Have the last run of an instance end as FAILED.", kill_run);
+    }
+
+    void of_run(CLI::App &parent, const char *name, const char *description, command_function<run_options> function) {
+        auto [command, o] = add(parent, name, description, function);
+        argument(command, "WORKFLOW", o->workflow, "Id of the workflow.")->required();
+        argument(command, "INSTANCE", o->instance, "The number of the instance.")->required();
     }
 
     void of_workflow(CLI::App &parent, const char *name, const char *description,

@@ -85,6 +85,33 @@ run scylla workflow revoke w pg_monitor run
 is "$status$output$errors $(sql "select runners from scylla.workflow where id = 'w'")" '0 ' 'workflow revoke'
 run scylla workflow grant w pg_monitor submit
 is "$status" 2 'workflow grant: no such privilege'
+sql "select scylla.create_workflow('{\"properties\": {\"owner\": \"ann\"}, \"workflow\": {\"id\": \"flow\", \"steps\": [{\"step\": {\"id\": \"load\", \"type\": \"T\"}}]}}')" >/dev/null
+run scylla workflow start flow --params '{"x": 1}' --request-id once
+like "$status $output" '^0 .*CREATED' 'workflow start'
+run scylla workflow start flow --request-id once
+like "$status $output" '^0 code +\| 0' 'workflow start: the same request'
+run scylla workflow start flow --version 7
+is "$status $errors" '1 scylla: version 7 of workflow "flow" does not exist' 'workflow start: no such version'
+sql 'call scylla.advance()' >/dev/null
+until [[ $(sql "select count(*) from scylla.workflow_step where workflow = 'flow'") == 1 ]]; do sleep 0.1; done
+run scylla run list
+like "$status $output" '^0 .*flow .*IN_PROGRESS' 'run list'
+run scylla run list other
+is "$status $(grep -c IN_PROGRESS <<<"$output")" '0 0' 'run list: of another workflow'
+run scylla --json run list flow --status in_progress --limit 1
+like "$status $output" '^0 .*"params": \{.*"x": 1' 'run list: JSON'
+run scylla run show flow 1
+like "$status $output" '^0 .*load.*RUNNING' 'run show'
+run scylla run show flow 2
+is "$status $errors" '1 scylla: workflow "flow" has no instance 2' 'run show: no such instance'
+run scylla run stop flow 1
+is "$status$output$errors" '0' 'run stop'
+sql 'call scylla.advance()' >/dev/null
+until [[ $(sql "select status from scylla.workflow_run where workflow = 'flow'") == STOPPED ]]; do sleep 0.1; done
+run scylla run kill flow 1
+is "$status $errors" '1 scylla: the last run of instance 1 of workflow "flow" has ended' 'run kill: it has ended'
+run scylla workflow drop flow
+is "$status$output$errors" '0' 'workflow drop: one whose runs have ended'
 run scylla workflow drop w
 is "$status$output$errors $(sql "select string_agg(id, ',') from scylla.workflow")" '0 y' 'workflow drop'
 

@@ -173,7 +173,7 @@ expect_in_reference() { # WHAT
 check_signatures() {
   sql <<'SQL' >"$work/signatures"
     with argument as (
-      select p.oid, p.proname, p.prokind, a.n, a.name, a.mode, format_type(a.type, null) as type,
+      select p.oid, p.proname, p.prokind, p.proretset as returns_set, a.n, a.name, a.mode, format_type(a.type, null) as type,
              pg_get_function_arg_default(p.oid, a.n::int) as "default"
         from pg_proc p
         join pg_depend d on d.objid = p.oid and d.classid = 'pg_proc'::regclass and d.deptype = 'e'
@@ -182,7 +182,7 @@ check_signatures() {
                             coalesce(p.proallargtypes, p.proargtypes::oid[])) with ordinality as a(name, mode, type, n) on true
        where p.proname !~ '^_'
     ), part as (
-      select oid, proname, prokind, n, mode,
+      select oid, proname, prokind, returns_set, n, mode,
              case mode when 'b' then 'inout ' else '' end || name || ' '
              || replace(replace(replace(type, 'timestamp with time zone', 'timestamptz'), 'integer', 'int'), 'double precision', 'float8')
              || coalesce(' = ' || replace(replace(replace(replace(replace(replace(
@@ -194,7 +194,7 @@ check_signatures() {
     )
     select 'scylla.' || proname || '(' || coalesce(string_agg(declaration, ', ' order by n) filter (where mode in ('i', 'b')), '') || ')'
            || case when prokind = 'p' then ''
-                   when bool_or(mode = 'o') then ' → setof (' || string_agg(declaration, ', ' order by n) filter (where mode = 'o') || ')'
+                   when bool_or(mode = 'o') then case when bool_or(returns_set) then ' → setof (' else ' → (' end || string_agg(declaration, ', ' order by n) filter (where mode = 'o') || ')'
                    else ' → ' || replace(replace(pg_get_function_result(oid), 'SETOF', 'setof'), 'timestamp with time zone', 'timestamptz') end
       from part group by oid, proname, prokind order by proname;
 SQL

@@ -1,0 +1,58 @@
+// workflow start; run: list, show, stop, kill.
+#include "commands.h"
+#include "output.h"
+
+namespace scylla::cli {
+
+int start_workflow(const context &given, const start_workflow_options &options) {
+    session server{given.connection};
+    show(
+        server,
+        "select code, instance, run, status from scylla.start_workflow($1, $2::jsonb, version => $3, request_id => $4)",
+        {options.workflow, options.params.value_or("{}"), options.version.value_or("active"), options.request_id},
+        given.record());
+    return 0;
+}
+
+int list_runs(const context &given, const list_runs_options &options) {
+    session server{given.connection};
+    const std::string columns = given.json ? "*"
+                                           : "workflow, instance, run, version, status, date_trunc('second', created) "
+                                             "as created, date_trunc('second', ended) as ended";
+    show(server,
+         "select " + columns +
+             " from scylla.workflow_run where ($1::text is null or workflow = $1) and ($2::text is null or status = "
+             "upper($2)) order by created desc, instance desc limit $3::bigint",
+         {options.workflow, options.status, options.limit.value_or("20")}, given.rows());
+    return 0;
+}
+
+int show_run(const context &given, const run_options &options) {
+    session server{given.connection};
+    const auto there =
+        server.ask("select exists (select from scylla.workflow_run where workflow = $1 and instance = $2::bigint)",
+                   {options.workflow, options.instance});
+    if (there != "t")
+        throw failure{"workflow \"" + options.workflow + "\" has no instance " + options.instance};
+    const std::string columns = given.json ? "*"
+                                           : "run, step, iterations, attempt, status, started, ended, coalesce(error "
+                                             "->> 'message', error ->> 'code') as error";
+    show(server,
+         "select " + columns +
+             " from scylla.workflow_step where workflow = $1 and instance = $2::bigint order by run, created, step, "
+             "iterations",
+         {options.workflow, options.instance}, given.rows());
+    return 0;
+}
+
+int stop_run(const context &given, const run_options &options) {
+    session{given.connection}.query("select scylla.stop_run($1, $2::bigint)", {options.workflow, options.instance});
+    return 0;
+}
+
+int kill_run(const context &given, const run_options &options) {
+    session{given.connection}.query("select scylla.kill_run($1, $2::bigint)", {options.workflow, options.instance});
+    return 0;
+}
+
+} // namespace scylla::cli

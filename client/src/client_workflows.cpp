@@ -56,15 +56,17 @@ void client::revoke_workflow(const workflow_name &workflow, const std::string &r
 }
 
 started_run client::start_workflow(const workflow_name &workflow, const start_options &options) {
-    const pqxx::result rows =
-        m_executor->run(sql::start_workflow, {text(workflow, "workflow"), checked(options.params.text(), "params"),
-                                              checked(options.version, "version"), text(options.request_id)});
+    const pqxx::result rows = m_executor->run(
+        sql::start_workflow, {text(workflow, "workflow"), checked(options.params.text(), "params"),
+                              checked(options.version, "version"), text(options.request_id, "request_id")});
     const auto &row = rows[0];
-    return {.code = row[0].as<int>(),
-            .workflow = workflow_name{std::string{text_of(row[1])}},
-            .instance = row[2].as<std::int64_t>(),
-            .run = row[3].as<int>(),
-            .status = std::string{text_of(row[4])}};
+    started_run started;
+    started.code = row[0].as<int>();
+    started.workflow = workflow_name{std::string{text_of(row[1])}};
+    started.instance = row[2].as<std::int64_t>();
+    started.run = row[3].as<int>();
+    started.status = std::string{text_of(row[4])};
+    return started;
 }
 
 void client::stop_run(const workflow_name &workflow, std::int64_t instance) {

@@ -445,13 +445,16 @@ TEST_F(Calls, Workflows) {
     thrown<not_found>([&] { c.alter_workflow(workflow, R"({"delete_tag": "other"})"); });
     thrown<wrong_state>([&] { c.alter_workflow(workflow, R"({"reset_workflow_concurrency": true})"); });
     c.activate_workflow(workflow);
-    const started_run started = c.start_workflow(workflow, {.params = json{R"({"x": 1})"}, .request_id = "once"});
+    start_options options;
+    options.params = json{R"({"x": 1})"};
+    options.request_id = "once";
+    const started_run started = c.start_workflow(workflow, options);
     EXPECT_EQ(started.code, 1);
     EXPECT_EQ(started.workflow, workflow);
     EXPECT_EQ(started.instance, 1);
     EXPECT_EQ(started.run, 1);
     EXPECT_EQ(started.status, "CREATED");
-    EXPECT_EQ(c.start_workflow(workflow, {.request_id = "once"}).code, 0);
+    EXPECT_EQ(c.start_workflow(workflow, options).code, 0);
     const auto ended = [&] {
         c.advance();
         return pqxx::nontransaction{*std::make_unique<pqxx::connection>("")}
@@ -464,7 +467,9 @@ TEST_F(Calls, Workflows) {
     thrown<wrong_state>([&] { c.stop_run(workflow, 1); });
     thrown<wrong_state>([&] { c.kill_run(workflow, 1); });
     thrown<not_found>([&] { c.kill_run(workflow, 2); });
-    thrown<invalid_argument>([&] { c.start_workflow(workflow, {.params = json{"[]"}}); });
+    start_options wrong;
+    wrong.params = json{"[]"};
+    thrown<invalid_argument>([&] { c.start_workflow(workflow, wrong); });
     c.drop_workflow(workflow);
     thrown<not_found>([&] { c.drop_workflow(workflow); });
 }

@@ -159,8 +159,10 @@ bool is_failed(StepStatus status) noexcept {
 
 class Look {
 public:
-    Look(const Keeper &keeper, const MadeList &steps, const std::set<std::int64_t> &acted_on)
-        : keeper_{keeper}, acted_on_{acted_on} {
+    // failing: how many iterations the loops had when the first one had failed.
+    Look(const Keeper &keeper, const MadeList &steps, const std::set<std::int64_t> &acted_on,
+         std::map<StepKey, int> &failing)
+        : keeper_{keeper}, acted_on_{acted_on}, failing_{failing} {
         lists_.emplace(1, &steps);
     }
 
@@ -318,15 +320,19 @@ private:
         const std::string name = keeper_.path_of(scope.id) + loop.id;
         EXPECT_EQ(found.last, found.all) << name;
         EXPECT_LE(found.all, loop.iterations) << name;
+        if (found.failed > 0) {
+            EXPECT_EQ(failing_.try_emplace({scope.id, loop.id}, found.all).first->second, found.all) << name;
+        }
         const int most = loop.kind == Kind::while_ ? 1 : loop.concurrency;
         EXPECT_LE(found.running, most) << name;
         if (loop.kind == Kind::foreach && loop.strict && found.running > 0) {
             EXPECT_LE(found.last - found.first_running + 1, most) << name;
         }
-        if (kept.step.status == StepStatus::running)
+        if (kept.step.status == StepStatus::running) {
             check_running_loop(loop, kept, found, name);
-        else if (kept.step.status != StepStatus::created)
+        } else if (kept.step.status != StepStatus::created) {
             EXPECT_EQ(found.running, 0) << name;
+        }
         if (kept.step.status == StepStatus::succeeded) {
             EXPECT_EQ(found.succeeded, loop.iterations) << name;
         } else if (kept.step.status == StepStatus::timed_out && !acted_on_.contains(1)) {
@@ -353,6 +359,7 @@ private:
 
     const Keeper &keeper_;
     const std::set<std::int64_t> &acted_on_; // runs and iterations that were stopped, killed or timed out as a whole
+    std::map<StepKey, int> &failing_;
     std::map<std::int64_t, const MadeList *> lists_{};
 };
 
@@ -360,8 +367,8 @@ private:
 
 class Simulation {
 public:
-    explicit Simulation(unsigned seed)
-        : random_{seed}, steps_{Maker(random_).list(0)},
+    explicit Simulation(unsigned seed, bool with_garbage = false)
+        : with_garbage_{with_garbage}, random_{seed}, steps_{Maker(random_).list(0)},
           definition_{R"({"id": "w", "steps": )" + Maker::json(steps_) + "}"}, keeper_{definition_} {
         keeper_.ends_are_late = true;
         agenda_.push_back({.kind = EventKind::start});
@@ -374,14 +381,18 @@ public:
         std::size_t changes = 0;
         for (int turn = 0; !workflow::is_terminal(keeper_.scopes.at(1).status); turn++) {
             happen();
+            if (with_garbage_)
+                spoil();
             const auto events = draw_events();
             if (below(5) == 0)
                 keeper_.take_and_forget(events); // a crash
             keeper_.send(events);
             changes += keeper_.changes;
             note_actions(events);
-            Look(keeper_, steps_, acted_on_).check();
-            check_again(events);
+            if (!with_garbage_) {
+                Look(keeper_, steps_, acted_on_, failing_).check();
+                check_again(events);
+            }
             if (testing::Test::HasFailure() || turn == 100'000)
                 return ADD_FAILURE() << "after " << turn << " turns", changes;
         }
@@ -446,6 +457,29 @@ private:
         for (const KeptEvent &event : all)
             agenda_.push_back(event);
     }
+    // Something that is stored becomes what it must not be.
+    void spoil() {
+        if (below(4) != 0)
+            return;
+        constexpr std::string_view k_garbage[] = {"",
+                                                  "[]",
+                                                  "{}",
+                                                  "null",
+                                                  "{",
+                                                  R"({"loop_params":{"i":5}})",
+                                                  R"({"total":9,"next":1,"succeeded":9})",
+                                                  R"({"begun":3,"ended":3,"values":{"i":[]}})",
+                                                  R"({"s1":1,"s2":{},"out":[]})"};
+        const std::string garbage(k_garbage[static_cast<std::size_t>(below(9))]);
+        KeptScope &scope = keeper_.scopes.at(any_of(keeper_.scopes).first);
+        if (scope.steps.empty() || below(4) == 0) {
+            scope.params = garbage;
+            return;
+        }
+        KeptStep &step = scope.steps.at(any_of(scope.steps).first);
+        std::string *texts[] = {&step.params, &step.edges, &step.loop, &step.error};
+        *texts[below(4)] = garbage;
+    }
     void note(EventKind kind, const StepKey &key, std::int32_t attempt, std::string_view data) {
         agenda_.push_back({kind, key.first, key.second, attempt, std::string(data)});
     }
@@ -486,6 +520,7 @@ private:
         EXPECT_EQ(keeper_.changes, 0U);
     }
 
+    bool with_garbage_;
     std::mt19937 random_;
     MadeList steps_;
     std::string definition_;
@@ -494,6 +529,7 @@ private:
     std::vector<KeptEvent> delivered_{};
     std::set<StepKey> started_{};
     std::set<std::int64_t> acted_on_{};
+    std::map<StepKey, int> failing_{};
 };
 
 // SCYLLA_SIMULATION is how many changes there are to be at least.
@@ -504,6 +540,14 @@ TEST(Engine_Simulation, RandomRuns) {
     for (unsigned seed = 1; changes < least; seed++) {
         Simulation simulation(seed);
         changes += simulation.run();
+        ASSERT_FALSE(HasFailure()) << "seed " << seed << "\n" << simulation.definition();
+    }
+}
+
+TEST(Engine_Simulation, RunsEndWhateverIsStored) {
+    for (unsigned seed = 1; seed <= 200; seed++) {
+        Simulation simulation(seed, true);
+        (void)simulation.run();
         ASSERT_FALSE(HasFailure()) << "seed " << seed << "\n" << simulation.definition();
     }
 }

@@ -25,12 +25,10 @@ void RunState::load(const Scope &scope) {
         loop = &around->steps[around->list->place_of(*node)];
         list = node->steps.get();
     }
-    LiveScope &live = scopes.emplace_back(LiveScope{.now = scope, .list = list, .around = around, .loop = loop});
+    LiveScope &live = add_scope(*list, around, loop);
+    live.now = scope;
     live.now.steps = {};
     by_id_.emplace(scope.id, &live);
-    live.steps.resize(list->steps.size());
-    for (std::size_t place = 0; place < live.steps.size(); place++)
-        live.steps[place].node = &list->steps[place];
     for (const Step &step : scope.steps) {
         const StepNode *node = list->find(step.id);
         if (node == nullptr)
@@ -42,6 +40,17 @@ void RunState::load(const Scope &scope) {
     }
 }
 
+LiveScope &RunState::add_scope(const StepList &list, LiveScope *around, LiveStep *loop) {
+    LiveScope &live = scopes.emplace_back();
+    live.list = &list;
+    live.around = around;
+    live.loop = loop;
+    live.steps.resize(list.steps.size());
+    for (std::size_t place = 0; place < live.steps.size(); place++)
+        live.steps[place].node = &list.steps[place];
+    return live;
+}
+
 LiveScope *RunState::find_scope(std::int64_t id) {
     const auto found = by_id_.find(id);
     return found == by_id_.end() ? nullptr : found->second;
@@ -49,20 +58,14 @@ LiveScope *RunState::find_scope(std::int64_t id) {
 
 LiveScope &RunState::add_iteration(LiveScope &around, LiveStep &loop, std::int64_t number, std::string params) {
     iterations_++;
-    LiveScope &made = scopes.emplace_back();
+    LiveScope &made = add_scope(*loop.node->steps, &around, &loop);
+    made.is_new = true;
     made.now.id = -static_cast<std::int64_t>(iterations_);
     made.now.parent = around.now.id;
     made.now.step = loop.node->id;
     made.now.number = number;
     made.now.params = keep(std::move(params));
     made.now.created = now;
-    made.list = loop.node->steps.get();
-    made.around = &around;
-    made.loop = &loop;
-    made.is_new = true;
-    made.steps.resize(made.list->steps.size());
-    for (std::size_t place = 0; place < made.steps.size(); place++)
-        made.steps[place].node = &made.list->steps[place];
     return made;
 }
 

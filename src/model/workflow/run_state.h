@@ -91,6 +91,7 @@ public:
 
 private:
     void load(const Scope &scope);
+    LiveScope &add_scope(const StepList &list, LiveScope *around, LiveStep *loop);
 
     std::deque<std::string> &texts_;
     std::size_t bytes_ = 0;

@@ -15,8 +15,8 @@ std::string member(std::string_view json, std::string_view name) {
 }
 
 // A foreach over members of its loop parameters.
-std::string foreach (std::string_view id, std::string_view loop, std::string_view steps, std::string_view more = "",
-                     std::string_view next = "{}", std::string_view params = "") {
+std::string loop_over(std::string_view id, std::string_view loop, std::string_view steps, std::string_view more = "",
+                      std::string_view next = "{}", std::string_view params = "") {
     return R"({"foreach": {"id": ")" + std::string(id) + R"(", "params": {"loop_params": {"type": "MAP", "value": {)" +
            std::string(loop) + "}}" + std::string(params) + R"(}, "transition": {"successors": )" + std::string(next) +
            R"(}, "steps": [)" + std::string(steps) + "]" + std::string(more) + "}}";
@@ -43,9 +43,9 @@ std::string sub(std::string_view more = "", std::string_view params = "") {
 
 TEST(Engine_5_2, TheFirstParameterChangesFastest) {
     Keeper keeper(
-        with_steps(foreach ("l", R"("i": {"type": "LONG_ARRAY", "value": [1, 2, 3]},
+        with_steps(loop_over("l", R"("i": {"type": "LONG_ARRAY", "value": [1, 2, 3]},
                                             "j": {"type": "STRING_ARRAY", "value": ["a", "b"]})",
-                            job("a", "{}", with_params(R"("t": {"type": "STRING", "value": "$i$j$loop_index"})")))));
+                             job("a", "{}", with_params(R"("t": {"type": "STRING", "value": "$i$j$loop_index"})")))));
     keeper.start();
     std::string all;
     for (int number = 1; number <= 6; number++)
@@ -57,7 +57,7 @@ TEST(Engine_5_2, TheFirstParameterChangesFastest) {
 
 TEST(Engine_5_2, AJoinAfterAllIterations) {
     Keeper keeper(with_steps(
-        foreach ("l", up_to("i", 3), job("a", R"({"b": "i != 2"})") + "," + job("b"), "", R"({"e": "true"})") + "," +
+        loop_over("l", up_to("i", 3), job("a", R"({"b": "i != 2"})") + "," + job("b"), "", R"({"e": "true"})") + "," +
         job("e")));
     keeper.start();
     EXPECT_EQ(keeper.steps(), "l RUNNING");
@@ -78,7 +78,7 @@ TEST(Engine_5_2, NoIterationsAtAll) {
     for (const std::string_view loop :
          {R"("i": {"type": "LONG_ARRAY", "value": []})",
           R"("i": {"type": "LONG_ARRAY", "value": [1]}, "j": {"type": "LONG_ARRAY", "value": []})", ""}) {
-        Keeper keeper(with_steps(foreach ("l", loop, job("a"))));
+        Keeper keeper(with_steps(loop_over("l", loop, job("a"))));
         keeper.start();
         EXPECT_EQ(keeper.steps(), "l SUCCEEDED") << loop;
         EXPECT_EQ(keeper.status(), "SUCCEEDED");
@@ -87,10 +87,10 @@ TEST(Engine_5_2, NoIterationsAtAll) {
 }
 
 TEST(Engine_5_2, NotMoreIterationsThanPossible) {
-    Keeper most(with_steps(foreach ("l", up_to("i", 250) + "," + up_to("j", 100), job("a"))));
+    Keeper most(with_steps(loop_over("l", up_to("i", 250) + "," + up_to("j", 100), job("a"))));
     most.start();
     EXPECT_EQ(most.steps(), "l RUNNING");
-    Keeper keeper(with_steps(foreach ("l", up_to("i", 25'000) + "," + up_to("j", 2), job("a"))));
+    Keeper keeper(with_steps(loop_over("l", up_to("i", 25'000) + "," + up_to("j", 2), job("a"))));
     keeper.start();
     EXPECT_EQ(keeper.steps(), "l FATALLY_FAILED");
     EXPECT_EQ(member(keeper.step("l").error, "message"),
@@ -101,7 +101,7 @@ TEST(Engine_5_2, NotMoreIterationsThanPossible) {
 
 TEST(Engine_5_2, ConcurrencyIsThatOfTheStepAndOfTheWorkflow) {
     const auto count = [](std::string_view of_step, std::string_view of_workflow, std::string_view properties) {
-        Keeper keeper(with_steps(foreach ("l", up_to("i", 1'000), job("a"), of_step), of_workflow));
+        Keeper keeper(with_steps(loop_over("l", up_to("i", 1'000), job("a"), of_step), of_workflow));
         keeper.name().properties = properties;
         keeper.start();
         EXPECT_EQ(keeper.tasks.size(), keeper.new_scopes);
@@ -117,7 +117,7 @@ TEST(Engine_5_2, ConcurrencyIsThatOfTheStepAndOfTheWorkflow) {
 }
 
 TEST(Engine_5_2, AsManyRunAsMay) {
-    Keeper keeper(with_steps(foreach ("l", up_to("i", 10), job("a"), R"(, "concurrency": 3)")));
+    Keeper keeper(with_steps(loop_over("l", up_to("i", 10), job("a"), R"(, "concurrency": 3)")));
     keeper.start();
     EXPECT_EQ(keeper.open(), "l/1/a, l/2/a, l/3/a");
     keeper.complete("l/3/a");
@@ -132,7 +132,8 @@ TEST(Engine_5_2, AsManyRunAsMay) {
 }
 
 TEST(Engine_5_2, StrictOrderingIsAWindow) {
-    Keeper keeper(with_steps(foreach ("l", up_to("i", 8), job("a"), R"(, "concurrency": 3, "strict_ordering": true)")));
+    Keeper keeper(
+        with_steps(loop_over("l", up_to("i", 8), job("a"), R"(, "concurrency": 3, "strict_ordering": true)")));
     keeper.start();
     keeper.complete("l/3/a");
     keeper.complete("l/2/a");
@@ -146,7 +147,7 @@ TEST(Engine_5_2, StrictOrderingIsAWindow) {
 }
 
 TEST(Engine_5_2, ATurnDoesNotBeginMoreThan500) {
-    Keeper keeper(with_steps(foreach ("l", up_to("i", 1'300), job("a", "{}", "", "NoOp"), "", R"({"e": "true"})") +
+    Keeper keeper(with_steps(loop_over("l", up_to("i", 1'300), job("a", "{}", "", "NoOp"), "", R"({"e": "true"})") +
                              "," + job("e")));
     keeper.start();
     EXPECT_EQ(keeper.new_scopes, 500U);
@@ -159,10 +160,10 @@ TEST(Engine_5_2, ATurnDoesNotBeginMoreThan500) {
 }
 
 TEST(Engine_5_2, ATurnThatHasMadeMuchLeavesTheRest) {
-    Keeper keeper(with_steps(foreach ("l", up_to("i", 100),
-                                      job("a", "{}", with_params(R"("x": {"type": "STRING", "value": "$big"})")),
-                                      R"(, "concurrency": 100)")),
-                  R"({"big": ")" + std::string(700'000, 'x') + "\"}");
+    Keeper keeper(with_steps(loop_over("l", up_to("i", 100),
+                                       job("a", "{}", with_params(R"("x": {"type": "STRING", "value": "$big"})")),
+                                       R"(, "concurrency": 100)")),
+                  R"({"big": ")" + std::string(400'000, 'x') + "\"}");
     keeper.name().properties = R"({"step_concurrency": 100})";
     keeper.start();
     EXPECT_LT(keeper.new_scopes, 100U);
@@ -175,9 +176,9 @@ TEST(Engine_5_2, ATurnThatHasMadeMuchLeavesTheRest) {
 
 TEST(Engine_5_2, AFailureLetsNoMoreIterationsBegin) {
     for (const std::string_view mode : {"FAIL_AFTER_RUNNING", "IGNORE_FAILURE"}) {
-        Keeper keeper(with_steps(foreach ("l", up_to("i", 10), job("a"),
-                                          R"(, "concurrency": 3, "failure_mode": ")" + std::string(mode) + "\"",
-                                          R"({"e": "true"})") +
+        Keeper keeper(with_steps(loop_over("l", up_to("i", 10), job("a"),
+                                           R"(, "concurrency": 3, "failure_mode": ")" + std::string(mode) + "\"",
+                                           R"({"e": "true"})") +
                                  "," + job("e")));
         keeper.start();
         keeper.task(EventKind::task_aborted, "l/2/a");
@@ -193,8 +194,8 @@ TEST(Engine_5_2, AFailureLetsNoMoreIterationsBegin) {
 }
 
 TEST(Engine_5_2, AFailureThatStopsAllOthers) {
-    Keeper keeper(with_steps(foreach ("l", up_to("i", 10), job("a", R"({"b": "true"})") + "," + job("b"),
-                                      R"(, "concurrency": 3, "failure_mode": "FAIL_IMMEDIATELY")") +
+    Keeper keeper(with_steps(loop_over("l", up_to("i", 10), job("a", R"({"b": "true"})") + "," + job("b"),
+                                       R"(, "concurrency": 3, "failure_mode": "FAIL_IMMEDIATELY")") +
                              "," + job("other")));
     keeper.start();
     keeper.complete("l/1/a");
@@ -209,7 +210,7 @@ TEST(Engine_5_2, AFailureThatStopsAllOthers) {
 
 TEST(Engine_5_2, InnerStepsObeyTheirOwnFailureModes) {
     Keeper keeper(with_steps(
-        foreach ("l", up_to("i", 2), job("a", "{}", R"(, "failure_mode": "FAIL_IMMEDIATELY")") + "," + job("b"))));
+        loop_over("l", up_to("i", 2), job("a", "{}", R"(, "failure_mode": "FAIL_IMMEDIATELY")") + "," + job("b"))));
     keeper.start();
     keeper.task(EventKind::task_aborted, "l/1/a");
     EXPECT_EQ(keeper.steps("l/1"), "a FATALLY_FAILED, b STOPPED");
@@ -219,7 +220,7 @@ TEST(Engine_5_2, InnerStepsObeyTheirOwnFailureModes) {
 
 TEST(Engine_5_2, StoppedOrTimedOutIterationsDoNotHoldUpOthers) {
     Keeper keeper(
-        with_steps(foreach ("l", up_to("i", 3), job("a", "{}", R"(, "timeout": 60)"), R"(, "concurrency": 1)")));
+        with_steps(loop_over("l", up_to("i", 3), job("a", "{}", R"(, "timeout": 60)"), R"(, "concurrency": 1)")));
     keeper.start();
     keeper.act(EventKind::stop, "l/1/a");
     EXPECT_EQ(keeper.status("l/1"), "STOPPED");
@@ -232,7 +233,7 @@ TEST(Engine_5_2, StoppedOrTimedOutIterationsDoNotHoldUpOthers) {
 }
 
 TEST(Engine_5_2, RetriesInsideOfAnIteration) {
-    Keeper keeper(with_steps(foreach ("l", up_to("i", 2), job("a"))));
+    Keeper keeper(with_steps(loop_over("l", up_to("i", 2), job("a"))));
     keeper.start();
     keeper.fail("l/1/a");
     keeper.complete("l/2/a");
@@ -243,7 +244,7 @@ TEST(Engine_5_2, RetriesInsideOfAnIteration) {
 }
 
 TEST(Engine_5_2, ATimeoutOfALoopStopsWhatIsInside) {
-    Keeper keeper(with_steps(foreach ("l", up_to("i", 2), job("a"), R"(, "timeout": "1 min")")));
+    Keeper keeper(with_steps(loop_over("l", up_to("i", 2), job("a"), R"(, "timeout": "1 min")")));
     keeper.start();
     keeper.complete("l/1/a");
     EXPECT_EQ(keeper.step("l").step.due, keeper.world.now + 60'000);
@@ -257,8 +258,8 @@ TEST(Engine_14, WhatStopsALoopStopsWhatIsInsideOfIt) {
     for (const bool of_run : {false, true}) {
         for (const bool kill : {false, true}) {
             Keeper keeper(with_steps(
-                foreach ("l", up_to("i", 2),
-                         foreach ("m", up_to("j", 2), job("a", "{}", R"(, "failure_mode": "IGNORE_FAILURE")")))));
+                loop_over("l", up_to("i", 2),
+                          loop_over("m", up_to("j", 2), job("a", "{}", R"(, "failure_mode": "IGNORE_FAILURE")")))));
             keeper.start();
             keeper.fail("l/2/m/1/a");
             EXPECT_EQ(keeper.open(), "l/1/m/1/a, l/1/m/2/a, l/2/m/2/a");
@@ -278,11 +279,11 @@ TEST(Engine_14, WhatStopsALoopStopsWhatIsInsideOfIt) {
 TEST(Engine_5_2, IterationsReadWhatIsAroundThem) {
     Keeper keeper(with_steps(
         job("first", R"({"l": "true"})", with_params(R"("p": {"type": "LONG", "value": 1})"), "NoOp") + "," +
-            foreach (
+            loop_over(
                 "l", up_to("i", 2),
                 job("x", R"({"m": "true"})", with_params(R"("q": {"type": "LONG", "expression": "i * 10"})"), "NoOp") +
                     "," +
-                    foreach (
+                    loop_over(
                         "m", up_to("j", 2),
                         job("a", "{}",
                             with_params(
@@ -301,7 +302,7 @@ TEST(Engine_5_2, IterationsReadWhatIsAroundThem) {
 }
 
 TEST(Engine_5_2, IterationsDoNotReadWhatOnlyTheLoopHas) {
-    Keeper keeper(with_steps(foreach (
+    Keeper keeper(with_steps(loop_over(
         "l", up_to("i", 1), job("a", "{}", with_params(R"("x": {"type": "STRING", "value": "$loop_params"})")))));
     keeper.start();
     EXPECT_EQ(keeper.steps("l/1"), "a FATALLY_FAILED");
@@ -309,8 +310,8 @@ TEST(Engine_5_2, IterationsDoNotReadWhatOnlyTheLoopHas) {
 
 TEST(Engine_4_7, GetFromForeachReadsAllIterations) {
     Keeper keeper(with_steps(
-        foreach ("l", up_to("i", 3), job("a", "{}", with_params(R"("x": {"type": "LONG", "expression": "i * i"})")), "",
-                 R"({"e": "params.getFromForeach('l', 'a', 'x').length == 3"})") +
+        loop_over("l", up_to("i", 3), job("a", "{}", with_params(R"("x": {"type": "LONG", "expression": "i * i"})")),
+                  "", R"({"e": "params.getFromForeach('l', 'a', 'x').length == 3"})") +
         "," +
         job("e", "{}",
             with_params(R"x("all": {"type": "LONG_ARRAY", "expression": "params.getFromForeach('l', 'a', 'x')"})x"))));
@@ -329,8 +330,9 @@ TEST(Engine_4_7, GetFromForeachReadsAllIterations) {
 
 TEST(Engine_4_7, AStepWaitsForWhatThisTurnWrites) {
     Keeper keeper(with_steps(
-        foreach ("l", up_to("i", 2), job("a", "{}", with_params(R"("x": {"type": "LONG", "expression": "i"})"), "NoOp"),
-                 "", R"({"e": "true"})") +
+        loop_over("l", up_to("i", 2),
+                  job("a", "{}", with_params(R"("x": {"type": "LONG", "expression": "i"})"), "NoOp"), "",
+                  R"({"e": "true"})") +
         "," +
         job("e", "{}",
             with_params(R"x("all": {"type": "LONG_ARRAY", "expression": "params.getFromForeach('l', 'a', 'x')"})x"))));
@@ -348,10 +350,10 @@ TEST(Engine_4_7, GetFromForeachThatHasNothing) {
     for (const std::string_view call :
          {"'nope', 'a', 'x'", "'l', 'nope', 'x'", "'l', 'a', 'nope'", "'e', 'a', 'x'", "'l', 'b', 'x'"}) {
         Keeper keeper(with_steps(
-            foreach ("l", up_to("i", 2),
-                     job("a", R"x({"b": "i == 1"})x", with_params(R"("x": {"type": "LONG", "value": 1})"), "NoOp") +
-                         "," + job("b", "{}", with_params(R"("x": {"type": "LONG", "value": 1})"), "NoOp"),
-                     "", R"({"e": "true"})") +
+            loop_over("l", up_to("i", 2),
+                      job("a", R"x({"b": "i == 1"})x", with_params(R"("x": {"type": "LONG", "value": 1})"), "NoOp") +
+                          "," + job("b", "{}", with_params(R"("x": {"type": "LONG", "value": 1})"), "NoOp"),
+                      "", R"({"e": "true"})") +
             "," +
             job("e", "{}",
                 with_params(R"("all": {"type": "LONG_ARRAY", "expression": "params.getFromForeach()" +
@@ -451,7 +453,7 @@ TEST(Engine_5_3, NotMoreIterationsThanPossible) {
 TEST(Engine_5_3, ALoopInALoop) {
     Keeper keeper(
         with_steps(while_loop("i < 3", k_count,
-                              foreach ("m", up_to("j", 2), job("a", "{}", "", "NoOp"), "", R"({"n": "true"})") + "," +
+                              loop_over("m", up_to("j", 2), job("a", "{}", "", "NoOp"), "", R"({"n": "true"})") + "," +
                                   job("n", "{}", with_params(k_more), "NoOp"))));
     keeper.start();
     EXPECT_EQ(keeper.status(), "SUCCEEDED");
@@ -515,7 +517,7 @@ TEST(Engine_5_4, ParametersAreGivenOn) {
 
 TEST(Engine_5_4, ASubworkflowInALoopIsGivenItsIteration) {
     Keeper keeper(
-        with_steps(foreach ("l", up_to("i", 2), sub("", R"(, "k": {"type": "LONG", "expression": "i * 2"})"))));
+        with_steps(loop_over("l", up_to("i", 2), sub("", R"(, "k": {"type": "LONG", "expression": "i * 2"})"))));
     keeper.start();
     const KeptChild &child = keeper.children.at({keeper.scope_of("l/2").id, "s"});
     EXPECT_EQ(member(child.params, "i"), "2");
@@ -565,7 +567,7 @@ TEST(Engine_Stored, GarbageOfALoopFailsIt) {
           R"({"total":-1,"next":3,"succeeded":0,"failed":0,"stopped":0,"timed_out":0})",
           R"({"total":2,"next":3,"succeeded":2,"failed":0,"stopped":0,"timed_out":0})",
           R"({"total":99,"next":30000000,"succeeded":0,"failed":0,"stopped":0,"timed_out":0})"}) {
-        Keeper keeper(with_steps(foreach ("l", up_to("i", 2), job("a")) + "," + job("b")));
+        Keeper keeper(with_steps(loop_over("l", up_to("i", 2), job("a")) + "," + job("b")));
         keeper.start();
         keeper.step("l").loop = garbage;
         keeper.complete("l/1/a");
@@ -583,7 +585,7 @@ TEST(Engine_Stored, GarbageOfALoopFailsIt) {
     }
     for (const std::string_view garbage :
          {"{}", "[]", R"({"loop_params": 5})", R"({"loop_params": {"i": 5}})", R"({"loop_params": {"i": []}})"}) {
-        Keeper keeper(with_steps(foreach ("l", up_to("i", 5), job("a"), R"(, "concurrency": 1)")));
+        Keeper keeper(with_steps(loop_over("l", up_to("i", 5), job("a"), R"(, "concurrency": 1)")));
         keeper.start();
         keeper.step("l").params = garbage;
         keeper.complete("l/1/a");

@@ -23,7 +23,8 @@ struct Entry {
     uint64 used;
     Loaded loaded;
 };
-constinit std::array<Entry, 32> entries{};
+// More than the runs of one transaction of the engine, whose turns point into their definitions.
+constinit std::array<Entry, 64> entries{};
 constinit uint64 clock = 0;
 
 bool is_of(const Entry &entry, const VersionName &name) {

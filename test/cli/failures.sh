@@ -21,7 +21,7 @@ sql "select scylla.create_pool('pool', '{\"a\": 1}')"
 sql "select scylla.define_job('j', 'q')"
 echo '[{"job": "new", "queue": "q"}]' >"$scratch/job.json"
 sql "select scylla.create_workflow('{\"properties\": {\"owner\": \"ann\"}, \"workflow\": {\"id\": \"w\", \"steps\": [{\"step\": {\"id\": \"s\", \"type\": \"NoOp\"}}]}}')"
-sql "select scylla.create_workflow('{\"properties\": {\"owner\": \"ann\"}, \"workflow\": {\"id\": \"busy\", \"steps\": [{\"step\": {\"id\": \"s\", \"type\": \"T\"}}]}}'), scylla.start_workflow('busy')"
+sql "select scylla.create_workflow('{\"properties\": {\"owner\": \"ann\"}, \"workflow\": {\"id\": \"busy\", \"steps\": [{\"step\": {\"id\": \"s\", \"type\": \"T\"}}]}}'), scylla.start_workflow('busy'), scylla.start_workflow('busy')"
 echo '{"properties": {"owner": "ann"}, "workflow": {"id": "new", "steps": [{"step": {"id": "s", "type": "NoOp"}}]}}' >"$scratch/workflow.json"
 sql "select scylla.submit('held', '1', rn => n) from unnest(array['to-be-asked', 'to-be-deferred']) n"
 sql "select from scylla.lease('held', 'w', 2, '1 h')"
@@ -106,7 +106,7 @@ workflow show   | w                                     | prints | views
 workflow start  | w --request-id r                      | prints | library
 run list        |                                       | prints | views
 run show        | busy 1                                | prints | views
-run stop        | busy 1                                | silent | library
+run stop        | busy 2                                | silent | library
 run kill        | busy 1                                | silent | library
 workflow activate| w                                    | silent | library
 workflow deactivate| w                                  | silent | library
@@ -196,6 +196,9 @@ sql "select from scylla.submit('other', '1', rn => 'to-be-deleted-2')"
 sql "select from scylla.cancel('to-be-deleted-2')"
 lines=("${lines[@]/#delete*/delete to-be-deleted-2}")
 lines=("${lines[@]/#plan rerun*/plan rerun to-be-rerun-2}")
+sql "select scylla.start_workflow('busy'), scylla.start_workflow('busy')"
+lines=("${lines[@]/#run stop*/run stop busy 4}")
+lines=("${lines[@]/#run kill*/run kill busy 3}")
 
 # ---- no server, no database ---------------------------------------------------------------------------------------------------
 

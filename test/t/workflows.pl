@@ -1,0 +1,135 @@
+# Runs of workflows while the engine, its server and workers are killed: every run ends as it should, no step is done twice, nothing is
+# left behind. And what a dump in the middle of a run keeps.
+use strict;
+use warnings;
+use FindBin;
+use lib "$FindBin::RealBin/lib";
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use ScyllaTest;
+use Test::More;
+use Time::HiRes qw(sleep);
+
+# Whether a condition comes true in time.
+sub comes
+{
+	my ($condition) = @_;
+	for (1 .. 10 * $PostgreSQL::Test::Utils::timeout_default)
+	{
+		return 1 if $condition->();
+		sleep 0.1;
+	}
+	return 0;
+}
+
+my $node = new_node('workflows', settings => "scylla.monitor = on\nautovacuum = off");
+my $dump = PostgreSQL::Test::Utils::tempdir . '/workflows.dump';
+my $runs = 60;
+
+sql($node, 'create database source');
+sql($node, 'create extension scylla', 'source');
+wait_for_monitor($node, 'source');
+sql($node, q~
+	-- A branch, a loop, a join, and a step that is tried again.
+	select scylla.create_workflow('{"properties": {"owner": "ann", "run_strategy": "25"}, "workflow": {"id": "w", "params": {"n": {"type": "LONG", "value": 3}}, "steps": [
+		{"step": {"id": "first", "type": "T", "transition": {"successors": {"loop": "n > 2", "never": "n > 100"}}}},
+		{"foreach": {"id": "loop", "params": {"loop_params": {"type": "MAP", "value": {"i": {"type": "LONG_ARRAY", "expression": "Util.intsBetween(0, n, 1)"}}}},
+			"steps": [{"step": {"id": "inner", "type": "T", "params": {"square": {"type": "LONG", "expression": "i * i"}}, "transition": {"successors": {"then": "true"}}}},
+			          {"step": {"id": "then", "type": "NoOp"}}],
+			"transition": {"successors": {"last": "true"}}}},
+		{"step": {"id": "never", "type": "T", "transition": {"successors": {"last": "true"}}}},
+		{"step": {"id": "last", "type": "T", "params": {"all": {"type": "LONG_ARRAY", "expression": "params.getFromForeach('loop', 'inner', 'square')"}},
+			"retry_policy": {"platform_retry_limit": 50, "backoff": {"type": "FIXED_BACKOFF", "platform_retry_backoff_in_secs": 1}}}}]}}');
+	-- What workers have done.
+	create table done (run bigint, step text, iteration text, attempt int, at timestamptz default clock_timestamp());
+	create procedure work() language plpgsql as $$
+	declare t scylla.task;
+	begin
+		for i in 1 .. 1000000 loop
+			select * into t from scylla.lease('t', 'w' || pg_backend_pid(), timeout => '10 min');
+			if t.rn is null then
+				commit;
+				exit when not exists (select from scylla.workflow_run where ended is null);
+				perform pg_sleep(0.005);
+				continue;
+			end if;
+			insert into done values ((t.spec ->> 'instance')::bigint, t.spec ->> 'step', t.spec ->> 'iteration', (t.spec ->> 'attempt')::int);
+			perform scylla.complete(t.rn, 'w' || pg_backend_pid());
+			commit;
+		end loop;
+	end $$;
+~, 'source');
+
+my $ended = q(select count(*) from scylla.workflow_run where ended is not null);
+sub start_worker { return $node->background_psql('source', on_error_stop => 0); }
+
+# ---- the engine is killed --------------------------------------------------------------------------------------------------------------
+
+sql($node, "select count(scylla.start_workflow('w', jsonb_build_object('n', 3 + i % 3))) from generate_series(1, $runs) i", 'source');
+my $engine = q(select pid from scylla.stat_server_worker where role is null and pid is not null);
+ok(comes(sub { sql($node, $engine, 'source') ne '' }), 'an engine is started on demand');
+is(sql($node, q(select backend_type from pg_stat_activity where pid = ) . "($engine)", 'source'), 'scylla engine', 'which can be seen');
+
+my $worker = start_worker();
+$worker->query_until(qr/begun/, "\\echo begun\ncall work();\n");
+my $kills = 0;
+while (sql($node, $ended, 'source') < $runs / 2 && $kills < 8)
+{
+	sleep 0.3;
+	my $pid = sql($node, $engine, 'source');
+	next if $pid eq '';
+	# An engine that is terminated leaves its transaction, and a new one comes.
+	sql($node, "select pg_terminate_backend($pid)", 'source');
+	$kills++;
+}
+cmp_ok($kills, '>', 0, 'the engine was terminated in the middle');
+
+# ---- the server is killed --------------------------------------------------------------------------------------------------------------
+
+for my $round (1 .. 3)
+{
+	last if sql($node, $ended, 'source') == $runs;
+	eval { $worker->{run}->finish };
+	$node->stop('immediate');
+	$node->start;
+	wait_for_monitor($node, 'source');
+	$worker = start_worker();
+	$worker->query_until(qr/begun/, "\\echo begun\ncall work();\n");
+	sleep 0.5;
+}
+# What a worker held when it was killed nobody will end: it is given back, and the step tried again, as its policy says, or not.
+ok(comes(
+		sub {
+			sql($node, q(select count(scylla.fail(t.rn, t.owner, '{"code": "gone", "class": "platform"}')) from scylla.task t
+				where t.status = 'running' and not exists (select from pg_stat_activity a where 'w' || a.pid = t.owner)), 'source');
+			sql($node, $ended, 'source') == $runs;
+		}),
+	'all runs end');
+eval { $worker->{run}->finish };
+
+is(sql($node, q(select count(*) from (select run, step, iteration, attempt from done group by 1, 2, 3, 4 having count(*) > 1) d), 'source'), '0',
+	'no attempt of a step was done twice');
+is(sql($node, q(select count(*) from scylla.workflow_run where status <> 'SUCCEEDED' and not exists (
+		select from scylla.workflow_step s where s.workflow = workflow_run.workflow and s.instance = workflow_run.instance and s.error ->> 'code' = 'gone')), 'source'),
+	'0', 'each run has succeeded, but for those whose worker was killed in a step that is not tried again');
+is(sql($node, q(select count(*) from scylla.workflow_step s where step = 'last' and status = 'SUCCEEDED'
+		and params -> 'all' is distinct from (select jsonb_agg(i * i order by i) from generate_series(0, (select (r.params ->> 'n')::int - 1 from scylla.workflow_run r
+			where r.workflow = s.workflow and r.instance = s.instance)) i)), 'source'), '0', 'what a step has read of a loop is whole');
+is(sql($node, q(select count(*) from scylla.workflow_agenda), 'source'), '0', 'nothing is on the agenda');
+checked($node, 'check() finds nothing', 'source');
+
+# ---- a dump in the middle --------------------------------------------------------------------------------------------------------------
+
+sql($node, q(select scylla.start_workflow('w', '{"n": 4}')), 'source');
+ok(comes(sub { sql($node, "select count(*) from scylla.task where queue = 't' and status = 'ready'", 'source') == 1 }), 'a run has begun');
+$node->command_ok(['pg_dump', '-Fc', '-f', $dump, '-d', $node->connstr('source')], 'a dump in the middle of a run');
+sql($node, 'create database target');
+$node->command_ok(['pg_restore', '-d', $node->connstr('target'), $dump], 'is restored');
+wait_for_monitor($node, 'target');
+$worker = $node->background_psql('target', on_error_stop => 0);
+$worker->query_until(qr/begun/, "\\echo begun\ncall work();\n");
+ok(comes(sub { sql($node, q(select status from scylla.workflow_run order by instance desc limit 1), 'target') eq 'SUCCEEDED' }), 'and the run goes on there');
+checked($node, 'check() finds nothing in the copy', 'target');
+eval { $worker->{run}->finish };
+$node->stop('immediate');
+done_testing();

@@ -31,7 +31,7 @@ sql($node, 'create extension scylla', 'source');
 wait_for_monitor($node, 'source');
 sql($node, q~
 	-- A branch, a loop, a join, and a step that is tried again.
-	select scylla.create_workflow('{"properties": {"owner": "ann", "run_strategy": "25"}, "workflow": {"id": "w", "params": {"n": {"type": "LONG", "value": 3}}, "steps": [
+	select scylla.create_workflow($json${"properties": {"owner": "ann", "run_strategy": "25"}, "workflow": {"id": "w", "params": {"n": {"type": "LONG", "value": 3}}, "steps": [
 		{"step": {"id": "first", "type": "T", "transition": {"successors": {"loop": "n > 2", "never": "n > 100"}}}},
 		{"foreach": {"id": "loop", "params": {"loop_params": {"type": "MAP", "value": {"i": {"type": "LONG_ARRAY", "expression": "Util.intsBetween(0, n, 1)"}}}},
 			"steps": [{"step": {"id": "inner", "type": "T", "params": {"square": {"type": "LONG", "expression": "i * i"}}, "transition": {"successors": {"then": "true"}}}},
@@ -39,7 +39,7 @@ sql($node, q~
 			"transition": {"successors": {"last": "true"}}}},
 		{"step": {"id": "never", "type": "T", "transition": {"successors": {"last": "true"}}}},
 		{"step": {"id": "last", "type": "T", "params": {"all": {"type": "LONG_ARRAY", "expression": "params.getFromForeach('loop', 'inner', 'square')"}},
-			"retry_policy": {"platform_retry_limit": 50, "backoff": {"type": "FIXED_BACKOFF", "platform_retry_backoff_in_secs": 1}}}}]}}');
+			"retry_policy": {"platform_retry_limit": 50, "backoff": {"type": "FIXED_BACKOFF", "platform_retry_backoff_in_secs": 1}}}}]}}$json$);
 	-- What workers have done.
 	create table done (run bigint, step text, iteration text, attempt int, at timestamptz default clock_timestamp());
 	create procedure work() language plpgsql as $$

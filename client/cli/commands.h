@@ -325,6 +325,8 @@ struct run_options {
 int show_run(const context &, const run_options &);
 int stop_run(const context &, const run_options &);
 int kill_run(const context &, const run_options &);
+int unblock_run(const context &, const run_options &);
+int unblock_workflow(const context &, const std::string &workflow);
 
 // ---- jobs ----------------------------------------------------------------------------------------------------------
 

@@ -680,6 +680,9 @@ private:
         workflow_grant(*workflow, "grant", "Give a role a privilege on a workflow.", grant_workflow);
         workflow_grant(*workflow, "revoke", "Take a privilege on a workflow back.", revoke_workflow);
         of_workflow(*workflow, "drop", "Drop a workflow with its versions.", drop_workflow);
+        of_workflow(*workflow, "unblock",
+                    "Let STRICT_SEQUENTIAL start runs though others have failed.\n\nPrints how many had.",
+                    unblock_workflow);
         {
             auto [command, o] = add(*workflow, "start", "Start an instance of a workflow.", start_workflow);
             argument(command, "WORKFLOW", o->workflow, "Id of the workflow.")->required();
@@ -702,6 +705,8 @@ private:
         of_run(*run, "show", "Show the steps of an instance.", show_run);
         of_run(*run, "stop", "Have the last run of an instance end as STOPPED.", stop_run);
         of_run(*run, "kill", "Have the last run of an instance end as FAILED.", kill_run);
+        of_run(*run, "unblock", "Let STRICT_SEQUENTIAL start others though the last run of an instance has failed.",
+               unblock_run);
     }
 
     void of_run(CLI::App &parent, const char *name, const char *description, command_function<run_options> function) {

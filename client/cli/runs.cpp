@@ -1,4 +1,6 @@
-// workflow start; run: list, show, stop, kill.
+// workflow: start, unblock; run: list, show, stop, kill, unblock.
+#include <iostream>
+
 #include "commands.h"
 #include "output.h"
 
@@ -52,6 +54,16 @@ int stop_run(const context &given, const run_options &options) {
 
 int kill_run(const context &given, const run_options &options) {
     session{given.connection}.query("select scylla.kill_run($1, $2::bigint)", {options.workflow, options.instance});
+    return 0;
+}
+
+int unblock_run(const context &given, const run_options &options) {
+    session{given.connection}.query("select scylla.unblock_run($1, $2::bigint)", {options.workflow, options.instance});
+    return 0;
+}
+
+int unblock_workflow(const context &given, const std::string &workflow) {
+    std::cout << *session{given.connection}.ask("select scylla.unblock_workflow($1)", {workflow}) << '\n';
     return 0;
 }
 

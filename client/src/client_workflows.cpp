@@ -75,6 +75,12 @@ void client::stop_run(const workflow_name &workflow, std::int64_t instance) {
 void client::kill_run(const workflow_name &workflow, std::int64_t instance) {
     m_executor->run(sql::kill_run, {text(workflow, "workflow"), std::to_string(instance)});
 }
+void client::unblock_run(const workflow_name &workflow, std::int64_t instance) {
+    m_executor->run(sql::unblock_run, {text(workflow, "workflow"), std::to_string(instance)});
+}
+std::int64_t client::unblock_workflow(const workflow_name &workflow) {
+    return m_executor->run(sql::unblock_workflow, {text(workflow, "workflow")})[0][0].as<std::int64_t>();
+}
 std::int64_t client::advance() { return m_executor->run(sql::advance, {})[0][0].as<std::int64_t>(); }
 
 } // namespace scylla

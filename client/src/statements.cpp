@@ -233,6 +233,8 @@ const statement start_workflow{
     "select code, workflow_id, instance, run, status from scylla.start_workflow($1, $2::jsonb, $3, $4)"};
 const statement stop_run{"scylla_stop_run", "select scylla.stop_run($1, $2::bigint)"};
 const statement kill_run{"scylla_kill_run", "select scylla.kill_run($1, $2::bigint)"};
+const statement unblock_run{"scylla_unblock_run", "select scylla.unblock_run($1, $2::bigint)"};
+const statement unblock_workflow{"scylla_unblock_workflow", "select scylla.unblock_workflow($1)"};
 const statement advance{"scylla_advance", "call scylla.advance()"};
 const statement quantile{"scylla_quantile",
                          "select " MICROSECONDS("q") " from scylla.quantile($1::bigint[], $2::float8) as q"};
@@ -366,6 +368,8 @@ std::vector<const statement *> all_statements() {
             &start_workflow,
             &stop_run,
             &kill_run,
+            &unblock_run,
+            &unblock_workflow,
             &advance,
             &read_events,
             &metrics,

@@ -467,6 +467,8 @@ TEST_F(Calls, Workflows) {
     thrown<wrong_state>([&] { c.stop_run(workflow, 1); });
     thrown<wrong_state>([&] { c.kill_run(workflow, 1); });
     thrown<not_found>([&] { c.kill_run(workflow, 2); });
+    thrown<wrong_state>([&] { c.unblock_run(workflow, 1); });
+    EXPECT_EQ(c.unblock_workflow(workflow), 0);
     start_options wrong;
     wrong.params = json{"[]"};
     thrown<invalid_argument>([&] { c.start_workflow(workflow, wrong); });

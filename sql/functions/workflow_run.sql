@@ -23,6 +23,18 @@ create or replace function scylla.kill_run(workflow text, instance bigint) retur
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_kill_run';
 comment on function scylla.kill_run is 'The same, but the run ends as FAILED. Errors: as stop_run().';
 
+create or replace function scylla.unblock_run(workflow text, instance bigint) returns void
+    language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_unblock_run';
+comment on function scylla.unblock_run is
+'Lets STRICT_SEQUENTIAL start others though the last run of an instance has failed; no error if it does so already.
+Errors: 42704 no such workflow; 42501 no privilege run; P0002 no such instance; 55000 its last run has not failed; 22023 bad argument.
+Locks: waits for a transaction that changes the same run.';
+
+create or replace function scylla.unblock_workflow(workflow text) returns bigint
+    language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_unblock_workflow';
+comment on function scylla.unblock_workflow is
+'The same for all runs of a workflow. Returns how many blocked others. Errors: 42704, 42501, 22023 as unblock_run().';
+
 create or replace procedure scylla.advance(inout turns bigint = null)
     language c as 'MODULE_PATHNAME', 'scylla_advance';
 comment on procedure scylla.advance is

@@ -1,4 +1,4 @@
-// start_workflow, stop_run, kill_run, advance.
+// start_workflow, stop_run, kill_run, unblock_run, unblock_workflow, advance.
 #include "api/call.h"
 #include "api/wait.h"
 #include "pg/error.h"
@@ -38,12 +38,17 @@ const text *get_request_id(FunctionCallInfo fcinfo, int n) {
     return id == nullptr ? nullptr : args::name("request_id", args::get_text(fcinfo, n));
 }
 
-Datum end_run(FunctionCallInfo fcinfo, const char *call, const char *kind) {
-    const text *id = get_id(fcinfo);
+int64 get_instance(FunctionCallInfo fcinfo) {
     if (PG_ARGISNULL(1))
         error::bad_argument("instance", "null", "It must not be null.");
+    return PG_GETARG_INT64(1);
+}
+
+Datum end_run(FunctionCallInfo fcinfo, const char *call, const char *kind) {
+    const text *id = get_id(fcinfo);
+    const int64 instance = get_instance(fcinfo);
     store::Store store = open_for_settings(call);
-    workflow::end_run(id, PG_GETARG_INT64(1), kind);
+    workflow::end_run(id, instance, kind);
     close(store);
     PG_RETURN_VOID();
 }
@@ -76,6 +81,27 @@ SCYLLA_FUNCTION(scylla_start_workflow) {
 SCYLLA_FUNCTION(scylla_stop_run) { return scylla::end_run(fcinfo, "scylla.stop_run()", "stop"); }
 
 SCYLLA_FUNCTION(scylla_kill_run) { return scylla::end_run(fcinfo, "scylla.kill_run()", "kill"); }
+
+// unblock_run(workflow, instance)
+SCYLLA_FUNCTION(scylla_unblock_run) {
+    using namespace scylla;
+    const text *id = get_id(fcinfo);
+    const int64 instance = get_instance(fcinfo);
+    store::Store store = open_for_settings("scylla.unblock_run()");
+    workflow::unblock(id, instance);
+    close(store);
+    PG_RETURN_VOID();
+}
+
+// unblock_workflow(workflow)
+SCYLLA_FUNCTION(scylla_unblock_workflow) {
+    using namespace scylla;
+    const text *id = get_id(fcinfo);
+    store::Store store = open_for_settings("scylla.unblock_workflow()");
+    const int64 count = workflow::unblock_all(id);
+    close(store);
+    PG_RETURN_INT64(count);
+}
 
 namespace {
 

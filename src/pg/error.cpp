@@ -531,6 +531,26 @@ void instance_ended(const text *workflow, int64 instance) {
              identify("workflow", "ended")));
 }
 
+void instance_not_failed(const text *workflow, int64 instance) {
+    ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                    errmsg("the last run of instance " INT64_FORMAT " of workflow \"%s\" has not failed", instance,
+                           str(workflow)),
+                    identify("workflow", "failed")));
+}
+
+void strategy_with_runs(const text *workflow, std::string_view rule, int64 runs, const char *what) {
+    ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                    errmsg("the run strategy of workflow \"%s\" cannot become %s: " INT64_FORMAT " of its runs %s",
+                           str(workflow), clip(rule), runs, what),
+                    errhint(strcmp(what, "have failed") == 0 ? "Use scylla.unblock_workflow()."
+                                                             : "Wait until they have ended, or use scylla.stop_run()."),
+                    identify("workflow", "strategy")));
+}
+
+void reserved_plan(const text *name) {
+    bad_argument("plan", quote(name), "Names that begin with \"workflow:\" are those of runs of workflows.");
+}
+
 void plan_of_run(const text *name) {
     ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
                     errmsg("plan \"%s\" belongs to a run of a workflow", str(name)),

@@ -162,6 +162,9 @@ const char *array_of(int64 size);
 [[noreturn]] void workflow_runs(const text *workflow, int64 runs);
 [[noreturn]] void no_such_instance(const text *workflow, int64 instance);
 [[noreturn]] void instance_ended(const text *workflow, int64 instance);
+[[noreturn]] void reserved_plan(const text *name);
+[[noreturn]] void instance_not_failed(const text *workflow, int64 instance);
+[[noreturn]] void strategy_with_runs(const text *workflow, std::string_view rule, int64 runs, const char *what);
 [[noreturn]] void plan_of_run(const text *name);
 [[noreturn]] void bad_definition(std::string_view where, std::string_view what, int count);
 // The same for a change of properties.

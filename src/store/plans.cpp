@@ -1,5 +1,7 @@
 #include "store/plans.h"
 
+#include "pg/error.h"
+#include "pg/text.h"
 #include "store/spi.h"
 
 namespace scylla::store {
@@ -42,6 +44,8 @@ bool change(SPIPlanPtr *plan, const char *sql, int64 id, TimestampTz now, const 
 } // namespace
 
 std::optional<int64> insert_plan(const text *name, Jsonb *spec, PlanMaker maker) {
+    if (maker != PlanMaker::workflow && view(name).starts_with(k_run_prefix))
+        error::reserved_plan(name);
     NameData owner{}; // all of a name's bytes are stored, also those behind its end
     namestrcpy(&owner, GetUserNameFromId(GetUserId(), false));
     std::array<Oid, 4> types{TEXTOID, JSONBOID, NAMEOID, CHAROID};

@@ -5,6 +5,8 @@
 
 namespace scylla::store {
 
+// Plans of runs of workflows, and only they, have names that begin so: nobody can take the name of one that is to come.
+inline constexpr std::string_view k_run_prefix = "workflow:";
 // For the current user. Returns the id; nothing if the name is taken.
 std::optional<int64> insert_plan(const text *name, Jsonb *spec, PlanMaker maker = PlanMaker::caller);
 

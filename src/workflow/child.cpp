@@ -21,16 +21,19 @@ struct ParentRun {
     Jsonb *initiator;
 };
 
-ParentRun read_parent(const Item &child) {
+// Nothing: the step does not wait for it any more.
+std::optional<ParentRun> find_parent(const Item &child) {
     Parameters parameters;
-    parameters.add(child.root).add(child.step);
-    return store::select<ParentRun>(
+    parameters.add(child.root).add(child.step).add(child.scope).add(INT4OID, Int32GetDatum(child.attempt));
+    const auto found = store::select<ParentRun>(
         &parent_statement,
         "select r.owner::pg_catalog.text, d.depth, pg_catalog.jsonb_build_object('type', 'SUBWORKFLOW', "
         "'workflow', r.workflow, 'instance', r.instance, 'run', r.run, 'step', $2, 'depth', d.depth) "
         "from scylla.workflow_run_state r cross join lateral (select coalesce((r.initiator operator(pg_catalog.->>) "
         "'depth')"
-        "::pg_catalog.int4, 0) operator(pg_catalog.+) 1 as depth) d where r.id operator(pg_catalog.=) $1",
+        "::pg_catalog.int4, 0) operator(pg_catalog.+) 1 as depth) d where r.id operator(pg_catalog.=) $1 "
+        "and exists (select from scylla.workflow_step_state s where s.scope operator(pg_catalog.=) $3 "
+        "and s.step operator(pg_catalog.=) $2 and s.attempt operator(pg_catalog.=) $4 and s.ended is null)",
         parameters, SPI_OK_SELECT, [](uint64 row) {
             store::Columns columns(row);
             ParentRun parent{};
@@ -38,7 +41,8 @@ ParentRun read_parent(const Item &child) {
             parent.depth = columns.next_int32();
             parent.initiator = columns.next_jsonb();
             return parent;
-        })[0];
+        });
+    return found.empty() ? std::nullopt : std::optional(found[0]);
 }
 
 text *text_member(Jsonb *object, const char *name) {
@@ -92,9 +96,11 @@ bool start_child(const Item &child) {
         put_on_agenda(child);
         return false;
     }
-    const ParentRun parent = read_parent(child);
+    const auto parent = find_parent(child);
+    if (!parent)
+        return true;
     Started started{};
-    const ErrorData *error = attempt([&] { started = start_as_owner(child, parent); });
+    const ErrorData *error = attempt([&] { started = start_as_owner(child, *parent); });
     Item answer = child;
     answer.kind = error == nullptr ? "child_started" : "child_failed";
     answer.data = error == nullptr ? describe(workflow, started)

@@ -190,6 +190,7 @@ void add_history(const text *id, Jsonb *properties) {
 
 void set_properties(const Head &head, Jsonb *properties) {
     const RunStrategy strategy = run_strategy(properties);
+    require_switch(head, strategy.rule);
     const std::string_view rule = model::workflow::name(strategy.rule);
     Parameters parameters;
     parameters.add(head.id)
@@ -202,6 +203,7 @@ void set_properties(const Head &head, Jsonb *properties) {
                   parameters, SPI_OK_UPDATE);
     if (compareJsonbContainers(&head.properties->root, &properties->root) != 0)
         add_history(head.id, properties);
+    look_at_queue(head.id);
 }
 
 void set_latest(const text *id, int32 version) {

@@ -77,21 +77,24 @@ Root read_root(uint64 row) {
 std::span<Root> take_runs(TimestampTz now, int64 most) {
     Parameters parameters;
     parameters.add(std::optional(now)).add(most);
-    return store::select<Root>(
+    const auto roots = store::select<Root>(
         &runs_statement,
         "select r.id, r.workflow, r.version, v.created, r.instance, r.run, r.owner::pg_catalog.text, "
         "r.parent_root, r.parent_scope, r.parent_step, r.parent_attempt, r.initiator::pg_catalog.text, "
         "r.properties::pg_catalog.text, r.status, r.params::pg_catalog.text, r.created, r.ended, r.due "
-        "from scylla.workflow_run_state r "
+        "from (select root, pg_catalog.min(id) as first from ("
+        "(select root, id from scylla.workflow_agenda order by id limit 1000) union all "
+        "(select root, 0 from scylla.workflow_step_state where due operator(pg_catalog.<=) $1 order by due limit 100) "
+        "union all (select id, 0 from scylla.workflow_run_state where due operator(pg_catalog.<=) $1 order by due "
+        "limit 100)"
+        ") a group by root) a "
+        "join scylla.workflow_run_state r on r.id operator(pg_catalog.=) a.root "
         "join scylla.workflow_text v on v.workflow operator(pg_catalog.=) r.workflow "
         "and v.version operator(pg_catalog.=) r.version "
-        "where r.id operator(pg_catalog.=) any (array("
-        "(select root from scylla.workflow_agenda order by id limit 1000) union "
-        "(select root from scylla.workflow_step_state where due operator(pg_catalog.<=) $1 order by due limit 100) "
-        "union "
-        "(select id from scylla.workflow_run_state where due operator(pg_catalog.<=) $1 order by due limit 100))) "
-        "order by r.id limit $2 for no key update of r skip locked",
+        "order by a.first limit $2 for no key update of r skip locked",
         parameters, SPI_OK_SELECT, read_root);
+    std::sort(roots.begin(), roots.end(), [](const Root &one, const Root &other) { return one.id < other.id; });
+    return roots;
 }
 
 // ---- events --------------------------------------------------------------------------------------------------------

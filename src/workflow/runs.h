@@ -8,6 +8,7 @@
 
 #include "model/workflow/engine.h"
 #include "store/rows.h"
+#include "workflow/definitions.h"
 
 namespace scylla::workflow {
 
@@ -40,6 +41,15 @@ Started start(const Start &request);
 // Has the last run of an instance end: kind is stop or kill. 42704, 42501, P0002, 55000.
 void end_run(const text *workflow, int64 instance, const char *kind);
 
+// STRICT_SEQUENTIAL starts others though the last run of the instance, or any run of the workflow (returns how many),
+// has failed. 42704, 42501, P0002, 55000.
+void unblock(const text *workflow, int64 instance);
+int64 unblock_all(const text *workflow);
+
+// Whether the workflow, which is held, may get another run strategy (section 3.5). 55000.
+void require_switch(const Head &head, model::workflow::Rule rule);
+// More runs may run at once: the engine is to look at those that wait.
+void look_at_queue(const text *workflow);
 // The workflow is dropped: its runs stay until their plans are removed, but nobody sees them. 55000: one has not ended.
 void leave_runs(const text *workflow);
 

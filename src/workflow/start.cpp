@@ -24,6 +24,9 @@ constinit SPIPlanPtr number_statement = nullptr;
 constinit SPIPlanPtr insert_statement = nullptr;
 constinit SPIPlanPtr last_statement = nullptr;
 constinit SPIPlanPtr leave_statement = nullptr;
+constinit SPIPlanPtr blocking_statement = nullptr;
+constinit SPIPlanPtr unblock_statement = nullptr;
+constinit SPIPlanPtr unblock_all_statement = nullptr;
 
 // The answer to a request that has come before.
 std::optional<Started> find_request(const Start &request) {
@@ -166,10 +169,11 @@ int64 make_plan(const NewRun &made) {
     GetUserIdAndSecContext(&user, &context);
     SetUserIdAndSecContext(get_role_oid(made.head->owner, false), context | SECURITY_LOCAL_USERID_CHANGE);
     const TimestampTz now = GetCurrentTimestamp();
-    const char *name = psprintf("%s/" INT64_FORMAT "/%d", text_to_cstring(made.head->id), made.instance, made.run);
+    const char *name = psprintf("%s%s/" INT64_FORMAT "/%d", store::k_run_prefix.data(), text_to_cstring(made.head->id),
+                                made.instance, made.run);
     Jsonb *spec = plan_spec(made);
     auto id = store::insert_plan(cstring_to_text(name), spec, store::PlanMaker::workflow);
-    if (!id) // somebody has a plan of that name
+    if (!id) // made before such names were kept for runs
         id = store::insert_plan(make_up_name(now), spec, store::PlanMaker::workflow);
     store::open_plan(*id, now);
     SetUserIdAndSecContext(user, context);
@@ -241,28 +245,99 @@ void leave_runs(const text *workflow) {
                   parameters, SPI_OK_UPDATE);
 }
 
-void end_run(const text *workflow, int64 instance, const char *kind) {
+namespace {
+
+struct Last {
+    int64 id;
+    bool ended;
+    bool failed;
+};
+
+// The last run of an instance, of a workflow that the current user may run.
+Last require_last(const text *workflow, int64 instance) {
     const Head head = require(workflow, Privilege::run);
     Parameters parameters;
     parameters.add(head.id).add(instance);
-    struct Last {
-        int64 id;
-        bool ended;
-    };
     const auto last = store::select<Last>(
         &last_statement,
-        "select id, ended is not null from scylla.workflow_run_state where workflow operator(pg_catalog.=) $1 "
-        "and instance operator(pg_catalog.=) $2 order by run desc limit 1",
+        "select r.id, r.ended is not null, r.status operator(pg_catalog.=) 'FAILED' "
+        "from scylla.workflow_run_state r join scylla.workflow_head h on h.id operator(pg_catalog.=) r.workflow "
+        "and h.created operator(pg_catalog.<=) r.created where r.workflow operator(pg_catalog.=) $1 "
+        "and r.instance operator(pg_catalog.=) $2 order by r.run desc limit 1",
         parameters, SPI_OK_SELECT, [](uint64 row) {
             store::Columns columns(row);
-            const int64 id = columns.next_int64();
-            return Last{id, columns.next_bool()};
+            Last read{};
+            read.id = columns.next_int64();
+            read.ended = columns.next_bool();
+            read.failed = columns.next_bool();
+            return read;
         });
     if (last.empty())
         error::no_such_instance(workflow, instance);
-    if (last[0].ended)
+    return last[0];
+}
+
+int64 count_blocking(const text *workflow) {
+    Parameters parameters;
+    parameters.add(workflow);
+    return store::select<int64>(&blocking_statement,
+                                "select pg_catalog.count(*) from scylla.workflow_run_state "
+                                "where workflow operator(pg_catalog.=) $1 and blocks",
+                                parameters, SPI_OK_SELECT,
+                                [](uint64 row) { return store::Columns(row).next_int64(); })[0];
+}
+
+} // namespace
+
+void end_run(const text *workflow, int64 instance, const char *kind) {
+    const Last last = require_last(workflow, instance);
+    if (last.ended)
         error::instance_ended(workflow, instance);
-    put_on_agenda({.root = last[0].id, .kind = kind});
+    put_on_agenda({.root = last.id, .kind = kind});
+}
+
+void unblock(const text *workflow, int64 instance) {
+    const Last last = require_last(workflow, instance);
+    if (!last.failed)
+        error::instance_not_failed(workflow, instance);
+    Parameters parameters;
+    parameters.add(last.id);
+    store::change(&unblock_statement,
+                  "update scylla.workflow_run_state set blocks = false where id operator(pg_catalog.=) $1 and blocks",
+                  parameters, SPI_OK_UPDATE);
+    put_on_agenda({.root = last.id, .kind = "next"});
+}
+
+int64 unblock_all(const text *workflow) {
+    const Head head = require(workflow, Privilege::run);
+    Parameters parameters;
+    parameters.add(head.id);
+    const auto ids = store::select<int64>(
+        &unblock_all_statement,
+        "update scylla.workflow_run_state set blocks = false where workflow operator(pg_catalog.=) $1 and blocks "
+        "returning id",
+        parameters, SPI_OK_UPDATE_RETURNING, [](uint64 row) { return store::Columns(row).next_int64(); });
+    if (!ids.empty())
+        put_on_agenda({.root = ids[0], .kind = "next"});
+    return static_cast<int64>(ids.size());
+}
+
+void require_switch(const Head &head, Rule rule) {
+    if (rule == head.strategy.rule)
+        return;
+    const bool single = rule == Rule::first_only || rule == Rule::last_only;
+    const auto live = single ? static_cast<int64>(live_runs(head.id).size()) : 0;
+    if (live > 1)
+        error::strategy_with_runs(head.id, model::workflow::name(rule), live, "have not ended");
+    const int64 failed = rule == Rule::strict_sequential ? count_blocking(head.id) : 0;
+    if (failed > 0)
+        error::strategy_with_runs(head.id, model::workflow::name(rule), failed, "have failed");
+}
+
+void look_at_queue(const text *workflow) {
+    for (const Live &run : live_runs(workflow))
+        if (run.queued)
+            return put_on_agenda({.root = run.id, .kind = "next"});
 }
 
 } // namespace scylla::workflow

@@ -33,7 +33,8 @@ struct StoredStep {
     model::workflow::Step step;
 };
 
-// Locks runs that have something on the agenda, or due at that time, and that nobody else holds.
+// Locks runs that have something on the agenda, or due at that time, and that nobody else holds: those that have waited
+// for the longest time. In the order of their ids.
 std::span<Root> take_runs(TimestampTz now, int64 most);
 // Takes the first rows of the agenda that are about these runs, and what is due, as events of theirs. Returns how many.
 struct Taken {

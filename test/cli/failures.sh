@@ -22,6 +22,7 @@ sql "select scylla.define_job('j', 'q')"
 echo '[{"job": "new", "queue": "q"}]' >"$scratch/job.json"
 sql "select scylla.create_workflow('{\"properties\": {\"owner\": \"ann\"}, \"workflow\": {\"id\": \"w\", \"steps\": [{\"step\": {\"id\": \"s\", \"type\": \"NoOp\"}}]}}')"
 sql "select scylla.create_workflow('{\"properties\": {\"owner\": \"ann\"}, \"workflow\": {\"id\": \"busy\", \"steps\": [{\"step\": {\"id\": \"s\", \"type\": \"T\"}}]}}'), scylla.start_workflow('busy'), scylla.start_workflow('busy')"
+sql "select scylla.create_workflow('{\"properties\": {\"owner\": \"ann\"}, \"workflow\": {\"id\": \"broken\", \"steps\": [{\"step\": {\"id\": \"s\", \"type\": \"T\"}}]}}'), scylla.start_workflow('broken'), scylla.kill_run('broken', 1), scylla._advance()"
 echo '{"properties": {"owner": "ann"}, "workflow": {"id": "new", "steps": [{"step": {"id": "s", "type": "NoOp"}}]}}' >"$scratch/workflow.json"
 sql "select scylla.submit('held', '1', rn => n) from unnest(array['to-be-asked', 'to-be-deferred']) n"
 sql "select from scylla.lease('held', 'w', 2, '1 h')"
@@ -104,10 +105,12 @@ workflow list   |                                       | prints | views
 workflow versions| w                                    | prints | views
 workflow show   | w                                     | prints | views
 workflow start  | w --request-id r                      | prints | library
+workflow unblock| w                                     | prints | library
 run list        |                                       | prints | views
 run show        | busy 1                                | prints | views
 run stop        | busy 2                                | silent | library
 run kill        | busy 1                                | silent | library
+run unblock     | broken 1                              | silent | library
 workflow activate| w                                    | silent | library
 workflow deactivate| w                                  | silent | library
 workflow alter  | w step_concurrency=2                  | silent | library

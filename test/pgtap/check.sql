@@ -222,7 +222,7 @@ select scylla.create_workflow('{"properties": {"owner": "ann"}, "workflow": {"id
 select scylla.start_workflow('flow'), scylla._advance() \g /dev/null
 select is_empty('select * from scylla.check()', 'nothing is wrong with a run');
 select id as run from scylla.workflow_run_state where workflow = 'flow' \gset
-select finds('delete from scylla.workflow_run_state', ' plan "flow/1/1" was made by a workflow, but is no run',
+select finds('delete from scylla.workflow_run_state', ' plan "workflow:flow/1/1" was made by a workflow, but is no run',
              format(' step s in scope %s belongs to run %s of a workflow, which does not exist', :run, :run));
 select finds($$update scylla.workflow_run_state set status = 'SUCCEEDED', ended = now()$$, ' run flow/1/1 of a workflow is SUCCEEDED, but its plan is not finished',
              format(' step s in scope %s belongs to run %s of a workflow, which has ended, but the step has not', :run, :run));
@@ -231,7 +231,7 @@ select finds($$insert into scylla.workflow_agenda (root, kind) values (7, 'next'
 select finds(format($$insert into scylla.workflow_iteration (id, root, parent, number, created, status, step, numbers, params)
                       values (%s, 7, 7, 1, now(), 'IN_PROGRESS', 'l', '{1}', '{}')$$, :run),
              ' iteration 1 of step l belongs to run 7 of a workflow, which does not exist');
-select finds($$update scylla.task_plan set maker = null where name = 'flow/1/1'$$,
+select finds($$update scylla.task_plan set maker = null where name = 'workflow:flow/1/1'$$,
              format(' the plan with id %s of run flow/1/1 of a workflow does not exist, or was not made by it', :run));
 select scylla.stop_run('flow', 1), scylla._advance() \g /dev/null
 select scylla.drop_workflow('flow') \g /dev/null

@@ -167,6 +167,8 @@ insert into use_ (name, statement) values
     ('start_workflow',     $$select scylla.start_workflow('w', version => 'latest')$$),
     ('stop_run',           $$select scylla.stop_run('w', 1)$$),
     ('kill_run',           $$select scylla.kill_run('w', 1)$$),
+    ('unblock_run',        $$select scylla.unblock_run('w_broken', 1)$$),
+    ('unblock_workflow',   $$select scylla.unblock_workflow('w')$$),
     ('cron_next',          $$select scylla.cron_next('@daily')$$),
     ('unschedule',         $$select scylla.unschedule('p schedule')$$),
     ('run_schedules',      $$select scylla.run_schedules()$$),
@@ -232,8 +234,9 @@ do $$ begin
     perform scylla.define_job('j', 'q'), scylla.define_job('j spare', 'q');
     update scylla.job_definition set owner = 'scylla_test_role';
     perform scylla.create_workflow(format('{"properties": {"owner": "ann"}, "workflow": {"id": "%s", "steps": [{"step": {"id": "s", "type": "NoOp"}}]}}', w)::jsonb)
-    from unnest('{w,w_spare}'::text[]) w;
+    from unnest('{w,w_spare,w_broken}'::text[]) w;
     update scylla.workflow_head set owner = 'scylla_test_role';
+    perform scylla.start_workflow('w_broken'), scylla.kill_run('w_broken', 1), scylla._advance();
     perform scylla.start_workflow('w');
     perform scylla.create_pool('p spare', '{}'), scylla.grant_pool('p spare', 'scylla_test_role', 'admin');
     perform scylla.create_pool('p pool', '{"a": 1}'), scylla.grant_pool('p pool', 'scylla_test_role', 'admin');

@@ -296,6 +296,8 @@ insert into way values
 ('start_workflow',     $$select status from scylla.start_workflow('theirs')$$,             'CREATED', null, 'yyyykykkkkkk'),
 ('stop_run',           $$select scylla.stop_run('theirs', 1)$$, '55000 the last run of instance 1 of workflow "theirs" has ended', null, 'yyyykykkkkkk'),
 ('kill_run',           $$select scylla.kill_run('theirs', 1)$$, '55000 the last run of instance 1 of workflow "theirs" has ended', null, 'yyyykykkkkkk'),
+('unblock_run',        $$select scylla.unblock_run('theirs', 1)$$, '55000 the last run of instance 1 of workflow "theirs" has not failed', null, 'yyyykykkkkkk'),
+('unblock_workflow',   $$select scylla.unblock_workflow('theirs')$$,                         '0', null,     'yyyykykkkkkk'),
 ('view workflow_run',  $$select count(*) from scylla.workflow_run$$,                           '1', '0',      'yyyyeyyeeeee'),
 ('view workflow_step', $$select count(*) from scylla.workflow_step$$,                          '1', '0',      'yyyyeyyeeeee'),
 ('view workflow_step_attempt', $$select count(*) from scylla.workflow_step_attempt$$,          '1', '0',      'yyyyeyyeeeee'),
@@ -328,7 +330,7 @@ select is(as_role(k.role, w.query),
               when 'j' then '42501 must be owner of job "their job"'
               when 'i' then '42704 trigger "their trigger" does not exist'
               when 'k' then format('42501 permission denied for workflow "theirs"; Role "%s" does not have the privilege "%s".', k.role,
-                                   case when w.name ~ 'start_workflow|_run$' then 'run' else 'admin' end)
+                                   case when w.name ~ 'start_workflow|_run$|unblock' then 'run' else 'admin' end)
               when 'z' then format('42501 permission denied for pool "their pool"; Role "%s" does not have the privilege "%s".',
                                    k.role, case w.name when 'submit' then 'use' when 'report_usage' then 'report' else 'admin' end)
           end,

@@ -83,7 +83,7 @@ select is(steps('chain'), 's1 SUCCEEDED, s2 RUNNING', 'the next one follows');
 select is(work_all(), 's2 s3', 'and so on');
 select is(steps('chain'), 's1 SUCCEEDED, s2 SUCCEEDED, s3 SUCCEEDED', 'all are done');
 select is(status('chain'), 'SUCCEEDED', 'so is the run');
-select is((select row(opened is not null, finished is not null, failed, cancelled)::text from scylla.task_plan where name = 'chain/1/1'),
+select is((select row(opened is not null, finished is not null, failed, cancelled)::text from scylla.task_plan where name = 'workflow:chain/1/1'),
           '(t,t,f,f)', 'and its plan');
 select is((select count(*) from scylla.workflow_agenda), 0::bigint, 'nothing is left on the agenda');
 
@@ -141,14 +141,14 @@ select is((select array_agg(attempt || ' ' || status order by attempt) from scyl
 select is(status('fails'), 'IN_PROGRESS', 'what runs beside it goes on (6.1)');
 select work('b') \g /dev/null
 select is(status('fails'), 'FAILED', 'then the run fails');
-select is((select failed from scylla.task_plan where name = 'fails/1/1'), true, 'and its plan');
+select is((select failed from scylla.task_plan where name = 'workflow:fails/1/1'), true, 'and its plan');
 
 select make('at-once', jsonb_build_array(step('s1', '{}', '{"failure_mode": "FAIL_IMMEDIATELY", "retry_policy": {"error_retry_limit": 0}}'),
                                          step('other', '{}', '{}', 'B'))) \g /dev/null
 select start('at-once') \g /dev/null
 select break('a', '{"code": "bad"}') \g /dev/null
 select is(steps('at-once'), 'other STOPPED, s1 FATALLY_FAILED', 'FAIL_IMMEDIATELY stops what runs beside it (6.1)');
-select is((select string_agg(status::text, ' ') from scylla.task where queue = 'b' and plan = 'at-once/1/1'), 'cancelled', 'also its task');
+select is((select string_agg(status::text, ' ') from scylla.task where queue = 'b' and plan = 'workflow:at-once/1/1'), 'cancelled', 'also its task');
 select is(status('at-once'), 'FAILED', 'the run fails at once');
 
 select make('ignores', jsonb_build_array(step('s1', '{"s2": "true"}', '{"failure_mode": "IGNORE_FAILURE", "retry_policy": {"error_retry_limit": 0}}'), step('s2'))) \g /dev/null
@@ -173,12 +173,12 @@ select make('each', jsonb_build_array(
     step('after', '{}', '{"params": {"all": {"type": "LONG_ARRAY", "expression": "params.getFromForeach(''loop'', ''inner'', ''square'')"}}}', 'B'))) \g /dev/null
 select start('each') \g /dev/null
 select is(steps('each'), 'inner{1} RUNNING, inner{2} RUNNING, loop RUNNING', 'as many iterations run as its concurrency says (5.2)');
-select is((select array_agg(spec #>> '{params,square}' order by spec #>> '{params,square}') from scylla.task where plan = 'each/1/1'), '{1,4}', 'each with its value');
+select is((select array_agg(spec #>> '{params,square}' order by spec #>> '{params,square}') from scylla.task where plan = 'workflow:each/1/1'), '{1,4}', 'each with its value');
 select work() \g /dev/null
 select is(steps('each'), 'inner{1} SUCCEEDED, inner{2} RUNNING, inner{3} RUNNING, loop RUNNING', 'the next one follows the end of one');
 select is(work_all(), 'inner inner', 'to the last one');
 select is(steps('each'), 'after RUNNING, inner{1} SUCCEEDED, inner{2} SUCCEEDED, inner{3} SUCCEEDED, loop SUCCEEDED', 'then the loop has succeeded');
-select is((select spec #> '{params,all}' from scylla.task where plan = 'each/1/1' and queue = 'b'), '[1, 4, 9]'::jsonb, 'whose values the next step reads (4.7)');
+select is((select spec #> '{params,all}' from scylla.task where plan = 'workflow:each/1/1' and queue = 'b'), '[1, 4, 9]'::jsonb, 'whose values the next step reads (4.7)');
 select work('b') \g /dev/null
 select is(status('each'), 'SUCCEEDED', 'done');
 
@@ -201,7 +201,7 @@ select work() \g /dev/null
 select scylla.stop_run('nested', 1);
 select advance();
 select is((select string_agg(distinct status, ' ' order by status) from scylla.workflow_step where workflow = 'nested'), 'STOPPED SUCCEEDED', 'stop_run() stops all that is in them');
-select is((select string_agg(distinct status::text, ' ' order by status::text) from scylla.task where plan = 'nested/1/1'), 'cancelled completed', 'and cancels the tasks');
+select is((select string_agg(distinct status::text, ' ' order by status::text) from scylla.task where plan = 'workflow:nested/1/1'), 'cancelled completed', 'and cancels the tasks');
 select is(status('nested'), 'STOPPED', 'the run is stopped');
 select raises($$select scylla.stop_run('nested', 1)$$, '55000', 'workflow', 'ended');
 select raises($$select scylla.kill_run('nested', 7)$$, 'P0002', 'workflow', 'instance');
@@ -226,7 +226,7 @@ select start('slow') \g /dev/null
 select pg_sleep(1.1);
 select advance();
 select is(steps('slow') || ', ' || status('slow'), 's1 TIMED_OUT, TIMED_OUT', 'a step times out (6.6)');
-select is((select status::text from scylla.task where plan = 'slow/1/1'), 'cancelled', 'and its task is cancelled');
+select is((select status::text from scylla.task where plan = 'workflow:slow/1/1'), 'cancelled', 'and its task is cancelled');
 
 -- ---- subworkflows (5.4) -------------------------------------------------------------------------------------------------
 
@@ -277,6 +277,21 @@ select is(strategy('strict', 'strict_sequential'), '1 1 1', 'STRICT_SEQUENTIAL')
 select scylla.kill_run('strict', 1);
 select advance();
 select is(runs('strict'), 'FAILED CREATED CREATED', 'starts nothing after a failure');
+select raises($$select scylla.alter_workflow('sequential', '{"run_strategy": "strict_sequential"}')$$, '55000', 'workflow', 'strategy') from (select scylla.kill_run('sequential', 2), advance()) k;
+select scylla.unblock_run('strict', 1);
+select advance();
+select is(runs('strict'), 'FAILED IN_PROGRESS CREATED', 'before somebody has looked at it (3.6)');
+select scylla.kill_run('strict', 2), advance();
+select is(scylla.unblock_workflow('strict'), 1::bigint, 'unblock_workflow() tells how many runs blocked others');
+select is(scylla.unblock_workflow('strict'), 0::bigint, 'once');
+select advance();
+select is(runs('strict'), 'FAILED FAILED IN_PROGRESS', 'the last one runs');
+select raises($$select scylla.unblock_run('strict', 3)$$, '55000', 'workflow', 'failed');
+select raises($$select scylla.unblock_run('strict', 7)$$, 'P0002', 'workflow', 'instance');
+select raises($$select scylla.unblock_workflow('nothing')$$, '42704', 'workflow', 'exists');
+select raises($$select scylla.alter_workflow('parallel', '{"run_strategy": "last_only"}')$$, '55000', 'workflow', 'strategy');
+select scylla.alter_workflow('parallel', '{"run_strategy": 3}'), advance();
+select is(runs('parallel'), 'IN_PROGRESS IN_PROGRESS IN_PROGRESS', 'more runs at once begin at once (1.2)');
 select is(strategy('first', 'first_only'), '1 -1 -1', 'FIRST_ONLY stops the others');
 select is(runs('first'), 'IN_PROGRESS STOPPED STOPPED', 'at once');
 select is(strategy('last', 'last_only'), '1 1 1', 'LAST_ONLY takes all');
@@ -292,12 +307,32 @@ select raises($$select scylla.start_workflow('chain')$$, '55000', 'workflow', 'a
 select checks_name($$select scylla.start_workflow($1)$$, 'workflow');
 select refuses_argument($$select scylla.start_workflow('chain', request_id => '')$$, 'request_id', '""', 'It must have 1 to 200 characters.');
 
+-- ---- what a request may not say (4.3) ------------------------------------------------------------------------------------
+
+select make('guarded', jsonb_build_array(step('s')), '{"params": {"fixed": {"type": "LONG", "value": 1, "mode": "CONSTANT"}}}') \g /dev/null
+select raises(format('select scylla.start_workflow(''guarded'', %L)', request), '22023', 'workflow', 'params')
+from unnest(array['{"fixed": 2}', '{"owner": "somebody else"}', '{"workflow_id": "other"}', '{"x": {"type": "LONG", "value": 1, "source": "SYSTEM"}}',
+                  '{"x": {"type": "LONG", "value": 1, "internal_mode": "RESERVED"}}', '{"x": {"type": "LONG", "expression": "1 +"}}']) request;
+
+-- ---- what is removed in time -----------------------------------------------------------------------------------------------
+
+update scylla.task_outcome set finished = finished - interval '100 days';
+update scylla.task_plan set finished = finished - interval '100 days', opened = opened - interval '100 days' where finished is not null;
+select scylla.purge(), scylla.purge() \g /dev/null
+select is((select count(*) from scylla.workflow_run where ended is not null), 0::bigint, 'runs go with their plans');
+select is((select count(*) from scylla.workflow_step s join scylla.workflow_run r using (workflow, instance, run) where r.ended is not null), 0::bigint, 'with their steps');
+select is_empty('select from scylla.workflow_iteration i where i.root not in (select id from scylla.workflow_run_state)', 'iterations');
+select is_empty('select from scylla.workflow_attempt a where a.scope not in (select id from scylla.workflow_run_state union select id from scylla.workflow_iteration)',
+                'and attempts');
+select cmp_ok((select count(*) from scylla.workflow_run), '>', 5::bigint, 'live runs stay');
+
 -- ---- others ------------------------------------------------------------------------------------------------------------
 
 select raises($$select scylla.drop_workflow('sequential')$$, '55000', 'workflow', 'live');
-select raises($$select scylla.rerun_plan('fails/1/1')$$, '55000', 'plan', 'run');
-select raises($$select scylla.submit('a', '1', plan => 'sequential/2/1')$$, '55000', 'plan', 'run');
-select raises($$select scylla.cancel_plan('sequential/2/1')$$, '55000', 'plan', 'run');
+select raises($$select scylla.rerun_plan('workflow:strict/3/1')$$, '55000', 'plan', 'run');
+select raises($$select scylla.submit('a', '1', plan => 'workflow:sequential/2/1')$$, '55000', 'plan', 'run');
+select refuses_argument($$select scylla.create_plan('workflow:mine')$$, 'plan', '"workflow:mine"', 'Names that begin with "workflow:" are those of runs of workflows.');
+select raises($$select scylla.cancel_plan('workflow:sequential/2/1')$$, '55000', 'plan', 'run');
 select is((select string_agg(c::text, E'\n') from scylla.check() c), null, 'check() finds nothing');
 select * from finish();
 rollback;

@@ -106,6 +106,8 @@ CALLS = [
     ("start_workflow", "select * from scylla.start_workflow('flow_@')"),
     ("stop_run", "select scylla.stop_run('busy_flow_@', 1)"),
     ("kill_run", "select scylla.kill_run('busy_flow_@', 1)"),
+    ("unblock_run", "select scylla.unblock_run('failed_flow_@', 1)"),
+    ("unblock_workflow", "select scylla.unblock_workflow('failed_flow_@')"),
     ("run_job", "select scylla.run_job('job @', '{[1,20)}')"),
     ("mark_fresh", "select scylla.mark_fresh('job @', '{[5,12)}')"),
     ("forget_freshness", "select scylla.forget_freshness('job @')"),

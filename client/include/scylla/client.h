@@ -417,6 +417,12 @@ public:
     /// @throw wrong_state it has ended
     void stop_run(const workflow_name &workflow, std::int64_t instance);
     void kill_run(const workflow_name &workflow, std::int64_t instance);
+    /// Lets STRICT_SEQUENTIAL start others though the last run of an instance has failed. @throw not_found @throw
+    /// denied
+    /// @throw wrong_state it has not failed
+    void unblock_run(const workflow_name &workflow, std::int64_t instance);
+    /// The same for all runs of a workflow. @return how many blocked others @throw not_found @throw denied
+    std::int64_t unblock_workflow(const workflow_name &workflow);
     /// Does what the engine of workflows does, until there is nothing more to do. Not in a transaction. @return how
     /// many transactions that took
     std::int64_t advance();

@@ -87,10 +87,10 @@ void register_rerun(const RerunHook &hook) { rerun_hook = hook; }
 
 text *rerun_plan(Store &store, const Rerun &rerun) {
     const store::PlanRow plan = require_plan(store, rerun.plan);
-    if (!plan.finished)
-        error::plan_not_ended(rerun.plan);
     if (plan.maker == store::PlanMaker::workflow)
         error::plan_of_run(rerun.plan);
+    if (!plan.finished)
+        error::plan_not_ended(rerun.plan);
     const bool by_job = plan.maker == store::PlanMaker::job;
     if (by_job && !rerun.only_failed)
         return rerun_hook.run_again(store, plan.id, rerun.new_name);

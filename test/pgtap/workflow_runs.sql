@@ -329,10 +329,10 @@ select cmp_ok((select count(*) from scylla.workflow_run), '>', 5::bigint, 'live 
 -- ---- others ------------------------------------------------------------------------------------------------------------
 
 select raises($$select scylla.drop_workflow('sequential')$$, '55000', 'workflow', 'live');
-select raises($$select scylla.rerun_plan('workflow:strict/3/1')$$, '55000', 'plan', 'run');
-select raises($$select scylla.submit('a', '1', plan => 'workflow:sequential/2/1')$$, '55000', 'plan', 'run');
+select raises($$select scylla.rerun_plan('workflow:parallel/1/1')$$, '55000', 'plan', 'run');
+select raises($$select scylla.submit('a', '1', plan => 'workflow:parallel/1/1')$$, '55000', 'plan', 'run');
 select refuses_argument($$select scylla.create_plan('workflow:mine')$$, 'plan', '"workflow:mine"', 'Names that begin with "workflow:" are those of runs of workflows.');
-select raises($$select scylla.cancel_plan('workflow:sequential/2/1')$$, '55000', 'plan', 'run');
+select raises($$select scylla.cancel_plan('workflow:parallel/1/1')$$, '55000', 'plan', 'run');
 select is((select string_agg(c::text, E'\n') from scylla.check() c), null, 'check() finds nothing');
 select * from finish();
 rollback;

@@ -3,6 +3,7 @@
 #include "api/wait.h"
 #include "pg/error.h"
 #include "pg/json.h"
+#include "pg/memory.h"
 #include "pg/text.h"
 #include "store/spi.h"
 #include "task/open.h"
@@ -124,10 +125,13 @@ workflow::Advance advance() {
 
 SCYLLA_FUNCTION(scylla_advance_here) {
     int64 turns = 0;
+    const RowMemory memory = begin_row_memory();
     for (bool more = true; more; turns += more ? 1 : 0) {
         CHECK_FOR_INTERRUPTS();
         more = advance().more;
+        reset(memory);
     }
+    end(memory);
     PG_RETURN_INT64(turns);
 }
 
@@ -137,13 +141,17 @@ SCYLLA_FUNCTION(scylla_advance) {
     require_outside_transaction(fcinfo, "scylla.advance()");
     SPI_connect_ext(SPI_OPT_NONATOMIC);
     int64 turns = 0;
+    const RowMemory memory = begin_row_memory();
     for (bool more = true; more; turns += more ? 1 : 0) {
         CHECK_FOR_INTERRUPTS();
         PushActiveSnapshot(GetTransactionSnapshot());
         more = advance().more;
         PopActiveSnapshot();
         SPI_commit();
+        MemoryContextSwitchTo(memory.own);
+        reset(memory);
     }
+    end(memory);
     SPI_finish();
     return return_one(type, Int64GetDatum(turns), false);
 }

@@ -208,7 +208,8 @@ text *insert_run(const NewRun &made, bool stopped) {
         "properties, request, params, created, parent_root, parent_scope, parent_step, parent_attempt, status, ended, "
         "error) values ($1, $2, $3, $4, $5, $6::pg_catalog.name, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, "
         "case when $17 then 'STOPPED' else 'CREATED' end, case when $17 then $12 end, "
-        "case when $17 then '{\"message\": \"Another run has not ended, and the run strategy is FIRST_ONLY.\"}'::jsonb "
+        "case when $17 then '{\"message\": \"Another run has not ended, and the run strategy is "
+        "FIRST_ONLY.\"}'::pg_catalog.jsonb "
         "end) returning status",
         parameters, SPI_OK_INSERT_RETURNING, [](uint64 row) { return store::Columns(row).next_text(); })[0];
     if (stopped)

@@ -235,17 +235,18 @@ void write_iterations(std::span<const Written> all) {
     for (const ArrayColumn *column :
          {&ids, &roots, &parents, &numbers, &created, &ended, &statuses, &steps, &params, &all_numbers})
         column->give_to(parameters);
-    store::change(&iterations_statement,
-                  "insert into scylla.workflow_iteration as i "
-                  "(id, root, parent, number, created, ended, status, step, params, numbers) "
-                  "select c.id, c.root, c.parent, c.number, c.created, c.ended, c.status, c.step, c.params::jsonb, "
-                  "c.numbers::bigint[] "
-                  "from rows from (pg_catalog.unnest($1), pg_catalog.unnest($2), pg_catalog.unnest($3), "
-                  "pg_catalog.unnest($4), pg_catalog.unnest($5), pg_catalog.unnest($6), pg_catalog.unnest($7), "
-                  "pg_catalog.unnest($8), pg_catalog.unnest($9), pg_catalog.unnest($10)) "
-                  "c (id, root, parent, number, created, ended, status, step, params, numbers) "
-                  "on conflict (id) do update set status = excluded.status, ended = excluded.ended",
-                  parameters, SPI_OK_INSERT);
+    store::change(
+        &iterations_statement,
+        "insert into scylla.workflow_iteration as i "
+        "(id, root, parent, number, created, ended, status, step, params, numbers) "
+        "select c.id, c.root, c.parent, c.number, c.created, c.ended, c.status, c.step, c.params::pg_catalog.jsonb, "
+        "c.numbers::pg_catalog.int8[] "
+        "from rows from (pg_catalog.unnest($1), pg_catalog.unnest($2), pg_catalog.unnest($3), "
+        "pg_catalog.unnest($4), pg_catalog.unnest($5), pg_catalog.unnest($6), pg_catalog.unnest($7), "
+        "pg_catalog.unnest($8), pg_catalog.unnest($9), pg_catalog.unnest($10)) "
+        "c (id, root, parent, number, created, ended, status, step, params, numbers) "
+        "on conflict (id) do update set status = excluded.status, ended = excluded.ended",
+        parameters, SPI_OK_INSERT);
 }
 
 // The task that a step has got; null: none.
@@ -313,8 +314,9 @@ void write_steps(std::span<const Written> all, std::span<const Task> tasks) {
         "insert into scylla.workflow_step_state as s (scope, root, created, task, started, ended, due, attempt, "
         "error_retries, platform_retries, timeout_retries, status, step, params, edges, loop, error) "
         "select c.scope, c.root, c.created, t.id, c.started, c.ended, c.due, c.attempt, c.error_retries, "
-        "c.platform_retries, c.timeout_retries, c.status, c.step, c.params::jsonb, c.edges::jsonb, c.loop::jsonb, "
-        "c.error::jsonb "
+        "c.platform_retries, c.timeout_retries, c.status, c.step, c.params::pg_catalog.jsonb, "
+        "c.edges::pg_catalog.jsonb, c.loop::pg_catalog.jsonb, "
+        "c.error::pg_catalog.jsonb "
         "from rows from (pg_catalog.unnest($1), pg_catalog.unnest($2), pg_catalog.unnest($3), pg_catalog.unnest($4), "
         "pg_catalog.unnest($5), pg_catalog.unnest($6), pg_catalog.unnest($7), pg_catalog.unnest($8), "
         "pg_catalog.unnest($9), pg_catalog.unnest($10), pg_catalog.unnest($11), pg_catalog.unnest($12), "

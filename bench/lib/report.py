@@ -130,6 +130,18 @@ def pools(run):
     return "### Tasks that need something of a pool\n\n" + table(["what", "of which", "median"], rows) if rows else ""
 
 
+WORKFLOWS = {
+    "chains": "Workflows of 3 steps in a chain, from the start of the first to the end of the last: per second",
+    "loop, seconds": "A foreach of so many iterations and the step after it, 2 workers in batches of 50: seconds",
+    "loop, WAL per iteration": "Meanwhile: bytes of WAL per iteration",
+}
+
+
+def workflows(run):
+    rows = [[title, c, f"{run.median(measure, c):.4g}"] for measure, title in WORKFLOWS.items() for c in run.contenders(measure)]
+    return "### Workflows\n\n" + table(["what", "of which", "median"], rows) if rows else ""
+
+
 WAL_VERBS = ["submit", "lease", "lease and complete", "heartbeat", "vacuum"]
 
 
@@ -201,6 +213,13 @@ def goals(run):
         ("through a pool of 100 permits, per second", ms("pool rate", "100 permits"), 5000, None, False),
         ("a pass over 10,000 waiting tasks and 50 pools, ms", ms("pass over all, ms", "10000"), 100, 40, True),
         ("a pass there after one end, ms", ms("pass after one end, ms", "10000"), 5, 1, True),
+        ("the end of a step to the next one, p50 ms", ms("latency p50", "from the end of a step to the worker with the next one"), 2.5, 1.2, True),
+        ("the end of a step to the next one, p99 ms", ms("latency p99", "from the end of a step to the worker with the next one"), 10, 4, True),
+        ("chains of 3 steps, one by one, per second", ms("chains", "one by one"), 300, 530, False),
+        ("chains of 3 steps, batches of 50, per second", ms("chains", "batches of 50"), None, None, False),
+        ("a foreach of 1,000, seconds", ms("loop, seconds", "1000"), 0.5, 0.25, True),
+        ("a foreach of 25,000, seconds", ms("loop, seconds", "25000"), 8, 3, True),
+        ("WAL per iteration, bytes", ms("loop, WAL per iteration", "25000"), 4000, 2000, True),
         ("pick-up, p50 ms", ms("latency p50", "pick-up"), 1, 0.3, True),
         ("pick-up, p99 ms", ms("latency p99", "pick-up"), 5, 1, True),
         ("lateness of a due task, p99 ms", ms("latency p99", "due task"), 20, 5, True),
@@ -239,7 +258,7 @@ def main():
         contenders = run.contenders(measure)
         if contenders:
             print(rates(run, measure, bases.get(measure, "plain" if "plain" in contenders else contenders[-1])))
-    for part in (steady, gates, conditions, pools, latency, wal):
+    for part in (steady, gates, conditions, pools, workflows, latency, wal):
         text = part(run)
         if text:
             print(text)

@@ -7,7 +7,8 @@ select is(
     (select string_agg(format('%s(%s)%s', p.proname, pg_get_function_arguments(p.oid), case when p.prosecdef
                               or p.proconfig is not null then ' with settings' end), E'\n' order by p.proname)
      from pg_proc p where p.pronamespace = 'scylla'::regnamespace and p.prokind = 'p'),
-    E'wait(IN queue text, IN timeout interval DEFAULT ''00:00:30''::interval, '
+    E'advance(INOUT turns bigint DEFAULT NULL::bigint)\n'
+    'wait(IN queue text, IN timeout interval DEFAULT ''00:00:30''::interval, '
     'INOUT ready boolean DEFAULT NULL::boolean)\n'
     'wait_any(IN queues text[], IN timeout interval DEFAULT ''00:00:30''::interval, '
     'INOUT queue text DEFAULT NULL::text)\n'
@@ -15,7 +16,7 @@ select is(
     'INOUT finished boolean DEFAULT NULL::boolean)\n'
     'work(IN queue text, IN max_tasks integer DEFAULT NULL::integer, IN timeout interval DEFAULT ''00:00:00''::interval, '
     'INOUT tasks bigint DEFAULT NULL::bigint)',
-    'signatures of wait, wait_any, wait_plan and work: procedures without settings of their own, so that they may commit');
+    'signatures of advance, wait, wait_any, wait_plan and work: procedures without settings of their own, so that they may commit');
 
 create function refuses_transaction(statement text, call text) returns text language sql as $$
     select refuses(statement, '25001', 'transaction', call || ' cannot run inside a transaction block');

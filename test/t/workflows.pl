@@ -1,5 +1,5 @@
 # Runs of workflows while the engine, its server and workers are killed: every run ends as it should, no step is done twice, nothing is
-# left behind. And what a dump in the middle of a run keeps.
+# left behind. Nor does anybody who is idle in a transaction hold up the runs of others. And what a dump in the middle of a run keeps.
 use strict;
 use warnings;
 use FindBin;
@@ -117,6 +117,28 @@ is(sql($node, q(select count(*) from scylla.workflow_step s where step = 'last' 
 			where r.workflow = s.workflow and r.instance = s.instance)) i)), 'source'), '0', 'what a step has read of a loop is whole');
 is(sql($node, q(select count(*) from scylla.workflow_agenda), 'source'), '0', 'nothing is on the agenda');
 checked($node, 'check() finds nothing', 'source');
+
+# ---- somebody is idle in a transaction -------------------------------------------------------------------------------------------------
+
+sql($node, q~
+	select scylla.create_workflow('{"properties": {"owner": "ann"}, "workflow": {"id": "child", "steps": [{"step": {"id": "s", "type": "NoOp"}}]}}');
+	select scylla.create_workflow('{"properties": {"owner": "ann"}, "workflow": {"id": "parent", "steps": [
+		{"subworkflow": {"id": "call", "params": {"subworkflow_id": {"type": "STRING", "value": "child"}}}}]}}');
+	select scylla.create_workflow('{"properties": {"owner": "ann"}, "workflow": {"id": "other", "steps": [{"step": {"id": "s", "type": "NoOp"}}]}}');
+	select scylla.start_workflow('child');~, 'source');
+my $of = sub { my ($workflow) = @_; return sql($node, "select string_agg(status, ' ' order by instance) from scylla.workflow_run where workflow = '$workflow'", 'source') };
+ok(comes(sub { $of->('child') eq 'SUCCEEDED' }), 'a run of a workflow');
+my $idle = $node->background_psql('source');
+$idle->query_safe("begin; select scylla.start_workflow('child'); select scylla.create_plan('workflow child')");
+sql($node, "select scylla.start_workflow('parent'), scylla.start_workflow('other')", 'source');
+ok(comes(sub { $of->('other') eq 'SUCCEEDED' }), 'an open transaction that starts a workflow holds up nothing of others');
+is($of->('parent'), 'IN_PROGRESS', 'a subworkflow waits for it');
+sql($node, "select scylla.start_workflow('other')", 'source');
+ok(comes(sub { $of->('other') eq 'SUCCEEDED SUCCEEDED' }), 'while all others go on');
+$idle->query_safe('rollback');
+ok(comes(sub { $of->('parent') eq 'SUCCEEDED' }), 'and goes on when it has ended');
+is($of->('child'), 'SUCCEEDED SUCCEEDED', 'with a run of its own');
+$idle->quit;
 
 # ---- a dump in the middle --------------------------------------------------------------------------------------------------------------
 

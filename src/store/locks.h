@@ -1,5 +1,5 @@
-// The heavyweight locks of a queue, and of a pool. Each of a queue is an object lock on the queue: class scylla.queue,
-// object the queue's number, sub-object one of the numbers below. No two purposes share a number.
+// The heavyweight locks of a queue, of a pool, and of workflows. Each of a queue is an object lock on the queue: class
+// scylla.queue, object the queue's number, sub-object one of the numbers below. No two purposes share a number.
 #pragma once
 
 #include "store/rows.h"
@@ -43,6 +43,14 @@ inline LOCKTAG pool_lock_tag(int64 pool) {
     LOCKTAG tag;
     SET_LOCKTAG_OBJECT(tag, MyDatabaseId, store::identity(), static_cast<Oid>(pool),
                        static_cast<uint16>(1 + ((pool >> 32) & 0x7fff)));
+    return tag;
+}
+
+// Who decides which queued runs of workflows begin. The engine holds it in ExclusiveLock until its transaction ends,
+// and does not wait for it.
+inline LOCKTAG runs_lock_tag() {
+    LOCKTAG tag;
+    SET_LOCKTAG_OBJECT(tag, MyDatabaseId, store::identity(), InvalidOid, 0xffff);
     return tag;
 }
 

@@ -4,6 +4,7 @@
 #include "pg/memory.h"
 #include "pg/subtransaction.h"
 #include "shmem/pending.h"
+#include "store/locks.h"
 #include "store/plans.h"
 #include "store/spi_arrays.h"
 #include "task/gates.h"
@@ -28,8 +29,9 @@ using store::Parameters;
 namespace {
 
 constexpr int64 k_most_runs = 32; // in one transaction
+// All runs wait for an expression of one of them.
+constexpr model::sel::Limits k_limits{.steps = 20'000'000, .milliseconds = 1'000};
 
-constinit SPIPlanPtr lock_statement = nullptr;
 constinit SPIPlanPtr next_statement = nullptr;
 constinit SPIPlanPtr iterations_statement = nullptr;
 constinit SPIPlanPtr subworkflow_statement = nullptr;
@@ -41,11 +43,8 @@ constinit SPIPlanPtr break_statement = nullptr;
 
 // Whether this transaction may decide which runs begin: one at a time does.
 bool may_begin_runs() {
-    Parameters parameters;
-    parameters.add(static_cast<int64>(store::identity()));
-    return store::select<bool>(
-        &lock_statement, "select pg_catalog.pg_try_advisory_xact_lock($1::pg_catalog.oid::pg_catalog.int8)", parameters,
-        SPI_OK_SELECT, [](uint64 row) { return store::Columns(row).next_bool(); })[0];
+    const LOCKTAG tag = runs_lock_tag();
+    return LockAcquire(&tag, ExclusiveLock, false, true) != LOCKACQUIRE_NOT_AVAIL;
 }
 
 // The queued runs that may begin now, of the workflows of the runs that are named.
@@ -152,7 +151,7 @@ const Turn *take_turn_of(const Root &root) {
         Held *held = hold_turn();
         ServerWorld world;
         run.supplies = supplies.all();
-        held->turn = take_turn(definition, run, world, model::sel::Limits{});
+        held->turn = take_turn(definition, run, world, k_limits);
         world.raise_seen();
         if (held->turn.kind != model::sel::OutcomeKind::value)
             ereport(ERROR, (errcode(ERRCODE_OUT_OF_MEMORY), errmsg("out of memory in a turn of a workflow's run")));

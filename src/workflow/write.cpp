@@ -87,13 +87,13 @@ std::span<const Written> number_scopes(std::span<const Followed> all) {
 // ---- tasks ---------------------------------------------------------------------------------------------------------
 
 // A task of a turn, and what came of it.
-struct Task {
+struct NewlySubmitted {
     const Written *of;
     const NewTask *task;
     text *rn; // null: it was refused
 };
 
-Submission submission_of(const Task &task) {
+Submission submission_of(const NewlySubmitted &task) {
     return {.queue = to_text(task.task->queue),
             .spec = to_json(task.task->spec),
             .priority = task.task->priority,
@@ -103,7 +103,7 @@ Submission submission_of(const Task &task) {
 }
 
 // As the owner of the workflow. Returns the error; null: all are submitted.
-ErrorData *submit_as_owner(std::span<Task> tasks) {
+ErrorData *submit_as_owner(std::span<NewlySubmitted> tasks) {
     const char *owner = tasks[0].of->root->owner;
     return attempt([&] {
         Oid user = InvalidOid;
@@ -128,7 +128,7 @@ Jsonb *json_of(const ErrorData *error) {
 }
 
 // Its step hears of it in the next turn.
-void refuse(const Task &task, const ErrorData *error) {
+void refuse(const NewlySubmitted &task, const ErrorData *error) {
     put_on_agenda({.root = task.of->root->id,
                    .kind = "refused",
                    .scope = task.of->id_of(task.task->scope),
@@ -136,8 +136,8 @@ void refuse(const Task &task, const ErrorData *error) {
                    .data = json_of(error)});
 }
 
-void submit_tasks(std::span<Task> tasks) {
-    std::stable_sort(tasks.begin(), tasks.end(), [](const Task &one, const Task &other) {
+void submit_tasks(std::span<NewlySubmitted> tasks) {
+    std::stable_sort(tasks.begin(), tasks.end(), [](const NewlySubmitted &one, const NewlySubmitted &other) {
         return strcmp(one.of->root->owner, other.of->root->owner) < 0;
     });
     for (std::size_t first = 0, end = 0; first < tasks.size(); first = end) {
@@ -147,7 +147,7 @@ void submit_tasks(std::span<Task> tasks) {
         const auto of_owner = tasks.subspan(first, end - first);
         if (submit_as_owner(of_owner) == nullptr)
             continue;
-        for (Task &task : of_owner) { // one of them cannot be submitted
+        for (NewlySubmitted &task : of_owner) { // one of them cannot be submitted
             task.rn = nullptr;
             if (const ErrorData *error = submit_as_owner({&task, 1}))
                 refuse(task, error);
@@ -155,8 +155,8 @@ void submit_tasks(std::span<Task> tasks) {
     }
 }
 
-std::span<Task> tasks_of(std::span<const Written> all) {
-    Growing<Task> tasks;
+std::span<NewlySubmitted> tasks_of(std::span<const Written> all) {
+    Growing<NewlySubmitted> tasks;
     for (const Written &each : all)
         for (const NewTask &task : each.turn->tasks)
             tasks.add({&each, &task, nullptr});
@@ -250,9 +250,9 @@ void write_iterations(std::span<const Written> all) {
 }
 
 // The task that a step has got; null: none.
-text *task_of(std::span<const Task> tasks, const Written &of, const StepChange &change, std::size_t *at) {
+text *task_of(std::span<const NewlySubmitted> tasks, const Written &of, const StepChange &change, std::size_t *at) {
     for (std::size_t i = 0; i < tasks.size(); i++) {
-        const Task &task = tasks[(*at + i) % tasks.size()];
+        const NewlySubmitted &task = tasks[(*at + i) % tasks.size()];
         if (task.of == &of && task.task->scope == change.scope && task.task->step == change.step.id) {
             *at = (*at + i + 1) % tasks.size(); // they come in the same order
             return task.rn;
@@ -297,10 +297,11 @@ struct StepColumns {
     }
 };
 
-void write_steps(std::span<const Written> all, std::span<const Task> tasks) {
+void write_steps(std::span<const Written> all, std::span<const NewlySubmitted> tasks) {
     StepColumns columns;
     for (const Written &each : all) {
-        const auto first = std::find_if(tasks.begin(), tasks.end(), [&](const Task &task) { return task.of == &each; });
+        const auto first =
+            std::find_if(tasks.begin(), tasks.end(), [&](const NewlySubmitted &task) { return task.of == &each; });
         std::size_t at = static_cast<std::size_t>(first - tasks.begin()) % Max(tasks.size(), std::size_t{1});
         for (const StepChange &change : each.turn->steps)
             columns.add(each, change, each.turn->tasks.empty() ? nullptr : task_of(tasks, each, change, &at));

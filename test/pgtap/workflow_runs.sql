@@ -119,6 +119,35 @@ select raises($$select scylla.start_workflow('params', '{"day": [1]}')$$, '22023
 select is((select count(*) from scylla.workflow_run where workflow = 'params'), 2::bigint, 'then there is no run');
 select refuses_argument($$select scylla.start_workflow('params', '[]')$$, 'params', '[]', 'It must be an object.');
 
+-- ---- definitions that want too much -------------------------------------------------------------------------------------
+
+select make('loops', jsonb_build_array(step('s1', '{"s2": "true"}', '{}', 'NoOp'),
+    step('s2', '{"s3": "int n = 0; for (int i = 0; i < 25000; i = i + 1) { for (int j = 0; j < 25000; j = j + 1) { n = n + 1; } } n > 0"}', '{}', 'NoOp'), step('s3'))) \g /dev/null
+select clock_timestamp() as before \gset
+select start('loops') \g /dev/null
+select cmp_ok(clock_timestamp() - :'before', '<', interval '30 s', 'a condition that would take minutes ends');
+select is(steps('loops') || ', ' || status('loops'), 's1 SUCCEEDED, s2 FATALLY_FAILED, FAILED', 'as a failure of its step');
+select alike((select error ->> 'message' from scylla.workflow_step where workflow = 'loops' and step = 's2'), '%more than 20000000 steps%', 'which says why');
+select make('huge', jsonb_build_array(step('s1', '{}', '{"params": {"x": {"type": "STRING", "expression": "String s = ''x''; for (int i = 0; i < 40; i = i + 1) { s = s + s; } s"}}}'))) \g /dev/null
+select start('huge') \g /dev/null
+select is(steps('huge'), 's1 FATALLY_FAILED', 'an expression that makes a huge text fails');
+select make('wide', (select jsonb_agg(step('s' || i, case when i < 300 then jsonb_build_object('s' || i + 1, 'true') else '{}' end, '{}', 'NoOp')) from generate_series(1, 300) i)) \g /dev/null
+select start('wide') \g /dev/null
+select is((select count(*) || ' ' || status('wide') from scylla.workflow_step where workflow = 'wide' and status = 'SUCCEEDED'), '300 SUCCEEDED', 'a chain of 300 steps');
+create function nest(depth int) returns jsonb language sql as $$
+    select case when depth = 0 then step('s', '{}', '{}', 'NoOp')
+                else jsonb_build_object('foreach', jsonb_build_object('id', 'l' || depth, 'steps', jsonb_build_array(nest(depth - 1)),
+                     'params', jsonb_build_object('loop_params', jsonb_build_object('type', 'MAP', 'value', jsonb_build_object('i' || depth, '{"type": "LONG_ARRAY", "value": [1, 2]}'::jsonb))))) end
+$$;
+select make('deep', jsonb_build_array(nest(9))) \g /dev/null
+select start('deep') \g /dev/null
+select is((select count(*) || ' ' || status('deep') from scylla.workflow_step where workflow = 'deep' and step = 's' and array_length(iterations, 1) = 9), '512 SUCCEEDED', 'loops nested nine deep');
+select make('broad', jsonb_build_array(step('s1', '{}', '{}', 'NoOp')), jsonb_build_object('params', jsonb_build_object('m', jsonb_build_object('type', 'STRING', 'value', 'x')))) \g /dev/null
+select raises(format('select scylla.start_workflow(''broad'', %L)', jsonb_build_object('m', repeat('x', 750001))), '22023', 'workflow', 'params');
+select is((select status from scylla.start_workflow('broad', jsonb_build_object('m', repeat('x', 700000)))), 'CREATED', 'parameters of 700,000 characters');
+select advance();
+select is(status('broad'), 'SUCCEEDED', 'are run');
+
 -- ---- failures (6) ------------------------------------------------------------------------------------------------------
 
 select make('fails', jsonb_build_array(

@@ -38,7 +38,7 @@ int show_run(const context &given, const run_options &options) {
         throw failure{"workflow \"" + options.workflow + "\" has no instance " + options.instance};
     const std::string columns = given.json ? "*"
                                            : "run, step, iterations, attempt, status, started, ended, coalesce(error "
-                                             "->> 'message', error ->> 'code') as error";
+                                             "->> 'message', error ->> 'description', error ->> 'code') as error";
     show(server,
          "select " + columns +
              " from scylla.workflow_step where workflow = $1 and instance = $2::bigint order by run, created, step, "

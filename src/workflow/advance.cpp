@@ -8,7 +8,6 @@
 #include "store/plans.h"
 #include "store/spi_arrays.h"
 #include "task/gates.h"
-#include "task/history.h"
 #include "task/release.h"
 #include "plan/plans.h"
 #include "workflow/definitions.h"
@@ -233,10 +232,7 @@ void break_run(int64 run, const ErrorData *error) {
     ereport(WARNING, (errmsg("a run of a workflow cannot go on: %s", error->message)));
     const TimestampTz now = GetCurrentTimestamp();
     Parameters parameters;
-    parameters.add(run)
-        .add(std::optional(now))
-        .add(JSONBOID, JsonbPGetDatum(make_error(psprintf("sqlstate-%s", unpack_sql_state(error->sqlerrcode)), {},
-                                                 error->message != nullptr ? error->message : "")));
+    parameters.add(run).add(std::optional(now)).add(JSONBOID, JsonbPGetDatum(json_of(error)));
     store::change(
         &break_statement,
         "with agenda as (delete from scylla.workflow_agenda where root operator(pg_catalog.=) $1), "
@@ -253,14 +249,6 @@ void break_run(int64 run, const ErrorData *error) {
     close(store);
     if (store::finish_plan(run, {.aborted = true, .cancelled = false}, now))
         shmem::note_plan_finished();
-}
-
-// It may go better another time.
-bool is_passing(const ErrorData *error) {
-    const int category = ERRCODE_TO_CATEGORY(error->sqlerrcode);
-    return category == ERRCODE_TO_CATEGORY(ERRCODE_T_R_SERIALIZATION_FAILURE) ||
-           category == ERRCODE_TO_CATEGORY(ERRCODE_INSUFFICIENT_RESOURCES) ||
-           category == ERRCODE_TO_CATEGORY(ERRCODE_LOCK_NOT_AVAILABLE);
 }
 
 } // namespace

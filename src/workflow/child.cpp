@@ -3,7 +3,6 @@
 #include "pg/json.h"
 #include "pg/subtransaction.h"
 #include "store/spi_rows.h"
-#include "task/history.h"
 #include "workflow/definitions.h"
 #include "workflow/turns.h"
 
@@ -103,9 +102,7 @@ bool start_child(const Item &child) {
     const ErrorData *error = attempt([&] { started = start_as_owner(child, *parent); });
     Item answer = child;
     answer.kind = error == nullptr ? "child_started" : "child_failed";
-    answer.data = error == nullptr ? describe(workflow, started)
-                                   : make_error(psprintf("sqlstate-%s", unpack_sql_state(error->sqlerrcode)), {},
-                                                error->message != nullptr ? error->message : "");
+    answer.data = error == nullptr ? describe(workflow, started) : json_of(error);
     put_on_agenda(answer);
     return true;
 }

@@ -151,7 +151,8 @@ struct KindWord {
     std::string_view word;
     EventKind kind;
 };
-constexpr std::array<KindWord, 6> k_kinds{{{"child_started", EventKind::child_started},
+constexpr std::array<KindWord, 7> k_kinds{{{"failed", EventKind::task_failed},
+                                           {"child_started", EventKind::child_started},
                                            {"child_failed", EventKind::child_failed},
                                            {"child_ended", EventKind::child_ended},
                                            {"refused", EventKind::refused},

@@ -45,6 +45,11 @@ Taken take_events(std::span<Root> roots, TimestampTz now);
 // The scopes that the events are about, with those around them and all of their steps.
 std::span<const StoredStep> read_scopes(std::span<Root> roots);
 
+// Whether what has gone wrong may go better another time.
+bool is_passing(const ErrorData *error);
+// As the error of a step: "code", "message" and "class".
+Jsonb *json_of(const ErrorData *error);
+
 // What a turn comes to, by the run.
 struct Followed {
     const Root *root;

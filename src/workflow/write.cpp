@@ -7,7 +7,6 @@
 #include "store/plans.h"
 #include "store/spi_arrays.h"
 #include "task/gates.h"
-#include "task/history.h"
 #include "task/open.h"
 #include "task/release.h"
 #include "task/submit.h"
@@ -122,18 +121,32 @@ ErrorData *submit_as_owner(std::span<NewlySubmitted> tasks) {
     });
 }
 
-Jsonb *json_of(const ErrorData *error) {
-    return make_error(psprintf("sqlstate-%s", unpack_sql_state(error->sqlerrcode)), {},
-                      error->message != nullptr ? error->message : "");
-}
-
-// Its step hears of it in the next turn.
+// Its step hears of it in the next turn: what may pass is an error of the platform, which is tried again.
 void refuse(const NewlySubmitted &task, const ErrorData *error) {
     put_on_agenda({.root = task.of->root->id,
-                   .kind = "refused",
+                   .kind = is_passing(error) ? "failed" : "refused",
                    .scope = task.of->id_of(task.task->scope),
                    .step = to_text(task.task->step),
                    .data = json_of(error)});
+}
+
+// One of them cannot be submitted. A queue that is held by somebody is waited for once.
+void submit_one_by_one(std::span<NewlySubmitted> tasks) {
+    std::string_view held_queue;
+    const ErrorData *held = nullptr;
+    for (NewlySubmitted &task : tasks) {
+        CHECK_FOR_INTERRUPTS();
+        task.rn = nullptr;
+        const bool is_held = held != nullptr && task.task->queue == held_queue;
+        const ErrorData *error = is_held ? held : submit_as_owner({&task, 1});
+        if (error == nullptr)
+            continue;
+        refuse(task, error);
+        if (is_passing(error)) {
+            held = error;
+            held_queue = task.task->queue;
+        }
+    }
 }
 
 void submit_tasks(std::span<NewlySubmitted> tasks) {
@@ -147,11 +160,7 @@ void submit_tasks(std::span<NewlySubmitted> tasks) {
         const auto of_owner = tasks.subspan(first, end - first);
         if (submit_as_owner(of_owner) == nullptr)
             continue;
-        for (NewlySubmitted &task : of_owner) { // one of them cannot be submitted
-            task.rn = nullptr;
-            if (const ErrorData *error = submit_as_owner({&task, 1}))
-                refuse(task, error);
-        }
+        submit_one_by_one(of_owner);
     }
 }
 
@@ -499,6 +508,22 @@ void end_run(const Root &root, RunStatus status, TimestampTz now) {
 }
 
 } // namespace
+
+Jsonb *json_of(const ErrorData *error) {
+    JsonbParseState *state = nullptr;
+    pushJsonbValue(&state, WJB_BEGIN_OBJECT, nullptr);
+    json::push_text(&state, "code", cstring_to_text(psprintf("sqlstate-%s", unpack_sql_state(error->sqlerrcode))));
+    json::push_text(&state, "message", cstring_to_text(error->message != nullptr ? error->message : ""));
+    json::push_text(&state, "class", cstring_to_text(is_passing(error) ? "platform" : "user"));
+    return JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, nullptr));
+}
+
+bool is_passing(const ErrorData *error) {
+    const int category = ERRCODE_TO_CATEGORY(error->sqlerrcode);
+    return category == ERRCODE_TO_CATEGORY(ERRCODE_T_R_SERIALIZATION_FAILURE) ||
+           category == ERRCODE_TO_CATEGORY(ERRCODE_INSUFFICIENT_RESOURCES) ||
+           category == ERRCODE_TO_CATEGORY(ERRCODE_LOCK_NOT_AVAILABLE);
+}
 
 void write_turns(store::Store &store, std::span<const Followed> all, std::span<const StoredStep> steps,
                  TimestampTz now) {

@@ -193,6 +193,12 @@ select scylla.cancel((select task from scylla.workflow_step where workflow = 'ca
 select advance();
 select is(steps('cancelled') || ', ' || status('cancelled'), 's1 STOPPED, STOPPED', 'a task that somebody cancels stops its step and its run');
 
+select make('refused', jsonb_build_array(step('s1', '{}', '{"retry_policy": {"error_retry_limit": 9}}', repeat('Q', 250)), step('s2'))) \g /dev/null
+select start('refused') \g /dev/null
+select is(steps('refused'), 's1 FATALLY_FAILED, s2 RUNNING', 'a task that cannot be submitted fails its step, and no other');
+select alike((select error ->> 'message' from scylla.workflow_step where workflow = 'refused' and step = 's1'), 'invalid value for argument "queue"%', 'with the error');
+select scylla.kill_run('refused', 1), advance() \g /dev/null
+
 -- ---- loops (5.2, 5.3) ---------------------------------------------------------------------------------------------------
 
 select make('each', jsonb_build_array(

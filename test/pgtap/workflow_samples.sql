@@ -13,7 +13,7 @@ insert into sample values
    {"step": {"id": "few.1", "type": "NoOp", "transition": {"predecessors": ["count.1"], "successors": {"end.1": "true"}}}},
    {"step": {"id": "end.1", "type": "NoOp", "params": {"text": {"type": "STRING", "expression": "params.get(''limit'')"}}, "transition": {}}}]'),
 ('a time trigger of each kind', '{"run_strategy": "SEQUENTIAL", "step_concurrency": 20}',
- '{"time_triggers": [{"type": "CRON", "cron": "0 30 6 1/1 * ? *", "timezone": "US/Pacific"}, {"type": "PREDEFINED", "expression": "@daily", "timezone": "Asia/Tokyo"},
+ '{"time_triggers": [{"type": "CRON", "cron": "0 30 6 1/1 * ? *", "timezone": "America/Los_Angeles"}, {"type": "PREDEFINED", "expression": "@daily", "timezone": "Asia/Tokyo"},
                      {"type": "CRON", "cron": "*/10 * * * *", "timezone": "UTC", "fuzzy_max_delay": "20s"}]}',
  '[{"step": {"id": "a", "type": "noop", "transition": {"successors": {"b": "true", "c": "true"}}}}, {"step": {"id": "b", "type": "NOOP", "transition": {"successors": {"d": "true"}}}},
    {"step": {"id": "c", "type": "NoOp", "transition": {"successors": {"d": "true"}}}}, {"step": {"id": "d", "type": "NoOp"}}]'),

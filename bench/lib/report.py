@@ -216,7 +216,6 @@ def goals(run):
         ("the end of a step to the next one, p50 ms", ms("latency p50", "from the end of a step to the worker with the next one"), 2.5, 1.2, True),
         ("the end of a step to the next one, p99 ms", ms("latency p99", "from the end of a step to the worker with the next one"), 10, 4, True),
         ("chains of 3 steps, one by one, per second", ms("chains", "one by one"), 300, 530, False),
-        ("chains of 3 steps, batches of 50, per second", ms("chains", "batches of 50"), None, None, False),
         ("a foreach of 1,000, seconds", ms("loop, seconds", "1000"), 0.5, 0.25, True),
         ("a foreach of 25,000, seconds", ms("loop, seconds", "25000"), 8, 3, True),
         ("WAL per iteration, bytes", ms("loop, WAL per iteration", "25000"), 4000, 2000, True),

@@ -25,10 +25,10 @@ SQL
   for ((round = 1; round <= rounds; round++)); do
     chain_rate "one by one" 8 1 "$chains"
     chain_rate "batches of 50" 2 50 "$chains"
-    loop_time "$short"
+    loop_time 1000 "$short"
   done
   round=
-  loop_time "$long"
+  loop_time 25000 "$long"
   sql workflows -c 'select from scylla.check()' >/dev/null
 }
 
@@ -50,15 +50,15 @@ chain_rate() { # LABEL CLIENTS BATCH RUNS
     from (select * from scylla.workflow_run where workflow = 'chain' order by instance desc limit $4) r where status = 'SUCCEEDED'")"
 }
 
-loop_time() { # ITERATIONS
+loop_time() { # LABEL ITERATIONS
   local before
   sql workflows -c checkpoint >/dev/null
   before=$(sql workflows -c 'select pg_current_wal_insert_lsn()')
-  sql workflows -c "select scylla.start_workflow('loop', '{\"n\": $1}')" >/dev/null
+  sql workflows -c "select scylla.start_workflow('loop', '{\"n\": $2}')" >/dev/null
   work_until_done 2 50
   figure "loop, seconds" "$1" "$(sql workflows -c "select round(extract(epoch from ended - created)::numeric, 3)
     from scylla.workflow_run where workflow = 'loop' and status = 'SUCCEEDED' order by instance desc limit 1")"
-  figure "loop, WAL per iteration" "$1" "$(sql workflows -c "select round((pg_current_wal_insert_lsn() - '$before') / $1)")"
+  figure "loop, WAL per iteration" "$1" "$(sql workflows -c "select round((pg_current_wal_insert_lsn() - '$before') / $2)")"
 }
 
 # One worker does chains, one after the other: from its completion of a step to its lease of the next one.

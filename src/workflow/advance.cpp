@@ -12,6 +12,7 @@
 #include "plan/plans.h"
 #include "workflow/definitions.h"
 #include "workflow/server_world.h"
+#include "workflow/texts.h"
 #include "workflow/turns.h"
 
 namespace scylla::workflow {
@@ -108,8 +109,6 @@ Held *hold_turn() {
     MemoryContextRegisterResetCallback(CurrentMemoryContext, &held->callback);
     return held;
 }
-
-text *to_text(std::string_view value) { return cstring_to_text_with_len(value.data(), static_cast<int>(value.size())); }
 
 // A value of other scopes or runs. Empty: it is not there.
 std::string_view read_need(const Need &need) {

@@ -2,6 +2,7 @@
 #include "pg/memory.h"
 #include "pg/text.h"
 #include "store/spi_arrays.h"
+#include "workflow/texts.h"
 #include "workflow/times.h"
 #include "workflow/turns.h"
 
@@ -158,10 +159,6 @@ constexpr std::array<KindWord, 7> k_kinds{{{"failed", EventKind::task_failed},
                                            {"refused", EventKind::refused},
                                            {"stop", EventKind::stop},
                                            {"kill", EventKind::kill}}};
-
-std::string_view json_text(Jsonb *json) {
-    return json == nullptr ? std::string_view{} : JsonbToCString(nullptr, &json->root, VARSIZE(json));
-}
 
 void put_event(std::span<Root> roots, const EventRow &row, Growing<Item> *children) {
     Root &root = root_of(roots, row.root);

@@ -8,6 +8,7 @@
 #include "workflow/definitions.h"
 #include "workflow/runs.h"
 #include "workflow/server_world.h"
+#include "workflow/texts.h"
 
 namespace scylla::workflow {
 
@@ -64,8 +65,6 @@ Held *hold_outcome() {
     MemoryContextRegisterResetCallback(CurrentMemoryContext, &held->callback);
     return held;
 }
-
-std::string_view json_text(Jsonb *json) { return JsonbToCString(nullptr, &json->root, VARSIZE(json)); }
 
 std::string_view member_text(Jsonb *object, const char *name) {
     JsonbValue *value = getKeyJsonValueFromContainer(&object->root, name, static_cast<int>(strlen(name)), nullptr);

@@ -10,6 +10,7 @@
 #include "task/open.h"
 #include "task/release.h"
 #include "task/submit.h"
+#include "workflow/texts.h"
 #include "workflow/times.h"
 #include "workflow/turns.h"
 
@@ -37,8 +38,6 @@ constinit SPIPlanPtr runs_statement = nullptr;
 constinit SPIPlanPtr inside_statement = nullptr;
 constinit SPIPlanPtr stopped_statement = nullptr;
 constinit SPIPlanPtr child_statement = nullptr;
-
-text *to_text(std::string_view value) { return cstring_to_text_with_len(value.data(), static_cast<int>(value.size())); }
 
 Jsonb *to_json(std::string_view value) {
     return DatumGetJsonbP(DirectFunctionCall1(jsonb_in, CStringGetDatum(text_to_cstring(to_text(value)))));

@@ -22,7 +22,7 @@ sub comes
 	return 0;
 }
 
-my $node = new_node('workflows', settings => "scylla.monitor = on\nautovacuum = off");
+my $node = new_node('workflows', settings => "scylla.monitor = on\nautovacuum = off\nscylla.max_queues = 16");
 my $dump = PostgreSQL::Test::Utils::tempdir . '/workflows.dump';
 my $runs = 60;
 
@@ -42,6 +42,10 @@ sql($node, q~
 			"retry_policy": {"platform_retry_limit": 50, "backoff": {"type": "FIXED_BACKOFF", "platform_retry_backoff_in_secs": 1}}}}]}}$json$);
 	-- What workers have done.
 	create table done (run bigint, step text, iteration text, attempt int, at timestamptz default clock_timestamp());
+	-- More queues than shared memory has places for, and indexes of users.
+	select count(scylla.create_queue('q' || i)) from generate_series(1, 20) i;
+	create index mine on scylla.workflow_step_state (status, started);
+	create index mine_too on scylla.task_spec (created);
 	create procedure work() language plpgsql as $$
 	declare t scylla.task;
 	begin

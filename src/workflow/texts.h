@@ -1,0 +1,17 @@
+// Texts between the model, which has views of them, and SQL.
+#pragma once
+
+#include "pg/prelude.h"
+
+namespace scylla::workflow {
+
+inline text *to_text(std::string_view value) {
+    return cstring_to_text_with_len(value.data(), static_cast<int>(value.size()));
+}
+
+// Null is empty.
+inline std::string_view json_text(Jsonb *json) {
+    return json == nullptr ? std::string_view{} : JsonbToCString(nullptr, &json->root, static_cast<int>(VARSIZE(json)));
+}
+
+} // namespace scylla::workflow

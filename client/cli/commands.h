@@ -1,4 +1,4 @@
-// The commands, without their command line: main.cpp fills the options in.
+// The commands, without their command line: syntax_*.cpp fill the options in.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// Help, man page and shell completion, all from the description of the command line that main.cpp gives to CLI11.
+// Help, man page and shell completion, all from the description of the command line that syntax_*.cpp give to CLI11.
 #pragma once
 
 #include <string>

@@ -1,0 +1,254 @@
+// The command line of tasks, and work on them.
+#include "syntax.h"
+
+namespace scylla::cli {
+namespace {
+
+class task_syntax : syntax {
+public:
+    using syntax::syntax;
+
+    void add_tasks() {
+        {
+            auto [command, o] = add<submit_options>(m_app, "submit",
+                                                    "Submit one task or many.\n\n"
+                                                    "Prints the rn of the task; with --lines, the number of tasks.",
+                                                    submit_task);
+            argument(command, "QUEUE", o->queue, "Name of the queue.")->required();
+            argument(command, "SPEC", o->spec, "What to do, as JSON. \"-\" or nothing: read it from standard input.");
+            CLI::Option *lines =
+                flag(command, "--lines", o->lines,
+                     "Read one JSON value per line from standard input and submit a task for each: all or "
+                     "none.");
+            option(command, "--rn", o->rn, "NAME", "Name of the task. Default: the server generates one.")
+                ->excludes(lines);
+            option(command, "--priority", o->priority, "N", "0 to 127; 127 is leased first.");
+            CLI::Option *not_before = option(command, "--not-before", o->not_before, "TIME",
+                                             "Wait until this time, in a format of PostgreSQL.");
+            option(command, "--delay", o->delay, "INTERVAL", "Wait for this long.")->excludes(not_before);
+            option(command, "--max-attempts", o->max_attempts, "N", "Number of failures that abort the task.");
+            option(command, "--retry", o->retry, "JSON",
+                   "Delays before retries: {\"initial\": \"10 s\", \"factor\": 2, \"max\": \"1 h\"}.");
+            option(command, "--depends-on", o->depends_on, "RN",
+                   "Start after this task is completed. May be repeated: after all of them.")
+                ->allow_extra_args(false);
+            choice(command, "--on-dependency-failure", o->on_dependency_failure, "cascade|skip|ignore",
+                   "If one of these fails: abort the task too, cancel it, or start it all the same.");
+            option(command, "--wait-for", o->wait_for, "JSON",
+                   "Start after callbacks, signals and checks: [{\"callback\": \"token\"}, {\"signal\": \"name\", "
+                   "\"match\": {...}}, {\"check\": {\"queue\": \"name\", \"spec\": {...}, \"every\": \"1 min\"}}].");
+            option(
+                command, "--needs", o->needs, "JSON",
+                "What it needs of pools: {\"cluster\": {\"cores\": 8}}, or {\"any\": [\"a\", \"b\"], \"cores\": 8}.");
+            option(command, "--expected-runtime", o->expected_runtime, "INTERVAL",
+                   "How long it is expected to run, for the placement of other tasks.");
+            option(command, "--run-timeout", o->run_timeout, "INTERVAL",
+                   "How long one run of it may take. Default: that of the queue.");
+            option(command, "--plan", o->plan, "NAME", "The plan of the task.");
+            CLI::Option *dedup_key =
+                option(command, "--dedup-key", o->dedup_key, "KEY", "Unique among the live tasks of the queue.")
+                    ->excludes(lines);
+            CLI::Option *dedup_for =
+                option(command, "--dedup-for", o->dedup_for, "INTERVAL",
+                       "Keep the deduplication key for this long, also when the task has been completed before.")
+                    ->needs(dedup_key);
+            option(command, "--debounce", o->debounce, "INTERVAL",
+                   "Start when nobody has submitted the deduplication key again for this long; the last spec counts.")
+                ->needs(dedup_key)
+                ->excludes(dedup_for);
+            option(command, "--key", o->key, "KEY",
+                   "The tenant, customer or host that the task is for; used by limits per key.");
+            choice(command, "--on-duplicate", o->on_duplicate, "error|ignore|replace",
+                   "If the rn or the deduplication key is taken: raise an error, keep the existing task unchanged, "
+                   "or give it the new spec, priority and time while it waits.");
+        }
+        {
+            auto [command, o] = add<get_options>(m_app, "get", "Show a task.", get_task);
+            argument(command, "RN", o->rn, "Name of the task.")->required();
+            option(command, "--field", o->field, "COLUMN", "Print only this column, unchanged: status, result, ...");
+        }
+        {
+            auto [command, rn] =
+                add<std::string>(m_app, "explain",
+                                 "Show why a task does not run.\n\n"
+                                 "One row for each thing that it waits for; none if it runs or has ended.",
+                                 explain_waiting);
+            argument(command, "RN", *rn, "Name of the task.")->required();
+        }
+        {
+            auto [command, o] = add<list_options>(
+                m_app, "list", "Show tasks, newest first; with \"--status ready\", in the order of leasing.",
+                list_tasks);
+            option(command, "--queue", o->queue, "QUEUE", "Only tasks of this queue.");
+            choice(command, "--status", o->status, "waiting|ready|running|completed|aborted|cancelled",
+                   "Only tasks in this status.");
+            option(command, "--worker", o->worker, "NAME", "Only tasks of this worker.");
+            option(command, "--limit", o->limit, "N", "Maximum number of tasks, up to 100,000.")->default_str("100");
+        }
+        {
+            auto [command, rns] = add<std::vector<std::string>>(
+                m_app, "cancel",
+                "Cancel tasks.\n\n"
+                "Their workers notice at the next heartbeat. If a task does not exist or has ended, the "
+                "others are cancelled all the same, and the exit status is 1.",
+                cancel_tasks);
+            argument(command, "RN", *rns, "Names of the tasks.")->required();
+        }
+        {
+            auto [command, o] =
+                add<not_yet_options>(m_app, "not-yet",
+                                     "Answer \"not yet\" for a running task that asks for something outside.\n\n"
+                                     "It is offered again later. This is no failure.",
+                                     not_yet);
+            held(command, *o);
+            option(command, "--retry-after", o->retry_after, "INTERVAL",
+                   "When to offer it again. Default: a check as often as its waiters want, others after the first "
+                   "delay of their retry policy.");
+        }
+        {
+            auto [command, o] =
+                add<defer_options>(m_app, "defer",
+                                   "Give up the lease of a running task until something has happened.\n\n"
+                                   "Then it is ready again, for any worker, with what has come as its args.",
+                                   defer_task);
+            held(command, *o);
+            argument(command, "WAIT_FOR", o->wait_for,
+                     "What it waits for, as a JSON array: [{\"callback\": \"...\", \"timeout\": \"2 h\"}].")
+                ->required();
+            option(command, "--state", o->state, "JSON", "What the next worker gets. Default: the state is kept.");
+        }
+    }
+
+    void add_changes() {
+        {
+            auto [command, o] =
+                add<reschedule_options>(m_app, "reschedule",
+                                        "Change when a task becomes ready. Default: now.\n\n"
+                                        "The task must be ready, or wait for its time or its next attempt.",
+                                        reschedule_task);
+            argument(command, "RN", o->rn, "Name of the task.")->required();
+            CLI::Option *not_before = option(command, "--not-before", o->not_before, "TIME",
+                                             "Wait until this time, in a format of PostgreSQL.");
+            option(command, "--delay", o->delay, "INTERVAL", "Wait for this long.")->excludes(not_before);
+        }
+        {
+            auto [command, o] = add<priority_options>(
+                m_app, "priority", "Give a task that waits or is ready another priority.", set_priority);
+            argument(command, "RN", o->rn, "Name of the task.")->required();
+            argument(command, "N", o->priority, "0 to 127; 127 is leased first.")->required();
+        }
+        {
+            auto [command, rns] = add<std::vector<std::string>>(
+                m_app, "delete", "Remove tasks that have ended, before their retention has passed: all or none.",
+                delete_tasks);
+            argument(command, "RN", *rns, "Names of the tasks.")->required();
+        }
+        {
+            auto [command, o] =
+                add<resubmit_options>(m_app, "resubmit",
+                                      "Submit a copy of a task that has ended, or of all such tasks of a queue.\n\n"
+                                      "Prints the rn of the copy; with --queue, the tasks and their copies. Tasks that "
+                                      "were resubmitted already are left.",
+                                      resubmit_tasks);
+            CLI::Option *rn = argument(command, "RN", o->rn, "Name of the task.");
+            option(command, "--rn", o->new_rn, "NAME", "Name of the copy. Default: the server generates one.");
+            CLI::Option *queue = option(command, "--queue", o->queue, "QUEUE", "Tasks of this queue.")->excludes(rn);
+            choice(command, "--status", o->status, "aborted|cancelled|completed", "Only tasks in this status.")
+                ->default_str("aborted")
+                ->needs(queue);
+            option(command, "--code", o->code, "CODE", "Only tasks whose last error has this code.")->needs(queue);
+            option(command, "--ended-after", o->after, "TIME", "Only tasks that ended then or later.")->needs(queue);
+            option(command, "--ended-before", o->before, "TIME", "Only tasks that ended earlier.")->needs(queue);
+            option(command, "--limit", o->limit, "N", "Maximum number of tasks, up to 100,000.")
+                ->default_str("1000")
+                ->needs(queue);
+            flag(command, "--preview", o->preview, "Only show which tasks would be resubmitted.")->needs(queue);
+        }
+        {
+            auto [command, o] = add<dead_options>(
+                m_app, "dead", "Show tasks that were aborted and not resubmitted, newest first.", list_dead_tasks);
+            option(command, "--queue", o->queue, "QUEUE", "Only tasks of this queue.");
+            option(command, "--code", o->code, "CODE", "Only tasks whose last error has this code.");
+            option(command, "--limit", o->limit, "N", "Maximum number of tasks, up to 100,000.")->default_str("100");
+        }
+    }
+
+    void add_work() {
+        auto [command, o] =
+            add<work_options>(m_app, "work",
+                              "Lease tasks of queues and run a command for each.\n\n"
+                              "The command reads the specification of its task from standard input. Its environment "
+                              "has SCYLLA_RN, SCYLLA_QUEUE, SCYLLA_WORKER, SCYLLA_ATTEMPT, SCYLLA_FAILURES, "
+                              "SCYLLA_PRIORITY, SCYLLA_PLAN, SCYLLA_KEY and SCYLLA_ARGS. Its exit status decides: 0 "
+                              "completes the task, with standard output as the result; 65 (EX_DATAERR), 100 and "
+                              "those of --abort-on abort it; any other status, or a signal, fails it, and it is "
+                              "retried, as often as its max_attempts allow. The end "
+                              "of standard error becomes the description of the error. Lines like 0.25 or 25% on "
+                              "descriptor 3 (SCYLLA_PROGRESS_FD) report progress.",
+                              work);
+        argument(command, "QUEUE", o->queues, "The queues, up to 64. The worker takes turns between them.")->required();
+        option(command, "--exec", o->command, "COMMAND",
+               "The command, run by the shell. A command of plain words is run without a shell.")
+            ->required();
+        option(command, "-j,--jobs", o->jobs, "N", "Maximum number of commands that run at the same time.")
+            ->default_str("1")
+            ->check(CLI::Range(1U, 1000U).description(""));
+        option(command, "--timeout", o->timeout, "TIME",
+               "How long a command may run, for example 500ms, 30s, 5min or 2h. After that it gets "
+               "SIGTERM, and the task fails.");
+        option(command, "--grace", o->grace, "TIME",
+               "How long a command may run after SIGTERM. After that it gets SIGKILL.")
+            ->default_str("5s");
+        option(command, "--abort-on", o->abort_on, "STATUS,...",
+               "Exit statuses that abort the task, besides 65 and 100: no retry would help.")
+            ->delimiter(',')
+            ->allow_extra_args(false)
+            ->check(CLI::Range(1, 255).description(""));
+        option(command, "--lease", o->lease, "TIME",
+               "How long leases last without a heartbeat. If this worker dies, others wait this long "
+               "for its tasks. Default: the queue's setting.");
+        option(command, "--prefetch", o->prefetch, "N",
+               "How many tasks to lease ahead: faster for very short commands, unfair to other workers "
+               "for long ones.")
+            ->default_str("0")
+            ->check(CLI::Range(0U, 10000U).description(""));
+        option(command, "--worker", o->worker, "NAME",
+               "The worker's name, which no other worker may use. Default: the server assigns one.");
+        choice(command, "--input", o->input, "spec|task",
+               "What the command reads from standard input: the specification, or an object with rn, "
+               "queue, spec, args, priority, attempt, failures, errors, plan and key.")
+            ->default_str("spec");
+        option(command, "--max-output", o->max_output, "BYTES",
+               "Abort a task that writes more than this to standard output.")
+            ->default_str("1048576");
+        flag(command, "--until-empty", o->until_empty, "Stop when no task of the queues is waiting, ready or running.");
+        CLI::Option *quiet =
+            flag(command, "-q,--quiet", o->quiet, "Print only errors: no messages, and no standard error of commands.");
+        flag(command, "-v,--verbose", o->verbose, "Print all messages.")->excludes(quiet);
+        command->footer("A result that is JSON is stored unchanged, other text as {\"output\": \"...\"}. "
+                        "SCYLLA_ARGS is omitted when it is longer than 100,000 bytes: use --input task.\n\n"
+                        "On SIGTERM, SIGINT and SIGHUP (a closed terminal) the worker sends SIGTERM to its "
+                        "commands. Tasks whose command ends with status 0 within the grace are completed; all "
+                        "others are yielded to other workers. Under nohup SIGHUP does nothing. If this worker is "
+                        "killed, its commands are killed too, and their leases expire. The commands of tasks "
+                        "that were cancelled, or lost to another worker, also get SIGTERM.");
+    }
+
+private:
+    static void held(CLI::App *command, held_options &lease) {
+        argument(command, "RN", lease.rn, "Name of the task.")->required();
+        option(command, "--worker", lease.worker, "NAME", "The worker that holds it.")->required();
+        option(command, "--attempt", lease.attempt, "N", "The attempt that holds it. Default: any.");
+    }
+};
+
+} // namespace
+
+void describe_tasks(tool &of) {
+    task_syntax own{of};
+    own.add_tasks();
+    own.add_changes();
+    own.add_work();
+}
+
+} // namespace scylla::cli

@@ -1,0 +1,123 @@
+// The command line of workflows and their runs.
+#include "syntax.h"
+
+namespace scylla::cli {
+namespace {
+
+class workflow_syntax : syntax {
+public:
+    using syntax::syntax;
+
+    void add_workflows() {
+        CLI::App *workflow = add(m_app, "workflow", "Keep versions of workflows.");
+        workflow->require_subcommand(1);
+        {
+            auto [command, file] =
+                add(*workflow, "validate",
+                    "Show what is wrong with the definition of a workflow.\n\n"
+                    "Prints nothing if it is sound, and a row for each problem if not; then the exit "
+                    "status is 1.",
+                    validate_workflow);
+            argument(command, "FILE", *file, k_definition_file)->required();
+        }
+        {
+            auto [command, o] =
+                add(*workflow, "push", "Make a workflow, or a new version of one.\n\nPrints the number of the version.",
+                    push_workflow);
+            argument(command, "FILE", o->file, k_definition_file)->required();
+            flag(command, "--inactive", o->inactive, "Leave the version that is active as it is.");
+        }
+        add(*workflow, "list", "Show workflows.", list_workflows);
+        of_workflow(*workflow, "versions", "Show the versions of a workflow.", list_workflow_versions);
+        workflow_version(*workflow, "show", "Show the definition of a workflow, as \"workflow push\" takes it.",
+                         "active, latest, default (the active one, or else the latest) or a number. Default: default.",
+                         show_workflow);
+        workflow_version(*workflow, "activate", "Make a version the one that is run.",
+                         "Its number. Default: the latest.", activate_workflow);
+        of_workflow(*workflow, "deactivate", "Leave a workflow without an active version.", deactivate_workflow);
+        {
+            auto [command, o] = add(*workflow, "alter", "Change properties of a workflow.", alter_workflow);
+            argument(command, "WORKFLOW", o->workflow, "Id of the workflow.")->required();
+            argument(command, "CHANGE", o->changes,
+                     "name=value: a property, for example run_strategy=first_only step_concurrency=5 tags='[\"a\"]'; "
+                     "add_tag=NAME, delete_tag=NAME, reset_run_strategy_rule=true, reset_workflow_concurrency=true, "
+                     "reset_step_concurrency=true. JSON, or else a text.")
+                ->required();
+        }
+        workflow_grant(*workflow, "grant", "Give a role a privilege on a workflow.", grant_workflow);
+        workflow_grant(*workflow, "revoke", "Take a privilege on a workflow back.", revoke_workflow);
+        of_workflow(*workflow, "drop", "Drop a workflow with its versions.", drop_workflow);
+        of_workflow(*workflow, "unblock",
+                    "Let STRICT_SEQUENTIAL start runs though others have failed.\n\nPrints how many had.",
+                    unblock_workflow);
+        {
+            auto [command, o] = add(*workflow, "start", "Start an instance of a workflow.", start_workflow);
+            argument(command, "WORKFLOW", o->workflow, "Id of the workflow.")->required();
+            option(command, "--params", o->params, "JSON", "An object with its parameters.");
+            option(command, "--version", o->version, "VERSION",
+                   "active, latest, default (the active one, or else the latest) or a number. Default: active.");
+            option(command, "--request-id", o->request_id, "ID", "The same id starts a workflow only once.");
+        }
+    }
+
+    void add_runs() {
+        CLI::App *run = add(m_app, "run", "Look at runs of workflows, and end them.");
+        run->require_subcommand(1);
+        {
+            auto [command, o] = add(*run, "list", "Show runs, the newest first.", list_runs);
+            argument(command, "WORKFLOW", o->workflow, "Id of the workflow. Default: all.");
+            option(command, "--status", o->status, "STATUS", "Only those with this status.");
+            option(command, "--limit", o->limit, "N", "At most so many. Default: 20.");
+        }
+        of_run(*run, "show", "Show the steps of an instance.", show_run);
+        of_run(*run, "stop", "Have the last run of an instance end as STOPPED.", stop_run);
+        of_run(*run, "kill", "Have the last run of an instance end as FAILED.", kill_run);
+        of_run(*run, "unblock", "Let STRICT_SEQUENTIAL start others though the last run of an instance has failed.",
+               unblock_run);
+    }
+
+private:
+    void of_run(CLI::App &parent, const char *name, const char *description, command_function<run_options> function) {
+        auto [command, o] = add(parent, name, description, function);
+        argument(command, "WORKFLOW", o->workflow, "Id of the workflow.")->required();
+        argument(command, "INSTANCE", o->instance, "The number of the instance.")->required();
+    }
+
+    void of_workflow(CLI::App &parent, const char *name, const char *description,
+                     command_function<std::string> function) {
+        auto [command, workflow] = add(parent, name, description, function);
+        argument(command, "WORKFLOW", *workflow, "Id of the workflow.")->required();
+    }
+
+    void workflow_version(CLI::App &parent, const char *name, const char *description, const char *version,
+                          command_function<workflow_version_options> function) {
+        auto [command, o] = add(parent, name, description, function);
+        argument(command, "WORKFLOW", o->workflow, "Id of the workflow.")->required();
+        argument(command, "VERSION", o->version, version);
+    }
+
+    void workflow_grant(CLI::App &parent, const char *name, const char *description,
+                        command_function<workflow_grant_options> function) {
+        auto [command, o] = add(parent, name, description, function);
+        argument(command, "WORKFLOW", o->workflow, "Id of the workflow.")->required();
+        argument(command, "ROLE", o->role, "The role; \"public\" for every role.")->required();
+        argument(command, "PRIVILEGE", o->privilege,
+                 "view, run (also start it and act on its runs), or admin (both, and changing and granting).")
+            ->required()
+            ->check(one_of("view|run|admin"));
+    }
+
+    static constexpr const char *k_definition_file =
+        "A file with JSON or YAML: YAML if its name ends in .yaml or .yml, JSON if it ends in .json, else JSON if it "
+        "begins with { or [. \"-\": read standard input.";
+};
+
+} // namespace
+
+void describe_workflows(tool &of) {
+    workflow_syntax own{of};
+    own.add_workflows();
+    own.add_runs();
+}
+
+} // namespace scylla::cli

@@ -337,7 +337,7 @@ TEST(Engine_4_7, AStepWaitsForWhatThisTurnWrites) {
         job("e", "{}",
             with_params(R"x("all": {"type": "LONG_ARRAY", "expression": "params.getFromForeach('l', 'a', 'x')"})x"))));
     keeper.start();
-    EXPECT_EQ(keeper.steps(), "e CREATED, l SUCCEEDED");
+    EXPECT_EQ(keeper.steps(), "e EVALUATING_PARAMS, l SUCCEEDED");
     EXPECT_EQ(keeper.status(), "IN_PROGRESS");
     EXPECT_TRUE(keeper.asked.empty());
     EXPECT_TRUE(keeper.wait());

@@ -330,7 +330,7 @@ private:
         }
         if (kept.step.status == StepStatus::running) {
             check_running_loop(loop, kept, found, name);
-        } else if (kept.step.status != StepStatus::created) {
+        } else if (kept.step.status != StepStatus::evaluating_params) {
             EXPECT_EQ(found.running, 0) << name;
         }
         if (kept.step.status == StepStatus::succeeded) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <deque>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -45,7 +46,6 @@ private:
     void create(LiveScope &scope, LiveStep &step);
     bool is_satisfied(LiveScope &scope, const LiveStep &step);
     void leave_out(LiveScope &scope, LiveStep &step);
-    void begin_attempt(LiveScope &scope, LiveStep &step);
     void start(LiveScope &scope, LiveStep &step);
     void start_typed(LiveScope &scope, LiveStep &step);
     void start_child(LiveScope &scope, LiveStep &step);
@@ -64,6 +64,13 @@ private:
     void end_scope(LiveScope &scope, RunStatus status);
     void set_due(LiveScope &scope, LiveStep &step);
     void postpone(LiveScope &scope, LiveStep &step, StepStatus status);
+
+    // What is before RUNNING (phases.cpp)
+    void begin_attempt(LiveScope &scope, LiveStep &step);
+    void enter(LiveScope &scope, LiveStep &step, StepStatus phase);
+    std::optional<StepStatus> pass(LiveScope &scope, LiveStep &step);
+    bool evaluate(LiveScope &scope, LiveStep &step);
+    void begin_work(LiveScope &scope, LiveStep &step);
 
     // Loops (loop_life.cpp)
     void begin_loop(LiveScope &scope, LiveStep &step);

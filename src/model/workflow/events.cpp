@@ -234,11 +234,8 @@ void Advance::come_due(LiveScope &scope, LiveStep &step) {
         return;
     if (is_retryable(step.now.status))
         return begin_again(scope, step);
-    if (step.now.status == StepStatus::created) {
-        change(step);
-        step.now.due = 0;
-        return begin_attempt(scope, step);
-    }
+    if (step.now.status == StepStatus::evaluating_params || step.now.status == StepStatus::starting)
+        return enter(scope, step, step.now.status);
     if (step.now.status == StepStatus::finishing)
         return step.now.error.empty() ? succeed(scope, step) : complete_with_error(scope, step);
     if (step.now.status == StepStatus::running)

@@ -89,21 +89,6 @@ void Advance::leave_out(LiveScope &scope, LiveStep &step) {
     complete(scope, step, StepStatus::unsatisfied, std::vector<bool>(step.node->successors.size(), false));
 }
 
-// Steps that fail here leave no work behind.
-void Advance::begin_attempt(LiveScope &scope, LiveStep &step) {
-    try {
-        attempt(scope, step, [&] {
-            step.now.params = state_.keep(evaluate_step_params(state_, scope, step));
-            step.params.reset();
-            step.now.status = StepStatus::starting;
-            step.now.started = state_.now;
-            start(scope, step);
-        });
-    } catch (const NotYet &) {
-        postpone(scope, step, StepStatus::created);
-    }
-}
-
 void Advance::start(LiveScope &scope, LiveStep &step) {
     step.now.status = StepStatus::running;
     set_due(scope, step);

@@ -468,6 +468,14 @@ begin
     select distinct null, format('there is a history of the properties of workflow "%s", which does not exist', p.workflow)
     from scylla.workflow_properties p where p.workflow not in (select id from scylla.workflow_head)
     union all
+    select null, format('schedule "%s" is a time trigger of workflow "%s", which %s', s.name, s.task ->> 'workflow',
+                        case when h.id is null then 'does not exist' when h.active_version = 0 then 'is not active' else 'has it not' end)
+    from scylla.schedule s
+    left join scylla.workflow_head h on h.id = s.task ->> 'workflow'
+    left join scylla.workflow_text t on t.workflow = h.id and t.version = h.active_version
+    where s.task ? 'workflow' and not s.task ? 'queue'
+      and ((t.definition -> 'time_triggers') @> jsonb_build_array(s.task -> 'trigger')) is not true
+    union all
     select null, format('workflow "%s" has had %s instances, and one of its id that was dropped %s', h.id, h.latest_instance, d.latest_instance)
     from scylla.workflow_head h join scylla.workflow_dropped d using (id) where h.latest_instance < d.latest_instance
     union all

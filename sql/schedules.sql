@@ -2,14 +2,15 @@
 
 create or replace view scylla.schedules with (security_barrier) as
     select s.name, s.owner, s.cron, s.timezone, s.task ->> 'queue' as queue, s.task -> 'spec' as spec,
-           case when s.task ? 'job' then s.task -> 'options' when jsonb_typeof(s.task) = 'object' then s.task - 'queue' - 'spec' end as options, s.overlap, s.catch_up, s.grace, s.max_catch_up, s.jitter, s.starts, s.ends,
+           case when s.task ? 'job' then s.task -> 'options' when s.task ? 'workflow' and not s.task ? 'queue' then null when jsonb_typeof(s.task) = 'object' then s.task - 'queue' - 'spec' end as options, s.overlap, s.catch_up, s.grace, s.max_catch_up, s.jitter, s.starts, s.ends,
            s.planned_key,
            s.home = (select c.system_identifier || '/' || d.oid from pg_catalog.pg_control_system() c, pg_catalog.pg_database d
                      where d.datname = current_database()) as armed,
            s.created, s.next_run, s.last_run, s.last_submitted, s.last_task, s.runs, s.skipped, s.missed, s.last_error, s.failed,
            case jsonb_typeof(s.task) when 'array' then s.task end as tasks,
            s.last_skipped, s.skip_reason, (select t.ticked from scylla.schedule_tick t) as ticked,
-           s.task ->> 'job' as job, (s.task ->> 'ids')::int8multirange as ids, s.task -> 'args' as args
+           s.task ->> 'job' as job, (s.task ->> 'ids')::int8multirange as ids, s.task -> 'args' as args,
+           case when not s.task ? 'queue' then s.task ->> 'workflow' end as workflow
     from scylla.schedule s
     where exists (select from pg_catalog.pg_roles r
                   where r.rolname = s.owner and pg_has_role(r.oid, 'usage')
@@ -51,3 +52,4 @@ comment on column scylla.schedules.ticked is
 comment on column scylla.schedules.job is 'The job that it runs; null for a schedule of tasks or plans.';
 comment on column scylla.schedules.ids is 'The ids of its runs; null: those that the job selects.';
 comment on column scylla.schedules.args is 'The arguments of its runs.';
+comment on column scylla.schedules.workflow is 'The workflow of which it is a time trigger; null: it is none.';

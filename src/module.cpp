@@ -48,6 +48,7 @@ void _PG_init(void) {
     trigger::register_trigger_duty();
     register_pools();
     workflow::register_runs();
+    workflow::register_time_triggers();
     monitor::register_engine_duty();
     shmem::install_stat_callbacks();
     shmem::install_callbacks();

@@ -102,6 +102,8 @@ std::vector<schedule_info> client::schedules() {
             s.last_error = text_of(row[14]);
         if (!row[15].is_null())
             s.job = job_name{text_of(row[15])};
+        if (!row[16].is_null())
+            s.workflow = workflow_name{text_of(row[16])};
         schedules.push_back(std::move(s));
     });
     return schedules;

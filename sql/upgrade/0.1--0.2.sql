@@ -127,6 +127,7 @@ from (select distinct on (g.task) g.task, s.rn, p.status
       order by g.task, p.finished, g.ord) f
 where o.id = f.task and o.status = 'cancelled' and o.attempt = 0 and o.errors is null;
 
+create index schedule_workflow on scylla.schedule ((task ->> 'workflow')) where task ? 'workflow';
 -- Schedules: what was SQL behind their functions is C++ now, and a schedule remembers what it skipped, and since when it fails.
 drop function scylla._run_schedules(oid);
 drop function scylla._run_schedules_at(timestamptz);

@@ -9,6 +9,7 @@
 #include "schedule/calendar.h"
 #include "schedule/change.h"
 #include "schedule/run.h"
+#include "store/plans.h"
 #include "store/table.h"
 #include "task/rules.h"
 
@@ -47,6 +48,8 @@ text *get_schedule_name(FunctionCallInfo fcinfo, int n) {
         name == nullptr ? 0 : pg_mbstrlen_with_len(view(name).data(), static_cast<int>(view(name).size()));
     if (chars < 1 || chars > model::k_max_schedule_chars)
         error::bad_argument("name", error::quote(name), "It must have 1 to 150 characters.");
+    if (view(name).starts_with(store::k_run_prefix))
+        error::bad_argument("name", error::quote(name), "Names with \"workflow:\" are for workflows.");
     return name;
 }
 

@@ -76,6 +76,7 @@ struct Bounds {
     int high;
     const std::string_view *names = nullptr;
     int names_count = 0;
+    bool steps_to_end = false; // 5/10 is 5-59/10
 };
 inline constexpr Bounds k_minute{0, 59};
 inline constexpr Bounds k_hour{0, 23};
@@ -129,6 +130,9 @@ constexpr std::optional<std::uint64_t> parse_list(std::string_view text, const B
                 if (!end)
                     return std::nullopt;
                 last = *end;
+            } else if (bounds.steps_to_end && text.starts_with('/')) {
+                is_range = true;
+                last = bounds.high;
             }
         }
         if (is_range && take(text, '/')) {

@@ -622,6 +622,13 @@ void not_schedule_owner(const text *name) {
                     errdetail("It belongs to another role."), identify("schedule", "owner")));
 }
 
+void schedule_of_workflow(const text *name) {
+    ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                    errmsg("schedule \"%s\" belongs to a workflow", str(name)),
+                    errhint("Deactivate the workflow, or set its property time_trigger_disabled."),
+                    identify("schedule", "workflow")));
+}
+
 void no_schedule_role(const char *role) {
     ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT), errmsg("role \"%s\" does not exist", role),
                     errdetail("It made the schedule, whose tasks are submitted as this role."),

@@ -76,8 +76,8 @@ const pg_tz *read_timezone(const text *timezone) {
 }
 
 std::optional<TimestampTz> next_time(const Calendar &calendar, TimestampTz after) {
-    const auto next = next_unix_time(calendar, to_unix(after));
-    return next ? std::optional(to_timestamp(*next)) : std::nullopt;
+    const auto next = next_unix_time(calendar, to_unix(after - calendar.shift));
+    return next ? std::optional(to_timestamp(*next) + calendar.shift) : std::nullopt;
 }
 
 DueTimes due_times(const Calendar &calendar, TimestampTz after, TimestampTz until, std::size_t limit) {

@@ -9,6 +9,7 @@ namespace scylla::schedule {
 struct Calendar {
     model::Cron cron;
     const pg_tz *zone;
+    int64 shift = 0; // microseconds that its times come after those of the cron expression
 };
 
 // 22023 for what is no schedule, or no time zone. A null pointer is a null.

@@ -40,10 +40,40 @@ std::optional<TimestampTz> put(const store::ScheduleSettings &settings, Oid call
     return schedule.state.next_run;
 }
 
+namespace {
+
+// What the schedule belongs to is there for more than its times: that nothing ticks does not stop it.
+void keep_job_of_made(Warn warn) {
+    const ErrorData *error = attempt([&] { keep_job(warn); });
+    if (error != nullptr && warn == Warn::yes)
+        ereport(WARNING, (errmsg("schedules do not run by themselves: %s", error->message),
+                          errhint("Preload scylla, or call scylla.run_schedules() from time to time.")));
+}
+
+} // namespace
+
+void put_made(const store::ScheduleSettings &settings, const char *owner) {
+    const bool is_first = !store::has_schedules();
+    store::ScheduleRow schedule = store::put_schedule(settings, owner, GetCurrentTimestamp());
+    if (strcmp(schedule.owner, owner) != 0)
+        error::not_schedule_owner(settings.name);
+    schedule.state.next_run = next_run(schedule);
+    store::write_schedule(schedule);
+    keep_job_of_made(is_first ? Warn::yes : Warn::no);
+    note_next(schedule.state);
+}
+
+void remove_made(const text *name) {
+    store::remove_schedule(name);
+    keep_job_of_made(Warn::no);
+}
+
 void remove(const text *name, Oid caller) {
     const auto schedule = name == nullptr ? std::nullopt : store::hold_schedule(name);
     if (!schedule || !may_act_for(caller, schedule->owner))
         error::no_such_schedule(name);
+    if (find_maker(schedule->settings) != nullptr)
+        error::schedule_of_workflow(name);
     store::remove_schedule(name);
     keep_job(Warn::no);
 }

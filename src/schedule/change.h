@@ -10,6 +10,9 @@ namespace scylla::schedule {
 std::optional<TimestampTz> put(const store::ScheduleSettings &settings, Oid caller);
 // 42704 if there is none that the caller may change.
 void remove(const text *name, Oid caller);
+// Makes or changes one for a maker (schedule/submission.h), or removes it.
+void put_made(const store::ScheduleSettings &settings, const char *owner);
+void remove_made(const text *name);
 // Those that the caller may change, and that came with a copy of the database. Returns how many.
 int64 arm(Oid caller);
 

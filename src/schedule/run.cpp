@@ -56,9 +56,28 @@ struct Due {
     std::span<TimestampTz> times;
 };
 
+Calendar calendar_of(const ScheduleSettings &settings) {
+    const Maker *maker = find_maker(settings);
+    return maker != nullptr ? maker->calendar(settings) : read_calendar(settings.cron, settings.timezone);
+}
+
+// The first that have come: none is left out, and the others have their turn next.
+Due first_due(const ScheduleRow &schedule, TimestampTz now) {
+    constexpr std::size_t k_batch = 10;
+    Due due{calendar_of(schedule.settings), schedule.state.handled, 0, allocate<TimestampTz>(k_batch)};
+    std::size_t count = 0;
+    for (auto time = schedule.state.next_run; count < k_batch && time && *time <= now;
+         time = next_time(due.calendar, *time))
+        due.times[count++] = due.last = *time;
+    due.times = due.times.first(count);
+    return due;
+}
+
 Due find_due(const ScheduleRow &schedule, TimestampTz now) {
     const ScheduleSettings &settings = schedule.settings;
-    Due due{read_calendar(settings.cron, settings.timezone), schedule.state.handled, 0, {}};
+    if (find_maker(settings) != nullptr)
+        return first_due(schedule, now);
+    Due due{calendar_of(settings), schedule.state.handled, 0, {}};
     const TimestampTz until = settings.ends ? Min(now, *settings.ends - 1) : now;
     const DueTimes come = due_times(due.calendar, *schedule.state.next_run - 1, until, limit_of(settings));
     if (!come.latest.empty())
@@ -88,12 +107,12 @@ void note_skipped(ScheduleState &state, TimestampTz planned, const char *reason)
     state.retry_at = std::nullopt;
 }
 
-void note_submitted(ScheduleRow &schedule, TimestampTz planned) {
+void note_submitted(ScheduleRow &schedule, TimestampTz planned, text *name) {
     ScheduleState &state = schedule.state;
     state.runs++;
     state.last_run = planned;
     state.last_submitted = GetCurrentTimestamp();
-    state.last_task = planned_name(schedule.settings, planned);
+    state.last_task = name;
     state.last_error = nullptr;
     state.failed = std::nullopt;
     state.failing_since = std::nullopt;
@@ -133,13 +152,14 @@ bool deal_with(ScheduleRow &schedule, TimestampTz planned) {
                      psprintf("\"%s\" has not ended", text_to_cstring(schedule.state.last_task)));
         return true;
     }
+    text *name = nullptr;
     const ErrorData *error = attempt([&] {
         if (live)
             cancel_last(schedule);
-        submit_planned(schedule, planned);
+        name = submit_planned(schedule, planned);
     });
     if (error == nullptr)
-        note_submitted(schedule, planned);
+        note_submitted(schedule, planned, name);
     else if (is_dedup_key_taken(error) || is_job_running(error))
         note_skipped(schedule.state, planned, error->message);
     else if (is_name_taken(error))
@@ -191,7 +211,7 @@ void note_next(const ScheduleState &state) {
 }
 
 std::optional<TimestampTz> next_run(const ScheduleRow &schedule) {
-    return next_run(schedule, read_calendar(schedule.settings.cron, schedule.settings.timezone));
+    return next_run(schedule, calendar_of(schedule.settings));
 }
 
 int64 run_schedule(const text *name, TimestampTz now) {

@@ -16,6 +16,8 @@ constinit SPIPlanPtr run_job_statement = nullptr;
 constinit SPIPlanPtr cancel_statement = nullptr;
 constinit SPIPlanPtr cancel_plan_statement = nullptr;
 
+constinit Maker registered{};
+
 Oid role_of(const store::ScheduleRow &schedule) {
     const Oid role = get_role_oid(schedule.owner, true);
     if (!OidIsValid(role))
@@ -62,6 +64,16 @@ void run_job_as(Oid role, Jsonb *request) {
     as_role.end();
 }
 
+text *make_as(Oid role, const Maker &maker, const store::ScheduleSettings &settings, TimestampTz planned) {
+    Oid user = InvalidOid;
+    int context = 0;
+    GetUserIdAndSecContext(&user, &context);
+    SetUserIdAndSecContext(role, context | SECURITY_LOCAL_USERID_CHANGE);
+    text *made = maker.make(settings, planned);
+    SetUserIdAndSecContext(user, context);
+    return made;
+}
+
 } // namespace
 
 bool may_act_for(Oid user, const char *owner) {
@@ -83,16 +95,30 @@ void submit_as(Oid role, const Submission &submission) {
     as_role.end();
 }
 
-void submit_planned(const store::ScheduleRow &schedule, TimestampTz planned) {
+void register_maker(const Maker &maker) { registered = maker; }
+
+const Maker *find_maker(const store::ScheduleSettings &schedule) {
+    JsonbContainer *task = &schedule.task->root;
+    JsonbValue value;
+    const auto has = [&](const char *member) {
+        return getKeyJsonValueFromContainer(task, member, static_cast<int>(strlen(member)), &value) != nullptr;
+    };
+    return JB_ROOT_IS_OBJECT(schedule.task) && has(registered.member) && !has("queue") ? &registered : nullptr;
+}
+
+text *submit_planned(const store::ScheduleRow &schedule, TimestampTz planned) {
     const store::ScheduleSettings &settings = schedule.settings;
+    if (const Maker *maker = find_maker(settings))
+        return make_as(role_of(schedule), *maker, settings, planned);
+    text *name = planned_name(settings, planned);
     if (is_job(settings)) {
         run_job_as(role_of(schedule), planned_request(settings, planned));
-        return;
+        return name;
     }
     Jsonb *tasks = planned_tasks(settings, planned);
-    const text *name = planned_name(settings, planned);
     Jsonb *spec = planned_spec(settings, planned);
     submit_as(role_of(schedule), {.tasks = tasks, .plan = is_plan(settings) ? name : nullptr, .plan_spec = spec});
+    return name;
 }
 
 bool is_last_live(const store::ScheduleRow &schedule) {

@@ -1,6 +1,7 @@
 // What a schedule does as the role that made it: with the rights that this role has now, whoever ticks.
 #pragma once
 
+#include "schedule/calendar.h"
 #include "schedule/planned.h"
 
 namespace scylla::schedule {
@@ -18,9 +19,23 @@ struct Submission {
 // do.
 void submit_as(Oid role, const Submission &submission);
 
-// Submits the task or the plan of a planned time, or runs its job. Raises what submit_many() raises, what create_plan()
-// and open_plan() do, or what run_job() does.
-void submit_planned(const store::ScheduleRow &schedule, TimestampTz planned);
+// What other rooms have schedules do. Such a schedule has no task, but an object with a member of this name and without
+// "queue", and belongs to what it is made for: unschedule() leaves it alone. All its planned times are dealt with, in
+// their order.
+struct Maker {
+    const char *member;
+    // Its planned times.
+    Calendar (*calendar)(const store::ScheduleSettings &schedule);
+    // Does it, as the current role. Returns the name of what it has made.
+    text *(*make)(const store::ScheduleSettings &schedule, TimestampTz planned);
+};
+void register_maker(const Maker &maker);
+// Null: the schedule makes tasks, plans, or runs of jobs.
+const Maker *find_maker(const store::ScheduleSettings &schedule);
+
+// Submits the task or the plan of a planned time, runs its job, or makes what its maker does. Returns the name. Raises
+// what submit_many() raises, what create_plan() and open_plan() do, or what run_job() does.
+text *submit_planned(const store::ScheduleRow &schedule, TimestampTz planned);
 
 // Whether its last task or plan has not ended.
 bool is_last_live(const store::ScheduleRow &schedule);

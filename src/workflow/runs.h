@@ -28,6 +28,9 @@ struct Start {
     const text *request_id = nullptr;
     Jsonb *initiator = nullptr;
     Parent parent = {};
+    // For those whom no caller would hear of the error: a run whose parameters cannot be evaluated is there, and has
+    // failed.
+    bool keep_failed = false;
 };
 struct Started {
     int32 code; // 1: it is there now; 0: request_id has been used before; -1: it was stopped at once
@@ -37,6 +40,12 @@ struct Started {
 };
 // As the current user. 42704, 42501, 55000, 22023.
 Started start(const Start &request);
+
+// What a trigger starts, it starts as the owner of the workflow.
+
+// Time triggers (section 8): a schedule for each one of the active version that comes at other times than the others.
+// To be called when the active version or the properties of a workflow have changed.
+void keep_time_triggers(const text *workflow);
 
 // Has the last run of an instance end: kind is stop or kill. 42704, 42501, P0002, 55000.
 void end_run(const text *workflow, int64 instance, const char *kind);
@@ -83,5 +92,6 @@ void forget_run(int64 plan);
 
 // When the library is loaded.
 void register_runs();
+void register_time_triggers();
 
 } // namespace scylla::workflow

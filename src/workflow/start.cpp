@@ -80,10 +80,14 @@ struct NewRun {
     int64 instance;
     int32 run;
     Jsonb *params;
+    const char *fault = nullptr; // why it ends at once: what is wrong with its parameters
 };
 
+// A trigger must not hold up those who look after triggers.
+constexpr model::sel::Limits k_limits_of_triggers{.steps = 20'000'000, .milliseconds = 1'000};
+
 // 22023: what is wrong with them.
-Jsonb *evaluate_params(const NewRun &made) {
+void evaluate_params(NewRun &made) {
     const auto version = find_version(made.head->id, made.version);
     const auto &definition = definition_of(*version);
     check_stack_depth();
@@ -95,15 +99,17 @@ Jsonb *evaluate_params(const NewRun &made) {
                                         .owner = member_text(made.head->properties, "owner"),
                                         .initiator = json_text(made.request->initiator),
                                         .properties = json_text(made.head->properties)};
-    held->outcome = model::workflow::evaluate_run_params(definition, name, json_text(made.request->params), world,
-                                                         model::sel::Limits{});
+    held->outcome =
+        model::workflow::evaluate_run_params(definition, name, json_text(made.request->params), world,
+                                             made.request->keep_failed ? k_limits_of_triggers : model::sel::Limits{});
     world.raise_seen();
     const char *text = pnstrdup(held->outcome.text.data(), held->outcome.text.size());
     const bool sound = held->outcome.kind == model::sel::OutcomeKind::value;
     model::workflow::release(held->outcome);
-    if (!sound)
+    if (!sound && !made.request->keep_failed)
         error::bad_params(text_to_cstring(made.head->id), text);
-    return DatumGetJsonbP(DirectFunctionCall1(jsonb_in, CStringGetDatum(text)));
+    made.fault = sound ? nullptr : text;
+    made.params = sound ? DatumGetJsonbP(DirectFunctionCall1(jsonb_in, CStringGetDatum(text))) : json::empty_object();
 }
 
 // ---- strategies ----------------------------------------------------------------------------------------------------
@@ -179,7 +185,18 @@ int64 make_plan(const NewRun &made) {
     return *id;
 }
 
-text *insert_run(const NewRun &made, bool stopped) {
+// Why a run that has ended with its start has done so.
+Jsonb *error_of(const NewRun &made) {
+    const char *fault =
+        made.fault != nullptr ? made.fault : "Another run has not ended, and the run strategy is FIRST_ONLY.";
+    JsonbParseState *state = nullptr;
+    pushJsonbValue(&state, WJB_BEGIN_OBJECT, nullptr);
+    json::push(&state, "message", json::of_text(fault));
+    return JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, nullptr));
+}
+
+text *insert_run(const NewRun &made, RunStatus status) {
+    const bool ended = status != RunStatus::created;
     const int64 id = make_plan(made);
     const Start &request = *made.request;
     const bool is_child = request.parent.root != 0;
@@ -200,22 +217,24 @@ text *insert_run(const NewRun &made, bool stopped) {
         .add(INT8OID, Int64GetDatum(request.parent.scope), !is_child)
         .add(request.parent.step)
         .add(INT4OID, Int32GetDatum(request.parent.attempt), !is_child)
-        .add(BOOLOID, BoolGetDatum(stopped));
-    text *status = store::select<text *>(
+        .add(to_text(model::workflow::k_run_statuses[static_cast<std::size_t>(status)]))
+        .add(BOOLOID, BoolGetDatum(ended))
+        .add(JSONBOID, JsonbPGetDatum(ended ? error_of(made) : nullptr), !ended)
+        .add(BOOLOID, BoolGetDatum(status == RunStatus::failed));
+    text *written = store::select<text *>(
         &insert_statement,
         "insert into scylla.workflow_run_state (id, instance, run, version, workflow, owner, request_id, initiator, "
         "properties, request, params, created, parent_root, parent_scope, parent_step, parent_attempt, status, ended, "
-        "error) values ($1, $2, $3, $4, $5, $6::pg_catalog.name, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, "
-        "case when $17 then 'STOPPED' else 'CREATED' end, case when $17 then $12 end, "
-        "case when $17 then '{\"message\": \"Another run has not ended, and the run strategy is "
-        "FIRST_ONLY.\"}'::pg_catalog.jsonb "
-        "end) returning status",
+        "error, blocks) values ($1, $2, $3, $4, $5, $6::pg_catalog.name, $7, $8, $9, $10, $11, $12, $13, $14, $15, "
+        "$16, "
+        "$17, case when $18 then $12 end, $19, $20) returning status",
         parameters, SPI_OK_INSERT_RETURNING, [](uint64 row) { return store::Columns(row).next_text(); })[0];
-    if (stopped)
-        store::finish_plan(id, {.aborted = false, .cancelled = true}, GetCurrentTimestamp());
+    if (ended)
+        store::finish_plan(id, {.aborted = status == RunStatus::failed, .cancelled = status != RunStatus::failed},
+                           GetCurrentTimestamp());
     else
         put_on_agenda({.root = id, .kind = "next"});
-    return status;
+    return written;
 }
 
 } // namespace
@@ -225,12 +244,14 @@ Started start(const Start &request) {
     if (const auto before = find_request(request))
         return *before;
     NewRun made{&head, &request, pick_version(head, request.version), head.latest_instance + 1, 1, nullptr};
-    made.params = evaluate_params(made);
-    const bool stopped = apply_strategy(made);
+    evaluate_params(made);
+    const bool stopped = made.fault == nullptr && apply_strategy(made);
     if (next_instance(head.id) != made.instance)
         elog(ERROR, "the number of the last instance of workflow \"%s\" has changed", text_to_cstring(head.id));
-    text *status = insert_run(made, stopped);
-    return {stopped ? -1 : 1, made.instance, made.run, status};
+    const RunStatus status = made.fault != nullptr ? RunStatus::failed
+                             : stopped             ? RunStatus::stopped
+                                                   : RunStatus::created;
+    return {stopped ? -1 : 1, made.instance, made.run, insert_run(made, status)};
 }
 
 void leave_runs(const text *workflow) {

@@ -434,7 +434,21 @@ TEST(Definition_8, TimeTriggers) {
                   ".fuzzy_max_delay: is no duration, as \"1 day 2 hours\"");
     EXPECT_EQ(trigger(R"("type": "PREDEFINED", "expression": "@often")"),
               at + ".expression: \"@often\" is none of @hourly, @daily, @weekly, @monthly and @yearly");
-    EXPECT_EQ(trigger(R"("type": "INTERVAL")"), at + ".type: \"INTERVAL\" is none of CRON, PREDEFINED");
+    for (const char *good :
+         {R"("type": "INTERVAL", "interval": "2 minutes", "timezone": "US/Pacific")",
+          R"("type": "INTERVAL", "interval": 86400, "fuzzy_max_delay": "1 hour")",
+          R"("type": "CRON", "cron": "30 15 10 L * ?")", R"("type": "CRON", "cron": "0 0/30 8-10 ? * MON-FRI *")"})
+        EXPECT_EQ(trigger(good), "") << good;
+    EXPECT_EQ(trigger(R"("type": "INTERVAL")"), at + ": has no \"interval\"");
+    EXPECT_EQ(trigger(R"("type": "INTERVAL", "interval": 60)"), at + ".interval: must be from 120 to 10368000");
+    EXPECT_EQ(trigger(R"("type": "INTERVAL", "interval": "$x")"), at + ".interval: must not refer to parameters");
+    for (const char *cron :
+         {"0 0 12 1W * ?", "0 0 12 ? * 2#1", "0,30 0 12 * * ?", "0 0 12 1 * ? 2027", "60 0 12 1 * ?", "30 seconds"})
+        EXPECT_EQ(trigger(R"("type": "CRON", "cron": ")" + std::string(cron) + "\""),
+                  at + ".cron: \"" + cron + "\" is no cron expression");
+    EXPECT_EQ(trigger(R"("type": "CRON", "cron": "0 * 12 * * ?")"),
+              at + ".cron: \"0 * 12 * * ?\" runs more often than every 2 minutes");
+    EXPECT_EQ(trigger(R"("type": "SOMETIMES")"), at + ".type: \"SOMETIMES\" is none of CRON, PREDEFINED, INTERVAL");
     EXPECT_EQ(trigger(R"("cron": "* * * * *")"), at + ": has no \"type\"");
 }
 

@@ -476,6 +476,7 @@ struct schedule_info {
     json spec;
     json options;
     std::optional<job_name> job;
+    std::optional<workflow_name> workflow; ///< of which it is a time trigger
     bool armed = false;                 ///< it runs in this database, which is no restored copy
     std::optional<time_point> next_run; ///< none: it does not come any more
     std::optional<time_point> last_run;

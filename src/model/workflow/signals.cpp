@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "model/cron.h"
 #include "model/workflow/param_json.h"
 #include "model/workflow/steps.h"
+#include "model/workflow/trigger_times.h"
 
 namespace scylla::model::workflow {
 
@@ -22,36 +22,24 @@ void check_time_zone(const Reader &reader, const Object &trigger) {
         reader.problem(trigger.where.member("timezone"), "there is no time zone " + quoted(*zone));
 }
 
-std::size_t count_fields(std::string_view text) noexcept {
-    std::size_t count = 0;
-    for (std::size_t at = 0; (at = text.find_first_not_of(" \t", at)) < text.size(); count++)
-        at = std::min(text.find_first_of(" \t", at), text.size());
-    return count;
-}
-
-// Two minutes of it beside each other, in one hour or from one hour to the next.
-bool is_too_frequent(const Cron &cron) noexcept {
-    const bool in_an_hour = (cron.minutes & cron.minutes >> 1U) != 0;
-    const bool over_hours =
-        (cron.minutes & 1U) != 0 && (cron.minutes >> 59U) != 0 &&
-        ((cron.hours & cron.hours >> 1U) != 0 || ((cron.hours & 1U) != 0 && (cron.hours >> 23U) != 0));
-    return in_an_hour || over_hours || cron.seconds != 0;
-}
-
-// The five fields of Unix, or six or seven, of which the first one is the second: those are looked at when they run.
 void check_cron(const Reader &reader, std::string_view text, const Where &where) {
-    const std::size_t fields = count_fields(text);
-    Cron cron;
-    if (fields == 6 || fields == 7)
-        return;
-    if (fields != 5 || parse_cron(text, cron) != CronFault::none)
+    const auto times = read_trigger_cron(text);
+    if (!times || times->cron.seconds != 0)
         return reader.problem(where, quoted(text) + " is no cron expression");
-    if (is_too_frequent(cron))
+    if (is_too_frequent(times->cron))
         reader.problem(where, quoted(text) + " runs more often than every 2 minutes");
 }
 
+// Nothing is known that a reference in it could mean.
+void check_trigger_duration(const Reader &reader, const Object &trigger, std::string_view name, std::int64_t least) {
+    reader.duration(trigger, name, {least, k_max_timeout});
+    const Value *given = trigger.map.find(name);
+    if (given != nullptr && given->type == sel::Type::string && given->view().find('$') != std::string_view::npos)
+        reader.problem(trigger.where.member(name), "must not refer to parameters");
+}
+
 void check_time_trigger(const Reader &reader, const Object &trigger) {
-    constexpr std::string_view k_types[] = {"CRON", "PREDEFINED"};
+    constexpr std::string_view k_types[] = {"CRON", "PREDEFINED", "INTERVAL"};
     const auto type = reader.require_text(trigger, "type") ? reader.choice(trigger, "type", k_types) : std::nullopt;
     if (type == 0) {
         reader.refuse_others(trigger, {"type", "cron", "timezone", "fuzzy_max_delay"});
@@ -64,9 +52,15 @@ void check_time_trigger(const Reader &reader, const Object &trigger) {
         if (name && std::find(std::begin(k_names), std::end(k_names), *name) == std::end(k_names))
             reader.problem(trigger.where.member("expression"),
                            quoted(*name) + " is none of @hourly, @daily, @weekly, @monthly and @yearly");
+    } else if (type == 2) {
+        constexpr std::int64_t k_least = 120;
+        reader.refuse_others(trigger, {"type", "interval", "timezone", "fuzzy_max_delay"});
+        if (trigger.map.find("interval") == nullptr)
+            reader.problem(trigger.where, R"(has no "interval")");
+        check_trigger_duration(reader, trigger, "interval", k_least);
     }
     check_time_zone(reader, trigger);
-    reader.duration(trigger, "fuzzy_max_delay", {0, k_max_timeout});
+    check_trigger_duration(reader, trigger, "fuzzy_max_delay", 0);
 }
 
 // ---- signals -------------------------------------------------------------------------------------------------------

@@ -1,0 +1,26 @@
+// When a time trigger of a workflow comes (section 8).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "model/cron.h"
+
+namespace scylla::model::workflow {
+
+struct TriggerTimes {
+    Cron cron;
+    int second = 0; // after each of its times
+};
+
+// The five fields of Unix, or the six or seven of Quartz. Nothing: they are not understood.
+std::optional<TriggerTimes> read_trigger_cron(std::string_view text) noexcept;
+// A number of seconds, or a duration in words. The times are the multiples of it since 1970.
+std::optional<TriggerTimes> read_trigger_interval(std::string_view text) noexcept;
+std::optional<std::int64_t> read_trigger_seconds(std::string_view text) noexcept;
+
+// Whether two of its times are less than two minutes apart.
+bool is_too_frequent(const Cron &cron) noexcept;
+
+} // namespace scylla::model::workflow

@@ -103,7 +103,7 @@ comment on column scylla.schedule.owner is 'Name of the role that created the sc
 comment on column scylla.schedule.home is
     'The database in which the schedule is armed: system identifier and database oid. In a restored copy they do not match.';
 comment on column scylla.schedule.task is
-    'The element for submit_many, without rn, not_before and the planned time in the spec; an array: the tasks of a plan; with job: arguments of run_job.';
+    'The element for submit_many, without rn, not_before and the planned time in the spec; an array: the tasks of a plan; with job: arguments of run_job; with workflow: a time trigger of it.';
 comment on column scylla.schedule.handled is
     'All planned times up to this one have been submitted, skipped or missed, and are not looked at again.';
 comment on column scylla.schedule.next_run is 'The first planned time after handled; null: none.';

@@ -476,6 +476,14 @@ begin
     where s.task ? 'workflow' and not s.task ? 'queue'
       and ((t.definition -> 'time_triggers') @> jsonb_build_array(s.task -> 'trigger')) is not true
     union all
+    select null, format('trigger "%s" is one of workflow "%s", which %s', s.name, s.action ->> 'workflow',
+                        case when h.id is null then 'does not exist' when h.active_version = 0 then 'is not active' else 'has it not' end)
+    from scylla.signal_trigger s
+    left join scylla.workflow_head h on h.id = s.action ->> 'workflow'
+    left join scylla.workflow_text t on t.workflow = h.id and t.version = h.active_version
+    where s.action ? 'workflow' and not s.action ? 'queue'
+      and ((t.definition -> 'signal_triggers') @> jsonb_build_array(s.action -> 'trigger')) is not true
+    union all
     select null, format('workflow "%s" has had %s instances, and one of its id that was dropped %s', h.id, h.latest_instance, d.latest_instance)
     from scylla.workflow_head h join scylla.workflow_dropped d using (id) where h.latest_instance < d.latest_instance
     union all

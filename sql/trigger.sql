@@ -19,12 +19,13 @@ create table scylla.signal_trigger (
     -- Space for new versions on the same page: counting changes no indexed column.
 ) using heap with (fillfactor = 50, vacuum_truncate = off);
 create unique index signal_trigger_name on scylla.signal_trigger (name text_pattern_ops);
+create index signal_trigger_workflow on scylla.signal_trigger ((action ->> 'workflow')) where action ? 'workflow';
 comment on table scylla.signal_trigger is 'Triggers. Read the view scylla.trigger instead.';
 comment on column scylla.signal_trigger.fired is 'How often its action has been carried out.';
 comment on column scylla.signal_trigger.skipped is 'How often its condition was not true.';
 comment on column scylla.signal_trigger.inputs is 'How many signals join.';
 comment on column scylla.signal_trigger.owner is 'The role that created it, as which its action is carried out.';
-comment on column scylla.signal_trigger.action is 'The task for submit_many; an array: the tasks of a plan.';
+comment on column scylla.signal_trigger.action is 'The task for submit_many; an array: the tasks of a plan; with workflow: a signal trigger of it.';
 
 create table scylla.signal_trigger_input (
     trigger bigint not null,

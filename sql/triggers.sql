@@ -2,7 +2,8 @@
 
 create or replace view scylla.trigger with (security_barrier) as
     select t.name, t.owner::text as owner, t.paused, t.signals,
-           case jsonb_typeof(t.action) when 'array' then jsonb_build_object('plan', t.action)
+           case when jsonb_typeof(t.action) = 'array' then jsonb_build_object('plan', t.action)
+                when t.action ? 'workflow' and not t.action ? 'queue' then t.action
                 else jsonb_build_object('submit', t.action) end as action, t.condition, t.created,
            (select count(distinct a.seq) from scylla.signal_arrival a where a.trigger = t.id) as waiting,
            (select count(*) from scylla.signal_trigger_failure f where f.trigger = t.id) as failing,

@@ -49,6 +49,7 @@ void _PG_init(void) {
     register_pools();
     workflow::register_runs();
     workflow::register_time_triggers();
+    workflow::register_signal_triggers();
     monitor::register_engine_duty();
     shmem::install_stat_callbacks();
     shmem::install_callbacks();

@@ -200,7 +200,8 @@ const statement unschedule{"scylla_unschedule", "select scylla.unschedule($1)"};
 const statement schedules{
     "scylla_schedules",
     "select name, owner, cron, timezone, queue, spec, options, armed, " MICROSECONDS("next_run") ", " MICROSECONDS(
-        "last_run") ", last_task, runs, skipped, missed, last_error, job, workflow from scylla.schedules order by name"};
+        "last_run") ", last_task, runs, skipped, missed, last_error, job, workflow from scylla.schedules order by "
+                    "name"};
 const statement run_schedules{"scylla_run_schedules", "select scylla.run_schedules()"};
 const statement arm_schedules{"scylla_arm_schedules", "select scylla.arm_schedules()"};
 const statement cron_next{"scylla_cron_next",

@@ -5,6 +5,7 @@
 #include "model/bounds.h"
 #include "pg/error.h"
 #include "pg/text.h"
+#include "store/plans.h"
 #include "task/open.h"
 #include "task/rules.h"
 
@@ -31,6 +32,8 @@ SCYLLA_FUNCTION(scylla_create_trigger) {
         name == nullptr ? 0 : pg_mbstrlen_with_len(view(name).data(), static_cast<int>(view(name).size()));
     if (chars < 1 || chars > model::k_max_schedule_chars)
         error::bad_argument("name", error::quote(name), "It must have 1 to 150 characters.");
+    if (view(name).starts_with(store::k_run_prefix))
+        error::bad_argument("name", error::quote(name), "Names with \"workflow:\" are for workflows.");
     const trigger::TriggerRequest request{.name = name,
                                           .signals = args::document("signals", args::get_jsonb(fcinfo, 1)),
                                           .action = args::document("action", args::get_jsonb(fcinfo, 2)),

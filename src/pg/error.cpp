@@ -629,6 +629,13 @@ void schedule_of_workflow(const text *name) {
                     identify("schedule", "workflow")));
 }
 
+void trigger_of_workflow(const text *name) {
+    ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                    errmsg("trigger \"%s\" belongs to a workflow", str(name)),
+                    errhint("Deactivate the workflow, or set its property signal_trigger_disabled."),
+                    identify("trigger", "workflow")));
+}
+
 void no_schedule_role(const char *role) {
     ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT), errmsg("role \"%s\" does not exist", role),
                     errdetail("It made the schedule, whose tasks are submitted as this role."),

@@ -187,8 +187,9 @@ void warn_of_no_workers(const text *schedule, bool off);
 [[noreturn]] void no_such_schedule(const text *name);
 // 42501, constraint "owner", table schedule.
 [[noreturn]] void not_schedule_owner(const text *name);
-// 55000, constraint "workflow", table schedule.
+// 55000, constraint "workflow", table schedule or trigger.
 [[noreturn]] void schedule_of_workflow(const text *name);
+[[noreturn]] void trigger_of_workflow(const text *name);
 // 42704, constraint "owner", table schedule: the role that made it is gone.
 [[noreturn]] void no_schedule_role(const char *role);
 // 55000, constraint "pg_cron", table schedule: nothing is there that would tick.

@@ -20,6 +20,8 @@ constexpr const char *k_action_rule = R"(It must be {"submit": {...}} or {"plan"
 constexpr const char *k_submit_rule = "The trigger itself gives rn and plan.";
 constexpr const char *k_plan_rule = "A plan must be an array of objects, with at least one.";
 
+constinit Maker registered{};
+
 bool is_array(Jsonb *value) { return value != nullptr && JB_ROOT_IS_ARRAY(value) && !JB_ROOT_IS_SCALAR(value); }
 
 // The parameters of "join", as text[].
@@ -102,6 +104,14 @@ Jsonb *read_action(Jsonb *action) {
     if (JB_ROOT_COUNT(tasks) == 0)
         error::bad_argument("action", error::show(action), k_plan_rule);
     return tasks;
+}
+
+void register_maker(const Maker &maker) { registered = maker; }
+
+const Maker *find_maker(Jsonb *action) {
+    const bool is_made =
+        json::is_object(action) && has_member(&action->root, registered.member) && !has_member(&action->root, "queue");
+    return is_made ? &registered : nullptr;
 }
 
 void carry_out(Oid role, const Action &action) {

@@ -15,6 +15,8 @@ using store::Parameters;
 namespace {
 
 constinit SPIPlanPtr insert_statement = nullptr;
+constinit SPIPlanPtr find_statement = nullptr;
+constinit SPIPlanPtr hold_made_statement = nullptr;
 constinit SPIPlanPtr insert_input_statement = nullptr;
 constinit SPIPlanPtr hold_statement = nullptr;
 constinit SPIPlanPtr drop_statement = nullptr;
@@ -37,24 +39,40 @@ void rehearse(const Action &action) {
 struct Held {
     int64 id;
     const char *owner;
+    Jsonb *action;
 };
 
+void remove(int64 id) {
+    Parameters parameters;
+    parameters.add(id);
+    // Signals that arrive meanwhile are removed by the next turn.
+    store::change(&drop_statement,
+                  "with input as (delete from scylla.signal_trigger_input where trigger operator(pg_catalog.=) $1), "
+                  "arrival as (delete from scylla.signal_arrival where trigger operator(pg_catalog.=) $1), "
+                  "failure as (delete from scylla.signal_trigger_failure where trigger operator(pg_catalog.=) $1) "
+                  "delete from scylla.signal_trigger where id operator(pg_catalog.=) $1",
+                  parameters, SPI_OK_DELETE);
+}
+
 // Locks a trigger of the current user; 42704. The lock keeps the monitor from working on it, and nobody else.
-int64 hold(const text *name) {
+Held hold_row(const text *name) {
     Parameters parameters;
     parameters.add(name);
     const auto held = store::select<Held>(
         &hold_statement,
-        "select id, owner::pg_catalog.text from scylla.signal_trigger where name operator(pg_catalog.=) $1 for update",
+        "select id, owner::pg_catalog.text, action from scylla.signal_trigger where name operator(pg_catalog.=) $1 "
+        "for update",
         parameters, SPI_OK_SELECT, [](uint64 row) {
             store::Columns columns(row);
             const int64 id = columns.next_int64();
-            return Held{id, columns.next_string()};
+            const char *owner = columns.next_string();
+            return Held{id, owner, columns.next_jsonb()};
         });
     if (held.empty() || !rights::owns(held[0].owner))
         error::no_such_trigger(name);
-    return held[0].id;
+    return held[0];
 }
+int64 hold(const text *name) { return hold_row(name).id; }
 
 void set_paused(const text *name, bool paused) {
     Parameters parameters;
@@ -65,12 +83,10 @@ void set_paused(const text *name, bool paused) {
 
 } // namespace
 
-void create(const TriggerRequest &request) {
-    const auto inputs = read_inputs(request.signals);
-    Jsonb *tasks = read_action(request.action);
-    for (const Input &input : inputs)
-        require(input.signal, SignalPrivilege::wait);
-    rehearse({.trigger = request.name, .tasks = tasks, .seq = 0, .wait_for = nullptr});
+namespace {
+
+// As the current user. The action as it is stored.
+void insert(const TriggerRequest &request, std::span<const Input> inputs, Jsonb *tasks) {
     NameData owner{};
     namestrcpy(&owner, GetUserNameFromId(GetUserId(), false));
     Parameters parameters;
@@ -101,16 +117,51 @@ void create(const TriggerRequest &request) {
     }
 }
 
-void drop(const text *name) {
+} // namespace
+
+void create(const TriggerRequest &request) {
+    const auto inputs = read_inputs(request.signals);
+    Jsonb *tasks = read_action(request.action);
+    for (const Input &input : inputs)
+        require(input.signal, SignalPrivilege::wait);
+    rehearse({.trigger = request.name, .tasks = tasks, .seq = 0, .wait_for = nullptr});
+    insert(request, inputs, tasks);
+}
+
+void put_made(const TriggerRequest &request, Oid owner) {
     Parameters parameters;
-    parameters.add(hold(name));
-    // Signals that arrive meanwhile are removed by the next turn.
-    store::change(&drop_statement,
-                  "with input as (delete from scylla.signal_trigger_input where trigger operator(pg_catalog.=) $1), "
-                  "arrival as (delete from scylla.signal_arrival where trigger operator(pg_catalog.=) $1), "
-                  "failure as (delete from scylla.signal_trigger_failure where trigger operator(pg_catalog.=) $1) "
-                  "delete from scylla.signal_trigger where id operator(pg_catalog.=) $1",
-                  parameters, SPI_OK_DELETE);
+    parameters.add(request.name);
+    const auto found = store::select<bool>(
+        &find_statement, "select true from scylla.signal_trigger where name operator(pg_catalog.=) $1", parameters,
+        SPI_OK_SELECT, [](uint64) { return true; });
+    if (!found.empty())
+        return;
+    const auto inputs = read_inputs(request.signals);
+    Oid user = InvalidOid;
+    int context = 0;
+    GetUserIdAndSecContext(&user, &context);
+    SetUserIdAndSecContext(owner, context | SECURITY_LOCAL_USERID_CHANGE);
+    for (const Input &input : inputs)
+        require(input.signal, SignalPrivilege::wait);
+    insert(request, inputs, request.action);
+    SetUserIdAndSecContext(user, context);
+}
+
+void remove_made(const text *name) {
+    Parameters parameters;
+    parameters.add(name);
+    const auto ids = store::select<int64>(
+        &hold_made_statement, "select id from scylla.signal_trigger where name operator(pg_catalog.=) $1 for update",
+        parameters, SPI_OK_SELECT, [](uint64 row) { return store::Columns(row).next_int64(); });
+    for (const int64 id : ids)
+        remove(id);
+}
+
+void drop(const text *name) {
+    const Held held = hold_row(name);
+    if (find_maker(held.action) != nullptr)
+        error::trigger_of_workflow(name);
+    remove(held.id);
 }
 
 void pause(const text *name) { set_paused(name, true); }

@@ -253,6 +253,28 @@ bool is_true(Datum condition, Jsonb *values) {
                                parameters, SPI_OK_SELECT, [](uint64 row) { return Columns(row).next_bool(); })[0];
 }
 
+bool make_as(Oid role, const Maker &maker, const Firing &firing) {
+    Oid user = InvalidOid;
+    int context = 0;
+    GetUserIdAndSecContext(&user, &context);
+    SetUserIdAndSecContext(role, context | SECURITY_LOCAL_USERID_CHANGE);
+    const bool made = maker.make(firing);
+    SetUserIdAndSecContext(user, context);
+    return made;
+}
+
+// False: the set is not to be acted on.
+bool carry_out_for(Oid role, const HeldTrigger &trigger, std::span<const int64> seqs) {
+    const SetOfSignals set = read_set(seqs);
+    if (const Maker *maker = find_maker(trigger.action))
+        return make_as(role, *maker,
+                       {.trigger = trigger.name, .action = trigger.action, .signals = set.values, .seqs = seqs});
+    if (!is_true(trigger.condition, set.values))
+        return false;
+    carry_out(role, {.trigger = trigger.name, .tasks = trigger.action, .seq = set.latest, .wait_for = set.wait_for});
+    return true;
+}
+
 // Carries the action out for a set, or skips it. Returns the error, with all that it did undone; null: none.
 const char *act(const HeldTrigger &trigger, std::span<const int64> seqs, Tally *tally) {
     bool fires = false;
@@ -261,11 +283,7 @@ const char *act(const HeldTrigger &trigger, std::span<const int64> seqs, Tally *
         const Oid role = get_role_oid(trigger.owner, true);
         if (!OidIsValid(role))
             error::no_trigger_role(trigger.owner);
-        const SetOfSignals set = read_set(seqs);
-        fires = is_true(trigger.condition, set.values);
-        if (fires)
-            carry_out(role,
-                      {.trigger = trigger.name, .tasks = trigger.action, .seq = set.latest, .wait_for = set.wait_for});
+        fires = carry_out_for(role, trigger, seqs);
     });
     AtEOXact_GUC(true, settings_level);
     if (error != nullptr)

@@ -34,6 +34,29 @@ void resume(const text *name);
 // One signal, or all. Returns how many, with the sets for which the action has failed.
 int64 clear(const text *name, std::optional<int64> seq);
 
+// ---- what other rooms have triggers do -----------------------------------------------------------------------------
+
+struct Firing {
+    const text *trigger;
+    Jsonb *action;
+    Jsonb *signals; // an array of values as those of gates
+    std::span<const int64> seqs;
+};
+// The action of such a trigger is an object with a member of this name, and without "queue". The trigger belongs to
+// what it is made for: drop_trigger() leaves it alone.
+struct Maker {
+    const char *member;
+    // Does it, as the current role, which is the owner of the trigger. False: it is not to be done for this set.
+    bool (*make)(const Firing &firing);
+};
+void register_maker(const Maker &maker);
+// Null: the trigger submits tasks.
+const Maker *find_maker(Jsonb *action);
+
+// For a maker, with the rights of the owner: one that is there already stays as it is. 22023, 42501.
+void put_made(const TriggerRequest &request, Oid owner);
+void remove_made(const text *name);
+
 // ---- what create() and the turns share -----------------------------------------------------------------------------
 
 // Reads the array of create_trigger(). 22023.

@@ -296,7 +296,7 @@ int32 create(const Push &push) {
     set_properties(head, push_properties(head.properties, pushed));
     if (push.activate && is_active(push.document))
         set_active(id, version);
-    keep_time_triggers(id);
+    keep_triggers(id);
     return version;
 }
 
@@ -306,27 +306,27 @@ void activate(const text *id, std::optional<int32> version) {
     if (chosen < 1 || chosen > head.latest_version)
         error::no_such_workflow_version(id, psprintf("%d", chosen));
     set_active(id, chosen);
-    keep_time_triggers(id);
+    keep_triggers(id);
 }
 
 void deactivate(const text *id) {
     (void)hold(id, Privilege::admin);
     set_active(id, 0);
-    keep_time_triggers(id);
+    keep_triggers(id);
 }
 
 void alter(const text *id, Jsonb *change) {
     require_sound_change(change);
     const Head head = hold(id, Privilege::admin);
     set_properties(head, change_properties(id, head.properties, change));
-    keep_time_triggers(id);
+    keep_triggers(id);
 }
 
 void drop(const text *id) {
     (void)hold(id, Privilege::admin);
     leave_runs(id);
     set_active(id, 0);
-    keep_time_triggers(id);
+    keep_triggers(id);
     Parameters parameters;
     parameters.add(id);
     store::change(&drop_statement,

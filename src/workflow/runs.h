@@ -31,6 +31,7 @@ struct Start {
     // For those whom no caller would hear of the error: a run whose parameters cannot be evaluated is there, and has
     // failed.
     bool keep_failed = false;
+    const char *fault = nullptr; // with that: why it fails, whatever its parameters are
 };
 struct Started {
     int32 code; // 1: it is there now; 0: request_id has been used before; -1: it was stopped at once
@@ -43,9 +44,13 @@ Started start(const Start &request);
 
 // What a trigger starts, it starts as the owner of the workflow.
 
-// Time triggers (section 8): a schedule for each one of the active version that comes at other times than the others.
 // To be called when the active version or the properties of a workflow have changed.
-void keep_time_triggers(const text *workflow);
+void keep_time_triggers(const text *workflow);   // a schedule for each time trigger (section 8)
+void keep_signal_triggers(const text *workflow); // a trigger for each signal trigger (section 7.3)
+inline void keep_triggers(const text *workflow) {
+    keep_time_triggers(workflow);
+    keep_signal_triggers(workflow);
+}
 
 // Has the last run of an instance end: kind is stop or kill. 42704, 42501, P0002, 55000.
 void end_run(const text *workflow, int64 instance, const char *kind);
@@ -93,5 +98,6 @@ void forget_run(int64 plan);
 // When the library is loaded.
 void register_runs();
 void register_time_triggers();
+void register_signal_triggers();
 
 } // namespace scylla::workflow

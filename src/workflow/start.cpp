@@ -86,6 +86,11 @@ struct NewRun {
 // A trigger must not hold up those who look after triggers.
 constexpr model::sel::Limits k_limits_of_triggers{.steps = 20'000'000, .milliseconds = 1'000};
 
+void fail(NewRun &made, const char *fault) {
+    made.fault = fault;
+    made.params = json::empty_object();
+}
+
 // 22023: what is wrong with them.
 void evaluate_params(NewRun &made) {
     const auto version = find_version(made.head->id, made.version);
@@ -108,8 +113,9 @@ void evaluate_params(NewRun &made) {
     model::workflow::release(held->outcome);
     if (!sound && !made.request->keep_failed)
         error::bad_params(text_to_cstring(made.head->id), text);
-    made.fault = sound ? nullptr : text;
-    made.params = sound ? DatumGetJsonbP(DirectFunctionCall1(jsonb_in, CStringGetDatum(text))) : json::empty_object();
+    if (!sound)
+        return fail(made, text);
+    made.params = DatumGetJsonbP(DirectFunctionCall1(jsonb_in, CStringGetDatum(text)));
 }
 
 // ---- strategies ----------------------------------------------------------------------------------------------------
@@ -244,7 +250,10 @@ Started start(const Start &request) {
     if (const auto before = find_request(request))
         return *before;
     NewRun made{&head, &request, pick_version(head, request.version), head.latest_instance + 1, 1, nullptr};
-    evaluate_params(made);
+    if (request.fault == nullptr)
+        evaluate_params(made);
+    else
+        fail(made, request.fault);
     const bool stopped = made.fault == nullptr && apply_strategy(made);
     if (next_instance(head.id) != made.instance)
         elog(ERROR, "the number of the last instance of workflow \"%s\" has changed", text_to_cstring(head.id));

@@ -9,7 +9,7 @@
 #include "store/spi_rows.h"
 #include "workflow/definitions.h"
 #include "workflow/runs.h"
-#include "workflow/texts.h"
+#include "workflow/triggers.h"
 
 namespace scylla::workflow {
 
@@ -23,32 +23,7 @@ namespace {
 constinit SPIPlanPtr triggers_statement = nullptr;
 constinit SPIPlanPtr kept_statement = nullptr;
 
-constexpr const char *k_member = "workflow"; // of what the schedule has for a task
 constexpr int64 k_epoch = static_cast<int64>(POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * SECS_PER_DAY * USECS_PER_SEC;
-
-const JsonbValue *find_member(Jsonb *object, const char *name) {
-    return getKeyJsonValueFromContainer(&object->root, name, static_cast<int>(strlen(name)), nullptr);
-}
-
-std::string_view string_member(Jsonb *object, const char *name) {
-    const JsonbValue *found = find_member(object, name);
-    return found != nullptr && found->type == jbvString
-               ? std::string_view(found->val.string.val, static_cast<std::size_t>(found->val.string.len))
-               : std::string_view{};
-}
-
-// A text, or a number as a text; empty: it is not there.
-std::string_view scalar_member(Jsonb *object, const char *name) {
-    const JsonbValue *found = find_member(object, name);
-    if (found == nullptr || found->type != jbvNumeric)
-        return string_member(object, name);
-    return DatumGetCString(DirectFunctionCall1(numeric_out, NumericGetDatum(found->val.numeric)));
-}
-
-uint64 hash(std::string_view bytes) {
-    return DatumGetUInt64(
-        hash_any_extended(reinterpret_cast<const unsigned char *>(bytes.data()), static_cast<int>(bytes.size()), 0));
-}
 
 // ---- one trigger ---------------------------------------------------------------------------------------------------
 
@@ -70,20 +45,13 @@ text *zone_of(Jsonb *trigger) {
 int64 delay_of(const text *workflow, Jsonb *trigger) {
     const int64 most = model::workflow::read_trigger_seconds(scalar_member(trigger, "fuzzy_max_delay")).value_or(0);
     const char *seed = psprintf("%s:%s", text_to_cstring(workflow), json_text(trigger).data());
-    return most <= 0 ? 0 : static_cast<int64>(hash(seed) % static_cast<uint64>(most + 1));
-}
-
-// A trigger by its text, so that one that stands there twice has one schedule, and one that a new version has again
-// keeps its own.
-text *name_of(const text *workflow, Jsonb *trigger) {
-    return cstring_to_text(psprintf("%s%s/%016llx", store::k_run_prefix.data(), text_to_cstring(workflow),
-                                    static_cast<unsigned long long>(hash(json_text(trigger)))));
+    return most <= 0 ? 0 : static_cast<int64>(hash_of(seed) % static_cast<uint64>(most + 1));
 }
 
 Jsonb *make_request(const text *workflow, Jsonb *trigger) {
     JsonbParseState *state = nullptr;
     pushJsonbValue(&state, WJB_BEGIN_OBJECT, nullptr);
-    json::push_text(&state, k_member, workflow);
+    json::push_text(&state, k_trigger_member, workflow);
     json::push(&state, "delay", json::of_whole(delay_of(workflow, trigger)));
     json::push_json(&state, "trigger", trigger);
     return JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, nullptr));
@@ -91,7 +59,7 @@ Jsonb *make_request(const text *workflow, Jsonb *trigger) {
 
 ScheduleSettings settings_of(const text *workflow, Jsonb *trigger) {
     ScheduleSettings settings{};
-    settings.name = name_of(workflow, trigger);
+    settings.name = name_of_trigger(workflow, trigger);
     settings.cron = times_of(trigger);
     settings.timezone = zone_of(trigger);
     settings.task = make_request(workflow, trigger);
@@ -104,9 +72,7 @@ ScheduleSettings settings_of(const text *workflow, Jsonb *trigger) {
 
 // ---- its times -----------------------------------------------------------------------------------------------------
 
-Jsonb *trigger_of(const ScheduleSettings &schedule) {
-    return json::to_jsonb(const_cast<JsonbValue *>(find_member(schedule.task, "trigger")));
-}
+Jsonb *trigger_of(const ScheduleSettings &schedule) { return json_member(schedule.task, "trigger"); }
 
 int64 delay_of(const ScheduleSettings &schedule) {
     const auto seconds = model::workflow::read_trigger_seconds(scalar_member(schedule.task, "delay"));
@@ -143,11 +109,9 @@ Jsonb *make_initiator(const ScheduleSettings &schedule, int64 millis) {
 
 text *start_run(const ScheduleSettings &schedule, TimestampTz time) {
     const int64 millis = (time - delay_of(schedule) + k_epoch) / 1'000;
-    const auto workflow = string_member(schedule.task, k_member);
+    const auto workflow = string_member(schedule.task, k_trigger_member);
     const text *id = to_text(workflow);
-    const auto slash = view(schedule.name).rfind('/');
-    const text *request_id =
-        cstring_to_text(psprintf("time:%s:" INT64_FORMAT, text_to_cstring(schedule.name) + slash + 1, millis / 1'000));
+    const text *request_id = cstring_to_text(psprintf("time:%s:" INT64_FORMAT, hash_in(schedule.name), millis / 1'000));
     const Started started = start({.workflow = id,
                                    .params = make_params(millis),
                                    .version = cstring_to_text("active"),
@@ -202,7 +166,7 @@ void keep_time_triggers(const text *workflow) {
 }
 
 void register_time_triggers() {
-    schedule::register_maker({.member = k_member, .calendar = calendar, .make = start_run});
+    schedule::register_maker({.member = k_trigger_member, .calendar = calendar, .make = start_run});
 }
 
 } // namespace scylla::workflow

@@ -80,7 +80,7 @@ select is((select string_agg(format('%s where %s', i.indexrelid::regclass, pg_ge
                              order by i.indexrelid::regclass::text collate "C")
            from pg_index i join pg_class c on c.oid = i.indrelid
            where c.relnamespace = 'scylla'::regnamespace and (i.indpred is not null or i.indexprs is not null)),
-          'scylla.job_run_request where (request_id IS NOT NULL), scylla.schedule_workflow where (task ? ''workflow''::text), scylla.signal_arrival_fresh where fresh, scylla.signal_sent_request where (request_id IS NOT NULL), scylla.task_lease_permit where (permit IS NOT NULL), scylla.task_ready_key where (key IS NOT NULL), ' ||
+          'scylla.job_run_request where (request_id IS NOT NULL), scylla.schedule_workflow where (task ? ''workflow''::text), scylla.signal_arrival_fresh where fresh, scylla.signal_sent_request where (request_id IS NOT NULL), scylla.signal_trigger_workflow where (action ? ''workflow''::text), scylla.task_lease_permit where (permit IS NOT NULL), scylla.task_ready_key where (key IS NOT NULL), ' ||
           'scylla.workflow_run_state_blocks where blocks, scylla.workflow_run_state_due where (due IS NOT NULL), scylla.workflow_run_state_live where (ended IS NULL), ' ||
           'scylla.workflow_run_state_parent where (parent_scope IS NOT NULL), scylla.workflow_run_state_request where (request_id IS NOT NULL), ' ||
           'scylla.workflow_step_state_due where (due IS NOT NULL), scylla.workflow_step_state_task where (task IS NOT NULL)',

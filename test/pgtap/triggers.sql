@@ -38,7 +38,7 @@ select run() \g /dev/null
 select is(started('one'), 'single{"n": 1} single{"n": 1}', 'once');
 select is((select string_agg(distinct format('%s %s %s %s', queue, spec, priority, status), ',') from scylla.task where rn ~ '^one/'),
           'q {"a": 1} 5 ready', 'the task is as the action says');
-select is((select string_agg(substr(rn, 5), ' ' order by rn) from scylla.task where rn ~ '^one/'),
+select is((select string_agg(substr(rn, 5), ' ' order by substr(rn, 5)::bigint) from scylla.task where rn ~ '^one/'),
           (select string_agg(seq::text, ' ' order by seq) from scylla.signal where name = 'single' and params = '{"n": 1}'),
           'its name has the number of the signal');
 select is((select row(fired, skipped, waiting, failing, last_fired is not null, last_error)::text from of_trigger('one')), '(2,0,0,0,t,)',

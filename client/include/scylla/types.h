@@ -477,8 +477,8 @@ struct schedule_info {
     json options;
     std::optional<job_name> job;
     std::optional<workflow_name> workflow; ///< of which it is a time trigger
-    bool armed = false;                 ///< it runs in this database, which is no restored copy
-    std::optional<time_point> next_run; ///< none: it does not come any more
+    bool armed = false;                    ///< it runs in this database, which is no restored copy
+    std::optional<time_point> next_run;    ///< none: it does not come any more
     std::optional<time_point> last_run;
     std::optional<resource_name> last_task;
     std::int64_t runs = 0;

@@ -1,5 +1,7 @@
 #include "model/workflow/run_facts.h"
 
+#include <array>
+
 #include "model/sel/json.h"
 
 namespace scylla::model::workflow {
@@ -62,6 +64,34 @@ std::optional<Value> fact_of_run(const Definition &definition, const RunName &na
     if (field == "RUN_POLICY") {
         const auto policy = of_initiator(name, "policy", context);
         return policy->is_null() ? sel::make_string(context.heap, k_fresh) : policy;
+    }
+    return std::nullopt;
+}
+
+std::optional<Value> param_of_signal(const RunName &name, sel::Args args, sel::Context &context) {
+    const Value *signals = member_of(name.initiator, "signals", context);
+    if (signals == nullptr || signals->type != sel::Type::map)
+        return std::nullopt;
+    for (const sel::Map::Member &signal : signals->map->all()) {
+        if ((args.size() == 2 && signal.key.view() != args[0].view()) || signal.value.type != sel::Type::map)
+            continue;
+        const Value *params = signal.value.map->find("params");
+        const Value *found = params != nullptr && params->type == sel::Type::map
+                                 ? params->map->find(args[args.size() - 1].view())
+                                 : nullptr;
+        if (found != nullptr)
+            return *found;
+    }
+    return std::nullopt;
+}
+
+std::optional<Value> joined_param_of_signal(const RunName &name, std::string_view joined, sel::Context &context) {
+    constexpr std::string_view k_between = "__";
+    for (std::size_t at = joined.find(k_between); at != std::string_view::npos; at = joined.find(k_between, at + 1)) {
+        const std::array args{sel::make_string(context.heap, joined.substr(0, at)),
+                              sel::make_string(context.heap, joined.substr(at + k_between.size()))};
+        if (const auto found = param_of_signal(name, args, context))
+            return found;
     }
     return std::nullopt;
 }

@@ -1,5 +1,7 @@
 #include "model/workflow/run_params.h"
 
+#include <algorithm>
+
 #include "model/sel/json.h"
 #include "model/workflow/param_evaluate.h"
 #include "model/workflow/param_json.h"
@@ -18,8 +20,14 @@ class FactsOnly final : public sel::Params {
 public:
     FactsOnly(const Definition &definition, const RunName &name) noexcept : definition_{definition}, name_{name} {}
 
-    std::optional<Value> find(std::string_view /*name*/, sel::Context & /*context*/) override { return std::nullopt; }
+    std::optional<Value> find(std::string_view name, sel::Context &context) override {
+        return joined_param_of_signal(name_, name, context);
+    }
     std::optional<Value> find_from(std::string_view function, sel::Args args, sel::Context &context) override {
+        const bool are_texts =
+            std::all_of(args.begin(), args.end(), [](const Value &arg) { return arg.type == sel::Type::string; });
+        if (function == "getFromSignal" && are_texts)
+            return param_of_signal(name_, args, context);
         if (function != "getFromInstance" || args.size() != 1 || args[0].type != sel::Type::string)
             return std::nullopt;
         return fact_of_run(definition_, name_, args[0].view(), context);

@@ -63,7 +63,7 @@ std::optional<Value> ScopeParams::find_joined(std::string_view name, sel::Contex
         if (find_step(name.substr(0, at)).step != nullptr)
             return of_step(name.substr(0, at), name.substr(at + k_between.size()), context);
     }
-    return std::nullopt;
+    return joined_param_of_signal(state_.run.name, name, context);
 }
 
 // A step that comes before the one which asks, or before a loop around it; or, when its parameters are known, itself.
@@ -133,6 +133,8 @@ std::optional<Value> ScopeParams::find_from(std::string_view function, sel::Args
         return std::nullopt;
     if (function == "getFromInstance" && args.size() == 1)
         return fact_of_run(state_.definition, state_.run.name, args[0].view(), context);
+    if (function == "getFromSignal")
+        return param_of_signal(state_.run.name, args, context);
     if (function == "getFromStep" && args.size() == 1)
         return own_field(args[0].view(), context);
     if (function == "getFromStep" && args.size() == 2)

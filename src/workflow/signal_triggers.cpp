@@ -1,0 +1,223 @@
+// Signal triggers (section 7.3): triggers of signals that start runs.
+#include "model/sel/sel.h"
+#include "pg/error.h"
+#include "pg/memory.h"
+#include "store/spi_rows.h"
+#include "trigger/triggers.h"
+#include "workflow/definitions.h"
+#include "workflow/runs.h"
+#include "workflow/server_world.h"
+#include "workflow/triggers.h"
+
+namespace scylla::workflow {
+
+using store::Parameters;
+using trigger::Firing;
+using trigger::TriggerRequest;
+
+namespace {
+
+namespace sel = model::sel;
+
+constinit SPIPlanPtr triggers_statement = nullptr;
+constinit SPIPlanPtr kept_statement = nullptr;
+
+// ---- what it waits for ---------------------------------------------------------------------------------------------
+
+// {"p": {"value": 1, "operator": ">="}} as {"p": {">=": 1}}.
+void push_match(JsonbParseState **state, JsonbValue *params) {
+    json::push_key(state, "match");
+    pushJsonbValue(state, WJB_BEGIN_OBJECT, nullptr);
+    if (params != nullptr && params->type == jbvBinary)
+        json::for_each_member(params->val.binary.data, [&](const char *param, JsonbValue *given) {
+            Jsonb *match = json::to_jsonb(given);
+            const auto sign = string_member(match, "operator");
+            JsonbValue *value = find_member(match, "value");
+            if (sign.empty() || sign == "=")
+                return json::push(state, param, *value);
+            json::push_key(state, param);
+            pushJsonbValue(state, WJB_BEGIN_OBJECT, nullptr);
+            json::push(state, sign, *value);
+            pushJsonbValue(state, WJB_END_OBJECT, nullptr);
+        });
+    pushJsonbValue(state, WJB_END_OBJECT, nullptr);
+}
+
+// As create_trigger() takes them.
+Jsonb *signals_of(Jsonb *trigger) {
+    JsonbParseState *state = nullptr;
+    pushJsonbValue(&state, WJB_BEGIN_ARRAY, nullptr);
+    json::for_each_member(&json_member(trigger, "definitions")->root, [&](const char *name, JsonbValue *given) {
+        Jsonb *signal = json::to_jsonb(given);
+        pushJsonbValue(&state, WJB_BEGIN_OBJECT, nullptr);
+        json::push(&state, "signal", json::of_text(name));
+        push_match(&state, find_member(signal, "match_params"));
+        JsonbValue *keys = find_member(signal, "join_keys");
+        if (keys != nullptr && keys->type == jbvBinary)
+            json::push(&state, "join", *keys);
+        pushJsonbValue(&state, WJB_END_OBJECT, nullptr);
+    });
+    return JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_ARRAY, nullptr));
+}
+
+Jsonb *make_action(const text *workflow, Jsonb *trigger) {
+    JsonbParseState *state = nullptr;
+    pushJsonbValue(&state, WJB_BEGIN_OBJECT, nullptr);
+    json::push_text(&state, k_trigger_member, workflow);
+    json::push_json(&state, "trigger", trigger);
+    return JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, nullptr));
+}
+
+// ---- a set of signals ----------------------------------------------------------------------------------------------
+
+// Each signal of a set, which is an array of values of gates.
+template <typename Use> void for_each_signal(Jsonb *signals, Use use) {
+    for (uint32 i = 0; i < JB_ROOT_COUNT(signals); i++)
+        use(json::to_jsonb(getIthJsonbValueFromContainer(&signals->root, i)));
+}
+
+// What expressions of the trigger read: signal__param.
+Jsonb *params_of(Jsonb *signals) {
+    JsonbParseState *state = nullptr;
+    pushJsonbValue(&state, WJB_BEGIN_OBJECT, nullptr);
+    for_each_signal(signals, [&](Jsonb *signal) {
+        const text *name = to_text(string_member(signal, "name"));
+        json::for_each_member(&json_member(signal, "params")->root, [&](const char *param, JsonbValue *value) {
+            json::push(&state, psprintf("%s__%s", text_to_cstring(name), param), *value);
+        });
+    });
+    return JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, nullptr));
+}
+
+Jsonb *make_initiator(const Firing &firing) {
+    JsonbParseState *state = nullptr;
+    pushJsonbValue(&state, WJB_BEGIN_OBJECT, nullptr);
+    json::push(&state, "type", json::of_text("SIGNAL"));
+    json::push_text(&state, "trigger", firing.trigger);
+    json::push_key(&state, "signals");
+    pushJsonbValue(&state, WJB_BEGIN_OBJECT, nullptr);
+    for_each_signal(firing.signals, [&](Jsonb *signal) {
+        json::push_key(&state, string_member(signal, "name"));
+        pushJsonbValue(&state, WJB_BEGIN_OBJECT, nullptr);
+        for (const char *member : {"seq", "params"})
+            json::push(&state, member, *find_member(signal, member));
+        pushJsonbValue(&state, WJB_END_OBJECT, nullptr);
+    });
+    pushJsonbValue(&state, WJB_END_OBJECT, nullptr);
+    return JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, nullptr));
+}
+
+// ---- expressions ---------------------------------------------------------------------------------------------------
+
+struct Held {
+    sel::Outcome outcome;
+    MemoryContextCallback callback;
+};
+
+struct Evaluated {
+    bool sound;
+    const char *text; // the value as JSON, or what is wrong
+};
+Evaluated evaluate(std::string_view expression, Jsonb *params) {
+    constexpr sel::Limits k_limits{.steps = 20'000'000, .milliseconds = 1'000};
+    check_stack_depth();
+    auto *held = static_cast<Held *>(palloc0(sizeof(Held)));
+    held->callback.func = [](void *arg) { sel::release(static_cast<Held *>(arg)->outcome); };
+    held->callback.arg = held;
+    MemoryContextRegisterResetCallback(CurrentMemoryContext, &held->callback);
+    ServerWorld world;
+    held->outcome = sel::evaluate_json(expression, json_text(params), world, k_limits);
+    world.raise_seen();
+    const char *text = pnstrdup(held->outcome.text.data(), held->outcome.text.size());
+    const bool sound = held->outcome.kind == sel::OutcomeKind::value;
+    sel::release(held->outcome);
+    return {sound, text};
+}
+
+// Without dedup_expr, or if that cannot be evaluated, each set of signals is a request of its own.
+const text *request_id_of(const Firing &firing, std::string_view dedup, Jsonb *params) {
+    constexpr std::size_t k_longest = 150;
+    if (!dedup.empty())
+        if (const auto value = evaluate(dedup, params); value.sound)
+            return cstring_to_text(
+                strlen(value.text) <= k_longest
+                    ? psprintf("signal:%s", value.text)
+                    : psprintf("signal:%016llx", static_cast<unsigned long long>(hash_of(value.text))));
+    StringInfoData id;
+    initStringInfo(&id);
+    appendStringInfo(&id, "signal:%s", hash_in(firing.trigger));
+    for (const int64 seq : firing.seqs)
+        appendStringInfo(&id, ":" INT64_FORMAT, seq);
+    return cstring_to_text(id.data);
+}
+
+// ---- a run ---------------------------------------------------------------------------------------------------------
+
+bool start_run(const Firing &firing) {
+    Jsonb *trigger = json_member(firing.action, "trigger");
+    Jsonb *params = params_of(firing.signals);
+    const auto condition = string_member(trigger, "condition");
+    const auto met = condition.empty() ? Evaluated{true, "true"} : evaluate(condition, params);
+    if (met.sound && strcmp(met.text, "true") != 0)
+        return false;
+    JsonbValue *given = find_member(trigger, "params");
+    const Start request{.workflow = to_text(string_member(firing.action, k_trigger_member)),
+                        .params =
+                            given != nullptr && given->type == jbvBinary ? json::to_jsonb(given) : json::empty_object(),
+                        .version = cstring_to_text("active"),
+                        .request_id = request_id_of(firing, string_member(trigger, "dedup_expr"), params),
+                        .initiator = make_initiator(firing),
+                        .keep_failed = true,
+                        .fault = met.sound ? nullptr : psprintf("condition of the trigger: %s", met.text)};
+    return start(request).code != 0;
+}
+
+// ---- those of a workflow -------------------------------------------------------------------------------------------
+
+std::span<Jsonb *const> triggers_of(const text *workflow) {
+    Parameters parameters;
+    parameters.add(workflow);
+    return store::select<Jsonb *>(
+        &triggers_statement,
+        "select distinct t.trigger from scylla.workflow_head h join scylla.workflow_text v "
+        "on v.workflow operator(pg_catalog.=) h.id and v.version operator(pg_catalog.=) h.active_version "
+        "cross join lateral pg_catalog.jsonb_array_elements(case when pg_catalog.jsonb_typeof(v.definition "
+        "operator(pg_catalog.->) 'signal_triggers') operator(pg_catalog.=) 'array' "
+        "then v.definition operator(pg_catalog.->) 'signal_triggers' end) t (trigger) "
+        "where h.id operator(pg_catalog.=) $1 and coalesce(h.properties operator(pg_catalog.->) "
+        "'signal_trigger_disabled', 'false') operator(pg_catalog.<>) 'true'",
+        parameters, SPI_OK_SELECT, [](uint64 row) { return store::Columns(row).next_jsonb(); });
+}
+
+std::span<text *const> kept_of(const text *workflow) {
+    Parameters parameters;
+    parameters.add(workflow);
+    return store::select<text *>(&kept_statement,
+                                 "select name from scylla.signal_trigger where action operator(pg_catalog.?) "
+                                 "'workflow' and action operator(pg_catalog.->>) 'workflow' operator(pg_catalog.=) $1 "
+                                 "and not action operator(pg_catalog.?) 'queue' order by name",
+                                 parameters, SPI_OK_SELECT, [](uint64 row) { return store::Columns(row).next_text(); });
+}
+
+} // namespace
+
+void keep_signal_triggers(const text *workflow) {
+    const auto triggers = triggers_of(workflow);
+    const auto wanted = allocate<TriggerRequest>(triggers.size());
+    for (std::size_t i = 0; i < triggers.size(); i++)
+        wanted[i] = {.name = name_of_trigger(workflow, triggers[i]),
+                     .signals = signals_of(triggers[i]),
+                     .action = make_action(workflow, triggers[i]),
+                     .condition = 0};
+    for (const text *name : kept_of(workflow))
+        if (std::none_of(wanted.begin(), wanted.end(),
+                         [&](const TriggerRequest &one) { return view(one.name) == view(name); }))
+            trigger::remove_made(name);
+    const auto head = wanted.empty() ? std::nullopt : find(workflow);
+    for (const TriggerRequest &each : wanted)
+        trigger::put_made(each, get_role_oid(head->owner, false));
+}
+
+void register_signal_triggers() { trigger::register_maker({.member = k_trigger_member, .make = start_run}); }
+
+} // namespace scylla::workflow

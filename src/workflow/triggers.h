@@ -1,0 +1,48 @@
+// Triggers of workflows (sections 7.3 and 8): what those by time and those by signals have in common.
+//
+// A trigger is a schedule, or a trigger of signals, with a name that nobody else can give one. Both belong to the owner
+// of the workflow, and hold as their task an object with the member "workflow".
+#pragma once
+
+#include "pg/json.h"
+#include "pg/text.h"
+#include "store/plans.h"
+#include "workflow/texts.h"
+
+namespace scylla::workflow {
+
+inline constexpr const char *k_trigger_member = "workflow";
+
+inline JsonbValue *find_member(Jsonb *object, const char *name) {
+    return getKeyJsonValueFromContainer(&object->root, name, static_cast<int>(strlen(name)), nullptr);
+}
+// Empty: it is not there, or no text.
+inline std::string_view string_member(Jsonb *object, const char *name) {
+    const JsonbValue *found = find_member(object, name);
+    return found != nullptr && found->type == jbvString
+               ? std::string_view(found->val.string.val, static_cast<std::size_t>(found->val.string.len))
+               : std::string_view{};
+}
+// A number as a text, too.
+inline std::string_view scalar_member(Jsonb *object, const char *name) {
+    const JsonbValue *found = find_member(object, name);
+    if (found == nullptr || found->type != jbvNumeric)
+        return string_member(object, name);
+    return DatumGetCString(DirectFunctionCall1(numeric_out, NumericGetDatum(found->val.numeric)));
+}
+inline Jsonb *json_member(Jsonb *object, const char *name) { return json::to_jsonb(find_member(object, name)); }
+
+inline uint64 hash_of(std::string_view bytes) {
+    return DatumGetUInt64(
+        hash_any_extended(reinterpret_cast<const unsigned char *>(bytes.data()), static_cast<int>(bytes.size()), 0));
+}
+
+// By its text, so that one that stands there twice is one, and one that a new version has again goes on.
+inline text *name_of_trigger(const text *workflow, Jsonb *trigger) {
+    return cstring_to_text(psprintf("%s%s/%016llx", store::k_run_prefix.data(), text_to_cstring(workflow),
+                                    static_cast<unsigned long long>(hash_of(json_text(trigger)))));
+}
+// Its last part.
+inline const char *hash_in(const text *name) { return text_to_cstring(name) + view(name).rfind('/') + 1; }
+
+} // namespace scylla::workflow

@@ -326,6 +326,7 @@ Scan scan_ready_index(Store &store, int32 queue, int16 priority);
 void restart_ready_index(Scan &scan, int32 queue, int16 priority);
 void restart_ready_index(Scan &scan, int32 queue, int16 priority, int64 from);
 Scan scan_by_id(Store &store, TableId table, ScanDirection direction); // spec, lease, waiting or outcome
+Scan scan_before(Store &store, TableId table, int64 before);           // of those, ids below that, descending
 Scan scan_leases(Store &store);                                        // in no order
 Scan scan_by_due(Store &store);                                        // waiting, the earliest first
 Scan scan_outcomes(Store &store, int64 after);                         // ids larger than `after`, ascending

@@ -214,6 +214,11 @@ Scan scan_by_id(Store &store, TableId table, ScanDirection direction) {
     return begin(store[table], 0, store.snapshot, {}, direction);
 }
 
+Scan scan_before(Store &store, TableId table, int64 before) {
+    const Match key[] = {{1, Int64GetDatum(before), F_INT8LT, BTLessStrategyNumber}};
+    return begin(store[table], 0, store.snapshot, key, BackwardScanDirection);
+}
+
 Scan scan_outcomes(Store &store, int64 after) { return scan_after(store, TableId::outcome, after); }
 Scan scan_waiting(Store &store, int64 after) { return scan_after(store, TableId::waiting, after); }
 Scan scan_plans(Store &store, int64 after) { return scan_after(store, TableId::plan, after); }

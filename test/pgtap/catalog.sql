@@ -42,7 +42,7 @@ select is_empty($$
         'cron_next', 'schedule', 'schedule_plan', 'schedule_job', 'unschedule', 'run_schedules', 'arm_schedules',
         'submit', 'submit_many', 'submit_bulk', 'lease', 'lease_task', 'heartbeat', 'complete', 'abort', 'fail',
         'yield', 'not_yet', 'defer', 'heartbeat_many', 'complete_many',
-        'complete_and_lease', 'cancel', 'get_task', 'list_tasks', 'explain_waiting', 'register_worker', 'create_queue', 'wait', 'wait_any', 'work',
+        'complete_and_lease', 'cancel', 'cancel_many', 'yield_many', 'get_task', 'list_tasks', 'find_tasks', 'explain_waiting', 'register_worker', 'create_queue', 'wait', 'wait_any', 'work',
         'create_plan', 'open_plan', 'cancel_plan', 'plan_completed', 'set_plan_owner', 'wait_plan', 'plan_dot', 'plan_mermaid', 'plan_timeline',
         'create_trigger', 'drop_trigger', 'pause_trigger', 'resume_trigger', 'clear_trigger',
         'create_callback', 'resolve_callback', 'reject_callback', 'send_signal', 'grant_signal', 'revoke_signal', 'set_signal_owner',

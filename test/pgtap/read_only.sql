@@ -34,6 +34,8 @@ from (values
     ('not_yet',            $$select scylla.not_yet('r1', 'w')$$),
     ('defer',              $$select scylla.defer('r1', 'w', '[]')$$),
     ('cancel',             $$select scylla.cancel('r1')$$),
+    ('cancel_many',        $$select * from scylla.cancel_many('{}')$$),
+    ('yield_many',         $$select * from scylla.yield_many('{}')$$),
     ('reschedule',         $$select scylla.reschedule('r2')$$),
     ('set_priority',       $$select scylla.set_priority('r2', 3)$$),
     ('resubmit',           $$select scylla.resubmit('r1')$$),
@@ -50,7 +52,7 @@ from (values
     ('purge',              $$select scylla.purge()$$),
     ('maintain',           $$select scylla.maintain()$$)) v (verb, statement);
 select is(read_only(statement), 'P0001 not refused', 'allowed in a read-only transaction: ' || statement)
-from unnest(array[$$select scylla.get_task('r1')$$, $$select * from scylla.list_tasks()$$, $$select * from scylla.dead_tasks()$$, $$select * from scylla.explain_waiting('r1')$$,
+from unnest(array[$$select scylla.get_task('r1')$$, $$select * from scylla.list_tasks()$$, $$select * from scylla.find_tasks()$$, $$select * from scylla.cancel_many('{}', preview => true)$$, $$select * from scylla.dead_tasks()$$, $$select * from scylla.explain_waiting('r1')$$,
                   $$select * from scylla.list_tasks(status => 'ready')$$,
                   'select * from scylla.task', 'select * from scylla.queue_settings',
                   'select scylla.backoff(1)', $$select scylla.sel_eval('1')$$, $$select scylla.interpolate('a')$$, $$select * from scylla.validate_workflow('{}')$$, 'select * from scylla.check()']) statement;

@@ -1,0 +1,44 @@
+-- Tasks by a filter, a portion at a time: looking at them, and doing something with all of them.
+
+create or replace function scylla.find_tasks(
+    filter jsonb = '{}', max_tasks integer = 100, after text = null, max_looks integer = 10000,
+    out cursor text, out task scylla.task)
+    returns setof record
+    language c volatile parallel unsafe rows 100 as 'MODULE_PATHNAME', 'scylla_find_tasks';
+comment on function scylla.find_tasks is
+'Returns up to max_tasks tasks that match a filter. Ready tasks, where the filter has that status, are in the order of their priority and
+age, all others newest first.
+  filter     an object; a missing or null member is any
+               queue, status (or "live": waiting, ready or running), worker, key
+               code            of its last error
+               spec            is contained in its spec
+               created_after   it was submitted then or later
+               created_before  it was submitted earlier
+  after      go on behind this cursor; null: from the beginning
+  max_looks  stop after so many rows, whether they match or not
+Each row has the cursor of its task. If there may be more, a last row has no task, and its cursor is where to go on.
+Errors: 22023 bad argument.';
+
+create or replace function scylla.cancel_many(
+    filter jsonb, max_tasks integer = 1000, after text = null, preview boolean = false, max_looks integer = 10000,
+    out cursor text, out rn text, out status scylla.task_status, out problem text)
+    returns setof record
+    language c volatile parallel unsafe rows 100 as 'MODULE_PATHNAME', 'scylla_cancel_many';
+comment on function scylla.cancel_many is
+'Cancels up to max_tasks waiting, ready and running tasks that match a filter, and returns one row for each.
+  filter, after, max_looks  as in find_tasks; without a status: live ones
+  preview                   true: only shows them
+  status                    of the task now
+  problem                   why it was not cancelled; null: it was, or this is a preview
+If there may be more, a last row has no rn, and its cursor is where to go on. A task that somebody else is just changing is left.
+Errors: 42704 no such queue; 42501 no right to submit to it or to view it; 22023 bad argument.';
+
+create or replace function scylla.yield_many(
+    filter jsonb, max_tasks integer = 1000, after text = null, preview boolean = false, max_looks integer = 10000,
+    out cursor text, out rn text, out status scylla.task_status, out problem text)
+    returns setof record
+    language c volatile parallel unsafe rows 100 as 'MODULE_PATHNAME', 'scylla_yield_many';
+comment on function scylla.yield_many is
+'Takes up to max_tasks running tasks that match a filter from their workers: they are ready again at once, for any worker. The next call of
+a worker for such a task fails with 55000. Arguments and rows as in cancel_many.
+Errors: 42704 no such queue; 42501 no right to work on it or to view it; 22023 bad argument.';

@@ -1,0 +1,178 @@
+// find_tasks, cancel_many, yield_many: tasks by a filter, a portion at a time.
+#include "task/find.h"
+
+#include "api/call.h"
+#include "api/rows.h"
+#include "pg/error.h"
+#include "pg/json.h"
+#include "pg/settings.h"
+#include "pg/text.h"
+#include "task/bulk.h"
+#include "task/open.h"
+#include "task/rights.h"
+#include "task/rules.h"
+
+namespace scylla {
+
+namespace {
+
+using model::Status;
+using store::Store;
+
+constexpr const char *k_filter_rule =
+    "It must be an object with queue, status, worker, key, code, spec, created_after, created_before.";
+
+// A filter as it was given: the queue by its name.
+struct GivenFilter {
+    text *queue = nullptr; // null: any
+    TaskFilter wanted = {};
+};
+
+void read_status(JsonbValue *value, TaskFilter *filter) {
+    const std::string_view name = view(json::to_text("status", value));
+    filter->is_live = name == "live";
+    if (filter->is_live)
+        return;
+    for (std::size_t i = 0; i < model::k_status_names.size(); i++)
+        if (name == model::k_status_names[i])
+            filter->status = static_cast<Status>(i);
+    if (!filter->status)
+        error::bad_argument("status", json::show(value), "It must be a status, or \"live\".");
+}
+
+void read_member(const char *argument, JsonbValue *value, GivenFilter *given) {
+    const std::string_view member(argument);
+    TaskFilter *wanted = &given->wanted;
+    if (member == "spec")
+        wanted->spec = json::to_jsonb(value);
+    else if (value->type == jbvNull)
+        return;
+    else if (member == "queue")
+        given->queue = args::name(argument, json::to_text(argument, value));
+    else if (member == "status")
+        read_status(value, wanted);
+    else if (member == "worker")
+        wanted->worker = args::name(argument, json::to_text(argument, value));
+    else if (member == "key")
+        wanted->key = json::to_text(argument, value);
+    else if (member == "code")
+        wanted->code = text_to_cstring(json::to_text(argument, value));
+    else if (member == "created_after")
+        wanted->created_after = json::to_time(argument, value);
+    else if (member == "created_before")
+        wanted->created_before = json::to_time(argument, value);
+    else
+        error::bad_argument("filter", error::quote(cstring_to_text(argument)), k_filter_rule);
+}
+
+GivenFilter get_filter(FunctionCallInfo fcinfo, int n) {
+    GivenFilter given;
+    Jsonb *filter = args::get_jsonb(fcinfo, n);
+    if (filter == nullptr)
+        return given;
+    if (!json::is_object(filter))
+        error::bad_argument("filter", error::show(filter), k_filter_rule);
+    json::for_each_member(&filter->root,
+                          [&](const char *argument, JsonbValue *value) { read_member(argument, value, &given); });
+    return given;
+}
+
+std::optional<Place> get_place(FunctionCallInfo fcinfo, int n, const TaskFilter &filter) {
+    const text *written = args::get_text(fcinfo, n);
+    return written == nullptr ? std::nullopt : std::optional(to_place(filter, written));
+}
+
+bool put_found(void *to, Store &store, const Task &task, const Place &place) {
+    auto *rows = static_cast<Rows *>(to);
+    Datum values[] = {PointerGetDatum(to_text(place)), task_value(store, task, Show::all)};
+    bool nulls[] = {false, false};
+    tuplestore_putvalues(rows->store, rows->type, values, nulls);
+    rows->size += static_cast<int64>(VARSIZE_ANY(DatumGetPointer(values[1])));
+    return !is_full(*rows);
+}
+
+// What is without a status stands for what the verb can act on.
+void require_status(BulkVerb verb, TaskFilter *filter) {
+    if (verb == BulkVerb::cancel) {
+        if (filter->status && model::is_final(*filter->status))
+            error::bad_argument("status", model::name(*filter->status),
+                                "It must be \"waiting\", \"ready\", \"running\" or \"live\".");
+        filter->is_live = !filter->status;
+        return;
+    }
+    if (filter->is_live || filter->status.value_or(Status::running) != Status::running)
+        error::bad_argument("status", filter->is_live ? "live" : model::name(*filter->status),
+                            "It must be \"running\".");
+    filter->status = Status::running;
+}
+
+void put_bulk(const Rows &rows, Store &store, const Bulk &bulk) {
+    for (const BulkTask &task : bulk.tasks.all()) {
+        Datum values[] = {PointerGetDatum(to_text(task.place)), PointerGetDatum(task.rn),
+                          store::status_datum(store, task.status),
+                          task.problem == nullptr ? 0 : CStringGetTextDatum(task.problem)};
+        bool nulls[] = {false, false, false, task.problem == nullptr};
+        tuplestore_putvalues(rows.store, rows.type, values, nulls);
+    }
+    if (!bulk.next)
+        return;
+    Datum values[] = {PointerGetDatum(to_text(*bulk.next)), 0, 0, 0};
+    bool nulls[] = {false, true, true, true};
+    tuplestore_putvalues(rows.store, rows.type, values, nulls);
+}
+
+Datum do_many(FunctionCallInfo fcinfo, BulkVerb verb) {
+    const bool cancels = verb == BulkVerb::cancel;
+    if (PG_ARGISNULL(0))
+        error::bad_argument("filter", "null", k_filter_rule);
+    GivenFilter given = get_filter(fcinfo, 0);
+    require_status(verb, &given.wanted);
+    const int32 max_tasks = args::max_tasks(args::get_int(fcinfo, 1).value_or(1000));
+    const auto after = get_place(fcinfo, 2, given.wanted);
+    const bool preview = args::get_bool(fcinfo, 3).value_or(false);
+    const FindLimits limits{max_tasks, args::max_tasks(args::get_int(fcinfo, 4).value_or(10000), "max_looks")};
+    const Rows rows = begin_rows(fcinfo);
+    Store store = preview ? store::open(AccessShareLock)
+                          : open_for_write(cancels ? "scylla.cancel_many()" : "scylla.yield_many()");
+    if (given.queue != nullptr) {
+        const auto queue = rights::require_queue(store, given.queue,
+                                                 cancels ? model::Privilege::submit : model::Privilege::work);
+        rights::require(store, queue, model::Privilege::view);
+        given.wanted.queue = queue.id;
+    }
+    Bulk bulk = find_bulk(store, given.wanted, after, limits);
+    if (!preview)
+        carry_out(store, verb, bulk);
+    put_bulk(rows, store, bulk);
+    close(store);
+    return 0;
+}
+
+} // namespace
+} // namespace scylla
+
+SCYLLA_FUNCTION(scylla_find_tasks) {
+    using namespace scylla;
+    GivenFilter given = get_filter(fcinfo, 0);
+    const FindLimits limits{args::max_tasks(args::get_int(fcinfo, 1).value_or(100)),
+                            args::max_tasks(args::get_int(fcinfo, 3).value_or(10000), "max_looks")};
+    const auto after = get_place(fcinfo, 2, given.wanted);
+    Rows rows = begin_rows(fcinfo);
+    store::Store store = store::open(AccessShareLock);
+    const auto queue = given.queue == nullptr ? std::nullopt : find_queue(store, given.queue);
+    if (queue)
+        given.wanted.queue = queue->id;
+    if (given.queue == nullptr || queue) {
+        const auto next = find_tasks(store, given.wanted, after, limits, {put_found, &rows});
+        Datum values[] = {next ? PointerGetDatum(to_text(*next)) : 0, 0};
+        bool nulls[] = {false, true};
+        if (next)
+            tuplestore_putvalues(rows.store, rows.type, values, nulls);
+    }
+    close(store);
+    return 0;
+}
+
+SCYLLA_FUNCTION(scylla_cancel_many) { return scylla::do_many(fcinfo, scylla::BulkVerb::cancel); }
+
+SCYLLA_FUNCTION(scylla_yield_many) { return scylla::do_many(fcinfo, scylla::BulkVerb::yield); }

@@ -1,0 +1,281 @@
+#include "task/find.h"
+
+#include <charconv>
+
+#include "pg/error.h"
+#include "pg/memory.h"
+#include "pg/text.h"
+#include "task/history.h"
+#include "task/rights.h"
+
+namespace scylla {
+
+using model::Status;
+using store::Store;
+using store::TableId;
+
+namespace {
+
+// ---- places ----------------------------------------------------------------------------------------------------------
+
+std::span<const Source> sources_of(const TaskFilter &filter) {
+    static constexpr std::array<Source, 1> k_any{Source::any};
+    static constexpr std::array<Source, 3> k_live{Source::waiting, Source::ready, Source::running};
+    static constexpr std::array<Source, 1> k_ended{Source::ended};
+    if (filter.is_live)
+        return k_live;
+    if (!filter.status)
+        return k_any;
+    if (model::is_final(*filter.status))
+        return k_ended;
+    return std::span(k_live).subspan(static_cast<std::size_t>(*filter.status), 1);
+}
+
+// "12" of "12.7", which leaves "7".
+std::optional<int64> take_number(std::string_view *rest) {
+    int64 number = 0;
+    const auto [end, error] = std::from_chars(rest->data(), rest->data() + rest->size(), number);
+    if (error != std::errc{})
+        return std::nullopt;
+    rest->remove_prefix(static_cast<std::size_t>(end - rest->data()));
+    if (!rest->empty()) {
+        if (rest->front() != '.' || rest->size() == 1)
+            return std::nullopt;
+        rest->remove_prefix(1);
+    }
+    return number;
+}
+
+std::optional<Place> read_place(std::string_view written) {
+    if (written.empty())
+        return std::nullopt;
+    Place place{.source = static_cast<Source>(written.front())};
+    written.remove_prefix(1);
+    if (place.source == Source::ready) {
+        const auto queue = take_number(&written);
+        const auto priority = queue ? take_number(&written) : std::nullopt;
+        if (!priority || *queue < 0 || *queue > PG_INT32_MAX || *priority < PG_INT16_MIN || *priority > PG_INT16_MAX)
+            return std::nullopt;
+        place.queue = static_cast<int32>(*queue);
+        place.priority = static_cast<int16>(*priority);
+    }
+    const auto id = take_number(&written);
+    if (!id || *id < 0 || !written.empty())
+        return std::nullopt;
+    place.id = *id;
+    return place;
+}
+
+// ---- what matches ----------------------------------------------------------------------------------------------------
+
+bool contains(const Jsonb *whole, const Jsonb *part) {
+    return DatumGetBool(DirectFunctionCall2(jsonb_contains, PointerGetDatum(whole), PointerGetDatum(part)));
+}
+
+bool matches(const TaskFilter &filter, const text *owner, const store::Carry &carry) {
+    return (filter.worker == nullptr || (owner != nullptr && equal(owner, filter.worker))) &&
+           (filter.code == nullptr || ends_with_error(carry.errors, filter.code));
+}
+
+bool matches(const TaskFilter &filter, const store::SpecRow &spec) {
+    return (filter.key == nullptr || (spec.key != nullptr && equal(spec.key, filter.key))) &&
+           (!filter.created_after || spec.created >= *filter.created_after) &&
+           (!filter.created_before || spec.created < *filter.created_before);
+}
+
+// A walk, which ends when enough was looked at.
+struct Walk {
+    Store &store;
+    const TaskFilter &filter;
+    const FindLimits &limits;
+    const PlaceSink &sink;
+    Place seen; // the last row that was looked at
+    int32 looks = 0;
+    int32 found = 0;
+    bool more = false; // it ended before the rows did
+};
+
+// Whether there is room for one more row.
+bool may_look(Walk &walk) {
+    if (walk.looks == walk.limits.max_looks) {
+        walk.more = true;
+        return false;
+    }
+    walk.looks++;
+    return true;
+}
+
+bool is_wanted_queue(const Walk &walk, int32 queue) {
+    return (!walk.filter.queue || *walk.filter.queue == queue) &&
+           rights::may(walk.store, queue, model::Privilege::view);
+}
+
+// Puts the task. False: it belongs to what follows, or was the last that there is room for.
+bool put(Walk &walk, const Task &task, const Place &place) {
+    if (walk.found == walk.limits.max_tasks) {
+        walk.more = true;
+        return false;
+    }
+    walk.seen = place;
+    walk.found++;
+    if (!walk.sink.put(walk.sink.to, walk.store, task, place)) {
+        walk.more = true;
+        return false;
+    }
+    return true;
+}
+
+// A row that tells where a task is. False: the walk ends.
+template <typename Row> bool see(Walk &walk, const Row &row, const text *owner, const Place &place) {
+    if (is_wanted_queue(walk, row.queue) && matches(walk.filter, owner, row.carry)) {
+        const auto head = find_spec(walk.store, row.id, store::With::no_spec);
+        const auto spec =
+            head && matches(walk.filter, *head) ? find_spec(walk.store, row.id, store::With::spec) : std::nullopt;
+        if (spec && (walk.filter.spec == nullptr || contains(spec->spec, walk.filter.spec)))
+            return put(walk, task_of(*spec, row), place);
+    }
+    walk.seen = place;
+    return true;
+}
+
+bool see_spec(Walk &walk, const store::Scan &scan) {
+    const auto head = spec_row(scan, store::With::no_spec);
+    const Place place{.source = Source::any, .id = head.id};
+    if (is_wanted_queue(walk, head.queue) && matches(walk.filter, head)) {
+        const auto spec = spec_row(scan, store::With::spec);
+        if (walk.filter.spec == nullptr || contains(spec.spec, walk.filter.spec)) {
+            const auto task = find_task(walk.store, spec);
+            if (task && matches(walk.filter, task->owner, task->carry))
+                return put(walk, *task, place);
+        }
+    }
+    walk.seen = place;
+    return true;
+}
+
+// ---- walks -----------------------------------------------------------------------------------------------------------
+
+// Whether the row of the scan was dealt with, and the walk goes on.
+bool see_row(Walk &walk, const store::Scan &scan, Source source) {
+    switch (source) {
+    case Source::waiting: {
+        const auto row = waiting_row(scan);
+        return see(walk, row, nullptr, {.source = source, .id = row.id});
+    }
+    case Source::running: {
+        const auto row = lease_row(scan);
+        return see(walk, row, row.owner, {.source = source, .id = row.id});
+    }
+    case Source::ended: {
+        const store::OutcomeHead head = outcome_head(scan);
+        const Place place{.source = source, .id = head.id};
+        if (store::status_of(head.status) == *walk.filter.status && is_wanted_queue(walk, head.queue)) {
+            const auto row = outcome_row(scan);
+            return see(walk, row, row.owner, place);
+        }
+        walk.seen = place;
+        return true;
+    }
+    default:
+        return see_spec(walk, scan);
+    }
+}
+
+void walk_newest_first(Walk &walk, Source source, int64 before) {
+    const TableId table = source == Source::waiting   ? TableId::waiting
+                          : source == Source::running ? TableId::lease
+                          : source == Source::ended   ? TableId::outcome
+                                                      : TableId::spec;
+    store::Scan scan = scan_before(walk.store, table, before);
+    const RowMemory memory = begin_row_memory();
+    while (next(scan)) {
+        if (!may_look(walk) || !see_row(walk, scan, source))
+            break;
+        reset(memory);
+    }
+    end(memory);
+    end(scan);
+}
+
+// The rows of a scan of ready tasks.
+void walk_scan(Walk &walk, store::Scan &scan) {
+    const RowMemory memory = begin_row_memory();
+    while (!walk.more && next(scan)) {
+        if (!may_look(walk))
+            break;
+        const auto row = ready_row(scan);
+        if (!see(walk, row, nullptr,
+                 {.source = Source::ready, .queue = row.queue, .priority = row.priority, .id = row.id}))
+            break;
+        reset(memory);
+    }
+    end(memory);
+    end(scan);
+}
+
+void walk_ready(Walk &walk, int32 queue, const Place &after) {
+    if (after.queue != queue || after.id == 0) {
+        store::Scan scan = scan_ready(walk.store, queue);
+        return walk_scan(walk, scan);
+    }
+    store::Scan rest = scan_ready_range(walk.store, queue, after.priority, after.id + 1, PG_INT64_MAX);
+    walk_scan(walk, rest);
+    if (walk.more || after.priority == PG_INT16_MIN)
+        return;
+    store::Scan lower = scan_ready_from(walk.store, queue, static_cast<int16>(after.priority - 1));
+    walk_scan(walk, lower);
+}
+
+// By the ids of queues, from that of the place on.
+void walk_ready_queues(Walk &walk, const Place &after) {
+    if (walk.filter.queue)
+        return walk_ready(walk, *walk.filter.queue, after);
+    Growing<int32> ids;
+    store::Scan queues = scan_queues(walk.store);
+    while (next(queues))
+        ids.add(queue_row(queues).id);
+    end(queues);
+    for (const int32 id : ids.all())
+        if (!walk.more && id >= after.queue && is_wanted_queue(walk, id))
+            walk_ready(walk, id, after);
+}
+
+void walk_source(Walk &walk, Source source, const std::optional<Place> &after) {
+    walk.seen = after.value_or(Place{.source = source, .id = source == Source::ready ? 0 : PG_INT64_MAX});
+    if (source == Source::ready) {
+        if (walk.filter.worker == nullptr) // a ready task has no owner
+            walk_ready_queues(walk, walk.seen);
+    } else
+        walk_newest_first(walk, source, walk.seen.id);
+}
+
+} // namespace
+
+std::optional<Place> find_tasks(Store &store, const TaskFilter &filter, const std::optional<Place> &after,
+                                const FindLimits &limits, const PlaceSink &sink) {
+    Walk walk{.store = store, .filter = filter, .limits = limits, .sink = sink, .seen = {}};
+    bool begun = !after;
+    for (const Source source : sources_of(filter)) {
+        const bool is_there = after && after->source == source;
+        begun = begun || is_there;
+        if (begun && !walk.more)
+            walk_source(walk, source, is_there ? after : std::nullopt);
+    }
+    return walk.more ? std::optional(walk.seen) : std::nullopt;
+}
+
+text *to_text(const Place &place) {
+    if (place.source == Source::ready)
+        return cstring_to_text(psprintf("r%d.%d." INT64_FORMAT, place.queue, place.priority, place.id));
+    return cstring_to_text(psprintf("%c" INT64_FORMAT, static_cast<char>(place.source), place.id));
+}
+
+Place to_place(const TaskFilter &filter, const text *written) {
+    const auto place = read_place(view(written));
+    const auto sources = sources_of(filter);
+    if (!place || std::find(sources.begin(), sources.end(), place->source) == sources.end())
+        error::bad_argument("after", error::quote(written), "It must be a cursor that the same filter has given.");
+    return *place;
+}
+
+} // namespace scylla

@@ -1,0 +1,53 @@
+// Finding tasks by what they are, a limited number of rows at a time.
+#pragma once
+
+#include "task/task.h"
+
+namespace scylla {
+
+// Which tasks. Null, nothing: any.
+struct TaskFilter {
+    std::optional<int32> queue;
+    std::optional<model::Status> status;
+    bool is_live = false; // waiting, ready or running
+    const text *worker = nullptr;
+    const text *key = nullptr;
+    const char *code = nullptr; // of the last error
+    Jsonb *spec = nullptr;      // contained in theirs
+    std::optional<TimestampTz> created_after = {};
+    std::optional<TimestampTz> created_before = {};
+};
+
+// The tables that a filter leads to, one after the other: all tasks by their specifications; ready ones queue by queue,
+// in the order of priority and id; all others newest first.
+enum class Source : char { any = 'a', waiting = 'w', ready = 'r', running = 'l', ended = 'e' };
+
+// A row of such a table. Id 0: before the first.
+struct Place {
+    Source source;
+    int32 queue = 0; // these two of ready tasks only
+    int16 priority = 0;
+    int64 id = 0;
+};
+
+struct FindLimits {
+    int32 max_tasks;
+    int32 max_looks; // at rows, whether they match or not
+};
+
+// What is called with each task that matches, in memory of its own. False: enough.
+struct PlaceSink {
+    bool (*put)(void *to, store::Store &store, const Task &task, const Place &place);
+    void *to;
+};
+
+// The tasks that match, and that the current user may view, behind a place (nothing: from the beginning). Returns where
+// to go on; nothing: there are no more.
+std::optional<Place> find_tasks(store::Store &store, const TaskFilter &filter, const std::optional<Place> &after,
+                                const FindLimits &limits, const PlaceSink &sink);
+
+// A place as a text, and back. 22023 where the text is none that the filter leads to.
+text *to_text(const Place &place);
+Place to_place(const TaskFilter &filter, const text *written);
+
+} // namespace scylla

@@ -77,7 +77,30 @@ struct list_options {
 };
 int list_tasks(const context &, const list_options &);
 
-int cancel_tasks(const context &, const std::vector<std::string> &rns);
+// Which tasks, of all that there are.
+struct filter_options {
+    maybe_text queue, status, worker, key, code, spec, created_after, created_before;
+};
+struct find_options {
+    filter_options filter;
+    std::string limit = "100";
+    maybe_text after;
+};
+int find_tasks(const context &, const find_options &);
+
+struct cancel_options {
+    std::vector<std::string> rns;
+    filter_options filter;
+    bool all = false;
+    bool dry_run = false;
+};
+int cancel_tasks(const context &, const cancel_options &);
+
+struct yield_many_options {
+    filter_options filter;
+    bool dry_run = false;
+};
+int yield_tasks(const context &, const yield_many_options &);
 
 struct reschedule_options {
     std::string rn;

@@ -8,6 +8,20 @@ class task_syntax : syntax {
 public:
     using syntax::syntax;
 
+    // statuses: that it may have; null: none may be given.
+    void filter(CLI::App *command, filter_options &o, const char *statuses) {
+        option(command, "--queue", o.queue, "QUEUE", "Only tasks of this queue.");
+        if (statuses != nullptr)
+            choice(command, "--status", o.status, statuses,
+                   "Only tasks in this status; live: waiting, ready or running.");
+        option(command, "--worker", o.worker, "NAME", "Only tasks of this worker.");
+        option(command, "--key", o.key, "KEY", "Only tasks with this key.");
+        option(command, "--code", o.code, "CODE", "Only tasks whose last error has this code.");
+        option(command, "--spec", o.spec, "JSON", "Only tasks whose spec contains this: {\"customer\": 17}.");
+        option(command, "--created-after", o.created_after, "TIME", "Only tasks submitted then or later.");
+        option(command, "--created-before", o.created_before, "TIME", "Only tasks submitted earlier.");
+    }
+
     void add_tasks() {
         {
             auto [command, o] = add<submit_options>(m_app, "submit",
@@ -86,13 +100,38 @@ public:
             option(command, "--limit", o->limit, "N", "Maximum number of tasks, up to 100,000.")->default_str("100");
         }
         {
-            auto [command, rns] = add<std::vector<std::string>>(
+            auto [command, o] = add<find_options>(
+                m_app, "find",
+                "Show tasks that match, newest first; with \"--status ready\", by priority and age.\n\n"
+                "It looks at up to 100,000 tasks. If there may be more, it says so on standard error, with the option "
+                "that goes on there, and the exit status is 0 all the same.",
+                find_tasks);
+            filter(command, o->filter, "waiting|ready|running|completed|aborted|cancelled|live");
+            option(command, "--limit", o->limit, "N", "Maximum number of tasks, up to 100,000.")->default_str("100");
+            option(command, "--after", o->after, "CURSOR", "Go on behind the tasks that another call has shown.");
+        }
+        {
+            auto [command, o] = add<cancel_options>(
                 m_app, "cancel",
-                "Cancel tasks.\n\n"
-                "Their workers notice at the next heartbeat. If a task does not exist or has ended, the "
-                "others are cancelled all the same, and the exit status is 1.",
+                "Cancel tasks: those that are named, or all that match.\n\n"
+                "Their workers notice at the next heartbeat. If a task does not exist, has ended, or cannot be "
+                "cancelled, the others are cancelled all the same, and the exit status is 1.\n\n"
+                "Tasks that match are cancelled in portions, each in a transaction of its own. Prints their number. "
+                "After an interruption, the same command goes on.",
                 cancel_tasks);
-            argument(command, "RN", *rns, "Names of the tasks.")->required();
+            argument(command, "RN", o->rns, "Names of the tasks.");
+            filter(command, o->filter, "waiting|ready|running|live");
+            flag(command, "--all", o->all, "All live tasks, where no filter is given.");
+            flag(command, "--dry-run", o->dry_run, "Only print how many match.");
+        }
+        {
+            auto [command, o] = add<yield_many_options>(
+                m_app, "take-back",
+                "Take running tasks that match from their workers: they are ready again, for any worker.\n\n"
+                "Prints their number. The workers notice at the next heartbeat.",
+                yield_tasks);
+            filter(command, o->filter, nullptr);
+            flag(command, "--dry-run", o->dry_run, "Only print how many match.");
         }
         {
             auto [command, o] =

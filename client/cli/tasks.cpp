@@ -235,8 +235,46 @@ int list_dead_tasks(const context &given, const dead_options &options) {
     return 0;
 }
 
-int cancel_tasks(const context &given, const std::vector<std::string> &rns) {
-    session server{given.connection};
+namespace {
+
+constexpr const char *k_portion = "500";
+
+// As find_tasks takes it.
+value filter_of(session &server, const filter_options &options) {
+    return server.ask("select (jsonb_strip_nulls(jsonb_build_object('queue', $1::text, 'status', $2::text, 'worker', "
+                      "$3::text, 'key', $4::text, 'code', $5::text, 'created_after', $6::text, 'created_before', "
+                      "$7::text)) || case when $8::text is null then '{}' else jsonb_build_object('spec', $8::jsonb) "
+                      "end)::text",
+                      {options.queue, options.status, options.worker, options.key, options.code, options.created_after,
+                       options.created_before, options.spec});
+}
+
+// Does it with all that match, portion by portion. What could not be done is said on standard error.
+int do_many(session &server, const std::string &function, const value &filter, bool dry_run) {
+    value after;
+    std::size_t done = 0;
+    int status = 0;
+    do {
+        const rows portion = server.query("select cursor, rn, problem from " + function +
+                                              "($1::jsonb, $2::int, $3, preview => $4::bool, max_looks => 100000)",
+                                          {filter, k_portion, after, dry_run ? "true" : "false"});
+        after.reset();
+        for (const auto &row : portion.cells) {
+            if (!row[1])
+                after = row[0];
+            else if (!row[2])
+                done++;
+            else {
+                std::cerr << "scylla: task \"" << *row[1] << "\": " << *row[2] << '\n';
+                status = 1;
+            }
+        }
+    } while (after);
+    std::cout << done << '\n';
+    return status;
+}
+
+int cancel_named(const context &given, session &server, const std::vector<std::string> &rns) {
     int status = 0;
     for (const std::string &rn : rns) {
         try {
@@ -252,6 +290,43 @@ int cancel_tasks(const context &given, const std::vector<std::string> &rns) {
         }
     }
     return status;
+}
+
+} // namespace
+
+int find_tasks(const context &given, const find_options &options) {
+    session server{given.connection};
+    const value filter = filter_of(server, options.filter);
+    const std::vector<value> values{filter, options.limit, options.after};
+    const std::string found = "scylla.find_tasks($1::jsonb, $2::int, $3, 100000)";
+    const std::string columns = given.json ? "(task).*"
+                                           : "(task).rn, (task).queue, (task).status, (task).priority, (task).key, "
+                                             "(task).attempt, (task).owner, (task).errors -> -1 ->> 'code' as code, "
+                                             "date_trunc('second', (task).created) as created";
+    show(server, "select " + columns + " from " + found + " where task is distinct from null", values, given.rows());
+    const rows more = server.query("select cursor from " + found + " where task is not distinct from null", values);
+    if (!more.cells.empty())
+        std::cerr << "scylla: there may be more: --after " << *more.cells[0][0] << '\n';
+    return 0;
+}
+
+int cancel_tasks(const context &given, const cancel_options &options) {
+    const filter_options &f = options.filter;
+    const bool filters = options.all || f.queue || f.status || f.worker || f.key || f.code || f.spec ||
+                         f.created_after || f.created_before;
+    if (filters == !options.rns.empty())
+        throw usage_failure{"either RN, options that say which tasks, or --all is needed"};
+    if (options.dry_run && !filters)
+        throw usage_failure{"--dry-run goes with options that say which tasks"};
+    session server{given.connection};
+    if (filters)
+        return do_many(server, "scylla.cancel_many", filter_of(server, f), options.dry_run);
+    return cancel_named(given, server, options.rns);
+}
+
+int yield_tasks(const context &given, const yield_many_options &options) {
+    session server{given.connection};
+    return do_many(server, "scylla.yield_many", filter_of(server, options.filter), options.dry_run);
 }
 
 } // namespace scylla::cli

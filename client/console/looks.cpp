@@ -20,17 +20,19 @@ const char *const k_small_pulse = R"(
 
 namespace {
 
-// A key or an error code is looked for among the first 10,000, and a worker among the running tasks if no status is
-// given: what a worker has done is known to the tasks alone.
+// A worker without a status means the tasks that it runs: what else it has done is known to the tasks alone.
 constexpr const char *k_tasks = R"(
-    select coalesce(json_agg(t), '[]') from (
-        select rn, queue, status, priority, progress, created, updated, owner, deadline, attempt, failures, max_attempts,
-               not_before, key, plan, errors -> -1 ->> 'code' as code
-        from scylla.list_tasks($1, coalesce($2, case when $3::text is not null then 'running' end)::scylla.task_status, $3,
-                               case when $4::text is null and $5::text is null then least(coalesce($6::integer, 50), 1000)
-                                    else 10000 end)
-        where ($4::text is null or key = $4) and ($5::text is null or errors -> -1 ->> 'code' = $5)
-        limit least(coalesce($6::integer, 50), 1000)) t)";
+    select json_build_object('tasks', coalesce(json_agg(json_build_object(
+            'rn', (t).rn, 'queue', (t).queue, 'status', (t).status, 'priority', (t).priority, 'progress', (t).progress,
+            'created', (t).created, 'updated', (t).updated, 'owner', (t).owner, 'deadline', (t).deadline, 'attempt', (t).attempt,
+            'failures', (t).failures, 'max_attempts', (t).max_attempts, 'not_before', (t).not_before, 'key', (t).key,
+            'plan', (t).plan, 'code', (t).errors -> -1 ->> 'code')) filter (where t is distinct from null), '[]'),
+        'next', max(cursor) filter (where t is not distinct from null))
+    from scylla.find_tasks(
+        jsonb_build_object('queue', $1::text, 'status', coalesce($2::text, case when $3::text is not null then 'running' end),
+                           'worker', $3::text, 'key', $4::text, 'code', $5::text, 'created_after', $7::text, 'created_before', $8::text) ||
+        case when $6::text is null then '{}' else jsonb_build_object('spec', $6::jsonb) end,
+        least(coalesce($9::integer, 50), 1000), $10, 10000) f (cursor, t))";
 
 constexpr const char *k_task = R"(
     select json_build_object('task', (select row_to_json(t) from scylla.get_task($1) t),
@@ -106,7 +108,10 @@ constexpr const char *k_monitor = R"(
 
 const std::vector<look> &looks() {
     static const std::vector<look> all{
-        {"tasks", k_tasks, {"queue", "status", "worker", "key", "code", "limit"}, 1000ms},
+        {"tasks",
+         k_tasks,
+         {"queue", "status", "worker", "key", "code", "spec", "created_after", "created_before", "limit", "after"},
+         1000ms},
         {"task", k_task, {"rn"}, 500ms},
         {"queue", k_queue, {"name"}, 1000ms},
         {"plans", k_plans, {}, 2s},
@@ -122,6 +127,15 @@ const std::vector<look> &looks() {
     return all;
 }
 
+// Of all tasks that a filter matches: {"filter", "after"}.
+#define PREVIEW                                                                                                        \
+    "select json_build_object('count', count(rn), 'more', count(*) > count(rn), 'first', coalesce((array_agg(rn) "     \
+    "filter (where rn is not null))[1:5], '{}')) from "
+#define PORTION                                                                                                        \
+    "select json_build_object('done', count(rn) filter (where problem is null), 'problems', "                          \
+    "coalesce(json_agg(json_build_object('rn', rn, 'problem', problem)) filter (where problem is not null), '[]'), "   \
+    "'next', max(cursor) filter (where rn is null)) from "
+
 const std::vector<change> &changes() {
     static const std::vector<change> all{
         {"cancel", "select json_build_object('rn', t.rn, 'status', t.status) from scylla.cancel($1::jsonb ->> 'rn') t"},
@@ -134,16 +148,11 @@ const std::vector<change> &changes() {
          "->> 'queue', 'aborted', code => $1::jsonb ->> 'code', max_tasks => 1000, preview => true)"},
         {"resubmit_all", "select json_build_object('count', count(*)) from scylla.resubmit_many($1::jsonb ->> 'queue', "
                          "'aborted', code => $1::jsonb ->> 'code', max_tasks => 1000)"},
-        // What cancel_all would do, up to a thousand.
-        {"preview_cancel",
-         "select json_build_object('count', count(*), 'first', (array_agg(rn))[1:5]) from (select t.rn from "
-         "jsonb_to_record($1::jsonb) as f (queue text, status scylla.task_status, worker text, key text, code text) "
-         "cross join "
-         "scylla.list_tasks(f.queue, f.status, f.worker, case when f.key is null and f.code is null then 1000 else "
-         "100000 end) t "
-         "where t.status in ('waiting', 'ready', 'running') and (f.key is null or t.key = f.key) and (f.code is null "
-         "or "
-         "t.errors -> -1 ->> 'code' = f.code) limit 1000) matching"},
+        // What the next two would do, up to a thousand.
+        {"preview_cancel", PREVIEW "scylla.cancel_many($1::jsonb -> 'filter', preview => true, max_looks => 100000)"},
+        {"preview_yield", PREVIEW "scylla.yield_many($1::jsonb -> 'filter', preview => true, max_looks => 100000)"},
+        {"cancel_all", PORTION "scylla.cancel_many($1::jsonb -> 'filter', 250, $1::jsonb ->> 'after', false, 20000)"},
+        {"yield_all", PORTION "scylla.yield_many($1::jsonb -> 'filter', 250, $1::jsonb ->> 'after', false, 20000)"},
         {"run_now",
          "select json_build_object('rn', t.rn, 'status', t.status) from scylla.reschedule($1::jsonb ->> 'rn') t"},
         {"priority", "select json_build_object('rn', t.rn, 'priority', t.priority) from "

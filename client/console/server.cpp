@@ -12,7 +12,6 @@
 #include <pthread.h>
 
 #include "assets.h"
-#include "bulk.h"
 #include "console.h"
 #include "database.h"
 #include "doctor.h"
@@ -236,7 +235,6 @@ private:
     void add_changes() {
         for (const change &each : changes())
             add_change(each.name, [this, &each](const std::string &body) { return m_acting.ask(each.sql, {body}); });
-        add_change("cancel_all", [this](const std::string &body) { return cancel_portion(m_acting, body); });
     }
 
     void add_for_machines() {

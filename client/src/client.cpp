@@ -428,6 +428,55 @@ std::vector<waiting_reason> client::explain_waiting(const resource_name &rn) {
     return reasons;
 }
 
+namespace {
+
+params to_params(const task_filter &filter, const portion &part) {
+    const auto status = filter.live     ? param{"live"}
+                        : filter.status ? param{std::string{to_string(*filter.status)}}
+                                        : std::nullopt;
+    return {text(filter.queue, "queue"),    status,
+            text(filter.worker, "worker"),  text(filter.key, "key"),
+            text(filter.code, "code"),      text(filter.spec, "spec"),
+            text(filter.created_after),     text(filter.created_before),
+            std::to_string(part.max_tasks), text(part.after, "after"),
+            std::to_string(part.max_looks)};
+}
+
+bulk_result run_bulk(executor &server, const statement &call, params values, bool preview) {
+    values.emplace_back(preview ? "true" : "false");
+    bulk_result result;
+    for_each_row(server.run(call, values), [&](const auto &row) {
+        if (row[1].is_null())
+            result.next = std::string{text_of(row[0])};
+        else
+            result.tasks.push_back({resource_name{text_of(row[1])}, to_task_status(text_of(row[2])),
+                                    row[3].is_null() ? std::nullopt : std::optional{std::string{text_of(row[3])}}});
+    });
+    return result;
+}
+
+} // namespace
+
+found_tasks client::find(const task_filter &filter, const portion &part) {
+    const pqxx::result rows = m_executor->run(sql::find_tasks, to_params(filter, part));
+    found_tasks found;
+    for_each_row(rows, [&](const auto &row) {
+        if (row[0].is_null())
+            found.next = std::string{text_of(row[c_answered + 1])};
+        else
+            found.tasks.push_back(to_task(row));
+    });
+    return found;
+}
+
+bulk_result client::cancel_many(const task_filter &filter, const portion &part, bool preview) {
+    return run_bulk(*m_executor, sql::cancel_many, to_params(filter, part), preview);
+}
+
+bulk_result client::yield_many(const task_filter &filter, const portion &part, bool preview) {
+    return run_bulk(*m_executor, sql::yield_many, to_params(filter, part), preview);
+}
+
 std::vector<task> client::list(const list_filter &filter) {
     return to_tasks(
         m_executor->run(sql::list_tasks, {text(filter.queue, "queue"),

@@ -134,6 +134,19 @@ const statement wait_any{"scylla_wait_any", "call scylla.wait_any($1::text[], $2
 const statement work{"scylla_work", "call scylla.work($1, $2::int, $3::interval)"};
 
 const statement cancel{"scylla_cancel", TASK "scylla.cancel($1)", "live"};
+// What find_tasks takes as its filter. A null spec would be one to look for.
+#define FILTER                                                                                                         \
+    "(pg_catalog.jsonb_build_object('queue', $1::text, 'status', $2::text, 'worker', $3::text, 'key', $4::text, "      \
+    "'code', $5::text, 'created_after', " TIME("$7") "::text, 'created_before', " TIME(                                \
+        "$8") "::text) || "                                                                                            \
+              "case when $6 is null then '{}' else pg_catalog.jsonb_build_object('spec', $6::jsonb) end)"
+const statement find_tasks{"scylla_find_tasks",
+                           "select t.*, f.cursor from scylla.find_tasks(" FILTER
+                           ", $9::int, $10, $11::int) f cross join lateral (" TASK "(select (f.task).*) x) t"};
+const statement cancel_many{"scylla_cancel_many", "select cursor, rn, status, problem from scylla.cancel_many(" FILTER
+                                                  ", $9::int, $10, $12::bool, $11::int)"};
+const statement yield_many{"scylla_yield_many", "select cursor, rn, status, problem from scylla.yield_many(" FILTER
+                                                ", $9::int, $10, $12::bool, $11::int)"};
 const statement reschedule{"scylla_reschedule", TASK "scylla.reschedule($1, " TIME("$2") ")", "reschedulable"};
 const statement set_priority{"scylla_set_priority", TASK "scylla.set_priority($1, $2::int)", "unleased"};
 const statement delete_task{"scylla_delete_task", "select scylla.delete_task($1)", "ended"};
@@ -340,6 +353,9 @@ std::vector<const statement *> all_statements() {
             &wait_any,
             &work,
             &cancel,
+            &cancel_many,
+            &yield_many,
+            &find_tasks,
             &get_task,
             &list_tasks,
             &explain_waiting,

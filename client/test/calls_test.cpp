@@ -438,6 +438,50 @@ TEST_F(Calls, Resubmit) {
     EXPECT_TRUE(c.dead(queue).empty());
 }
 
+TEST_F(Calls, FindAndActOnMany) {
+    submit_options keyed;
+    keyed.key = "a key";
+    for (int i = 0; i < 5; i++)
+        c.submit(queue, json{std::to_string(i)}, keyed);
+    task_filter filter;
+    filter.queue = queue;
+    filter.key = "a key";
+    portion part;
+    part.max_tasks = 3;
+    const found_tasks first = c.find(filter, part);
+    ASSERT_EQ(first.tasks.size(), 3u);
+    EXPECT_EQ(first.tasks[0].spec, json{"4"});
+    part.after = first.next.value();
+    const found_tasks rest = c.find(filter, part);
+    ASSERT_EQ(rest.tasks.size(), 2u);
+    EXPECT_FALSE(rest.next);
+    task_filter none = filter;
+    none.spec = json{"null"};
+    EXPECT_TRUE(c.find(none).tasks.empty());
+    none.spec = json{"3"};
+    none.live = true;
+    none.created_after = rest.tasks[0].created;
+    EXPECT_EQ(c.find(none).tasks.size(), 1u);
+    none.created_before = rest.tasks[0].created;
+    EXPECT_TRUE(c.find(none).tasks.empty());
+    EXPECT_THROW(c.find(filter, {.max_tasks = 1, .after = "x"}), invalid_argument);
+
+    c.lease(queue, me, 2);
+    filter.worker = me;
+    EXPECT_EQ(c.yield_many(filter, {}, true).tasks.at(0).status, task_status::running);
+    const bulk_result back = c.yield_many(filter);
+    ASSERT_EQ(back.tasks.size(), 2u);
+    EXPECT_EQ(back.tasks[0].status, task_status::ready);
+    EXPECT_FALSE(back.tasks[0].problem);
+    filter.worker.reset();
+    const bulk_result some = c.cancel_many(filter, {.max_tasks = 4});
+    EXPECT_EQ(some.tasks.size(), 4u);
+    EXPECT_TRUE(some.next);
+    EXPECT_EQ(c.cancel_many(filter).tasks.size(), 1u);
+    filter.status = task_status::aborted;
+    EXPECT_THROW(c.cancel_many(filter), invalid_argument);
+}
+
 TEST_F(Calls, RerunPlan) {
     const plan_name plan = c.create_plan();
     submit_options options;

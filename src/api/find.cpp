@@ -135,8 +135,8 @@ Datum do_many(FunctionCallInfo fcinfo, BulkVerb verb) {
     Store store = preview ? store::open(AccessShareLock)
                           : open_for_write(cancels ? "scylla.cancel_many()" : "scylla.yield_many()");
     if (given.queue != nullptr) {
-        const auto queue = rights::require_queue(store, given.queue,
-                                                 cancels ? model::Privilege::submit : model::Privilege::work);
+        const auto queue =
+            rights::require_queue(store, given.queue, cancels ? model::Privilege::submit : model::Privilege::work);
         rights::require(store, queue, model::Privilege::view);
         given.wanted.queue = queue.id;
     }

@@ -16,7 +16,8 @@ using store::TableId;
 
 namespace {
 
-// ---- places ----------------------------------------------------------------------------------------------------------
+// ---- places
+// ----------------------------------------------------------------------------------------------------------
 
 std::span<const Source> sources_of(const TaskFilter &filter) {
     static constexpr std::array<Source, 1> k_any{Source::any};
@@ -66,7 +67,8 @@ std::optional<Place> read_place(std::string_view written) {
     return place;
 }
 
-// ---- what matches ----------------------------------------------------------------------------------------------------
+// ---- what matches
+// ----------------------------------------------------------------------------------------------------
 
 bool contains(const Jsonb *whole, const Jsonb *part) {
     return DatumGetBool(DirectFunctionCall2(jsonb_contains, PointerGetDatum(whole), PointerGetDatum(part)));
@@ -153,7 +155,8 @@ bool see_spec(Walk &walk, const store::Scan &scan) {
     return true;
 }
 
-// ---- walks -----------------------------------------------------------------------------------------------------------
+// ---- walks
+// -----------------------------------------------------------------------------------------------------------
 
 // Whether the row of the scan was dealt with, and the walk goes on.
 bool see_row(Walk &walk, const store::Scan &scan, Source source) {

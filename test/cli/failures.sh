@@ -37,6 +37,8 @@ get             | t                                     | prints | library
 explain         | t                                     | prints | library
 list            |                                       | prints | library
 cancel          | to-be-cancelled                       | prints | library
+find            | --queue other                         | prints | library
+take-back       | --queue other                         | prints | library
 reschedule      | to-be-rescheduled                     | prints | library
 priority        | to-be-rescheduled 5                   | prints | library
 delete          | to-be-deleted                         | silent | library

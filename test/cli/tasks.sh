@@ -128,7 +128,7 @@ is "$(sql "select '$output'::jsonb")" '[{"rn": "dead-2"}, {"rn": "dead-3"}]' 'a 
 run scylla resubmit --queue dead --code net --limit 1 --json
 is "$(sql "select '$output'::jsonb -> 0 ->> 'rn' || ' ' || (select count(*) from scylla.dead_tasks('dead'))")" 'dead-2 1' 'so many of them'
 run scylla resubmit
-is "$status $errors" '1 scylla: either RN or --queue is needed' 'resubmit needs to know what'
+is "$status ${errors%%$'\n'*}" '2 scylla: either RN or --queue is needed' 'resubmit needs to know what'
 run scylla resubmit dead-1 --queue dead
 is "$status" 2 'and not twice'
 
@@ -155,4 +155,39 @@ like "$status $output" '^0 .*\+05:45$' 'times are in the time zone of the sessio
 printf '[here]\nhost=%s\nport=%s\ndbname=tasks\nuser=postgres\n' "$PGHOST" "$PGPORT" >"$scratch/services"
 run env -u PGHOST -u PGPORT -u PGDATABASE -u PGUSER PGSERVICEFILE="$scratch/services" PGSERVICE=here scylla get mail-1 --field queue
 is "$status $output" '0 mail' 'a service of the environment'
+# ---- find, cancel with a filter, take-back -------------------------------------------------------------------------------
+
+sql "select from scylla.submit_many((select jsonb_agg(jsonb_build_object('queue', 'f', 'rn', 'f-' || i, 'spec', jsonb_build_object('n', i), 'key', 'k' || i % 2)) from generate_series(1, 6) i))"
+run scylla find --queue f --key k1 --json
+is "$(sql "select string_agg(t ->> 'rn', ' ' order by n) from jsonb_array_elements('$output') with ordinality as x (t, n)")" 'f-5 f-3 f-1' 'find'
+run scylla find --queue f --spec '{"n": 4}'
+is "$status $(grep -c f-4 <<<"$output")$errors" '0 1' 'by what is in the spec'
+run scylla find --queue f --limit 2 --json
+like "$errors" 'there may be more: --after a[0-9]+$' 'it says that there are more'
+run scylla find --queue f --limit 2 --after "${errors##* }" --json
+is "$(sql "select string_agg(t ->> 'rn', ' ' order by n) from jsonb_array_elements('$output') with ordinality as x (t, n)")" 'f-4 f-3' 'and where to go on'
+run scylla find --queue f --created-before 2001-01-01
+is "$status $(grep -c f- <<<"$output")" '0 0' 'by age'
+run scylla find --queue f --spec '{'
+like "$status $errors" '^1 .*json' 'a spec that is no JSON'
+run scylla cancel --queue f --key k1 --dry-run
+is "$status $output $(sql "select count(*) from scylla.task where queue = 'f' and status = 'ready'")" '0 3 6' 'a dry run prints how many'
+run scylla cancel --queue f --key k1
+is "$status $output $(sql "select string_agg(rn, ' ' order by rn) from scylla.task where queue = 'f' and status = 'ready'")" '0 3 f-2 f-4 f-6' 'cancel by a filter'
+sql "select from scylla.lease('f', 'gone', 2, '1 h')"
+run scylla take-back --worker gone --dry-run
+is "$output" 2 'take-back, dry'
+run scylla take-back --worker gone
+is "$status $output $(sql "select count(*) from scylla.task where queue = 'f' and status = 'ready'")" '0 2 3' 'take-back'
+run scylla cancel
+is "$status $errors" '1 scylla: either RN, options that say which tasks, or --all is needed' 'cancel without anything'
+run scylla cancel f-2 --queue f
+is "$status" 2 'both are refused'
+run scylla cancel f-2 --dry-run
+is "$status ${errors%%$'\n'*}" '2 scylla: --dry-run goes with options that say which tasks' 'a dry run of names'
+sql "create role \"cli viewer\" login; grant usage on schema scylla to \"cli viewer\"; grant execute on function scylla.cancel_many to \"cli viewer\";
+     select scylla.grant_queue('f', 'cli viewer', 'view')"
+run scylla -U 'cli viewer' cancel --all
+is "$status $output ${errors%%$'\n'*}" '1 0 scylla: task "f-2": This needs the privilege "submit" on its queue.' 'what could not be cancelled is said, and why'
+
 done_testing

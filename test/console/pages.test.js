@@ -92,11 +92,72 @@ test("filters are links", async () => {
   assert.equal(await page.locator("main tbody tr").count(), 1);
 });
 
-test("more tasks", async () => {
+test("the next tasks, and those before them", async () => {
   await visit(page, console_.address + "queue?name=mail&status=ready");
-  assert.equal(await page.locator("main tbody tr").count(), 50);
-  await page.click("text=More");
-  await page.waitForFunction(() => document.querySelectorAll("main tbody tr").length === 121);
+  const names = () => page.$$eval("main tbody th", (found) => found.map((name) => name.innerText));
+  const first = await names();
+  assert.equal(first.length, 50);
+  assert.equal(await page.locator("text=Previous").count(), 0);
+  await page.click("text=Next");
+  await page.waitForURL(/after=/);
+  await settled(page);
+  await page.waitForFunction((name) => ![...document.querySelectorAll("main tbody th")].some((one) => one.innerText === name), first[0]);
+  const second = await names();
+  await page.click("text=Next");
+  await page.waitForFunction(() => document.querySelectorAll("main tbody tr").length === 21);
+  const third = await names();
+  assert.equal(new Set([...first, ...second, ...third]).size, 121, "each task once");
+  assert.equal(await page.locator("main a >> text=Next").count(), 0);
+  await page.reload();
+  await settled(page);
+  assert.deepEqual(await names(), third, "a page is a link");
+  await page.click("text=Previous");
+  await page.waitForFunction((name) => document.querySelector("main tbody th")?.innerText === name, second[0]);
+  await page.click("text=Previous");
+  await page.waitForFunction((name) => document.querySelector("main tbody th")?.innerText === name, first[0]);
+  assert.ok(!page.url().includes("after"));
+});
+
+test("tasks by what is in them, and by their age", async () => {
+  await visit(page, console_.address + "queue?name=mail");
+  await page.fill("input[name=spec]", '{"to": "joe@example.org"}');
+  await page.click("main form button");
+  await page.waitForFunction(() => document.querySelectorAll("main tbody tr").length === 1);
+  assert.match(await text(), /mail-failed/);
+  assert.deepEqual(await barriers(page), []);
+  await page.fill("input[name=created_before]", "2001-01-01T00:00");
+  await page.click("main form button");
+  await page.waitForSelector("text=No task is like that.");
+  assert.match(page.url(), /created_before=200[01]-/);
+  assert.equal(await page.inputValue("input[name=created_before]"), "2001-01-01T00:00");
+  await visit(page, console_.address + "queue?name=mail&spec=" + q("{"));
+  assert.match(await text(), /invalid input syntax for type json/);
+});
+
+test("running tasks are taken back from their worker", async () => {
+  sql("console_pages", `select from scylla.submit_bulk('held', array_fill('1'::jsonb, array[3])); select from scylla.lease('held', 'gone', 3, '1 h');`);
+  await visit(page, console_.address + "queue?name=held&status=running&worker=gone");
+  await page.click("text=Take all of these back");
+  await page.waitForSelector("dialog >> text=3 tasks, for example");
+  await page.click("dialog button >> text=Take");
+  await told("3 tasks taken back.");
+  assert.equal(sql("console_pages", "select count(*) from scylla.task where queue = 'held' and status = 'ready'"), "3");
+});
+
+test("what could not be cancelled is said", async () => {
+  sql("console_pages", `select from scylla.submit_bulk('busy', array_fill('1'::jsonb, array[2]));`);
+  const [, one] = sql("console_pages", "select rn from scylla.task where queue = 'busy'").split("\n");
+  const { spawn } = require("node:child_process");
+  const other = spawn("psql", ["-XqAt", "-d", "console_pages"], { stdio: ["pipe", "pipe", "ignore"] });
+  const answered = new Promise((resolve) => other.stdout.once("data", resolve));
+  other.stdin.write(`begin; select rn from scylla.cancel('${one}');\n`);
+  await answered;
+  await visit(page, console_.address + "queue?name=busy&status=ready");
+  await page.click("text=Cancel all of these");
+  await page.click("dialog button >> text=Cancel all");
+  await told(`1 task cancelled. Not cancelled: 1 task, ${one}: Somebody else is changing it.`);
+  other.stdin.end("rollback;\n");
+  await new Promise((resolve) => other.on("exit", resolve));
 });
 
 test("the overview follows, without loading the page again", async () => {
@@ -185,7 +246,7 @@ test("all tasks that the filters match are cancelled, in portions", async () => 
   await page.click("dialog button >> text=Cancel all");
   await told("600 tasks cancelled.");
   assert.equal(sql("console_pages", "select string_agg(distinct key || status, ' ' order by key || status) from scylla.task where queue = 'crowd'"), "k0ready k1cancelled");
-  assert.equal(console_.log.match(/: cancel_all .*: done/g).length, 3, "each portion is logged");
+  assert.equal(console_.log.match(/: cancel_all .*crowd.*: done/g).length, 3, "each portion is logged");
   await page.click("text=Cancel all of these");
   await told("There is nothing to cancel.");
   await visit(page, console_.address + "queue?name=crowd&status=cancelled");

@@ -52,6 +52,8 @@ CALLS = [
     ("defer", """select * from scylla.defer('deferred @', 'w', '[{"callback": "callback @"}]')"""),
     ("cancel", "select * from scylla.cancel('second @')"),
     ("cancel, while it runs", "select * from scylla.cancel('running @')"),
+    ("cancel_many", """select * from scylla.cancel_many('{"queue": "q @", "status": "ready"}', 1)"""),
+    ("yield_many", """select * from scylla.yield_many('{"queue": "q @"}', 1)"""),
     ("reschedule", "select * from scylla.reschedule('waiting @')"),
     ("set_priority", "select * from scylla.set_priority('third @', 3)"),
     ("delete_task", "select scylla.delete_task('completed @')"),
@@ -121,6 +123,7 @@ CALLS = [
 READS = [
     ("count_tasks", "select * from scylla.count_tasks('q @')"),
     ("list_tasks", "select * from scylla.list_tasks('q @')"),
+    ("find_tasks", """select * from scylla.find_tasks('{"queue": "q @"}')"""),
     ("dead_tasks", "select * from scylla.dead_tasks('q @')"),
     ("get_task", "select * from scylla.get_task('ready @')"),
     ("explain_waiting", "select * from scylla.explain_waiting('waiting @')"),

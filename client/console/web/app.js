@@ -137,7 +137,7 @@ const actions = {
       } catch (error) {
         return tell(error.message, true);
       }
-      await carryOut(name, body, done);
+      await carryOut(name, typeof body === "function" ? body() : body, done);
     };
     return h("button", { type: "button", class: grave && "grave", onclick: run }, label);
   },

@@ -33,15 +33,40 @@ const settings = ({ settings, grants }) => [
   grants.length > 0 && facts(grants.map((grant) => [grant.privilege, grant.role])),
 ];
 
+// What the address of the page says of the tasks, as the server takes it.
+const filterOf = (p) => ({
+  queue: p.name, status: p.status || null, worker: p.worker || null, key: p.key || null, code: p.code || null,
+  created_after: p.created_after || null, created_before: p.created_before || null, ...(p.spec ? { spec: JSON.parse(p.spec) } : {}),
+});
+
+// The reader's clock and zone, as the field shows them.
+const forField = (text) => {
+  const when = new Date(text);
+  return Number.isNaN(when.getTime()) ? "" : new Date(when - when.getTimezoneOffset() * 60000).toISOString().slice(0, 16);
+};
+
 function filters(p, act) {
+  const times = ["created_after", "created_before"];
   const submit = (event) => {
     event.preventDefault();
     const given = Object.fromEntries(new FormData(event.target));
-    act.go(link("queue", { ...p, ...given, limit: "" }));
+    for (const name of times) given[name] = given[name] && new Date(given[name]).toISOString();
+    act.go(link("queue", { ...p, ...given, after: "", before: "" }));
   };
-  const field = (name, label) => h("label", {}, label, h("input", { name, value: p[name] ?? "", autocomplete: "off" }));
-  return h("form", { class: "row", onsubmit: submit, role: "search", "aria-label": "Filter the tasks", "data-key": "filter " + JSON.stringify(p) },
-    field("key", "key"), field("worker", p.status ? "worker" : "worker (running tasks)"), field("code", "error code"), h("button", {}, "Filter"));
+  const field = (name, label, more) => h("label", {}, label, h("input", { name, value: p[name] ?? "", autocomplete: "off", ...more }));
+  const moment = (name, label) => field(name, label, { type: "datetime-local", value: p[name] ? forField(p[name]) : "" });
+  return h("form", { class: "row", onsubmit: submit, "aria-label": "Filter the tasks", "data-key": "filter " + JSON.stringify(p) },
+    field("key", "key"), field("worker", p.status ? "worker" : "worker (running tasks)"), field("code", "error code"),
+    field("spec", "spec contains (JSON)", { placeholder: '{"to": "ada@example.org"}' }),
+    moment("created_after", "submitted after"), moment("created_before", "submitted before"), h("button", {}, "Filter"));
+}
+
+// The cursors of the pages before this one are in the address, so that a page that is shared leads back, too.
+function pages(p, next) {
+  const before = p.before ? p.before.split("~") : [];
+  const back = { ...p, after: before.at(-1) === "-" ? "" : before.at(-1), before: before.slice(0, -1).join("~") };
+  const on = { ...p, after: next, before: [...before, p.after || "-"].slice(-30).join("~") };
+  return h("p", { class: "row" }, before.length > 0 && a("queue", back, "Previous"), next && a("queue", on, "Next"));
 }
 
 const pauseButton = (q, act) =>
@@ -60,39 +85,47 @@ function resubmitAll(parameters, act) {
     { question: "Submit copies of these tasks?", text: preview });
 }
 
-// All live tasks that the filters of the page match, portion by portion.
-function cancelAll(p, act) {
-  const body = { queue: p.name, status: p.status, worker: p.worker || null, key: p.key || null, code: p.code || null };
+// Something with all tasks that the filters of the page match, portion by portion.
+function actOnAll(p, act, { label, verb, name, done, question, grave }) {
   const preview = async () => {
-    const { count, first } = await change("preview_cancel", body);
-    if (!count) throw new Error("There is nothing to cancel.");
-    return `${count >= 1000 ? "1,000 or more tasks" : plural(count, "task")}, for example ${first.join(", ")}. Leaving the page stops it; what is cancelled by then stays so.`;
+    const { count, first, more } = await change("preview_" + name, { filter: filterOf(p) });
+    if (!count && !more) throw new Error(`There is nothing to ${verb}.`);
+    return `${more ? number(count) + " or more tasks" : plural(count, "task")}${first.length ? ", for example " + first.join(", ") : ""}. Leaving the page stops it; what is ${done} by then stays so.`;
   };
-  let cancelled = 0;
+  let count = 0;
+  const problems = [];
   const portions = async (answer) => {
     const page = location.href;
-    cancelled = answer.cancelled;
-    while (answer.more && location.href === page) {
-      act.tell(`${plural(cancelled, "task")} cancelled so far.`);
-      answer = await change("cancel_all", body);
-      cancelled += answer.cancelled;
+    for (count = answer.done, problems.splice(0, Infinity, ...answer.problems); answer.next && location.href === page; ) {
+      act.tell(`${plural(count, "task")} ${done} so far.`);
+      answer = await change(name + "_all", { filter: filterOf(p), after: answer.next });
+      count += answer.done;
+      problems.push(...answer.problems);
     }
-    return `${plural(cancelled, "task")} cancelled.` + (answer.more ? " More are left." : "");
+    return `${plural(count, "task")} ${done}.` + (answer.next ? " More are left." : "") +
+      (problems.length ? ` Not ${done}: ${plural(problems.length, "task")}, ${problems.slice(0, 3).map((t) => `${t.rn}: ${t.problem}`).join(" ")}` : "");
   };
-  return act.button("Cancel all of these", "cancel_all", body, portions, { question: `Cancel all ${p.status} tasks like these?`, text: preview, grave: true });
+  return act.button(label, name + "_all", () => ({ filter: filterOf(p) }), portions, { question, text: preview, grave });
 }
+
+const cancelAll = (p, act) => actOnAll(p, act, { label: "Cancel all of these", verb: "cancel", name: "cancel", done: "cancelled",
+  question: `Cancel all ${p.status} tasks like these?`, grave: true });
+const yieldAll = (p, act) => actOnAll(p, act, { label: "Take all of these back", verb: "take back", name: "yield", done: "taken back",
+  question: "Take all running tasks like these from their workers?" });
+
+const tasksOf = ({ name, status, worker, key, code, spec, created_after, created_before, after }) =>
+  ({ queue: name, status, worker, key, code, spec, created_after, created_before, after });
 
 export const queuePage = {
   title: ({ name }) => "Queue " + name,
-  looks: (p) => ({ queue: ["queue", { name: p.name }], tasks: ["tasks", { queue: p.name, status: p.status, worker: p.worker, key: p.key, code: p.code, limit: p.limit }] }),
-  json: (p) => ["tasks", { queue: p.name, status: p.status, worker: p.worker, key: p.key, code: p.code, limit: 1000 }],
+  looks: (p) => ({ queue: ["queue", { name: p.name }], tasks: ["tasks", tasksOf(p)] }),
+  json: (p) => ["tasks", { ...tasksOf(p), limit: 1000 }],
   beats: 2,
   draw: (data, p, act) => {
     const numbers = latest()?.queues.find((q) => q.queue === p.name);
     const known = !(data.queue instanceof Error) && data.queue.settings;
-    const limit = Number(p.limit) || 50;
     const tab = (name, text) =>
-      h("li", {}, h("a", { href: link("queue", { ...p, status: name, limit: "" }), "aria-current": (p.status ?? "") === name && "true" }, text));
+      h("li", {}, h("a", { href: link("queue", { ...p, status: name, after: "", before: "" }), "aria-current": (p.status ?? "") === name && "true" }, text));
     return [
       !known && !(data.queue instanceof Error) && h("p", { class: "note" }, "There is no such queue, or this role may not view it."),
       numbers && facts([["ready", [number(numbers.ready), numbers.oldest !== null && ", the oldest for " + duration(numbers.oldest)]],
@@ -102,9 +135,9 @@ export const queuePage = {
       h("ul", { class: "tabs" }, tab("", "all"), statuses.map((name) => tab(name, name + (numbers && numbers[name] !== undefined && ["waiting", "ready", "running"].includes(name) ? " " + number(numbers[name]) : "")))),
       filters(p, act),
       p.status === "aborted" && h("div", { class: "row" }, resubmitAll(p, act)),
-      ["waiting", "ready", "running"].includes(p.status) && h("div", { class: "row" }, cancelAll(p, act)),
-      either(data.tasks, (rows) => [tasksTable(rows),
-        rows.length >= limit && limit < 1000 && h("p", {}, a("queue", { ...p, limit: Math.min(1000, limit * 4) }, "More"))]),
+      ["waiting", "ready", "running"].includes(p.status) && h("div", { class: "row" }, cancelAll(p, act), p.status === "running" && yieldAll(p, act)),
+      either(data.tasks, ({ tasks, next }) => [tasksTable(tasks),
+        next && tasks.length < 50 && h("p", { class: "note" }, "More tasks were not looked at yet: 10,000 are looked at for each page."), pages(p, next)]),
       known && h("h2", {}, "Settings"),
       either(data.queue, settings),
     ];

@@ -318,6 +318,13 @@ public:
 
     /// @return ready tasks in the order of leasing if the filter says `ready`, otherwise the newest first
     std::vector<task> list(const list_filter &filter = {});
+    /// A portion of the tasks that match: ready ones, where the filter says `ready`, by priority and age, otherwise
+    /// the newest first.
+    found_tasks find(const task_filter &filter = {}, const portion &part = {});
+    /// Cancels a portion of the live tasks that match. @param preview only show which
+    bulk_result cancel_many(const task_filter &filter, const portion &part = {}, bool preview = false);
+    /// Takes running tasks from their workers: they are ready again. @param preview only show which
+    bulk_result yield_many(const task_filter &filter, const portion &part = {}, bool preview = false);
     /// @}
 
     /// @name Queues and rights

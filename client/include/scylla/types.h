@@ -163,6 +163,43 @@ struct list_filter {
     int max_tasks = 100; ///< 1 to 100,000
 };
 
+/// Which tasks find(), cancel_many() and yield_many() are about. What is not set is any.
+struct task_filter {
+    std::optional<queue_name> queue = {};
+    std::optional<task_status> status = {};
+    bool live = false; ///< waiting, ready or running, instead of a status
+    std::optional<worker_name> worker = {};
+    std::optional<std::string> key = {};
+    std::optional<std::string> code = {}; ///< of the last error
+    std::optional<json> spec = {};        ///< contained in that of the task
+    std::optional<time_point> created_after = {};
+    std::optional<time_point> created_before = {};
+};
+
+/// How much of it, and from where on.
+struct portion {
+    int max_tasks = 100;                   ///< 1 to 100,000
+    std::optional<std::string> after = {}; ///< `next` of what came before; none: from the beginning
+    int max_looks = 10000;                 ///< rows to look at, whether they match or not: 1 to 100,000
+};
+
+struct found_tasks {
+    std::vector<task> tasks;
+    std::optional<std::string> next; ///< where to go on; none: there are no more
+};
+
+/// A task that cancel_many() or yield_many() has found.
+struct bulk_task {
+    resource_name rn;
+    task_status status;                 ///< as it is now
+    std::optional<std::string> problem; ///< why nothing was done with it; none: it is done
+};
+
+struct bulk_result {
+    std::vector<bulk_task> tasks;
+    std::optional<std::string> next; ///< where to go on; none: there are no more
+};
+
 /// Which of the tasks that have ended are to be submitted again.
 struct ended_filter {
     queue_name queue;

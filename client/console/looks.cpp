@@ -95,6 +95,49 @@ constexpr const char *k_errors = R"(
                min(updated) as first, max(updated) as last, (array_agg(rn order by updated desc))[1:3] as newest
         from scylla.dead_tasks(max_tasks => 1000) group by 1, 2 order by count(*) desc, 1, 2) e)";
 
+constexpr const char *k_workflows = R"(
+    select coalesce(json_agg(x), '[]') from (
+        select w.id, w.owner, w.active_version, w.latest_version, w.strategy, w.concurrency, w.modified, w.next_start,
+               (select json_build_object('instance', r.instance, 'run', r.run, 'status', r.status, 'started', r.started)
+                from scylla.workflow_run r where r.workflow = w.id and r.instance = w.latest_instance order by r.run desc limit 1) as last
+        from scylla.workflow w order by w.modified desc limit 200) x)";
+
+constexpr const char *k_workflow = R"(
+    select json_build_object('workflow', (select row_to_json(w) from scylla.workflow w where w.id = $1),
+        'versions', (select coalesce(json_agg(v), '[]') from (
+            select version, is_active, author, created from scylla.workflow_version where workflow = $1 order by version desc limit 50) v),
+        'runs', (select coalesce(json_agg(r), '[]') from (
+            select workflow, instance, run, version, status, initiator, created, started, ended
+            from scylla.workflow_run
+            where workflow = $1 and ($2::text is null or status::text = $2) and ($3::bigint is null or instance < $3::bigint)
+            order by instance desc, run desc limit 50) r)))";
+
+// Steps in loops may be many: their numbers, and some of them, failed ones first.
+constexpr const char *k_run = R"(
+    select json_build_object('run', (select row_to_json(r) from scylla.workflow_run r where workflow = $1 and instance = $2::bigint and run = $3::bigint),
+        'definition', (select v.definition from scylla.workflow_run r join scylla.workflow_version v using (workflow, version)
+                       where r.workflow = $1 and r.instance = $2::bigint and r.run = $3::bigint),
+        'active', (select active_version is not null from scylla.workflow where id = $1),
+        'steps', coalesce(json_agg(s) filter (where iterations is null), '[]'),
+        'inner', coalesce(json_agg(s) filter (where iterations is not null and place <= 100), '[]'),
+        'loops', (select coalesce(json_agg(l), '[]') from (
+            select step, status, count(*) as count from scylla.workflow_step
+            where workflow = $1 and instance = $2::bigint and run = $3::bigint and iterations is not null group by step, status) l))
+    from (select step, iterations, attempt, status, error, created, started, ended, task,
+                 row_number() over (partition by step, iterations is null
+                                    order by status::text !~ 'FAILED|TIMED_OUT', ended is not null, iterations) as place
+          from scylla.workflow_step where workflow = $1 and instance = $2::bigint and run = $3::bigint) s
+    where iterations is null or place <= 100)";
+
+constexpr const char *k_step = R"(
+    select json_build_object(
+        'step', (select row_to_json(s) from scylla.workflow_step s
+                 where workflow = $1 and instance = $2::bigint and run = $3::bigint and step = $4
+                   and array_to_string(iterations, ',') is not distinct from $5),
+        'attempts', (select coalesce(json_agg(t order by attempt), '[]') from scylla.workflow_step_attempt t
+                     where workflow = $1 and instance = $2::bigint and run = $3::bigint and step = $4
+                       and array_to_string(iterations, ',') is not distinct from $5)))";
+
 constexpr const char *k_workers = R"(
     select coalesce(json_agg(w), '[]') from (
         select worker, queue, leases, oldest_lease, last_heartbeat, next_deadline, progress
@@ -121,6 +164,10 @@ const std::vector<look> &looks() {
         {"jobs", k_jobs, {}, 2s},
         {"conditions", k_conditions, {}, 1000ms},
         {"errors", k_errors, {}, 5s},
+        {"workflows", k_workflows, {}, 1000ms},
+        {"workflow", k_workflow, {"id", "status", "before"}, 1000ms},
+        {"run", k_run, {"workflow", "instance", "run"}, 1000ms},
+        {"step", k_step, {"workflow", "instance", "run", "step", "iterations"}, 1000ms},
         {"workers", k_workers, {}, 2s},
         {"monitor", k_monitor, {}, 2s},
     };
@@ -163,6 +210,12 @@ const std::vector<change> &changes() {
         {"cancel_plan", "select json_build_object('count', scylla.cancel_plan($1::jsonb ->> 'plan'))"},
         {"rerun_plan", "select json_build_object('plan', scylla.rerun_plan($1::jsonb ->> 'plan', only_failed => "
                        "coalesce(($1::jsonb ->> 'only_failed')::boolean, false)))"},
+        {"start_workflow", "select json_build_object('instance', s.instance, 'run', s.run, 'status', s.status) from "
+                           "scylla.start_workflow($1::jsonb ->> 'workflow') s"},
+        {"stop_run", "select '{}' from scylla.stop_run($1::jsonb ->> 'workflow', ($1::jsonb ->> 'instance')::bigint)"},
+        {"kill_run", "select '{}' from scylla.kill_run($1::jsonb ->> 'workflow', ($1::jsonb ->> 'instance')::bigint)"},
+        {"activate_workflow",
+         "select '{}' from scylla.activate_workflow($1::jsonb ->> 'workflow', ($1::jsonb ->> 'version')::integer)"},
         {"drain_pool", "select '{}' from scylla.drain_pool($1::jsonb ->> 'pool')"},
         {"resume_pool", "select '{}' from scylla.resume_pool($1::jsonb ->> 'pool')"},
         {"pause_trigger", "select '{}' from scylla.pause_trigger($1::jsonb ->> 'trigger')"},

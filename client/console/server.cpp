@@ -39,8 +39,9 @@ constexpr auto k_wrong_password_delay = milliseconds{300};
 constexpr const char *k_json = "application/json";
 
 // Paths that pages of their own have; app.js knows what each shows.
-constexpr const char *k_pages[] = {"/",      "/queue", "/task",       "/plans",  "/plan",
-                                   "/pools", "/jobs",  "/conditions", "/errors", "/schedules"};
+constexpr const char *k_pages[] = {"/",          "/queue",    "/task",       "/plans",  "/plan",
+                                   "/pools",     "/jobs",     "/conditions", "/errors", "/schedules",
+                                   "/workflows", "/workflow", "/run",        "/step"};
 
 // Nothing but our own files is loaded, no script stands in a page, and no text becomes elements.
 httplib::Headers headers_of_all() {

@@ -128,7 +128,7 @@ is "$(sql "select '$output'::jsonb")" '[{"rn": "dead-2"}, {"rn": "dead-3"}]' 'a 
 run scylla resubmit --queue dead --code net --limit 1 --json
 is "$(sql "select '$output'::jsonb -> 0 ->> 'rn' || ' ' || (select count(*) from scylla.dead_tasks('dead'))")" 'dead-2 1' 'so many of them'
 run scylla resubmit
-is "$status ${errors%%$'\n'*}" '2 scylla: either RN or --queue is needed' 'resubmit needs to know what'
+is "$status $errors" '1 scylla: either RN or --queue is needed' 'resubmit needs to know what'
 run scylla resubmit dead-1 --queue dead
 is "$status" 2 'and not twice'
 
@@ -180,7 +180,7 @@ is "$output" 2 'take-back, dry'
 run scylla take-back --worker gone
 is "$status $output $(sql "select count(*) from scylla.task where queue = 'f' and status = 'ready'")" '0 2 3' 'take-back'
 run scylla cancel
-is "$status $errors" '1 scylla: either RN, options that say which tasks, or --all is needed' 'cancel without anything'
+is "$status ${errors%%$'\n'*}" '2 scylla: either RN, options that say which tasks, or --all is needed' 'cancel without anything'
 run scylla cancel f-2 --queue f
 is "$status" 2 'both are refused'
 run scylla cancel f-2 --dry-run

@@ -51,3 +51,36 @@ select scylla.create_callback('<img src=x onerror=alert(1)>');
 select from scylla.submit('mail', '{}', rn => 'mail-waits', wait_for => '[{"callback": "<img src=x onerror=alert(1)>"}]');
 select scylla.send_signal('file <b>arrived</b>', '{"path": "/data/1"}');
 select scylla.create_trigger('on <b>file</b>', '[{"signal": "file <b>arrived</b>"}]', '{"submit": {"queue": "mail", "spec": {}}}');
+
+-- A workflow with a run: a loop of which one iteration has failed, one is complete, one runs and one is ready.
+select scylla.create_workflow('{"properties": {"owner": "<b>ann</b>", "description": "<img src=x onerror=alert(1)>", "tags": ["<i>daily</i>"]},
+    "workflow": {"id": "nightly", "steps": [
+        {"step": {"id": "extract", "type": "wf_extract", "transition": {"successors": {"each": "true"}}}},
+        {"foreach": {"id": "each", "params": {"loop_params": {"type": "MAP", "value": {"i": {"type": "LONG_ARRAY", "value": [1, 2, 3, 4]}}}},
+                     "steps": [{"step": {"id": "load", "type": "wf_load"}}], "transition": {"successors": {"report": "true"}}}},
+        {"step": {"id": "report", "type": "wf_report"}}]}}');
+select scylla.create_workflow('{"workflow": {"id": "nightly", "steps": [{"step": {"id": "only", "type": "wf_only"}}]}}', activate => false);
+create procedure reach(condition text) language plpgsql as $$
+declare
+    reached boolean;
+begin
+    for i in 1 .. 600 loop
+        execute 'select ' || condition into reached;
+        exit when reached;
+        commit;
+        perform pg_sleep(0.05);
+    end loop;
+    if not reached then
+        raise exception '% was not reached', condition;
+    end if;
+end;
+$$;
+select from scylla.start_workflow('nightly');
+call reach($$exists (select from scylla.task where queue = 'wf_extract' and status = 'ready')$$);
+select from scylla.lease('wf_extract', 'w') t, scylla.complete(t.rn, 'w', '{"params": {}}');
+call reach($$(select count(*) = 4 from scylla.task where queue = 'wf_load' and status = 'ready')$$);
+select from scylla.lease('wf_load', 'w', 3, '1 h');
+select from scylla.task t, scylla.complete(t.rn, 'w') where t.queue = 'wf_load' and t.spec -> 'iteration' is not null and t.rn = (select min(rn) from scylla.task where queue = 'wf_load' and status = 'running');
+select from scylla.task t, scylla.abort(t.rn, 'w', '{"code": "bad-data", "description": "<svg onload=alert(1)>"}') where t.rn = (select min(rn) from scylla.task where queue = 'wf_load' and status = 'running');
+call reach($$exists (select from scylla.workflow_step where step = 'load' and status = 'FATALLY_FAILED')$$);
+call reach($$exists (select from scylla.workflow_step where step = 'load' and status = 'SUCCEEDED')$$);

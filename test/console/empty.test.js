@@ -15,7 +15,7 @@ after(() => browser?.close());
 
 test("pages without data", async () => {
   const one = await Console.start("console_empty");
-  for (const [where, says] of [["", "There is no queue yet"], ["queue?name=none", "There is no such queue"], ["plans", "There is no plan"], ["schedules", "There is no schedule"],
+  for (const [where, says] of [["", "There is no queue yet"], ["queue?name=none", "There is no such queue"], ["plans", "There is no plan"], ["workflows", "There is no workflow"], ["schedules", "There is no schedule"],
     ["pools", "There is no pool"], ["jobs", "There is no job type"], ["conditions", "There is no trigger"], ["errors", "No task was aborted"]]) {
     await visit(page, one.address + where);
     await page.waitForSelector(`main >> text=${says}`);

@@ -33,6 +33,12 @@ const all = {
   plans: ["plans", ["release", "running", `"><img src=x onerror=alert(1)>`]],
   plan: ["plan?name=release", ["compile", "test <b>all</b>", "builder-1"]],
   "plan without tasks": ["plan?name=" + q(`"><img src=x onerror=alert(1)>`), ["building", "It has no task"]],
+  workflows: ["workflows", ["nightly", "IN_PROGRESS", "SEQUENTIAL"]],
+  "a workflow": ["workflow?id=nightly", ["<b>ann</b>", "<i>daily</i>", hostile, "IN_PROGRESS", "active"]],
+  "a run": ["run?workflow=nightly&instance=1&run=1", ["extract", "FATALLY_FAILED 1", "SUCCEEDED 1", "<svg onload=alert(1)>", "report", "not begun", "4 iterations"]],
+  "a step": ["step?workflow=nightly&instance=1&run=1&step=extract", ["SUCCEEDED", "workflow nightly, instance 1", "Attempts"]],
+  "a step that has not begun": ["step?workflow=nightly&instance=1&run=1&step=report", ["This step has not begun"]],
+  "an unknown run": ["run?workflow=" + q(hostile) + "&instance=9&run=1", ["There is no such run"]],
   schedules: ["schedules", ["nightly <i>report</i>", "30 2 * * *"]],
   pools: ["pools", ["cluster", "cores 16", "in-line", "placed"]],
   "job types": ["jobs", ["aggregate", "load <u>raw</u>"]],
@@ -178,6 +184,60 @@ test("a plan follows its tasks", async () => {
   await page.waitForFunction(() => document.querySelectorAll("svg a.completed").length === 2);
   await page.click("svg a.completed >> nth=0");
   await page.waitForSelector("h1 >> text=/^Task (fetch|compile)$/");
+});
+
+test("a run of a workflow: its graph, its steps, what has failed first", async () => {
+  await visit(page, console_.address + "workflows");
+  await page.click("main th >> text=nightly");
+  await page.waitForSelector("h1 >> text=Workflow nightly");
+  await page.click("main tbody th a >> text=1");
+  await page.waitForSelector("h1 >> text=Workflow nightly, instance 1");
+  await page.waitForSelector("svg.graph");
+  assert.equal(await page.locator("svg.graph a").count(), 3);
+  assert.equal(await page.locator("svg.graph > path").count(), 2, "an arrow for each transition");
+  assert.equal(await page.locator("svg.graph a.completed").count(), 1);
+  assert.ok((await page.locator("svg.gantt g").count()) >= 4);
+  const lines = await page.$$eval("main details li", (found) => found.map((line) => line.innerText));
+  assert.equal(lines.length, 4);
+  assert.match(lines[0], /FATALLY_FAILED/);
+  await page.click("main details li >> nth=0 >> a");
+  await page.waitForSelector("h1 >> text=/^Step load [1-4]$/");
+  await page.waitForSelector("text=bad-data");
+  assert.deepEqual(await barriers(page), []);
+  await page.click("main dd a >> text=workflow nightly");
+  await page.waitForSelector("svg.graph");
+  // What is folded stays so when the page is drawn again.
+  await page.click("main summary");
+  assert.equal(await page.locator("main details[open]").count(), 0);
+  await page.waitForTimeout(700);
+  assert.equal(await page.locator("main details[open]").count(), 0);
+});
+
+test("a workflow is started, and its runs are stopped and killed", async () => {
+  await visit(page, console_.address + "workflow?id=nightly");
+  await page.click("main button >> text=Start");
+  await page.click("dialog button >> text=Start");
+  await told("Instance 2: CREATED.");
+  await page.click("main tr >> text=2 >> nth=0 >> xpath=ancestor::tr >> button >> text=Stop");
+  await page.click("dialog button >> text=Stop");
+  await told("Run stopped.");
+  await visit(page, console_.address + "workflow?id=nightly&status=STOPPED");
+  await page.waitForSelector("main tbody th >> text=2");
+  assert.equal(await page.locator("main tbody td >> text=IN_PROGRESS").count(), 0);
+  await visit(page, console_.address + "run?workflow=nightly&instance=1&run=1");
+  await page.click("main button >> text=Kill");
+  await page.click("dialog button >> text=Kill");
+  await told("Run killed.");
+  await page.waitForSelector("dd >> text=FAILED");
+  assert.equal(await page.locator("main button >> text=Kill").count(), 0, "it has ended");
+  await page.click("main button >> text=Start another");
+  await page.click("dialog button >> text=Start another");
+  await told("Instance 3:");
+  await visit(page, console_.address + "workflow?id=nightly");
+  await page.click("main button >> text=Activate");
+  await page.click("dialog button >> text=Activate");
+  await told("Version 2 is active.");
+  assert.equal(sql("console_pages", "select active_version from scylla.workflow"), "2");
 });
 
 test("cancelling asks, and is done", async () => {

@@ -35,6 +35,21 @@ test("pictures", { skip: !folder && "SCYLLA_SCREENSHOTS is not set" }, async () 
     select from scylla.heartbeat('unit-tests', 'builder-1', 0.7);
     select from scylla.lease_task('document', 'builder-2');
     select from scylla.abort('document', 'builder-2', '{"code": "exit-1", "description": "guide.md:12: unknown reference"}');`);
+  sql("console_pictures", `
+    select scylla.create_workflow('{"properties": {"owner": "ada"}, "workflow": {"id": "nightly", "steps": [
+      {"step": {"id": "extract", "type": "NoOp", "transition": {"successors": {"load": "true", "check": "true"}}}},
+      {"foreach": {"id": "load", "params": {"loop_params": {"type": "MAP", "value": {"part": {"type": "LONG_ARRAY", "expression": "Util.intsBetween(0, 12, 1)"}}}},
+                   "steps": [{"step": {"id": "copy", "type": "Copy"}}], "transition": {"successors": {"report": "true"}}}},
+      {"step": {"id": "check", "type": "Check", "transition": {"successors": {"report": "true"}}}},
+      {"step": {"id": "report", "type": "Report"}}]}}');
+    select from scylla.start_workflow('nightly');`);
+  for (let i = 0; i < 200 && sql("console_pictures", "select count(*) from scylla.task where queue in ('copy', 'check') and status = 'ready'") !== "13"; i++)
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  sql("console_pictures", `
+    select from scylla.lease('copy', 'copier-1', 9, '1 h');
+    select from scylla.lease('check', 'checker', 1, '1 h');
+    select scylla.complete_many((array_agg(rn order by rn))[1:6], 'copier-1') from scylla.task where queue = 'copy' and status = 'running';
+    select from scylla.abort((select min(rn) from scylla.task where queue = 'copy' and status = 'running'), 'copier-1', '{"code": "disk-full", "description": "no space left in /data"}');`);
   const one = await Console.start("console_pictures");
   const browser = await openBrowser();
   const workers = [["mail", "mailer-1", "0.02"], ["thumbnails", "scaler-1", "0.01"]].map(([queue, name, time]) =>
@@ -49,6 +64,10 @@ test("pictures", { skip: !folder && "SCYLLA_SCREENSHOTS is not set" }, async () 
     await picture("task");
     await visit(page, one.address + "plan?name=release-2.0");
     await picture("plan");
+    await page.setViewportSize({ width: 1240, height: 900 });
+    await page.goto(one.address + "run?workflow=nightly&instance=1&run=1");
+    await page.waitForSelector("text=no space left");
+    await picture("run");
   } finally {
     for (const worker of workers) worker.kill("SIGTERM");
     await browser.close();

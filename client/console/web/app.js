@@ -6,13 +6,14 @@ import { listen } from "./live.js";
 import { overview } from "./overview.js";
 import { queuePage, taskPage } from "./tasks.js";
 import { planPage, plansPage } from "./plans.js";
+import { runPage, stepPage, workflowPage, workflowsPage } from "./workflows.js";
 import { conditionsPage, errorsPage, jobsPage, poolsPage, schedulesPage } from "./others.js";
 
 const pages = {
-  "": overview, queue: queuePage, task: taskPage, plans: plansPage, plan: planPage, schedules: schedulesPage, pools: poolsPage,
+  "": overview, queue: queuePage, task: taskPage, plans: plansPage, plan: planPage, workflows: workflowsPage, workflow: workflowPage, run: runPage, step: stepPage, schedules: schedulesPage, pools: poolsPage,
   jobs: jobsPage, conditions: conditionsPage, errors: errorsPage,
 };
-const menu = [["", "Overview", "o"], ["plans", "Plans", "p"], ["schedules", "Schedules", "s"], ["pools", "Pools", "l"],
+const menu = [["", "Overview", "o"], ["plans", "Plans", "p"], ["workflows", "Workflows", "w"], ["schedules", "Schedules", "s"], ["pools", "Pools", "l"],
   ["jobs", "Jobs", "j"], ["conditions", "Conditions", "c"], ["errors", "Errors", "e"]];
 
 const $ = (id) => document.getElementById(id);

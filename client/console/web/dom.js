@@ -60,7 +60,9 @@ function become(old, next) {
   }
   for (const { name } of [...old.attributes])
     if (!next.hasAttribute(name) && !(name === "open" && old.nodeName === "DETAILS")) old.removeAttribute(name);
-  for (const { name, value } of next.attributes) if (old.getAttribute(name) !== value) old.setAttribute(name, value);
+  // What the reader has folded or unfolded stays so.
+  for (const { name, value } of next.attributes)
+    if (old.getAttribute(name) !== value && !(name === "open" && old.nodeName === "DETAILS")) old.setAttribute(name, value);
   for (const name of handlers) old[name] = next[name];
   if (old.nodeName !== "SELECT") update(old, next.childNodes);
 }

@@ -44,7 +44,9 @@ export const isFallen = (task) => task.status === "aborted" && task.attempt === 
 const signs = { waiting: "…", ready: "○", running: "▶", completed: "✓", aborted: "✕", cancelled: "⊘" };
 const cut = (text) => (text.length > 21 ? text.slice(0, 20) + "…" : text);
 
-export function graph(tasks) {
+const ofTasks = { href: (node) => link("task", { rn: node.rn }), title: (node) => `${node.rn}: ${node.status}, queue ${node.queue}`, label: "Graph of the tasks" };
+
+export function graph(tasks, { href, title, label } = ofTasks) {
   const columns = layers(tasks);
   const tallest = Math.max(...columns.map((column) => column.length));
   const x = (node) => margin + node.layer * (width + gapX);
@@ -54,14 +56,14 @@ export function graph(tasks) {
     const x1 = x(from) + width, y1 = y(from) + height / 2, x2 = x(to) - 6, y2 = y(to) + height / 2;
     return h("path", { d: `M${x1},${y1} C${x1 + gapX / 2},${y1} ${x2 - gapX / 2},${y2} ${x2},${y2}`, "marker-end": "url(#arrow)" });
   };
-  return h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Graph of the tasks" },
+  return h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": label },
     h("svg", { class: "graph", width: margin * 2 + columns.length * (width + gapX) - gapX, height: margin * 2 + tallest * (height + gapY) - gapY },
       h("defs", {}, h("marker", { id: "arrow", viewBox: "0 0 8 8", refX: 1, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto" },
         h("path", { class: "head", d: "M0,0 L8,4 L0,8 z" }))),
       nodes.flatMap((node) => node.to.map((to) => arrow(node, to))),
       nodes.map((node) =>
-        h("a", { xmlns: true, class: node.status + (isFallen(node) ? " fallen" : ""), href: link("task", { rn: node.rn }), "data-key": node.rn },
-          h("title", {}, `${node.rn}: ${node.status}, queue ${node.queue}`),
+        h("a", { xmlns: true, class: node.status + (isFallen(node) ? " fallen" : ""), href: href(node), "data-key": node.rn },
+          h("title", {}, title(node)),
           h("rect", { x: x(node), y: y(node), width, height, rx: 6 }),
           h("text", { x: x(node) + 9, y: y(node) + 20 }, signs[node.status] + " " + cut(node.rn))))));
 }

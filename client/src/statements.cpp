@@ -139,7 +139,7 @@ const statement cancel{"scylla_cancel", TASK "scylla.cancel($1)", "live"};
     "(pg_catalog.jsonb_build_object('queue', $1::text, 'status', $2::text, 'worker', $3::text, 'key', $4::text, "      \
     "'code', $5::text, 'created_after', " TIME("$7") "::text, 'created_before', " TIME(                                \
         "$8") "::text) || "                                                                                            \
-              "case when $6 is null then '{}' else pg_catalog.jsonb_build_object('spec', $6::jsonb) end)"
+              "case when $6::jsonb is null then '{}' else pg_catalog.jsonb_build_object('spec', $6::jsonb) end)"
 const statement find_tasks{"scylla_find_tasks",
                            "select t.*, f.cursor from scylla.find_tasks(" FILTER
                            ", $9::int, $10, $11::int) f cross join lateral (" TASK "(select (f.task).*) x) t"};

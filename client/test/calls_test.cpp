@@ -464,7 +464,8 @@ TEST_F(Calls, FindAndActOnMany) {
     EXPECT_EQ(c.find(none).tasks.size(), 1u);
     none.created_before = rest.tasks[0].created;
     EXPECT_TRUE(c.find(none).tasks.empty());
-    EXPECT_THROW(c.find(filter, {.max_tasks = 1, .after = "x"}), invalid_argument);
+    part.after = "x";
+    EXPECT_THROW(c.find(filter, part), invalid_argument);
 
     c.lease(queue, me, 2);
     filter.worker = me;
@@ -474,7 +475,9 @@ TEST_F(Calls, FindAndActOnMany) {
     EXPECT_EQ(back.tasks[0].status, task_status::ready);
     EXPECT_FALSE(back.tasks[0].problem);
     filter.worker.reset();
-    const bulk_result some = c.cancel_many(filter, {.max_tasks = 4});
+    portion four;
+    four.max_tasks = 4;
+    const bulk_result some = c.cancel_many(filter, four);
     EXPECT_EQ(some.tasks.size(), 4u);
     EXPECT_TRUE(some.next);
     EXPECT_EQ(c.cancel_many(filter).tasks.size(), 1u);

@@ -124,7 +124,7 @@ create table scylla.workflow_agenda (
 ) using heap with (vacuum_truncate = off);
 comment on table scylla.workflow_agenda is 'What has happened to runs and what the engine has not acted on yet.';
 comment on column scylla.workflow_agenda.root is 'The run.';
-comment on column scylla.workflow_agenda.kind is 'What: start, task (a task has ended), next (a run of the workflow may begin), child_started, child_failed, child_ended, child (a subworkflow is to be started), refused and failed (a task could not be submitted), stop, kill.';
+comment on column scylla.workflow_agenda.kind is 'What: start, task (a task has ended), next (a run of the workflow may begin), child_started, child_failed, child_ended, child (a subworkflow is to be started), signals (of a step are to be sent), signals_sent, signals_refused, refused and failed (a task could not be submitted), stop, kill.';
 
 select pg_catalog.pg_extension_config_dump('scylla.workflow_agenda_seq', '');
 select pg_catalog.pg_extension_config_dump('scylla.workflow_run_state', '');

@@ -220,8 +220,10 @@ Work work(int64 most) {
     if (turns.size() > 0)
         write_turns(store, turns.all(), steps, now);
     pass_times(turns.all());
-    for (const Item &child : taken.children)
-        result.postponed = !start_child(child) || result.postponed;
+    for (const Item &item : taken.left) {
+        const bool done = strcmp(item.kind, "child") == 0 ? start_child(item) : send_signals(item);
+        result.postponed = !done || result.postponed;
+    }
     close(store);
     return result;
 }

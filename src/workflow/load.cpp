@@ -152,23 +152,25 @@ struct KindWord {
     std::string_view word;
     EventKind kind;
 };
-constexpr std::array<KindWord, 7> k_kinds{{{"failed", EventKind::task_failed},
+constexpr std::array<KindWord, 9> k_kinds{{{"failed", EventKind::task_failed},
                                            {"child_started", EventKind::child_started},
                                            {"child_failed", EventKind::child_failed},
                                            {"child_ended", EventKind::child_ended},
                                            {"refused", EventKind::refused},
+                                           {"signals_sent", EventKind::signals_sent},
+                                           {"signals_refused", EventKind::signals_refused},
                                            {"stop", EventKind::stop},
                                            {"kill", EventKind::kill}}};
 
-void put_event(std::span<Root> roots, const EventRow &row, Growing<Item> *children) {
+void put_event(std::span<Root> roots, const EventRow &row, Growing<Item> *left) {
     Root &root = root_of(roots, row.root);
     const std::string_view kind = row.kind;
     if (kind == "task" && row.step != nullptr) // else it is the task of an earlier attempt
         root.events.add(event_of_task(row));
     if (kind == "next")
         root.is_next = true;
-    if (kind == "child")
-        children->add({row.root, "child", row.scope, row.step, row.attempt, row.data});
+    if (kind == "child" || kind == "signals")
+        left->add({row.root, row.kind, row.scope, row.step, row.attempt, row.data});
     const auto *known =
         std::find_if(k_kinds.begin(), k_kinds.end(), [&](const KindWord &of) { return of.word == kind; });
     if (known != k_kinds.end())
@@ -220,15 +222,15 @@ Taken take_events(std::span<Root> roots, TimestampTz now) {
         "from taken t left join scylla.workflow_step_state s on s.task operator(pg_catalog.=) t.task "
         "left join scylla.task_outcome o on o.id operator(pg_catalog.=) t.task order by t.id",
         parameters, SPI_OK_SELECT, read_event);
-    Growing<Item> children;
+    Growing<Item> left;
     for (const EventRow &row : rows)
-        put_event(roots, row, &children);
+        put_event(roots, row, &left);
     const auto due = read_due(roots, now);
     for (const DueRow &row : due)
         root_of(roots, row.root)
             .events.add(
                 {EventKind::due, row.scope, row.step == nullptr ? std::string_view{} : view(row.step), row.attempt});
-    return {rows.size() + due.size(), children.all()};
+    return {rows.size() + due.size(), left.all()};
 }
 
 // ---- scopes --------------------------------------------------------------------------------------------------------

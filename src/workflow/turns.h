@@ -39,7 +39,7 @@ std::span<Root> take_runs(TimestampTz now, int64 most);
 // Takes the first rows of the agenda that are about these runs, and what is due, as events of theirs. Returns how many.
 struct Taken {
     std::size_t rows;
-    std::span<const Item> children; // subworkflows to be started
+    std::span<const Item> left; // subworkflows to be started, and signals to be sent
 };
 Taken take_events(std::span<Root> roots, TimestampTz now);
 // The scopes that the events are about, with those around them and all of their steps.
@@ -55,6 +55,8 @@ struct Followed {
     const Root *root;
     const model::workflow::Turn *turn;
 };
+// Sends the signals of a step, or leaves them on the agenda (false) if that may go better another time.
+bool send_signals(const Item &item);
 // Starts a subworkflow, or leaves that on the agenda (false) while somebody else holds the workflow.
 bool start_child(const Item &child);
 

@@ -16,6 +16,7 @@
 
 namespace scylla::workflow {
 
+using model::workflow::Announcement;
 using model::workflow::Cancel;
 using model::workflow::Child;
 using model::workflow::NewTask;
@@ -489,6 +490,17 @@ void begin_children(std::span<const Written> all) {
                            .data = child_data(child)});
 }
 
+void announce(std::span<const Written> all) {
+    for (const Written &each : all)
+        for (const Announcement &announcement : each.turn->announcements)
+            (void)send_signals({.root = each.root->id,
+                                .kind = "signals",
+                                .scope = each.id_of(announcement.scope),
+                                .step = to_text(announcement.step),
+                                .attempt = announcement.attempt,
+                                .data = to_json(announcement.signals)});
+}
+
 void end_run(const Root &root, RunStatus status, TimestampTz now) {
     const store::Toll toll{.aborted = status == RunStatus::failed,
                            .cancelled = status == RunStatus::stopped || status == RunStatus::timed_out};
@@ -537,6 +549,7 @@ void write_turns(store::Store &store, std::span<const Followed> all, std::span<c
     cancel_steps(store, written, steps, now);
     settle_gates(store, now);
     begin_children(written);
+    announce(written);
     for (const Written &each : written)
         if (is_terminal(run_after(each).status) && !is_terminal(each.root->scope.status))
             end_run(*each.root, run_after(each).status, now);

@@ -50,6 +50,7 @@ private:
     void start_typed(LiveScope &scope, LiveStep &step);
     void start_child(LiveScope &scope, LiveStep &step);
     void succeed(LiveScope &scope, LiveStep &step);
+    void follow_success(LiveScope &scope, LiveStep &step);
     void complete(LiveScope &scope, LiveStep &step, StepStatus status, const std::vector<bool> &taken);
     void complete_with_error(LiveScope &scope, LiveStep &step);
     void fail(LiveScope &scope, LiveStep &step, FailureClass why, std::string error);
@@ -71,6 +72,10 @@ private:
     std::optional<StepStatus> pass(LiveScope &scope, LiveStep &step);
     bool evaluate(LiveScope &scope, LiveStep &step);
     void begin_work(LiveScope &scope, LiveStep &step);
+
+    // Signals (announce.cpp). data: the result of its task.
+    void announce(LiveScope &scope, LiveStep &step, std::string_view data);
+    void take_of_signals(LiveScope &scope, LiveStep &step, const Event &event);
 
     // Loops (loop_life.cpp)
     void begin_loop(LiveScope &scope, LiveStep &step);

@@ -58,6 +58,7 @@ Turn show(TurnMemory *memory) noexcept {
             .tasks = memory->tasks,
             .cancels = memory->cancels,
             .children = memory->children,
+            .announcements = memory->announcements,
             .owned = memory};
 }
 

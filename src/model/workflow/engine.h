@@ -111,8 +111,10 @@ enum class EventKind : std::uint8_t {
     child_ended,    // data: {"status": "SUCCEEDED"}
     due,            // the time `due` of a step, or of the run (then step is empty), has come; before, nothing follows
     refused,        // the task could not be submitted, or its parameters not read; data: an error
-    stop,           // of a step, or of the run: it ends STOPPED
-    kill,           // likewise FATALLY_FAILED, or FAILED
+    signals_sent,   // those of Turn::announcements
+    signals_refused, // they could not be sent; data: an error
+    stop,            // of a step, or of the run: it ends STOPPED
+    kill,            // likewise FATALLY_FAILED, or FAILED
 };
 
 struct Event {
@@ -193,6 +195,14 @@ struct Child {
     bool sync;
 };
 
+// Signals are to be sent, all of them or none. An event signals_sent or signals_refused follows.
+struct Announcement {
+    std::int64_t scope;
+    std::string_view step;
+    std::int32_t attempt;
+    std::string_view signals; // [{"name", "params": {…}, "payload": {…}}]
+};
+
 struct Turn {
     sel::OutcomeKind kind = sel::OutcomeKind::value; // stopped or out_of_memory: nothing has happened
     std::span<const Need> needs{};                   // not empty: all else is
@@ -201,6 +211,7 @@ struct Turn {
     std::span<const NewTask> tasks{};
     std::span<const Cancel> cancels{};
     std::span<const Child> children{};
+    std::span<const Announcement> announcements{};
     void *owned = nullptr;
 };
 Turn take_turn(const Definition &definition, const Run &run, sel::World &world, const sel::Limits &limits) noexcept;

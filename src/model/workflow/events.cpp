@@ -171,6 +171,9 @@ void Advance::take_of_step(LiveScope &scope, LiveStep &step, const Event &event)
     case EventKind::child_failed:
     case EventKind::child_ended:
         return take_of_child(scope, step, event);
+    case EventKind::signals_sent:
+    case EventKind::signals_refused:
+        return take_of_signals(scope, step, event);
     default:
         return take_of_task(scope, step, event);
     }
@@ -187,7 +190,7 @@ void Advance::take_of_task(LiveScope &scope, LiveStep &step, const Event &event)
                 step.params.reset();
             }
         });
-        return read ? succeed(scope, step) : void();
+        return read ? announce(scope, step, event.data) : void();
     }
     if (event.kind == EventKind::task_cancelled)
         return end(scope, step, StepStatus::stopped);

@@ -104,6 +104,7 @@ private:
         for (const auto &[name, param] : written)
             step.written.push_back(name);
         step.params = merge_step(reader_.context(), kind, written);
+        read_outputs(json, step);
         if (kind == StepKind::typed)
             step.retries = read_retries(json.map);
         if (kind == StepKind::subworkflow) {
@@ -112,6 +113,20 @@ private:
         }
         if (step.is_loop())
             read_loop(json, step);
+    }
+
+    void read_outputs(const Object &json, StepNode &step) {
+        const sel::Array *outputs = reader_.array(json, "signal_outputs");
+        const Where where = json.where.member("signal_outputs");
+        for (std::uint32_t i = 0; outputs != nullptr && i < outputs->size; i++) {
+            const sel::Map *map = reader_.as_object(outputs->items[i], where.element(i));
+            if (map == nullptr)
+                continue;
+            const Object output{*map, where.element(i)};
+            step.outputs.push_back({.name = std::string(reader_.require_text(output, "name").value_or("")),
+                                    .params = read_user_params(reader_, output, "params"),
+                                    .payload = read_user_params(reader_, output, "payload")});
+        }
     }
 
     void read_loop(const Object &json, StepNode &step) {

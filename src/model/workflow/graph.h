@@ -37,6 +37,13 @@ struct Edge {
     std::unique_ptr<sel::Program> condition; // null: always
 };
 
+// A signal that a step sends when it has succeeded (section 7.5).
+struct SignalOutput {
+    std::string name{};
+    ParamMap params{};
+    ParamMap payload{};
+};
+
 struct StepList;
 
 struct StepNode {
@@ -48,6 +55,7 @@ struct StepNode {
     ParamMap params{};                  // of all layers
     std::vector<std::string> written{}; // those of the definition
     RetryPolicy retries{};
+    std::vector<SignalOutput> outputs{};
     std::vector<Edge> successors{};
     std::vector<std::size_t> predecessors{};
     std::vector<bool> after{};                 // by place: which steps come before it

@@ -33,6 +33,7 @@ struct LiveStep {
     std::string_view target{};  // of the work that it wants: a queue or a workflow
     std::string_view version{}; // of the workflow
     std::string_view request{}; // the parameters for it
+    std::string_view signals{}; // that are to be sent before it has succeeded, as JSON
     std::unique_ptr<Parsed> params{};
     std::unique_ptr<Parsed> edges{};
 };

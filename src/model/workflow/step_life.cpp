@@ -144,6 +144,13 @@ void Advance::postpone(LiveScope & /*scope*/, LiveStep &step, StepStatus status)
 // ---- coming to an end ----------------------------------------------------------------------------------------------
 
 void Advance::succeed(LiveScope &scope, LiveStep &step) {
+    if (step.node->outputs.empty())
+        follow_success(scope, step);
+    else
+        announce(scope, step, {});
+}
+
+void Advance::follow_success(LiveScope &scope, LiveStep &step) {
     const StepStatus before = step.now.status;
     std::vector<bool> taken;
     try {

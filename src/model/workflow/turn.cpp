@@ -29,6 +29,8 @@ private:
                                        : step.node->kind == StepKind::subworkflow ? Cancel::What::subworkflow
                                                                                   : Cancel::What::task,
                                        scope.now.id, step.node->id, step.by_kill});
+        if (!step.signals.empty() && step.now.status == StepStatus::finishing)
+            memory_.announcements.push_back({scope.now.id, step.node->id, step.now.attempt, step.signals});
         if (!step.wants_work)
             return;
         if (step.node->kind == StepKind::subworkflow)

@@ -18,6 +18,7 @@ struct TurnMemory {
     std::vector<NewTask> tasks{};
     std::vector<Cancel> cancels{};
     std::vector<Child> children{};
+    std::vector<Announcement> announcements{};
 };
 
 void collect(RunState &state, TurnMemory &memory);

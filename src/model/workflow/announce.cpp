@@ -1,0 +1,34 @@
+// What a step sends before it has succeeded (section 7.5).
+#include "model/workflow/advance.h"
+#include "model/workflow/outputs.h"
+
+namespace scylla::model::workflow {
+
+// The step waits in FINISHING until its signals are sent.
+void Advance::announce(LiveScope &scope, LiveStep &step, std::string_view data) {
+    try {
+        std::string signals;
+        if (!attempt(scope, step, [&] { signals = signals_of(state_, scope, step, data); }))
+            return;
+        if (signals.empty())
+            return follow_success(scope, step);
+        step.signals = state_.keep(std::move(signals));
+        step.now.status = StepStatus::finishing;
+        step.now.due = 0;
+        change(step);
+    } catch (const NotYet &) {
+        postpone(scope, step, StepStatus::finishing);
+    }
+}
+
+void Advance::take_of_signals(LiveScope &scope, LiveStep &step, const Event &event) {
+    if (step.now.status != StepStatus::finishing || !step.signals.empty())
+        return;
+    if (event.kind == EventKind::signals_sent)
+        follow_success(scope, step);
+    else
+        fail_for_good(scope, step,
+                      event.data.empty() ? error_message("its signals could not be sent") : std::string(event.data));
+}
+
+} // namespace scylla::model::workflow

@@ -1,0 +1,90 @@
+#include "model/workflow/outputs.h"
+
+#include "model/sel/json.h"
+#include "model/workflow/param_evaluate.h"
+#include "model/workflow/scope_params.h"
+
+namespace scylla::model::workflow {
+
+namespace {
+
+using sel::Value;
+
+constexpr std::string_view k_dynamic = "maestro_dynamic_output";
+
+const Value *member_of(const Value *object, std::string_view name) noexcept {
+    return object != nullptr && object->type == sel::Type::map ? object->map->find(name) : nullptr;
+}
+
+// Who sends it: what lineage goes by.
+std::string source_of(const RunState &state, const LiveScope &scope, const LiveStep &step) {
+    const RunName &name = state.run.name;
+    std::string json = "{\"workflow\":" + json_text(name.workflow) + ",\"instance\":" + std::to_string(name.instance) +
+                       ",\"run\":" + std::to_string(name.run) + ",\"step\":" + json_text(step.node->id) +
+                       ",\"attempt\":" + std::to_string(step.now.attempt);
+    if (scope.around != nullptr)
+        json += ",\"iteration\":[" + path_of(scope) + "]";
+    return json + "}";
+}
+
+class Writer {
+public:
+    Writer(sel::Context &context, std::string source) : context_{context}, source_{std::move(source)} {}
+
+    void add(const SignalOutput &output) {
+        put(output.name, write_values(context_, evaluate_params(context_, output.params)),
+            write_values(context_, evaluate_params(context_, output.payload)));
+    }
+    // {"name", "params", "payload"} with values
+    void add(const Value &output) {
+        const Value *name = member_of(&output, "name");
+        if (name == nullptr || name->type != sel::Type::string)
+            sel::fail(sel::FaultKind::value, "a signal of \"" + std::string(k_dynamic) + "\" has no \"name\"");
+        put(name->view(), object_in(output, "params"), object_in(output, "payload"));
+    }
+    std::string take() { return json_.empty() ? std::string{} : json_ + "]"; }
+
+private:
+    std::string object_in(const Value &output, std::string_view member) {
+        const Value *object = member_of(&output, member);
+        if (object == nullptr || object->is_null())
+            return "{}";
+        if (object->type != sel::Type::map)
+            sel::fail(sel::FaultKind::value, "\"" + std::string(member) + "\" of a signal must be an object");
+        return sel::write_json(context_, *object);
+    }
+    void put(std::string_view name, const std::string &params, std::string payload) {
+        payload.pop_back();
+        payload += (payload.size() > 1 ? ",\"signal_source\":" : "\"signal_source\":") + source_ + "}";
+        json_ += (json_.empty() ? "[{\"name\":" : ",{\"name\":") + json_text(name) + ",\"params\":" + params +
+                 ",\"payload\":" + payload + "}";
+    }
+
+    sel::Context &context_;
+    const std::string source_;
+    std::string json_{};
+};
+
+} // namespace
+
+std::string signals_of(RunState &state, LiveScope &scope, LiveStep &step, std::string_view data) {
+    const bool has_dynamic = data.find(k_dynamic) != std::string_view::npos;
+    if (step.node->outputs.empty() && !has_dynamic)
+        return {};
+    ScopeParams params(state, scope, &step, true);
+    sel::Heap heap(state.limits.memory);
+    sel::Context context(heap, state.world, params, state.limits);
+    Writer writer(context, source_of(state, scope, step));
+    for (const SignalOutput &output : step.node->outputs)
+        writer.add(output);
+    if (!has_dynamic)
+        return writer.take();
+    const Value result = sel::read_json(context, data);
+    const Value *dynamic = member_of(member_of(member_of(&result, "artifacts"), k_dynamic), "signal_outputs");
+    if (dynamic != nullptr && dynamic->type == sel::Type::array)
+        for (std::uint32_t i = 0; i < dynamic->array->size; i++)
+            writer.add(dynamic->array->items[i]);
+    return writer.take();
+}
+
+} // namespace scylla::model::workflow

@@ -1,0 +1,85 @@
+// Signals that steps send (section 7.5).
+#include "pg/json.h"
+#include "pg/subtransaction.h"
+#include "plan/conditions.h"
+#include "schedule/run.h"
+#include "store/spi_rows.h"
+#include "task/gates.h"
+#include "task/open.h"
+#include "workflow/triggers.h"
+#include "workflow/turns.h"
+
+namespace scylla::workflow {
+
+using store::Parameters;
+
+namespace {
+
+constinit SPIPlanPtr owner_statement = nullptr;
+
+// Of the run, if the step still waits for its signals to be sent; null: it does not.
+const char *find_owner(const Item &item) {
+    Parameters parameters;
+    parameters.add(item.root).add(item.scope).add(item.step).add(INT4OID, Int32GetDatum(item.attempt));
+    const auto owner = store::select<const char *>(
+        &owner_statement,
+        "select r.owner::pg_catalog.text from scylla.workflow_run_state r join scylla.workflow_step_state s "
+        "on s.root operator(pg_catalog.=) r.id where r.id operator(pg_catalog.=) $1 "
+        "and s.scope operator(pg_catalog.=) $2 and s.step operator(pg_catalog.=) $3 "
+        "and s.attempt operator(pg_catalog.=) $4 and s.status operator(pg_catalog.=) 'FINISHING'",
+        parameters, SPI_OK_SELECT, [](uint64 row) { return store::Columns(row).next_string(); });
+    return owner.empty() ? nullptr : owner[0];
+}
+
+// The same for all signals of steps with these parameters: the first one is sent, and no other.
+text *request_id_of(Jsonb *params) {
+    const auto hash =
+        DatumGetUInt64(DirectFunctionCall2(jsonb_hash_extended, JsonbPGetDatum(params), Int64GetDatum(0)));
+    const auto text = json_text(params);
+    return cstring_to_text(psprintf("workflow:%016llx%016llx", static_cast<unsigned long long>(hash),
+                                    static_cast<unsigned long long>(hash_of(text))));
+}
+
+void send_as_owner(const char *owner, Jsonb *signals) {
+    Oid user = InvalidOid;
+    int context = 0;
+    GetUserIdAndSecContext(&user, &context);
+    SetUserIdAndSecContext(get_role_oid(owner, false), context | SECURITY_LOCAL_USERID_CHANGE);
+    store::Store store = open_for_write("scylla.advance()");
+    const TimestampTz now = GetCurrentTimestamp();
+    for (uint32 i = 0; i < JB_ROOT_COUNT(signals); i++) {
+        Jsonb *signal = json::to_jsonb(getIthJsonbValueFromContainer(&signals->root, i));
+        Jsonb *params = json_member(signal, "params");
+        (void)send_signal(store,
+                          {.name = to_text(string_member(signal, "name")),
+                           .params = params,
+                           .payload = json_member(signal, "payload"),
+                           .request_id = request_id_of(params)},
+                          now);
+    }
+    settle_gates(store, now);
+    close(store);
+    SetUserIdAndSecContext(user, context);
+}
+
+} // namespace
+
+bool send_signals(const Item &item) {
+    const char *owner = find_owner(item);
+    if (owner == nullptr)
+        return true;
+    const int settings_level = schedule::limit_waiting(schedule::Patience::short_);
+    const ErrorData *error = attempt([&] { send_as_owner(owner, item.data); });
+    AtEOXact_GUC(true, settings_level);
+    Item answer = item;
+    if (error != nullptr && is_passing(error)) {
+        put_on_agenda(item);
+        return false;
+    }
+    answer.kind = error == nullptr ? "signals_sent" : "signals_refused";
+    answer.data = error == nullptr ? nullptr : json_of(error);
+    put_on_agenda(answer);
+    return true;
+}
+
+} // namespace scylla::workflow

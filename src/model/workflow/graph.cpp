@@ -119,10 +119,11 @@ private:
         const sel::Array *outputs = reader_.array(json, "signal_outputs");
         const Where where = json.where.member("signal_outputs");
         for (std::uint32_t i = 0; outputs != nullptr && i < outputs->size; i++) {
-            const sel::Map *map = reader_.as_object(outputs->items[i], where.element(i));
+            const Where at = where.element(i);
+            const sel::Map *map = reader_.as_object(outputs->items[i], at);
             if (map == nullptr)
                 continue;
-            const Object output{*map, where.element(i)};
+            const Object output{*map, at};
             step.outputs.push_back({.name = std::string(reader_.require_text(output, "name").value_or("")),
                                     .params = read_user_params(reader_, output, "params"),
                                     .payload = read_user_params(reader_, output, "payload")});

@@ -560,6 +560,20 @@ begin
     select null, format('something is on the agenda of run %s of a workflow, which does not exist', a.root)
     from scylla.workflow_agenda a where a.root not in (select id from scylla.workflow_run_state)
     union all
+    select null, format('item %s is of backfill %s, which does not exist', i.number, i.backfill)
+    from scylla.workflow_backfill_item_state i where i.backfill not in (select id from scylla.workflow_backfill_state)
+    union all
+    select null, format('backfill %s is of workflow "%s", which does not exist', b.id, b.workflow)
+    from scylla.workflow_backfill_state b where b.workflow not in (select id from scylla.workflow_head)
+    union all
+    select null, format('backfill %s goes on, but nothing of it is live', b.id)
+    from scylla.workflow_backfill_state b
+    where b.ended is null and not b.paused
+      and not exists (select from scylla.workflow_backfill_item_state i join scylla.workflow_run_state r on r.id = i.run
+                      where i.backfill = b.id and i.state = 'STARTED'
+                        and (r.ended is null or exists (select from scylla.workflow_agenda a where a.root = r.id and a.kind = 'backfill')))
+      and not exists (select from scylla.workflow_agenda a where a.kind = 'backfill' and (a.data ->> 'backfill')::bigint = b.id)
+    union all
     select null, format('queue "%s" is granted to role "%s", which does not exist', q.name, g.role)
     from scylla.queue q,
          lateral (select unnest(q.submitters) union select unnest(q.workers)
@@ -571,7 +585,7 @@ begin
          (select greatest((select max(id) from scylla.task_spec), (select max(id) from scylla.task_plan),
                          (select max(id) from scylla.signal_trigger), (select max(id) from scylla.resource_pool),
                          (select max(id) from scylla.job_definition), (select max(id) from scylla.job_success),
-                         (select max(id) from scylla.workflow_iteration)) as id) m where m.id > q.last_value
+                         (select max(id) from scylla.workflow_iteration), (select max(id) from scylla.workflow_backfill_state)) as id) m where m.id > q.last_value
     union all
     select null, format('%s has given out %s, but the id %s is in use', 'queue_id_seq', q.last_value, m.id)
     from scylla.queue_id_seq q, (select max(id) as id from scylla.queue) m where m.id > q.last_value;

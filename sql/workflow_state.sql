@@ -12,10 +12,12 @@ create table scylla.workflow_run_state (
     due timestamptz,
     parent_root bigint,
     parent_scope bigint,
+    backfill bigint,
     run int not null,
     version int not null,
     parent_attempt int,
     blocks boolean not null default false,
+    late boolean not null default false,
     status text collate "C" not null,
     workflow text collate "C" not null,
     owner name not null,
@@ -30,7 +32,7 @@ create table scylla.workflow_run_state (
     constraint workflow_run_state_name unique (workflow, instance, run)
 ) using heap with (fillfactor = 80, vacuum_truncate = off);
 create unique index workflow_run_state_request on scylla.workflow_run_state (workflow, request_id) where request_id is not null;
-create index workflow_run_state_live on scylla.workflow_run_state (workflow, status, instance, run) where ended is null;
+create index workflow_run_state_live on scylla.workflow_run_state (workflow, status, late, instance, run) where ended is null;
 create index workflow_run_state_parent on scylla.workflow_run_state (parent_scope, parent_step) where parent_scope is not null;
 create index workflow_run_state_blocks on scylla.workflow_run_state (workflow) where blocks;
 create index workflow_run_state_due on scylla.workflow_run_state (due) where due is not null;
@@ -39,6 +41,8 @@ comment on column scylla.workflow_run_state.id is 'That of its plan in task_plan
 comment on column scylla.workflow_run_state.due is 'When the run times out; null: it does not run.';
 comment on column scylla.workflow_run_state.parent_root is 'The run whose step has started this one as a subworkflow and waits for it; null: none.';
 comment on column scylla.workflow_run_state.parent_scope is 'The scope of that step: the run, or an iteration of it.';
+comment on column scylla.workflow_run_state.backfill is 'The backfill that has started it; null: none.';
+comment on column scylla.workflow_run_state.late is 'Other runs of the workflow begin before it, and its tasks have priority 0.';
 comment on column scylla.workflow_run_state.blocks is 'It has failed, and STRICT_SEQUENTIAL starts nothing before somebody has looked at it.';
 comment on column scylla.workflow_run_state.owner is 'That of the workflow: the role as which its tasks are submitted.';
 comment on column scylla.workflow_run_state.request is 'The parameters as they were given to start_workflow().';
@@ -124,7 +128,7 @@ create table scylla.workflow_agenda (
 ) using heap with (vacuum_truncate = off);
 comment on table scylla.workflow_agenda is 'What has happened to runs and what the engine has not acted on yet.';
 comment on column scylla.workflow_agenda.root is 'The run.';
-comment on column scylla.workflow_agenda.kind is 'What: start, task (a task has ended), next (a run of the workflow may begin), child_started, child_failed, child_ended, child (a subworkflow is to be started), signals (of a step are to be sent), signals_sent, signals_refused, refused and failed (a task could not be submitted), stop, kill.';
+comment on column scylla.workflow_agenda.kind is 'What: start, task (a task has ended), next (a run of the workflow may begin), child_started, child_failed, child_ended, child (a subworkflow is to be started), backfill (the run has ended, and its backfill is to go on), signals (of a step are to be sent), signals_sent, signals_refused, refused and failed (a task could not be submitted), stop, kill.';
 
 select pg_catalog.pg_extension_config_dump('scylla.workflow_agenda_seq', '');
 select pg_catalog.pg_extension_config_dump('scylla.workflow_run_state', '');

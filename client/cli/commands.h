@@ -351,6 +351,31 @@ int kill_run(const context &, const run_options &);
 int unblock_run(const context &, const run_options &);
 int unblock_workflow(const context &, const std::string &workflow);
 
+struct backfill_options {
+    std::string workflow;
+    std::string items;
+    maybe_text version;
+    maybe_text concurrency;
+    bool newest_first = false;
+    maybe_text existing;
+    bool yields = false;
+    bool preview = false;
+};
+int start_backfill(const context &, const backfill_options &);
+int list_backfills(const context &, const maybe_text &workflow);
+struct show_backfill_options {
+    std::string backfill;
+    maybe_text status;
+};
+int show_backfill(const context &, const show_backfill_options &);
+int pause_backfill(const context &, const std::string &backfill);
+int resume_backfill(const context &, const std::string &backfill);
+struct cancel_backfill_options {
+    std::string backfill;
+    bool stop_runs = false;
+};
+int cancel_backfill(const context &, const cancel_backfill_options &);
+
 // ---- jobs ----------------------------------------------------------------------------------------------------------
 
 int define_jobs(const context &, const std::string &file);

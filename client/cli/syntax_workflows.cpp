@@ -76,7 +76,61 @@ public:
                unblock_run);
     }
 
+    void add_backfills() {
+        CLI::App *backfill =
+            add(m_app, "backfill", "Run workflows for many dates, ids or parameters, and see how far that is.");
+        backfill->require_subcommand(1);
+        {
+            auto [command, o] = add<backfill_options>(*backfill, "start",
+                                                      "Run a workflow once for each item.\n\n"
+                                                      "Prints the number of the backfill.",
+                                                      start_backfill);
+            argument(command, "WORKFLOW", o->workflow, "Id of the workflow.")->required();
+            argument(command, "ITEMS", o->items,
+                     "An array of objects, the parameters of each run; or lists and ranges of which all combinations "
+                     "run: {\"region\": [\"eu\", \"us\"], \"day\": {\"from\": \"2026-01-01\", \"to\": "
+                     "\"2026-01-31\"}}.")
+                ->required();
+            option(command, "--version", o->version, "VERSION",
+                   "active, latest, default, or a number. Default: active.");
+            option(command, "--concurrency", o->concurrency, "N", "How many run at once. Default: 1.");
+            flag(command, "--newest-first", o->newest_first, "From the last item to the first.");
+            choice(command, "--existing", o->existing, "start|skip|skip_all",
+                   "If there is a run with the same parameters: start another, skip the item if that run is good or "
+                   "goes on, or skip it in any case. Default: start.");
+            flag(command, "--yields", o->yields, "Other runs of the workflow go first.");
+            flag(command, "--preview", o->preview, "Only show what would be started.");
+        }
+        {
+            auto [command, workflow] =
+                add<maybe_text>(*backfill, "list", "Show backfills, the newest first.", list_backfills);
+            argument(command, "WORKFLOW", *workflow, "Id of the workflow. Default: all.");
+        }
+        {
+            auto [command, o] = add<show_backfill_options>(
+                *backfill, "show", "Show what a backfill starts, and what has become of it.", show_backfill);
+            argument(command, "BACKFILL", o->backfill, "Its number.")->required();
+            option(command, "--status", o->status, "STATUS", "Only items with this status.");
+        }
+        of_backfill(*backfill, "pause", "Start nothing more of a backfill; what runs goes on.", pause_backfill);
+        of_backfill(*backfill, "resume", "End \"backfill pause\".", resume_backfill);
+        {
+            auto [command, o] = add<cancel_backfill_options>(*backfill, "cancel",
+                                                             "Start nothing more of a backfill for good.\n\n"
+                                                             "Prints how many items were not started.",
+                                                             cancel_backfill);
+            argument(command, "BACKFILL", o->backfill, "Its number.")->required();
+            flag(command, "--stop-runs", o->stop_runs, "Stop what runs, too.");
+        }
+    }
+
 private:
+    void of_backfill(CLI::App &parent, const char *name, const char *description,
+                     command_function<std::string> function) {
+        auto [command, backfill] = add(parent, name, description, function);
+        argument(command, "BACKFILL", *backfill, "Its number.")->required();
+    }
+
     void of_run(CLI::App &parent, const char *name, const char *description, command_function<run_options> function) {
         auto [command, o] = add(parent, name, description, function);
         argument(command, "WORKFLOW", o->workflow, "Id of the workflow.")->required();
@@ -118,6 +172,7 @@ void describe_workflows(tool &of) {
     workflow_syntax own{of};
     own.add_workflows();
     own.add_runs();
+    own.add_backfills();
 }
 
 } // namespace scylla::cli

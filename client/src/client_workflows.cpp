@@ -7,6 +7,17 @@ namespace scylla {
 
 using namespace detail;
 
+std::string_view to_string(existing_run value) noexcept {
+    switch (value) {
+    case existing_run::start:
+        return "start";
+    case existing_run::skip:
+        return "skip";
+    case existing_run::skip_all:
+        return "skip_all";
+    }
+    return "";
+}
 std::string_view to_string(workflow_privilege privilege) noexcept {
     switch (privilege) {
     case workflow_privilege::run:
@@ -81,6 +92,43 @@ void client::unblock_run(const workflow_name &workflow, std::int64_t instance) {
 std::int64_t client::unblock_workflow(const workflow_name &workflow) {
     return m_executor->run(sql::unblock_workflow, {text(workflow, "workflow")})[0][0].as<std::int64_t>();
 }
+
+std::int64_t client::backfill(const workflow_name &workflow, const json &items, const backfill_options &options) {
+    return m_executor
+        ->run(sql::backfill,
+              {text(workflow, "workflow"), checked(items.text(), "items"), checked(options.version, "version"),
+               std::to_string(options.concurrency), std::string{options.newest_first ? "t" : "f"},
+               std::string{to_string(options.existing)}, std::string{options.yields ? "t" : "f"}})[0][0]
+        .as<std::int64_t>();
+}
+std::vector<backfill_item> client::preview_backfill(const workflow_name &workflow, const json &items,
+                                                    const backfill_options &options) {
+    const pqxx::result rows = m_executor->run(
+        sql::preview_backfill,
+        {text(workflow, "workflow"), checked(items.text(), "items"), checked(options.version, "version"),
+         std::string{options.newest_first ? "t" : "f"}, std::string{to_string(options.existing)}});
+    std::vector<backfill_item> previewed;
+    for (const auto &row : rows) {
+        backfill_item item;
+        item.number = row[0].as<int>();
+        item.params = json{std::string{text_of(row[1])}};
+        item.starts = text_of(row[2]) == "start";
+        if (!row[3].is_null())
+            item.instance = row[3].as<std::int64_t>();
+        item.status = std::string{text_of(row[4])};
+        previewed.push_back(std::move(item));
+    }
+    return previewed;
+}
+void client::pause_backfill(std::int64_t backfill) { m_executor->run(sql::pause_backfill, {std::to_string(backfill)}); }
+void client::resume_backfill(std::int64_t backfill) {
+    m_executor->run(sql::resume_backfill, {std::to_string(backfill)});
+}
+std::int64_t client::cancel_backfill(std::int64_t backfill, bool stop_runs) {
+    return m_executor->run(sql::cancel_backfill, {std::to_string(backfill), std::string{stop_runs ? "t" : "f"}})[0][0]
+        .as<std::int64_t>();
+}
+
 std::int64_t client::advance() { return m_executor->run(sql::advance, {})[0][0].as<std::int64_t>(); }
 
 } // namespace scylla

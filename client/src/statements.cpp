@@ -248,6 +248,14 @@ const statement start_workflow{
 const statement stop_run{"scylla_stop_run", "select scylla.stop_run($1, $2::bigint)"};
 const statement kill_run{"scylla_kill_run", "select scylla.kill_run($1, $2::bigint)"};
 const statement unblock_run{"scylla_unblock_run", "select scylla.unblock_run($1, $2::bigint)"};
+const statement backfill{"scylla_backfill",
+                         "select scylla.backfill($1, $2::jsonb, $3, $4::int, $5::bool, $6, $7::bool)"};
+const statement preview_backfill{
+    "scylla_preview_backfill",
+    "select number, params, action, instance, status from scylla.preview_backfill($1, $2::jsonb, $3, $4::bool, $5)"};
+const statement pause_backfill{"scylla_pause_backfill", "select scylla.pause_backfill($1::bigint)"};
+const statement resume_backfill{"scylla_resume_backfill", "select scylla.resume_backfill($1::bigint)"};
+const statement cancel_backfill{"scylla_cancel_backfill", "select scylla.cancel_backfill($1::bigint, $2::bool)"};
 const statement unblock_workflow{"scylla_unblock_workflow", "select scylla.unblock_workflow($1)"};
 const statement advance{"scylla_advance", "call scylla.advance()"};
 const statement quantile{"scylla_quantile",
@@ -387,6 +395,11 @@ std::vector<const statement *> all_statements() {
             &kill_run,
             &unblock_run,
             &unblock_workflow,
+            &backfill,
+            &preview_backfill,
+            &pause_backfill,
+            &resume_backfill,
+            &cancel_backfill,
             &advance,
             &read_events,
             &metrics,

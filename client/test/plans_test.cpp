@@ -476,4 +476,41 @@ TEST_F(Calls, Workflows) {
     thrown<not_found>([&] { c.drop_workflow(workflow); });
 }
 
+TEST_F(Calls, Backfills) {
+    const workflow_name workflow{"calls_backfill"};
+    c.create_workflow(json{R"({"properties": {"owner": "ada"}, "workflow": {"id": "calls_backfill",
+        "params": {"n": {"type": "LONG", "value": 0}}, "steps": [{"step": {"id": "one", "type": "NoOp"}}]}})"});
+    const json items{R"({"n": {"from": 1, "to": 3}})"};
+    backfill_options options;
+    options.newest_first = true;
+    const auto previewed = c.preview_backfill(workflow, items, options);
+    ASSERT_EQ(previewed.size(), 3U);
+    EXPECT_EQ(previewed[0].number, 1);
+    EXPECT_EQ(previewed[0].params, json{R"({"n": 3})"});
+    EXPECT_TRUE(previewed[0].starts);
+    EXPECT_FALSE(previewed[0].instance);
+    options.yields = true;
+    const std::int64_t first = c.backfill(workflow, items, options);
+    const auto succeeded = [&] {
+        c.advance();
+        return pqxx::nontransaction{*std::make_unique<pqxx::connection>("")}
+            .exec(
+                "select coalesce(sum(succeeded), 0) from scylla.workflow_backfill where workflow = 'calls_backfill'")[0]
+                                                                                                                     [0]
+            .as<int>();
+    };
+    while (succeeded() < 3)
+        std::this_thread::sleep_for(1ms);
+    thrown<wrong_state>([&] { c.pause_backfill(first); });
+    options.existing = existing_run::skip;
+    const auto skipped = c.preview_backfill(workflow, items, options);
+    EXPECT_FALSE(skipped.at(0).starts);
+    EXPECT_TRUE(skipped.at(0).instance);
+    EXPECT_EQ(skipped.at(0).status, "SUCCEEDED");
+    thrown<not_found>([&] { c.resume_backfill(0); });
+    thrown<not_found>([&] { c.cancel_backfill(0, true); });
+    thrown<invalid_argument>([&] { c.backfill(workflow, json{"{}"}); });
+    c.drop_workflow(workflow);
+}
+
 } // namespace

@@ -547,6 +547,16 @@ void strategy_with_runs(const text *workflow, std::string_view rule, int64 runs,
                     identify("workflow", "strategy")));
 }
 
+void no_such_backfill(int64 id) {
+    ereport(ERROR, (errcode(ERRCODE_NO_DATA_FOUND), errmsg("backfill " INT64_FORMAT " does not exist", id),
+                    identify("backfill", "exists")));
+}
+
+void backfill_ended(int64 id) {
+    ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                    errmsg("backfill " INT64_FORMAT " has ended", id), identify("backfill", "ended")));
+}
+
 void reserved_plan(const text *name) {
     bad_argument("plan", quote(name), "Names that begin with \"workflow:\" are those of runs of workflows.");
 }

@@ -162,6 +162,10 @@ const char *array_of(int64 size);
 [[noreturn]] void workflow_runs(const text *workflow, int64 runs);
 [[noreturn]] void no_such_instance(const text *workflow, int64 instance);
 [[noreturn]] void instance_ended(const text *workflow, int64 instance);
+// P0002, constraint "exists", table backfill.
+[[noreturn]] void no_such_backfill(int64 id);
+// 55000, constraint "ended", table backfill.
+[[noreturn]] void backfill_ended(int64 id);
 [[noreturn]] void reserved_plan(const text *name);
 [[noreturn]] void instance_not_failed(const text *workflow, int64 instance);
 [[noreturn]] void strategy_with_runs(const text *workflow, std::string_view rule, int64 runs, const char *what);

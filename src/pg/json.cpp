@@ -69,6 +69,10 @@ TimestampTz to_time(const char *argument, JsonbValue *value, int64 element) {
     return DatumGetTimestampTz(read(argument, value, "It must be a timestamp.", element, timestamptz_in));
 }
 
+Timestamp to_local_time(const char *argument, JsonbValue *value) {
+    return DatumGetTimestamp(read(argument, value, "It must be a date, or a date and a time.", 0, timestamp_in));
+}
+
 Interval *to_interval(const char *argument, JsonbValue *value, int64 element) {
     return DatumGetIntervalP(read(argument, value, "It must be an interval.", element, interval_in));
 }

@@ -17,6 +17,7 @@ bool to_bool(const char *argument, JsonbValue *value, int64 element = 0);
 int32 to_int(const char *argument, JsonbValue *value, int64 element = 0);
 float8 to_float(const char *argument, JsonbValue *value, int64 element = 0);
 TimestampTz to_time(const char *argument, JsonbValue *value, int64 element = 0);
+Timestamp to_local_time(const char *argument, JsonbValue *value); // as a clock on a wall shows it
 Interval *to_interval(const char *argument, JsonbValue *value, int64 element = 0);
 
 // Values for what is being built. They point to what they are made of.

@@ -284,13 +284,19 @@ bool is_old(Store &store, const store::PlanRow &plan, const Retentions &retentio
     return empty ? *plan.finished + retentions.otherwise <= now : old;
 }
 
+// Others have still to hear that the run of a workflow has ended.
+bool is_still_used(const store::PlanRow &plan) {
+    return plan.maker == store::PlanMaker::workflow && workflow::is_on_agenda(plan.id);
+}
+
 } // namespace
 
 void purge_old_plans(Store &store, TimestampTz now, Portion *portion) {
     const Retentions retentions = read_retentions(store);
     for_each(scan_plans(store, 0), portion, [&](const store::Scan &scan) {
         const store::PlanRow plan = plan_row(scan);
-        if (plan.finished && is_old(store, plan, retentions, now) && store::remove_plan(plan.id)) {
+        if (plan.finished && is_old(store, plan, retentions, now) && !is_still_used(plan) &&
+            store::remove_plan(plan.id)) {
             if (plan.maker == store::PlanMaker::job)
                 job::forget_plan(plan.id);
             if (plan.maker == store::PlanMaker::workflow)

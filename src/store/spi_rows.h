@@ -31,9 +31,9 @@ public:
 
 private:
     std::size_t count_ = 0;
-    std::array<Oid, 20> types_{};
-    std::array<Datum, 20> values_{};
-    std::array<char, 20> nulls_{};
+    std::array<Oid, 24> types_{};
+    std::array<Datum, 24> values_{};
+    std::array<char, 24> nulls_{};
 };
 
 // A row of the result, column by column. Values are copied into the current memory context.

@@ -3,13 +3,12 @@
 #include "pg/json.h"
 #include "pg/memory.h"
 #include "pg/subtransaction.h"
-#include "shmem/pending.h"
 #include "store/locks.h"
-#include "store/plans.h"
 #include "store/spi_arrays.h"
 #include "task/gates.h"
 #include "task/release.h"
 #include "plan/plans.h"
+#include "workflow/backfills.h"
 #include "workflow/definitions.h"
 #include "workflow/server_world.h"
 #include "workflow/texts.h"
@@ -62,7 +61,7 @@ std::span<const int64> runs_to_begin(std::span<const Root> roots) {
         "and r.status operator(pg_catalog.=) 'IN_PROGRESS') as live from scylla.workflow_head h "
         "where h.id operator(pg_catalog.=) any ($1)) h "
         "cross join lateral (select r.id from scylla.workflow_run_state r where r.workflow operator(pg_catalog.=) h.id "
-        "and r.ended is null and r.status operator(pg_catalog.=) 'CREATED' order by r.instance, r.run "
+        "and r.ended is null and r.status operator(pg_catalog.=) 'CREATED' order by r.late, r.instance, r.run "
         "limit greatest(0, least(50, h.concurrency operator(pg_catalog.-) h.live))) c "
         "where h.strategy operator(pg_catalog.<>) 'STRICT_SEQUENTIAL' or not exists (select from "
         "scylla.workflow_run_state b "
@@ -197,6 +196,12 @@ void pass_times(std::span<const Followed> turns) {
 
 constinit int64 first_run = 0; // of the last work: the one that is to blame if it was alone
 
+// False: something is held by another transaction, and it is left for later.
+bool do_left(const Item &item) {
+    const std::string_view kind = item.kind;
+    return kind == "child" ? start_child(item) : kind == "backfill" ? go_on_with_backfill(item) : send_signals(item);
+}
+
 struct Work {
     std::size_t done = 0; // rows of the agenda, and times
     bool postponed = false;
@@ -221,7 +226,7 @@ Work work(int64 most) {
         write_turns(store, turns.all(), steps, now);
     pass_times(turns.all());
     for (const Item &item : taken.left) {
-        const bool done = strcmp(item.kind, "child") == 0 ? start_child(item) : send_signals(item);
+        const bool done = do_left(item);
         result.postponed = !done || result.postponed;
     }
     close(store);
@@ -234,22 +239,33 @@ void break_run(int64 run, const ErrorData *error) {
     const TimestampTz now = GetCurrentTimestamp();
     Parameters parameters;
     parameters.add(run).add(std::optional(now)).add(JSONBOID, JsonbPGetDatum(json_of(error)));
-    store::change(
+    const auto broken = store::select<Root>(
         &break_statement,
         "with agenda as (delete from scylla.workflow_agenda where root operator(pg_catalog.=) $1), "
         "step as (update scylla.workflow_step_state set status = 'INTERNALLY_FAILED', ended = $2, due = null, "
         "error = $3 where root operator(pg_catalog.=) $1 and ended is null) "
         "update scylla.workflow_run_state set status = 'FAILED', ended = $2, due = null, error = $3, blocks = true "
-        "where id operator(pg_catalog.=) $1 and ended is null",
-        parameters, SPI_OK_UPDATE);
+        "where id operator(pg_catalog.=) $1 and ended is null "
+        "returning id, parent_root, parent_scope, parent_step, parent_attempt, backfill",
+        parameters, SPI_OK_UPDATE_RETURNING, [](uint64 row) {
+            Columns columns(row);
+            Root root{};
+            root.id = columns.next_int64();
+            root.parent.root = columns.next_int64();
+            root.parent.scope = columns.next_int64();
+            root.parent.step = columns.next_text();
+            root.parent.attempt = columns.next_int32();
+            root.backfill = columns.next_int64();
+            return root;
+        });
     store::Store store = store::open(RowExclusiveLock, store::TableId::spec);
     for (const int64 task : members_of(store, run))
         if (const auto spec = find_spec(store, task, store::With::no_spec))
             (void)cancel_task(store, *spec, now);
     settle_gates(store, now);
     close(store);
-    if (store::finish_plan(run, {.aborted = true, .cancelled = false}, now))
-        shmem::note_plan_finished();
+    for (const Root &root : broken)
+        tell_of_end(root, RunStatus::failed, now);
 }
 
 } // namespace

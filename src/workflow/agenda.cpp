@@ -3,7 +3,7 @@
 #include "shmem/pending.h"
 #include "store/spi_arrays.h"
 #include "task/gates.h"
-#include "workflow/runs.h"
+#include "workflow/backfills.h"
 
 namespace scylla::workflow {
 
@@ -14,6 +14,7 @@ namespace {
 constinit SPIPlanPtr item_statement = nullptr;
 constinit SPIPlanPtr tasks_statement = nullptr;
 constinit SPIPlanPtr forget_statement = nullptr;
+constinit SPIPlanPtr look_statement = nullptr;
 
 // Tasks of one run have ended. Rows are only inserted, so those who end tasks of one run never meet.
 void note_ended(std::span<const store::Ended> tasks) {
@@ -50,7 +51,17 @@ void put_on_agenda(const Item &item) {
     shmem::note_agenda();
 }
 
+bool is_on_agenda(int64 run) {
+    Parameters parameters;
+    parameters.add(run);
+    return store::select<bool>(
+        &look_statement,
+        "select exists (select from scylla.workflow_agenda where root operator(pg_catalog.=) $1)", parameters,
+        SPI_OK_SELECT, [](uint64 row) { return store::Columns(row).next_bool(); })[0];
+}
+
 void forget_run(int64 plan) {
+    forget_backfilled(plan);
     Parameters parameters;
     parameters.add(plan);
     store::change(

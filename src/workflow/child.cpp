@@ -18,6 +18,7 @@ struct ParentRun {
     const char *owner;
     int32 depth; // of the new run: how many runs are above it
     Jsonb *initiator;
+    bool late;
 };
 
 // Nothing: the step does not wait for it any more.
@@ -27,7 +28,7 @@ std::optional<ParentRun> find_parent(const Item &child) {
     const auto found = store::select<ParentRun>(
         &parent_statement,
         "select r.owner::pg_catalog.text, d.depth, pg_catalog.jsonb_build_object('type', 'SUBWORKFLOW', "
-        "'workflow', r.workflow, 'instance', r.instance, 'run', r.run, 'step', $2, 'depth', d.depth) "
+        "'workflow', r.workflow, 'instance', r.instance, 'run', r.run, 'step', $2, 'depth', d.depth), r.late "
         "from scylla.workflow_run_state r cross join lateral (select coalesce((r.initiator operator(pg_catalog.->>) "
         "'depth')"
         "::pg_catalog.int4, 0) operator(pg_catalog.+) 1 as depth) d where r.id operator(pg_catalog.=) $1 "
@@ -39,6 +40,7 @@ std::optional<ParentRun> find_parent(const Item &child) {
             parent.owner = columns.next_string();
             parent.depth = columns.next_int32();
             parent.initiator = columns.next_jsonb();
+            parent.late = columns.next_bool();
             return parent;
         });
     return found.empty() ? std::nullopt : std::optional(found[0]);
@@ -82,7 +84,8 @@ Started start_as_owner(const Item &child, const ParentRun &parent) {
                .params = object_member(child.data, "params"),
                .version = text_member(child.data, "version"),
                .initiator = parent.initiator,
-               .parent = is_sync(child.data) ? Parent{child.root, child.scope, child.step, child.attempt} : Parent{}});
+               .parent = is_sync(child.data) ? Parent{child.root, child.scope, child.step, child.attempt} : Parent{},
+               .late = parent.late});
     SetUserIdAndSecContext(user, context);
     return started;
 }

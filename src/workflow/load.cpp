@@ -62,6 +62,8 @@ Root read_root(uint64 row) {
     root.parent.scope = columns.next_int64();
     root.parent.step = columns.next_text();
     root.parent.attempt = columns.next_int32();
+    root.backfill = columns.next_int64();
+    root.late = columns.next_bool();
     root.initiator = next_view(columns);
     root.properties = next_view(columns);
     root.scope.id = root.id;
@@ -81,7 +83,8 @@ std::span<Root> take_runs(TimestampTz now, int64 most) {
     const auto roots = store::select<Root>(
         &runs_statement,
         "select r.id, r.workflow, r.version, v.created, r.instance, r.run, r.owner::pg_catalog.text, "
-        "r.parent_root, r.parent_scope, r.parent_step, r.parent_attempt, r.initiator::pg_catalog.text, "
+        "r.parent_root, r.parent_scope, r.parent_step, r.parent_attempt, r.backfill, r.late, "
+        "r.initiator::pg_catalog.text, "
         "r.properties::pg_catalog.text, r.status, r.params::pg_catalog.text, r.created, r.ended, r.due "
         "from (select root, pg_catalog.min(id) as first from ("
         "(select root, id from scylla.workflow_agenda order by id limit 1000) union all "
@@ -169,7 +172,7 @@ void put_event(std::span<Root> roots, const EventRow &row, Growing<Item> *left) 
         root.events.add(event_of_task(row));
     if (kind == "next")
         root.is_next = true;
-    if (kind == "child" || kind == "signals")
+    if (kind == "child" || kind == "signals" || kind == "backfill")
         left->add({row.root, row.kind, row.scope, row.step, row.attempt, row.data});
     const auto *known =
         std::find_if(k_kinds.begin(), k_kinds.end(), [&](const KindWord &of) { return of.word == kind; });

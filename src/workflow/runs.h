@@ -32,12 +32,15 @@ struct Start {
     // failed.
     bool keep_failed = false;
     const char *fault = nullptr; // with that: why it fails, whatever its parameters are
+    int64 backfill = 0; // 0: none
+    bool late = false;  // other runs of the workflow go first
 };
 struct Started {
     int32 code; // 1: it is there now; 0: request_id has been used before; -1: it was stopped at once
     int64 instance;
     int32 run;
     text *status;
+    int64 id;
 };
 // As the current user. 42704, 42501, 55000, 22023.
 Started start(const Start &request);
@@ -91,6 +94,9 @@ Advance advance();
 
 // When there is something for it to do: now or earlier, if there is something on the agenda.
 TimestampTz next_time();
+
+// Whether something that the run has left is still to be done.
+bool is_on_agenda(int64 run);
 
 // A plan that a run has made is removed: so is the run.
 void forget_run(int64 plan);

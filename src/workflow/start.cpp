@@ -4,6 +4,7 @@
 #include "store/plans.h"
 #include "store/spi_rows.h"
 #include "task/names.h"
+#include "workflow/backfills.h"
 #include "workflow/definition_cache.h"
 #include "workflow/definitions.h"
 #include "workflow/runs.h"
@@ -37,7 +38,7 @@ std::optional<Started> find_request(const Start &request) {
     parameters.add(request.workflow).add(request.request_id);
     const auto found =
         store::select<Started>(&request_statement,
-                               "select instance, run, status from scylla.workflow_run_state "
+                               "select instance, run, status, id from scylla.workflow_run_state "
                                "where workflow operator(pg_catalog.=) $1 and request_id operator(pg_catalog.=) $2",
                                parameters, SPI_OK_SELECT, [](uint64 row) {
                                    store::Columns columns(row);
@@ -45,6 +46,7 @@ std::optional<Started> find_request(const Start &request) {
                                    started.instance = columns.next_int64();
                                    started.run = columns.next_int32();
                                    started.status = columns.next_text();
+                                   started.id = columns.next_int64();
                                    return started;
                                });
     return found.empty() ? std::nullopt : std::optional(found[0]);
@@ -201,9 +203,8 @@ Jsonb *error_of(const NewRun &made) {
     return JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, nullptr));
 }
 
-text *insert_run(const NewRun &made, RunStatus status) {
+text *insert_run(const NewRun &made, int64 id, RunStatus status) {
     const bool ended = status != RunStatus::created;
-    const int64 id = make_plan(made);
     const Start &request = *made.request;
     const bool is_child = request.parent.root != 0;
     Parameters parameters;
@@ -226,14 +227,17 @@ text *insert_run(const NewRun &made, RunStatus status) {
         .add(to_text(model::workflow::k_run_statuses[static_cast<std::size_t>(status)]))
         .add(BOOLOID, BoolGetDatum(ended))
         .add(JSONBOID, JsonbPGetDatum(ended ? error_of(made) : nullptr), !ended)
-        .add(BOOLOID, BoolGetDatum(status == RunStatus::failed));
+        .add(BOOLOID, BoolGetDatum(status == RunStatus::failed))
+        .add(INT8OID, Int64GetDatum(request.backfill), request.backfill == 0)
+        .add(BOOLOID, BoolGetDatum(request.late));
     text *written = store::select<text *>(
         &insert_statement,
         "insert into scylla.workflow_run_state (id, instance, run, version, workflow, owner, request_id, initiator, "
         "properties, request, params, created, parent_root, parent_scope, parent_step, parent_attempt, status, ended, "
-        "error, blocks) values ($1, $2, $3, $4, $5, $6::pg_catalog.name, $7, $8, $9, $10, $11, $12, $13, $14, $15, "
+        "error, blocks, backfill, late) values ($1, $2, $3, $4, $5, $6::pg_catalog.name, $7, $8, $9, $10, $11, $12, "
+        "$13, $14, $15, "
         "$16, "
-        "$17, case when $18 then $12 end, $19, $20) returning status",
+        "$17, case when $18 then $12 end, $19, $20, $21, $22) returning status",
         parameters, SPI_OK_INSERT_RETURNING, [](uint64 row) { return store::Columns(row).next_text(); })[0];
     if (ended)
         store::finish_plan(id, {.aborted = status == RunStatus::failed, .cancelled = status != RunStatus::failed},
@@ -260,13 +264,15 @@ Started start(const Start &request) {
     const RunStatus status = made.fault != nullptr ? RunStatus::failed
                              : stopped             ? RunStatus::stopped
                                                    : RunStatus::created;
-    return {stopped ? -1 : 1, made.instance, made.run, insert_run(made, status)};
+    const int64 id = make_plan(made);
+    return {stopped ? -1 : 1, made.instance, made.run, insert_run(made, id, status), id};
 }
 
 void leave_runs(const text *workflow) {
     const auto live = live_runs(workflow);
     if (!live.empty())
         error::workflow_runs(workflow, static_cast<int64>(live.size()));
+    leave_backfills(workflow);
     Parameters parameters;
     parameters.add(workflow);
     store::change(&leave_statement,

@@ -19,6 +19,8 @@ struct Root {
     bool is_next;      // it is on the agenda as one that may begin, or has made room
     bool begins;       // now
     Parent parent;
+    int64 backfill; // 0: none
+    bool late;      // its tasks have the lowest priority
     std::string_view initiator;
     std::string_view properties;
     model::workflow::Scope scope; // the run itself, without its steps
@@ -39,7 +41,7 @@ std::span<Root> take_runs(TimestampTz now, int64 most);
 // Takes the first rows of the agenda that are about these runs, and what is due, as events of theirs. Returns how many.
 struct Taken {
     std::size_t rows;
-    std::span<const Item> left; // subworkflows to be started, and signals to be sent
+    std::span<const Item> left; // subworkflows to be started, signals to be sent, backfills to go on with
 };
 Taken take_events(std::span<Root> roots, TimestampTz now);
 // The scopes that the events are about, with those around them and all of their steps.
@@ -59,6 +61,9 @@ struct Followed {
 bool send_signals(const Item &item);
 // Starts a subworkflow, or leaves that on the agenda (false) while somebody else holds the workflow.
 bool start_child(const Item &child);
+
+// A run has ended: its plan does, and those hear of it that wait for it or for its place.
+void tell_of_end(const Root &root, model::workflow::RunStatus status, TimestampTz now);
 
 void write_turns(store::Store &store, std::span<const Followed> all, std::span<const StoredStep> steps,
                  TimestampTz now);

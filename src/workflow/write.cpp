@@ -95,7 +95,7 @@ struct NewlySubmitted {
 Submission submission_of(const NewlySubmitted &task) {
     return {.queue = to_text(task.task->queue),
             .spec = to_json(task.task->spec),
-            .priority = task.task->priority,
+            .priority = task.of->root->late ? int16{0} : task.task->priority,
             .rn = nullptr,
             .max_attempts = 1,
             .run = task.of->root->id};
@@ -501,12 +501,18 @@ void announce(std::span<const Written> all) {
                                 .data = to_json(announcement.signals)});
 }
 
-void end_run(const Root &root, RunStatus status, TimestampTz now) {
+} // namespace
+
+void tell_of_end(const Root &root, RunStatus status, TimestampTz now) {
     const store::Toll toll{.aborted = status == RunStatus::failed,
                            .cancelled = status == RunStatus::stopped || status == RunStatus::timed_out};
     if (store::finish_plan(root.id, toll, now))
         shmem::note_plan_finished();
     put_on_agenda({.root = root.id, .kind = "next"});
+    if (root.backfill != 0)
+        put_on_agenda({.root = root.id,
+                       .kind = "backfill",
+                       .data = to_json(psprintf("{\"backfill\": " INT64_FORMAT "}", root.backfill))});
     if (root.parent.root == 0)
         return;
     const std::string_view name = name_of(status);
@@ -517,8 +523,6 @@ void end_run(const Root &root, RunStatus status, TimestampTz now) {
                    .attempt = root.parent.attempt,
                    .data = to_json(psprintf("{\"status\": \"%.*s\"}", static_cast<int>(name.size()), name.data()))});
 }
-
-} // namespace
 
 Jsonb *json_of(const ErrorData *error) {
     JsonbParseState *state = nullptr;
@@ -552,7 +556,7 @@ void write_turns(store::Store &store, std::span<const Followed> all, std::span<c
     announce(written);
     for (const Written &each : written)
         if (is_terminal(run_after(each).status) && !is_terminal(each.root->scope.status))
-            end_run(*each.root, run_after(each).status, now);
+            tell_of_end(*each.root, run_after(each).status, now);
 }
 
 } // namespace scylla::workflow

@@ -88,7 +88,7 @@ grant select on test.value to attacker;
 create table test.usual (name text primary key, value text);
 insert into test.usual values ('queue', '''theirs'''), ('queues', '''{theirs}'''), ('rn', '''running'''), ('rns', '''{running}'''), ('worker', '''w'''), ('plan', '''plan'''), ('spec', '''{}'''),
     ('specs', 'array[''1'']::jsonb[]'), ('tasks', '''[{"queue": "theirs", "spec": 1}]'''), ('error', '''{"code": "x"}'''), ('cron', '''* * * * *'''), ('role', '''attacker'''), ('owner', '''attacker'''),
-    ('privilege', '''admin'''), ('settings', '''{"paused": true}'''), ('name', '''schedule'''), ('timezone', '''UTC'''), ('timeout', '''100 ms'''), ('count', '1'), ('attempts', '''{1}'''), ('history', '''[]'''), ('force', 'true'), ('job', '''theirs'''), ('workflow', '''theirs'''), ('properties', '''{"step_concurrency": 3}'''), ('definition', '''{"properties": {"owner": "ann"}, "workflow": {"id": "theirs", "steps": [{"step": {"id": "s", "type": "NoOp"}}]}}'''), ('ids', '''{[1,3)}''');
+    ('privilege', '''admin'''), ('settings', '''{"paused": true}'''), ('name', '''schedule'''), ('timezone', '''UTC'''), ('timeout', '''100 ms'''), ('count', '1'), ('attempts', '''{1}'''), ('history', '''[]'''), ('force', 'true'), ('job', '''theirs'''), ('workflow', '''theirs'''), ('properties', '''{"step_concurrency": 3}'''), ('definition', '''{"properties": {"owner": "ann"}, "workflow": {"id": "theirs", "steps": [{"step": {"id": "s", "type": "NoOp"}}]}}'''), ('ids', '''{[1,3)}'''), ('items', '''{"n": {"from": 1, "to": 2}}''');
 
 create view test.argument as
 select p.oid, p.prokind, a.i, coalesce(p.proargnames[a.i], '') as name, t.type::regtype as type, p.pronargs - p.pronargdefaults < a.i as is_optional,

@@ -23,6 +23,7 @@ echo '[{"job": "new", "queue": "q"}]' >"$scratch/job.json"
 sql "select scylla.create_workflow('{\"properties\": {\"owner\": \"ann\"}, \"workflow\": {\"id\": \"w\", \"steps\": [{\"step\": {\"id\": \"s\", \"type\": \"NoOp\"}}]}}')"
 sql "select scylla.create_workflow('{\"properties\": {\"owner\": \"ann\"}, \"workflow\": {\"id\": \"busy\", \"steps\": [{\"step\": {\"id\": \"s\", \"type\": \"T\"}}]}}'), scylla.start_workflow('busy'), scylla.start_workflow('busy')"
 sql "select scylla.create_workflow('{\"properties\": {\"owner\": \"ann\"}, \"workflow\": {\"id\": \"broken\", \"steps\": [{\"step\": {\"id\": \"s\", \"type\": \"T\"}}]}}'), scylla.start_workflow('broken'), scylla.kill_run('broken', 1), scylla._advance()"
+sql "select scylla.backfill('busy', '[{}, {}]'); update scylla.workflow_backfill_state set id = 1; update scylla.workflow_backfill_item_state set backfill = 1"
 echo '{"properties": {"owner": "ann"}, "workflow": {"id": "new", "steps": [{"step": {"id": "s", "type": "NoOp"}}]}}' >"$scratch/workflow.json"
 sql "select scylla.submit('held', '1', rn => n) from unnest(array['to-be-asked', 'to-be-deferred']) n"
 sql "select from scylla.lease('held', 'w', 2, '1 h')"
@@ -108,6 +109,12 @@ workflow versions| w                                    | prints | views
 workflow show   | w                                     | prints | views
 workflow start  | w --request-id r                      | prints | library
 workflow unblock| w                                     | prints | library
+backfill start  | w {"n":[1]}                           | prints | library
+backfill list   |                                       | prints | views
+backfill show   | 1                                     | prints | views
+backfill pause  | 1                                     | silent | library
+backfill resume | 1                                     | silent | library
+backfill cancel | 1                                     | prints | library
 run list        |                                       | prints | views
 run show        | busy 1                                | prints | views
 run stop        | busy 2                                | silent | library

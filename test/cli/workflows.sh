@@ -110,6 +110,28 @@ sql 'call scylla.advance()' >/dev/null
 until [[ $(sql "select status from scylla.workflow_run where workflow = 'flow'") == STOPPED ]]; do sleep 0.1; done
 run scylla run kill flow 1
 is "$status $errors" '1 scylla: the last run of instance 1 of workflow "flow" has ended' 'run kill: it has ended'
+run scylla backfill start flow '{"n": {"from": 1, "to": 3}}' --preview --newest-first
+is "$status $(grep -c start <<<"$output") $(sed -n 's/.*{"n": \([0-9]\)}.*/\1/p' <<<"$output" | head -1)" '0 3 3' 'backfill start: preview'
+run scylla backfill start flow '{"n": {"from": 1, "to": 3}}' --concurrency 2
+backfill=$output
+like "$status $backfill" '^0 [0-9]+$' 'backfill start'
+run scylla backfill start flow '{"n": 3}'
+is "$status $errors" '1 scylla: invalid value for argument "items.n": 3
+HINT:  It must be a list or a range.' 'backfill start: no list'
+run scylla backfill list flow
+like "$status $output" "^0 .*$backfill .*RUNNING +\| +3 +\| +1 +\| +2" 'backfill list'
+run scylla backfill pause "$backfill"
+is "$status$output$errors" '0' 'backfill pause'
+run scylla backfill resume "$backfill"
+is "$status$output$errors" '0' 'backfill resume'
+run scylla --json backfill show "$backfill" --status pending
+like "$status $output" '^0 .*"n": ?3' 'backfill show'
+run scylla backfill cancel "$backfill" --stop-runs
+is "$status $output" '0 1' 'backfill cancel'
+run scylla backfill show 0
+is "$status $errors" '1 scylla: backfill 0 does not exist' 'backfill show: there is none'
+sql 'call scylla.advance()' >/dev/null
+until [[ $(sql "select status from scylla.workflow_backfill where backfill = $backfill") == CANCELLED ]]; do sleep 0.1; done
 run scylla workflow drop flow
 is "$status$output$errors" '0' 'workflow drop: one whose runs have ended'
 run scylla workflow drop w

@@ -172,6 +172,11 @@ insert into use_ (name, statement) values
     ('kill_run',           $$select scylla.kill_run('w', 1)$$),
     ('unblock_run',        $$select scylla.unblock_run('w_broken', 1)$$),
     ('unblock_workflow',   $$select scylla.unblock_workflow('w')$$),
+    ('backfill',           $$select scylla.backfill('w', '[{}]', 'latest')$$),
+    ('preview_backfill',   $$select scylla.preview_backfill('w', '[{}]', 'latest')$$),
+    ('pause_backfill',     $$select scylla.pause_backfill(1)$$),
+    ('resume_backfill',    $$select scylla.resume_backfill(1)$$),
+    ('cancel_backfill',    $$select scylla.cancel_backfill(1)$$),
     ('cron_next',          $$select scylla.cron_next('@daily')$$),
     ('unschedule',         $$select scylla.unschedule('p schedule')$$),
     ('run_schedules',      $$select scylla.run_schedules()$$),
@@ -241,6 +246,9 @@ do $$ begin
     update scylla.workflow_head set owner = 'scylla_test_role';
     perform scylla.start_workflow('w_broken'), scylla.kill_run('w_broken', 1), scylla._advance();
     perform scylla.start_workflow('w');
+    perform scylla.backfill('w', '[{}]');
+    update scylla.workflow_backfill_state set id = 1;
+    update scylla.workflow_backfill_item_state set backfill = 1;
     perform scylla.create_pool('p spare', '{}'), scylla.grant_pool('p spare', 'scylla_test_role', 'admin');
     perform scylla.create_pool('p pool', '{"a": 1}'), scylla.grant_pool('p pool', 'scylla_test_role', 'admin');
     perform scylla.create_plan('to open'), scylla.create_plan('to cancel'), scylla.create_plan('to rerun');

@@ -24,7 +24,7 @@ insert into kind values ('S', current_user), ('o', 'scylla test owner'), ('m', '
     ('d', 'scylla_test_depender');
 grant usage on schema scylla to public;
 grant execute on all routines in schema scylla to public;
-grant select on scylla.resubmissions, scylla.job_type, scylla.job_freshness, scylla.job_plan, scylla.workflow, scylla.workflow_version, scylla.workflow_properties_history, scylla.workflow_run, scylla.workflow_step, scylla.workflow_step_attempt, scylla.pool, scylla.pool_reservation, scylla.pool_queue, scylla.stat_pool, scylla.signal, scylla.signal_grants, scylla.condition, scylla.task, scylla.queue_grants, scylla.queue_settings, scylla.stat_heads, scylla.stat_queue,
+grant select on scylla.resubmissions, scylla.job_type, scylla.job_freshness, scylla.job_plan, scylla.workflow, scylla.workflow_version, scylla.workflow_properties_history, scylla.workflow_run, scylla.workflow_step, scylla.workflow_step_attempt, scylla.workflow_backfill, scylla.workflow_backfill_item, scylla.pool, scylla.pool_reservation, scylla.pool_queue, scylla.stat_pool, scylla.signal, scylla.signal_grants, scylla.condition, scylla.task, scylla.queue_grants, scylla.queue_settings, scylla.stat_heads, scylla.stat_queue,
     scylla.stat_worker, scylla.stat_monitor, scylla.stat_server_worker, scylla.schedules, scylla.trigger, scylla.trigger_signal, scylla.trigger_failure, scylla.plan, scylla.plan_task to public;
 set local scylla.schedules = manual;
 
@@ -84,6 +84,11 @@ do $$ begin
     perform scylla.grant_workflow('theirs', 'scylla_test_' || role, privilege)
     from (values ('admin', 'admin'), ('submitter', 'run'), ('worker', 'view')) g (role, privilege);
     perform scylla.start_workflow('theirs'), scylla._advance();
+    perform scylla.backfill('theirs', '[{}, {}]');
+    update scylla.workflow_backfill_state set id = 1;
+    update scylla.workflow_backfill_item_state set backfill = 1;
+    update scylla.workflow_run_state set backfill = 1 where backfill is not null;
+    perform scylla.pause_backfill(1), scylla._advance();
     perform scylla.create_pool('their pool', '{"a": 2}');
     update scylla.resource_pool set owner = 'scylla test owner';
     perform scylla.submit('a queue of the superuser', '1', rn => 'placed', needs => '{"their pool": {"a": 2}}');
@@ -307,9 +312,16 @@ insert into way values
 ('kill_run',           $$select scylla.kill_run('theirs', 1)$$, '55000 the last run of instance 1 of workflow "theirs" has ended', null, 'yyyykykkkkkk'),
 ('unblock_run',        $$select scylla.unblock_run('theirs', 1)$$, '55000 the last run of instance 1 of workflow "theirs" has not failed', null, 'yyyykykkkkkk'),
 ('unblock_workflow',   $$select scylla.unblock_workflow('theirs')$$,                         '0', null,     'yyyykykkkkkk'),
-('view workflow_run',  $$select count(*) from scylla.workflow_run$$,                           '1', '0',      'yyyyeyyeeeee'),
-('view workflow_step', $$select count(*) from scylla.workflow_step$$,                          '1', '0',      'yyyyeyyeeeee'),
-('view workflow_step_attempt', $$select count(*) from scylla.workflow_step_attempt$$,          '1', '0',      'yyyyeyyeeeee'),
+('backfill',           $$select scylla.backfill('theirs', '[{}]') > 0$$,                       'true', null,  'yyyykykkkkkk'),
+('preview_backfill',   $$select action from scylla.preview_backfill('theirs', '[{}]')$$,       'start', null, 'yyyykykkkkkk'),
+('pause_backfill',     $$select scylla.pause_backfill(1)$$,                                    '', null,      'yyyykykkkkkk'),
+('resume_backfill',    $$select scylla.resume_backfill(1)$$,                                   '', null,      'yyyykykkkkkk'),
+('cancel_backfill',    $$select scylla.cancel_backfill(1)$$,                                   '1', null,     'yyyykykkkkkk'),
+('view workflow_backfill', $$select count(*) from scylla.workflow_backfill$$,                  '1', '0',      'yyyyeyyeeeee'),
+('view workflow_backfill_item', $$select count(*) from scylla.workflow_backfill_item$$,        '2', '0',      'yyyyeyyeeeee'),
+('view workflow_run',  $$select count(*) from scylla.workflow_run$$,                           '2', '0',      'yyyyeyyeeeee'),
+('view workflow_step', $$select count(*) from scylla.workflow_step$$,                          '2', '0',      'yyyyeyyeeeee'),
+('view workflow_step_attempt', $$select count(*) from scylla.workflow_step_attempt$$,          '2', '0',      'yyyyeyyeeeee'),
 ('register_worker',    $$select scylla.register_worker() ~ '^registered-'$$,                    'true', null, 'yyyyyyyyyyyy'),
 ('reset_expired',      $$select scylla.reset_expired()$$,                                       '1', null,    'yyyyyyyyyyyy'),
 ('purge',              $$select scylla.purge()$$,                                               '0', null,    'yyyyyyyyyyyy'),
@@ -339,7 +351,7 @@ select is(as_role(k.role, w.query),
               when 'j' then '42501 must be owner of job "their job"'
               when 'i' then '42704 trigger "their trigger" does not exist'
               when 'k' then format('42501 permission denied for workflow "theirs"; Role "%s" does not have the privilege "%s".', k.role,
-                                   case when w.name ~ 'start_workflow|_run$|unblock' then 'run' else 'admin' end)
+                                   case when w.name ~ 'start_workflow|_run$|unblock|backfill' then 'run' else 'admin' end)
               when 'z' then format('42501 permission denied for pool "their pool"; Role "%s" does not have the privilege "%s".',
                                    k.role, case w.name when 'submit' then 'use' when 'report_usage' then 'report' else 'admin' end)
           end,

@@ -48,7 +48,8 @@ begin
     perform scylla.lease_task('placed ' || s, 'w');
 
     perform scylla.create_workflow(format('{"properties": {"owner": "ann"}, "workflow": {"id": "%s_%s", "steps": [{"step": {"id": "s", "type": "NoOp"}}]}}', w, s)::jsonb)
-    from unnest('{flow,idle_flow}'::text[]) w;
+    from unnest('{flow,idle_flow,filled_flow}'::text[]) w;
+    perform scylla.backfill('filled_flow_' || s, '[{}, {}]');
     perform scylla.create_workflow(format('{"properties": {"owner": "ann"}, "workflow": {"id": "busy_flow_%s", "steps": [{"step": {"id": "s", "type": "T"}}]}}', s)::jsonb);
     perform scylla.start_workflow('busy_flow_' || s);
     perform scylla.create_workflow(format('{"properties": {"owner": "ann"}, "workflow": {"id": "failed_flow_%s", "steps": [{"step": {"id": "s", "type": "T"}}]}}', s)::jsonb);

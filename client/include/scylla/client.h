@@ -430,6 +430,19 @@ public:
     void unblock_run(const workflow_name &workflow, std::int64_t instance);
     /// The same for all runs of a workflow. @return how many blocked others @throw not_found @throw denied
     std::int64_t unblock_workflow(const workflow_name &workflow);
+    /// Starts a workflow once for each item. @param items an array of objects, or an object of lists and ranges: as
+    /// for scylla.backfill() @return the number of the backfill @throw not_found @throw denied @throw wrong_state no
+    /// version is active @throw invalid_argument
+    std::int64_t backfill(const workflow_name &workflow, const json &items, const backfill_options &options = {});
+    /// What backfill() would do. @throw as backfill()
+    std::vector<backfill_item> preview_backfill(const workflow_name &workflow, const json &items,
+                                                const backfill_options &options = {});
+    /// Starts nothing more, until it is resumed. @throw not_found @throw denied @throw wrong_state it has ended
+    void pause_backfill(std::int64_t backfill);
+    void resume_backfill(std::int64_t backfill);
+    /// Starts nothing more for good. @param stop_runs whether what runs is stopped @return how many items were not
+    /// started @throw as pause_backfill()
+    std::int64_t cancel_backfill(std::int64_t backfill, bool stop_runs = false);
     /// Does what the engine of workflows does, until there is nothing more to do. Not in a transaction. @return how
     /// many transactions that took
     std::int64_t advance();

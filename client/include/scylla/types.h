@@ -411,6 +411,32 @@ struct started_run {
     std::string status;        ///< CREATED, IN_PROGRESS, SUCCEEDED, FAILED, STOPPED or TIMED_OUT
 };
 
+/// What a backfill does with an item of whose parameters there is a run.
+enum class existing_run : std::uint8_t {
+    start,    ///< the item runs whatever ran before
+    skip,     ///< not if the last such run has SUCCEEDED or has not ended
+    skip_all, ///< not if there is any
+};
+[[nodiscard]] std::string_view to_string(existing_run value) noexcept;
+
+/// How a workflow is started for many items.
+struct backfill_options {
+    std::string version = "active"; ///< active, latest, default or a number
+    int concurrency = 1;            ///< how many of its runs have not ended at any time
+    bool newest_first = false;      ///< the items are started from the last to the first
+    existing_run existing = existing_run::start;
+    bool yields = false; ///< other runs of the workflow go first
+};
+
+/// What a backfill would do with an item.
+struct backfill_item {
+    int number = 0; ///< its place, from 1
+    json params;
+    bool starts = false;                    ///< else it would be skipped
+    std::optional<std::int64_t> instance{}; ///< the last run with these parameters
+    std::string status;                     ///< of that run; empty: there is none
+};
+
 /// What is wrong with the definition of a workflow.
 struct workflow_problem {
     std::string place; ///< in the document, like workflow.steps[3].step.id; empty: the document as a whole

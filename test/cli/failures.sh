@@ -109,7 +109,7 @@ workflow versions| w                                    | prints | views
 workflow show   | w                                     | prints | views
 workflow start  | w --request-id r                      | prints | library
 workflow unblock| w                                     | prints | library
-backfill start  | w {"n":[1]}                           | prints | library
+backfill start  | busy {"n":[1]}                        | prints | library
 backfill list   |                                       | prints | views
 backfill show   | 1                                     | prints | views
 backfill pause  | 1                                     | silent | library

@@ -117,7 +117,7 @@ backfill=$output
 like "$status $backfill" '^0 [0-9]+$' 'backfill start'
 run scylla backfill start flow '{"n": 3}'
 is "$status $errors" '1 scylla: invalid value for argument "items.n": 3
-HINT:  It must be a list or a range.' 'backfill start: no list'
+DETAIL:  It must be a list or a range.' 'backfill start: no list'
 run scylla backfill list flow
 like "$status $output" "^0 .*$backfill .*RUNNING +\| +3 +\| +1 +\| +2" 'backfill list'
 run scylla backfill pause "$backfill"

@@ -350,6 +350,20 @@ int stop_run(const context &, const run_options &);
 int kill_run(const context &, const run_options &);
 int unblock_run(const context &, const run_options &);
 int unblock_workflow(const context &, const std::string &workflow);
+struct view_run_options : run_options {
+    maybe_text max_iterations;
+    bool failed_first = false;
+};
+int show_run_tree(const context &, const view_run_options &);
+int draw_run_as_gantt(const context &, const view_run_options &);
+struct failed_steps_options : run_options {
+    maybe_text limit;
+};
+int show_failed_steps(const context &, const failed_steps_options &);
+int draw_run_as_dot(const context &, const run_options &);
+int draw_run_as_mermaid(const context &, const run_options &);
+int draw_workflow_as_dot(const context &, const workflow_version_options &);
+int draw_workflow_as_mermaid(const context &, const workflow_version_options &);
 
 struct backfill_options {
     std::string workflow;

@@ -30,8 +30,12 @@ public:
         add(*workflow, "list", "Show workflows.", list_workflows);
         of_workflow(*workflow, "versions", "Show the versions of a workflow.", list_workflow_versions);
         workflow_version(*workflow, "show", "Show the definition of a workflow, as \"workflow push\" takes it.",
-                         "active, latest, default (the active one, or else the latest) or a number. Default: default.",
-                         show_workflow);
+                         k_any_version, show_workflow);
+        workflow_version(*workflow, "dot",
+                         "Draw a workflow for Graphviz.\n\nFor example: scylla workflow dot nightly | dot -Tsvg",
+                         k_any_version, draw_workflow_as_dot);
+        workflow_version(*workflow, "mermaid", "Draw a workflow as a flowchart for Mermaid.", k_any_version,
+                         draw_workflow_as_mermaid);
         workflow_version(*workflow, "activate", "Make a version the one that is run.",
                          "Its number. Default: the latest.", activate_workflow);
         of_workflow(*workflow, "deactivate", "Leave a workflow without an active version.", deactivate_workflow);
@@ -74,6 +78,7 @@ public:
         of_run(*run, "kill", "Have the last run of an instance end as FAILED.", kill_run);
         of_run(*run, "unblock", "Let STRICT_SEQUENTIAL start others though the last run of an instance has failed.",
                unblock_run);
+        view_runs(*run);
     }
 
     void add_backfills() {
@@ -131,10 +136,44 @@ private:
         argument(command, "BACKFILL", *backfill, "Its number.")->required();
     }
 
+    void view_runs(CLI::App &run) {
+        {
+            auto [command, o] = add(run, "tree",
+                                    "Show an instance with all that is in its loops and subworkflows.\n\n"
+                                    "Iterations of a loop that has many are counted.",
+                                    show_run_tree);
+            name_run(command, *o);
+            option(command, "--max-iterations", o->max_iterations, "N",
+                   "Count the iterations of loops that have more than N. Default: 10.");
+            flag(command, "--failed-first", o->failed_first,
+                 "Show what has failed before the rest, and of a loop with many iterations those that have failed.");
+        }
+        {
+            auto [command, o] = add(run, "failed",
+                                    "Show the steps because of which an instance has failed.\n\n"
+                                    "Also those in its loops and subworkflows. What failed first comes first.",
+                                    show_failed_steps);
+            name_run(command, *o);
+            option(command, "--limit", o->limit, "N", "At most so many. Default: 1000.");
+        }
+        of_run(run, "dot", "Draw an instance for Graphviz.\n\nFor example: scylla run dot nightly 7 | dot -Tsvg",
+               draw_run_as_dot);
+        of_run(run, "mermaid", "Draw an instance as a flowchart for Mermaid.", draw_run_as_mermaid);
+        auto [command, o] =
+            add(run, "gantt", "Draw when the steps of an instance ran, for Mermaid.", draw_run_as_gantt);
+        name_run(command, *o);
+        option(command, "--max-iterations", o->max_iterations, "N",
+               "Let the iterations of loops that have more than N share bars. Default: 10.");
+    }
+
+    void name_run(CLI::App *command, run_options &o) {
+        argument(command, "WORKFLOW", o.workflow, "Id of the workflow.")->required();
+        argument(command, "INSTANCE", o.instance, "The number of the instance.")->required();
+    }
+
     void of_run(CLI::App &parent, const char *name, const char *description, command_function<run_options> function) {
         auto [command, o] = add(parent, name, description, function);
-        argument(command, "WORKFLOW", o->workflow, "Id of the workflow.")->required();
-        argument(command, "INSTANCE", o->instance, "The number of the instance.")->required();
+        name_run(command, *o);
     }
 
     void of_workflow(CLI::App &parent, const char *name, const char *description,
@@ -161,6 +200,8 @@ private:
             ->check(one_of("view|run|admin"));
     }
 
+    static constexpr const char *k_any_version =
+        "active, latest, default (the active one, or else the latest) or a number. Default: default.";
     static constexpr const char *k_definition_file =
         "A file with JSON or YAML: YAML if its name ends in .yaml or .yml, JSON if it ends in .json, else JSON if it "
         "begins with { or [. \"-\": read standard input.";

@@ -257,6 +257,19 @@ const statement pause_backfill{"scylla_pause_backfill", "select scylla.pause_bac
 const statement resume_backfill{"scylla_resume_backfill", "select scylla.resume_backfill($1::bigint)"};
 const statement cancel_backfill{"scylla_cancel_backfill", "select scylla.cancel_backfill($1::bigint, $2::bool)"};
 const statement unblock_workflow{"scylla_unblock_workflow", "select scylla.unblock_workflow($1)"};
+const statement run_tree{
+    "scylla_run_tree",
+    "select depth, kind, name, iterations, count, status, attempt, " MICROSECONDS("started") ", " MICROSECONDS(
+        "ended") ", params, error, task, workflow_id, instance_id from scylla.run_tree($1, $2::bigint, $3::int, "
+                 "$4::boolean)"};
+const statement failed_steps{"scylla_failed_steps",
+                             "select workflow_id, instance_id, step, iterations, attempt, status, " MICROSECONDS(
+                                 "ended") ", params, error, task from scylla.failed_steps($1, $2::bigint, $3::int)"};
+const statement workflow_dot{"scylla_workflow_dot", "select scylla.workflow_dot($1, $2)"};
+const statement workflow_mermaid{"scylla_workflow_mermaid", "select scylla.workflow_mermaid($1, $2)"};
+const statement run_dot{"scylla_run_dot", "select scylla.run_dot($1, $2::bigint)"};
+const statement run_mermaid{"scylla_run_mermaid", "select scylla.run_mermaid($1, $2::bigint)"};
+const statement run_gantt{"scylla_run_gantt", "select scylla.run_gantt($1, $2::bigint, $3::int)"};
 const statement advance{"scylla_advance", "call scylla.advance()"};
 const statement quantile{"scylla_quantile",
                          "select " MICROSECONDS("q") " from scylla.quantile($1::bigint[], $2::float8) as q"};
@@ -401,6 +414,13 @@ std::vector<const statement *> all_statements() {
             &resume_backfill,
             &cancel_backfill,
             &advance,
+            &run_tree,
+            &failed_steps,
+            &workflow_dot,
+            &workflow_mermaid,
+            &run_dot,
+            &run_mermaid,
+            &run_gantt,
             &read_events,
             &metrics,
             &queue_settings,

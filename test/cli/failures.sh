@@ -120,6 +120,13 @@ run show        | busy 1                                | prints | views
 run stop        | busy 2                                | silent | library
 run kill        | busy 1                                | silent | library
 run unblock     | broken 1                              | silent | library
+run tree        | busy 1                                | prints | library
+run failed      | broken 1                              | prints | library
+run dot         | busy 1                                | prints | library
+run mermaid     | busy 1                                | prints | library
+run gantt       | busy 1                                | prints | library
+workflow dot    | w                                     | prints | library
+workflow mermaid| w                                     | prints | library
 workflow activate| w                                    | silent | library
 workflow deactivate| w                                  | silent | library
 workflow alter  | w step_concurrency=2                  | silent | library

@@ -104,6 +104,26 @@ run scylla run show flow 1
 like "$status $output" '^0 .*load.*RUNNING' 'run show'
 run scylla run show flow 2
 is "$status $errors" '1 scylla: workflow "flow" has no instance 2' 'run show: no such instance'
+run scylla run tree flow 1
+like "$status $output" '^0 .*flow/1 .*IN_PROGRESS.*  load .*RUNNING' 'run tree'
+run scylla --json run tree flow 1 --max-iterations 0 --failed-first
+like "$status $output" '^0 .*"depth": ?1.*"name": ?"load"' 'run tree: JSON'
+run scylla run tree flow 1 --max-iterations 1001
+like "$status $errors" '^[12] .*max_iterations.*It must be between 0 and 1000' 'run tree: too many iterations'
+run scylla run failed flow 1
+is "$status $(grep -c load <<<"$output")" '0 0' 'run failed: nothing has'
+run scylla run failed flow 2
+is "$status $errors" '1 scylla: workflow "flow" has no instance 2' 'run failed: no such instance'
+run scylla run dot flow 1
+like "$status $output" '^0 digraph workflow .*load\\nRUNNING' 'run dot'
+run scylla run mermaid flow 1
+like "$status $output" '^0 flowchart LR.*load<br>RUNNING' 'run mermaid'
+run scylla run gantt flow 1 --max-iterations 3
+like "$status $output" '^0 gantt.*load :active' 'run gantt'
+run scylla workflow dot flow
+like "$status $output" '^0 digraph workflow .*label="load"' 'workflow dot'
+run scylla workflow mermaid flow 1
+like "$status $output" '^0 flowchart LR.*\["load"\]' 'workflow mermaid'
 run scylla run stop flow 1
 is "$status$output$errors" '0' 'run stop'
 sql 'call scylla.advance()' >/dev/null

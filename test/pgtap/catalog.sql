@@ -50,7 +50,7 @@ select is_empty($$
         'create_pool', 'alter_pool', 'drop_pool', 'drain_pool', 'resume_pool', 'report_usage', 'grant_pool', 'revoke_pool', 'place',
         'alter_queue', 'pause_queue', 'resume_queue', 'drop_queue', 'backoff', 'grant_queue', 'revoke_queue',
         'set_queue_owner', 'reset_expired', 'purge', 'maintain', 'check', 'count_tasks', 'has_live_tasks', 'reschedule', 'set_priority', 'delete_task', 'resubmit', 'resubmit_many', 'dead_tasks', 'rerun_plan', 'quantile', 'stat_reset', 'metrics', 'read_events', 'sel_eval', 'interpolate', 'validate_workflow',
-        'create_workflow', 'activate_workflow', 'deactivate_workflow', 'alter_workflow', 'drop_workflow', 'grant_workflow', 'revoke_workflow', 'start_workflow', 'stop_run', 'kill_run', 'unblock_run', 'unblock_workflow', 'backfill', 'preview_backfill', 'pause_backfill', 'resume_backfill', 'cancel_backfill', 'advance'])$$,
+        'create_workflow', 'activate_workflow', 'deactivate_workflow', 'alter_workflow', 'drop_workflow', 'grant_workflow', 'revoke_workflow', 'start_workflow', 'stop_run', 'kill_run', 'unblock_run', 'unblock_workflow', 'backfill', 'preview_backfill', 'pause_backfill', 'resume_backfill', 'cancel_backfill', 'advance', 'run_tree', 'failed_steps', 'workflow_dot', 'workflow_mermaid', 'run_dot', 'run_mermaid', 'run_gantt'])$$,
     'there is no function that the contract does not name');
 select is_empty($$select proname from pg_proc
                 where pronamespace = 'scylla'::regnamespace group by 1 having count(*) > 1$$,

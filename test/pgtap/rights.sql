@@ -312,6 +312,13 @@ insert into way values
 ('kill_run',           $$select scylla.kill_run('theirs', 1)$$, '55000 the last run of instance 1 of workflow "theirs" has ended', null, 'yyyykykkkkkk'),
 ('unblock_run',        $$select scylla.unblock_run('theirs', 1)$$, '55000 the last run of instance 1 of workflow "theirs" has not failed', null, 'yyyykykkkkkk'),
 ('unblock_workflow',   $$select scylla.unblock_workflow('theirs')$$,                         '0', null,     'yyyykykkkkkk'),
+('run_tree',            $$select count(*) > 0 from scylla.run_tree('theirs', 1)$$, 'true', null, 'yyyykyykkkkk'),
+('failed_steps',        $$select count(*) from scylla.failed_steps('theirs', 1)$$, '0', null, 'yyyykyykkkkk'),
+('workflow_dot',        $$select scylla.workflow_dot('theirs') ~ 'digraph'$$, 'true', null, 'yyyykyykkkkk'),
+('workflow_mermaid',    $$select scylla.workflow_mermaid('theirs') ~ 'flowchart'$$, 'true', null, 'yyyykyykkkkk'),
+('run_dot',             $$select scylla.run_dot('theirs', 1) ~ 'digraph'$$, 'true', null, 'yyyykyykkkkk'),
+('run_mermaid',         $$select scylla.run_mermaid('theirs', 1) ~ 'flowchart'$$, 'true', null, 'yyyykyykkkkk'),
+('run_gantt',           $$select scylla.run_gantt('theirs', 1) ~ 'gantt'$$, 'true', null, 'yyyykyykkkkk'),
 ('backfill',           $$select scylla.backfill('theirs', '[{}]') > 0$$,                       'true', null,  'yyyykykkkkkk'),
 ('preview_backfill',   $$select action from scylla.preview_backfill('theirs', '[{}]')$$,       'start', null, 'yyyykykkkkkk'),
 ('pause_backfill',     $$select scylla.pause_backfill(1)$$,                                    '', null,      'yyyykykkkkkk'),
@@ -351,7 +358,7 @@ select is(as_role(k.role, w.query),
               when 'j' then '42501 must be owner of job "their job"'
               when 'i' then '42704 trigger "their trigger" does not exist'
               when 'k' then format('42501 permission denied for workflow "theirs"; Role "%s" does not have the privilege "%s".', k.role,
-                                   case when w.name ~ 'start_workflow|_run$|unblock|backfill' then 'run' else 'admin' end)
+                                   case when w.name ~ 'start_workflow|_run$|unblock|backfill' then 'run' when w.name ~ '^run_|failed_steps|_dot|_mermaid' then 'view' else 'admin' end)
               when 'z' then format('42501 permission denied for pool "their pool"; Role "%s" does not have the privilege "%s".',
                                    k.role, case w.name when 'submit' then 'use' when 'report_usage' then 'report' else 'admin' end)
           end,

@@ -5,60 +5,7 @@ begin;
 select * from no_plan();
 select scylla.create_queue('a'), scylla.create_queue('b') \g /dev/null
 
--- Makes a workflow of these steps.
-create function make(id text, steps jsonb, more jsonb = '{}', properties jsonb = '{}') returns int language sql as $$
-    select scylla.create_workflow(jsonb_build_object('properties', '{"owner": "ada", "run_strategy": "parallel"}' || properties,
-                                                     'workflow', jsonb_build_object('id', id, 'steps', steps) || more))
-$$;
--- A step of type a, with these successors.
-create function step(id text, next jsonb = '{}', more jsonb = '{}', type text = 'A') returns jsonb language sql as $$
-    select jsonb_build_object('step', jsonb_build_object('id', id, 'type', type, 'transition', jsonb_build_object('successors', next)) || more)
-$$;
-create function advance() returns void language sql as 'select scylla._advance()';
-create function start(workflow text, params jsonb = '{}') returns bigint language plpgsql as $$
-declare n bigint;
-begin
-    n := (scylla.start_workflow(workflow, params)).instance;
-    perform advance();
-    return n;
-end $$;
--- The steps of a run: "step[iterations] STATUS".
-create function steps(of text, number bigint = 1) returns text language sql as $$
-    select string_agg(step || coalesce(iterations::text, '') || ' ' || status, ', ' order by step, iterations)
-    from scylla.workflow_step where workflow = of and instance = number
-$$;
-create function status(of text, number bigint = 1) returns text language sql as $$
-    select status from scylla.workflow_run where workflow = of and instance = number order by run desc limit 1
-$$;
--- Completes a task of the queue with that result, and lets the engine go on. Returns its step.
-create function work(queue text = 'a', result jsonb = null) returns text language plpgsql as $$
-declare t scylla.task;
-begin
-    select * into t from scylla.lease(queue, 'w');
-    if t.rn is not null then
-        perform scylla.complete(t.rn, 'w', result);
-        perform advance();
-    end if;
-    return t.spec ->> 'step';
-end $$;
-create function work_all(queue text = 'a') returns text language plpgsql as $$
-declare s text; done text[] := '{}';
-begin
-    loop
-        s := work(queue);
-        exit when s is null;
-        done := done || s;
-    end loop;
-    return array_to_string(done, ' ');
-end $$;
-create function break(queue text, error jsonb) returns text language plpgsql as $$
-declare t scylla.task;
-begin
-    select * into t from scylla.lease(queue, 'w');
-    perform scylla.fail(t.rn, 'w', error);
-    perform advance();
-    return t.spec ->> 'step';
-end $$;
+\ir include/workflows.psql
 
 -- What a statement raises, without its texts.
 create function raises(statement text, code text, table_ text, rule text) returns text language sql as $$

@@ -443,6 +443,22 @@ public:
     /// Starts nothing more for good. @param stop_runs whether what runs is stopped @return how many items were not
     /// started @throw as pause_backfill()
     std::int64_t cancel_backfill(std::int64_t backfill, bool stop_runs = false);
+    /// An instance as a tree. @param max_iterations loops with more are shown by the numbers of iterations @param
+    /// failed_first what has failed before others @throw not_found @throw denied @throw invalid_argument
+    std::vector<run_node> run_tree(const workflow_name &workflow, std::int64_t instance, int max_iterations = 10,
+                                   bool failed_first = false);
+    /// The steps because of which an instance has failed, or will, that which failed first first. @throw not_found
+    /// @throw denied @throw invalid_argument
+    std::vector<failed_step> failed_steps(const workflow_name &workflow, std::int64_t instance, int max_steps = 1'000);
+    /// A version of a workflow as a Graphviz graph, and for Mermaid. @param version active, latest, default or a number
+    /// @throw not_found @throw denied @throw wrong_state no version is active
+    std::string workflow_dot(const workflow_name &workflow, const std::string &version = "default");
+    std::string workflow_mermaid(const workflow_name &workflow, const std::string &version = "default");
+    /// The same of an instance, with the status of each step. @throw not_found @throw denied
+    std::string run_dot(const workflow_name &workflow, std::int64_t instance);
+    std::string run_mermaid(const workflow_name &workflow, std::int64_t instance);
+    /// When its steps ran, as a Gantt chart for Mermaid. @throw not_found @throw denied @throw invalid_argument
+    std::string run_gantt(const workflow_name &workflow, std::int64_t instance, int max_iterations = 10);
     /// Does what the engine of workflows does, until there is nothing more to do. Not in a transaction. @return how
     /// many transactions that took
     std::int64_t advance();

@@ -437,6 +437,38 @@ struct backfill_item {
     std::string status;                     ///< of that run; empty: there is none
 };
 
+/// A row of the tree of an instance of a workflow: the instance itself, a step, an iteration of a loop.
+struct run_node {
+    int depth = 0;                        ///< 0: the instance itself
+    std::string kind;                     ///< run, step, foreach, while, subworkflow, template, iteration, iterations
+    std::string name;                     ///< the id of a step, the number of an iteration
+    std::vector<std::int64_t> iterations; ///< in which it is, the outer one first
+    std::optional<std::int64_t> count;    ///< of iterations: how many have this status
+    std::string status;
+    std::optional<int> attempt;        ///< of a run: the number of the run
+    std::optional<time_point> started; ///< none: not yet
+    std::optional<time_point> ended;   ///< none: it has not
+    std::optional<json> params;        ///< of an iteration: what the loop has given it
+    std::optional<json> error;         ///< why it has failed
+    std::optional<resource_name> task; ///< the task of the step
+    workflow_name workflow{};          ///< of which it is a part
+    std::int64_t instance = 0;
+};
+
+/// A step because of which an instance of a workflow has failed, or will.
+struct failed_step {
+    workflow_name workflow{}; ///< that of the step: it may be a subworkflow
+    std::int64_t instance = 0;
+    std::string step;
+    std::vector<std::int64_t> iterations; ///< in which it is, the outer one first
+    int attempt = 0;
+    std::string status;
+    std::optional<time_point> ended;
+    std::optional<json> params;
+    std::optional<json> error;
+    std::optional<resource_name> task;
+};
+
 /// What is wrong with the definition of a workflow.
 struct workflow_problem {
     std::string place; ///< in the document, like workflow.steps[3].step.id; empty: the document as a whole

@@ -1,0 +1,74 @@
+// workflow: dot, mermaid; run: tree, failed, dot, mermaid, gantt.
+#include <iostream>
+
+#include "commands.h"
+
+namespace scylla::cli {
+
+namespace {
+
+// The error of a step in a line.
+constexpr const char *k_error = "coalesce(error ->> 'message', error ->> 'description', error ->> 'code') as error";
+
+int print(const context &given, const call &draw) {
+    std::cout << *session{given.connection}.ask("select " + draw.sql(), draw.values()) << '\n';
+    return 0;
+}
+
+} // namespace
+
+int show_run_tree(const context &given, const view_run_options &options) {
+    session server{given.connection};
+    const std::string columns =
+        std::string{"repeat('  ', depth) || case kind when 'iteration' then 'iteration ' || name || coalesce(' ' "
+                    "|| (params - 'loop_index')::text, '') when 'iterations' then count || ' iterations' else "
+                    "name end as step, status, attempt, started, "
+                    "date_trunc('second', coalesce(ended, now()) - started) as time, "} +
+        k_error;
+    show(server,
+         "select " + (given.json ? "*" : columns) + " from scylla.run_tree($1, $2::bigint, $3::int, $4::boolean)",
+         {options.workflow, options.instance, options.max_iterations, options.failed_first ? "true" : "false"},
+         given.rows());
+    return 0;
+}
+
+int show_failed_steps(const context &given, const failed_steps_options &options) {
+    session server{given.connection};
+    const std::string columns =
+        std::string{"workflow_id || '/' || instance_id as run, step, iterations, attempt, status, ended, task, "} +
+        k_error;
+    show(server, "select " + (given.json ? "*" : columns) + " from scylla.failed_steps($1, $2::bigint, $3::int)",
+         {options.workflow, options.instance, options.limit}, given.rows());
+    return 0;
+}
+
+int draw_run_as_dot(const context &given, const run_options &options) {
+    return print(given,
+                 call{"scylla.run_dot"}.argument("workflow", options.workflow).argument("instance", options.instance));
+}
+
+int draw_run_as_mermaid(const context &given, const run_options &options) {
+    return print(
+        given,
+        call{"scylla.run_mermaid"}.argument("workflow", options.workflow).argument("instance", options.instance));
+}
+
+int draw_run_as_gantt(const context &given, const view_run_options &options) {
+    return print(given, call{"scylla.run_gantt"}
+                            .argument("workflow", options.workflow)
+                            .argument("instance", options.instance)
+                            .argument("max_iterations", options.max_iterations));
+}
+
+int draw_workflow_as_dot(const context &given, const workflow_version_options &options) {
+    return print(
+        given, call{"scylla.workflow_dot"}.argument("workflow", options.workflow).argument("version", options.version));
+}
+
+int draw_workflow_as_mermaid(const context &given, const workflow_version_options &options) {
+    return print(
+        given,
+        call{"scylla.workflow_mermaid"}.argument("workflow", options.workflow).argument("version", options.version));
+}
+
+} // namespace scylla::cli

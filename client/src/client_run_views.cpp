@@ -1,0 +1,109 @@
+// What there is to see of runs of workflows.
+#include <scylla/client.h>
+
+#include "values.h"
+
+namespace scylla {
+
+using namespace detail;
+
+namespace {
+
+// As the server writes an array of numbers: {3,1}. Null: empty.
+template <class Field> std::vector<std::int64_t> to_numbers(const Field &field) {
+    std::vector<std::int64_t> numbers;
+    std::string_view rest = text_of(field);
+    while (rest.size() > 1) {
+        rest.remove_prefix(1);
+        const auto end = rest.find_first_of(",}");
+        numbers.push_back(to_int64(rest.substr(0, end)));
+        rest.remove_prefix(end);
+    }
+    return numbers;
+}
+
+template <class Field> std::optional<json> optional_json(const Field &field) {
+    return field.is_null() ? std::nullopt : std::optional{json{std::string{text_of(field)}}};
+}
+
+template <class Field> std::optional<resource_name> to_task(const Field &field) {
+    return field.is_null() ? std::nullopt : std::optional<resource_name>{text_of(field)};
+}
+
+template <class Field> std::optional<int> to_attempt(const Field &field) {
+    return field.is_null() ? std::nullopt : std::optional{to_int(text_of(field))};
+}
+
+} // namespace
+
+std::vector<run_node> client::run_tree(const workflow_name &workflow, std::int64_t instance, int max_iterations,
+                                       bool failed_first) {
+    std::vector<run_node> nodes;
+    const pqxx::result rows =
+        m_executor->run(sql::run_tree, {text(workflow, "workflow"), std::to_string(instance),
+                                        std::to_string(max_iterations), failed_first ? "true" : "false"});
+    for_each_row(rows, [&](const auto &row) {
+        run_node node;
+        node.depth = to_int(text_of(row[0]));
+        node.kind = text_of(row[1]);
+        node.name = text_of(row[2]);
+        node.iterations = to_numbers(row[3]);
+        if (!row[4].is_null())
+            node.count = to_int64(text_of(row[4]));
+        node.status = text_of(row[5]);
+        node.attempt = to_attempt(row[6]);
+        node.started = to_time(row[7]);
+        node.ended = to_time(row[8]);
+        node.params = optional_json(row[9]);
+        node.error = optional_json(row[10]);
+        node.task = to_task(row[11]);
+        node.workflow = workflow_name{std::string{text_of(row[12])}};
+        node.instance = to_int64(text_of(row[13]));
+        nodes.push_back(std::move(node));
+    });
+    return nodes;
+}
+
+std::vector<failed_step> client::failed_steps(const workflow_name &workflow, std::int64_t instance, int max_steps) {
+    std::vector<failed_step> steps;
+    const pqxx::result rows = m_executor->run(
+        sql::failed_steps, {text(workflow, "workflow"), std::to_string(instance), std::to_string(max_steps)});
+    for_each_row(rows, [&](const auto &row) {
+        failed_step step;
+        step.workflow = workflow_name{std::string{text_of(row[0])}};
+        step.instance = to_int64(text_of(row[1]));
+        step.step = text_of(row[2]);
+        step.iterations = to_numbers(row[3]);
+        step.attempt = to_int(text_of(row[4]));
+        step.status = text_of(row[5]);
+        step.ended = to_time(row[6]);
+        step.params = optional_json(row[7]);
+        step.error = optional_json(row[8]);
+        step.task = to_task(row[9]);
+        steps.push_back(std::move(step));
+    });
+    return steps;
+}
+
+std::string client::workflow_dot(const workflow_name &workflow, const std::string &version) {
+    return std::string{
+        text_of(m_executor->run(sql::workflow_dot, {text(workflow, "workflow"), checked(version, "version")})[0][0])};
+}
+std::string client::workflow_mermaid(const workflow_name &workflow, const std::string &version) {
+    return std::string{text_of(
+        m_executor->run(sql::workflow_mermaid, {text(workflow, "workflow"), checked(version, "version")})[0][0])};
+}
+std::string client::run_dot(const workflow_name &workflow, std::int64_t instance) {
+    return std::string{
+        text_of(m_executor->run(sql::run_dot, {text(workflow, "workflow"), std::to_string(instance)})[0][0])};
+}
+std::string client::run_mermaid(const workflow_name &workflow, std::int64_t instance) {
+    return std::string{
+        text_of(m_executor->run(sql::run_mermaid, {text(workflow, "workflow"), std::to_string(instance)})[0][0])};
+}
+std::string client::run_gantt(const workflow_name &workflow, std::int64_t instance, int max_iterations) {
+    return std::string{text_of(m_executor->run(
+        sql::run_gantt, {text(workflow, "workflow"), std::to_string(instance), std::to_string(max_iterations)})[0][0])};
+}
+
+} // namespace scylla

@@ -1,0 +1,331 @@
+-- What there is to see of runs of workflows, and pictures. The functions with an underscore read as the owner of the tables, and nobody
+-- else may call them; those without check what their caller may view first. Nothing is compiled for them: that takes
+-- seconds, and the queries milliseconds.
+
+create or replace function scylla._may_role_view(viewer bigint, owner name, viewers text[], admins text[]) returns boolean
+    language c stable parallel safe as 'MODULE_PATHNAME', 'scylla_may_role_view';
+comment on function scylla._may_role_view is 'Internal: what _may_view() says to that role.';
+
+create or replace function scylla._is_failed(status text) returns boolean language sql immutable parallel safe
+begin atomic
+    select status = any ('{USER_FAILED,PLATFORM_FAILED,TIMEOUT_FAILED,FATALLY_FAILED,INTERNALLY_FAILED,TIMED_OUT,FAILED}');
+end;
+comment on function scylla._is_failed is 'Internal: whether a step, an iteration or a run with this status has failed.';
+
+create or replace function scylla._steps_of(definition jsonb) returns table (place bigint, kind text, id text, body jsonb)
+    language sql immutable parallel safe
+begin atomic
+    select s.place, m.key, m.value ->> 'id', m.value
+    from pg_catalog.jsonb_array_elements(definition -> 'steps') with ordinality s (step, place)
+    cross join lateral pg_catalog.jsonb_each(s.step) m (key, value);
+end;
+comment on function scylla._steps_of is 'Internal: the steps of a workflow or a loop, in the order of the document.';
+
+-- What is inside of a scope. body: the loop or the workflow, with its steps. A step that has not been created is there without times.
+create or replace function scylla._tree_of_scope(scope bigint, body jsonb, level int, max_iterations int, failed_first boolean, viewer bigint,
+    workflow text, instance bigint)
+    returns table (depth int, kind text, name text, iterations bigint[], count bigint, status text, attempt int, started timestamptz,
+                   ended timestamptz, params jsonb, error jsonb, task text, workflow_id text, instance_id bigint)
+    language plpgsql stable parallel unsafe set search_path = pg_catalog, pg_temp set jit = off as $$
+#variable_conflict use_column
+declare
+    step record;
+    iteration record;
+    run record;
+    total bigint;
+begin
+    for step in
+        select d.kind, d.id, d.body, s.scope is not null as is_there, s.status, s.attempt, s.started, s.ended, s.error, s."loop" as kept, t.rn,
+               i.numbers
+        from scylla._steps_of(_tree_of_scope.body) d
+        left join scylla.workflow_step_state s on s.scope = _tree_of_scope.scope and s.step = d.id
+        left join scylla.workflow_iteration i on i.id = _tree_of_scope.scope
+        left join scylla.task_spec t on t.id = s.task
+        order by _tree_of_scope.failed_first and (scylla._is_failed(s.status) or exists (
+            select from scylla.workflow_iteration f where f.parent = s.scope and f.step = s.step and scylla._is_failed(f.status))) is true desc, d.place
+    loop
+        return query select level, step.kind, step.id, step.numbers, null::bigint, coalesce(step.status, 'NOT_CREATED'), step.attempt,
+                            step.started, step.ended, null::jsonb, step.error, step.rn, _tree_of_scope.workflow, _tree_of_scope.instance;
+        if not step.is_there then
+            continue;
+        end if;
+        if step.kind in ('foreach', 'while') then
+            select count(*) into total from scylla.workflow_iteration i where i.parent = _tree_of_scope.scope and i.step = step.id;
+            if total > _tree_of_scope.max_iterations then
+                return query
+                    select level + 1, 'iterations', null::text, step.numbers, count(*), i.status, null::int, min(i.created), nullif(max(coalesce(i.ended, 'infinity')), 'infinity'),
+                           null::jsonb, null::jsonb, null::text, _tree_of_scope.workflow, _tree_of_scope.instance
+                    from scylla.workflow_iteration i where i.parent = _tree_of_scope.scope and i.step = step.id
+                    group by i.status order by _tree_of_scope.failed_first and scylla._is_failed(i.status) desc, i.status collate "C";
+            end if;
+            for iteration in
+                select i.* from scylla.workflow_iteration i
+                where i.parent = _tree_of_scope.scope and i.step = step.id
+                  and (total <= _tree_of_scope.max_iterations or _tree_of_scope.failed_first and scylla._is_failed(i.status))
+                order by _tree_of_scope.failed_first and scylla._is_failed(i.status) desc, i.number
+                limit greatest(_tree_of_scope.max_iterations, 0)
+            loop
+                return query select level + 1, 'iteration', iteration.number::text, iteration.numbers, null::bigint, iteration.status,
+                                    null::int, iteration.created, iteration.ended, iteration.params, null::jsonb, null::text,
+                                    _tree_of_scope.workflow, _tree_of_scope.instance;
+                return query select * from scylla._tree_of_scope(iteration.id, step.body, level + 2, _tree_of_scope.max_iterations,
+                                                                 _tree_of_scope.failed_first, _tree_of_scope.viewer, _tree_of_scope.workflow, _tree_of_scope.instance);
+            end loop;
+        elsif step.kind = 'subworkflow' then
+            for run in
+                select r.id
+                from scylla.workflow_run_state r join scylla.workflow_head h on h.id = r.workflow and h.created <= r.created
+                where r.workflow = step.kept ->> 'workflow' and r.instance = (step.kept ->> 'instance')::bigint
+                  and scylla._may_role_view(_tree_of_scope.viewer, h.owner, h.viewers || h.runners, h.admins)
+                order by r.run desc limit 1
+            loop
+                return query select * from scylla._tree_of_run(run.id, level + 1, (step.body ->> 'sync')::boolean is not false,
+                                                               _tree_of_scope.max_iterations, _tree_of_scope.failed_first, _tree_of_scope.viewer);
+            end loop;
+        end if;
+    end loop;
+end $$;
+comment on function scylla._tree_of_scope is 'Internal: what is inside of a run or an iteration, for run_tree().';
+
+-- A run, and what is inside of it.
+create or replace function scylla._tree_of_run(run bigint, level int, inside boolean, max_iterations int, failed_first boolean, viewer bigint)
+    returns table (depth int, kind text, name text, iterations bigint[], count bigint, status text, attempt int, started timestamptz,
+                   ended timestamptz, params jsonb, error jsonb, task text, workflow_id text, instance_id bigint)
+    language plpgsql stable parallel unsafe set search_path = pg_catalog, pg_temp set jit = off as $$
+#variable_conflict use_column
+declare
+    r scylla.workflow_run_state;
+begin
+    select s.* into r from scylla.workflow_run_state s where s.id = _tree_of_run.run;
+    return query select _tree_of_run.level, 'run', r.workflow || '/' || r.instance, null::bigint[], null::bigint, r.status, r.run, r.started, r.ended,
+                        null::jsonb, r.error, null::text, r.workflow, r.instance;
+    if inside then
+        return query
+            select t.* from scylla.workflow_text v
+            cross join lateral scylla._tree_of_scope(r.id, v.definition, _tree_of_run.level + 1, _tree_of_run.max_iterations,
+                                                     _tree_of_run.failed_first, _tree_of_run.viewer, r.workflow, r.instance) t
+            where v.workflow = r.workflow and v.version = r.version;
+    end if;
+end $$;
+comment on function scylla._tree_of_run is 'Internal: a run and what is inside of it, for run_tree().';
+
+create or replace function scylla.run_tree(workflow text, instance bigint, max_iterations int = 10, failed_first boolean = false)
+    returns table (depth int, kind text, name text, iterations bigint[], count bigint, status text, attempt int, started timestamptz,
+                   ended timestamptz, params jsonb, error jsonb, task text, workflow_id text, instance_id bigint)
+    language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_run_tree';
+comment on function scylla.run_tree is
+'An instance as a tree: a row for each step in the order of the definition, what is inside of it below, one deeper. Kinds are run, step,
+foreach, while, subworkflow, template, iteration, and iterations: so many (count) of a loop that have the same status. A subworkflow that the caller
+may not view is a step only, and one with "sync": false has no steps here. Steps that do not exist yet are NOT_CREATED.
+  max_iterations  0..1000: a loop with more iterations is shown by their numbers
+  failed_first    steps and iterations that have failed before others, and of each loop the first ones that have failed
+Errors: 42704 no such workflow; 42501 no privilege view; P0002 no such instance; 22023 bad argument.';
+
+-- Loops and subworkflows that are not complete are looked into, and in these what has not succeeded: it does not matter how much has.
+create or replace function scylla._failed_steps(run bigint, viewer bigint, max_steps int)
+    returns table (workflow_id text, instance_id bigint, step text, iterations bigint[], attempt int, status text, ended timestamptz, params jsonb,
+                   error jsonb, task text)
+    language sql stable parallel unsafe set search_path = pg_catalog, pg_temp set jit = off as $$
+    with recursive scope (id, workflow, instance, numbers) as (
+        select r.id, r.workflow, r.instance, null::bigint[] from scylla.workflow_run_state r where r.id = _failed_steps.run
+        union all
+        select inside.*
+        from scope
+        join scylla.workflow_step_state s on s.scope = scope.id and s.loop is not null
+         and s.status <> all ('{SUCCEEDED,COMPLETED_WITH_ERROR,SKIPPED}')
+        cross join lateral (
+            select i.id, scope.workflow, scope.instance, i.numbers from scylla.workflow_iteration i
+            where i.parent = s.scope and i.step = s.step and i.status <> 'SUCCEEDED'
+            union all
+            (select r.id, r.workflow, r.instance, null
+             from scylla.workflow_run_state r join scylla.workflow_head h on h.id = r.workflow and h.created <= r.created
+             where r.workflow = s.loop ->> 'workflow' and r.instance = (s.loop ->> 'instance')::bigint
+               and scylla._may_role_view(_failed_steps.viewer, h.owner, h.viewers || h.runners, h.admins)
+             order by r.run desc limit 1)
+        ) inside
+    )
+    select scope.workflow, scope.instance, s.step, scope.numbers, s.attempt, s.status, s.ended, s.params, s.error, t.rn
+    from scope
+    join scylla.workflow_step_state s on s.scope = scope.id and scylla._is_failed(s.status)
+    left join scylla.task_spec t on t.id = s.task
+    where s.loop is null
+       or not exists (select from scylla.workflow_iteration i where i.parent = s.scope and i.step = s.step and scylla._is_failed(i.status))
+          and not exists (select from scope c join scylla.workflow_step_state f on f.scope = c.id and scylla._is_failed(f.status)
+                          where c.workflow = s.loop ->> 'workflow' and c.instance = (s.loop ->> 'instance')::bigint)
+    order by s.ended, scope.numbers, s.step collate "C"
+    limit greatest(max_steps, 0)
+$$;
+comment on function scylla._failed_steps is 'Internal: for failed_steps().';
+
+create or replace function scylla.failed_steps(workflow text, instance bigint, max_steps int = 1000)
+    returns table (workflow_id text, instance_id bigint, step text, iterations bigint[], attempt int, status text, ended timestamptz, params jsonb,
+                   error jsonb, task text)
+    language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_failed_steps';
+comment on function scylla.failed_steps is
+'The steps because of which an instance has failed, or will, also those in its loops and subworkflows, that which failed first first. Not the loops
+and subworkflows that failed because of them, and not what IGNORE_FAILURE has made of no account.
+  max_steps  1..100000
+Errors: 42704 no such workflow; 42501 no privilege view; P0002 no such instance; 22023 bad argument.';
+
+-- ---- pictures ----------------------------------------------------------------------------------------------------------
+
+-- The steps of a definition, those of loops after it. run: null if it is none. look: in what colour; null: it has no status.
+create or replace function scylla._workflow_nodes(definition jsonb, run bigint)
+    returns table (node bigint, depth int, kind text, id text, note text, look text, successors jsonb)
+    language sql stable parallel unsafe set search_path = pg_catalog, pg_temp set jit = off as $$
+    with recursive step (path, kind, id, body) as (
+        select array[s.place], s.kind, s.id, s.body from scylla._steps_of(_workflow_nodes.definition) s
+        union all
+        select step.path || s.place, s.kind, s.id, s.body from step cross join lateral scylla._steps_of(step.body) s
+        where step.kind in ('foreach', 'while')
+    ), state as materialized (
+        select s.step, s.status, count(*) as count, min(s.loop ->> 'workflow') as workflow, min(s.loop ->> 'instance') as instance
+        from scylla.workflow_step_state s where s.root = _workflow_nodes.run group by s.step, s.status
+    ), known as (
+        select s.step, sum(s.count) as count, string_agg(s.count || ' ' || s.status, E'\n' order by s.count desc, s.status collate "C") as counts,
+               min(s.status) as status, min(s.workflow || '/' || s.instance) as child,
+               bool_or(scylla._is_failed(s.status)) as failed,
+               bool_or(s.status in ('PAUSED', 'WAITING_FOR_SIGNALS', 'WAITING_FOR_PERMITS')) as waiting,
+               bool_or(s.status in ('CREATED', 'INITIALIZED', 'EVALUATING_PARAMS', 'STARTING', 'RUNNING', 'FINISHING')) as running,
+               bool_or(s.status = 'STOPPED') as stopped, bool_or(s.status = 'COMPLETED_WITH_ERROR') as tolerated, bool_or(s.status = 'SUCCEEDED') as succeeded
+        from state s group by s.step
+    )
+    select row_number() over (order by d.path), cardinality(d.path), d.kind, d.id,
+           concat_ws(E'\n', case when k.count > 1 then k.counts else k.status end,
+                     case when k.count = 1 then k.child when d.kind = 'subworkflow' then d.body #>> '{params,subworkflow_id,value}' end,
+                     case when d.kind = 'while' then 'while ' || (d.body ->> 'condition') end),
+           case when _workflow_nodes.run is null then null when k.step is null then 'none' when k.failed then 'failed' when k.waiting then 'waiting'
+                when k.running then 'running' when k.stopped then 'stopped' when k.tolerated then 'tolerated' when k.succeeded then 'succeeded' else 'skipped' end,
+           d.body #> '{transition,successors}'
+    from step d left join known k on k.step = d.id
+$$;
+comment on function scylla._workflow_nodes is 'Internal: the steps of a workflow for pictures.';
+
+-- Conditions that are not just true, not longer than a picture bears.
+create or replace function scylla._workflow_edges(definition jsonb)
+    returns table (source text, target text, condition text)
+    language sql immutable parallel safe set search_path = pg_catalog, pg_temp as $$
+    select n.id, e.key, nullif(case when length(e.value) > 60 then left(e.value, 57) || '...' else e.value end, 'true')
+    from scylla._workflow_nodes(_workflow_edges.definition, null) n cross join lateral jsonb_each_text(n.successors) e
+$$;
+comment on function scylla._workflow_edges is 'Internal: what follows what in a workflow, for pictures.';
+
+create or replace function scylla._dot_text(value text) returns text language sql immutable parallel safe
+begin atomic
+    select regexp_replace(replace(replace(replace(replace(value, '&', '&amp;'), E'\\', E'\\\\'), '"', E'\\"'), E'\n', E'\\n'), '[[:cntrl:]]', ' ', 'g');
+end;
+comment on function scylla._dot_text is 'Internal: a text as Graphviz takes it in quotes.';
+
+-- Special characters become numeric entities; # first, because entities start with it.
+create or replace function scylla._mermaid_text(value text) returns text language sql immutable parallel safe
+begin atomic
+    select regexp_replace(replace(replace(replace(replace(replace(replace(replace(replace(replace(replace(replace(replace(value,
+        '#', '#35;'), '"', '#34;'), '&', '#38;'), '<', '#60;'), '>', '#62;'), E'\\', '#92;'), '`', '#96;'), ':', '#58;'), '%', '#37;'), '*', '#42;'), '|', '#124;'),
+        E'\n', '<br>'), '[[:cntrl:]]', ' ', 'g');
+end;
+comment on function scylla._mermaid_text is 'Internal: a text as Mermaid takes it in quotes.';
+
+create or replace function scylla._draw_dot(definition jsonb, run bigint) returns text
+    language plpgsql stable parallel unsafe set search_path = pg_catalog, pg_temp set jit = off as $$
+declare
+    picture text := E'digraph workflow {\n  rankdir=LR;\n  node [shape=box, style="rounded,filled", fillcolor="#ffffff", fontname="sans-serif"];\n'
+                    '  edge [fontname="sans-serif", fontsize=10];\n';
+    colours constant jsonb := '{"running": "#a5d8ff", "succeeded": "#b2f2bb", "failed": "#ffc9c9", "stopped": "#d0bfff", "waiting": "#fff3bf",
+                                "tolerated": "#ffd8a8", "skipped": "#e0e0e0", "none": "#ffffff"}';
+    step record;
+    open int := 1; -- how deep in loops the next line is
+begin
+    for step in select * from scylla._workflow_nodes(_draw_dot.definition, _draw_dot.run) order by node loop
+        picture := picture || repeat(E'  }\n', open - step.depth);
+        open := step.depth;
+        if step.kind in ('foreach', 'while') then
+            picture := picture || format(E'  subgraph cluster_%s {\n  style=rounded;\n', step.node);
+            open := open + 1;
+        end if;
+        picture := picture || format(E'  n%s [label="%s"%s%s];\n', step.node, scylla._dot_text(concat_ws(E'\n', step.id, nullif(step.note, ''))),
+            ', fillcolor="' || (colours ->> step.look) || '"',
+            case when step.kind in ('foreach', 'while') then ', shape=folder, style=filled' when step.look in ('none', 'skipped') then ', style="rounded,filled,dashed"'
+                 when step.kind = 'subworkflow' then ', peripheries=2' end);
+    end loop;
+    return picture || repeat(E'  }\n', open - 1) || coalesce((
+        select string_agg(format(E'  n%s -> n%s%s;\n', f.node, t.node, ' [label="' || scylla._dot_text(e.condition) || '"]'), '' order by f.node, t.node)
+        from scylla._workflow_edges(_draw_dot.definition) e
+        join scylla._workflow_nodes(_draw_dot.definition, null) f on f.id = e.source
+        join scylla._workflow_nodes(_draw_dot.definition, null) t on t.id = e.target), '') || E'}\n';
+end $$;
+comment on function scylla._draw_dot is 'Internal: a picture of a workflow, or of a run of it.';
+
+create or replace function scylla._draw_mermaid(definition jsonb, run bigint) returns text
+    language plpgsql stable parallel unsafe set search_path = pg_catalog, pg_temp set jit = off as $$
+declare
+    picture text := E'flowchart LR\n';
+    classes text := '';
+    step record;
+    open int := 1;
+begin
+    for step in select * from scylla._workflow_nodes(_draw_mermaid.definition, _draw_mermaid.run) order by node loop
+        picture := picture || repeat(E'  end\n', open - step.depth);
+        open := step.depth;
+        picture := picture || format(case when step.kind in ('foreach', 'while') then E'  subgraph n%s["%s"]\n' when step.kind = 'subworkflow' then E'  n%s[["%s"]]\n'
+                                          else E'  n%s["%s"]\n' end, step.node, scylla._mermaid_text(concat_ws(E'\n', step.id, nullif(step.note, ''))));
+        if step.kind in ('foreach', 'while') then
+            open := open + 1;
+        end if;
+        classes := classes || coalesce(format(E'  class n%s %s\n', step.node, 'look_' || step.look), '');
+    end loop;
+    return picture || repeat(E'  end\n', open - 1) || coalesce((
+        select string_agg(format(E'  n%s %s>%s n%s\n', f.node, repeat('-', 2), '|"' || scylla._mermaid_text(e.condition) || '"|', t.node), '' order by f.node, t.node)
+        from scylla._workflow_edges(_draw_mermaid.definition) e
+        join scylla._workflow_nodes(_draw_mermaid.definition, null) f on f.id = e.source
+        join scylla._workflow_nodes(_draw_mermaid.definition, null) t on t.id = e.target), '')
+        || case when _draw_mermaid.run is null then '' else classes ||
+            E'  classDef look_running fill:#a5d8ff\n  classDef look_succeeded fill:#b2f2bb\n  classDef look_failed fill:#ffc9c9\n  classDef look_stopped fill:#d0bfff\n' ||
+            E'  classDef look_waiting fill:#fff3bf\n  classDef look_tolerated fill:#ffd8a8\n  classDef look_skipped fill:#e0e0e0,stroke-dasharray:4\n' ||
+            E'  classDef look_none fill:#ffffff,stroke-dasharray:4\n' end;
+end $$;
+comment on function scylla._draw_mermaid is 'Internal: the same in the language of Mermaid.';
+
+-- What has not ended yet ends now.
+create or replace function scylla._draw_gantt(run bigint, viewer bigint, max_iterations int) returns text
+    language sql stable parallel unsafe set search_path = pg_catalog, pg_temp set jit = off as $$
+    with line as (
+        select row_number() over () as n, t.* from scylla._tree_of_run(_draw_gantt.run, 0, true, _draw_gantt.max_iterations, false, _draw_gantt.viewer) t
+    ), section as (
+        select count(*) filter (where kind = 'run' or depth = 1) over (order by n) as section, line.* from line
+    )
+    select E'gantt\n  dateFormat x\n  axisFormat %H:%M:%S\n' || coalesce(string_agg(format(E'%s  %s :%s%s, %s\n',
+               case when depth = 0 then '  title ' || name || E'\n' when kind = 'run' or depth = 1 then '  section ' || name || E'\n' end,
+               case kind when 'iteration' then 'iteration ' || array_to_string(iterations, '.') when 'iterations' then count || ' iterations ' || status else name end,
+               case when scylla._is_failed(status) then 'crit, ' when ended is null then 'active, ' when status = 'SUCCEEDED' then 'done, ' end,
+               (extract(epoch from started) * 1000)::bigint, (extract(epoch from coalesce(ended, clock_timestamp())) * 1000)::bigint), '' order by n), '')
+    from section where started is not null
+$$;
+comment on function scylla._draw_gantt is 'Internal: when which step of a run ran.';
+
+create or replace function scylla.workflow_dot(workflow text, version text = 'default') returns text
+    language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_workflow_dot';
+comment on function scylla.workflow_dot is
+'A version of a workflow as a Graphviz graph: a node for each step, arrows with their conditions, and a frame around what is in a loop.
+  version  active, latest, default (the active one or else the latest), or a number
+Errors: 42704 no such workflow or version; 42501 no privilege view; 55000 no version is active; 22023 bad argument.';
+
+create or replace function scylla.workflow_mermaid(workflow text, version text = 'default') returns text
+    language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_workflow_mermaid';
+comment on function scylla.workflow_mermaid is 'The same as workflow_dot, as a Mermaid flowchart.';
+
+create or replace function scylla.run_dot(workflow text, instance bigint) returns text
+    language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_run_dot';
+comment on function scylla.run_dot is
+'An instance as workflow_dot draws its version, with the status of each step: in words and as a colour. A step in a loop has the numbers of all
+iterations, and the colour of the worst. Errors: 42704 no such workflow; 42501 no privilege view; P0002 no such instance; 22023 bad argument.';
+
+create or replace function scylla.run_mermaid(workflow text, instance bigint) returns text
+    language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_run_mermaid';
+comment on function scylla.run_mermaid is 'The same as run_dot, as a Mermaid flowchart.';
+
+create or replace function scylla.run_gantt(workflow text, instance bigint, max_iterations int = 10) returns text
+    language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_run_gantt';
+comment on function scylla.run_gantt is
+'When the steps of an instance ran, as a Mermaid Gantt chart.
+  max_iterations  0..1000: of a loop with more iterations those with the same status share a bar
+Errors: 42704 no such workflow; 42501 no privilege view; P0002 no such instance; 22023 bad argument.';

@@ -55,9 +55,8 @@ bool is_on_agenda(int64 run) {
     Parameters parameters;
     parameters.add(run);
     return store::select<bool>(
-        &look_statement,
-        "select exists (select from scylla.workflow_agenda where root operator(pg_catalog.=) $1)", parameters,
-        SPI_OK_SELECT, [](uint64 row) { return store::Columns(row).next_bool(); })[0];
+        &look_statement, "select exists (select from scylla.workflow_agenda where root operator(pg_catalog.=) $1)",
+        parameters, SPI_OK_SELECT, [](uint64 row) { return store::Columns(row).next_bool(); })[0];
 }
 
 void forget_run(int64 plan) {

@@ -32,8 +32,8 @@ struct Start {
     // failed.
     bool keep_failed = false;
     const char *fault = nullptr; // with that: why it fails, whatever its parameters are
-    int64 backfill = 0; // 0: none
-    bool late = false;  // other runs of the workflow go first
+    int64 backfill = 0;          // 0: none
+    bool late = false;           // other runs of the workflow go first
 };
 struct Started {
     int32 code; // 1: it is there now; 0: request_id has been used before; -1: it was stopped at once

@@ -48,10 +48,11 @@ begin
     perform scylla.lease_task('placed ' || s, 'w');
 
     perform scylla.create_workflow(format('{"properties": {"owner": "ann"}, "workflow": {"id": "%s_%s", "steps": [{"step": {"id": "s", "type": "NoOp"}}]}}', w, s)::jsonb)
-    from unnest('{flow,idle_flow,filled_flow}'::text[]) w;
-    perform scylla.backfill('filled_flow_' || s, '[{}, {}]');
+    from unnest('{flow,idle_flow}'::text[]) w;
     perform scylla.create_workflow(format('{"properties": {"owner": "ann"}, "workflow": {"id": "busy_flow_%s", "steps": [{"step": {"id": "s", "type": "T"}}]}}', s)::jsonb);
     perform scylla.start_workflow('busy_flow_' || s);
+    perform scylla.create_workflow(format('{"properties": {"owner": "ann"}, "workflow": {"id": "filled_flow_%s", "steps": [{"step": {"id": "s", "type": "T"}}]}}', s)::jsonb);
+    perform scylla.backfill('filled_flow_' || s, '[{}, {}]');
     perform scylla.create_workflow(format('{"properties": {"owner": "ann"}, "workflow": {"id": "failed_flow_%s", "steps": [{"step": {"id": "s", "type": "T"}}]}}', s)::jsonb);
     perform scylla.start_workflow('failed_flow_' || s), scylla.kill_run('failed_flow_' || s, 1), scylla._advance();
     perform scylla.define_job('job ' || s, 'q ' || s), scylla.define_job('idle job ' || s, 'q ' || s);

@@ -67,14 +67,15 @@ std::span<Member> find_members(Store &store, int64 plan, bool only_failed) {
     return members;
 }
 
-// With their specs.
+// With their specs. The tasks of a queue that has been dropped are gone, even if nobody has removed them yet.
 std::span<SpecRow> originals_of(Store &store, int64 plan, bool only_failed) {
     const auto members = find_members(store, plan, only_failed);
     const auto originals = allocate<SpecRow>(members.size());
     std::size_t count = 0;
     for (const Member &member : members)
         if (member.again)
-            if (const auto spec = find_spec(store, member.task, store::With::spec))
+            if (const auto spec = find_spec(store, member.task, store::With::spec);
+                spec && queue_of(store, spec->queue).row)
                 originals[count++] = *spec;
     return originals.first(count);
 }

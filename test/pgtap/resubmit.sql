@@ -231,5 +231,15 @@ select is_empty($$select from scylla.task_copy where not exists (select from scy
 select is((select count(*) from scylla.resubmissions where rn = 'm3'), 1::bigint, 'and no others');
 
 select all_is_sound();
+-- A queue that is dropped takes its tasks with it at once, whoever removes their rows later.
+select scylla.create_queue('stays'), scylla.create_queue('goes'), scylla.create_plan('half') \g /dev/null
+select scylla.submit(queue, '1', rn => 'half ' || queue, plan => 'half') from unnest('{stays,goes}'::text[]) queue \g /dev/null
+select scylla.cancel_plan('half'), scylla.drop_queue('goes', force => true) \g /dev/null
+select scylla.rerun_plan('half') as half \gset
+select is((select string_agg(t.queue, ' ') from scylla.plan_task m join scylla.task t using (rn) where m.plan = :'half'), 'stays',
+          'rerun_plan: without the tasks of a queue that was dropped');
+select scylla.drop_queue('stays', force => true) \g /dev/null
+select refuses($$select scylla.rerun_plan('half')$$, '55000', 'failed', 'nothing of plan "half" is to be done again', 'It has no tasks.', table_ => 'plan');
+
 select * from finish();
 rollback;

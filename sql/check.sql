@@ -574,6 +574,12 @@ begin
                         and (r.ended is null or exists (select from scylla.workflow_agenda a where a.root = r.id and a.kind = 'backfill')))
       and not exists (select from scylla.workflow_agenda a where a.kind = 'backfill' and (a.data ->> 'backfill')::bigint = b.id)
     union all
+    select null, format('action %s of a workflow is of run %s, which does not exist', a.id, a.root)
+    from scylla.workflow_action_state a where a.root not in (select id from scylla.workflow_run_state)
+    union all
+    select null, format('action %s of a workflow is %s', a.id, case when a.done is null then 'not done, and not on the agenda' else 'done, and on the agenda' end)
+    from scylla.workflow_action_state a where (a.done is null) <> (a.id in (select action from scylla.workflow_agenda where action is not null))
+    union all
     select null, format('queue "%s" is granted to role "%s", which does not exist', q.name, g.role)
     from scylla.queue q,
          lateral (select unnest(q.submitters) union select unnest(q.workers)
@@ -585,7 +591,8 @@ begin
          (select greatest((select max(id) from scylla.task_spec), (select max(id) from scylla.task_plan),
                          (select max(id) from scylla.signal_trigger), (select max(id) from scylla.resource_pool),
                          (select max(id) from scylla.job_definition), (select max(id) from scylla.job_success),
-                         (select max(id) from scylla.workflow_iteration), (select max(id) from scylla.workflow_backfill_state)) as id) m where m.id > q.last_value
+                         (select max(id) from scylla.workflow_iteration), (select max(id) from scylla.workflow_backfill_state),
+                         (select max(id) from scylla.workflow_action_state)) as id) m where m.id > q.last_value
     union all
     select null, format('%s has given out %s, but the id %s is in use', 'queue_id_seq', q.last_value, m.id)
     from scylla.queue_id_seq q, (select max(id) as id from scylla.queue) m where m.id > q.last_value;

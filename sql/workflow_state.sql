@@ -120,6 +120,7 @@ create table scylla.workflow_agenda (
     root bigint not null,
     task bigint,
     scope bigint,
+    action bigint,
     attempt int,
     kind text collate "C" not null,
     step text collate "C",
@@ -129,6 +130,7 @@ create table scylla.workflow_agenda (
 comment on table scylla.workflow_agenda is 'What has happened to runs and what the engine has not acted on yet.';
 comment on column scylla.workflow_agenda.root is 'The run.';
 comment on column scylla.workflow_agenda.kind is 'What: start, task (a task has ended), next (a run of the workflow may begin), child_started, child_failed, child_ended, child (a subworkflow is to be started), backfill (the run has ended, and its backfill is to go on), signals (of a step are to be sent), signals_sent, signals_refused, refused and failed (a task could not be submitted), stop, kill.';
+comment on column scylla.workflow_agenda.action is 'The row of workflow_action_state; null: nobody has asked for it.';
 
 select pg_catalog.pg_extension_config_dump('scylla.workflow_agenda_seq', '');
 select pg_catalog.pg_extension_config_dump('scylla.workflow_run_state', '');

@@ -390,6 +390,19 @@ struct cancel_backfill_options {
 };
 int cancel_backfill(const context &, const cancel_backfill_options &);
 
+int stop_workflow(const context &, const std::string &workflow);
+int kill_workflow(const context &, const std::string &workflow);
+
+struct step_options {
+    std::string workflow;
+    std::string instance;
+    std::string step;
+    std::vector<std::string> iterations;
+};
+int stop_step(const context &, const step_options &);
+int kill_step(const context &, const step_options &);
+int skip_step(const context &, const step_options &);
+
 // ---- jobs ----------------------------------------------------------------------------------------------------------
 
 int define_jobs(const context &, const std::string &file);

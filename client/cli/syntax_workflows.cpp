@@ -54,6 +54,10 @@ public:
         of_workflow(*workflow, "unblock",
                     "Let STRICT_SEQUENTIAL start runs though others have failed.\n\nPrints how many had.",
                     unblock_workflow);
+        of_workflow(*workflow, "stop", "Have all runs of a workflow end as STOPPED.\n\nPrints how many there are.",
+                    stop_workflow);
+        of_workflow(*workflow, "kill", "Have all runs of a workflow end as FAILED.\n\nPrints how many there are.",
+                    kill_workflow);
         {
             auto [command, o] = add(*workflow, "start", "Start an instance of a workflow.", start_workflow);
             argument(command, "WORKFLOW", o->workflow, "Id of the workflow.")->required();
@@ -129,6 +133,23 @@ public:
         }
     }
 
+    void add_steps() {
+        CLI::App *step = add(m_app, "step", "Act on steps of runs.");
+        step->require_subcommand(1);
+        of_step(*step, "stop",
+                "Have a step end as STOPPED. What does not depend on it goes on.\n\n"
+                "Prints the id of the action in the view scylla.workflow_action; nothing if the step is so already.",
+                stop_step);
+        of_step(*step, "kill",
+                "Have a step end as FATALLY_FAILED. Its failure mode applies.\n\n"
+                "Prints the id of the action in the view scylla.workflow_action; nothing if the step is so already.",
+                kill_step);
+        of_step(*step, "skip",
+                "Have a step be SKIPPED. What follows it goes on, as its conditions say.\n\n"
+                "Prints the id of the action in the view scylla.workflow_action; nothing if the step is so already.",
+                skip_step);
+    }
+
 private:
     void of_backfill(CLI::App &parent, const char *name, const char *description,
                      command_function<std::string> function) {
@@ -169,6 +190,16 @@ private:
     void name_run(CLI::App *command, run_options &o) {
         argument(command, "WORKFLOW", o.workflow, "Id of the workflow.")->required();
         argument(command, "INSTANCE", o.instance, "The number of the instance.")->required();
+    }
+
+    // Of the last run of an instance.
+    void of_step(CLI::App &parent, const char *name, const char *description, command_function<step_options> function) {
+        auto [command, o] = add(parent, name, description, function);
+        argument(command, "WORKFLOW", o->workflow, "Id of the workflow.")->required();
+        argument(command, "INSTANCE", o->instance, "The number of the instance.")->required();
+        argument(command, "STEP", o->step, "Id of the step.")->required();
+        argument(command, "ITERATION", o->iterations,
+                 "The numbers of the iterations that the step is in, the outer one first.");
     }
 
     void of_run(CLI::App &parent, const char *name, const char *description, command_function<run_options> function) {
@@ -214,6 +245,7 @@ void describe_workflows(tool &of) {
     own.add_workflows();
     own.add_runs();
     own.add_backfills();
+    own.add_steps();
 }
 
 } // namespace scylla::cli

@@ -86,6 +86,43 @@ void client::stop_run(const workflow_name &workflow, std::int64_t instance) {
 void client::kill_run(const workflow_name &workflow, std::int64_t instance) {
     m_executor->run(sql::kill_run, {text(workflow, "workflow"), std::to_string(instance)});
 }
+std::int64_t client::stop_workflow(const workflow_name &workflow) {
+    return m_executor->run(sql::stop_workflow, {text(workflow, "workflow")})[0][0].as<std::int64_t>();
+}
+std::int64_t client::kill_workflow(const workflow_name &workflow) {
+    return m_executor->run(sql::kill_workflow, {text(workflow, "workflow")})[0][0].as<std::int64_t>();
+}
+
+namespace {
+
+std::string numbers_of(const std::vector<std::int64_t> &numbers) {
+    std::string array = "{";
+    for (const std::int64_t number : numbers)
+        array += (array.size() == 1 ? "" : ",") + std::to_string(number);
+    return array + "}";
+}
+
+template <typename Rows> std::optional<std::int64_t> id_of(const Rows &rows) {
+    return rows[0][0].is_null() ? std::nullopt : std::optional{rows[0][0].template as<std::int64_t>()};
+}
+
+} // namespace
+
+std::optional<std::int64_t> client::stop_step(const workflow_name &workflow, std::int64_t instance,
+                                              const std::string &step, const std::vector<std::int64_t> &iterations) {
+    return id_of(m_executor->run(sql::stop_step, {text(workflow, "workflow"), std::to_string(instance),
+                                                  checked(step, "step"), numbers_of(iterations)}));
+}
+std::optional<std::int64_t> client::kill_step(const workflow_name &workflow, std::int64_t instance,
+                                              const std::string &step, const std::vector<std::int64_t> &iterations) {
+    return id_of(m_executor->run(sql::kill_step, {text(workflow, "workflow"), std::to_string(instance),
+                                                  checked(step, "step"), numbers_of(iterations)}));
+}
+std::optional<std::int64_t> client::skip_step(const workflow_name &workflow, std::int64_t instance,
+                                              const std::string &step, const std::vector<std::int64_t> &iterations) {
+    return id_of(m_executor->run(sql::skip_step, {text(workflow, "workflow"), std::to_string(instance),
+                                                  checked(step, "step"), numbers_of(iterations)}));
+}
 void client::unblock_run(const workflow_name &workflow, std::int64_t instance) {
     m_executor->run(sql::unblock_run, {text(workflow, "workflow"), std::to_string(instance)});
 }

@@ -247,6 +247,11 @@ const statement start_workflow{
     "select code, workflow_id, instance, run, status from scylla.start_workflow($1, $2::jsonb, $3, $4)"};
 const statement stop_run{"scylla_stop_run", "select scylla.stop_run($1, $2::bigint)"};
 const statement kill_run{"scylla_kill_run", "select scylla.kill_run($1, $2::bigint)"};
+const statement stop_workflow{"scylla_stop_workflow", "select scylla.stop_workflow($1)"};
+const statement kill_workflow{"scylla_kill_workflow", "select scylla.kill_workflow($1)"};
+const statement stop_step{"scylla_stop_step", "select scylla.stop_step($1, $2::bigint, $3, $4::bigint[])"};
+const statement kill_step{"scylla_kill_step", "select scylla.kill_step($1, $2::bigint, $3, $4::bigint[])"};
+const statement skip_step{"scylla_skip_step", "select scylla.skip_step($1, $2::bigint, $3, $4::bigint[])"};
 const statement unblock_run{"scylla_unblock_run", "select scylla.unblock_run($1, $2::bigint)"};
 const statement backfill{"scylla_backfill",
                          "select scylla.backfill($1, $2::jsonb, $3, $4::int, $5::bool, $6, $7::bool)"};
@@ -406,6 +411,11 @@ std::vector<const statement *> all_statements() {
             &start_workflow,
             &stop_run,
             &kill_run,
+            &stop_workflow,
+            &kill_workflow,
+            &stop_step,
+            &kill_step,
+            &skip_step,
             &unblock_run,
             &unblock_workflow,
             &backfill,

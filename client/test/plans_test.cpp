@@ -487,6 +487,11 @@ TEST_F(Calls, Workflows) {
     EXPECT_EQ(c.run_mermaid(workflow, 1).substr(0, 9), "flowchart");
     EXPECT_EQ(c.run_gantt(workflow, 1).substr(0, 5), "gantt");
     thrown<not_found>([&] { c.workflow_dot(workflow, "99"); });
+    EXPECT_EQ(c.stop_workflow(workflow), 0);
+    EXPECT_EQ(c.kill_workflow(workflow), 0);
+    thrown<wrong_state>([&] { c.stop_step(workflow, 1, "s"); });
+    thrown<wrong_state>([&] { c.kill_step(workflow, 1, "s"); });
+    thrown<not_found>([&] { c.skip_step(workflow, 2, "s", {1, 2}); });
     start_options wrong;
     wrong.params = json{"[]"};
     thrown<invalid_argument>([&] { c.start_workflow(workflow, wrong); });

@@ -1,5 +1,5 @@
 // start_workflow, stop_run, kill_run, unblock_run, unblock_workflow, advance.
-#include "api/call.h"
+#include "api/run_args.h"
 #include "api/wait.h"
 #include "pg/error.h"
 #include "pg/json.h"
@@ -14,7 +14,7 @@ namespace scylla {
 
 namespace {
 
-const text *get_id(FunctionCallInfo fcinfo) { return args::name("workflow", args::get_text(fcinfo, 0)); }
+const text *get_id(FunctionCallInfo fcinfo) { return args::get_workflow_id(fcinfo); }
 
 Jsonb *get_params(FunctionCallInfo fcinfo, int n) {
     Jsonb *params = args::get_jsonb(fcinfo, n);
@@ -39,15 +39,9 @@ const text *get_request_id(FunctionCallInfo fcinfo, int n) {
     return id == nullptr ? nullptr : args::name("request_id", args::get_text(fcinfo, n));
 }
 
-int64 get_instance(FunctionCallInfo fcinfo) {
-    if (PG_ARGISNULL(1))
-        error::bad_argument("instance", "null", "It must not be null.");
-    return PG_GETARG_INT64(1);
-}
-
 Datum end_run(FunctionCallInfo fcinfo, const char *call, const char *kind) {
     const text *id = get_id(fcinfo);
-    const int64 instance = get_instance(fcinfo);
+    const int64 instance = args::get_instance(fcinfo);
     store::Store store = open_for_settings(call);
     workflow::end_run(id, instance, kind);
     close(store);
@@ -87,7 +81,7 @@ SCYLLA_FUNCTION(scylla_kill_run) { return scylla::end_run(fcinfo, "scylla.kill_r
 SCYLLA_FUNCTION(scylla_unblock_run) {
     using namespace scylla;
     const text *id = get_id(fcinfo);
-    const int64 instance = get_instance(fcinfo);
+    const int64 instance = args::get_instance(fcinfo);
     store::Store store = open_for_settings("scylla.unblock_run()");
     workflow::unblock(id, instance);
     close(store);

@@ -524,6 +524,33 @@ void no_such_instance(const text *workflow, int64 instance) {
                     identify("workflow", "instance")));
 }
 
+void no_such_step(const text *workflow, int32 version, const text *step) {
+    ereport(ERROR, (errcode(ERRCODE_NO_DATA_FOUND),
+                    errmsg("version %d of workflow \"%s\" has no step \"%s\"", version, str(workflow), str(step)),
+                    identify("workflow", "step")));
+}
+
+void no_such_iteration(const char *place) {
+    ereport(ERROR, (errcode(ERRCODE_NO_DATA_FOUND), errmsg("%s does not exist: there is no such iteration", place),
+                    identify("workflow", "iteration")));
+}
+
+void step_not_created(const char *place) {
+    ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE), errmsg("%s has not been created yet", place),
+                    errhint("Try again when the steps before it are complete."), identify("workflow", "created")));
+}
+
+void step_refuses(const char *place, std::string_view status, const char *what) {
+    ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                    errmsg("%s is %s and cannot be %s", place, clip(status), what), identify("workflow", "status")));
+}
+
+void action_pending(const char *place) {
+    ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                    errmsg("another action on %s has not been taken up yet", place), errhint("Try again."),
+                    identify("workflow", "pending")));
+}
+
 void instance_ended(const text *workflow, int64 instance) {
     ereport(ERROR,
             (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),

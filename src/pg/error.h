@@ -166,6 +166,13 @@ const char *array_of(int64 size);
 [[noreturn]] void no_such_backfill(int64 id);
 // 55000, constraint "ended", table backfill.
 [[noreturn]] void backfill_ended(int64 id);
+// P0002, constraints "step" and "iteration". place: the step as a message names it.
+[[noreturn]] void no_such_step(const text *workflow, int32 version, const text *step);
+[[noreturn]] void no_such_iteration(const char *place);
+// 55000, constraints "created", "status" and "pending". what: "stopped".
+[[noreturn]] void step_not_created(const char *place);
+[[noreturn]] void step_refuses(const char *place, std::string_view status, const char *what);
+[[noreturn]] void action_pending(const char *place);
 [[noreturn]] void reserved_plan(const text *name);
 [[noreturn]] void instance_not_failed(const text *workflow, int64 instance);
 [[noreturn]] void strategy_with_runs(const text *workflow, std::string_view rule, int64 runs, const char *what);

@@ -8,6 +8,7 @@
 #include "task/gates.h"
 #include "task/release.h"
 #include "plan/plans.h"
+#include "workflow/actions.h"
 #include "workflow/backfills.h"
 #include "workflow/definitions.h"
 #include "workflow/server_world.h"
@@ -225,6 +226,8 @@ Work work(int64 most) {
     if (turns.size() > 0)
         write_turns(store, turns.all(), steps, now);
     pass_times(turns.all());
+    for (const Root &root : roots)
+        settle_actions(root.actions.all(), now);
     for (const Item &item : taken.left) {
         const bool done = do_left(item);
         result.postponed = !done || result.postponed;
@@ -258,6 +261,7 @@ void break_run(int64 run, const ErrorData *error) {
             root.backfill = columns.next_int64();
             return root;
         });
+    settle_actions_of(run, now);
     store::Store store = store::open(RowExclusiveLock, store::TableId::spec);
     for (const int64 task : members_of(store, run))
         if (const auto spec = find_spec(store, task, store::With::no_spec))

@@ -67,6 +67,7 @@ void forget_run(int64 plan) {
         &forget_statement,
         "with run as (delete from scylla.workflow_run_state where id operator(pg_catalog.=) $1), "
         "agenda as (delete from scylla.workflow_agenda where root operator(pg_catalog.=) $1), "
+        "action as (delete from scylla.workflow_action_state where root operator(pg_catalog.=) $1), "
         "iteration as (delete from scylla.workflow_iteration where root operator(pg_catalog.=) $1 returning id), "
         "scope as (select id from iteration union all select $1), "
         "attempt as (delete from scylla.workflow_attempt a using scope s "

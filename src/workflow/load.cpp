@@ -111,6 +111,7 @@ struct EventRow {
     const char *kind;
     const text *step;
     int32 attempt;
+    int64 action; // 0: none
     Jsonb *data;
     const char *status; // of the task; null: it is gone
     int32 failures;
@@ -126,6 +127,7 @@ EventRow read_event(uint64 row) {
     event.kind = columns.next_string();
     event.step = columns.next_text();
     event.attempt = columns.next_int32();
+    event.action = columns.next_int64();
     event.data = columns.next_jsonb();
     event.status = columns.next_string();
     event.failures = columns.next_int32();
@@ -155,19 +157,22 @@ struct KindWord {
     std::string_view word;
     EventKind kind;
 };
-constexpr std::array<KindWord, 9> k_kinds{{{"failed", EventKind::task_failed},
-                                           {"child_started", EventKind::child_started},
-                                           {"child_failed", EventKind::child_failed},
-                                           {"child_ended", EventKind::child_ended},
-                                           {"refused", EventKind::refused},
-                                           {"signals_sent", EventKind::signals_sent},
-                                           {"signals_refused", EventKind::signals_refused},
-                                           {"stop", EventKind::stop},
-                                           {"kill", EventKind::kill}}};
+constexpr std::array<KindWord, 10> k_kinds{{{"failed", EventKind::task_failed},
+                                            {"child_started", EventKind::child_started},
+                                            {"child_failed", EventKind::child_failed},
+                                            {"child_ended", EventKind::child_ended},
+                                            {"refused", EventKind::refused},
+                                            {"signals_sent", EventKind::signals_sent},
+                                            {"signals_refused", EventKind::signals_refused},
+                                            {"stop", EventKind::stop},
+                                            {"kill", EventKind::kill},
+                                            {"skip", EventKind::skip}}};
 
 void put_event(std::span<Root> roots, const EventRow &row, Growing<Item> *left) {
     Root &root = root_of(roots, row.root);
     const std::string_view kind = row.kind;
+    if (row.action != 0)
+        root.actions.add(row.action);
     if (kind == "task" && row.step != nullptr) // else it is the task of an earlier attempt
         root.events.add(event_of_task(row));
     if (kind == "next")
@@ -218,12 +223,13 @@ Taken take_events(std::span<Root> roots, TimestampTz now) {
         "with first as materialized (select id, root from scylla.workflow_agenda order by id limit 1000), "
         "taken as (delete from scylla.workflow_agenda a using first f where a.id operator(pg_catalog.=) f.id "
         "and f.root operator(pg_catalog.=) any ($1) "
-        "returning a.id, a.root, a.task, a.scope, a.attempt, a.kind, a.step, a.data) "
+        "returning a.id, a.root, a.task, a.scope, a.attempt, a.action, a.kind, a.step, a.data) "
         "select t.root, coalesce(s.scope, t.scope, t.root), t.kind, coalesce(s.step, t.step), "
-        "coalesce(s.attempt, t.attempt, 0), t.data, o.status::pg_catalog.text, o.failures, "
+        "coalesce(s.attempt, t.attempt, 0), t.action, t.data, o.status::pg_catalog.text, o.failures, "
         "o.result::pg_catalog.text, (o.errors operator(pg_catalog.->) -1)::pg_catalog.text "
         "from taken t left join scylla.workflow_step_state s on s.task operator(pg_catalog.=) t.task "
-        "left join scylla.task_outcome o on o.id operator(pg_catalog.=) t.task order by t.id",
+        "left join scylla.task_outcome o on o.id operator(pg_catalog.=) t.task "
+        "order by t.action nulls first, t.id", // what has happened comes before what is wanted
         parameters, SPI_OK_SELECT, read_event);
     Growing<Item> left;
     for (const EventRow &row : rows)

@@ -55,6 +55,15 @@ inline void keep_triggers(const text *workflow) {
     keep_signal_triggers(workflow);
 }
 
+// The last run of an instance, of a workflow that the current user may run. 42704, 42501, P0002.
+struct LastRun {
+    int64 id;
+    int32 version;
+    bool ended;
+    bool failed;
+};
+LastRun require_last(const text *workflow, int64 instance);
+
 // Has the last run of an instance end: kind is stop or kill. 42704, 42501, P0002, 55000.
 void end_run(const text *workflow, int64 instance, const char *kind);
 

@@ -4,6 +4,7 @@
 #include "store/plans.h"
 #include "store/spi_rows.h"
 #include "task/names.h"
+#include "workflow/actions.h"
 #include "workflow/backfills.h"
 #include "workflow/definition_cache.h"
 #include "workflow/definitions.h"
@@ -281,29 +282,21 @@ void leave_runs(const text *workflow) {
                   parameters, SPI_OK_UPDATE);
 }
 
-namespace {
-
-struct Last {
-    int64 id;
-    bool ended;
-    bool failed;
-};
-
-// The last run of an instance, of a workflow that the current user may run.
-Last require_last(const text *workflow, int64 instance) {
+LastRun require_last(const text *workflow, int64 instance) {
     const Head head = require(workflow, Privilege::run);
     Parameters parameters;
     parameters.add(head.id).add(instance);
-    const auto last = store::select<Last>(
+    const auto last = store::select<LastRun>(
         &last_statement,
-        "select r.id, r.ended is not null, r.status operator(pg_catalog.=) 'FAILED' "
+        "select r.id, r.version, r.ended is not null, r.status operator(pg_catalog.=) 'FAILED' "
         "from scylla.workflow_run_state r join scylla.workflow_head h on h.id operator(pg_catalog.=) r.workflow "
         "and h.created operator(pg_catalog.<=) r.created where r.workflow operator(pg_catalog.=) $1 "
         "and r.instance operator(pg_catalog.=) $2 order by r.run desc limit 1",
         parameters, SPI_OK_SELECT, [](uint64 row) {
             store::Columns columns(row);
-            Last read{};
+            LastRun read{};
             read.id = columns.next_int64();
+            read.version = columns.next_int32();
             read.ended = columns.next_bool();
             read.failed = columns.next_bool();
             return read;
@@ -312,6 +305,8 @@ Last require_last(const text *workflow, int64 instance) {
         error::no_such_instance(workflow, instance);
     return last[0];
 }
+
+namespace {
 
 int64 count_blocking(const text *workflow) {
     Parameters parameters;
@@ -326,14 +321,14 @@ int64 count_blocking(const text *workflow) {
 } // namespace
 
 void end_run(const text *workflow, int64 instance, const char *kind) {
-    const Last last = require_last(workflow, instance);
+    const LastRun last = require_last(workflow, instance);
     if (last.ended)
         error::instance_ended(workflow, instance);
-    put_on_agenda({.root = last.id, .kind = kind});
+    (void)put_action({.root = last.id, .kind = kind});
 }
 
 void unblock(const text *workflow, int64 instance) {
-    const Last last = require_last(workflow, instance);
+    const LastRun last = require_last(workflow, instance);
     if (!last.failed)
         error::instance_not_failed(workflow, instance);
     Parameters parameters;

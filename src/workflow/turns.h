@@ -25,6 +25,7 @@ struct Root {
     std::string_view properties;
     model::workflow::Scope scope; // the run itself, without its steps
     Growing<model::workflow::Event> events{};
+    Growing<int64> actions{}; // that are among them
     Growing<model::workflow::Scope> scopes{}; // the run itself first
 };
 

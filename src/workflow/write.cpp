@@ -388,8 +388,8 @@ void cancel_by_id(store::Store &store, int64 task, TimestampTz now) {
         (void)cancel_task(store, *spec, now);
 }
 
-// Tells the live run that the step has started, if there is one.
-void stop_child(int64 scope, const text *step, bool kill) {
+// Whatever has ended the step, the live run that it has started is stopped, if there is one.
+void stop_child(int64 scope, const text *step) {
     Parameters parameters;
     parameters.add(scope).add(step);
     const auto runs =
@@ -398,7 +398,7 @@ void stop_child(int64 scope, const text *step, bool kill) {
                              "and parent_step operator(pg_catalog.=) $2 and ended is null",
                              parameters, SPI_OK_SELECT, [](uint64 row) { return store::Columns(row).next_int64(); });
     for (const int64 run : runs)
-        put_on_agenda({.root = run, .kind = kill ? "kill" : "stop"});
+        put_on_agenda({.root = run, .kind = "stop"});
 }
 
 // All that runs inside of a loop is stopped.
@@ -440,7 +440,7 @@ void stop_iterations(store::Store &store, int64 scope, const text *step, Timesta
     refresh(store);
     for (const Stopped &each : stopped) {
         cancel_by_id(store, each.task, now);
-        stop_child(each.scope, each.step, false);
+        stop_child(each.scope, each.step);
     }
 }
 
@@ -458,7 +458,7 @@ void cancel_steps(store::Store &store, std::span<const Written> all, std::span<c
                 cancel_by_id(store, row == stored.end() ? 0 : row->task, now);
                 break;
             case Cancel::What::subworkflow:
-                stop_child(cancel.scope, step, cancel.kill);
+                stop_child(cancel.scope, step);
                 break;
             case Cancel::What::iterations:
                 stop_iterations(store, cancel.scope, step, now);

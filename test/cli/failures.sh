@@ -24,6 +24,11 @@ sql "select scylla.create_workflow('{\"properties\": {\"owner\": \"ann\"}, \"wor
 sql "select scylla.create_workflow('{\"properties\": {\"owner\": \"ann\"}, \"workflow\": {\"id\": \"busy\", \"steps\": [{\"step\": {\"id\": \"s\", \"type\": \"T\"}}]}}'), scylla.start_workflow('busy'), scylla.start_workflow('busy')"
 sql "select scylla.create_workflow('{\"properties\": {\"owner\": \"ann\"}, \"workflow\": {\"id\": \"broken\", \"steps\": [{\"step\": {\"id\": \"s\", \"type\": \"T\"}}]}}'), scylla.start_workflow('broken'), scylla.kill_run('broken', 1), scylla._advance()"
 sql "select scylla.backfill('busy', '[{}, {}]'); update scylla.workflow_backfill_state set id = 1; update scylla.workflow_backfill_item_state set backfill = 1"
+sql "select scylla.create_workflow('{\"properties\": {\"owner\": \"ann\", \"run_strategy\": \"parallel\"}, \"workflow\": {\"id\": \"asleep\", \"steps\": [{\"step\": {\"id\": \"s\", \"type\": \"Sleep\", \"params\": {\"sleep_seconds\": {\"type\": \"LONG\", \"value\": 100000}}}}]}}')"
+sql "select scylla.start_workflow('asleep') from generate_series(1, 6)"
+sql 'select scylla._advance()'
+asleep() { holds "select count(*) = 6 from scylla.workflow_step where workflow = 'asleep'"; }
+wait_until asleep
 echo '{"properties": {"owner": "ann"}, "workflow": {"id": "new", "steps": [{"step": {"id": "s", "type": "NoOp"}}]}}' >"$scratch/workflow.json"
 sql "select scylla.submit('held', '1', rn => n) from unnest(array['to-be-asked', 'to-be-deferred']) n"
 sql "select from scylla.lease('held', 'w', 2, '1 h')"
@@ -115,6 +120,11 @@ backfill show   | 1                                     | prints | views
 backfill pause  | 1                                     | silent | library
 backfill resume | 1                                     | silent | library
 backfill cancel | 1                                     | prints | library
+workflow stop   | w                                     | prints | library
+workflow kill   | w                                     | prints | library
+step stop       | asleep 1 s                            | prints | library
+step kill       | asleep 2 s                            | prints | library
+step skip       | asleep 3 s                            | prints | library
 run list        |                                       | prints | views
 run show        | busy 1                                | prints | views
 run stop        | busy 2                                | silent | library
@@ -218,6 +228,9 @@ lines=("${lines[@]/#plan rerun*/plan rerun to-be-rerun-2}")
 sql "select scylla.start_workflow('busy'), scylla.start_workflow('busy')"
 lines=("${lines[@]/#run stop*/run stop busy 4}")
 lines=("${lines[@]/#run kill*/run kill busy 3}")
+lines=("${lines[@]/#step stop*/step stop asleep 4 s}")
+lines=("${lines[@]/#step kill*/step kill asleep 5 s}")
+lines=("${lines[@]/#step skip*/step skip asleep 6 s}")
 
 # ---- no server, no database ---------------------------------------------------------------------------------------------------
 
@@ -325,7 +338,7 @@ to() { # REDIRECTION NAME
   refused 'could not write to standard output' '' "$2"
 }
 full() { [[ ${prints[i]} != prints || ${names[i]} =~ (cancel|rerun)$ ]] || to '>/dev/full' 'a full disk'; }
-closed() { [[ ${prints[i]} != prints || ${names[i]} =~ (cancel|rerun)$ ]] || to '>&-' 'a closed standard output'; }
+closed() { [[ ${prints[i]} != prints || ${names[i]} =~ (cancel|rerun)$|^step\  ]] || to '>&-' 'a closed standard output'; }
 all full 'library views doctor none'
 all closed 'library views doctor none'
 

@@ -124,12 +124,31 @@ run scylla workflow dot flow
 like "$status $output" '^0 digraph workflow .*label="load"' 'workflow dot'
 run scylla workflow mermaid flow 1
 like "$status $output" '^0 flowchart LR.*\["load"\]' 'workflow mermaid'
-run scylla run stop flow 1
+run scylla step stop flow 1 load 3 4
+is "$status $errors" '1 scylla: invalid value for argument "iterations": 2 numbers
+DETAIL:  The step is in 0 loops: it must have the number of an iteration of each, the outer one first.' 'step stop: iterations of no loop'
+run scylla step skip flow 1 nothing
+like "$status $errors" '^1 scylla: version [0-9]+ of workflow "flow" has no step "nothing"' 'step skip: no such step'
+run scylla step kill flow 1 load
+is "$status $errors $output" "0  $(sql "select id from scylla.workflow_action where action = 'kill' and step = 'load'")" 'step kill: prints the id of the action'
+sql 'call scylla.advance()' >/dev/null
+run scylla workflow start flow
+until [[ $(sql "select count(*) from scylla.workflow_step where workflow = 'flow' and instance = 2") == 1 ]]; do sql 'call scylla.advance()' >/dev/null; sleep 0.1; done
+run scylla workflow stop flow
+is "$status $output$errors" '0 1' 'workflow stop: prints how many'
+until [[ $(sql "select status from scylla.workflow_run where workflow = 'flow' and instance = 2") == STOPPED ]]; do sql 'call scylla.advance()' >/dev/null; sleep 0.1; done
+run scylla workflow kill flow
+is "$status $output$errors" '0 0' 'workflow kill: there is none'
+run scylla step stop flow 2 load
+is "$status $errors" '1 scylla: the last run of instance 2 of workflow "flow" has ended' 'step stop: the run has ended'
+run scylla workflow start flow
+until [[ $(sql "select count(*) from scylla.workflow_step where workflow = 'flow' and instance = 3") == 1 ]]; do sql 'call scylla.advance()' >/dev/null; sleep 0.1; done
+run scylla run stop flow 3
 is "$status$output$errors" '0' 'run stop'
 sql 'call scylla.advance()' >/dev/null
-until [[ $(sql "select status from scylla.workflow_run where workflow = 'flow'") == STOPPED ]]; do sleep 0.1; done
-run scylla run kill flow 1
-is "$status $errors" '1 scylla: the last run of instance 1 of workflow "flow" has ended' 'run kill: it has ended'
+until [[ $(sql "select status from scylla.workflow_run where workflow = 'flow' and instance = 3") == STOPPED ]]; do sleep 0.1; done
+run scylla run kill flow 3
+is "$status $errors" '1 scylla: the last run of instance 3 of workflow "flow" has ended' 'run kill: it has ended'
 run scylla backfill start flow '{"n": {"from": 1, "to": 3}}' --preview --newest-first
 is "$status $(grep -c start <<<"$output") $(sed -n 's/.*{"n": \([0-9]\)}.*/\1/p' <<<"$output" | head -1)" '0 3 3' 'backfill start: preview'
 run scylla backfill start flow '{"n": {"from": 1, "to": 3}}' --concurrency 2

@@ -16,7 +16,7 @@ do $$ begin
     perform scylla.create_trigger('trigger', '[{"signal": "s"}]', '{"submit": {"queue": "taken", "spec": 1}}');
     create function test.ids(args jsonb) returns bigint[] language sql as 'select ''{1,2}''::bigint[]';
     perform scylla.define_job('job', 'taken', '{"select_work": "test.ids"}');
-    perform scylla.create_workflow('{"properties": {"owner": "ann"}, "workflow": {"id": "flow", "steps": [{"step": {"id": "s", "type": "NoOp"}}]}}');
+    perform scylla.create_workflow('{"properties": {"owner": "ann"}, "workflow": {"id": "flow", "steps": [{"step": {"id": "s", "type": "Sleep", "params": {"sleep_seconds": {"type": "LONG", "value": 100000}}}}]}}');
     perform scylla.start_workflow('flow'), scylla._advance();
     perform scylla.backfill('flow', '[{}]');
     update scylla.workflow_backfill_state set id = 1;
@@ -33,7 +33,7 @@ insert into usual values (null, 'queue', '''taken'''), (null, 'spec', '''{}'''),
     ('create_trigger', 'signals', '''[{"signal": "s"}]'''), ('create_trigger', 'action', '''{"submit": {"queue": "taken", "spec": 1}}'''),
     ('clear_trigger', 'name', '''trigger'''), ('defer', 'wait_for', '''[{"callback": "token"}]'''),
     (null, 'job', '''job'''), ('define_job', 'job', '''new'''), (null, 'ids', '''{[1,2)}'''), (null, 'expression', '''1'''), (null, 'template', '''x'''),
-    (null, 'workflow', '''flow'''), (null, 'instance', '1'), (null, 'items', '''[{}]'''), (null, 'backfill', '1'), (null, 'definition', '''{"properties": {"owner": "ann"}, "workflow": {"id": "new", "steps": [{"step": {"id": "s", "type": "NoOp"}}]}}'''),
+    (null, 'workflow', '''flow'''), (null, 'instance', '1'), (null, 'step', '''s'''), (null, 'items', '''[{}]'''), (null, 'backfill', '1'), (null, 'definition', '''{"properties": {"owner": "ann"}, "workflow": {"id": "new", "steps": [{"step": {"id": "s", "type": "NoOp"}}]}}'''),
     ('cancel_many', 'filter', '''{"queue": "taken"}'''), ('yield_many', 'filter', '''{"queue": "taken"}'''), (null, 'pool', '''pool'''), ('create_pool', 'pool', '''new'''), (null, 'capacity', '''{"a": 1}'''), (null, 'used', '''{"a": 1}''');
 
 create temp table argument as
@@ -59,7 +59,7 @@ declare
     queues text;
     schedules text;
 begin
-    if statement like 'call%' or statement ~ 'send_signal|scylla.backfill' then -- their numbers are always others
+    if statement ~ '^call|send_signal|scylla.backfill|_step\(' then -- their numbers are always others
         execute statement;
     else
         execute statement into given;

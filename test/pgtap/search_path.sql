@@ -117,7 +117,7 @@ begin
         {"subworkflow": {"id": "c", "params": {"subworkflow_id": {"type": "STRING", "value": "sp"}}}}]}}'::pg_catalog.jsonb);
     perform scylla.start_workflow('sp', request_id => 'sp'), scylla.start_workflow('sp', request_id => 'sp'), scylla._advance();
     perform scylla.fail(rn, 'w', '{"code": "x"}') from scylla.lease('trapped', 'w');
-    perform scylla._advance(), scylla.stop_run('sp', 1), scylla._advance(), scylla.unblock_workflow('sp');
+    perform scylla._advance(), scylla.skip_step('sp', 1, 's', '{1}'), scylla.stop_run('sp', 1), scylla._advance(), scylla.stop_workflow('sp'), scylla.unblock_workflow('sp');
     perform scylla.preview_backfill('sp', '[{}]'), scylla.resume_backfill(scylla.backfill('sp', '{"n": [1, 2, 3]}')), scylla._advance();
     perform scylla.pause_backfill(b.id), scylla.cancel_backfill(b.id, true), scylla._advance() from (select scylla.backfill('sp', '{"n": ["x", 2]}') as id) b;
     select pg_catalog.string_agg(status, ',' order by instance) into strict grants from scylla.workflow_run; log := array_append(log, grants);

@@ -7,11 +7,6 @@ select scylla.create_queue('a'), scylla.create_queue('b') \g /dev/null
 
 \ir include/workflows.psql
 
--- What a statement raises, without its texts.
-create function raises(statement text, code text, table_ text, rule text) returns text language sql as $$
-    select is(split_part(raised(statement), E'\n', 1), format('%s scylla.%s/%s', code, table_, rule), 'refused: ' || statement)
-$$;
-
 -- ---- a chain ----------------------------------------------------------------------------------------------------------
 
 select is(make('chain', jsonb_build_array(step('s1', '{"s2": "true"}'), step('s2', '{"s3": "true"}'), step('s3'))), 1, 'a workflow');

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "engine.h"
+#include "model/workflow/actions.h"
 
 namespace {
 
@@ -722,6 +723,123 @@ TEST(Engine_14, KillingAStepHonoursItsFailureMode) {
     keeper.act(EventKind::kill, "a");
     EXPECT_EQ(keeper.steps(), "a COMPLETED_WITH_ERROR, b RUNNING");
     EXPECT_EQ(keeper.cancelled.size(), 1U);
+}
+
+TEST(Engine_14, SkippingAStepLetsItsConditionsDecide) {
+    Keeper keeper(
+        with_steps(job("a", R"({"b": "x > 1", "c": "x <= 1"})", with_params(R"("x": {"type": "LONG", "value": 5})")) +
+                   "," + job("b") + "," + job("c")));
+    keeper.start();
+    keeper.act(EventKind::skip, "a");
+    EXPECT_EQ(keeper.steps(), "a SKIPPED, b RUNNING, c UNSATISFIED");
+    EXPECT_EQ(keeper.cancelled.size(), 1U);
+    keeper.complete("b");
+    EXPECT_EQ(keeper.status(), "SUCCEEDED");
+}
+
+TEST(Engine_14, WhoWaitsForARetryCanBeSkipped) {
+    Keeper keeper(with_steps(job("a", R"({"b": "true"})") + "," + job("b")));
+    keeper.start();
+    keeper.fail("a");
+    EXPECT_EQ(keeper.steps(), "a USER_FAILED");
+    keeper.act(EventKind::skip, "a");
+    EXPECT_EQ(keeper.steps(), "a SKIPPED, b RUNNING");
+    EXPECT_EQ(keeper.step("a").step.due, 0); // no retry comes
+    EXPECT_EQ(keeper.step("a").step.attempt, 1);
+}
+
+TEST(Engine_14, AStepThatHasFailedGetsAnAttemptThatIsSkipped) {
+    for (const EventKind kind : {EventKind::stop, EventKind::kill}) {
+        Keeper keeper(with_steps(job("a", R"({"b": "x > 1"})", with_params(R"("x": {"type": "LONG", "value": 5})")) +
+                                 "," + job("b") + "," + job("c")));
+        keeper.start();
+        keeper.act(kind, "a");
+        keeper.act(EventKind::skip, "a");
+        EXPECT_EQ(keeper.steps(), "a SKIPPED, b RUNNING, c RUNNING");
+        EXPECT_EQ(keeper.step("a").step.attempt, 2);
+        keeper.act(EventKind::skip, "a"); // nothing more becomes of it
+        EXPECT_EQ(keeper.changes, 0U);
+        keeper.complete("b");
+        keeper.act(EventKind::skip, "b");
+        EXPECT_EQ(keeper.changes, 0U);
+        keeper.complete("c");
+        EXPECT_EQ(keeper.status(), "SUCCEEDED");
+        keeper.act(EventKind::skip, "a"); // after the run has ended
+        EXPECT_EQ(keeper.changes, 0U);
+    }
+}
+
+TEST(Engine_14, AStepWhoseParametersCannotBeEvaluatedCanBeSkipped) {
+    const std::string broken = with_params(R"("x": {"type": "LONG", "expression": "1 / 0"})");
+    Keeper keeper(with_steps(job("a", R"({"b": "true"})", broken) + "," + job("b") + "," + job("c")));
+    keeper.start();
+    EXPECT_EQ(keeper.steps(), "a FATALLY_FAILED, c RUNNING");
+    keeper.act(EventKind::skip, "a");
+    EXPECT_EQ(keeper.steps(), "a SKIPPED, b RUNNING, c RUNNING");
+    Keeper other(with_steps(job("a", R"({"b": "x > 1"})", broken) + "," + job("b") + "," + job("c")));
+    other.start();
+    other.act(EventKind::skip, "a");
+    EXPECT_EQ(other.steps(), "a SKIPPED, b UNSATISFIED, c RUNNING"); // what its condition reads is not there
+}
+
+TEST(Engine_14, WhatIsInsideOfALoopThatIsSkippedIsStopped) {
+    Keeper keeper(with_steps(
+        R"({"foreach": {"id": "l", "params": {"loop_params": {"type": "MAP", "value": {"i": {"type": "LONG_ARRAY", "value": [1, 2]}}}},
+            "steps": [{"step": {"id": "s", "type": "A", "failure_mode": "FAIL_IMMEDIATELY", "params": {"i": {"type": "LONG", "expression": "i"}}}}],
+            "transition": {"successors": {"b": "params.getFromForeach('l', 's', 'i')[1] == 2"}}}},)" +
+        job("b")));
+    keeper.start();
+    keeper.complete("l/1/s");
+    keeper.act(EventKind::skip, "l");
+    EXPECT_EQ(keeper.steps(), "l FINISHING"); // its condition reads what this turn has changed
+    keeper.wait();
+    EXPECT_EQ(keeper.steps(), "b RUNNING, l SKIPPED");
+    EXPECT_EQ(keeper.steps("l/1"), "s SUCCEEDED");
+    EXPECT_EQ(keeper.steps("l/2"), "s STOPPED");
+    EXPECT_EQ(keeper.open(), "b");
+}
+
+TEST(Engine_14, WhichActionsAStatusAllows) {
+    using workflow::Allowed;
+    using workflow::StepAction;
+    std::string stop;
+    std::string kill;
+    std::string skip;
+    for (std::size_t i = 0; i < workflow::k_step_statuses.size(); i++) {
+        const auto status = static_cast<StepStatus>(i);
+        constexpr char k_letters[] = "yna";
+        stop += k_letters[static_cast<int>(workflow::allows(status, StepAction::stop))];
+        kill += k_letters[static_cast<int>(workflow::allows(status, StepAction::kill))];
+        skip += k_letters[static_cast<int>(workflow::allows(status, StepAction::skip))];
+    }
+    //               not created … finishing, disabled … completed_with_error, …_failed, fatally, internally, stopped,
+    //               timed out
+    EXPECT_EQ(stop, "nyyyyyyyyy"
+                    "nnnnn"
+                    "yyy"
+                    "nnan");
+    EXPECT_EQ(kill, "nyyyyyyyyy"
+                    "nnnnn"
+                    "yyy"
+                    "annn");
+    EXPECT_EQ(skip, "nnyyyyyyyy"
+                    "nnann"
+                    "yyy"
+                    "yyyy");
+}
+
+TEST(Engine_14, WhereAStepIs) {
+    Keeper keeper(with_steps(
+        R"({"foreach": {"id": "outer", "params": {"loop_params": {"type": "MAP", "value": {"i": {"type": "LONG_ARRAY", "value": []}}}}, "steps": [
+            {"while": {"id": "inner", "condition": "true", "params": {"loop_params": {"type": "MAP", "value": {}}}, "steps": [)" +
+        job("s") + "]}}]}}," + job("b")));
+    const auto inside = workflow::loops_around(keeper.definition(), "s");
+    ASSERT_TRUE(inside.has_value());
+    ASSERT_EQ(inside->count, 2U);
+    EXPECT_EQ(inside->ids[0], "outer");
+    EXPECT_EQ(inside->ids[1], "inner");
+    EXPECT_EQ(workflow::loops_around(keeper.definition(), "b")->count, 0U);
+    EXPECT_FALSE(workflow::loops_around(keeper.definition(), "c").has_value());
 }
 
 // ---- what is stored cannot be read ---------------------------------------------------------------------------------

@@ -424,6 +424,19 @@ public:
     /// @throw wrong_state it has ended
     void stop_run(const workflow_name &workflow, std::int64_t instance);
     void kill_run(const workflow_name &workflow, std::int64_t instance);
+    /// The same for all runs of a workflow that have not ended. @return how many there are @throw not_found @throw denied
+    std::int64_t stop_workflow(const workflow_name &workflow);
+    std::int64_t kill_workflow(const workflow_name &workflow);
+    /// Has a step of the last run of an instance end as STOPPED, as FATALLY_FAILED, or be SKIPPED. Returns at once.
+    /// @param iterations of the loops that it is in, the outer one first @return the id of the action in the view
+    /// scylla.workflow_action; nothing: the step is so already @throw not_found @throw denied @throw wrong_state the
+    /// run or the step has ended, the step has not been created, or another action has not been taken up yet
+    std::optional<std::int64_t> stop_step(const workflow_name &workflow, std::int64_t instance, const std::string &step,
+                                          const std::vector<std::int64_t> &iterations = {});
+    std::optional<std::int64_t> kill_step(const workflow_name &workflow, std::int64_t instance, const std::string &step,
+                                          const std::vector<std::int64_t> &iterations = {});
+    std::optional<std::int64_t> skip_step(const workflow_name &workflow, std::int64_t instance, const std::string &step,
+                                          const std::vector<std::int64_t> &iterations = {});
     /// Lets STRICT_SEQUENTIAL start others though the last run of an instance has failed. @throw not_found @throw
     /// denied
     /// @throw wrong_state it has not failed

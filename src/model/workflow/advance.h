@@ -40,6 +40,7 @@ private:
     void come_due(LiveScope &scope, LiveStep &step);
     void come_due_running(LiveScope &scope, LiveStep &step);
     void begin_again(LiveScope &scope, LiveStep &step);
+    void renew(LiveStep &step, const Retries &retries);
 
     // Steps (step_life.cpp)
     void begin_scope(LiveScope &scope);
@@ -50,7 +51,7 @@ private:
     void start_typed(LiveScope &scope, LiveStep &step);
     void start_child(LiveScope &scope, LiveStep &step);
     void succeed(LiveScope &scope, LiveStep &step);
-    void follow_success(LiveScope &scope, LiveStep &step);
+    void conclude(LiveScope &scope, LiveStep &step, StepStatus status);
     void complete(LiveScope &scope, LiveStep &step, StepStatus status, const std::vector<bool> &taken);
     void complete_with_error(LiveScope &scope, LiveStep &step);
     void fail(LiveScope &scope, LiveStep &step, FailureClass why, std::string error);
@@ -58,13 +59,18 @@ private:
     void time_out(LiveScope &scope, LiveStep &step);
     void end(LiveScope &scope, LiveStep &step, StepStatus status);
     void stop(LiveScope &scope, LiveStep &step, StepStatus status);
-    void withdraw(LiveScope &scope, LiveStep &step, bool by_kill);
+    void withdraw(LiveStep &step);
     void stop_inside(const LiveStep &loop);
     void stop_all(LiveScope &scope, StepStatus status, const LiveStep *but = nullptr);
     void end_if_done(LiveScope &scope);
     void end_scope(LiveScope &scope, RunStatus status);
     void set_due(LiveScope &scope, LiveStep &step);
     void postpone(LiveScope &scope, LiveStep &step, StepStatus status);
+
+    // Actions (actions.cpp)
+    void kill(LiveScope &scope, LiveStep &step);
+    void skip(LiveScope &scope, LiveStep &step);
+    void make_up_params(LiveScope &scope, LiveStep &step);
 
     // What is before RUNNING (phases.cpp)
     void begin_attempt(LiveScope &scope, LiveStep &step);
@@ -121,7 +127,7 @@ template <typename Work> bool Advance::attempt(LiveScope &scope, LiveStep &step,
         error = error_of(failure);
     }
     if (step.node->is_loop())
-        withdraw(scope, step, false);
+        withdraw(step);
     fail_for_good(scope, step, std::move(error));
     return false;
 }

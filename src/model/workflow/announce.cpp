@@ -11,7 +11,7 @@ void Advance::announce(LiveScope &scope, LiveStep &step, std::string_view data) 
         if (!attempt(scope, step, [&] { signals = signals_of(state_, scope, step, data); }))
             return;
         if (signals.empty())
-            return follow_success(scope, step);
+            return conclude(scope, step, StepStatus::succeeded);
         step.signals = state_.keep(std::move(signals));
         step.now.status = StepStatus::finishing;
         step.now.due = 0;
@@ -22,10 +22,11 @@ void Advance::announce(LiveScope &scope, LiveStep &step, std::string_view data) 
 }
 
 void Advance::take_of_signals(LiveScope &scope, LiveStep &step, const Event &event) {
-    if (step.now.status != StepStatus::finishing || !step.signals.empty())
+    const bool is_to_be_skipped = !step.now.edges.empty();
+    if (step.now.status != StepStatus::finishing || !step.signals.empty() || is_to_be_skipped)
         return;
     if (event.kind == EventKind::signals_sent)
-        follow_success(scope, step);
+        conclude(scope, step, StepStatus::succeeded);
     else
         fail_for_good(scope, step,
                       event.data.empty() ? error_message("its signals could not be sent") : std::string(event.data));

@@ -9,6 +9,8 @@
 // destructor. What comes back is freed by release().
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -86,6 +88,14 @@ struct RunName {
     std::string_view properties{}; // JSON: those of the workflow when the run began
 };
 
+// The loops that a step is in, the outer one first. Nothing: the definition has no such step.
+struct LoopsAround {
+    static constexpr std::size_t k_most = 16;
+    std::size_t count = 0;
+    std::array<std::string_view, k_most> ids{}; // views of the definition
+};
+std::optional<LoopsAround> loops_around(const Definition &definition, std::string_view step) noexcept;
+
 // The values of the parameters of a new run, or what is wrong with them. request: a JSON object; a member is a
 // parameter as definitions have them ({"type", "value"}), or just a value, which has the type that the definition gives
 // it.
@@ -115,6 +125,7 @@ enum class EventKind : std::uint8_t {
     signals_refused, // they could not be sent; data: an error
     stop,            // of a step, or of the run: it ends STOPPED
     kill,            // likewise FATALLY_FAILED, or FAILED
+    skip,            // of a step, also of one that has failed: it is complete, and what follows it may begin
 };
 
 struct Event {
@@ -182,7 +193,6 @@ struct Cancel {
     What what;
     std::int64_t scope;
     std::string_view step;
-    bool kill; // for a subworkflow
 };
 // A subworkflow is to be started. An event child_started or child_failed follows.
 struct Child {

@@ -104,8 +104,9 @@ void Advance::take(const Event &event) {
         return;
     LiveStep &step = scope->steps[scope->list->place_of(*node)];
     const bool fits = event.attempt == 0 || event.attempt == step.now.attempt;
-    if (fits && (!is_terminal(step.now.status) || is_retryable(step.now.status)) &&
-        step.now.status != StepStatus::not_created)
+    const bool is_live =
+        step.now.status != StepStatus::not_created && (!is_terminal(step.now.status) || is_retryable(step.now.status));
+    if (fits && (is_live || (event.kind == EventKind::skip && is_restartable(step.now.status))))
         take_of_step(*scope, step, event);
 }
 
@@ -165,8 +166,9 @@ void Advance::take_of_step(LiveScope &scope, LiveStep &step, const Event &event)
     case EventKind::stop:
         return stop(scope, step, StepStatus::stopped);
     case EventKind::kill:
-        withdraw(scope, step, true);
-        return fail_for_good(scope, step, error_message("the step was killed"));
+        return kill(scope, step);
+    case EventKind::skip:
+        return skip(scope, step);
     case EventKind::child_started:
     case EventKind::child_failed:
     case EventKind::child_ended:
@@ -240,7 +242,9 @@ void Advance::come_due(LiveScope &scope, LiveStep &step) {
     if (step.now.status == StepStatus::evaluating_params || step.now.status == StepStatus::starting)
         return enter(scope, step, step.now.status);
     if (step.now.status == StepStatus::finishing)
-        return step.now.error.empty() ? succeed(scope, step) : complete_with_error(scope, step);
+        return !step.now.edges.empty()  ? conclude(scope, step, StepStatus::skipped)
+               : step.now.error.empty() ? succeed(scope, step)
+                                        : complete_with_error(scope, step);
     if (step.now.status == StepStatus::running)
         come_due_running(scope, step);
 }
@@ -274,6 +278,11 @@ void Advance::begin_again(LiveScope &scope, LiveStep &step) {
     count_of(retries, step.now.status == StepStatus::user_failed       ? FailureClass::user
                       : step.now.status == StepStatus::platform_failed ? FailureClass::platform
                                                                        : FailureClass::timeout)++;
+    renew(step, retries);
+    begin_attempt(scope, step);
+}
+
+void Advance::renew(LiveStep &step, const Retries &retries) {
     step.now = {.id = step.node->id,
                 .status = StepStatus::created,
                 .attempt = step.now.attempt + 1,
@@ -283,7 +292,6 @@ void Advance::begin_again(LiveScope &scope, LiveStep &step) {
     step.edges.reset();
     step.new_attempt = true;
     change(step);
-    begin_attempt(scope, step);
 }
 
 } // namespace scylla::model::workflow

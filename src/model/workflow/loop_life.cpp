@@ -78,7 +78,7 @@ bool Advance::end_foreach(LiveScope &scope, LiveStep &step, const ForeachState &
     if (!all_begun || (loop.running() > 0 && !(loop.failed > 0 && at_once)))
         return false;
     if (loop.running() > 0)
-        withdraw(scope, step, false);
+        withdraw(step);
     if (loop.failed > 0)
         fail_for_good(scope, step,
                       error_message(std::to_string(loop.failed) +

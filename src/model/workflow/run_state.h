@@ -29,7 +29,6 @@ struct LiveStep {
     bool new_attempt = false;
     bool wants_work = false; // a task or a subworkflow is to be started
     bool drops_work = false; // what was started before this turn is not needed any more
-    bool by_kill = false;
     std::string_view target{};  // of the work that it wants: a queue or a workflow
     std::string_view version{}; // of the workflow
     std::string_view request{}; // the parameters for it

@@ -74,6 +74,11 @@ constexpr bool is_retryable(StepStatus status) noexcept {
 }
 // Nothing more becomes of it by itself, but for another attempt.
 constexpr bool is_terminal(StepStatus status) noexcept { return status >= StepStatus::disabled; }
+// It has come to nothing for good: only somebody can give it another attempt.
+constexpr bool is_restartable(StepStatus status) noexcept {
+    return status == StepStatus::fatally_failed || status == StepStatus::internally_failed ||
+           status == StepStatus::stopped || status == StepStatus::timed_out;
+}
 // What follows it may begin.
 constexpr bool is_complete(StepStatus status) noexcept {
     return status >= StepStatus::disabled && status <= StepStatus::completed_with_error;

@@ -145,26 +145,32 @@ void Advance::postpone(LiveScope & /*scope*/, LiveStep &step, StepStatus status)
 
 void Advance::succeed(LiveScope &scope, LiveStep &step) {
     if (step.node->outputs.empty())
-        follow_success(scope, step);
+        conclude(scope, step, StepStatus::succeeded);
     else
         announce(scope, step, {});
 }
 
-void Advance::follow_success(LiveScope &scope, LiveStep &step) {
+// As SUCCEEDED or SKIPPED. One that is to be skipped has edges before it is complete.
+void Advance::conclude(LiveScope &scope, LiveStep &step, StepStatus status) {
     const StepStatus before = step.now.status;
     std::vector<bool> taken;
+    step.now.edges = {};
     try {
         const bool done = attempt(scope, step, [&] {
-            step.now.status = StepStatus::succeeded; // which conditions can read
+            if (status == StepStatus::skipped)
+                make_up_params(scope, step);
+            step.now.status = status; // which conditions can read
             step.now.ended = state_.now;
             for (const Edge &edge : step.node->successors)
                 taken.push_back(is_taken(state_, scope, step, edge));
         });
         if (done)
-            complete(scope, step, StepStatus::succeeded, taken);
+            complete(scope, step, status, taken);
     } catch (const NotYet &) {
         step.now.ended = 0;
         step.now.status = before;
+        if (status == StepStatus::skipped)
+            step.now.edges = "{}";
         postpone(scope, step, StepStatus::finishing);
     }
 }
@@ -235,7 +241,7 @@ void Advance::fail_for_good(LiveScope &scope, LiveStep &step, std::string error)
 }
 
 void Advance::time_out(LiveScope &scope, LiveStep &step) {
-    withdraw(scope, step, false);
+    withdraw(step);
     fail(scope, step, FailureClass::timeout, R"({"code":"timeout","message":"the step has reached its timeout"})");
 }
 
@@ -244,16 +250,14 @@ void Advance::time_out(LiveScope &scope, LiveStep &step) {
 void Advance::stop(LiveScope &scope, LiveStep &step, StepStatus status) {
     if (!is_live(step))
         return;
-    withdraw(scope, step, status == StepStatus::fatally_failed);
+    withdraw(step);
     end(scope, step, status);
 }
 
-void Advance::withdraw(LiveScope & /*scope*/, LiveStep &step, bool by_kill) {
+void Advance::withdraw(LiveStep &step) {
     const bool was_begun = step.before == StepStatus::running && !step.is_new && !step.new_attempt;
-    if (was_begun && !is_terminal(step.now.status)) {
+    if (was_begun && !is_terminal(step.now.status))
         step.drops_work = true;
-        step.by_kill = by_kill;
-    }
     step.wants_work = false;
     if (step.node->is_loop())
         stop_inside(step);

@@ -28,7 +28,7 @@ private:
             memory_.cancels.push_back({step.node->is_loop()                       ? Cancel::What::iterations
                                        : step.node->kind == StepKind::subworkflow ? Cancel::What::subworkflow
                                                                                   : Cancel::What::task,
-                                       scope.now.id, step.node->id, step.by_kill});
+                                       scope.now.id, step.node->id});
         if (!step.signals.empty() && step.now.status == StepStatus::finishing)
             memory_.announcements.push_back({scope.now.id, step.node->id, step.now.attempt, step.signals});
         if (!step.wants_work)

@@ -1,0 +1,34 @@
+-- Actions on runs of workflows and on their steps: see docs/workflows.md.
+
+create or replace function scylla.stop_workflow(workflow text) returns bigint
+    language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_stop_workflow';
+comment on function scylla.stop_workflow is
+'stop_run() for all runs of a workflow that have not ended; those that wait for their turn do not begin. Runs that are started later are not
+concerned. Returns how many there are. Errors: 42704 no such workflow; 42501 no privilege run; 22023 bad argument.';
+
+create or replace function scylla.kill_workflow(workflow text) returns bigint
+    language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_kill_workflow';
+comment on function scylla.kill_workflow is 'The same, but the runs end as FAILED. Errors: as stop_workflow().';
+
+create or replace function scylla.stop_step(workflow text, instance bigint, step text, iterations bigint[] = null) returns bigint
+    language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_stop_step';
+comment on function scylla.stop_step is
+'Has a step of the last run of an instance end as STOPPED: its task is cancelled, and all that is inside of a loop or a subworkflow is
+stopped. What does not depend on it goes on; then the run ends as STOPPED. Returns at once.
+  iterations  the numbers of the iterations that the step is in, the outer one first; null or empty: it is in no loop
+Returns the id of the action in the view scylla.workflow_action; null: the step is STOPPED already.
+Errors: 42704 no such workflow; 42501 no privilege run; P0002 no such instance, step or iteration; 55000 the run has ended, the step has
+not been created or has ended, or another action on it has not been taken up yet; 22023 bad argument.
+Locks: waits for a transaction that asks for an action on the same step.';
+
+create or replace function scylla.kill_step(workflow text, instance bigint, step text, iterations bigint[] = null) returns bigint
+    language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_kill_step';
+comment on function scylla.kill_step is
+'The same, but the step ends as FATALLY_FAILED, and its failure mode applies. Null: it is that already. Errors: as stop_step().';
+
+create or replace function scylla.skip_step(workflow text, instance bigint, step text, iterations bigint[] = null) returns bigint
+    language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_skip_step';
+comment on function scylla.skip_step is
+'Has a step be SKIPPED: what it has begun ends as with stop_step(), and its conditions decide what follows, as if it had succeeded. One
+that has ended as FATALLY_FAILED, INTERNALLY_FAILED, STOPPED or TIMED_OUT gets another attempt, which is SKIPPED. Null: it is SKIPPED
+already. Errors: as stop_step().';

@@ -1,0 +1,66 @@
+// What somebody wants of a step (section 14).
+#include "model/workflow/actions.h"
+
+#include "model/workflow/advance.h"
+
+namespace scylla::model::workflow {
+
+namespace {
+
+// False: the step is not in there.
+bool find_step(const StepList &list, std::string_view step, LoopsAround &around) noexcept {
+    if (list.find(step) != nullptr)
+        return true;
+    for (const StepNode &node : list.steps) {
+        if (node.steps == nullptr || around.count == LoopsAround::k_most)
+            continue;
+        around.ids[around.count++] = node.id;
+        if (find_step(*node.steps, step, around))
+            return true;
+        around.count--;
+    }
+    return false;
+}
+
+} // namespace
+
+std::optional<LoopsAround> loops_around(const Definition &definition, std::string_view step) noexcept {
+    LoopsAround around;
+    return find_step(definition.steps, step, around) ? std::optional(around) : std::nullopt;
+}
+
+// Its failure mode applies.
+void Advance::kill(LiveScope &scope, LiveStep &step) {
+    withdraw(step);
+    fail_for_good(scope, step, error_message("the step was killed"));
+}
+
+// One that has failed gets another attempt, which is skipped. The row of the attempt before must have been written.
+void Advance::skip(LiveScope &scope, LiveStep &step) {
+    if (is_restartable(step.now.status)) {
+        if (step.is_changed)
+            return;
+        renew(step, step.now.retries);
+    }
+    withdraw(step);
+    step.signals = {};
+    conclude(scope, step, StepStatus::skipped);
+}
+
+// Conditions of a step that has been skipped can read its parameters as far as they can be evaluated.
+void Advance::make_up_params(LiveScope &scope, LiveStep &step) {
+    if (!step.now.params.empty())
+        return;
+    try {
+        step.now.params = state_.keep(evaluate_step_params(state_, scope, step));
+        step.params.reset();
+    } catch (const ParamFailure &failure) {
+        if (failure.fault.kind == sel::FaultKind::stopped)
+            throw;
+    } catch (const sel::Failure &failure) {
+        if (failure.fault.kind == sel::FaultKind::stopped)
+            throw;
+    }
+}
+
+} // namespace scylla::model::workflow

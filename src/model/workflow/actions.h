@@ -1,0 +1,32 @@
+// Which actions on a step its status allows (section 14).
+#pragma once
+
+#include "model/workflow/statuses.h"
+
+namespace scylla::model::workflow {
+
+enum class StepAction : std::uint8_t { stop, kill, skip };
+
+enum class Allowed : std::uint8_t {
+    yes,
+    no,
+    already, // the step is as the action would leave it
+};
+
+// The step is of a run that goes on, and in no iteration that has ended.
+constexpr Allowed allows(StepStatus status, StepAction action) noexcept {
+    const bool lives = is_retryable(status) || (status != StepStatus::not_created && !is_terminal(status));
+    switch (action) {
+    case StepAction::stop:
+        return lives ? Allowed::yes : status == StepStatus::stopped ? Allowed::already : Allowed::no;
+    case StepAction::kill:
+        return lives ? Allowed::yes : status == StepStatus::fatally_failed ? Allowed::already : Allowed::no;
+    case StepAction::skip:
+        if (status == StepStatus::skipped)
+            return Allowed::already;
+        return (lives && status != StepStatus::created) || is_restartable(status) ? Allowed::yes : Allowed::no;
+    }
+    return Allowed::no;
+}
+
+} // namespace scylla::model::workflow

@@ -1,0 +1,205 @@
+#include "workflow/actions.h"
+
+#include "pg/error.h"
+#include "shmem/pending.h"
+#include "store/spi_arrays.h"
+#include "workflow/definitions.h"
+#include "workflow/texts.h"
+
+namespace scylla::workflow {
+
+using model::workflow::Allowed;
+using model::workflow::StepAction;
+using model::workflow::StepStatus;
+using store::Parameters;
+
+namespace {
+
+constinit SPIPlanPtr put_statement = nullptr;
+constinit SPIPlanPtr put_all_statement = nullptr;
+constinit SPIPlanPtr settle_statement = nullptr;
+constinit SPIPlanPtr settle_all_statement = nullptr;
+constinit SPIPlanPtr iteration_statement = nullptr;
+constinit SPIPlanPtr status_statement = nullptr;
+
+// How the agenda, and how messages call an action.
+struct Words {
+    const char *kind;
+    const char *done;
+};
+constexpr std::array<Words, 3> k_words{{{"stop", "stopped"}, {"kill", "killed"}, {"skip", "skipped"}}};
+
+Words words_of(StepAction action) { return k_words[static_cast<std::size_t>(action)]; }
+
+} // namespace
+
+std::optional<int64> put_action(const Action &action) {
+    Parameters parameters;
+    parameters.add(action.root)
+        .add(TEXTOID, CStringGetTextDatum(action.kind))
+        .add(INT8OID, Int64GetDatum(action.scope), action.scope == 0)
+        .add(action.step)
+        .add(INT4OID, Int32GetDatum(action.attempt), action.step == nullptr)
+        .add(TEXTOID, CStringGetTextDatum(GetUserNameFromId(GetUserId(), false)));
+    const auto ids = store::select<int64>(
+        &put_statement,
+        "with action as (insert into scylla.workflow_action_state (root, kind, scope, step, attempt, role) "
+        "values ($1, $2, $3, $4, $5, $6::pg_catalog.name) on conflict do nothing returning id), "
+        "item as (insert into scylla.workflow_agenda (root, kind, scope, step, action) "
+        "select $1, $2, $3, $4, id from action) select id from action",
+        parameters, SPI_OK_SELECT, [](uint64 row) { return store::Columns(row).next_int64(); });
+    if (ids.empty())
+        return std::nullopt;
+    shmem::note_agenda();
+    return ids[0];
+}
+
+int64 end_all_runs(const text *workflow, const char *kind) {
+    const Head head = require(workflow, Privilege::run);
+    Parameters parameters;
+    parameters.add(head.id)
+        .add(TEXTOID, CStringGetTextDatum(kind))
+        .add(TEXTOID, CStringGetTextDatum(GetUserNameFromId(GetUserId(), false)));
+    const int64 count = store::select<int64>(
+        &put_all_statement,
+        "with run as (select id from scylla.workflow_run_state where workflow operator(pg_catalog.=) $1 "
+        "and ended is null order by instance, run), "
+        "action as (insert into scylla.workflow_action_state (root, kind, role) "
+        "select id, $2, $3::pg_catalog.name from run returning id, root), "
+        "item as (insert into scylla.workflow_agenda (root, kind, action) select root, $2, id from action) "
+        "select pg_catalog.count(*) from action",
+        parameters, SPI_OK_SELECT, [](uint64 row) { return store::Columns(row).next_int64(); })[0];
+    if (count > 0)
+        shmem::note_agenda();
+    return count;
+}
+
+void settle_actions(std::span<const int64> ids, TimestampTz now) {
+    if (ids.empty())
+        return;
+    store::ArrayColumn column(INT8OID);
+    for (const int64 id : ids)
+        column.add(id);
+    Parameters parameters;
+    column.give_to(parameters);
+    parameters.add(std::optional(now));
+    store::change(&settle_statement,
+                  "update scylla.workflow_action_state a set done = $2, outcome = case when a.step is null "
+                  "then (select r.status from scylla.workflow_run_state r where r.id operator(pg_catalog.=) a.root) "
+                  "else coalesce((select s.status from scylla.workflow_step_state s where s.scope "
+                  "operator(pg_catalog.=) a.scope and s.step operator(pg_catalog.=) a.step), 'NOT_CREATED') end "
+                  "where a.id operator(pg_catalog.=) any ($1)",
+                  parameters, SPI_OK_UPDATE);
+}
+
+void settle_actions_of(int64 root, TimestampTz now) {
+    Parameters parameters;
+    parameters.add(root);
+    settle_actions(store::select<int64>(&settle_all_statement,
+                                        "select id from scylla.workflow_action_state "
+                                        "where root operator(pg_catalog.=) $1 and done is null",
+                                        parameters, SPI_OK_SELECT,
+                                        [](uint64 row) { return store::Columns(row).next_int64(); }),
+                   now);
+}
+
+// ---- steps ---------------------------------------------------------------------------------------------------------
+
+namespace {
+
+// As messages name it: step "copy" {3,1} of instance 5 of workflow "nightly".
+const char *place_of(const StepName &name) {
+    char *numbers = pstrdup("");
+    for (std::size_t i = 0; i < name.iterations.size(); i++)
+        numbers = psprintf("%s%s" INT64_FORMAT, numbers, i == 0 ? "" : ",", name.iterations[i]);
+    return psprintf("step \"%s\"%s of instance " INT64_FORMAT " of workflow \"%s\"", text_to_cstring(name.step),
+                    *numbers == '\0' ? "" : psprintf(" {%s}", numbers), name.instance, text_to_cstring(name.workflow));
+}
+
+struct IterationFound {
+    int64 id; // 0: it does not exist
+    bool ended;
+};
+
+IterationFound find_iteration(int64 parent, std::string_view loop, int64 number) {
+    Parameters parameters;
+    parameters.add(parent).add(to_text(loop)).add(number);
+    const auto found =
+        store::select<IterationFound>(&iteration_statement,
+                                      "select id, ended is not null from scylla.workflow_iteration "
+                                      "where parent operator(pg_catalog.=) $1 and step operator(pg_catalog.=) $2 "
+                                      "and number operator(pg_catalog.=) $3",
+                                      parameters, SPI_OK_SELECT, [](uint64 row) {
+                                          store::Columns columns(row);
+                                          const int64 id = columns.next_int64();
+                                          return IterationFound{id, columns.next_bool()};
+                                      });
+    return found.empty() ? IterationFound{0, false} : found[0];
+}
+
+// The run, or the iteration that the step is in.
+IterationFound find_scope(const StepName &name, const LastRun &run) {
+    check_stack_depth();
+    const auto version = find_version(name.workflow, run.version);
+    if (!version)
+        error::no_such_step(name.workflow, run.version, name.step);
+    const auto loops = model::workflow::loops_around(definition_of(*version), view(name.step));
+    if (!loops)
+        error::no_such_step(name.workflow, run.version, name.step);
+    if (loops->count != name.iterations.size())
+        error::bad_argument("iterations", psprintf("%zu numbers", name.iterations.size()),
+                            psprintf("The step is in %zu loops: it must have the number of an iteration of each, the "
+                                     "outer one first.",
+                                     loops->count));
+    IterationFound scope{run.id, false};
+    for (std::size_t i = 0; i < loops->count; i++) {
+        scope = find_iteration(scope.id, loops->ids[i], name.iterations[i]);
+        if (scope.id == 0)
+            error::no_such_iteration(place_of(name));
+    }
+    return scope;
+}
+
+struct StepFound {
+    StepStatus status;
+    int32 attempt;
+};
+
+StepFound find_step(int64 scope, const text *step) {
+    Parameters parameters;
+    parameters.add(scope).add(step);
+    const auto found = store::select<StepFound>(
+        &status_statement,
+        "select status, attempt from scylla.workflow_step_state where scope operator(pg_catalog.=) $1 "
+        "and step operator(pg_catalog.=) $2",
+        parameters, SPI_OK_SELECT, [](uint64 row) {
+            store::Columns columns(row);
+            const auto status = columns.next_word<StepStatus>(model::workflow::k_step_statuses);
+            return StepFound{status, columns.next_int32()};
+        });
+    return found.empty() ? StepFound{StepStatus::not_created, 0} : found[0];
+}
+
+} // namespace
+
+std::optional<int64> act_on_step(const StepName &name, StepAction action) {
+    const LastRun run = require_last(name.workflow, name.instance);
+    if (run.ended)
+        error::instance_ended(name.workflow, name.instance);
+    const IterationFound scope = find_scope(name, run);
+    const StepFound step = find_step(scope.id, name.step);
+    const Allowed allowed = allows(step.status, action);
+    if (allowed == Allowed::already)
+        return std::nullopt;
+    if (step.status == StepStatus::not_created)
+        error::step_not_created(place_of(name));
+    if (allowed == Allowed::no || scope.ended)
+        error::step_refuses(place_of(name), model::workflow::name_of(step.status), words_of(action).done);
+    const auto id = put_action(
+        {.root = run.id, .kind = words_of(action).kind, .scope = scope.id, .step = name.step, .attempt = step.attempt});
+    if (!id)
+        error::action_pending(place_of(name));
+    return id;
+}
+
+} // namespace scylla::workflow

@@ -1,0 +1,40 @@
+// What somebody wants of runs and of their steps (section 14): who has asked for what, and what has come of it. An
+// action is a row of its own, beside the one on the agenda.
+#pragma once
+
+#include "model/workflow/actions.h"
+#include "workflow/definition_cache.h"
+#include "workflow/runs.h"
+
+namespace scylla::workflow {
+
+struct Action {
+    int64 root;
+    const char *kind;           // as on the agenda
+    int64 scope = 0;            // 0: the action is on the run
+    const text *step = nullptr; // of that scope
+    int32 attempt = 0;
+};
+// Of the current user. Returns its id; nothing: another one on this step has not been taken up yet.
+std::optional<int64> put_action(const Action &action);
+
+// On all runs of a workflow that have not ended; those that wait for their turn do not begin. Returns how many there are.
+// 42704, 42501.
+int64 end_all_runs(const text *workflow, const char *kind);
+
+// The engine has taken them up, and written what has come of them.
+void settle_actions(std::span<const int64> ids, TimestampTz now);
+// Of a run that cannot go on.
+void settle_actions_of(int64 root, TimestampTz now);
+
+// A step of the last run of an instance.
+struct StepName {
+    const text *workflow;
+    int64 instance;
+    const text *step;
+    std::span<const int64> iterations; // the outer one first
+};
+// Nothing: the step is as the action would leave it. 42704, 42501, P0002, 55000, 22023.
+std::optional<int64> act_on_step(const StepName &name, model::workflow::StepAction action);
+
+} // namespace scylla::workflow

@@ -1,0 +1,154 @@
+-- What somebody wants of runs of workflows and of their steps. Numbers in brackets are sections of the specification of Maestro's behaviour.
+begin;
+\ir include/helpers.psql
+select * from no_plan();
+select scylla.create_queue('a'), scylla.create_queue('b') \g /dev/null
+\ir include/workflows.psql
+
+-- What has come of an action, after the engine has taken it up.
+create function outcome(of bigint) returns text language plpgsql as $$
+begin
+    perform advance();
+    return (select a.outcome from scylla.workflow_action a where a.id = of);
+end $$;
+create function over(id text, loop_params jsonb, steps jsonb, next jsonb = '{}', more jsonb = '{}') returns jsonb language sql as $$
+    select jsonb_build_object('foreach', jsonb_build_object('id', id, 'steps', steps, 'transition', jsonb_build_object('successors', next),
+        'params', jsonb_build_object('loop_params', jsonb_build_object('type', 'MAP', 'value', loop_params))) || more)
+$$;
+
+-- ---- stop, kill, skip (14) ----------------------------------------------------------------------------------------------
+
+select make('three', jsonb_build_array(step('s1', '{"s2": "true"}', '{"failure_mode": "IGNORE_FAILURE"}'), step('s2'), step('other', '{}', '{}', 'B'))) \g /dev/null
+select start('three') \g /dev/null
+select scylla.stop_step('three', 1, 's1') as action \gset
+select is(steps('three'), 'other RUNNING, s1 RUNNING', 'stop_step() returns before the engine has acted');
+select is((select format('%s %s %s %s %s %s %s %s %s', workflow, instance, run, step, attempt, action, role = current_user, done, outcome)
+           from scylla.workflow_action where id = :action), 'three 1 1 s1 1 stop t  ', 'and leaves a row that tells who wants what (14)');
+select raises($$select scylla.kill_step('three', 1, 's1')$$, '55000', 'workflow', 'pending');
+select is(outcome(:action), 'STOPPED', 'what has come of it is in the row');
+select is((select done is not null from scylla.workflow_action where id = :action), true, 'with its time');
+select is(steps('three'), 'other RUNNING, s1 STOPPED', 'the step is STOPPED, and nothing follows (2.3)');
+select is((select string_agg(status::text, ' ') from scylla.task where queue = 'a' and plan = 'workflow:three/1/1'), 'cancelled', 'its task is cancelled');
+select is(scylla.stop_step('three', 1, 's1'), null, 'stopping it again is nothing');
+select raises($$select scylla.kill_step('three', 1, 's1')$$, '55000', 'workflow', 'status');
+select is(work('b'), 'other', 'other branches run on');
+select is(status('three'), 'STOPPED', 'then the run is STOPPED (14)');
+select raises($$select scylla.skip_step('three', 1, 's1')$$, '55000', 'workflow', 'ended');
+
+select start('three') \g /dev/null
+select is(outcome(scylla.kill_step('three', 2, 's1')), 'COMPLETED_WITH_ERROR', 'the failure mode of a step that is killed applies (14)');
+select is(steps('three', 2), 'other RUNNING, s1 COMPLETED_WITH_ERROR, s2 RUNNING', 'here it is ignored');
+select is((select error ->> 'message' from scylla.workflow_step where workflow = 'three' and instance = 2 and step = 's1'), 'the step was killed', 'and says why');
+select is(outcome(scylla.kill_step('three', 2, 's2')), 'FATALLY_FAILED', 'without one it has failed');
+select is(scylla.kill_step('three', 2, 's2'), null, 'killing it again is nothing');
+select work('b') \g /dev/null
+select is(status('three', 2), 'FAILED', 'and so has the run');
+
+select make('skipped', jsonb_build_array(
+    step('first', '{"yes": "n > 3", "no": "n <= 3"}', '{"params": {"n": {"type": "LONG", "value": 5}}}'), step('yes'), step('no'), step('other', '{}', '{}', 'B'))) \g /dev/null
+select start('skipped') \g /dev/null
+select raises($$select scylla.skip_step('skipped', 1, 'yes')$$, '55000', 'workflow', 'created');
+select is(outcome(scylla.skip_step('skipped', 1, 'first')), 'SKIPPED', 'a step is skipped');
+select is(steps('skipped'), 'first SKIPPED, no UNSATISFIED, other RUNNING, yes RUNNING', 'its conditions decide what follows (2.3, 14)');
+select is(scylla.skip_step('skipped', 1, 'first'), null, 'skipping it again is nothing');
+select raises($$select scylla.skip_step('skipped', 1, 'no')$$, '55000', 'workflow', 'status');
+select raises($$select scylla.stop_step('skipped', 1, 'no')$$, '55000', 'workflow', 'status');
+select is(outcome(scylla.kill_step('skipped', 1, 'yes')), 'FATALLY_FAILED', 'a step that has failed');
+select is(outcome(scylla.skip_step('skipped', 1, 'yes')), 'SKIPPED', 'can be skipped while the run goes on (14)');
+select is((select array_agg(attempt || ' ' || status order by attempt) from scylla.workflow_step_attempt where workflow = 'skipped' and step = 'yes'),
+          '{1 FATALLY_FAILED,2 SKIPPED}', 'in an attempt of its own');
+select work('b') \g /dev/null
+select is(status('skipped'), 'SUCCEEDED', 'the run succeeds');
+
+-- While it waits to be tried again (6.3).
+select make('waits', jsonb_build_array(step('s1', '{"s2": "true"}'), step('s2', '{}', '{}', 'B'))) \g /dev/null
+select start('waits'), start('waits'), start('waits') \g /dev/null
+select break('a', '{"code": "x"}') from generate_series(1, 3) \g /dev/null
+select is(steps('waits') || ' ' || steps('waits', 2), 's1 USER_FAILED s1 USER_FAILED', 'steps that wait to be tried again');
+select is(outcome(scylla.stop_step('waits', 1, 's1')), 'STOPPED', 'are stopped (6.3)');
+select is(outcome(scylla.kill_step('waits', 2, 's1')), 'FATALLY_FAILED', 'killed');
+select is(outcome(scylla.skip_step('waits', 3, 's1')), 'SKIPPED', 'and skipped');
+select is(format('%s %s %s', status('waits'), status('waits', 2), steps('waits', 3)), 'STOPPED FAILED s1 SKIPPED, s2 RUNNING', 'at once');
+select work('b') \g /dev/null
+
+-- ---- loops and subworkflows ---------------------------------------------------------------------------------------------
+
+select make('inner', jsonb_build_array(step('s', '{}', '{"failure_mode": "FAIL_IMMEDIATELY"}'))) \g /dev/null
+select make('around', jsonb_build_array(
+    over('l', '{"i": {"type": "LONG_ARRAY", "value": [1, 2]}}', jsonb_build_array(
+        over('m', '{"j": {"type": "LONG_ARRAY", "value": [1, 2]}}', jsonb_build_array(
+            step('s', '{}', '{"failure_mode": "FAIL_IMMEDIATELY"}'),
+            jsonb_build_object('subworkflow', '{"id": "call", "params": {"subworkflow_id": {"type": "STRING", "value": "inner"}}}'::jsonb))))),
+    step('other', '{}', '{}', 'B'))) \g /dev/null
+select start('around') \g /dev/null
+select is((select count(*) from scylla.workflow_step where workflow = 'around' and status = 'RUNNING'), 12::bigint, 'four iterations in two loops');
+select refuses_argument($$select scylla.stop_step('around', 1, 's', '{1}')$$, 'iterations', '1 numbers',
+                        'The step is in 2 loops: it must have the number of an iteration of each, the outer one first.');
+select refuses_argument($$select scylla.stop_step('around', 1, 's', '{1,null}')$$, 'iterations', 'null', 'It must not contain nulls.');
+select raises($$select scylla.stop_step('around', 1, 's', '{1,3}')$$, 'P0002', 'workflow', 'iteration');
+select raises($$select scylla.stop_step('around', 1, 'nothing')$$, 'P0002', 'workflow', 'step');
+select is(outcome(scylla.stop_step('around', 1, 's', '{2,1}')), 'STOPPED', 'a step in two loops is named by its iterations');
+select is((select iterations::text from scylla.workflow_action where workflow = 'around'), '{2,1}', 'and so it is in the view');
+select is((select string_agg(iterations::text, ' ') from scylla.workflow_step where workflow = 'around' and step = 's' and status = 'STOPPED'), '{2,1}', 'nothing else is stopped');
+select is(outcome(scylla.skip_step('around', 1, 'call', '{2,2}')), 'SKIPPED', 'a subworkflow is skipped');
+select is((select string_agg(distinct status, ' ') from scylla.workflow_run where workflow = 'inner' and status <> 'IN_PROGRESS'), 'STOPPED', 'what it has started is stopped');
+select is(outcome(scylla.kill_step('around', 1, 'm', '{1}')), 'FATALLY_FAILED', 'a loop in a loop is killed');
+select is((select string_agg(distinct step || ' ' || status, ', ' order by step || ' ' || status) from scylla.workflow_step where workflow = 'around' and iterations @> '{1}' and iterations[1] = 1),
+          'call STOPPED, m FATALLY_FAILED, s STOPPED', 'it has the status of the action, and what is inside of it is STOPPED (14)');
+select is((select status from scylla.workflow_step where workflow = 'around' and step = 'l'), 'RUNNING', 'what is around it goes on');
+select is(outcome(scylla.kill_step('around', 1, 'l')), 'FATALLY_FAILED', 'the outer loop is killed');
+select is((select string_agg(distinct status, ' ') from scylla.workflow_run where workflow = 'inner'), 'STOPPED', 'runs of subworkflows are STOPPED, not killed (14)');
+select is(steps('inner'), 's STOPPED', 'with their steps, whatever their failure mode');
+select is(work('b') || ' ' || status('around'), 'other FAILED', 'and the run has failed');
+select raises($$select scylla.stop_step('around', 1, 'm', '{1}')$$, '55000', 'workflow', 'ended');
+
+select make('loose', jsonb_build_array(jsonb_build_object('subworkflow', '{"id": "call", "sync": false, "params": {"subworkflow_id": {"type": "STRING", "value": "inner"}}}'::jsonb), step('other', '{}', '{}', 'B'))) \g /dev/null
+select max(instance) as before from scylla.workflow_run where workflow = 'inner' \gset
+select start('loose') \g /dev/null
+select scylla.kill_run('loose', 1), advance() \g /dev/null
+select is(status('loose') || ' ' || status('inner', :before + 1), 'FAILED IN_PROGRESS', 'no action goes over to an asynchronous subworkflow (14)');
+select work_all() \g /dev/null
+
+-- ---- all runs of a workflow (3.6) ------------------------------------------------------------------------------------------
+
+select make('all', jsonb_build_array(step('s', '{}', '{}', 'B')), '{}', '{"run_strategy": "sequential"}') \g /dev/null
+select is(scylla.stop_workflow('all'), 0::bigint, 'there is nothing to stop');
+select scylla.start_workflow('all') from generate_series(1, 3) \g /dev/null
+select advance();
+select is((select string_agg(status, ' ' order by instance) from scylla.workflow_run where workflow = 'all'), 'IN_PROGRESS CREATED CREATED', 'one run goes on, two wait');
+select is(scylla.stop_workflow('all'), 3::bigint, 'stop_workflow() stops all, and tells how many there are');
+select scylla.start_workflow('all') \g /dev/null
+select advance();
+select is((select string_agg(status, ' ' order by instance) from scylla.workflow_run where workflow = 'all'), 'STOPPED STOPPED STOPPED IN_PROGRESS', 'none of them has begun, and one that comes later does (3.6)');
+select is((select string_agg(action || ' ' || outcome, ', ') from scylla.workflow_action where workflow = 'all'), 'stop STOPPED, stop STOPPED, stop STOPPED', 'each has its action');
+select is(scylla.kill_workflow('all'), 1::bigint, 'kill_workflow()');
+select advance();
+select is(status('all', 4), 'FAILED', 'has them fail (3.6)');
+select raises($$select scylla.stop_workflow('nothing')$$, '42704', 'workflow', 'exists');
+select raises($$select scylla.kill_workflow('nothing')$$, '42704', 'workflow', 'exists');
+
+-- ---- runs, and who was first ---------------------------------------------------------------------------------------------
+
+select start('three') as run \gset
+select scylla.stop_step('three', :run, 's1') as step_action, scylla.kill_run('three', :run) \gset
+select advance();
+select is((select string_agg(coalesce(step, 'run') || ' ' || action || ' ' || outcome, ', ' order by id) from scylla.workflow_action where workflow = 'three' and instance = :run),
+          's1 stop STOPPED, run kill FAILED', 'an action on the run comes after one on a step, and wins over it (14)');
+select is(status('three', :run), 'FAILED', 'it has failed');
+select start('three') as run \gset
+select rn from scylla.lease('a', 'w') \gset
+select scylla.complete(:'rn', 'w') \g /dev/null
+select is(outcome(scylla.stop_step('three', :run, 's1')), 'SUCCEEDED', 'a step that had ended before is not stopped, and the action tells so');
+select scylla.stop_run('three', :run), advance() \g /dev/null
+select is((select count(*) from scylla.workflow_action where done is null), 0::bigint, 'all actions are done');
+
+select raises($$select scylla.stop_step('nothing', 1, 's')$$, '42704', 'workflow', 'exists');
+select raises($$select scylla.kill_step('three', 77, 's1')$$, 'P0002', 'workflow', 'instance');
+select refuses_argument($$select scylla.skip_step('three', null, 's1')$$, 'instance', 'null', 'It must not be null.');
+select refuses_argument($$select scylla.skip_step('three', 1, null)$$, 'step', 'null', 'It must have 1 to 200 characters.');
+
+select is((select count(*) from scylla.check()), 0::bigint, 'check() finds nothing');
+select scylla.drop_workflow('three') \g /dev/null
+select is((select count(*) from scylla.workflow_action where workflow = 'three'), 0::bigint, 'of a workflow that was dropped nobody sees actions');
+select finish();
+rollback;

@@ -527,16 +527,31 @@ begin
     select null, format('success %s of the job with id %s is for the ids %s', s.id, s.job, s.ids)
     from scylla.job_success s where isempty(s.ids) or lower_inf(s.ids) or upper_inf(s.ids)
     union all
-    select null, format('the plan with id %s of run %s/%s/%s of a workflow does not exist, or was not made by it', r.id, r.workflow, r.instance, r.run)
-    from scylla.workflow_run_state r left join scylla.task_plan p on p.id = r.id where p.maker is distinct from 'w'
+    select null, format('the plan with id %s of run %s/%s/%s of a workflow does not exist, or was not made by it', r.plan, r.workflow, r.instance, r.run)
+    from scylla.workflow_run_state r left join scylla.task_plan p on p.id = r.plan where p.maker is distinct from 'w'
     union all
     select null, format('plan "%s" was made by a workflow, but is no run', p.name)
-    from scylla.task_plan p where p.maker = 'w' and p.id not in (select id from scylla.workflow_run_state)
+    from scylla.task_plan p where p.maker = 'w' and p.id not in (select plan from scylla.workflow_run_state union all select plan from scylla.workflow_run_past)
     union all
     select null, format('run %s/%s/%s of a workflow is %s, but its plan is %s', r.workflow, r.instance, r.run, r.status,
                         case when p.finished is null then 'not finished' else 'finished' end)
-    from scylla.workflow_run_state r join scylla.task_plan p on p.id = r.id
+    from scylla.workflow_run_state r join scylla.task_plan p on p.id = r.plan
     where (r.ended is null) <> (p.finished is null) or (r.ended is null) <> (r.status in ('CREATED', 'IN_PROGRESS', 'PAUSED'))
+    union all
+    select null, format('the plan with id %s of run %s/%s/%s of a workflow, which has run again, does not exist, is not finished, or was not made by it',
+                        r.plan, r.workflow, r.instance, r.run)
+    from scylla.workflow_run_past r left join scylla.task_plan p on p.id = r.plan where p.maker is distinct from 'w' or p.finished is null
+    union all
+    select null, format('the plan with id %s is not that of run %s of instance %s', r.plan, r.run, r.id)
+    from scylla.workflow_run_state r
+    where case when r.run = 1 then r.plan <> r.id else not exists (select from scylla.workflow_plan w where w.plan = r.plan and w.root = r.id) end
+    union all
+    select null, format('plan %s belongs to instance %s of a workflow, which does not exist', w.plan, w.root)
+    from scylla.workflow_plan w where w.root not in (select id from scylla.workflow_run_state)
+    union all
+    select null, format('attempt %s of step %s in scope %s of a workflow is not before that which the step has', a.attempt, a.step, a.scope)
+    from scylla.workflow_attempt a left join scylla.workflow_step_state s on s.scope = a.scope and s.step = a.step
+    where s.scope is null or a.attempt > s.attempt or (a.attempt = s.attempt and s.status <> 'NOT_CREATED')
     union all
     select null, format('step %s in scope %s belongs to run %s of a workflow, which %s', s.step, s.scope, s.root,
                         case when r.id is null then 'does not exist' else 'has ended, but the step has not' end)
@@ -550,15 +565,16 @@ begin
     union all
     select null, format('run %s/%s/%s of a workflow goes on, but nothing of it is live', r.workflow, r.instance, r.run)
     from scylla.workflow_run_state r
-    where r.status = 'IN_PROGRESS' and not exists (select from scylla.workflow_agenda a where a.root = r.id)
+    where r.status = 'IN_PROGRESS' and not exists (select from scylla.workflow_agenda a where a.root in (r.id, r.plan))
       and not exists (select from scylla.workflow_step_state s where s.root = r.id and (s.ended is null or s.due is not null))
     union all
     select null, format('step %s in scope %s of run %s of a workflow waits for a task that has ended', s.step, s.scope, s.root)
     from scylla.workflow_step_state s join scylla.task_outcome o on o.id = s.task
     where s.ended is null and not exists (select from scylla.workflow_agenda a where a.root = s.root)
+      and not exists (select from scylla.workflow_agenda a join scylla.workflow_plan w on w.plan = a.root where w.root = s.root)
     union all
     select null, format('something is on the agenda of run %s of a workflow, which does not exist', a.root)
-    from scylla.workflow_agenda a where a.root not in (select id from scylla.workflow_run_state)
+    from scylla.workflow_agenda a where a.root not in (select id from scylla.workflow_run_state union all select plan from scylla.workflow_plan)
     union all
     select null, format('item %s is of backfill %s, which does not exist', i.number, i.backfill)
     from scylla.workflow_backfill_item_state i where i.backfill not in (select id from scylla.workflow_backfill_state)

@@ -1,11 +1,19 @@
 -- What roles see of runs of workflows. Columns are only ever appended.
 
+-- Of each instance the runs before, and the last one.
 create or replace view scylla.workflow_run with (security_barrier) as
-    select r.workflow, r.instance, r.run, r.version, r.status, r.params, r.request, r.initiator, r.request_id, r.created, r.started, r.ended,
-           r.due as times_out, r.error, p.name as plan, r.owner::text as owner
+    select r.workflow, r.instance, n.run, r.version, coalesce(b.status, r.status) as status, coalesce(b.params, r.params) as params,
+           coalesce(b.request, r.request) as request, coalesce(b.initiator, r.initiator) as initiator, r.request_id,
+           coalesce(b.created, r.created) as created, case when b.plan is null then r.started else b.started end as started,
+           coalesce(b.ended, r.ended) as ended, case when b.plan is null then r.due end as times_out,
+           case when b.plan is null then r.error else b.error end as error, p.name as plan, coalesce(b.owner, r.owner)::text as owner,
+           case when b.plan is null then r.restart else b.restart end as restart
     from scylla.workflow_run_state r
-    join scylla.workflow_head h on h.id = r.workflow and h.created <= r.created
-    left join scylla.task_plan p on p.id = r.id
+    cross join lateral unnest(case when r.run = 1 then array[1]
+                                   else array(select b.run from scylla.workflow_run_past b where b.root = r.id) || r.run end) n (run)
+    left join scylla.workflow_run_past b on b.root = r.id and b.run = n.run
+    join scylla.workflow_head h on h.id = r.workflow and h.created <= coalesce(b.created, r.created)
+    left join scylla.task_plan p on p.id = coalesce(b.plan, r.plan)
     where scylla._may_view(h.owner, h.viewers || h.runners, h.admins);
 comment on view scylla.workflow_run is 'The runs of the workflows on which the current user has a privilege.';
 comment on column scylla.workflow_run.workflow is 'The id of the workflow.';
@@ -15,7 +23,7 @@ comment on column scylla.workflow_run.version is 'The version of the workflow th
 comment on column scylla.workflow_run.status is
     'CREATED: it waits for its turn; IN_PROGRESS; SUCCEEDED, FAILED, STOPPED or TIMED_OUT: it has ended so.';
 comment on column scylla.workflow_run.params is 'The values of its parameters.';
-comment on column scylla.workflow_run.request is 'The parameters as they were given to start_workflow().';
+comment on column scylla.workflow_run.request is 'The parameters as they were given to start_workflow() or restart_run().';
 comment on column scylla.workflow_run.initiator is 'Who or what has started it: an object with type and more.';
 comment on column scylla.workflow_run.request_id is 'As given to start_workflow(); null: none.';
 comment on column scylla.workflow_run.created is 'When it was asked for.';
@@ -25,24 +33,27 @@ comment on column scylla.workflow_run.times_out is 'When it would time out; null
 comment on column scylla.workflow_run.error is 'Why it was stopped, or could not go on; null: see its steps.';
 comment on column scylla.workflow_run.plan is 'The plan that its tasks belong to.';
 comment on column scylla.workflow_run.owner is 'The role as which its tasks are submitted: the owner of the workflow.';
+comment on column scylla.workflow_run.restart is
+    'What restart_run() was given: an object with policy, and perhaps step, step_params and skip_steps; null: it is the first run.';
 
 create or replace view scylla.workflow_step with (security_barrier) as
-    select r.workflow, r.instance, r.run, s.step, i.numbers as iterations, s.attempt, s.status, s.params, s.error, s.created,
+    select r.workflow, r.instance, s.run, s.step, i.numbers as iterations, s.attempt, s.status, s.params, s.error, s.created,
            s.started, s.ended, s.due, t.rn as task, s.error_retries, s.platform_retries, s.timeout_retries, s.edges as transitions
     from scylla.workflow_step_state s
     join scylla.workflow_run_state r on r.id = s.root
     join scylla.workflow_head h on h.id = r.workflow and h.created <= r.created
     left join scylla.workflow_iteration i on i.id = s.scope
     left join scylla.task_spec t on t.id = s.task
-    where scylla._may_view(h.owner, h.viewers || h.runners, h.admins);
-comment on view scylla.workflow_step is 'The steps of runs, as their last attempts left them. Those that have not been created yet are not there.';
+    where s.status <> 'NOT_CREATED' and i.past is not true and scylla._may_view(h.owner, h.viewers || h.runners, h.admins);
+comment on view scylla.workflow_step is
+    'The steps of instances, as their last attempts left them. Those that have not been created yet, or are to be created again, are not there.';
 comment on column scylla.workflow_step.workflow is 'The id of the workflow.';
 comment on column scylla.workflow_step.instance is 'The number of the instance.';
-comment on column scylla.workflow_step.run is 'The number of the run.';
+comment on column scylla.workflow_step.run is 'The number of the run in which it was tried for the last time.';
 comment on column scylla.workflow_step.step is 'The id of the step.';
 comment on column scylla.workflow_step.iterations is
     'The numbers of the iterations that it is in, the outer one first, from 1; null: it is in no loop.';
-comment on column scylla.workflow_step.attempt is 'The number of the attempt, from 1.';
+comment on column scylla.workflow_step.attempt is 'The number of the attempt, from 1, over all runs of the instance.';
 comment on column scylla.workflow_step.status is 'Its status; docs/workflows.md has them all.';
 comment on column scylla.workflow_step.params is 'The values of its parameters, with what it has put out; null: not evaluated yet.';
 comment on column scylla.workflow_step.error is 'Why it has failed; null: it has not.';
@@ -58,25 +69,26 @@ comment on column scylla.workflow_step.transitions is 'Whether each successor wa
 
 -- Of each step the attempts before, and the last one.
 create or replace view scylla.workflow_step_attempt with (security_barrier) as
-    select r.workflow, r.instance, r.run, s.step, i.numbers as iterations, n.attempt, coalesce(a.status, s.status) as status,
+    select r.workflow, r.instance, coalesce(a.run, s.run) as run, s.step, i.numbers as iterations, n.attempt, coalesce(a.status, s.status) as status,
            case when a.attempt is null then s.params else a.params end as params, case when a.attempt is null then s.error else a.error end as error,
            coalesce(a.created, s.created) as created, case when a.attempt is null then s.started else a.started end as started,
            case when a.attempt is null then s.ended else a.ended end as ended, t.rn as task
     from scylla.workflow_step_state s
     cross join lateral generate_series(1, s.attempt) n (attempt)
-    left join scylla.workflow_attempt a on a.scope = s.scope and a.step = s.step and a.attempt = n.attempt and n.attempt < s.attempt
+    left join scylla.workflow_attempt a on a.scope = s.scope and a.step = s.step and a.attempt = n.attempt
+         and (n.attempt < s.attempt or s.status = 'NOT_CREATED')
     join scylla.workflow_run_state r on r.id = s.root
     join scylla.workflow_head h on h.id = r.workflow and h.created <= r.created
     left join scylla.workflow_iteration i on i.id = s.scope
     left join scylla.task_spec t on t.id = case when a.attempt is null then s.task else a.task end
     where scylla._may_view(h.owner, h.viewers || h.runners, h.admins);
-comment on view scylla.workflow_step_attempt is 'All attempts of the steps of runs.';
+comment on view scylla.workflow_step_attempt is 'All attempts of the steps of all runs.';
 comment on column scylla.workflow_step_attempt.workflow is 'The id of the workflow.';
 comment on column scylla.workflow_step_attempt.instance is 'The number of the instance.';
 comment on column scylla.workflow_step_attempt.run is 'The number of the run.';
 comment on column scylla.workflow_step_attempt.step is 'The id of the step.';
 comment on column scylla.workflow_step_attempt.iterations is 'As in scylla.workflow_step.';
-comment on column scylla.workflow_step_attempt.attempt is 'The number of the attempt, from 1.';
+comment on column scylla.workflow_step_attempt.attempt is 'The number of the attempt, from 1, over all runs of the instance.';
 comment on column scylla.workflow_step_attempt.status is 'Its status; one that was tried again keeps that of its failure.';
 comment on column scylla.workflow_step_attempt.params is 'The values of its parameters; null: not evaluated.';
 comment on column scylla.workflow_step_attempt.error is 'Why it has failed; null: it has not.';

@@ -5,6 +5,7 @@ comment on sequence scylla.workflow_agenda_seq is 'Order of the agenda.';
 
 create table scylla.workflow_run_state (
     id bigint not null,
+    plan bigint not null,
     instance bigint not null,
     created timestamptz not null,
     started timestamptz,
@@ -27,17 +28,19 @@ create table scylla.workflow_run_state (
     properties jsonb not null,
     request jsonb not null,
     params jsonb not null,
+    restart jsonb,
     error jsonb,
     constraint workflow_run_state_pkey primary key (id),
-    constraint workflow_run_state_name unique (workflow, instance, run)
+    constraint workflow_run_state_name unique (workflow, instance)
 ) using heap with (fillfactor = 80, vacuum_truncate = off);
 create unique index workflow_run_state_request on scylla.workflow_run_state (workflow, request_id) where request_id is not null;
 create index workflow_run_state_live on scylla.workflow_run_state (workflow, status, late, instance, run) where ended is null;
 create index workflow_run_state_parent on scylla.workflow_run_state (parent_scope, parent_step) where parent_scope is not null;
 create index workflow_run_state_blocks on scylla.workflow_run_state (workflow) where blocks;
 create index workflow_run_state_due on scylla.workflow_run_state (due) where due is not null;
-comment on table scylla.workflow_run_state is 'Runs of workflows. Read the view scylla.workflow_run instead.';
-comment on column scylla.workflow_run_state.id is 'That of its plan in task_plan, with which it is removed.';
+comment on table scylla.workflow_run_state is 'Instances of workflows, with their last runs. Read the view scylla.workflow_run instead.';
+comment on column scylla.workflow_run_state.id is 'That of the plan of the first run.';
+comment on column scylla.workflow_run_state.plan is 'The plan of the last run, with which the instance is removed.';
 comment on column scylla.workflow_run_state.due is 'When the run times out; null: it does not run.';
 comment on column scylla.workflow_run_state.parent_root is 'The run whose step has started this one as a subworkflow and waits for it; null: none.';
 comment on column scylla.workflow_run_state.parent_scope is 'The scope of that step: the run, or an iteration of it.';
@@ -47,7 +50,39 @@ comment on column scylla.workflow_run_state.blocks is 'It has failed, and STRICT
 comment on column scylla.workflow_run_state.owner is 'That of the workflow: the role as which its tasks are submitted.';
 comment on column scylla.workflow_run_state.request is 'The parameters as they were given to start_workflow().';
 comment on column scylla.workflow_run_state.params is 'The values of its parameters.';
+comment on column scylla.workflow_run_state.restart is
+    'What was asked for: an object with policy, step, step_params and skip_steps; null: it is the first run.';
 comment on column scylla.workflow_run_state.error is 'Why it could not go on; null: nothing is wrong with the run itself.';
+
+create table scylla.workflow_run_past (
+    plan bigint not null,
+    root bigint not null,
+    instance bigint not null,
+    created timestamptz not null,
+    started timestamptz,
+    ended timestamptz not null,
+    run int not null,
+    status text collate "C" not null,
+    workflow text collate "C" not null,
+    owner name not null,
+    initiator jsonb not null,
+    request jsonb not null,
+    params jsonb not null,
+    restart jsonb,
+    error jsonb,
+    constraint workflow_run_past_pkey primary key (plan)
+) using heap with (vacuum_truncate = off);
+create unique index workflow_run_past_run on scylla.workflow_run_past (root, run);
+comment on table scylla.workflow_run_past is 'Runs of instances that have run again since. Read the view scylla.workflow_run instead.';
+comment on column scylla.workflow_run_past.root is 'The instance.';
+
+create table scylla.workflow_plan (
+    plan bigint not null,
+    root bigint not null,
+    constraint workflow_plan_pkey primary key (plan)
+) using heap with (vacuum_truncate = off);
+create index workflow_plan_root on scylla.workflow_plan (root);
+comment on table scylla.workflow_plan is 'To which instance a plan belongs, but for those of first runs.';
 
 create table scylla.workflow_iteration (
     id bigint not null,
@@ -56,16 +91,18 @@ create table scylla.workflow_iteration (
     number bigint not null,
     created timestamptz not null,
     ended timestamptz,
+    past boolean not null default false,
     status text collate "C" not null,
     step text collate "C" not null,
     numbers bigint[] not null,
     params jsonb not null,
     constraint workflow_iteration_pkey primary key (id)
 ) using heap with (fillfactor = 80, vacuum_truncate = off);
-create unique index workflow_iteration_number on scylla.workflow_iteration (parent, step, number);
+create unique index workflow_iteration_number on scylla.workflow_iteration (parent, step, number) where not past;
 comment on table scylla.workflow_iteration is 'Iterations of foreach and while steps. Read the view scylla.workflow_step instead.';
-comment on column scylla.workflow_iteration.root is 'The run.';
+comment on column scylla.workflow_iteration.root is 'The instance.';
 comment on column scylla.workflow_iteration.parent is 'The scope of the loop: the run, or an iteration of a loop around it.';
+comment on column scylla.workflow_iteration.past is 'Its loop, or one around it, has begun again since.';
 comment on column scylla.workflow_iteration.numbers is 'Its number, and before it those of the iterations around it.';
 comment on column scylla.workflow_iteration.params is 'What it adds to the parameters around it.';
 
@@ -78,6 +115,7 @@ create table scylla.workflow_step_state (
     ended timestamptz,
     due timestamptz,
     attempt int not null,
+    run int not null,
     error_retries int not null,
     platform_retries int not null,
     timeout_retries int not null,
@@ -93,7 +131,9 @@ create index workflow_step_state_task on scylla.workflow_step_state (task) where
 create index workflow_step_state_due on scylla.workflow_step_state (due) where due is not null;
 comment on table scylla.workflow_step_state is 'The last attempts of the steps of runs. Read the view scylla.workflow_step instead.';
 comment on column scylla.workflow_step_state.scope is 'The run, or the iteration that the step is in.';
-comment on column scylla.workflow_step_state.root is 'The run.';
+comment on column scylla.workflow_step_state.root is 'The instance.';
+comment on column scylla.workflow_step_state.attempt is 'Of all runs of the instance. Of a step that is NOT_CREATED again: the last one.';
+comment on column scylla.workflow_step_state.run is 'In which the attempt was made.';
 comment on column scylla.workflow_step_state.task is 'The id of its task; null: it has none.';
 comment on column scylla.workflow_step_state.due is 'When the engine is to look at it; null: when something happens.';
 comment on column scylla.workflow_step_state.params is 'The values of its parameters; null: not evaluated yet.';
@@ -107,6 +147,7 @@ create table scylla.workflow_attempt (
     started timestamptz,
     ended timestamptz,
     attempt int not null,
+    run int not null,
     status text collate "C" not null,
     step text collate "C" not null,
     params jsonb,
@@ -128,12 +169,14 @@ create table scylla.workflow_agenda (
     constraint workflow_agenda_pkey primary key (id)
 ) using heap with (vacuum_truncate = off);
 comment on table scylla.workflow_agenda is 'What has happened to runs and what the engine has not acted on yet.';
-comment on column scylla.workflow_agenda.root is 'The run.';
-comment on column scylla.workflow_agenda.kind is 'What: start, task (a task has ended), next (a run of the workflow may begin), child_started, child_failed, child_ended, child (a subworkflow is to be started), backfill (the run has ended, and its backfill is to go on), signals (of a step are to be sent), signals_sent, signals_refused, refused and failed (a task could not be submitted), stop, kill.';
+comment on column scylla.workflow_agenda.root is 'The instance, or the plan of one of its runs.';
+comment on column scylla.workflow_agenda.kind is 'What: start, task (a task has ended), next (a run of the workflow may begin), child_started, child_failed, child_ended, child (a subworkflow is to be started), backfill (the run has ended, and its backfill is to go on), restart (an iteration is to run again), signals (of a step are to be sent), signals_sent, signals_refused, refused and failed (a task could not be submitted), stop, kill.';
 comment on column scylla.workflow_agenda.action is 'The row of workflow_action_state; null: nobody has asked for it.';
 
 select pg_catalog.pg_extension_config_dump('scylla.workflow_agenda_seq', '');
 select pg_catalog.pg_extension_config_dump('scylla.workflow_run_state', '');
+select pg_catalog.pg_extension_config_dump('scylla.workflow_run_past', '');
+select pg_catalog.pg_extension_config_dump('scylla.workflow_plan', '');
 select pg_catalog.pg_extension_config_dump('scylla.workflow_iteration', '');
 select pg_catalog.pg_extension_config_dump('scylla.workflow_step_state', '');
 select pg_catalog.pg_extension_config_dump('scylla.workflow_attempt', '');

@@ -345,6 +345,16 @@ struct run_options {
     std::string workflow;
     std::string instance;
 };
+struct restart_run_options {
+    std::string workflow;
+    std::string instance;
+    bool from_beginning = false;
+    maybe_text from;
+    maybe_text params;
+    maybe_text step_params;
+    std::vector<std::string> skipped;
+};
+int restart_run(const context &, const restart_run_options &);
 int show_run(const context &, const run_options &);
 int stop_run(const context &, const run_options &);
 int kill_run(const context &, const run_options &);

@@ -1,4 +1,4 @@
-// workflow: start, unblock; run: list, show, stop, kill, unblock.
+// workflow: start, unblock; run: list, show, restart, stop, kill, unblock.
 #include <iostream>
 
 #include "commands.h"
@@ -44,6 +44,19 @@ int show_run(const context &given, const run_options &options) {
              " from scylla.workflow_step where workflow = $1 and instance = $2::bigint order by run, created, step, "
              "iterations",
          {options.workflow, options.instance}, given.rows());
+    return 0;
+}
+
+int restart_run(const context &given, const restart_run_options &options) {
+    const char *policy = options.from_beginning ? "RESTART_FROM_BEGINNING"
+                         : options.from         ? "RESTART_FROM_SPECIFIC"
+                                                : "RESTART_FROM_INCOMPLETE";
+    session server{given.connection};
+    show(server,
+         "select code, run, status from scylla.restart_run($1, $2::bigint, $3, $4::jsonb, $5::jsonb, $6::text[], $7)",
+         {options.workflow, options.instance, policy, options.params.value_or("{}"), options.step_params.value_or("{}"),
+          array_literal(options.skipped), options.from},
+         given.record());
     return 0;
 }
 

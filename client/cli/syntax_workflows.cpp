@@ -69,7 +69,7 @@ public:
     }
 
     void add_runs() {
-        CLI::App *run = add(m_app, "run", "Look at runs of workflows, and end them.");
+        CLI::App *run = add(m_app, "run", "Look at runs of workflows, restart and end them.");
         run->require_subcommand(1);
         {
             auto [command, o] = add(*run, "list", "Show runs, the newest first.", list_runs);
@@ -78,6 +78,20 @@ public:
             option(command, "--limit", o->limit, "N", "At most so many. Default: 20.");
         }
         of_run(*run, "show", "Show the steps of an instance.", show_run);
+        {
+            auto [command, o] = add(*run, "restart",
+                                    "Run an instance again, whose last run has ended.\n\nWithout an option: the steps "
+                                    "that are not complete, and what follows them.",
+                                    restart_run);
+            argument(command, "WORKFLOW", o->workflow, "Id of the workflow.")->required();
+            argument(command, "INSTANCE", o->instance, "The number of the instance.")->required();
+            CLI::Option *all = flag(command, "--from-beginning", o->from_beginning, "All steps.");
+            option(command, "--from", o->from, "STEP", "This step, and what follows it.")->excludes(all);
+            option(command, "--params", o->params, "JSON", "An object with parameters, over those of the run before.");
+            option(command, "--step-params", o->step_params, "JSON",
+                   "An object with such an object for steps that run again.");
+            option(command, "--skip", o->skipped, "STEP", "Skip this step. May be given several times.");
+        }
         of_run(*run, "stop", "Have the last run of an instance end as STOPPED.", stop_run);
         of_run(*run, "kill", "Have the last run of an instance end as FAILED.", kill_run);
         of_run(*run, "unblock", "Let STRICT_SEQUENTIAL start others though the last run of an instance has failed.",

@@ -80,6 +80,26 @@ started_run client::start_workflow(const workflow_name &workflow, const start_op
     return started;
 }
 
+started_run client::restart_run(const workflow_name &workflow, std::int64_t instance, const restart_options &options) {
+    const char *policy = options.policy == restart_policy::from_incomplete  ? "RESTART_FROM_INCOMPLETE"
+                         : options.policy == restart_policy::from_beginning ? "RESTART_FROM_BEGINNING"
+                                                                            : "RESTART_FROM_SPECIFIC";
+    detail::array_literal skipped;
+    for (const std::string &step : options.skip_steps)
+        skipped.add(checked(step, "skip_steps"));
+    const pqxx::result rows = m_executor->run(sql::restart_run, {text(workflow, "workflow"), std::to_string(instance),
+                                                                 policy, checked(options.params.text(), "params"),
+                                                                 checked(options.step_params.text(), "step_params"),
+                                                                 skipped.str(), text(options.step, "step")});
+    started_run started;
+    started.code = rows[0][0].as<int>();
+    started.workflow = workflow;
+    started.instance = instance;
+    started.run = rows[0][1].as<int>();
+    started.status = std::string{text_of(rows[0][2])};
+    return started;
+}
+
 void client::stop_run(const workflow_name &workflow, std::int64_t instance) {
     m_executor->run(sql::stop_run, {text(workflow, "workflow"), std::to_string(instance)});
 }

@@ -245,6 +245,9 @@ const statement revoke_workflow{"scylla_revoke_workflow", "select scylla.revoke_
 const statement start_workflow{
     "scylla_start_workflow",
     "select code, workflow_id, instance, run, status from scylla.start_workflow($1, $2::jsonb, $3, $4)"};
+const statement restart_run{"scylla_restart_run",
+                            "select code, run, status from scylla.restart_run($1, $2::bigint, $3, $4::jsonb, "
+                            "$5::jsonb, $6::text[], $7)"};
 const statement stop_run{"scylla_stop_run", "select scylla.stop_run($1, $2::bigint)"};
 const statement kill_run{"scylla_kill_run", "select scylla.kill_run($1, $2::bigint)"};
 const statement stop_workflow{"scylla_stop_workflow", "select scylla.stop_workflow($1)"};
@@ -409,6 +412,7 @@ std::vector<const statement *> all_statements() {
             &grant_workflow,
             &revoke_workflow,
             &start_workflow,
+            &restart_run,
             &stop_run,
             &kill_run,
             &stop_workflow,

@@ -492,6 +492,23 @@ TEST_F(Calls, Workflows) {
     thrown<wrong_state>([&] { c.stop_step(workflow, 1, "s"); });
     thrown<wrong_state>([&] { c.kill_step(workflow, 1, "s"); });
     thrown<not_found>([&] { c.skip_step(workflow, 2, "s", {1, 2}); });
+    thrown<wrong_state>([&] { c.restart_run(workflow, 1); });
+    restart_options again;
+    again.policy = restart_policy::from_specific;
+    again.step = "no such step";
+    thrown<invalid_argument>([&] { c.restart_run(workflow, 1, again); });
+    again.policy = restart_policy::from_beginning;
+    again.step.reset();
+    again.params = json{R"({"x": 2})"};
+    again.skip_steps = {"s"};
+    const started_run second = c.restart_run(workflow, 1, again);
+    EXPECT_EQ(second.code, 1);
+    EXPECT_EQ(second.workflow, workflow);
+    EXPECT_EQ(second.instance, 1);
+    EXPECT_EQ(second.run, 2);
+    EXPECT_EQ(second.status, "CREATED");
+    while (ended() < 2)
+        std::this_thread::sleep_for(std::chrono::milliseconds{1});
     start_options wrong;
     wrong.params = json{"[]"};
     thrown<invalid_argument>([&] { c.start_workflow(workflow, wrong); });

@@ -13,6 +13,23 @@ at once, by FIRST_ONLY. status is CREATED until the engine has taken it up, or S
 Errors: 42704 no such workflow or version; 42501 no privilege run; 55000 no version is active; 22023 bad argument, or parameters that
 cannot be evaluated. Locks: waits for a transaction that starts or changes the same workflow.';
 
+create or replace function scylla.restart_run(workflow text, instance bigint, policy text = 'RESTART_FROM_INCOMPLETE', params jsonb = '{}',
+    step_params jsonb = '{}', skip_steps text[] = '{}', step text = null,
+    out code int, out run int, out status text)
+    language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_restart_run';
+comment on function scylla.restart_run is
+'Runs an instance again, whose last run has ended: its version, with the parameters of that run.
+  policy       RESTART_FROM_INCOMPLETE: steps that are not complete, and what follows them; RESTART_FROM_BEGINNING: all steps;
+               RESTART_FROM_SPECIFIC: a step, and what follows it
+  params       what is to be different: an object as of start_workflow()
+  step_params  an object with such an object for steps that run again
+  skip_steps   of these, the ones that are skipped
+  step         with RESTART_FROM_SPECIFIC only
+Returns code and status as start_workflow() does, and the number of the run.
+Errors: 42704 no such workflow; 42501 no privilege run; P0002 no such instance; 55000 its last run has not ended, all its steps are complete,
+or a step before that one has to run again; 22023 bad argument, or parameters that cannot be evaluated. Locks: waits for a transaction that
+starts or changes the same workflow.';
+
 create or replace function scylla.stop_run(workflow text, instance bigint) returns void
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_stop_run';
 comment on function scylla.stop_run is

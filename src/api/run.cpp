@@ -1,4 +1,4 @@
-// start_workflow, stop_run, kill_run, unblock_run, unblock_workflow, advance.
+// start_workflow, restart_run, stop_run, kill_run, unblock_run, unblock_workflow, advance.
 #include "api/run_args.h"
 #include "api/wait.h"
 #include "pg/error.h"
@@ -16,13 +16,56 @@ namespace {
 
 const text *get_id(FunctionCallInfo fcinfo) { return args::get_workflow_id(fcinfo); }
 
-Jsonb *get_params(FunctionCallInfo fcinfo, int n) {
+Jsonb *get_params(FunctionCallInfo fcinfo, int n, const char *name = "params") {
     Jsonb *params = args::get_jsonb(fcinfo, n);
     if (params == nullptr)
         return json::empty_object();
     if (!JB_ROOT_IS_OBJECT(params))
-        error::bad_argument("params", error::show(params), "It must be an object.");
-    return args::document("params", params);
+        error::bad_argument(name, error::show(params), "It must be an object.");
+    return args::document(name, params);
+}
+
+// By step.
+Jsonb *get_step_params(FunctionCallInfo fcinfo, int n) {
+    Jsonb *params = get_params(fcinfo, n, "step_params");
+    json::for_each_member(&params->root, [&](const char *, JsonbValue *value) {
+        if (value->type != jbvBinary || !JsonContainerIsObject(value->val.binary.data))
+            error::bad_argument("step_params", json::show(value), "Its members must be objects.");
+    });
+    return params;
+}
+
+model::workflow::RestartPolicy get_policy(FunctionCallInfo fcinfo, int n) {
+    const text *word = args::get_text(fcinfo, n);
+    if (word == nullptr)
+        return model::workflow::RestartPolicy::from_incomplete;
+    for (std::size_t i = 0; i < model::workflow::k_restart_policies.size(); i++)
+        if (view(word) == model::workflow::k_restart_policies[i])
+            return static_cast<model::workflow::RestartPolicy>(i);
+    error::bad_argument("policy", error::quote(word),
+                        "It must be RESTART_FROM_INCOMPLETE, RESTART_FROM_BEGINNING or RESTART_FROM_SPECIFIC.");
+}
+
+// The step that a restart begins with.
+const text *get_start(FunctionCallInfo fcinfo, int n, model::workflow::RestartPolicy policy) {
+    const text *step = args::get_text(fcinfo, n);
+    const bool specific = policy == model::workflow::RestartPolicy::from_specific;
+    if (specific != (step != nullptr))
+        error::bad_argument("step", step == nullptr ? "null" : error::quote(step),
+                            specific ? "RESTART_FROM_SPECIFIC needs a step."
+                                     : "Only RESTART_FROM_SPECIFIC begins with a step.");
+    return step;
+}
+
+std::span<const text *const> get_steps(FunctionCallInfo fcinfo, int n) {
+    const auto array = args::get_array(fcinfo, n, TEXTOID);
+    const auto steps = allocate<const text *>(array ? static_cast<std::size_t>(array->size) : 0);
+    for (std::size_t i = 0; i < steps.size(); i++) {
+        if (array->null[i])
+            error::bad_argument("skip_steps", "null", "It must not be null.", static_cast<int64>(i + 1));
+        steps[i] = DatumGetTextPP(array->value[i]);
+    }
+    return steps;
 }
 
 // Who has asked for it.
@@ -70,6 +113,30 @@ SCYLLA_FUNCTION(scylla_start_workflow) {
                                 Int64GetDatum(started.instance), Int32GetDatum(started.run),
                                 PointerGetDatum(started.status)};
     std::array<bool, 5> nulls{};
+    PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(type), values.data(), nulls.data())));
+}
+
+// restart_run(workflow, instance, policy, params, step_params, skip_steps, step)
+SCYLLA_FUNCTION(scylla_restart_run) {
+    using namespace scylla;
+    TupleDesc type = nullptr;
+    if (get_call_result_type(fcinfo, nullptr, &type) != TYPEFUNC_COMPOSITE)
+        elog(ERROR, "scylla.restart_run() returns no row");
+    const auto policy = get_policy(fcinfo, 2);
+    const workflow::RestartCall call{.workflow = get_id(fcinfo),
+                                     .instance = get_instance(fcinfo),
+                                     .policy = policy,
+                                     .step = get_start(fcinfo, 6, policy),
+                                     .params = get_params(fcinfo, 3),
+                                     .step_params = get_step_params(fcinfo, 4),
+                                     .skip_steps = get_steps(fcinfo, 5),
+                                     .initiator = manual_initiator()};
+    store::Store store = open_for_write("scylla.restart_run()");
+    const workflow::Started started = workflow::restart(call);
+    close(store);
+    std::array<Datum, 3> values{Int32GetDatum(started.code), Int32GetDatum(started.run),
+                                PointerGetDatum(started.status)};
+    std::array<bool, 3> nulls{};
     PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(type), values.data(), nulls.data())));
 }
 

@@ -558,6 +558,28 @@ void instance_ended(const text *workflow, int64 instance) {
              identify("workflow", "ended")));
 }
 
+void instance_runs(const text *workflow, int64 instance) {
+    ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                    errmsg("the last run of instance " INT64_FORMAT " of workflow \"%s\" has not ended", instance,
+                           str(workflow)),
+                    errhint("Wait until it has ended, or use scylla.stop_run()."), identify("workflow", "running")));
+}
+
+void instance_complete(const text *workflow, int64 instance) {
+    ereport(ERROR,
+            (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+             errmsg("all steps of instance " INT64_FORMAT " of workflow \"%s\" are complete", instance, str(workflow)),
+             errhint("Restart it from its beginning, or from one of its steps."), identify("workflow", "complete")));
+}
+
+void step_not_a_start(const text *workflow, int64 instance, const text *step) {
+    ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                    errmsg("instance " INT64_FORMAT " of workflow \"%s\" cannot be restarted from step \"%s\"",
+                           instance, str(workflow), str(step)),
+                    errdetail("A step before it is not complete."),
+                    errhint("Restart it from that step, or from what is incomplete."), identify("workflow", "start")));
+}
+
 void instance_not_failed(const text *workflow, int64 instance) {
     ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
                     errmsg("the last run of instance " INT64_FORMAT " of workflow \"%s\" has not failed", instance,

@@ -18,8 +18,8 @@ struct Action {
 // Of the current user. Returns its id; nothing: another one on this step has not been taken up yet.
 std::optional<int64> put_action(const Action &action);
 
-// On all runs of a workflow that have not ended; those that wait for their turn do not begin. Returns how many there are.
-// 42704, 42501.
+// On all runs of a workflow that have not ended; those that wait for their turn do not begin. Returns how many there
+// are. 42704, 42501.
 int64 end_all_runs(const text *workflow, const char *kind);
 
 // The engine has taken them up, and written what has come of them.

@@ -34,6 +34,7 @@ constexpr model::sel::Limits k_limits{.steps = 20'000'000, .milliseconds = 1'000
 
 constinit SPIPlanPtr next_statement = nullptr;
 constinit SPIPlanPtr iterations_statement = nullptr;
+constinit SPIPlanPtr again_statement = nullptr;
 constinit SPIPlanPtr subworkflow_statement = nullptr;
 constinit SPIPlanPtr passed_statement = nullptr;
 constinit SPIPlanPtr when_statement = nullptr;
@@ -89,7 +90,7 @@ bool begin_runs(std::span<Root> roots) {
         }
         root->begins = true;
         root->scope.status = RunStatus::in_progress;
-        root->events.add({.kind = EventKind::start, .scope = id});
+        root->events.add({.kind = root->run == 1 ? EventKind::start : EventKind::restart, .scope = id});
     }
     return true;
 }
@@ -110,10 +111,27 @@ Held *hold_turn() {
     return held;
 }
 
+// Iterations that have not succeeded.
+std::string_view read_iterations(const Need &need) {
+    Parameters parameters;
+    parameters.add(need.scope).add(to_text(need.step)).add(to_text(need.inner)).add(to_text(need.param));
+    return view(store::select<text *>(
+        &again_statement,
+        "select coalesce(pg_catalog.jsonb_agg(pg_catalog.jsonb_build_array(i.number, i.id) order by i.number), "
+        "'[]')::pg_catalog.text from (select number, id from scylla.workflow_iteration "
+        "where parent operator(pg_catalog.=) $1 and step operator(pg_catalog.=) $2 "
+        "and number operator(pg_catalog.>) $3::pg_catalog.int8 and not past and status operator(pg_catalog.<>) "
+        "'SUCCEEDED' "
+        "order by number limit $4::pg_catalog.int8) i",
+        parameters, SPI_OK_SELECT, [](uint64 row) { return Columns(row).next_text(); })[0]);
+}
+
 // A value of other scopes or runs. Empty: it is not there.
 std::string_view read_need(const Need &need) {
     Parameters parameters;
     parameters.add(need.scope).add(to_text(need.step)).add(to_text(need.inner)).add(to_text(need.param));
+    if (need.what == Need::What::iterations)
+        return read_iterations(need);
     const bool is_loop = need.what == Need::What::foreach;
     const auto found = store::select<text *>(
         is_loop ? &iterations_statement : &subworkflow_statement,
@@ -122,7 +140,7 @@ std::string_view read_need(const Need &need) {
                   "order by i.number), '[]')::pg_catalog.text end from scylla.workflow_iteration i "
                   "left join scylla.workflow_step_state s on s.scope operator(pg_catalog.=) i.id "
                   "and s.step operator(pg_catalog.=) $3 where i.parent operator(pg_catalog.=) $1 "
-                  "and i.step operator(pg_catalog.=) $2"
+                  "and i.step operator(pg_catalog.=) $2 and not i.past"
                 : "select (s.params operator(pg_catalog.->) $4)::pg_catalog.text from scylla.workflow_run_state r "
                   "join scylla.workflow_step_state s on s.scope operator(pg_catalog.=) r.id "
                   "and s.step operator(pg_catalog.=) $3 where r.parent_scope operator(pg_catalog.=) $1 "
@@ -139,7 +157,8 @@ const Turn *take_turn_of(const Root &root) {
                                       .run = root.run,
                                       .owner = root.owner,
                                       .initiator = root.initiator,
-                                      .properties = root.properties},
+                                      .properties = root.properties,
+                                      .restart = root.restart},
                              .scopes = root.scopes.all(),
                              .events = root.events.all()};
     Growing<Supply> supplies;
@@ -195,7 +214,12 @@ void pass_times(std::span<const Followed> turns) {
 
 // ---- one transaction -----------------------------------------------------------------------------------------------
 
-constinit int64 first_run = 0; // of the last work: the one that is to blame if it was alone
+// Of the last work: the one that is to blame if it was alone.
+struct FirstRun {
+    int64 id = 0; // 0: none
+    int64 plan = 0;
+};
+constinit FirstRun first_run{};
 
 // False: something is held by another transaction, and it is left for later.
 bool do_left(const Item &item) {
@@ -210,12 +234,12 @@ struct Work {
 
 Work work(int64 most) {
     const TimestampTz now = GetCurrentTimestamp();
-    first_run = 0;
+    first_run = {};
     const auto roots = take_runs(now, most);
     if (roots.empty())
         return {0, false};
     store::Store store = store::open(RowExclusiveLock, store::TableId::spec);
-    first_run = roots[0].id;
+    first_run = {roots[0].id, roots[0].plan};
     const Taken taken = take_events(roots, now);
     Work result{taken.rows, !begin_runs(roots)};
     const auto steps = read_scopes(roots);
@@ -237,23 +261,26 @@ Work work(int64 most) {
 }
 
 // A run about which the engine comes to an error: it fails, and all others go on.
-void break_run(int64 run, const ErrorData *error) {
+void break_run(const FirstRun &run, const ErrorData *error) {
     ereport(WARNING, (errmsg("a run of a workflow cannot go on: %s", error->message)));
     const TimestampTz now = GetCurrentTimestamp();
     Parameters parameters;
-    parameters.add(run).add(std::optional(now)).add(JSONBOID, JsonbPGetDatum(json_of(error)));
+    parameters.add(run.id).add(std::optional(now)).add(JSONBOID, JsonbPGetDatum(json_of(error)));
     const auto broken = store::select<Root>(
         &break_statement,
-        "with agenda as (delete from scylla.workflow_agenda where root operator(pg_catalog.=) $1), "
+        "with agenda as (delete from scylla.workflow_agenda where root operator(pg_catalog.=) any (array(select plan "
+        "from "
+        "scylla.workflow_plan where root operator(pg_catalog.=) $1) operator(pg_catalog.||) $1)), "
         "step as (update scylla.workflow_step_state set status = 'INTERNALLY_FAILED', ended = $2, due = null, "
         "error = $3 where root operator(pg_catalog.=) $1 and ended is null) "
         "update scylla.workflow_run_state set status = 'FAILED', ended = $2, due = null, error = $3, blocks = true "
         "where id operator(pg_catalog.=) $1 and ended is null "
-        "returning id, parent_root, parent_scope, parent_step, parent_attempt, backfill",
+        "returning id, plan, parent_root, parent_scope, parent_step, parent_attempt, backfill",
         parameters, SPI_OK_UPDATE_RETURNING, [](uint64 row) {
             Columns columns(row);
             Root root{};
             root.id = columns.next_int64();
+            root.plan = columns.next_int64();
             root.parent.root = columns.next_int64();
             root.parent.scope = columns.next_int64();
             root.parent.step = columns.next_text();
@@ -261,9 +288,9 @@ void break_run(int64 run, const ErrorData *error) {
             root.backfill = columns.next_int64();
             return root;
         });
-    settle_actions_of(run, now);
+    settle_actions_of(run.id, now);
     store::Store store = store::open(RowExclusiveLock, store::TableId::spec);
-    for (const int64 task : members_of(store, run))
+    for (const int64 task : members_of(store, run.plan))
         if (const auto spec = find_spec(store, task, store::With::no_spec))
             (void)cancel_task(store, *spec, now);
     settle_gates(store, now);
@@ -294,7 +321,7 @@ Advance advance() {
     const ErrorData *error = attempt_work(k_most_runs);
     if (error != nullptr && !is_passing(error))
         error = attempt_work(1);
-    if (error != nullptr && (is_passing(error) || first_run == 0)) {
+    if (error != nullptr && (is_passing(error) || first_run.id == 0)) {
         ereport(WARNING, (errmsg("the engine of workflows has come to an error: %s", error->message)));
         return {.postponed = true};
     }

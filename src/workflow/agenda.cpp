@@ -51,29 +51,39 @@ void put_on_agenda(const Item &item) {
     shmem::note_agenda();
 }
 
-bool is_on_agenda(int64 run) {
+bool is_on_agenda(int64 plan) {
     Parameters parameters;
-    parameters.add(run);
+    parameters.add(plan);
     return store::select<bool>(
-        &look_statement, "select exists (select from scylla.workflow_agenda where root operator(pg_catalog.=) $1)",
+        &look_statement,
+        "select exists (select from scylla.workflow_agenda where root operator(pg_catalog.=) $1 or root "
+        "operator(pg_catalog.=) (select p.root from scylla.workflow_plan p where p.plan operator(pg_catalog.=) $1))",
         parameters, SPI_OK_SELECT, [](uint64 row) { return store::Columns(row).next_bool(); })[0];
 }
 
 void forget_run(int64 plan) {
-    forget_backfilled(plan);
     Parameters parameters;
     parameters.add(plan);
-    store::change(
+    const auto forgotten = store::select<int64>(
         &forget_statement,
-        "with run as (delete from scylla.workflow_run_state where id operator(pg_catalog.=) $1), "
-        "agenda as (delete from scylla.workflow_agenda where root operator(pg_catalog.=) $1), "
-        "action as (delete from scylla.workflow_action_state where root operator(pg_catalog.=) $1), "
-        "iteration as (delete from scylla.workflow_iteration where root operator(pg_catalog.=) $1 returning id), "
-        "scope as (select id from iteration union all select $1), "
+        "with past as (delete from scylla.workflow_run_past where plan operator(pg_catalog.=) $1), "
+        "run as (delete from scylla.workflow_run_state where id operator(pg_catalog.=) coalesce((select root from "
+        "scylla.workflow_plan where plan operator(pg_catalog.=) $1), $1) and plan operator(pg_catalog.=) $1 returning "
+        "id), "
+        "plan as (delete from scylla.workflow_plan p using run r where p.root operator(pg_catalog.=) r.id), "
+        "agenda as (delete from scylla.workflow_agenda a using run r where a.root operator(pg_catalog.=) r.id or "
+        "a.root operator(pg_catalog.=) $1), "
+        "action as (delete from scylla.workflow_action_state a using run r where a.root operator(pg_catalog.=) r.id), "
+        "iteration as (delete from scylla.workflow_iteration i using run r where i.root operator(pg_catalog.=) r.id "
+        "returning i.id), "
+        "scope as (select id from iteration union all select id from run), "
         "attempt as (delete from scylla.workflow_attempt a using scope s "
-        "where a.scope operator(pg_catalog.=) s.id) "
-        "delete from scylla.workflow_step_state a using scope s where a.scope operator(pg_catalog.=) s.id",
-        parameters, SPI_OK_DELETE);
+        "where a.scope operator(pg_catalog.=) s.id), "
+        "step as (delete from scylla.workflow_step_state a using scope s where a.scope operator(pg_catalog.=) s.id) "
+        "select id from run",
+        parameters, SPI_OK_SELECT, [](uint64 row) { return store::Columns(row).next_int64(); });
+    for (const int64 instance : forgotten)
+        forget_backfilled(instance);
 }
 
 void register_runs() { register_completion(store::PlanMaker::workflow, note_ended); }

@@ -13,6 +13,7 @@ using store::Parameters;
 namespace {
 
 constinit SPIPlanPtr parent_statement = nullptr;
+constinit SPIPlanPtr instance_statement = nullptr;
 
 struct ParentRun {
     const char *owner;
@@ -60,6 +61,24 @@ bool is_sync(Jsonb *object) {
     return value->val.boolean;
 }
 
+// That an earlier run has started and that is to run again; 0: none.
+int64 instance_of(Jsonb *object) {
+    const JsonbValue *value = getKeyJsonValueFromContainer(&object->root, "instance", 8, nullptr);
+    return value == nullptr ? 0 : DatumGetInt64(DirectFunctionCall1(numeric_int8, NumericGetDatum(value->val.numeric)));
+}
+
+// It may have been removed since.
+bool has_instance(const text *workflow, int64 instance) {
+    Parameters parameters;
+    parameters.add(workflow).add(instance);
+    return !store::select<int64>(&instance_statement,
+                                 "select r.id from scylla.workflow_run_state r join scylla.workflow_head h on h.id "
+                                 "operator(pg_catalog.=) r.workflow and h.created operator(pg_catalog.<=) r.created "
+                                 "where r.workflow operator(pg_catalog.=) $1 and r.instance operator(pg_catalog.=) $2",
+                                 parameters, SPI_OK_SELECT, [](uint64 row) { return store::Columns(row).next_int64(); })
+                .empty();
+}
+
 Jsonb *describe(const text *workflow, const Started &started) {
     JsonbParseState *state = nullptr;
     pushJsonbValue(&state, WJB_BEGIN_OBJECT, nullptr);
@@ -79,13 +98,26 @@ Started start_as_owner(const Item &child, const ParentRun &parent) {
     int context = 0;
     GetUserIdAndSecContext(&user, &context);
     SetUserIdAndSecContext(get_role_oid(parent.owner, false), context | SECURITY_LOCAL_USERID_CHANGE);
-    const Started started =
-        start({.workflow = text_member(child.data, "workflow"),
-               .params = object_member(child.data, "params"),
-               .version = text_member(child.data, "version"),
-               .initiator = parent.initiator,
-               .parent = is_sync(child.data) ? Parent{child.root, child.scope, child.step, child.attempt} : Parent{},
-               .late = parent.late});
+    const int64 instance = instance_of(child.data);
+    const Parent of = is_sync(child.data) ? Parent{child.root, child.scope, child.step, child.attempt} : Parent{};
+    const text *workflow = text_member(child.data, "workflow");
+    Jsonb *params = object_member(child.data, "params");
+    const Started started = instance != 0 && has_instance(workflow, instance)
+                                ? restart({.workflow = workflow,
+                                           .instance = instance,
+                                           .policy = model::workflow::RestartPolicy::from_incomplete,
+                                           .step = nullptr,
+                                           .params = params,
+                                           .step_params = json::empty_object(),
+                                           .skip_steps = {},
+                                           .initiator = parent.initiator,
+                                           .parent = of})
+                                : start({.workflow = workflow,
+                                         .params = params,
+                                         .version = text_member(child.data, "version"),
+                                         .initiator = parent.initiator,
+                                         .parent = of,
+                                         .late = parent.late});
     SetUserIdAndSecContext(user, context);
     return started;
 }

@@ -44,14 +44,31 @@ void give_ids(Parameters &parameters, std::span<const Root> roots) {
     column.give_to(parameters);
 }
 
+// id: of the instance, or a plan of it.
 Root &root_of(std::span<Root> roots, int64 id) {
-    return *std::lower_bound(roots.begin(), roots.end(), id, [](const Root &root, int64 of) { return root.id < of; });
+    const auto found =
+        std::lower_bound(roots.begin(), roots.end(), id, [](const Root &root, int64 of) { return root.id < of; });
+    if (found != roots.end() && found->id == id)
+        return *found;
+    return *std::find_if(roots.begin(), roots.end(), [&](const Root &root) {
+        return std::find(root.plans.begin(), root.plans.end(), id) != root.plans.end();
+    });
+}
+
+std::span<const int64> read_plans(Columns &columns) {
+    ArrayType *array = columns.next_array(); // without nulls
+    if (array == nullptr)
+        return {};
+    const auto *plans = reinterpret_cast<const int64 *>(ARR_DATA_PTR(array));
+    return {plans, static_cast<std::size_t>(ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array)))};
 }
 
 Root read_root(uint64 row) {
     Columns columns(row);
     Root root{};
     root.id = columns.next_int64();
+    root.plan = columns.next_int64();
+    root.plans = read_plans(columns);
     root.version.workflow = columns.next_text();
     root.version.version = columns.next_int32();
     root.version.created = columns.next_time().value_or(0);
@@ -66,6 +83,7 @@ Root read_root(uint64 row) {
     root.late = columns.next_bool();
     root.initiator = next_view(columns);
     root.properties = next_view(columns);
+    root.restart = next_view(columns);
     root.scope.id = root.id;
     root.scope.status = columns.next_word<RunStatus>(model::workflow::k_run_statuses);
     root.scope.params = next_view(columns);
@@ -82,16 +100,21 @@ std::span<Root> take_runs(TimestampTz now, int64 most) {
     parameters.add(std::optional(now)).add(most);
     const auto roots = store::select<Root>(
         &runs_statement,
-        "select r.id, r.workflow, r.version, v.created, r.instance, r.run, r.owner::pg_catalog.text, "
+        "select r.id, r.plan, case when r.run operator(pg_catalog.>) 1 then "
+        "array(select p.plan from scylla.workflow_plan p where p.root operator(pg_catalog.=) r.id) end, "
+        "r.workflow, r.version, v.created, r.instance, r.run, r.owner::pg_catalog.text, "
         "r.parent_root, r.parent_scope, r.parent_step, r.parent_attempt, r.backfill, r.late, "
         "r.initiator::pg_catalog.text, "
-        "r.properties::pg_catalog.text, r.status, r.params::pg_catalog.text, r.created, r.ended, r.due "
-        "from (select root, pg_catalog.min(id) as first from ("
+        "r.properties::pg_catalog.text, r.restart::pg_catalog.text, r.status, r.params::pg_catalog.text, r.created, "
+        "r.ended, r.due "
+        "from (select k.root, pg_catalog.min(k.first) as first from (select coalesce((select p.root from "
+        "scylla.workflow_plan p where p.plan operator(pg_catalog.=) a.root), a.root) as root, a.first from ("
+        "select root, pg_catalog.min(id) as first from ("
         "(select root, id from scylla.workflow_agenda order by id limit 1000) union all "
         "(select root, 0 from scylla.workflow_step_state where due operator(pg_catalog.<=) $1 order by due limit 100) "
         "union all (select id, 0 from scylla.workflow_run_state where due operator(pg_catalog.<=) $1 order by due "
         "limit 100)"
-        ") a group by root) a "
+        ") a group by root) a) k group by k.root) a "
         "join scylla.workflow_run_state r on r.id operator(pg_catalog.=) a.root "
         "join scylla.workflow_text v on v.workflow operator(pg_catalog.=) r.workflow "
         "and v.version operator(pg_catalog.=) r.version "
@@ -158,6 +181,7 @@ struct KindWord {
     EventKind kind;
 };
 constexpr std::array<KindWord, 10> k_kinds{{{"failed", EventKind::task_failed},
+                                            {"restart", EventKind::restart},
                                             {"child_started", EventKind::child_started},
                                             {"child_failed", EventKind::child_failed},
                                             {"child_ended", EventKind::child_ended},
@@ -173,16 +197,17 @@ void put_event(std::span<Root> roots, const EventRow &row, Growing<Item> *left) 
     const std::string_view kind = row.kind;
     if (row.action != 0)
         root.actions.add(row.action);
+    const int64 scope = row.scope == 0 ? root.id : row.scope;
     if (kind == "task" && row.step != nullptr) // else it is the task of an earlier attempt
         root.events.add(event_of_task(row));
     if (kind == "next")
         root.is_next = true;
     if (kind == "child" || kind == "signals" || kind == "backfill")
-        left->add({row.root, row.kind, row.scope, row.step, row.attempt, row.data});
+        left->add({root.id, row.kind, row.scope, row.step, row.attempt, row.data});
     const auto *known =
         std::find_if(k_kinds.begin(), k_kinds.end(), [&](const KindWord &of) { return of.word == kind; });
     if (known != k_kinds.end())
-        root.events.add({known->kind, row.scope, row.step == nullptr ? std::string_view{} : view(row.step), row.attempt,
+        root.events.add({known->kind, scope, row.step == nullptr ? std::string_view{} : view(row.step), row.attempt,
                          json_text(row.data)});
 }
 
@@ -216,15 +241,21 @@ std::span<const DueRow> read_due(std::span<const Root> roots, TimestampTz now) {
 } // namespace
 
 Taken take_events(std::span<Root> roots, TimestampTz now) {
+    Growing<int64> keys;
+    for (const Root &root : roots) {
+        keys.add(root.id);
+        for (const int64 plan : root.plans)
+            keys.add(plan);
+    }
     Parameters parameters;
-    give_ids(parameters, roots);
+    give_ids(parameters, keys.all());
     const auto rows = store::select<EventRow>(
         &events_statement,
         "with first as materialized (select id, root from scylla.workflow_agenda order by id limit 1000), "
         "taken as (delete from scylla.workflow_agenda a using first f where a.id operator(pg_catalog.=) f.id "
         "and f.root operator(pg_catalog.=) any ($1) "
         "returning a.id, a.root, a.task, a.scope, a.attempt, a.action, a.kind, a.step, a.data) "
-        "select t.root, coalesce(s.scope, t.scope, t.root), t.kind, coalesce(s.step, t.step), "
+        "select t.root, coalesce(s.scope, t.scope, 0), t.kind, coalesce(s.step, t.step), "
         "coalesce(s.attempt, t.attempt, 0), t.action, t.data, o.status::pg_catalog.text, o.failures, "
         "o.result::pg_catalog.text, (o.errors operator(pg_catalog.->) -1)::pg_catalog.text "
         "from taken t left join scylla.workflow_step_state s on s.task operator(pg_catalog.=) t.task "

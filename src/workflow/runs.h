@@ -63,6 +63,20 @@ struct LastRun {
     bool failed;
 };
 LastRun require_last(const text *workflow, int64 instance);
+// An instance whose last run has ended runs again (section 11).
+struct RestartCall {
+    const text *workflow;
+    int64 instance;
+    model::workflow::RestartPolicy policy;
+    const text *step; // with from_specific; null: none
+    Jsonb *params;
+    Jsonb *step_params; // an object of objects
+    std::span<const text *const> skip_steps;
+    Jsonb *initiator; // who wants it
+    Parent parent = {};
+};
+// As the current user. 42704, 42501, P0002, 55000, 22023.
+Started restart(const RestartCall &call);
 
 // Has the last run of an instance end: kind is stop or kill. 42704, 42501, P0002, 55000.
 void end_run(const text *workflow, int64 instance, const char *kind);
@@ -104,8 +118,8 @@ Advance advance();
 // When there is something for it to do: now or earlier, if there is something on the agenda.
 TimestampTz next_time();
 
-// Whether something that the run has left is still to be done.
-bool is_on_agenda(int64 run);
+// Whether something that the run with that plan has left is still to be done.
+bool is_on_agenda(int64 plan);
 
 // A plan that a run has made is removed: so is the run.
 void forget_run(int64 plan);

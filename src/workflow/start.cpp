@@ -8,6 +8,7 @@
 #include "workflow/backfills.h"
 #include "workflow/definition_cache.h"
 #include "workflow/definitions.h"
+#include "workflow/new_run.h"
 #include "workflow/runs.h"
 #include "workflow/server_world.h"
 #include "workflow/texts.h"
@@ -76,16 +77,6 @@ std::string_view member_text(Jsonb *object, const char *name) {
                : std::string_view{};
 }
 
-struct NewRun {
-    const Head *head;
-    const Start *request;
-    int32 version;
-    int64 instance;
-    int32 run;
-    Jsonb *params;
-    const char *fault = nullptr; // why it ends at once: what is wrong with its parameters
-};
-
 // A trigger must not hold up those who look after triggers.
 constexpr model::sel::Limits k_limits_of_triggers{.steps = 20'000'000, .milliseconds = 1'000};
 
@@ -94,8 +85,9 @@ void fail(NewRun &made, const char *fault) {
     made.params = json::empty_object();
 }
 
-// 22023: what is wrong with them.
-void evaluate_params(NewRun &made) {
+} // namespace
+
+void evaluate_params(NewRun &made, Jsonb *before, bool keep_failed) {
     const auto version = find_version(made.head->id, made.version);
     const auto &definition = definition_of(*version);
     check_stack_depth();
@@ -104,22 +96,27 @@ void evaluate_params(NewRun &made) {
     const model::workflow::RunName name{.workflow = view(made.head->id),
                                         .instance = made.instance,
                                         .run = made.run,
-                                        .owner = member_text(made.head->properties, "owner"),
-                                        .initiator = json_text(made.request->initiator),
-                                        .properties = json_text(made.head->properties)};
-    held->outcome =
-        model::workflow::evaluate_run_params(definition, name, json_text(made.request->params), world,
-                                             made.request->keep_failed ? k_limits_of_triggers : model::sel::Limits{});
+                                        .owner = member_text(made.properties, "owner"),
+                                        .initiator = json_text(made.initiator),
+                                        .properties = json_text(made.properties),
+                                        .restart = json_text(made.restart)};
+    const auto limits = keep_failed ? k_limits_of_triggers : model::sel::Limits{};
+    const std::string_view request = json_text(made.request);
+    held->outcome = before == nullptr
+                        ? evaluate_run_params(definition, name, request, world, limits)
+                        : evaluate_restart_params(definition, name, json_text(before), request, world, limits);
     world.raise_seen();
     const char *text = pnstrdup(held->outcome.text.data(), held->outcome.text.size());
     const bool sound = held->outcome.kind == model::sel::OutcomeKind::value;
     model::workflow::release(held->outcome);
-    if (!sound && !made.request->keep_failed)
+    if (!sound && !keep_failed)
         error::bad_params(text_to_cstring(made.head->id), text);
     if (!sound)
         return fail(made, text);
     made.params = DatumGetJsonbP(DirectFunctionCall1(jsonb_in, CStringGetDatum(text)));
 }
+
+namespace {
 
 // ---- strategies ----------------------------------------------------------------------------------------------------
 
@@ -141,7 +138,8 @@ std::span<const Live> live_runs(const text *workflow) {
                                });
 }
 
-// What becomes of the other runs, and of this one: whether it is stopped at once.
+} // namespace
+
 bool apply_strategy(const NewRun &made) {
     const Rule rule = made.head->strategy.rule;
     if (rule != Rule::first_only && rule != Rule::last_only && rule != Rule::serial_latest_only)
@@ -154,6 +152,8 @@ bool apply_strategy(const NewRun &made) {
             put_on_agenda({.root = other.id, .kind = "stop"});
     return false;
 }
+
+namespace {
 
 int64 next_instance(const text *workflow) {
     Parameters parameters;
@@ -176,7 +176,8 @@ Jsonb *plan_spec(const NewRun &made) {
     return JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, nullptr));
 }
 
-// Of the owner of the workflow, and open: tasks come to it as the run goes on.
+} // namespace
+
 int64 make_plan(const NewRun &made) {
     Oid user = InvalidOid;
     int context = 0;
@@ -194,6 +195,8 @@ int64 make_plan(const NewRun &made) {
     return *id;
 }
 
+namespace {
+
 // Why a run that has ended with its start has done so.
 Jsonb *error_of(const NewRun &made) {
     const char *fault =
@@ -204,9 +207,8 @@ Jsonb *error_of(const NewRun &made) {
     return JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, nullptr));
 }
 
-text *insert_run(const NewRun &made, int64 id, RunStatus status) {
+text *insert_run(const NewRun &made, const Start &request, int64 id, RunStatus status) {
     const bool ended = status != RunStatus::created;
-    const Start &request = *made.request;
     const bool is_child = request.parent.root != 0;
     Parameters parameters;
     parameters.add(id)
@@ -217,7 +219,7 @@ text *insert_run(const NewRun &made, int64 id, RunStatus status) {
         .add(TEXTOID, CStringGetTextDatum(made.head->owner))
         .add(request.request_id)
         .add(JSONBOID, JsonbPGetDatum(request.initiator))
-        .add(JSONBOID, JsonbPGetDatum(made.head->properties))
+        .add(JSONBOID, JsonbPGetDatum(made.properties))
         .add(JSONBOID, JsonbPGetDatum(request.params))
         .add(JSONBOID, JsonbPGetDatum(made.params))
         .add(std::optional(GetCurrentTimestamp()))
@@ -233,9 +235,11 @@ text *insert_run(const NewRun &made, int64 id, RunStatus status) {
         .add(BOOLOID, BoolGetDatum(request.late));
     text *written = store::select<text *>(
         &insert_statement,
-        "insert into scylla.workflow_run_state (id, instance, run, version, workflow, owner, request_id, initiator, "
+        "insert into scylla.workflow_run_state (id, plan, instance, run, version, workflow, owner, request_id, "
+        "initiator, "
         "properties, request, params, created, parent_root, parent_scope, parent_step, parent_attempt, status, ended, "
-        "error, blocks, backfill, late) values ($1, $2, $3, $4, $5, $6::pg_catalog.name, $7, $8, $9, $10, $11, $12, "
+        "error, blocks, backfill, late) values ($1, $1, $2, $3, $4, $5, $6::pg_catalog.name, $7, $8, $9, $10, $11, "
+        "$12, "
         "$13, $14, $15, "
         "$16, "
         "$17, case when $18 then $12 end, $19, $20, $21, $22) returning status",
@@ -254,9 +258,15 @@ Started start(const Start &request) {
     const Head head = hold(request.workflow, Privilege::run);
     if (const auto before = find_request(request))
         return *before;
-    NewRun made{&head, &request, pick_version(head, request.version), head.latest_instance + 1, 1, nullptr};
+    NewRun made{.head = &head,
+                .version = pick_version(head, request.version),
+                .instance = head.latest_instance + 1,
+                .run = 1,
+                .initiator = request.initiator,
+                .properties = head.properties,
+                .request = request.params};
     if (request.fault == nullptr)
-        evaluate_params(made);
+        evaluate_params(made, nullptr, request.keep_failed);
     else
         fail(made, request.fault);
     const bool stopped = made.fault == nullptr && apply_strategy(made);
@@ -266,7 +276,7 @@ Started start(const Start &request) {
                              : stopped             ? RunStatus::stopped
                                                    : RunStatus::created;
     const int64 id = make_plan(made);
-    return {stopped ? -1 : 1, made.instance, made.run, insert_run(made, id, status), id};
+    return {stopped ? -1 : 1, made.instance, made.run, insert_run(made, request, id, status), id};
 }
 
 void leave_runs(const text *workflow) {

@@ -12,6 +12,8 @@ namespace scylla::workflow {
 // A run that the engine has locked, with what of it its turn is about.
 struct Root {
     int64 id;
+    int64 plan;                   // of this run
+    std::span<const int64> plans; // of this run and those before it, but for that of the first, which is `id`
     VersionName version;
     int64 instance;
     int32 run;
@@ -23,9 +25,10 @@ struct Root {
     bool late;      // its tasks have the lowest priority
     std::string_view initiator;
     std::string_view properties;
+    std::string_view restart;     // empty: it is the first run of the instance
     model::workflow::Scope scope; // the run itself, without its steps
     Growing<model::workflow::Event> events{};
-    Growing<int64> actions{}; // that are among them
+    Growing<int64> actions{};                 // that are among them
     Growing<model::workflow::Scope> scopes{}; // the run itself first
 };
 

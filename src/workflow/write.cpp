@@ -16,9 +16,11 @@
 
 namespace scylla::workflow {
 
+using model::workflow::Again;
 using model::workflow::Announcement;
 using model::workflow::Cancel;
 using model::workflow::Child;
+using model::workflow::Forgotten;
 using model::workflow::NewTask;
 using model::workflow::RunStatus;
 using model::workflow::Scope;
@@ -32,6 +34,7 @@ using store::Parameters;
 namespace {
 
 constinit SPIPlanPtr ids_statement = nullptr;
+constinit SPIPlanPtr forgotten_statement = nullptr;
 constinit SPIPlanPtr attempts_statement = nullptr;
 constinit SPIPlanPtr iterations_statement = nullptr;
 constinit SPIPlanPtr steps_statement = nullptr;
@@ -98,7 +101,7 @@ Submission submission_of(const NewlySubmitted &task) {
             .priority = task.of->root->late ? int16{0} : task.task->priority,
             .rn = nullptr,
             .max_attempts = 1,
-            .run = task.of->root->id};
+            .run = task.of->root->plan};
 }
 
 // As the owner of the workflow. Returns the error; null: all are submitted.
@@ -191,12 +194,39 @@ void keep_attempts(std::span<const Written> all) {
     store::change(
         &attempts_statement,
         "insert into scylla.workflow_attempt "
-        "(scope, created, task, started, ended, attempt, status, step, params, error) "
-        "select s.scope, s.created, s.task, s.started, s.ended, s.attempt, s.status, s.step, s.params, s.error "
+        "(scope, created, task, started, ended, attempt, run, status, step, params, error) "
+        "select s.scope, s.created, s.task, s.started, s.ended, s.attempt, s.run, s.status, s.step, s.params, s.error "
         "from rows from (pg_catalog.unnest($1), pg_catalog.unnest($2)) c (scope, step) "
         "join scylla.workflow_step_state s on s.scope operator(pg_catalog.=) c.scope "
         "and s.step operator(pg_catalog.=) c.step on conflict do nothing",
         parameters, SPI_OK_INSERT);
+}
+
+// Iterations of loops that begin again, with all that are inside of them.
+void forget_iterations(std::span<const Written> all) {
+    ArrayColumn scopes(INT8OID);
+    ArrayColumn steps(TEXTOID);
+    for (const Written &each : all)
+        for (const Forgotten &loop : each.turn->forgotten) {
+            if (loop.scope < 0) // a new one
+                continue;
+            scopes.add(loop.scope);
+            steps.add(loop.step);
+        }
+    if (scopes.size() == 0)
+        return;
+    Parameters parameters;
+    scopes.give_to(parameters);
+    steps.give_to(parameters);
+    store::change(
+        &forgotten_statement,
+        "with recursive inside as (select i.id from rows from (pg_catalog.unnest($1), pg_catalog.unnest($2)) c (scope, "
+        "step) join scylla.workflow_iteration i on i.parent operator(pg_catalog.=) c.scope "
+        "and i.step operator(pg_catalog.=) c.step and not i.past union all "
+        "select i.id from scylla.workflow_iteration i join inside on i.parent operator(pg_catalog.=) inside.id "
+        "where not i.past) "
+        "update scylla.workflow_iteration i set past = true from inside where i.id operator(pg_catalog.=) inside.id",
+        parameters, SPI_OK_UPDATE);
 }
 
 Datum time_datum(int64 millis) { return TimestampTzGetDatum(to_time(millis).value_or(0)); }
@@ -274,9 +304,9 @@ text *task_of(std::span<const NewlySubmitted> tasks, const Written &of, const St
 
 struct StepColumns {
     ArrayColumn scope{INT8OID}, root{INT8OID}, created{TIMESTAMPTZOID}, rn{TEXTOID}, started{TIMESTAMPTZOID},
-        ended{TIMESTAMPTZOID}, due{TIMESTAMPTZOID}, attempt{INT4OID}, error_retries{INT4OID}, platform_retries{INT4OID},
-        timeout_retries{INT4OID}, status{TEXTOID}, step{TEXTOID}, params{TEXTOID}, edges{TEXTOID}, loop{TEXTOID},
-        error{TEXTOID};
+        ended{TIMESTAMPTZOID}, due{TIMESTAMPTZOID}, attempt{INT4OID}, run{INT4OID}, error_retries{INT4OID},
+        platform_retries{INT4OID}, timeout_retries{INT4OID}, status{TEXTOID}, step{TEXTOID}, params{TEXTOID},
+        edges{TEXTOID}, loop{TEXTOID}, error{TEXTOID};
 
     void add(const Written &of, const StepChange &change, text *task) {
         const Step &row = change.step;
@@ -288,6 +318,7 @@ struct StepColumns {
         ended.add(time_datum(row.ended), row.ended == 0);
         due.add(time_datum(row.due), row.due == 0);
         attempt.add(Int32GetDatum(row.attempt));
+        run.add(Int32GetDatum(of.root->run));
         error_retries.add(Int32GetDatum(row.retries.error));
         platform_retries.add(Int32GetDatum(row.retries.platform));
         timeout_retries.add(Int32GetDatum(row.retries.timeout));
@@ -300,7 +331,7 @@ struct StepColumns {
     }
     void give_to(Parameters &parameters) const {
         for (const ArrayColumn *column :
-             {&scope, &root, &created, &rn, &started, &ended, &due, &attempt, &error_retries, &platform_retries,
+             {&scope, &root, &created, &rn, &started, &ended, &due, &attempt, &run, &error_retries, &platform_retries,
               &timeout_retries, &status, &step, &params, &edges, &loop, &error})
             column->give_to(parameters);
     }
@@ -322,8 +353,8 @@ void write_steps(std::span<const Written> all, std::span<const NewlySubmitted> t
     store::change(
         &steps_statement,
         "insert into scylla.workflow_step_state as s (scope, root, created, task, started, ended, due, attempt, "
-        "error_retries, platform_retries, timeout_retries, status, step, params, edges, loop, error) "
-        "select c.scope, c.root, c.created, t.id, c.started, c.ended, c.due, c.attempt, c.error_retries, "
+        "run, error_retries, platform_retries, timeout_retries, status, step, params, edges, loop, error) "
+        "select c.scope, c.root, c.created, t.id, c.started, c.ended, c.due, c.attempt, c.run, c.error_retries, "
         "c.platform_retries, c.timeout_retries, c.status, c.step, c.params::pg_catalog.jsonb, "
         "c.edges::pg_catalog.jsonb, c.loop::pg_catalog.jsonb, "
         "c.error::pg_catalog.jsonb "
@@ -331,12 +362,14 @@ void write_steps(std::span<const Written> all, std::span<const NewlySubmitted> t
         "pg_catalog.unnest($5), pg_catalog.unnest($6), pg_catalog.unnest($7), pg_catalog.unnest($8), "
         "pg_catalog.unnest($9), pg_catalog.unnest($10), pg_catalog.unnest($11), pg_catalog.unnest($12), "
         "pg_catalog.unnest($13), pg_catalog.unnest($14), pg_catalog.unnest($15), pg_catalog.unnest($16), "
-        "pg_catalog.unnest($17)) c (scope, root, created, rn, started, ended, due, attempt, error_retries, "
+        "pg_catalog.unnest($17), pg_catalog.unnest($18)) c (scope, root, created, rn, started, ended, due, attempt, "
+        "run, error_retries, "
         "platform_retries, timeout_retries, status, step, params, edges, loop, error) "
         "left join scylla.task_spec t on t.rn operator(pg_catalog.=) c.rn "
         "on conflict (scope, step) do update set created = excluded.created, "
         "task = coalesce(excluded.task, case when excluded.attempt operator(pg_catalog.=) s.attempt then s.task end), "
         "started = excluded.started, ended = excluded.ended, due = excluded.due, attempt = excluded.attempt, "
+        "run = excluded.run, "
         "error_retries = excluded.error_retries, platform_retries = excluded.platform_retries, "
         "timeout_retries = excluded.timeout_retries, status = excluded.status, params = excluded.params, "
         "edges = excluded.edges, loop = excluded.loop, error = excluded.error",
@@ -408,9 +441,9 @@ void stop_iterations(store::Store &store, int64 scope, const text *step, Timesta
     const auto ids = store::select<int64>(
         &inside_statement,
         "with recursive inside as (select id from scylla.workflow_iteration where parent operator(pg_catalog.=) $1 "
-        "and step operator(pg_catalog.=) $2 and ended is null union all "
+        "and step operator(pg_catalog.=) $2 and ended is null and not past union all "
         "select i.id from scylla.workflow_iteration i join inside on i.parent operator(pg_catalog.=) inside.id "
-        "where i.ended is null) "
+        "where i.ended is null and not i.past) "
         "update scylla.workflow_iteration i set status = 'STOPPED', ended = $3 from inside "
         "where i.id operator(pg_catalog.=) inside.id returning i.id",
         inside, SPI_OK_UPDATE_RETURNING, [](uint64 row) { return store::Columns(row).next_int64(); });
@@ -476,6 +509,8 @@ Jsonb *child_data(const Child &child) {
     json::push_text(&state, "version", to_text(child.version));
     json::push_json(&state, "params", to_json(child.params));
     json::push(&state, "sync", {.type = jbvBool, .val = {.boolean = child.sync}});
+    if (child.instance != 0)
+        json::push(&state, "instance", json::of_whole(child.instance));
     return JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, nullptr));
 }
 
@@ -501,12 +536,19 @@ void announce(std::span<const Written> all) {
                                 .data = to_json(announcement.signals)});
 }
 
+void begin_iterations_again(std::span<const Written> all) {
+    for (const Written &each : all)
+        for (const Again &iteration : each.turn->again)
+            put_on_agenda(
+                {.root = each.root->id, .kind = "restart", .scope = iteration.scope, .attempt = iteration.attempt});
+}
+
 } // namespace
 
 void tell_of_end(const Root &root, RunStatus status, TimestampTz now) {
     const store::Toll toll{.aborted = status == RunStatus::failed,
                            .cancelled = status == RunStatus::stopped || status == RunStatus::timed_out};
-    if (store::finish_plan(root.id, toll, now))
+    if (store::finish_plan(root.plan, toll, now))
         shmem::note_plan_finished();
     put_on_agenda({.root = root.id, .kind = "next"});
     if (root.backfill != 0)
@@ -546,6 +588,7 @@ void write_turns(store::Store &store, std::span<const Followed> all, std::span<c
     const auto tasks = tasks_of(written);
     submit_tasks(tasks);
     keep_attempts(written);
+    forget_iterations(written);
     write_iterations(written);
     write_steps(written, tasks);
     write_runs(written, now);
@@ -554,6 +597,7 @@ void write_turns(store::Store &store, std::span<const Followed> all, std::span<c
     settle_gates(store, now);
     begin_children(written);
     announce(written);
+    begin_iterations_again(written);
     for (const Written &each : written)
         if (is_terminal(run_after(each).status) && !is_terminal(each.root->scope.status))
             tell_of_end(*each.root, run_after(each).status, now);

@@ -29,6 +29,7 @@ sql "select scylla.start_workflow('asleep') from generate_series(1, 6)"
 sql 'select scylla._advance()'
 asleep() { holds "select count(*) = 6 from scylla.workflow_step where workflow = 'asleep'"; }
 wait_until asleep
+sql "select scylla.create_workflow('{\"properties\": {\"owner\": \"ann\"}, \"workflow\": {\"id\": \"again\", \"steps\": [{\"step\": {\"id\": \"s\", \"type\": \"T\"}}]}}'), scylla.start_workflow('again'), scylla.kill_run('again', 1), scylla._advance()"
 echo '{"properties": {"owner": "ann"}, "workflow": {"id": "new", "steps": [{"step": {"id": "s", "type": "NoOp"}}]}}' >"$scratch/workflow.json"
 sql "select scylla.submit('held', '1', rn => n) from unnest(array['to-be-asked', 'to-be-deferred']) n"
 sql "select from scylla.lease('held', 'w', 2, '1 h')"
@@ -127,6 +128,7 @@ step kill       | asleep 2 s                            | prints | library
 step skip       | asleep 3 s                            | prints | library
 run list        |                                       | prints | views
 run show        | busy 1                                | prints | views
+run restart     | again 1                               | prints | library
 run stop        | busy 2                                | silent | library
 run kill        | busy 1                                | silent | library
 run unblock     | broken 1                              | silent | library
@@ -226,6 +228,7 @@ sql "select from scylla.cancel('to-be-deleted-2')"
 lines=("${lines[@]/#delete*/delete to-be-deleted-2}")
 lines=("${lines[@]/#plan rerun*/plan rerun to-be-rerun-2}")
 sql "select scylla.start_workflow('busy'), scylla.start_workflow('busy')"
+sql "select scylla.stop_run('again', 1), scylla._advance()"
 lines=("${lines[@]/#run stop*/run stop busy 4}")
 lines=("${lines[@]/#run kill*/run kill busy 3}")
 lines=("${lines[@]/#step stop*/step stop asleep 4 s}")

@@ -149,6 +149,16 @@ sql 'call scylla.advance()' >/dev/null
 until [[ $(sql "select status from scylla.workflow_run where workflow = 'flow' and instance = 3") == STOPPED ]]; do sleep 0.1; done
 run scylla run kill flow 3
 is "$status $errors" '1 scylla: the last run of instance 3 of workflow "flow" has ended' 'run kill: it has ended'
+run scylla run restart flow 1 --from-beginning --from load
+like "$status $errors" '^2 .*excludes' 'run restart: one or the other'
+run scylla run restart flow 1 --from other
+like "$status $errors" '^1 scylla: invalid value for argument "step": "other"' 'run restart: no such step'
+run scylla run restart flow 1 --params '{"x": 2}' --skip load
+like "$status $(tr -s ' \n' ' ' <<<"$output")" '^0 code 1 run 2 status CREATED' 'run restart'
+sql 'call scylla.advance()' >/dev/null
+until [[ $(sql "select status from scylla.workflow_run where workflow = 'flow' and instance = 1 and run = 2") == SUCCEEDED ]]; do sleep 0.1; done
+run scylla run show flow 1
+like "$status $output" '^0 .*load.*SKIPPED' 'run show: after a restart'
 run scylla backfill start flow '{"n": {"from": 1, "to": 3}}' --preview --newest-first
 is "$status $(grep -c start <<<"$output") $(sed -n 's/.*{"n": \([0-9]\)}.*/\1/p' <<<"$output" | head -1)" '0 3 3' 'backfill start: preview'
 run scylla backfill start flow '{"n": {"from": 1, "to": 3}}' --concurrency 2

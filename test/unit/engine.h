@@ -117,12 +117,37 @@ public:
     std::vector<std::string> asked{}; // needs
     std::size_t changes = 0;          // steps and scopes that the last turn has changed
     std::size_t new_scopes = 0;       // of the last turn
+    std::vector<KeptEvent> again{};   // iterations that are to run again
+    std::size_t forgotten = 0;        // iterations
     workflow::RunName &name() { return name_; }
     const workflow::Definition &definition() const { return *loaded_.definition; }
 
     // ---- turns -----------------------------------------------------------------------------------------------------
 
     void start() { send({.kind = EventKind::start}); }
+    // A new run of the instance, which has ended. how: what RunName::restart is.
+    void restart(std::string_view how = R"({"policy": "RESTART_FROM_INCOMPLETE"})", std::string_view params = "{}") {
+        KeptScope &run = scopes.at(1);
+        EXPECT_TRUE(workflow::is_terminal(run.status));
+        restart_ = show(how);
+        name_.restart = restart_;
+        name_.run++;
+        auto outcome = workflow::evaluate_restart_params(*loaded_.definition, name_, run.params, params, world, limits);
+        EXPECT_EQ(outcome.kind, sel::OutcomeKind::value) << outcome.text;
+        run.params = show(outcome.text);
+        workflow::release(outcome);
+        run.status = RunStatus::in_progress;
+        run.ended = 0;
+        run.due = 0;
+        send({.kind = EventKind::restart});
+    }
+    // What is wrong with a restart.
+    workflow::RestartCheck check_restart(const workflow::Restart &restart) {
+        std::vector<workflow::Step> steps;
+        for (const auto &[id, step] : scopes.at(1).steps)
+            steps.push_back(step.view());
+        return workflow::check_restart(*loaded_.definition, steps, restart);
+    }
     void send(const KeptEvent &event) { send(std::vector{event}); }
     void send(const std::vector<KeptEvent> &events) {
         std::vector<workflow::Supply> supplies;
@@ -142,6 +167,11 @@ public:
         FAIL() << "the turn never has what it needs";
     }
 
+    // The iterations that are to run again begin.
+    void send_again() {
+        while (!again.empty())
+            send(std::exchange(again, {}));
+    }
     // What would come of it, without it being written.
     void take_and_forget(const std::vector<KeptEvent> &events) {
         auto turn = take(events, {});
@@ -306,6 +336,8 @@ private:
     }
 
     workflow::Supply supply(const workflow::Need &need) {
+        if (need.what == workflow::Need::What::iterations)
+            return supply_iterations(need);
         std::string json = "[";
         bool missing = false;
         asked.push_back(show(need.step) + "." + show(need.inner) + "." + show(need.param));
@@ -328,6 +360,22 @@ private:
         *kept = {show(need.step), show(need.inner), show(need.param), missing ? "" : json};
         return {need.scope, (*kept)[0], (*kept)[1], (*kept)[2], (*kept)[3]};
     }
+    workflow::Supply supply_iterations(const workflow::Need &need) {
+        std::map<std::int64_t, std::int64_t> found;
+        for (const auto &[id, scope] : scopes) {
+            if (scope.parent == need.scope && scope.step == need.step && scope.number > std::stoll(show(need.inner)) &&
+                scope.status != RunStatus::succeeded)
+                found.emplace(scope.number, id);
+        }
+        std::string json;
+        for (auto each = found.begin();
+             each != found.end() && std::distance(found.begin(), each) < std::stoll(show(need.param)); ++each)
+            json +=
+                (json.empty() ? "[" : ",[") + std::to_string(each->first) + "," + std::to_string(each->second) + "]";
+        auto &kept = kept_supplies_.emplace_back(std::make_unique<std::vector<std::string>>());
+        *kept = {show(need.step), show(need.inner), show(need.param), "[" + json + "]"};
+        return {need.scope, (*kept)[0], (*kept)[1], (*kept)[2], (*kept)[3]};
+    }
     // Of a JSON object; empty: it has none.
     std::string member(const std::string &json, std::string_view name) {
         auto outcome = sel::evaluate_json("params['" + show(name) + "']", json.empty() ? "{}" : json, world, limits);
@@ -342,6 +390,10 @@ private:
         std::map<std::int64_t, std::int64_t> ids; // of new scopes
         changes = turn.scopes.size() + turn.steps.size();
         new_scopes = 0;
+        for (const workflow::Forgotten &loop : turn.forgotten)
+            forget({real(ids, loop.scope), show(loop.step)});
+        for (const workflow::Again &iteration : turn.again)
+            again.push_back({EventKind::restart, iteration.scope, {}, iteration.attempt, {}});
         for (const workflow::ScopeChange &change : turn.scopes)
             write(change, ids);
         std::set<StepKey> seen;
@@ -360,6 +412,15 @@ private:
                             .emplace(key, KeptChild{show(child.workflow), show(child.version), show(child.params),
                                                     child.sync, child.attempt})
                             .second);
+        }
+    }
+    void forget(const StepKey &loop) {
+        for (auto &[id, scope] : scopes) {
+            if (scope.parent != loop.first || scope.step != loop.second)
+                continue;
+            EXPECT_TRUE(workflow::is_terminal(scope.status));
+            scope.number += 1'000'000; // no other iteration has it
+            forgotten++;
         }
     }
     static std::int64_t real(const std::map<std::int64_t, std::int64_t> &ids, std::int64_t id) {
@@ -382,7 +443,9 @@ private:
             scopes[id].parent = parent;
         }
         KeptScope &kept = scopes.at(id);
-        EXPECT_FALSE(workflow::is_terminal(kept.status)) << "the scope had come to its end";
+        EXPECT_TRUE(!workflow::is_terminal(kept.status) ||
+                    (name_.run > 1 && !workflow::is_terminal(change.scope.status)))
+            << "the scope had come to its end";
         kept.step = show(change.scope.step);
         kept.number = change.scope.number;
         kept.status = change.scope.status;
@@ -399,12 +462,14 @@ private:
         KeptStep &kept = place->second;
         const StepStatus before = change.is_new ? StepStatus::not_created : kept.step.status;
         EXPECT_EQ(change.before, before) << key.second;
+        const bool had_ended = workflow::is_terminal(before) && !workflow::is_retryable(before);
+        const bool is_there = change.step.status != StepStatus::not_created;
         const bool is_skip = change.new_attempt && workflow::is_restartable(before);
-        EXPECT_TRUE(!workflow::is_terminal(before) || workflow::is_retryable(before) || is_skip)
-            << key.second << " had ended";
-        EXPECT_EQ(change.step.attempt, change.new_attempt ? kept.step.attempt + 1 : kept.step.attempt) << key.second;
+        EXPECT_TRUE(!had_ended || is_skip || (change.new_attempt && name_.run > 1)) << key.second << " had ended";
+        const bool is_next = is_there && (change.new_attempt || (before == StepStatus::not_created && !change.is_new));
+        EXPECT_EQ(change.step.attempt, is_next ? kept.step.attempt + 1 : kept.step.attempt) << key.second;
         if (change.new_attempt) {
-            EXPECT_TRUE(workflow::is_retryable(before) || is_skip) << key.second;
+            EXPECT_TRUE(workflow::is_terminal(before)) << key.second;
             kept.earlier.push_back(before);
         }
         kept.set(change.step, place->first);
@@ -451,7 +516,8 @@ private:
             bool live = false;
             for (const auto &[name, kept] : scope.steps) {
                 const bool waits = workflow::is_retryable(kept.step.status);
-                live = live || waits || !workflow::is_terminal(kept.step.status);
+                live = live || waits ||
+                       (!workflow::is_terminal(kept.step.status) && kept.step.status != StepStatus::not_created);
                 EXPECT_TRUE(!waits || kept.step.due != 0) << name << " waits for nothing";
                 EXPECT_EQ(workflow::is_complete(kept.step.status) && kept.edges.empty() && kept.step.ended == 0, false);
             }
@@ -464,6 +530,7 @@ private:
 
     workflow::Loaded loaded_{};
     workflow::RunName name_{};
+    std::string restart_{};
     std::vector<std::unique_ptr<std::vector<std::string>>> kept_supplies_{};
     std::set<std::pair<StepKey, std::int32_t>> submitted_{};
 };

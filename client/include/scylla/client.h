@@ -420,6 +420,10 @@ public:
     /// Starts a new instance of a workflow. @throw not_found @throw denied @throw invalid_argument parameters that
     /// cannot be evaluated @throw wrong_state no version is active
     started_run start_workflow(const workflow_name &workflow, const start_options &options = {});
+    /// Runs an instance again, whose last run has ended. @throw not_found @throw denied @throw invalid_argument
+    /// @throw wrong_state it goes on, all its steps are complete, or a step before the one that is named has to run
+    /// again
+    started_run restart_run(const workflow_name &workflow, std::int64_t instance, const restart_options &options = {});
     /// Has the last run of an instance end as STOPPED, or as FAILED. Returns at once. @throw not_found @throw denied
     /// @throw wrong_state it has ended
     void stop_run(const workflow_name &workflow, std::int64_t instance);

@@ -402,7 +402,23 @@ struct start_options {
     std::optional<std::string> request_id; ///< the same id starts a workflow only once
 };
 
-/// A run of a workflow, as start_workflow() answers.
+/// What a restart begins with.
+enum class restart_policy {
+    from_incomplete, ///< steps that are not complete, and what follows them
+    from_beginning,  ///< all steps
+    from_specific,   ///< a step, and what follows it
+};
+
+/// How an instance of a workflow runs again.
+struct restart_options {
+    restart_policy policy = restart_policy::from_incomplete;
+    json params{"{}"};                   ///< over those of the run before
+    json step_params{"{}"};              ///< by step, for steps that run again
+    std::vector<std::string> skip_steps; ///< of these, the ones that are skipped
+    std::optional<std::string> step;     ///< with from_specific
+};
+
+/// A run of a workflow, as start_workflow() and restart_run() answer.
 struct started_run {
     int code = 0;             ///< 1: started, or it waits for its turn; 0: the request came before; -1: stopped at once
     workflow_name workflow{}; ///< its id

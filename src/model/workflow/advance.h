@@ -36,6 +36,7 @@ private:
     void take_of_task(LiveScope &scope, LiveStep &step, const Event &event);
     void take_of_child(LiveScope &scope, LiveStep &step, const Event &event);
     void start_run(LiveScope &scope);
+    bool begin_clock(LiveScope &scope);
     void child_ended(LiveScope &scope, LiveStep &step, std::string_view data);
     void come_due(LiveScope &scope, LiveStep &step);
     void come_due_running(LiveScope &scope, LiveStep &step);
@@ -83,8 +84,23 @@ private:
     void announce(LiveScope &scope, LiveStep &step, std::string_view data);
     void take_of_signals(LiveScope &scope, LiveStep &step, const Event &event);
 
+    // Restarts (restart.cpp)
+    void restart_run(LiveScope &scope);
+    void restart_steps(LiveScope &scope, RestartPolicy policy, std::string_view chosen);
+    void restart_iteration(LiveScope &scope, const Event &event);
+    void reset(LiveStep &step, bool goes_on);
+    std::int64_t instance_to_restart(const LiveStep &step);
+    void begin_or_skip(LiveScope &scope, LiveStep &step);
+    bool is_to_be_skipped(const LiveScope &scope, const LiveStep &step);
+    void skip(LiveScope &scope, LiveStep &step);
+
     // Loops (loop_life.cpp)
     void begin_loop(LiveScope &scope, LiveStep &step);
+    void begin_first(LiveStep &step);
+    void restart_last(LiveScope &scope, LiveStep &step);
+    std::vector<std::int64_t> restart_iterations(LiveScope &scope, LiveStep &step, std::int64_t after,
+                                                 std::int64_t most);
+    std::int64_t restart_some(LiveScope &scope, LiveStep &step, ForeachState &loop, std::int64_t most);
     void go_on(const LoopWork &work);
     void go_on_foreach(LiveScope &scope, LiveStep &step, const LiveScope *ended);
     bool end_foreach(LiveScope &scope, LiveStep &step, const ForeachState &loop);

@@ -50,6 +50,18 @@ template <typename Work> OutcomeKind guarded(std::string &what, Work work) {
     }
 }
 
+template <typename Work> Outcome text_of(Work work) noexcept {
+    try {
+        auto text = std::make_unique<std::string>();
+        std::string &made = *text;
+        const auto kind = guarded(made, [&] { made = work(); });
+        std::string *owned = text.release();
+        return {kind, *owned, owned};
+    } catch (...) { // there is nothing else that is thrown
+        return {OutcomeKind::out_of_memory, "out of memory", nullptr};
+    }
+}
+
 Turn show(TurnMemory *memory) noexcept {
     return {.kind = OutcomeKind::value,
             .needs = memory->needs,
@@ -59,6 +71,8 @@ Turn show(TurnMemory *memory) noexcept {
             .cancels = memory->cancels,
             .children = memory->children,
             .announcements = memory->announcements,
+            .again = memory->again,
+            .forgotten = memory->forgotten,
             .owned = memory};
 }
 
@@ -96,15 +110,12 @@ void release(Loaded &loaded) noexcept {
 
 Outcome evaluate_run_params(const Definition &definition, const RunName &name, std::string_view request,
                             sel::World &world, const sel::Limits &limits) noexcept {
-    try {
-        auto text = std::make_unique<std::string>();
-        std::string &values = *text;
-        const auto kind = guarded(values, [&] { values = values_of_run(definition, name, request, world, limits); });
-        std::string *owned = text.release();
-        return {kind, *owned, owned};
-    } catch (...) { // there is nothing else that is thrown
-        return {OutcomeKind::out_of_memory, "out of memory", nullptr};
-    }
+    return text_of([&] { return values_of_run(definition, name, request, world, limits); });
+}
+
+Outcome evaluate_restart_params(const Definition &definition, const RunName &name, std::string_view before,
+                                std::string_view given, sel::World &world, const sel::Limits &limits) noexcept {
+    return text_of([&] { return values_of_restart(definition, name, before, given, world, limits); });
 }
 
 void release(Outcome &outcome) noexcept {

@@ -44,7 +44,8 @@ struct Retries {
     std::int32_t timeout = 0;
 };
 
-// A step that has been created. Times are milliseconds since 1970; 0: none. Texts are JSON objects; empty: none.
+// A step that has been created, or was in an earlier run: then its attempt is the last one, and it is NOT_CREATED if it
+// is to be created again. Times are milliseconds since 1970; 0: none. Texts are JSON objects; empty: none.
 struct Step {
     std::string_view id{};
     StepStatus status = StepStatus::created;
@@ -86,6 +87,9 @@ struct RunName {
     std::string_view owner{};
     std::string_view initiator{};  // JSON: {"type": "MANUAL", "user": …}, {"type": "TIME", "timezone": …}, …
     std::string_view properties{}; // JSON: those of the workflow when the run began
+    // Of a run that is not the first of its instance, JSON: {"policy", "step", "step_params": {step: {name: value}},
+    // "skip_steps": [step]}.
+    std::string_view restart{};
 };
 
 // The loops that a step is in, the outer one first. Nothing: the definition has no such step.
@@ -108,10 +112,46 @@ Outcome evaluate_run_params(const Definition &definition, const RunName &name, s
                             sel::World &world, const sel::Limits &limits) noexcept;
 void release(Outcome &outcome) noexcept;
 
+// ---- an instance runs again (section 11) ---------------------------------------------------------------------------
+
+// A run that is not the first of its instance goes on with what the runs before it have left: the same scopes and
+// steps. The steps that it runs again go back to NOT_CREATED, with the number of their last attempt; the others stay as
+// they are. It begins by an event `restart`.
+
+enum class RestartPolicy : std::uint8_t { from_incomplete, from_beginning, from_specific };
+inline constexpr std::array<std::string_view, 3> k_restart_policies{"RESTART_FROM_INCOMPLETE", "RESTART_FROM_BEGINNING",
+                                                                    "RESTART_FROM_SPECIFIC"};
+
+struct Restart {
+    RestartPolicy policy = RestartPolicy::from_incomplete;
+    std::string_view step{};                         // with from_specific: it and what follows it
+    std::span<const std::string_view> with_params{}; // steps that are given parameters
+    std::span<const std::string_view> skipped{};     // steps that are skipped
+};
+enum class RestartProblem : std::uint8_t {
+    none,
+    unknown_step,  // the workflow has no such step
+    not_a_start,   // something before the step has to run again, too
+    nothing_to_do, // all steps are complete
+    outside,       // a step that is named does not run again
+    out_of_memory,
+};
+struct RestartCheck {
+    RestartProblem problem;
+    std::string_view step; // that is at fault, as it was given
+};
+// steps: those of the run itself.
+RestartCheck check_restart(const Definition &definition, std::span<const Step> steps, const Restart &restart) noexcept;
+
+// The parameters of the next run: the values that the run before it had (JSON), and over them what is given now.
+Outcome evaluate_restart_params(const Definition &definition, const RunName &name, std::string_view before,
+                                std::string_view given, sel::World &world, const sel::Limits &limits) noexcept;
+
 // ---- a turn --------------------------------------------------------------------------------------------------------
 
 enum class EventKind : std::uint8_t {
     start,          // of the run, or of a step that waits to be tried again
+    restart,        // of the run, if it is not the first of its instance; or of an iteration (see Again)
     task_completed, // data: the result, if it is an object {"params": {name: value}, "artifacts": {…}}; else anything
     task_failed,    // data: the error, an object with "code", "message" and perhaps "class": user, platform, timeout
     task_aborted,   // likewise: its worker has given up the task for good
@@ -154,7 +194,13 @@ struct Run {
 
 // What is read of other scopes or runs, which the turn was not given: it is to be repeated with that.
 struct Need {
-    enum class What : std::uint8_t { foreach, subworkflow };
+    enum class What : std::uint8_t {
+        foreach,
+        subworkflow,
+        // The next iterations of the loop that have not succeeded, as [[number, scope], …], in the order of their
+        // numbers; inner: after this number; param: at most so many.
+        iterations,
+    };
     What what;
     std::int64_t scope;
     std::string_view step;
@@ -166,7 +212,7 @@ struct Need {
 struct StepChange {
     std::int64_t scope;
     bool is_new;
-    bool new_attempt;  // the row that was there is kept as the attempt before
+    bool new_attempt;  // the row that was there is kept as the attempt that it was
     Step step;         // as it is now
     StepStatus before; // not_created if it is new
 };
@@ -203,6 +249,8 @@ struct Child {
     std::string_view version; // a selector
     std::string_view params;  // JSON, as the request of evaluate_run_params()
     bool sync;
+    // Of an instance that an earlier run has started and that is to run again; 0: a new one.
+    std::int64_t instance;
 };
 
 // Signals are to be sent, all of them or none. An event signals_sent or signals_refused follows.
@@ -211,6 +259,16 @@ struct Announcement {
     std::string_view step;
     std::int32_t attempt;
     std::string_view signals; // [{"name", "params": {…}, "payload": {…}}]
+};
+// An iteration of an earlier run is to run again. An event `restart` of it follows, with that attempt.
+struct Again {
+    std::int64_t scope;
+    std::int32_t attempt; // of the loop
+};
+// The iterations that the loop has had become history: it begins with the first one again.
+struct Forgotten {
+    std::int64_t scope;
+    std::string_view step;
 };
 
 struct Turn {
@@ -222,6 +280,8 @@ struct Turn {
     std::span<const Cancel> cancels{};
     std::span<const Child> children{};
     std::span<const Announcement> announcements{};
+    std::span<const Again> again{};
+    std::span<const Forgotten> forgotten{}; // before iterations are written
     void *owned = nullptr;
 };
 Turn take_turn(const Definition &definition, const Run &run, sel::World &world, const sel::Limits &limits) noexcept;

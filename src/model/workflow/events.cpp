@@ -95,6 +95,8 @@ void Advance::settle() {
 
 void Advance::take(const Event &event) {
     LiveScope *scope = state_.find_scope(event.scope);
+    if (scope != nullptr && event.kind == EventKind::restart && scope->around != nullptr)
+        return restart_iteration(*scope, event);
     if (scope == nullptr || is_terminal(scope->now.status))
         return;
     if (event.step.empty())
@@ -116,6 +118,8 @@ void Advance::take_of_scope(LiveScope &scope, const Event &event) {
     switch (event.kind) {
     case EventKind::start:
         return start_run(scope);
+    case EventKind::restart:
+        return restart_run(scope);
     case EventKind::due:
         if (scope.now.due == 0 || state_.now < scope.now.due)
             return;
@@ -137,6 +141,12 @@ void Advance::start_run(LiveScope &scope) {
                                        [](const LiveStep &step) { return step.now.status != StepStatus::not_created; });
     if (has_begun || scope.around != nullptr)
         return;
+    if (begin_clock(scope))
+        begin_scope(scope);
+}
+
+// False: its timeout cannot be read, and the run has failed.
+bool Advance::begin_clock(LiveScope &scope) {
     scope.is_changed = true;
     if (scope.now.created == 0)
         scope.now.created = state_.now;
@@ -147,10 +157,11 @@ void Advance::start_run(LiveScope &scope) {
     } catch (const sel::Failure &failure) {
         if (failure.fault.kind == sel::FaultKind::stopped)
             throw;
-        return end_scope(scope, RunStatus::failed);
+        end_scope(scope, RunStatus::failed);
+        return false;
     }
     scope.now.status = RunStatus::in_progress;
-    begin_scope(scope);
+    return true;
 }
 
 // ---- of a step -----------------------------------------------------------------------------------------------------
@@ -241,6 +252,8 @@ void Advance::come_due(LiveScope &scope, LiveStep &step) {
         return begin_again(scope, step);
     if (step.now.status == StepStatus::evaluating_params || step.now.status == StepStatus::starting)
         return enter(scope, step, step.now.status);
+    if (step.now.status == StepStatus::created)
+        return begin_or_skip(scope, step);
     if (step.now.status == StepStatus::finishing)
         return !step.now.edges.empty()  ? conclude(scope, step, StepStatus::skipped)
                : step.now.error.empty() ? succeed(scope, step)

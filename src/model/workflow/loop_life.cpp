@@ -12,6 +12,7 @@ constexpr std::size_t k_most_iterations = 500;
 constexpr std::size_t k_most_bytes = 16'000'000;
 // That are begun before their first steps are looked at, and what they make is known.
 constexpr int k_at_a_time = 10;
+constexpr std::int64_t k_most_again = 100; // iterations of an earlier run
 
 } // namespace
 
@@ -20,6 +21,16 @@ bool Advance::is_full() const noexcept {
 }
 
 void Advance::begin_loop(LiveScope &scope, LiveStep &step) {
+    if (!goes_on(state_, step)) {
+        step.forgets = step.now.attempt > 1;
+        begin_first(step);
+    } else if (step.node->kind == StepKind::while_) {
+        restart_last(scope, step);
+    }
+    loops_.push_back({{&scope, &step}, nullptr});
+}
+
+void Advance::begin_first(LiveStep &step) {
     if (step.node->kind == StepKind::foreach) {
         ForeachState loop;
         loop.total = count_iterations(state_, step);
@@ -27,7 +38,36 @@ void Advance::begin_loop(LiveScope &scope, LiveStep &step) {
     } else {
         step.now.loop = state_.keep(write_while(state_, begin_while(state_, step)));
     }
-    loops_.push_back({{&scope, &step}, nullptr});
+}
+
+// Of a while, the iteration in which it has come to its end.
+void Advance::restart_last(LiveScope &scope, LiveStep &step) {
+    const WhileState loop = read_while(state_, step);
+    if (loop.begun > loop.ended && restart_iterations(scope, step, loop.begun - 1, 1).empty()) {
+        step.forgets = true; // it has succeeded, and the loop could not make anything of what it has left
+        begin_first(step);
+    } else {
+        step.now.loop = state_.keep(write_while(state_, loop));
+    }
+}
+
+// The numbers of those that run again: the next ones that have not succeeded.
+std::vector<std::int64_t> Advance::restart_iterations(LiveScope &scope, LiveStep &step, std::int64_t after,
+                                                      std::int64_t most) {
+    const std::string from = std::to_string(after);
+    const std::string count = std::to_string(most);
+    for (const Supply &supply : state_.run.supplies) {
+        if (supply.scope != scope.now.id || supply.step != step.node->id || supply.inner != from ||
+            supply.param != count)
+            continue;
+        std::vector<std::int64_t> numbers;
+        for (const auto &[number, id] : read_iterations(state_, supply.json)) {
+            state_.again.push_back({id, step.now.attempt});
+            numbers.push_back(number);
+        }
+        return numbers;
+    }
+    throw NeedMore{{Need::What::iterations, scope.now.id, step.node->id, state_.keep(from), state_.keep(count), {}}};
 }
 
 // Of a loop that has ended meanwhile, nothing more.
@@ -56,7 +96,9 @@ void Advance::go_on_foreach(LiveScope &scope, LiveStep &step, const LiveScope *e
     if (ended != nullptr)
         count_end(loop, strict, ended->now);
     std::int64_t room = room_of(loop, strict, concurrency_of(state_, *step.node));
-    for (int begun = 0; loop.failed == 0 && loop.next <= loop.total && room-- > 0; begun++) {
+    if (loop.left > 0 && loop.failed == 0 && room > 0)
+        room -= restart_some(scope, step, loop, std::min({room, loop.left, k_most_again}));
+    for (int begun = 0; loop.left == 0 && loop.failed == 0 && loop.next <= loop.total && room-- > 0; begun++) {
         if (is_full()) {
             step.now.due = state_.now;
             break;
@@ -72,9 +114,22 @@ void Advance::go_on_foreach(LiveScope &scope, LiveStep &step, const LiveScope *e
     end_foreach(scope, step, loop);
 }
 
+std::int64_t Advance::restart_some(LiveScope &scope, LiveStep &step, ForeachState &loop, std::int64_t most) {
+    const auto numbers = restart_iterations(scope, step, loop.after, most);
+    const auto count = static_cast<std::int64_t>(numbers.size());
+    loop.left -= count;
+    if (count < most) { // the others had succeeded when the loop was not there any more to count them
+        loop.succeeded += loop.left;
+        loop.left = 0;
+    }
+    if (count > 0)
+        loop.after = numbers.back();
+    return count;
+}
+
 bool Advance::end_foreach(LiveScope &scope, LiveStep &step, const ForeachState &loop) {
     const bool at_once = step.node->failure_mode == FailureMode::fail_immediately;
-    const bool all_begun = loop.next > loop.total || loop.failed > 0;
+    const bool all_begun = (loop.next > loop.total && loop.left == 0) || loop.failed > 0;
     if (!all_begun || (loop.running() > 0 && !(loop.failed > 0 && at_once)))
         return false;
     if (loop.running() > 0)

@@ -53,7 +53,9 @@ ForeachState read_foreach(RunState &state, const LiveStep &step) {
                       .succeeded = count_in(map, "succeeded"),
                       .failed = count_in(map, "failed"),
                       .stopped = count_in(map, "stopped"),
-                      .timed_out = count_in(map, "timed_out")};
+                      .timed_out = count_in(map, "timed_out"),
+                      .left = map.find("left") == nullptr ? 0 : count_in(map, "left"),
+                      .after = map.find("after") == nullptr ? 0 : count_in(map, "after")};
     if (loop.running() < 0 || loop.next < 1 || loop.next > loop.total + 1)
         fail_unreadable();
     if (!step.node->strict)
@@ -81,6 +83,8 @@ std::string write_foreach(const ForeachState &loop, bool strict) {
             json += (&number == loop.ahead.data() ? "" : ",") + std::to_string(number);
         json += ']';
     }
+    if (loop.left > 0)
+        json += ",\"left\":" + std::to_string(loop.left) + ",\"after\":" + std::to_string(loop.after);
     return json + '}';
 }
 
@@ -151,6 +155,64 @@ std::int64_t concurrency_of(RunState &state, const StepNode &step) {
     }
     most = std::clamp<std::int64_t>(most, 1, k_max_concurrency);
     return step.concurrency == 0 ? most : std::min(step.concurrency, most);
+}
+
+// ---- a loop runs again ---------------------------------------------------------------------------------------------
+
+namespace {
+
+constexpr std::string_view k_of = "of";
+
+// Tells loop parameters from others, in whatever order they are.
+std::string mark_of(RunState &state, LiveStep &step) {
+    std::uint64_t mark = 0;
+    sel::Heap heap(state.limits.memory);
+    for (const sel::Map::Member &member : loop_params_of(state, step).all()) {
+        std::uint64_t hash = 0xcbf29ce484222325ULL; // FNV-1a
+        for (const char c : std::string(member.key.view()) + ":" + write(state, heap, member.value))
+            hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
+        mark += hash;
+    }
+    return std::to_string(mark);
+}
+
+} // namespace
+
+std::vector<std::pair<std::int64_t, std::int64_t>> read_iterations(RunState &state, std::string_view json) {
+    NoParams none;
+    sel::Heap heap(state.limits.memory);
+    sel::Context context(heap, state.world, none, state.limits);
+    const Value read = sel::read_json(context, json);
+    std::vector<std::pair<std::int64_t, std::int64_t>> all;
+    for (const Value &each : read.array->values())
+        all.emplace_back(each.array->items[0].number, each.array->items[1].number);
+    return all;
+}
+
+std::string keep_for_restart(RunState &state, LiveStep &step) {
+    if (step.now.loop.empty() || step.now.params.empty())
+        return {};
+    std::string kept;
+    if (step.node->kind == StepKind::foreach) {
+        ForeachState loop = read_foreach(state, step);
+        loop.left = loop.next - 1 - loop.succeeded;
+        loop.after = loop.failed = loop.stopped = loop.timed_out = 0;
+        loop.first = loop.next;
+        loop.ahead.clear();
+        kept = write_foreach(loop, step.node->strict);
+    } else {
+        kept = write_while(state, read_while(state, step));
+    }
+    kept.back() = ',';
+    return kept + json_text(k_of) + ":" + json_text(mark_of(state, step)) + "}";
+}
+
+bool goes_on(RunState &state, LiveStep &step) {
+    if (step.now.loop.empty())
+        return false;
+    const auto parsed = state.parse(step.now.loop);
+    const Value *of = parsed->map->find(k_of);
+    return of != nullptr && of->type == sel::Type::string && of->view() == mark_of(state, step);
 }
 
 // ---- while ---------------------------------------------------------------------------------------------------------

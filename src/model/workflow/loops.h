@@ -23,11 +23,15 @@ struct ForeachState {
     std::int64_t timed_out = 0;
     std::int64_t first = 1;            // that has not ended; kept with strict ordering only
     std::vector<std::int64_t> ahead{}; // those after it that have ended
-    std::int64_t running() const noexcept { return next - 1 - succeeded - failed - stopped - timed_out; }
+    std::int64_t left = 0;             // of earlier runs, which are to run again
+    std::int64_t after = 0;            // the last one of these that does already
+    std::int64_t running() const noexcept { return next - 1 - left - succeeded - failed - stopped - timed_out; }
 };
 ForeachState read_foreach(RunState &state, const LiveStep &step);
 std::string write_foreach(const ForeachState &loop, bool strict);
 void count_end(ForeachState &loop, bool strict, const Scope &iteration);
+// Number and scope of each, as they were asked for.
+std::vector<std::pair<std::int64_t, std::int64_t>> read_iterations(RunState &state, std::string_view json);
 // How many more may run.
 std::int64_t room_of(const ForeachState &loop, bool strict, std::int64_t concurrency) noexcept;
 std::int64_t count_iterations(RunState &state, LiveStep &step);
@@ -44,6 +48,11 @@ WhileState read_while(RunState &state, const LiveStep &step);
 std::string write_while(RunState &state, const WhileState &loop);
 // With what the steps of the iteration have made of them.
 void take_values(RunState &state, WhileState &loop, const LiveStep &step, LiveScope &iteration);
+// What a loop that runs again goes on with, from what it had kept; empty: it begins again. And whether it may, which it
+// may with the loop parameters that it had.
+std::string keep_for_restart(RunState &state, LiveStep &step);
+bool goes_on(RunState &state, LiveStep &step);
+
 // With the index of the iteration that is to follow.
 std::string values_of_next(RunState &state, const WhileState &loop);
 

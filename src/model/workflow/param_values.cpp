@@ -258,4 +258,13 @@ Param make_evaluated(sel::Context &context, ParamType type, const Value &value) 
     return param;
 }
 
+Param with_modes(const Param &defined, Param value) {
+    value.mode = defined.mode;
+    for (auto &[name, member] : value.members) {
+        if (const Param *of_member = defined.members.find(name))
+            member = with_modes(*of_member, std::move(member));
+    }
+    return value;
+}
+
 } // namespace scylla::model::workflow

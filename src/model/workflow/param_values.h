@@ -17,5 +17,7 @@ bool same_value(const sel::Value &one, const sel::Value &other);
 
 // A literal that is not looked through for references: the parameter of an earlier run, or what a step has put out.
 Param make_evaluated(sel::Context &context, ParamType type, const sel::Value &value);
+// Such a value, under what the definition says of who may change it.
+Param with_modes(const Param &defined, Param value);
 
 } // namespace scylla::model::workflow

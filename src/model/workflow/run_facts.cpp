@@ -62,8 +62,8 @@ std::optional<Value> fact_of_run(const Definition &definition, const RunName &na
     if (field == "INITIATOR_TIMEZONE")
         return of_initiator(name, "timezone", context);
     if (field == "RUN_POLICY") {
-        const auto policy = of_initiator(name, "policy", context);
-        return policy->is_null() ? sel::make_string(context.heap, k_fresh) : policy;
+        const std::string policy = member_text(name.restart, "policy", context);
+        return sel::make_string(context.heap, policy.empty() ? k_fresh : policy);
     }
     return std::nullopt;
 }

@@ -78,7 +78,7 @@ bool is_definition(const Value &json) noexcept {
            (json.map->find("value") != nullptr || json.map->find("expression") != nullptr);
 }
 
-Param read_given(sel::Context &context, const Definition &definition, const std::string &name, const Value &json) {
+Param read_param_given(sel::Context &context, const ParamMap &params, const std::string &name, const Value &json) {
     if (is_definition(json)) {
         Problems problems;
         const Where root;
@@ -87,7 +87,7 @@ Param read_given(sel::Context &context, const Definition &definition, const std:
             fail_param(problems.found()[0].where, problems.found()[0].what);
         return std::move(*param);
     }
-    const Param *defined = definition.params.find(name);
+    const Param *defined = params.find(name);
     const ParamType type = defined == nullptr ? natural_type(json) : defined->type;
     const auto typed = to_type(context, json, type);
     if (!typed)
@@ -109,7 +109,7 @@ ParamMap read_request(sel::Context &context, const Definition &definition, std::
                   "a run can be given at most " + std::to_string(k_max_run_params) + " parameters");
     for (const sel::Map::Member &member : json.map->all()) {
         const std::string name(member.key.view());
-        Param param = read_given(context, definition, name, member.value);
+        Param param = read_param_given(context, definition.params, name, member.value);
         if (merge.upstream)
             param.source = ParamSource::subworkflow;
         params.put(name, std::move(param));
@@ -117,7 +117,55 @@ ParamMap read_request(sel::Context &context, const Definition &definition, std::
     return params;
 }
 
+// The values of an earlier run, under what the definition says of who may change them. What is the system's stays so.
+void put_values(sel::Context &context, ParamMap &params, const sel::Map &values) {
+    for (const sel::Map::Member &member : values.all()) {
+        const std::string name(member.key.view());
+        const Param *defined = params.find(name);
+        if (defined != nullptr && defined->system_mode == SystemMode::reserved)
+            continue;
+        const ParamType type = defined == nullptr ? natural_type(member.value) : defined->type;
+        const auto typed = to_type(context, member.value, type);
+        if (!typed)
+            fail_param(name, "the stored value is no " + std::string(name_of(type)));
+        Param value = make_evaluated(context, type, *typed);
+        params.put(name, defined == nullptr ? std::move(value) : with_modes(*defined, std::move(value)));
+    }
+}
+
 } // namespace
+
+ParamMap read_given(sel::Context &context, const ParamMap &defined, const sel::Map &given) {
+    ParamMap params;
+    for (const sel::Map::Member &member : given.all()) {
+        const std::string name(member.key.view());
+        params.put(name, read_param_given(context, defined, name, member.value));
+    }
+    return params;
+}
+
+std::string values_of_restart(const Definition &definition, const RunName &name, std::string_view before,
+                              std::string_view given, sel::World &world, const sel::Limits &limits) {
+    FactsOnly facts(definition, name);
+    sel::Heap heap(limits.memory);
+    sel::Context context(heap, world, facts, limits);
+    const ParamMap defaults = default_workflow_params();
+    const Layer layers[] = {{&defaults, {ParamSource::system_default}},
+                            {&definition.params, {ParamSource::definition}}};
+    ParamMap params;
+    for (const Layer &layer : layers)
+        merge_params(context, params, *layer.params, layer.merge);
+    const Value values = sel::read_json(context, before);
+    if (values.type != sel::Type::map)
+        sel::fail(sel::FaultKind::value, "what is stored is no object");
+    put_values(context, params, *values.map);
+    Merge merge = merge_for(name, context);
+    if (!merge.upstream)
+        merge = {.source = ParamSource::restart, .restart = true};
+    merge_params(context, params, read_request(context, definition, given, merge), merge);
+    finish_merge(params);
+    return write_values(context, evaluate_params(context, params));
+}
 
 std::string values_of_run(const Definition &definition, const RunName &name, std::string_view request,
                           sel::World &world, const sel::Limits &limits) {

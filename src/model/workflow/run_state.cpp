@@ -37,6 +37,7 @@ void RunState::load(const Scope &scope) {
         there.now = step;
         there.now.id = node->id;
         there.before = step.status;
+        there.is_stored = true;
     }
 }
 

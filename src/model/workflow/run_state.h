@@ -24,15 +24,19 @@ struct LiveStep {
     const StepNode *node = nullptr;
     Step now{.status = StepStatus::not_created};
     StepStatus before = StepStatus::not_created; // the turn
+    bool is_stored = false;                      // it has a row
     bool is_new = false;
     bool is_changed = false;
     bool new_attempt = false;
-    bool wants_work = false; // a task or a subworkflow is to be started
-    bool drops_work = false; // what was started before this turn is not needed any more
+    bool wants_work = false;    // a task or a subworkflow is to be started
+    bool drops_work = false;    // what was started before this turn is not needed any more
+    bool forgets = false;       // its iterations so far are history
     std::string_view target{};  // of the work that it wants: a queue or a workflow
     std::string_view version{}; // of the workflow
     std::string_view request{}; // the parameters for it
     std::string_view signals{}; // that are to be sent before it has succeeded, as JSON
+
+    std::int64_t instance = 0; // of a workflow that is to run again
     std::unique_ptr<Parsed> params{};
     std::unique_ptr<Parsed> edges{};
 };
@@ -48,6 +52,15 @@ struct LiveScope {
     bool is_closed = false;        // no more steps are created
     std::vector<LiveStep> steps{}; // by their places in the list
     std::unique_ptr<Parsed> params{};
+};
+
+// What whoever has restarted the run wants.
+struct RestartRequest {
+    std::unique_ptr<Parsed> parsed{};
+    RestartPolicy policy = RestartPolicy::from_incomplete;
+    std::string_view step{};
+    std::vector<std::string_view> skipped{};
+    const sel::Map *step_params = nullptr; // by step; null: none
 };
 
 // Something is read that the turn was not given. Thrown inside the room.
@@ -72,12 +85,14 @@ public:
     const sel::Limits &limits;
     const std::int64_t now; // one time for the whole turn
     std::deque<LiveScope> scopes{};
+    std::vector<Again> again{};
 
     // Null: it was not given, or the definition has no such scope.
     LiveScope *find_scope(std::int64_t id);
     LiveScope &add_iteration(LiveScope &around, LiveStep &loop, std::int64_t number, std::string params);
 
     // These throw sel::Failure if what is stored cannot be read.
+    const RestartRequest &restart(); // restart.cpp
     const sel::Map &params_of(LiveScope &scope);
     const sel::Map &params_of(LiveStep &step);
     const sel::Map &edges_of(LiveStep &step);
@@ -94,6 +109,7 @@ private:
     LiveScope &add_scope(const StepList &list, LiveScope *around, LiveStep *loop);
 
     std::deque<std::string> &texts_;
+    std::unique_ptr<RestartRequest> restart_{};
     std::size_t bytes_ = 0;
     std::size_t iterations_ = 0;
     std::unordered_map<std::int64_t, LiveScope *> by_id_{};

@@ -121,7 +121,7 @@ std::optional<Value> ScopeParams::of_others(Need::What what, sel::Args args, sel
         return supply.json.empty() ? std::nullopt : std::optional(sel::read_json(context, supply.json));
     }
     // Iterations that have ended in this turn are written with it.
-    const bool had_ended = is_finished(step->before) || step->before == StepStatus::finishing;
+    const bool had_ended = !step->new_attempt && (is_finished(step->before) || step->before == StepStatus::finishing);
     if (kind == StepKind::foreach && (scope->is_new || !had_ended))
         throw NotYet{};
     throw NeedMore{{what, scope->now.id, step->node->id, state_.keep(std::string(args[1].view())),

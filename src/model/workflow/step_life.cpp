@@ -62,14 +62,18 @@ void Advance::begin_scope(LiveScope &scope) {
 void Advance::create(LiveScope &scope, LiveStep &step) {
     if (is_terminal(scope.now.status) || scope.is_closed || step.now.status != StepStatus::not_created)
         return;
-    step.now = {.id = step.node->id, .status = StepStatus::created, .created = state_.now};
-    step.is_new = true;
+    step.now = {.id = step.node->id,
+                .status = StepStatus::created,
+                .attempt = step.is_stored ? step.now.attempt + 1 : 1,
+                .loop = step.now.loop,
+                .created = state_.now};
+    step.is_new = !step.is_stored;
     change(step);
     bool satisfied = false;
     if (!attempt(scope, step, [&] { satisfied = is_satisfied(scope, step); }))
         return;
     if (satisfied)
-        begin_attempt(scope, step);
+        begin_or_skip(scope, step);
     else
         leave_out(scope, step);
 }
@@ -120,6 +124,8 @@ void Advance::start_child(LiveScope &scope, LiveStep &step) {
     step.target = state_.keep(text_param(state_, step, "subworkflow_id"));
     step.version = state_.keep(text_param(state_, step, "subworkflow_version"));
     step.request = state_.keep(params_of_child(state_, scope, step));
+    step.instance = instance_to_restart(step);
+    step.now.loop = {};
     step.wants_work = true;
 }
 

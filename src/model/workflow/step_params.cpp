@@ -13,6 +13,7 @@
 #include "model/workflow/param_merge.h"
 #include "model/workflow/param_values.h"
 #include "model/workflow/reader.h"
+#include "model/workflow/run_params.h"
 #include "model/workflow/scope_params.h"
 #include "model/workflow/steps.h"
 
@@ -61,16 +62,6 @@ bool run_condition(RunState &state, ScopeParams &params, const sel::Program &pro
     return truth->truth;
 }
 
-// Values as they are, under what the definition says of who may change them.
-Param with_modes(const Param &defined, Param value) {
-    value.mode = defined.mode;
-    for (auto &[name, member] : value.members) {
-        if (const Param *of_member = defined.members.find(name))
-            member = with_modes(*of_member, std::move(member));
-    }
-    return value;
-}
-
 ParamMap read_values(sel::Context &context, const ParamMap &defined, const sel::Map &values) {
     ParamMap params;
     for (const auto &[name, param] : defined) {
@@ -109,13 +100,28 @@ Value value_of(sel::Context &context, const Param &param) {
     return Value::of(map);
 }
 
+// What who has restarted the run gives the step; null: nothing.
+const sel::Map *given_to_step(RunState &state, const LiveScope &scope, const LiveStep &step) {
+    if (scope.around != nullptr || state.run.name.restart.empty() || state.restart().step_params == nullptr)
+        return nullptr;
+    const Value *found = state.restart().step_params->find(step.node->id);
+    return found == nullptr || found->type != sel::Type::map ? nullptr : found->map;
+}
+
 } // namespace
 
 std::string evaluate_step_params(RunState &state, LiveScope &scope, LiveStep &step) {
     ScopeParams params(state, scope, &step, false);
     sel::Heap heap(state.limits.memory);
     sel::Context context(heap, state.world, params, state.limits);
-    return write_values(context, evaluate_params(context, step.node->params));
+    const sel::Map *given = given_to_step(state, scope, step);
+    if (given == nullptr)
+        return write_values(context, evaluate_params(context, step.node->params));
+    ParamMap merged = step.node->params;
+    merge_params(context, merged, read_given(context, merged, *given),
+                 {.source = ParamSource::restart, .restart = true});
+    finish_merge(merged);
+    return write_values(context, evaluate_params(context, merged));
 }
 
 std::optional<std::string> put_out(RunState &state, LiveStep &step, std::string_view data) {

@@ -19,11 +19,14 @@ public:
                     collect(scope, step);
             }
         }
+        memory_.again = state_.again;
     }
 
 private:
     void collect(LiveScope &scope, LiveStep &step) {
         memory_.steps.push_back({scope.now.id, step.is_new, step.new_attempt, step.now, step.before});
+        if (step.forgets)
+            memory_.forgotten.push_back({scope.now.id, step.node->id});
         if (step.drops_work)
             memory_.cancels.push_back({step.node->is_loop()                       ? Cancel::What::iterations
                                        : step.node->kind == StepKind::subworkflow ? Cancel::What::subworkflow
@@ -35,7 +38,7 @@ private:
             return;
         if (step.node->kind == StepKind::subworkflow)
             memory_.children.push_back({scope.now.id, step.node->id, step.now.attempt, step.target, step.version,
-                                        step.request, step.node->sync});
+                                        step.request, step.node->sync, step.instance});
         else
             memory_.tasks.push_back({scope.now.id, step.node->id, step.target, state_.keep(spec_of(scope, step)),
                                      state_.definition.priority});

@@ -19,6 +19,8 @@ struct TurnMemory {
     std::vector<Cancel> cancels{};
     std::vector<Child> children{};
     std::vector<Announcement> announcements{};
+    std::vector<Again> again{};
+    std::vector<Forgotten> forgotten{};
 };
 
 void collect(RunState &state, TurnMemory &memory);

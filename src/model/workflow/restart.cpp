@@ -1,0 +1,237 @@
+// Restarts (section 11).
+#include "model/workflow/restart.h"
+
+#include <algorithm>
+
+#include "model/workflow/advance.h"
+#include "model/workflow/words.h"
+
+namespace scylla::model::workflow {
+
+// ---- the graph -----------------------------------------------------------------------------------------------------
+
+namespace {
+
+// Those that a restart begins with, before what follows them is known.
+std::vector<std::size_t> starts_of(const std::vector<StepStatus> &statuses, RestartPolicy policy,
+                                   std::optional<std::size_t> chosen) {
+    std::vector<std::size_t> starts;
+    for (std::size_t place = 0; place < statuses.size(); place++) {
+        if (policy == RestartPolicy::from_beginning || !is_complete(statuses[place]) || place == chosen)
+            starts.push_back(place);
+    }
+    return starts;
+}
+
+} // namespace
+
+RestartGraph graph_of_restart(const StepList &steps, const std::vector<StepStatus> &statuses, RestartPolicy policy,
+                              std::optional<std::size_t> chosen) {
+    const std::size_t size = steps.steps.size();
+    RestartGraph graph{std::vector<bool>(size), std::vector<bool>(size), std::vector<bool>(size)};
+    std::vector<std::size_t> open = starts_of(statuses, policy, chosen);
+    while (!open.empty()) {
+        const std::size_t place = open.back();
+        open.pop_back();
+        if (graph.again[place])
+            continue;
+        graph.again[place] = true;
+        for (const Edge &edge : steps.steps[place].successors)
+            open.push_back(edge.to);
+    }
+    for (std::size_t place = 0; place < size; place++) {
+        const auto &before = steps.steps[place].predecessors;
+        graph.roots[place] = graph.again[place] && std::none_of(before.begin(), before.end(),
+                                                                [&](std::size_t each) { return graph.again[each]; });
+        graph.held[place] = graph.roots[place] && policy == RestartPolicy::from_specific && place != chosen;
+    }
+    return graph;
+}
+
+namespace {
+
+RestartCheck check(const Definition &definition, std::span<const Step> steps, const Restart &restart) {
+    const StepList &list = definition.steps;
+    std::vector<StepStatus> statuses(list.steps.size(), StepStatus::not_created);
+    for (const Step &step : steps) {
+        if (const StepNode *node = list.find(step.id))
+            statuses[list.place_of(*node)] = step.status;
+    }
+    const StepNode *chosen = list.find(restart.step);
+    if (restart.policy == RestartPolicy::from_specific && chosen == nullptr)
+        return {RestartProblem::unknown_step, restart.step};
+    const auto graph = graph_of_restart(list, statuses, restart.policy,
+                                        chosen == nullptr ? std::nullopt : std::optional(list.place_of(*chosen)));
+    if (chosen != nullptr && !graph.roots[list.place_of(*chosen)])
+        return {RestartProblem::not_a_start, restart.step};
+    if (std::none_of(graph.again.begin(), graph.again.end(), [](bool again) { return again; }))
+        return {RestartProblem::nothing_to_do, {}};
+    for (const auto &names : {restart.with_params, restart.skipped})
+        for (const std::string_view name : names) {
+            const StepNode *node = list.find(name);
+            if (node == nullptr || !graph.again[list.place_of(*node)])
+                return {RestartProblem::outside, name};
+        }
+    return {RestartProblem::none, {}};
+}
+
+} // namespace
+
+RestartCheck check_restart(const Definition &definition, std::span<const Step> steps, const Restart &restart) noexcept {
+    try {
+        return check(definition, steps, restart);
+    } catch (...) { // there is nothing else that is thrown
+        return {RestartProblem::out_of_memory, {}};
+    }
+}
+
+// ---- what was asked for --------------------------------------------------------------------------------------------
+
+const RestartRequest &RunState::restart() {
+    if (restart_ != nullptr)
+        return *restart_;
+    auto request = std::make_unique<RestartRequest>();
+    request->parsed = parse(run.name.restart);
+    const sel::Map &map = *request->parsed->map;
+    const auto text = [&](std::string_view name) {
+        const sel::Value *found = map.find(name);
+        return found != nullptr && found->type == sel::Type::string ? found->view() : std::string_view{};
+    };
+    const auto policy = find_word(k_restart_policies, text("policy"));
+    request->policy = policy ? static_cast<RestartPolicy>(*policy) : RestartPolicy::from_incomplete;
+    request->step = text("step");
+    if (const sel::Value *skipped = map.find("skip_steps"); skipped != nullptr && skipped->type == sel::Type::array) {
+        for (const sel::Value &each : skipped->array->values()) {
+            if (each.type == sel::Type::string)
+                request->skipped.push_back(each.view());
+        }
+    }
+    if (const sel::Value *params = map.find("step_params"); params != nullptr && params->type == sel::Type::map)
+        request->step_params = params->map;
+    restart_ = std::move(request);
+    return *restart_;
+}
+
+// ---- in a turn -----------------------------------------------------------------------------------------------------
+
+// The run has been made ready by who wants it: it is as it was left, and has not begun.
+void Advance::restart_run(LiveScope &scope) {
+    if (scope.around != nullptr || scope.now.due != 0 || is_terminal(scope.now.status))
+        return;
+    if (!begin_clock(scope))
+        return;
+    try {
+        const RestartRequest &request = state_.restart();
+        restart_steps(scope, request.policy, request.step);
+    } catch (const sel::Failure &failure) {
+        if (failure.fault.kind == sel::FaultKind::stopped)
+            throw;
+        return end_scope(scope, RunStatus::failed);
+    }
+    touch(scope);
+}
+
+void Advance::restart_steps(LiveScope &scope, RestartPolicy policy, std::string_view chosen) {
+    std::vector<StepStatus> statuses;
+    for (const LiveStep &step : scope.steps)
+        statuses.push_back(step.now.status);
+    const StepNode *node = scope.list->find(chosen);
+    const auto graph = graph_of_restart(*scope.list, statuses, policy,
+                                        node == nullptr ? std::nullopt : std::optional(scope.list->place_of(*node)));
+    for (std::size_t place = 0; place < scope.steps.size(); place++) {
+        if (graph.again[place])
+            reset(scope.steps[place], policy != RestartPolicy::from_beginning);
+        if (graph.roots[place] && !graph.held[place])
+            ready_.push_back({&scope, &scope.steps[place]});
+    }
+}
+
+// An iteration of an earlier run, in a loop that goes on with those that have not succeeded.
+void Advance::restart_iteration(LiveScope &scope, const Event &event) {
+    const bool wanted = scope.around != nullptr && event.attempt == scope.loop->now.attempt &&
+                        scope.loop->now.status == StepStatus::running && !is_terminal(scope.around->now.status) &&
+                        is_terminal(scope.now.status) && scope.now.status != RunStatus::succeeded;
+    if (!wanted)
+        return;
+    scope.now.status = RunStatus::in_progress;
+    scope.now.ended = 0;
+    scope.is_changed = true;
+    scope.is_closed = false;
+    restart_steps(scope, RestartPolicy::from_incomplete, {});
+    touch(scope);
+}
+
+// Back to NOT_CREATED. The row of its last attempt is kept as that. What was not complete may go on: a loop with its
+// iterations, a step with its subworkflow.
+void Advance::reset(LiveStep &step, bool goes_on) {
+    if (step.now.status == StepStatus::not_created)
+        return;
+    std::string loop;
+    if (goes_on && step.node->is_loop() && !is_complete(step.now.status))
+        loop = keep_for_restart(state_, step);
+    if (goes_on && step.node->kind == StepKind::subworkflow && step.node->sync && !is_complete(step.now.status))
+        loop = step.now.loop;
+    step.now = {.id = step.node->id,
+                .status = StepStatus::not_created,
+                .attempt = step.now.attempt,
+                .loop = state_.keep(std::move(loop)),
+                .created = step.now.created,
+                .ended = state_.now};
+    step.params.reset();
+    step.edges.reset();
+    step.new_attempt = true;
+    change(step);
+}
+
+// Of the subworkflow that the step has had before; 0: none, or another workflow.
+std::int64_t Advance::instance_to_restart(const LiveStep &step) {
+    if (step.now.loop.empty())
+        return 0;
+    const auto parsed = state_.parse(step.now.loop);
+    const sel::Value *workflow = parsed->map->find("workflow");
+    const sel::Value *instance = parsed->map->find("instance");
+    const bool same = workflow != nullptr && workflow->type == sel::Type::string && workflow->view() == step.target;
+    return same && instance != nullptr && instance->type == sel::Type::long_ ? instance->number : 0;
+}
+
+void Advance::begin_or_skip(LiveScope &scope, LiveStep &step) {
+    bool skipped = false;
+    change(step);
+    step.now.due = 0;
+    if (!attempt(scope, step, [&] { skipped = is_to_be_skipped(scope, step); }))
+        return;
+    if (skipped)
+        skip(scope, step);
+    else
+        begin_attempt(scope, step);
+}
+
+bool Advance::is_to_be_skipped(const LiveScope &scope, const LiveStep &step) {
+    if (scope.around != nullptr || state_.run.name.restart.empty())
+        return false;
+    const auto &skipped = state_.restart().skipped;
+    return std::find(skipped.begin(), skipped.end(), step.node->id) != skipped.end();
+}
+
+// What conditions read of its parameters is evaluated; those that cannot be do not follow.
+void Advance::skip(LiveScope &scope, LiveStep &step) {
+    std::vector<bool> taken;
+    try {
+        const bool done = attempt(scope, step, [&] {
+            if (step.now.params.empty())
+                step.now.params = state_.keep(evaluate_step_params(state_, scope, step));
+            step.params.reset();
+            step.now.status = StepStatus::skipped; // which conditions can read
+            step.now.ended = state_.now;
+            for (const Edge &edge : step.node->successors)
+                taken.push_back(is_taken(state_, scope, step, edge));
+        });
+        if (done)
+            complete(scope, step, StepStatus::skipped, taken);
+    } catch (const NotYet &) {
+        step.now.ended = 0;
+        postpone(scope, step, StepStatus::created);
+    }
+}
+
+} // namespace scylla::model::workflow

@@ -1,0 +1,22 @@
+// Which steps a restart runs again (section 11).
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "model/workflow/graph.h"
+
+namespace scylla::model::workflow {
+
+// By the places of steps.
+struct RestartGraph {
+    std::vector<bool> again; // they begin as if they had never been created
+    std::vector<bool> roots; // of these, those that follow none of the others
+    std::vector<bool> held;  // roots that were not asked for: they are not created, nor is what follows them
+};
+
+// statuses: of all steps, not_created for those that are not there. chosen: with from_specific.
+RestartGraph graph_of_restart(const StepList &steps, const std::vector<StepStatus> &statuses, RestartPolicy policy,
+                              std::optional<std::size_t> chosen);
+
+} // namespace scylla::model::workflow

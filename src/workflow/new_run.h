@@ -1,0 +1,31 @@
+// What a new run needs, whether it is the first of its instance or not.
+#pragma once
+
+#include "workflow/definitions.h"
+
+namespace scylla::workflow {
+
+struct NewRun {
+    const Head *head;
+    int32 version;
+    int64 instance;
+    int32 run;
+    Jsonb *initiator;
+    Jsonb *properties;           // of the workflow, when the instance was started
+    Jsonb *request;              // the parameters that are given
+    Jsonb *restart = nullptr;    // as in model/workflow/engine.h; null: it is the first run
+    Jsonb *params = nullptr;     // their values
+    const char *fault = nullptr; // why it ends at once: what is wrong with them
+};
+
+// Sets params. before: the values of the run before; null: it had none. What is wrong with them is kept as its fault,
+// or raised (22023).
+void evaluate_params(NewRun &made, Jsonb *before, bool keep_failed);
+
+// What the run strategy says becomes of the other runs, and of this one: whether it is stopped at once.
+bool apply_strategy(const NewRun &made);
+
+// Of the owner of the workflow, and open: tasks come to it as the run goes on.
+int64 make_plan(const NewRun &made);
+
+} // namespace scylla::workflow

@@ -1,0 +1,220 @@
+// How an instance runs again (section 11): its row becomes that of the new run, and the run before is kept beside it.
+// Its steps stay as they are until the engine begins the run.
+#include "pg/error.h"
+#include "pg/growing.h"
+#include "pg/json.h"
+#include "store/plans.h"
+#include "store/spi_rows.h"
+#include "workflow/definition_cache.h"
+#include "workflow/new_run.h"
+#include "workflow/runs.h"
+#include "workflow/texts.h"
+
+namespace scylla::workflow {
+
+using model::workflow::RestartCheck;
+using model::workflow::RestartPolicy;
+using model::workflow::RestartProblem;
+using model::workflow::Step;
+using model::workflow::StepStatus;
+using store::Parameters;
+
+namespace {
+
+constinit SPIPlanPtr last_statement = nullptr;
+constinit SPIPlanPtr steps_statement = nullptr;
+constinit SPIPlanPtr again_statement = nullptr;
+
+// The last run of an instance, locked.
+struct LastRun {
+    int64 id;
+    int32 run;
+    int32 version;
+    bool ended;
+    Jsonb *properties;
+    Jsonb *request;
+    Jsonb *params;    // empty: they could not be evaluated
+    Jsonb *initiator; // without who he was: his signals, his time zone, how deep it is among subworkflows
+};
+
+LastRun hold_last(const Head &head, int64 instance) {
+    Parameters parameters;
+    parameters.add(head.id).add(instance);
+    const auto last = store::select<LastRun>(
+        &last_statement,
+        "select r.id, r.run, r.version, r.ended is not null, r.properties, r.request, r.params, "
+        "r.initiator operator(pg_catalog.-) array['type', 'user', 'workflow', 'instance', 'run', 'step'] "
+        "from scylla.workflow_run_state r join scylla.workflow_head h on h.id operator(pg_catalog.=) r.workflow "
+        "and h.created operator(pg_catalog.<=) r.created where r.workflow operator(pg_catalog.=) $1 "
+        "and r.instance operator(pg_catalog.=) $2 for no key update of r",
+        parameters, SPI_OK_SELECT, [](uint64 row) {
+            store::Columns columns(row);
+            LastRun read{};
+            read.id = columns.next_int64();
+            read.run = columns.next_int32();
+            read.version = columns.next_int32();
+            read.ended = columns.next_bool();
+            read.properties = columns.next_jsonb();
+            read.request = columns.next_jsonb();
+            read.params = columns.next_jsonb();
+            read.initiator = columns.next_jsonb();
+            return read;
+        });
+    if (last.empty())
+        error::no_such_instance(head.id, instance);
+    if (!last[0].ended)
+        error::instance_runs(head.id, instance);
+    return last[0];
+}
+
+// ---- what is to run again ------------------------------------------------------------------------------------------
+
+std::span<const Step> steps_of(int64 scope) {
+    Parameters parameters;
+    parameters.add(scope);
+    return store::select<Step>(&steps_statement,
+                               "select step, status from scylla.workflow_step_state "
+                               "where scope operator(pg_catalog.=) $1",
+                               parameters, SPI_OK_SELECT, [](uint64 row) {
+                                   store::Columns columns(row);
+                                   Step step{};
+                                   step.id = view(columns.next_text());
+                                   step.status = columns.next_word<StepStatus>(model::workflow::k_step_statuses);
+                                   return step;
+                               });
+}
+
+std::span<const std::string_view> member_names(Jsonb *object) {
+    Growing<std::string_view> names;
+    json::for_each_member(&object->root, [&](const char *name, JsonbValue *) { names.add(std::string_view(name)); });
+    return names.all();
+}
+
+// Whether there is nothing that a restart from what is incomplete would run.
+bool is_complete(const Head &head, const LastRun &last) {
+    const auto version = find_version(head.id, last.version);
+    return check_restart(definition_of(*version), steps_of(last.id), {}).problem == RestartProblem::nothing_to_do;
+}
+
+void require_sound_restart(const RestartCall &call, const Head &head, const LastRun &last) {
+    Growing<std::string_view> skipped;
+    for (const text *step : call.skip_steps)
+        skipped.add(view(step));
+    const auto version = find_version(head.id, last.version);
+    const RestartCheck found = check_restart(definition_of(*version), steps_of(last.id),
+                                             {.policy = call.policy,
+                                              .step = call.step == nullptr ? std::string_view{} : view(call.step),
+                                              .with_params = member_names(call.step_params),
+                                              .skipped = skipped.all()});
+    const text *step = to_text(found.step);
+    switch (found.problem) {
+    case RestartProblem::none:
+        return;
+    case RestartProblem::unknown_step:
+        error::bad_argument("step", error::quote(step), "The workflow has no such step.");
+    case RestartProblem::not_a_start:
+        error::step_not_a_start(head.id, call.instance, step);
+    case RestartProblem::nothing_to_do:
+        error::instance_complete(head.id, call.instance);
+    case RestartProblem::outside:
+        error::bad_argument(std::find(skipped.all().begin(), skipped.all().end(), found.step) != skipped.all().end()
+                                ? "skip_steps"
+                                : "step_params",
+                            error::quote(step), "The run has no such step that it runs again.");
+    case RestartProblem::out_of_memory:
+        ereport(ERROR, (errcode(ERRCODE_OUT_OF_MEMORY), errmsg("out of memory")));
+    }
+}
+
+// ---- rows ----------------------------------------------------------------------------------------------------------
+
+Jsonb *restart_json(const RestartCall &call) {
+    JsonbParseState *state = nullptr;
+    pushJsonbValue(&state, WJB_BEGIN_OBJECT, nullptr);
+    json::push_text(&state, "policy",
+                    to_text(model::workflow::k_restart_policies[static_cast<std::size_t>(call.policy)]));
+    if (call.step != nullptr)
+        json::push_text(&state, "step", call.step);
+    if (JB_ROOT_COUNT(call.step_params) > 0)
+        json::push_json(&state, "step_params", call.step_params);
+    if (!call.skip_steps.empty()) {
+        Growing<Jsonb *> steps;
+        for (const text *step : call.skip_steps) {
+            JsonbValue value = json::of_text(view(step));
+            steps.add(json::to_jsonb(&value));
+        }
+        json::push_json(&state, "skip_steps", json::array_of(steps.all()));
+    }
+    return JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, nullptr));
+}
+
+Jsonb *concat(Jsonb *one, Jsonb *other) {
+    return DatumGetJsonbP(DirectFunctionCall2(jsonb_concat, JsonbPGetDatum(one), JsonbPGetDatum(other)));
+}
+
+text *write_again(const NewRun &made, int64 root, const Parent &parent, bool stopped) {
+    const int64 plan = make_plan(made);
+    const bool is_child = parent.root != 0;
+    Parameters parameters;
+    parameters.add(root)
+        .add(plan)
+        .add(INT4OID, Int32GetDatum(made.run))
+        .add(std::optional(GetCurrentTimestamp()))
+        .add(TEXTOID, CStringGetTextDatum(made.head->owner))
+        .add(JSONBOID, JsonbPGetDatum(made.initiator))
+        .add(JSONBOID, JsonbPGetDatum(made.request))
+        .add(JSONBOID, JsonbPGetDatum(made.params))
+        .add(JSONBOID, JsonbPGetDatum(made.restart))
+        .add(BOOLOID, BoolGetDatum(stopped))
+        .add(INT8OID, Int64GetDatum(parent.root), !is_child)
+        .add(INT8OID, Int64GetDatum(parent.scope), !is_child)
+        .add(parent.step)
+        .add(INT4OID, Int32GetDatum(parent.attempt), !is_child);
+    text *status = store::select<text *>(
+        &again_statement,
+        "with past as (insert into scylla.workflow_run_past (plan, root, instance, created, started, ended, run, "
+        "status, workflow, owner, initiator, request, params, restart, error) "
+        "select plan, id, instance, created, started, ended, run, status, workflow, owner, "
+        "initiator, request, params, restart, error from scylla.workflow_run_state "
+        "where id operator(pg_catalog.=) $1), "
+        "plan as (insert into scylla.workflow_plan (plan, root) values ($2, $1)) "
+        "update scylla.workflow_run_state set plan = $2, run = $3, created = $4, started = null, "
+        "ended = case when $10 then $4 end, due = null, parent_root = $11, parent_scope = $12, parent_step = $13, "
+        "parent_attempt = $14, blocks = false, status = case when $10 then 'STOPPED' else 'CREATED' end, "
+        "owner = $5::pg_catalog.name, initiator = $6, request = $7, params = $8, restart = $9, "
+        "error = case when $10 then '{\"message\": \"Another run has not ended, and the run strategy is "
+        "FIRST_ONLY.\"}'::pg_catalog.jsonb end where id operator(pg_catalog.=) $1 returning status",
+        parameters, SPI_OK_UPDATE_RETURNING, [](uint64 row) { return store::Columns(row).next_text(); })[0];
+    if (stopped)
+        store::finish_plan(plan, {.aborted = false, .cancelled = true}, GetCurrentTimestamp());
+    put_on_agenda({.root = root, .kind = "next"});
+    return status;
+}
+
+} // namespace
+
+Started restart(const RestartCall &given) {
+    RestartCall call = given;
+    const Head head = hold(call.workflow, Privilege::run);
+    const LastRun last = hold_last(head, call.instance);
+    if (call.parent.root != 0 && is_complete(head, last))
+        call.policy = RestartPolicy::from_beginning;
+    require_sound_restart(call, head, last);
+    NewRun made{.head = &head,
+                .version = last.version,
+                .instance = call.instance,
+                .run = last.run + 1,
+                .initiator = concat(last.initiator, call.initiator),
+                .properties = last.properties,
+                .request = call.params,
+                .restart = restart_json(call)};
+    const bool had_params = JB_ROOT_COUNT(last.params) > 0;
+    if (!had_params) // what was given then is given again
+        made.request = concat(last.request, call.params);
+    evaluate_params(made, had_params ? last.params : nullptr, false);
+    const bool stopped = apply_strategy(made);
+    text *status = write_again(made, last.id, call.parent, stopped);
+    return {stopped ? -1 : 1, call.instance, made.run, status};
+}
+
+} // namespace scylla::workflow

@@ -38,11 +38,11 @@ begin
         select d.kind, d.id, d.body, s.scope is not null as is_there, s.status, s.attempt, s.started, s.ended, s.error, s."loop" as kept, t.rn,
                i.numbers
         from scylla._steps_of(_tree_of_scope.body) d
-        left join scylla.workflow_step_state s on s.scope = _tree_of_scope.scope and s.step = d.id
+        left join scylla.workflow_step_state s on s.scope = _tree_of_scope.scope and s.step = d.id and s.status <> 'NOT_CREATED'
         left join scylla.workflow_iteration i on i.id = _tree_of_scope.scope
         left join scylla.task_spec t on t.id = s.task
         order by _tree_of_scope.failed_first and (scylla._is_failed(s.status) or exists (
-            select from scylla.workflow_iteration f where f.parent = s.scope and f.step = s.step and scylla._is_failed(f.status))) is true desc, d.place
+            select from scylla.workflow_iteration f where f.parent = s.scope and f.step = s.step and not f.past and scylla._is_failed(f.status))) is true desc, d.place
     loop
         return query select level, step.kind, step.id, step.numbers, null::bigint, coalesce(step.status, 'NOT_CREATED'), step.attempt,
                             step.started, step.ended, null::jsonb, step.error, step.rn, _tree_of_scope.workflow, _tree_of_scope.instance;
@@ -50,17 +50,17 @@ begin
             continue;
         end if;
         if step.kind in ('foreach', 'while') then
-            select count(*) into total from scylla.workflow_iteration i where i.parent = _tree_of_scope.scope and i.step = step.id;
+            select count(*) into total from scylla.workflow_iteration i where i.parent = _tree_of_scope.scope and i.step = step.id and not i.past;
             if total > _tree_of_scope.max_iterations then
                 return query
                     select level + 1, 'iterations', null::text, step.numbers, count(*), i.status, null::int, min(i.created), nullif(max(coalesce(i.ended, 'infinity')), 'infinity'),
                            null::jsonb, null::jsonb, null::text, _tree_of_scope.workflow, _tree_of_scope.instance
-                    from scylla.workflow_iteration i where i.parent = _tree_of_scope.scope and i.step = step.id
+                    from scylla.workflow_iteration i where i.parent = _tree_of_scope.scope and i.step = step.id and not i.past
                     group by i.status order by _tree_of_scope.failed_first and scylla._is_failed(i.status) desc, i.status collate "C";
             end if;
             for iteration in
                 select i.* from scylla.workflow_iteration i
-                where i.parent = _tree_of_scope.scope and i.step = step.id
+                where i.parent = _tree_of_scope.scope and i.step = step.id and not i.past
                   and (total <= _tree_of_scope.max_iterations or _tree_of_scope.failed_first and scylla._is_failed(i.status))
                 order by _tree_of_scope.failed_first and scylla._is_failed(i.status) desc, i.number
                 limit greatest(_tree_of_scope.max_iterations, 0)
@@ -135,7 +135,7 @@ create or replace function scylla._failed_steps(run bigint, viewer bigint, max_s
          and s.status <> all ('{SUCCEEDED,COMPLETED_WITH_ERROR,SKIPPED}')
         cross join lateral (
             select i.id, scope.workflow, scope.instance, i.numbers from scylla.workflow_iteration i
-            where i.parent = s.scope and i.step = s.step and i.status <> 'SUCCEEDED'
+            where i.parent = s.scope and i.step = s.step and not i.past and i.status <> 'SUCCEEDED'
             union all
             (select r.id, r.workflow, r.instance, null
              from scylla.workflow_run_state r join scylla.workflow_head h on h.id = r.workflow and h.created <= r.created
@@ -149,7 +149,7 @@ create or replace function scylla._failed_steps(run bigint, viewer bigint, max_s
     join scylla.workflow_step_state s on s.scope = scope.id and scylla._is_failed(s.status)
     left join scylla.task_spec t on t.id = s.task
     where s.loop is null
-       or not exists (select from scylla.workflow_iteration i where i.parent = s.scope and i.step = s.step and scylla._is_failed(i.status))
+       or not exists (select from scylla.workflow_iteration i where i.parent = s.scope and i.step = s.step and not i.past and scylla._is_failed(i.status))
           and not exists (select from scope c join scylla.workflow_step_state f on f.scope = c.id and scylla._is_failed(f.status)
                           where c.workflow = s.loop ->> 'workflow' and c.instance = (s.loop ->> 'instance')::bigint)
     order by s.ended, scope.numbers, s.step collate "C"
@@ -180,7 +180,9 @@ create or replace function scylla._workflow_nodes(definition jsonb, run bigint)
         where step.kind in ('foreach', 'while')
     ), state as materialized (
         select s.step, s.status, count(*) as count, min(s.loop ->> 'workflow') as workflow, min(s.loop ->> 'instance') as instance
-        from scylla.workflow_step_state s where s.root = _workflow_nodes.run group by s.step, s.status
+        from scylla.workflow_step_state s
+        where s.root = _workflow_nodes.run and s.status <> 'NOT_CREATED' and not exists (select from scylla.workflow_iteration i where i.id = s.scope and i.past)
+        group by s.step, s.status
     ), known as (
         select s.step, sum(s.count) as count, string_agg(s.count || ' ' || s.status, E'\n' order by s.count desc, s.status collate "C") as counts,
                min(s.status) as status, min(s.workflow || '/' || s.instance) as child,

@@ -124,7 +124,7 @@ SCYLLA_FUNCTION(scylla_restart_run) {
         elog(ERROR, "scylla.restart_run() returns no row");
     const auto policy = get_policy(fcinfo, 2);
     const workflow::RestartCall call{.workflow = get_id(fcinfo),
-                                     .instance = get_instance(fcinfo),
+                                     .instance = args::get_instance(fcinfo),
                                      .policy = policy,
                                      .step = get_start(fcinfo, 6, policy),
                                      .params = get_params(fcinfo, 3),

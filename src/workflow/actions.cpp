@@ -128,7 +128,7 @@ IterationFound find_iteration(int64 parent, std::string_view loop, int64 number)
         store::select<IterationFound>(&iteration_statement,
                                       "select id, ended is not null from scylla.workflow_iteration "
                                       "where parent operator(pg_catalog.=) $1 and step operator(pg_catalog.=) $2 "
-                                      "and number operator(pg_catalog.=) $3",
+                                      "and number operator(pg_catalog.=) $3 and not past",
                                       parameters, SPI_OK_SELECT, [](uint64 row) {
                                           store::Columns columns(row);
                                           const int64 id = columns.next_int64();

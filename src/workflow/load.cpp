@@ -180,7 +180,7 @@ struct KindWord {
     std::string_view word;
     EventKind kind;
 };
-constexpr std::array<KindWord, 10> k_kinds{{{"failed", EventKind::task_failed},
+constexpr std::array<KindWord, 11> k_kinds{{{"failed", EventKind::task_failed},
                                             {"restart", EventKind::restart},
                                             {"child_started", EventKind::child_started},
                                             {"child_failed", EventKind::child_failed},

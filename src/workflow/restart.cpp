@@ -26,7 +26,7 @@ constinit SPIPlanPtr steps_statement = nullptr;
 constinit SPIPlanPtr again_statement = nullptr;
 
 // The last run of an instance, locked.
-struct LastRun {
+struct EarlierRun {
     int64 id;
     int32 run;
     int32 version;
@@ -37,10 +37,10 @@ struct LastRun {
     Jsonb *initiator; // without who he was: his signals, his time zone, how deep it is among subworkflows
 };
 
-LastRun hold_last(const Head &head, int64 instance) {
+EarlierRun hold_last(const Head &head, int64 instance) {
     Parameters parameters;
     parameters.add(head.id).add(instance);
-    const auto last = store::select<LastRun>(
+    const auto last = store::select<EarlierRun>(
         &last_statement,
         "select r.id, r.run, r.version, r.ended is not null, r.properties, r.request, r.params, "
         "r.initiator operator(pg_catalog.-) array['type', 'user', 'workflow', 'instance', 'run', 'step'] "
@@ -49,7 +49,7 @@ LastRun hold_last(const Head &head, int64 instance) {
         "and r.instance operator(pg_catalog.=) $2 for no key update of r",
         parameters, SPI_OK_SELECT, [](uint64 row) {
             store::Columns columns(row);
-            LastRun read{};
+            EarlierRun read{};
             read.id = columns.next_int64();
             read.run = columns.next_int32();
             read.version = columns.next_int32();
@@ -91,12 +91,12 @@ std::span<const std::string_view> member_names(Jsonb *object) {
 }
 
 // Whether there is nothing that a restart from what is incomplete would run.
-bool is_complete(const Head &head, const LastRun &last) {
+bool is_complete(const Head &head, const EarlierRun &last) {
     const auto version = find_version(head.id, last.version);
     return check_restart(definition_of(*version), steps_of(last.id), {}).problem == RestartProblem::nothing_to_do;
 }
 
-void require_sound_restart(const RestartCall &call, const Head &head, const LastRun &last) {
+void require_sound_restart(const RestartCall &call, const Head &head, const EarlierRun &last) {
     Growing<std::string_view> skipped;
     for (const text *step : call.skip_steps)
         skipped.add(view(step));
@@ -196,7 +196,7 @@ text *write_again(const NewRun &made, int64 root, const Parent &parent, bool sto
 Started restart(const RestartCall &given) {
     RestartCall call = given;
     const Head head = hold(call.workflow, Privilege::run);
-    const LastRun last = hold_last(head, call.instance);
+    const EarlierRun last = hold_last(head, call.instance);
     if (call.parent.root != 0 && is_complete(head, last))
         call.policy = RestartPolicy::from_beginning;
     require_sound_restart(call, head, last);
@@ -214,7 +214,7 @@ Started restart(const RestartCall &given) {
     evaluate_params(made, had_params ? last.params : nullptr, false);
     const bool stopped = apply_strategy(made);
     text *status = write_again(made, last.id, call.parent, stopped);
-    return {stopped ? -1 : 1, call.instance, made.run, status};
+    return {stopped ? -1 : 1, call.instance, made.run, status, last.id};
 }
 
 } // namespace scylla::workflow

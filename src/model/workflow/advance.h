@@ -92,7 +92,6 @@ private:
     std::int64_t instance_to_restart(const LiveStep &step);
     void begin_or_skip(LiveScope &scope, LiveStep &step);
     bool is_to_be_skipped(const LiveScope &scope, const LiveStep &step);
-    void skip(LiveScope &scope, LiveStep &step);
 
     // Loops (loop_life.cpp)
     void begin_loop(LiveScope &scope, LiveStep &step);

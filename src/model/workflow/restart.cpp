@@ -213,25 +213,4 @@ bool Advance::is_to_be_skipped(const LiveScope &scope, const LiveStep &step) {
     return std::find(skipped.begin(), skipped.end(), step.node->id) != skipped.end();
 }
 
-// What conditions read of its parameters is evaluated; those that cannot be do not follow.
-void Advance::skip(LiveScope &scope, LiveStep &step) {
-    std::vector<bool> taken;
-    try {
-        const bool done = attempt(scope, step, [&] {
-            if (step.now.params.empty())
-                step.now.params = state_.keep(evaluate_step_params(state_, scope, step));
-            step.params.reset();
-            step.now.status = StepStatus::skipped; // which conditions can read
-            step.now.ended = state_.now;
-            for (const Edge &edge : step.node->successors)
-                taken.push_back(is_taken(state_, scope, step, edge));
-        });
-        if (done)
-            complete(scope, step, StepStatus::skipped, taken);
-    } catch (const NotYet &) {
-        step.now.ended = 0;
-        postpone(scope, step, StepStatus::created);
-    }
-}
-
 } // namespace scylla::model::workflow

@@ -340,8 +340,8 @@ to() { # REDIRECTION NAME
   errors=$(<"$scratch/errors")
   refused 'could not write to standard output' '' "$2"
 }
-full() { [[ ${prints[i]} != prints || ${names[i]} =~ (cancel|rerun)$ ]] || to '>/dev/full' 'a full disk'; }
-closed() { [[ ${prints[i]} != prints || ${names[i]} =~ (cancel|rerun)$|^step\  ]] || to '>&-' 'a closed standard output'; }
+full() { [[ ${prints[i]} != prints || ${names[i]} =~ (cancel|rerun|restart)$ ]] || to '>/dev/full' 'a full disk'; }
+closed() { [[ ${prints[i]} != prints || ${names[i]} =~ (cancel|rerun|restart)$|^step\  ]] || to '>&-' 'a closed standard output'; }
 all full 'library views doctor none'
 all closed 'library views doctor none'
 

@@ -1,7 +1,7 @@
 -- Restarts of runs: see docs/workflows.md. Numbers in brackets are sections of the specification of Maestro's behaviour.
 begin;
 \ir include/helpers.psql
-\ir include/runs.psql
+\ir include/workflows.psql
 select * from no_plan();
 select scylla.create_queue('a'), scylla.create_queue('b') \g /dev/null
 

@@ -2,7 +2,6 @@
 -- Numbers in brackets are sections of the specification of Maestro's behaviour.
 begin;
 \ir include/helpers.psql
-\ir include/runs.psql
 select * from no_plan();
 select scylla.create_queue('a'), scylla.create_queue('b') \g /dev/null
 

@@ -428,7 +428,8 @@ public:
     /// @throw wrong_state it has ended
     void stop_run(const workflow_name &workflow, std::int64_t instance);
     void kill_run(const workflow_name &workflow, std::int64_t instance);
-    /// The same for all runs of a workflow that have not ended. @return how many there are @throw not_found @throw denied
+    /// The same for all runs of a workflow that have not ended. @return how many there are @throw not_found @throw
+    /// denied
     std::int64_t stop_workflow(const workflow_name &workflow);
     std::int64_t kill_workflow(const workflow_name &workflow);
     /// Has a step of the last run of an instance end as STOPPED, as FATALLY_FAILED, or be SKIPPED. Returns at once.

@@ -19,7 +19,6 @@ namespace {
 
 namespace sel = model::sel;
 
-constinit SPIPlanPtr triggers_statement = nullptr;
 constinit SPIPlanPtr kept_statement = nullptr;
 
 // ---- what it waits for ---------------------------------------------------------------------------------------------
@@ -174,21 +173,6 @@ bool start_run(const Firing &firing) {
 
 // ---- those of a workflow -------------------------------------------------------------------------------------------
 
-std::span<Jsonb *const> triggers_of(const text *workflow) {
-    Parameters parameters;
-    parameters.add(workflow);
-    return store::select<Jsonb *>(
-        &triggers_statement,
-        "select distinct t.trigger from scylla.workflow_head h join scylla.workflow_text v "
-        "on v.workflow operator(pg_catalog.=) h.id and v.version operator(pg_catalog.=) h.active_version "
-        "cross join lateral pg_catalog.jsonb_array_elements(case when pg_catalog.jsonb_typeof(v.definition "
-        "operator(pg_catalog.->) 'signal_triggers') operator(pg_catalog.=) 'array' "
-        "then v.definition operator(pg_catalog.->) 'signal_triggers' end) t (trigger) "
-        "where h.id operator(pg_catalog.=) $1 and coalesce(h.properties operator(pg_catalog.->) "
-        "'signal_trigger_disabled', 'false') operator(pg_catalog.<>) 'true'",
-        parameters, SPI_OK_SELECT, [](uint64 row) { return store::Columns(row).next_jsonb(); });
-}
-
 std::span<text *const> kept_of(const text *workflow) {
     Parameters parameters;
     parameters.add(workflow);
@@ -202,7 +186,7 @@ std::span<text *const> kept_of(const text *workflow) {
 } // namespace
 
 void keep_signal_triggers(const text *workflow) {
-    const auto triggers = triggers_of(workflow);
+    const auto triggers = active_triggers(workflow, TriggerKind::signal);
     const auto wanted = allocate<TriggerRequest>(triggers.size());
     for (std::size_t i = 0; i < triggers.size(); i++)
         wanted[i] = {.name = name_of_trigger(workflow, triggers[i]),

@@ -20,7 +20,6 @@ using store::ScheduleSettings;
 
 namespace {
 
-constinit SPIPlanPtr triggers_statement = nullptr;
 constinit SPIPlanPtr kept_statement = nullptr;
 
 constexpr int64 k_epoch = static_cast<int64>(POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * SECS_PER_DAY * USECS_PER_SEC;
@@ -124,21 +123,6 @@ text *start_run(const ScheduleSettings &schedule, TimestampTz time) {
 
 // ---- those of a workflow -------------------------------------------------------------------------------------------
 
-std::span<Jsonb *const> triggers_of(const text *workflow) {
-    Parameters parameters;
-    parameters.add(workflow);
-    return store::select<Jsonb *>(
-        &triggers_statement,
-        "select distinct t.trigger from scylla.workflow_head h join scylla.workflow_text v "
-        "on v.workflow operator(pg_catalog.=) h.id and v.version operator(pg_catalog.=) h.active_version "
-        "cross join lateral pg_catalog.jsonb_array_elements(case when pg_catalog.jsonb_typeof(v.definition "
-        "operator(pg_catalog.->) 'time_triggers') operator(pg_catalog.=) 'array' "
-        "then v.definition operator(pg_catalog.->) 'time_triggers' end) t (trigger) "
-        "where h.id operator(pg_catalog.=) $1 and coalesce(h.properties operator(pg_catalog.->) "
-        "'time_trigger_disabled', 'false') operator(pg_catalog.<>) 'true'",
-        parameters, SPI_OK_SELECT, [](uint64 row) { return store::Columns(row).next_jsonb(); });
-}
-
 std::span<text *const> schedules_of(const text *workflow) {
     Parameters parameters;
     parameters.add(workflow);
@@ -152,7 +136,7 @@ std::span<text *const> schedules_of(const text *workflow) {
 } // namespace
 
 void keep_time_triggers(const text *workflow) {
-    const auto triggers = triggers_of(workflow);
+    const auto triggers = active_triggers(workflow, TriggerKind::time);
     const auto wanted = allocate<ScheduleSettings>(triggers.size());
     for (std::size_t i = 0; i < triggers.size(); i++)
         wanted[i] = settings_of(workflow, triggers[i]);

@@ -37,6 +37,10 @@ inline uint64 hash_of(std::string_view bytes) {
         hash_any_extended(reinterpret_cast<const unsigned char *>(bytes.data()), static_cast<int>(bytes.size()), 0));
 }
 
+enum class TriggerKind : std::uint8_t { time, signal };
+// Those of the active version; none if there is none, or if a property disables them.
+std::span<Jsonb *const> active_triggers(const text *workflow, TriggerKind kind);
+
 // By its text, so that one that stands there twice is one, and one that a new version has again goes on.
 inline text *name_of_trigger(const text *workflow, Jsonb *trigger) {
     return cstring_to_text(psprintf("%s%s/%016llx", store::k_run_prefix.data(), text_to_cstring(workflow),

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Runs of workflows: chains of three steps, loops, and how soon the next step is with a worker.
+# Runs of workflows: chains of three steps, loops, and how soon the next step is with a worker; the same of the peers (flows.sh).
 
 measure_workflows() {
   local chains=600 short=1000 long=25000
@@ -21,11 +21,14 @@ measure_workflows() {
     create unlogged table ended (n bigint, at timestamptz);
     create unlogged table held (n bigint, at timestamptz);
 SQL
+  # A smoke run is for what is ours.
+  [[ -n $smoke ]] || install_flow_peers
   next_step
   for ((round = 1; round <= rounds; round++)); do
     chain_rate "one by one" 8 1 "$chains"
     chain_rate "batches of 50" 2 50 "$chains"
     loop_time 1000 "$short"
+    measure_flow_peers "$chains" 100
   done
   round=
   loop_time 25000 "$long"

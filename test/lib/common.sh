@@ -108,7 +108,13 @@ end_group() {
   group=
 }
 
-# Calls the given function once on every way out.
+# Cleaning up goes on to its end, whatever signal comes, and although nobody may read any more what it says.
+begin_cleanup() {
+  trap '' INT TERM HUP PIPE
+  set +e
+}
+
+# Calls the given function once on every way out; it begins with begin_cleanup.
 clean_up_with() { # FUNCTION
   # shellcheck disable=SC2064 # the name is to be expanded now
   trap "$1" EXIT

@@ -34,7 +34,7 @@ main() {
 
 finish() {
   local status=$?
-  trap '' INT TERM HUP
+  begin_cleanup
   end_group
   local pid
   for pid in "${workers[@]}"; do kill -KILL "$pid" 2>/dev/null; done

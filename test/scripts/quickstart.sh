@@ -93,6 +93,13 @@ check "removes the server's folder" test ! -e "$last"
 check "nothing of it runs" ends "-D $last"
 check "stop when nothing runs" "$quickstart" stop
 
+# Nobody reads any more what it says: it ends, and leaves nothing behind.
+env "$quickstart" "$input" 2>&1 | sed '/starting PostgreSQL in/q' >"$scratch/read"
+last=$(sed -n 's/.*starting PostgreSQL in //p' "$scratch/read")
+check "a reader that goes away" test -n "$last"
+check "leaves no folder" test ! -e "$last"
+check "and no server" ends "-D $last"
+
 # A machine where a package is missing; its apt is talkative, and its compiler is bad. sudo does only what is asked of apt.
 cat >"$scratch/bin/dpkg-query" <<'FAKE'
 #!/bin/sh

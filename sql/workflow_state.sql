@@ -24,6 +24,7 @@ create table scylla.workflow_run_state (
     owner name not null,
     parent_step text collate "C",
     request_id text collate "C",
+    permits text collate "C",
     initiator jsonb not null,
     properties jsonb not null,
     request jsonb not null,
@@ -38,6 +39,7 @@ create index workflow_run_state_live on scylla.workflow_run_state (workflow, sta
 create index workflow_run_state_parent on scylla.workflow_run_state (parent_scope, parent_step) where parent_scope is not null;
 create index workflow_run_state_blocks on scylla.workflow_run_state (workflow) where blocks;
 create index workflow_run_state_due on scylla.workflow_run_state (due) where due is not null;
+create index workflow_run_state_permits on scylla.workflow_run_state (permits) where permits is not null and ended is null;
 comment on table scylla.workflow_run_state is 'Instances of workflows, with their last runs. Read the view scylla.workflow_run instead.';
 comment on column scylla.workflow_run_state.id is 'That of the plan of the first run.';
 comment on column scylla.workflow_run_state.plan is 'The plan of the last run, with which the instance is removed.';
@@ -48,6 +50,8 @@ comment on column scylla.workflow_run_state.backfill is 'The backfill that has s
 comment on column scylla.workflow_run_state.late is 'Other runs of the workflow begin before it, and its tasks have priority 0.';
 comment on column scylla.workflow_run_state.blocks is 'It has failed, and STRICT_SEQUENTIAL starts nothing before somebody has looked at it.';
 comment on column scylla.workflow_run_state.owner is 'That of the workflow: the role as which its tasks are submitted.';
+comment on column scylla.workflow_run_state.permits is
+    'The pool that the leaf steps of the run need a permit of, with those of all runs that wait for each other; null: none.';
 comment on column scylla.workflow_run_state.request is 'The parameters as they were given to start_workflow().';
 comment on column scylla.workflow_run_state.params is 'The values of its parameters.';
 comment on column scylla.workflow_run_state.restart is

@@ -7,6 +7,7 @@
 #include "pool/pass.h"
 #include "pool/pools.h"
 #include "shmem/pending.h"
+#include "store/plans.h"
 #include "task/open.h"
 #include "task/rights.h"
 #include "task/rules.h"
@@ -85,6 +86,12 @@ PoolPrivilege get_pool_privilege(FunctionCallInfo fcinfo, int n) {
 
 const text *get_pool(FunctionCallInfo fcinfo) { return args::name("pool", args::get_text(fcinfo, 0)); }
 
+// That is the caller's to make and alter.
+void require_free(const text *pool) {
+    if (view(pool).starts_with(store::k_run_prefix))
+        error::bad_argument("pool", error::quote(pool), "Names with \"workflow:\" are for workflows.");
+}
+
 void put_placed(void *to, const store::SpecRow &spec, const text *pool) {
     const auto *rows = static_cast<const Rows *>(to);
     Datum values[] = {PointerGetDatum(spec.rn), PointerGetDatum(pool)};
@@ -124,6 +131,7 @@ template <typename Change> void change_pool(FunctionCallInfo fcinfo, const char 
 SCYLLA_FUNCTION(scylla_create_pool) {
     using namespace scylla;
     const text *name = get_pool(fcinfo);
+    require_free(name);
     PoolSettings settings = read_settings(args::get_jsonb(fcinfo, 3));
     settings.capacity = args::get_jsonb(fcinfo, 1);
     (void)read_amounts("capacity", settings.capacity);
@@ -138,6 +146,7 @@ SCYLLA_FUNCTION(scylla_create_pool) {
 SCYLLA_FUNCTION(scylla_alter_pool) {
     using namespace scylla;
     const PoolSettings changes = read_changes(args::get_jsonb(fcinfo, 1));
+    require_free(get_pool(fcinfo));
     change_pool(fcinfo, "scylla.alter_pool()", [&](const text *name) { alter_pool(name, changes); });
     PG_RETURN_VOID();
 }

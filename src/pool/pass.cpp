@@ -308,6 +308,8 @@ struct Line {
     bool scanning;
     store::Scan scan; // of the class that was asked for last
     std::size_t scanned;
+    MemoryContext outside;          // of the pass
+    Growing<PlacedTask> of_plans{}; // that have been placed
 
     Started start(std::size_t c, std::size_t way);
     bool next(std::size_t c, Waiting *first);
@@ -362,6 +364,8 @@ Started Line::start(std::size_t c, std::size_t way) {
             shmem::note_pool(row_of(*pass, pool).id);
     if (request->sink.put != nullptr)
         request->sink.put(request->sink.to, *spec, chosen);
+    if (spec->plan)
+        of_plans.add({spec->id, *spec->plan}, outside);
     placed++;
     return Started::yes;
 }
@@ -439,7 +443,13 @@ PassResult run_pass(Store &store, const PassRequest &request) {
     MemoryContextSwitchTo(memory);
     Pass pass = begin_pass(store, read_pools(), GetCurrentTimestamp());
     read_lines(pass, request.pools, request.all);
-    Line line{.pass = &pass, .request = &request, .placed = 0, .scanning = false, .scan = {}, .scanned = 0};
+    Line line{.pass = &pass,
+              .request = &request,
+              .placed = 0,
+              .scanning = false,
+              .scan = {},
+              .scanned = 0,
+              .outside = caller};
     const bool complete = decide(pass, request.limit, line);
     if (line.placed > 0) {
         note_heads(pass);
@@ -450,6 +460,7 @@ PassResult run_pass(Store &store, const PassRequest &request) {
     MemoryContextSwitchTo(caller);
     MemoryContextDelete(memory);
     (void)LockRelease(&tag, ExclusiveLock, false);
+    tell_placed(store, line.of_plans.all());
     return {line.placed, !complete};
 }
 
@@ -493,7 +504,13 @@ Explanation explain_lines(Store &store, std::optional<int64> pool) {
         return {};
     Pass pass = begin_pass(store, read_pools(), GetCurrentTimestamp());
     read_lines(pass, pool ? std::span<const int64>(&*pool, 1) : std::span<const int64>{}, !pool);
-    Line line{.pass = &pass, .request = nullptr, .placed = 0, .scanning = false, .scan = {}, .scanned = 0};
+    Line line{.pass = &pass,
+              .request = nullptr,
+              .placed = 0,
+              .scanning = false,
+              .scan = {},
+              .scanned = 0,
+              .outside = CurrentMemoryContext};
     (void)decide(pass, k_limit, line);
     Growing<WaitReason> reasons;
     for (std::size_t c = 0; c < pass.classes.count; c++) {

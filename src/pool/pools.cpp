@@ -204,14 +204,19 @@ std::span<const PoolNumbers> read_pool_numbers() {
     return seen.all();
 }
 
-PoolRow require_pool(const text *name, PoolPrivilege privilege) {
+PoolRow require_pool(const text *name) {
     const auto pool = find_pool(name);
     if (!pool)
         error::no_such_pool(name);
-    if (!may(*pool, privilege))
+    return *pool;
+}
+
+PoolRow require_pool(const text *name, PoolPrivilege privilege) {
+    const PoolRow pool = require_pool(name);
+    if (!may(pool, privilege))
         error::no_pool_privilege(name, GetUserNameFromId(GetUserId(), false),
                                  k_pool_privileges[static_cast<std::size_t>(privilege)]);
-    return *pool;
+    return pool;
 }
 
 void create_pool(const text *name, const PoolSettings &settings) {
@@ -353,9 +358,9 @@ const char *problem(const PoolRow &pool, std::span<const ResourceAmount> amounts
     return nullptr;
 }
 
-PoolRow pool_to_use(store::Store &store, std::string_view name) {
+PoolRow pool_to_use(store::Store &store, std::string_view name, const NeedsFrom &from) {
     const text *wanted = cstring_to_text_with_len(name.data(), static_cast<int>(name.size()));
-    const PoolRow pool = require_pool(wanted, PoolPrivilege::use);
+    const PoolRow pool = from.is_granted ? require_pool(wanted) : require_pool(wanted, PoolPrivilege::use);
     const LOCKTAG tag = pool_lock_tag(pool.id);
     (void)LockAcquire(&tag, ShareLock, false, false);
     LockRelease(&tag, ShareLock, false);
@@ -365,11 +370,12 @@ PoolRow pool_to_use(store::Store &store, std::string_view name) {
 
 } // namespace
 
-std::span<const int64> find_pools(store::Store &store, Jsonb *value, int64 element) {
+std::span<const int64> find_pools(store::Store &store, Jsonb *value, const NeedsFrom &from) {
+    const int64 element = from.element;
     const Needs needs = read_needs(value, element);
     Growing<int64> ids;
     for (const PoolNeeds &each : needs.all) {
-        const PoolRow pool = pool_to_use(store, each.pool);
+        const PoolRow pool = pool_to_use(store, each.pool, from);
         if (const char *what = problem(pool, each.amounts))
             error::bad_argument("needs", error::show(value), what, element);
         ids.add(pool.id);
@@ -377,7 +383,7 @@ std::span<const int64> find_pools(store::Store &store, Jsonb *value, int64 eleme
     const char *first_problem = nullptr;
     bool served = needs.any.empty();
     for (const std::string_view name : needs.any) {
-        const PoolRow pool = pool_to_use(store, name);
+        const PoolRow pool = pool_to_use(store, name, from);
         const char *what = problem(pool, needs.of_any);
         served = served || what == nullptr;
         first_problem = first_problem != nullptr ? first_problem : what;

@@ -4,6 +4,7 @@
 #include "model/placement.h"
 #include "pool/needs.h"
 #include "store/rows.h"
+#include "task/line.h"
 
 namespace scylla {
 
@@ -62,6 +63,7 @@ std::span<const PoolNumbers> read_pool_numbers();
 std::optional<PoolRow> find_pool(const text *name);
 std::span<const PoolRow> read_pools();
 // 42704, 42501.
+PoolRow require_pool(const text *name); // whatever the rights are
 PoolRow require_pool(const text *name, PoolPrivilege privilege);
 
 void create_pool(const text *name, const PoolSettings &settings); // 42710
@@ -77,7 +79,7 @@ void revoke_pool(const text *name, const text *role, PoolPrivilege privilege);
 void require_found_pools(store::Store &store);
 
 // The ids of the pools that needs name, checked against what the pools have. 22023, 42704, 42501.
-std::span<const int64> find_pools(store::Store &store, Jsonb *needs, int64 element);
+std::span<const int64> find_pools(store::Store &store, Jsonb *needs, const NeedsFrom &from);
 // Without waiting: if somebody is at it, the number stays as it is.
 void note_passed(int64 pool, int64 head, int64 passed);
 

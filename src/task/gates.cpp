@@ -337,6 +337,7 @@ bool settle_dependants(Settling &all, store::Ended *ended, const RowMemory &memo
 // ---- tasks of plans that something has made -----------------------------------------------------------------------
 
 constinit std::array<CompletionHook, 3> completion_hooks{}; // by place_of(maker)
+constinit std::array<PlacementHook, 3> placement_hooks{};
 
 std::size_t place_of(store::PlanMaker maker) {
     switch (maker) {
@@ -599,6 +600,20 @@ void look_at_waiting(Store &store, Turn &turn) {
 } // namespace
 
 void register_completion(store::PlanMaker maker, CompletionHook hook) { completion_hooks[place_of(maker)] = hook; }
+void register_placement(store::PlanMaker maker, PlacementHook hook) { placement_hooks[place_of(maker)] = hook; }
+
+void tell_placed(Store &store, std::span<const PlacedTask> tasks) {
+    if (tasks.empty())
+        return;
+    for (std::size_t place = 0; place < placement_hooks.size(); place++) {
+        Growing<PlacedTask> of_maker;
+        for (const PlacedTask &task : tasks)
+            if (placement_hooks[place] != nullptr && place_of(maker_of(store, task.plan)) == place)
+                of_maker.add(task);
+        if (of_maker.count > 0)
+            placement_hooks[place](of_maker.all());
+    }
+}
 
 void register_gate_duty() {
     register_duty({.activity = "looking for open gates",

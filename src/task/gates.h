@@ -72,6 +72,16 @@ void register_gate_duty();
 using CompletionHook = void (*)(std::span<const store::Ended> tasks);
 void register_completion(store::PlanMaker maker, CompletionHook hook);
 
+// The same for tasks of their plans that have got what they need of pools (pool/pass.h): in the transaction that places
+// them.
+struct PlacedTask {
+    int64 id;
+    int64 plan;
+};
+using PlacementHook = void (*)(std::span<const PlacedTask> tasks);
+void register_placement(store::PlanMaker maker, PlacementHook hook);
+void tell_placed(store::Store &store, std::span<const PlacedTask> tasks);
+
 // Whether a live task depends on this one, or somebody is just submitting one that does. outside: not counting those of
 // that queue.
 bool has_live_dependants(store::Store &store, int64 id, std::optional<int32> outside = std::nullopt);

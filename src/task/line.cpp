@@ -105,8 +105,8 @@ text *chosen_pool(Store &store, const store::SpecRow &spec) {
 
 void register_needs(const NeedsReader &reader) { reader_of_needs = reader; }
 
-std::span<const int64> pools_of(Store &store, Jsonb *needs, int64 element) {
-    return needs != nullptr ? reader_of_needs.pools(store, needs, element) : std::span<const int64>{};
+std::span<const int64> pools_of(Store &store, Jsonb *needs, const NeedsFrom &from) {
+    return needs != nullptr ? reader_of_needs.pools(store, needs, from) : std::span<const int64>{};
 }
 
 } // namespace scylla

@@ -23,13 +23,17 @@ bool lacks_reservation(store::Store &store, const store::SpecRow &spec);
 // The name of the pool that serves a placed task; null if it needs nothing, or several at once.
 text *chosen_pool(store::Store &store, const store::SpecRow &spec);
 
+struct NeedsFrom {
+    int64 element = 0;       // as in pg/error.h
+    bool is_granted = false; // whoever has made the needs has looked at the rights
+};
+
 // How needs are understood (pool/needs.h): registered when the library is loaded.
 struct NeedsReader {
-    // The ids of the pools that could serve, in the order of the needs. 22023, 42704, 42501. `element` as in
-    // pg/error.h.
-    std::span<const int64> (*pools)(store::Store &store, Jsonb *needs, int64 element);
+    // The ids of the pools that could serve, in the order of the needs. 22023, 42704, 42501.
+    std::span<const int64> (*pools)(store::Store &store, Jsonb *needs, const NeedsFrom &from);
 };
 void register_needs(const NeedsReader &reader);
-std::span<const int64> pools_of(store::Store &store, Jsonb *needs, int64 element = 0);
+std::span<const int64> pools_of(store::Store &store, Jsonb *needs, const NeedsFrom &from = {});
 
 } // namespace scylla

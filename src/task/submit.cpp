@@ -499,7 +499,9 @@ std::span<const std::span<const int64>> pools_of_each(Store &store, std::span<co
     for (std::size_t i = 0; i < tasks.size(); i++)
         pools[i] = i > 0 && same_needs(tasks[i - 1], tasks[i])
                        ? pools[i - 1]
-                       : pools_of(store, tasks[i].needs, static_cast<int64>(i + 1));
+                       : pools_of(store, tasks[i].needs,
+                                  tasks[i].run != 0 ? NeedsFrom{.is_granted = true}
+                                                    : NeedsFrom{.element = static_cast<int64>(i + 1)});
     return pools;
 }
 

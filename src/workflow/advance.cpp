@@ -11,6 +11,7 @@
 #include "workflow/actions.h"
 #include "workflow/backfills.h"
 #include "workflow/definitions.h"
+#include "workflow/permits.h"
 #include "workflow/server_world.h"
 #include "workflow/texts.h"
 #include "workflow/turns.h"
@@ -160,7 +161,8 @@ const Turn *take_turn_of(const Root &root) {
                                       .properties = root.properties,
                                       .restart = root.restart},
                              .scopes = root.scopes.all(),
-                             .events = root.events.all()};
+                             .events = root.events.all(),
+                             .permits = root.permits};
     Growing<Supply> supplies;
     for (;;) {
         CHECK_FOR_INTERRUPTS();
@@ -243,6 +245,7 @@ Work work(int64 most) {
     const Taken taken = take_events(roots, now);
     Work result{taken.rows, !begin_runs(roots)};
     const auto steps = read_scopes(roots);
+    read_permits(roots);
     Growing<Followed> turns;
     for (const Root &root : roots)
         if (root.events.size() > 0)
@@ -275,7 +278,7 @@ void break_run(const FirstRun &run, const ErrorData *error) {
         "error = $3 where root operator(pg_catalog.=) $1 and ended is null) "
         "update scylla.workflow_run_state set status = 'FAILED', ended = $2, due = null, error = $3, blocks = true "
         "where id operator(pg_catalog.=) $1 and ended is null "
-        "returning id, plan, parent_root, parent_scope, parent_step, parent_attempt, backfill",
+        "returning id, plan, parent_root, parent_scope, parent_step, parent_attempt, backfill, permits",
         parameters, SPI_OK_UPDATE_RETURNING, [](uint64 row) {
             Columns columns(row);
             Root root{};
@@ -286,6 +289,7 @@ void break_run(const FirstRun &run, const ErrorData *error) {
             root.parent.step = columns.next_text();
             root.parent.attempt = columns.next_int32();
             root.backfill = columns.next_int64();
+            root.tree_permits = columns.next_text();
             return root;
         });
     settle_actions_of(run.id, now);

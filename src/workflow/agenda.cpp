@@ -13,6 +13,7 @@ namespace {
 
 constinit SPIPlanPtr item_statement = nullptr;
 constinit SPIPlanPtr tasks_statement = nullptr;
+constinit SPIPlanPtr placed_statement = nullptr;
 constinit SPIPlanPtr forget_statement = nullptr;
 constinit SPIPlanPtr look_statement = nullptr;
 
@@ -30,6 +31,24 @@ void note_ended(std::span<const store::Ended> tasks) {
     store::change(&tasks_statement,
                   "insert into scylla.workflow_agenda (root, task, kind) "
                   "select $1, t.id, 'task' from pg_catalog.unnest($2) t (id)",
+                  parameters, SPI_OK_INSERT);
+    shmem::note_agenda();
+}
+
+// Tasks have got the permits for which their steps wait.
+void note_placed(std::span<const PlacedTask> tasks) {
+    store::ArrayColumn ids(INT8OID);
+    store::ArrayColumn plans(INT8OID);
+    for (const PlacedTask &task : tasks) {
+        ids.add(task.id);
+        plans.add(task.plan);
+    }
+    Parameters parameters;
+    ids.give_to(parameters);
+    plans.give_to(parameters);
+    store::change(&placed_statement,
+                  "insert into scylla.workflow_agenda (root, task, kind) select t.plan, t.id, 'permitted' "
+                  "from rows from (pg_catalog.unnest($1), pg_catalog.unnest($2)) t (id, plan)",
                   parameters, SPI_OK_INSERT);
     shmem::note_agenda();
 }
@@ -69,7 +88,13 @@ void forget_run(int64 plan) {
         "with past as (delete from scylla.workflow_run_past where plan operator(pg_catalog.=) $1), "
         "run as (delete from scylla.workflow_run_state where id operator(pg_catalog.=) coalesce((select root from "
         "scylla.workflow_plan where plan operator(pg_catalog.=) $1), $1) and plan operator(pg_catalog.=) $1 returning "
-        "id), "
+        "id, permits, workflow, instance), "
+        "pool as (select p.id from scylla.resource_pool p join run r on p.name operator(pg_catalog.=) r.permits "
+        "collate pg_catalog.\"default\" "
+        "and p.name operator(pg_catalog.=) pg_catalog.concat('workflow:', r.workflow, '/', r.instance) "
+        "for update of p skip locked), "
+        "head as (delete from scylla.pool_head h using pool p where h.pool operator(pg_catalog.=) p.id), "
+        "gone as (delete from scylla.resource_pool r using pool p where r.id operator(pg_catalog.=) p.id), "
         "plan as (delete from scylla.workflow_plan p using run r where p.root operator(pg_catalog.=) r.id), "
         "agenda as (delete from scylla.workflow_agenda a using run r where a.root operator(pg_catalog.=) r.id or "
         "a.root operator(pg_catalog.=) $1), "
@@ -86,6 +111,9 @@ void forget_run(int64 plan) {
         forget_backfilled(instance);
 }
 
-void register_runs() { register_completion(store::PlanMaker::workflow, note_ended); }
+void register_runs() {
+    register_completion(store::PlanMaker::workflow, note_ended);
+    register_placement(store::PlanMaker::workflow, note_placed);
+}
 
 } // namespace scylla::workflow

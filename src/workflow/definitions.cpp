@@ -5,6 +5,7 @@
 #include "pg/json.h"
 #include "store/spi_rows.h"
 #include "task/rights.h"
+#include "workflow/permits.h"
 #include "workflow/runs.h"
 
 namespace scylla::workflow {
@@ -203,6 +204,7 @@ void set_properties(const Head &head, Jsonb *properties) {
                   parameters, SPI_OK_UPDATE);
     if (compareJsonbContainers(&head.properties->root, &properties->root) != 0)
         add_history(head.id, properties);
+    keep_workflow_permits(head, properties);
     look_at_queue(head.id);
 }
 
@@ -325,6 +327,7 @@ void alter(const text *id, Jsonb *change) {
 void drop(const text *id) {
     (void)hold(id, Privilege::admin);
     leave_runs(id);
+    drop_workflow_permits(id);
     set_active(id, 0);
     keep_triggers(id);
     Parameters parameters;

@@ -81,6 +81,7 @@ Root read_root(uint64 row) {
     root.parent.attempt = columns.next_int32();
     root.backfill = columns.next_int64();
     root.late = columns.next_bool();
+    root.tree_permits = columns.next_text();
     root.initiator = next_view(columns);
     root.properties = next_view(columns);
     root.restart = next_view(columns);
@@ -103,7 +104,7 @@ std::span<Root> take_runs(TimestampTz now, int64 most) {
         "select r.id, r.plan, case when r.run operator(pg_catalog.>) 1 then "
         "array(select p.plan from scylla.workflow_plan p where p.root operator(pg_catalog.=) r.id) end, "
         "r.workflow, r.version, v.created, r.instance, r.run, r.owner::pg_catalog.text, "
-        "r.parent_root, r.parent_scope, r.parent_step, r.parent_attempt, r.backfill, r.late, "
+        "r.parent_root, r.parent_scope, r.parent_step, r.parent_attempt, r.backfill, r.late, r.permits, "
         "r.initiator::pg_catalog.text, "
         "r.properties::pg_catalog.text, r.restart::pg_catalog.text, r.status, r.params::pg_catalog.text, r.created, "
         "r.ended, r.due "
@@ -180,7 +181,8 @@ struct KindWord {
     std::string_view word;
     EventKind kind;
 };
-constexpr std::array<KindWord, 11> k_kinds{{{"failed", EventKind::task_failed},
+constexpr std::array<KindWord, 12> k_kinds{{{"failed", EventKind::task_failed},
+                                            {"permitted", EventKind::permitted},
                                             {"restart", EventKind::restart},
                                             {"child_started", EventKind::child_started},
                                             {"child_failed", EventKind::child_failed},

@@ -7,6 +7,7 @@
 #include "store/spi_rows.h"
 #include "workflow/definition_cache.h"
 #include "workflow/new_run.h"
+#include "workflow/permits.h"
 #include "workflow/runs.h"
 #include "workflow/texts.h"
 
@@ -169,7 +170,8 @@ text *write_again(const NewRun &made, int64 root, const Parent &parent, bool sto
         .add(INT8OID, Int64GetDatum(parent.root), !is_child)
         .add(INT8OID, Int64GetDatum(parent.scope), !is_child)
         .add(parent.step)
-        .add(INT4OID, Int32GetDatum(parent.attempt), !is_child);
+        .add(INT4OID, Int32GetDatum(parent.attempt), !is_child)
+        .add(stopped ? nullptr : tree_permits(made, parent.root));
     text *status = store::select<text *>(
         &again_statement,
         "with past as (insert into scylla.workflow_run_past (plan, root, instance, created, started, ended, run, "
@@ -183,7 +185,7 @@ text *write_again(const NewRun &made, int64 root, const Parent &parent, bool sto
         "parent_attempt = $14, blocks = false, status = case when $10 then 'STOPPED' else 'CREATED' end, "
         "owner = $5::pg_catalog.name, initiator = $6, request = $7, params = $8, restart = $9, "
         "error = case when $10 then '{\"message\": \"Another run has not ended, and the run strategy is "
-        "FIRST_ONLY.\"}'::pg_catalog.jsonb end where id operator(pg_catalog.=) $1 returning status",
+        "FIRST_ONLY.\"}'::pg_catalog.jsonb end, permits = $15 where id operator(pg_catalog.=) $1 returning status",
         parameters, SPI_OK_UPDATE_RETURNING, [](uint64 row) { return store::Columns(row).next_text(); })[0];
     if (stopped)
         store::finish_plan(plan, {.aborted = false, .cancelled = true}, GetCurrentTimestamp());

@@ -9,6 +9,7 @@
 #include "workflow/definition_cache.h"
 #include "workflow/definitions.h"
 #include "workflow/new_run.h"
+#include "workflow/permits.h"
 #include "workflow/runs.h"
 #include "workflow/server_world.h"
 #include "workflow/texts.h"
@@ -232,17 +233,19 @@ text *insert_run(const NewRun &made, const Start &request, int64 id, RunStatus s
         .add(JSONBOID, JsonbPGetDatum(ended ? error_of(made) : nullptr), !ended)
         .add(BOOLOID, BoolGetDatum(status == RunStatus::failed))
         .add(INT8OID, Int64GetDatum(request.backfill), request.backfill == 0)
-        .add(BOOLOID, BoolGetDatum(request.late));
+        .add(BOOLOID, BoolGetDatum(request.late))
+        .add(ended ? nullptr : tree_permits(made, request.parent.root));
     text *written = store::select<text *>(
         &insert_statement,
         "insert into scylla.workflow_run_state (id, plan, instance, run, version, workflow, owner, request_id, "
         "initiator, "
         "properties, request, params, created, parent_root, parent_scope, parent_step, parent_attempt, status, ended, "
-        "error, blocks, backfill, late) values ($1, $1, $2, $3, $4, $5, $6::pg_catalog.name, $7, $8, $9, $10, $11, "
+        "error, blocks, backfill, late, permits) values ($1, $1, $2, $3, $4, $5, $6::pg_catalog.name, $7, $8, $9, $10, "
+        "$11, "
         "$12, "
         "$13, $14, $15, "
         "$16, "
-        "$17, case when $18 then $12 end, $19, $20, $21, $22) returning status",
+        "$17, case when $18 then $12 end, $19, $20, $21, $22, $23) returning status",
         parameters, SPI_OK_INSERT_RETURNING, [](uint64 row) { return store::Columns(row).next_text(); })[0];
     if (ended)
         store::finish_plan(id, {.aborted = status == RunStatus::failed, .cancelled = status != RunStatus::failed},

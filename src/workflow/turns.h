@@ -21,8 +21,10 @@ struct Root {
     bool is_next;      // it is on the agenda as one that may begin, or has made room
     bool begins;       // now
     Parent parent;
-    int64 backfill; // 0: none
-    bool late;      // its tasks have the lowest priority
+    int64 backfill;           // 0: none
+    bool late;                // its tasks have the lowest priority
+    const text *tree_permits; // the pool that all steps of its tree need a permit of; null: none
+    model::workflow::Permits permits;
     std::string_view initiator;
     std::string_view properties;
     std::string_view restart;     // empty: it is the first run of the instance

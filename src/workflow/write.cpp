@@ -10,6 +10,7 @@
 #include "task/open.h"
 #include "task/release.h"
 #include "task/submit.h"
+#include "workflow/permits.h"
 #include "workflow/texts.h"
 #include "workflow/times.h"
 #include "workflow/turns.h"
@@ -101,6 +102,7 @@ Submission submission_of(const NewlySubmitted &task) {
             .priority = task.of->root->late ? int16{0} : task.task->priority,
             .rn = nullptr,
             .max_attempts = 1,
+            .needs = task.task->needs.empty() ? nullptr : to_json(task.task->needs),
             .run = task.of->root->plan};
 }
 
@@ -551,6 +553,7 @@ void tell_of_end(const Root &root, RunStatus status, TimestampTz now) {
     if (store::finish_plan(root.plan, toll, now))
         shmem::note_plan_finished();
     put_on_agenda({.root = root.id, .kind = "next"});
+    leave_tree_permits(root.tree_permits);
     if (root.backfill != 0)
         put_on_agenda({.root = root.id,
                        .kind = "backfill",

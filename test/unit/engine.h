@@ -73,6 +73,7 @@ struct KeptTask {
     std::string spec{};
     int priority = 0;
     std::int32_t attempt = 0;
+    std::string needs{};
 };
 struct KeptChild {
     std::string workflow{};
@@ -113,6 +114,7 @@ public:
     std::map<StepKey, KeptTask> tasks{};     // open ones
     std::map<StepKey, KeptChild> children{}; // that run
     std::vector<StepKey> cancelled{};
+    workflow::Permits permits{};
     bool ends_are_late = false;       // a task can have ended before its event is delivered
     std::vector<std::string> asked{}; // needs
     std::size_t changes = 0;          // steps and scopes that the last turn has changed
@@ -199,6 +201,10 @@ public:
         const std::int32_t attempt = open == tasks.end() ? 0 : open->second.attempt;
         tasks.erase({scope, step});
         return {kind, scope, step, attempt, std::string(data)};
+    }
+    void permit(std::string_view path) {
+        const auto [scope, step] = find(path);
+        send({EventKind::permitted, scope, step, tasks.at({scope, step}).attempt, {}});
     }
     void child(EventKind kind, std::string_view path, std::string_view data) {
         const auto [scope, step] = find(path);
@@ -332,7 +338,7 @@ private:
         std::vector<workflow::Event> all;
         for (const KeptEvent &event : events)
             all.push_back({event.kind, event.scope, event.step, event.attempt, event.data});
-        return workflow::take_turn(*loaded_.definition, {name_, given, all, supplies}, world, limits);
+        return workflow::take_turn(*loaded_.definition, {name_, given, all, supplies, permits}, world, limits);
     }
 
     workflow::Supply supply(const workflow::Need &need) {
@@ -504,10 +510,11 @@ private:
 
     void submit(const workflow::NewTask &task, const StepKey &key) {
         const KeptStep &kept = scopes.at(key.first).steps.at(key.second);
-        EXPECT_EQ(kept.step.status, StepStatus::running) << key.second;
+        EXPECT_EQ(kept.step.status, task.needs.empty() ? StepStatus::running : StepStatus::waiting_for_permits)
+            << key.second;
         EXPECT_TRUE(submitted_.insert({key, kept.step.attempt}).second) << key.second << " had a task";
-        tasks.insert_or_assign(
-            key, KeptTask{show(task.queue), show(task.spec), static_cast<int>(task.priority), kept.step.attempt});
+        tasks.insert_or_assign(key, KeptTask{show(task.queue), show(task.spec), static_cast<int>(task.priority),
+                                             kept.step.attempt, show(task.needs)});
     }
 
     // What must hold between turns.
@@ -524,8 +531,12 @@ private:
             EXPECT_TRUE(workflow::is_terminal(scope.status) ? !live : live || scope.steps.empty())
                 << path_of(id) << " " << workflow::name_of(scope.status);
         }
-        for (const auto &[key, task] : tasks)
-            EXPECT_EQ(scopes.at(key.first).steps.at(key.second).step.status, StepStatus::running) << key.second;
+        for (const auto &[key, task] : tasks) {
+            const StepStatus status = scopes.at(key.first).steps.at(key.second).step.status;
+            EXPECT_TRUE(status == StepStatus::running ||
+                        (status == StepStatus::waiting_for_permits && !task.needs.empty()))
+                << key.second;
+        }
     }
 
     workflow::Loaded loaded_{};

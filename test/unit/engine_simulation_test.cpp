@@ -375,12 +375,16 @@ private:
 
 // ---- random outcomes -----------------------------------------------------------------------------------------------
 
+constexpr std::array<std::string_view, 1> k_pool{"workflow:w"};
+
 class Simulation {
 public:
     explicit Simulation(unsigned seed, bool with_garbage = false)
         : with_garbage_{with_garbage}, random_{seed}, steps_{Maker(random_).list(0)},
           definition_{R"({"id": "w", "steps": )" + Maker::json(steps_) + "}"}, keeper_{definition_} {
         keeper_.ends_are_late = true;
+        if (seed % 3 == 0)
+            keeper_.permits.of_all = k_pool;
         agenda_.push_back({.kind = EventKind::start});
     }
 
@@ -421,6 +425,10 @@ private:
     void happen() {
         for (int count = below(4); count > 0 && !keeper_.tasks.empty(); count--)
             end_task();
+        if (!keeper_.permits.of_all.empty() && !keeper_.tasks.empty()) {
+            const auto [key, task] = any_of(keeper_.tasks);
+            note(EventKind::permitted, key, task.attempt, "");
+        }
         if (!keeper_.children.empty() && below(2) == 0)
             move_child();
         if (below(200) == 0)

@@ -78,6 +78,8 @@ private:
     void enter(LiveScope &scope, LiveStep &step, StepStatus phase);
     std::optional<StepStatus> pass(LiveScope &scope, LiveStep &step);
     bool evaluate(LiveScope &scope, LiveStep &step);
+    bool wait_for_permits(LiveScope &scope, LiveStep &step);
+    void take_permits(LiveScope &scope, LiveStep &step);
     void begin_work(LiveScope &scope, LiveStep &step);
 
     // Signals (announce.cpp). data: the result of its task.
@@ -121,6 +123,8 @@ private:
 };
 
 bool is_sleep(const StepNode &step) noexcept;
+// A worker executes it.
+bool has_task(const StepNode &step) noexcept;
 
 // What is wrong, as the error of a step.
 std::string error_of(const ParamFailure &failure);

@@ -152,6 +152,7 @@ Outcome evaluate_restart_params(const Definition &definition, const RunName &nam
 enum class EventKind : std::uint8_t {
     start,          // of the run, or of a step that waits to be tried again
     restart,        // of the run, if it is not the first of its instance; or of an iteration (see Again)
+    permitted,      // the task of a step that waits for permits has got them
     task_completed, // data: the result, if it is an object {"params": {name: value}, "artifacts": {…}}; else anything
     task_failed,    // data: the error, an object with "code", "message" and perhaps "class": user, platform, timeout
     task_aborted,   // likewise: its worker has given up the task for good
@@ -185,11 +186,25 @@ struct Supply {
     std::string_view json; // an array of the values in the order of the iterations, or a value; empty: it is not there
 };
 
+// Pools that leaf steps need a permit of (section 13). Steps that need none start at once.
+struct Permits {
+    std::span<const std::string_view> of_all{}; // pools that each leaf step needs
+    std::span<const std::string_view> tags{};   // of tags_of(): those for which there is a pool, see k_tag_pool_prefix
+};
+inline constexpr std::string_view k_tag_pool_prefix = "tag:"; // and the tag: the name of its pool
+inline constexpr std::string_view k_permits = "permits";      // the resource
+// All tags that leaf steps have: those of the workflow, of loops around the step and of the step itself. Views of the
+// definition.
+std::span<const std::string_view> tags_of(const Definition &definition) noexcept;
+// Of the definition; 0: not given.
+std::int64_t instance_step_concurrency_of(const Definition &definition) noexcept;
+
 struct Run {
     RunName name;
     std::span<const Scope> scopes; // [0]: the run itself; those around a scope before it
     std::span<const Event> events; // in the order in which they came
     std::span<const Supply> supplies{};
+    Permits permits{};
 };
 
 // What is read of other scopes or runs, which the turn was not given: it is to be repeated with that.
@@ -226,6 +241,7 @@ struct NewTask {
     std::string_view queue;
     std::string_view spec; // {"workflow", "instance", "run", "step", "attempt", "type", "params", "iteration": [3, 1]}
     std::int16_t priority;
+    std::string_view needs{}; // of pools, as submit() takes it; the task waits for that. Empty: nothing
 };
 // What a step has begun is not needed any more.
 struct Cancel {

@@ -184,6 +184,8 @@ void Advance::take_of_step(LiveScope &scope, LiveStep &step, const Event &event)
     case EventKind::child_failed:
     case EventKind::child_ended:
         return take_of_child(scope, step, event);
+    case EventKind::permitted:
+        return take_permits(scope, step);
     case EventKind::signals_sent:
     case EventKind::signals_refused:
         return take_of_signals(scope, step, event);
@@ -194,8 +196,11 @@ void Advance::take_of_step(LiveScope &scope, LiveStep &step, const Event &event)
 
 void Advance::take_of_task(LiveScope &scope, LiveStep &step, const Event &event) {
     const bool works = step.node->kind == StepKind::typed || step.node->kind == StepKind::subworkflow;
-    if (step.now.status != StepStatus::running || step.wants_work || !works)
+    const bool is_there = step.now.status == StepStatus::running || step.now.status == StepStatus::waiting_for_permits;
+    if (!is_there || step.wants_work || !works)
         return;
+    if (step.now.started == 0 && event.kind == EventKind::task_completed) // before that it got its permits was heard
+        step.now.started = state_.now;
     if (event.kind == EventKind::task_completed) {
         const bool read = attempt(scope, step, [&] {
             if (auto params = put_out(state_, step, event.data)) {
@@ -252,6 +257,8 @@ void Advance::come_due(LiveScope &scope, LiveStep &step) {
         return begin_again(scope, step);
     if (step.now.status == StepStatus::evaluating_params || step.now.status == StepStatus::starting)
         return enter(scope, step, step.now.status);
+    if (step.now.status == StepStatus::waiting_for_permits)
+        return take_permits(scope, step);
     if (step.now.status == StepStatus::created)
         return begin_or_skip(scope, step);
     if (step.now.status == StepStatus::finishing)

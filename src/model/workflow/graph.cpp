@@ -1,5 +1,7 @@
 #include "model/workflow/graph.h"
 
+#include <algorithm>
+
 #include "model/graph.h"
 #include "model/sel/json.h"
 #include "model/workflow/no_params.h"
@@ -69,7 +71,8 @@ class GraphReader {
 public:
     explicit GraphReader(const Reader &reader) noexcept : reader_{reader} {}
 
-    void read_list(const Object &of, StepList &list) {
+    // tags: of the workflow, and of the loops around the list.
+    void read_list(const Object &of, StepList &list, const std::vector<std::string> &tags) {
         const Where where = of.where.member("steps");
         const sel::Array *steps = reader_.array(of, "steps");
         if (steps == nullptr || steps->size == 0)
@@ -84,7 +87,9 @@ public:
             if (!kind || json.map->members[0].value.type != sel::Type::map)
                 return reader_.problem(at, "is no step");
             jsons.push_back(json.map->members[0].value.map);
-            read_step({*jsons.back(), at}, *kind, list.steps.emplace_back());
+            StepNode &step = list.steps.emplace_back();
+            step.tags = tags;
+            read_step({*jsons.back(), at}, *kind, step);
         }
         for (std::size_t place = 0; place < list.steps.size(); place++)
             list.places.emplace(list.steps[place].id, place);
@@ -100,6 +105,9 @@ private:
         step.type = std::string(reader_.text(json, "type").value_or(""));
         step.failure_mode = static_cast<FailureMode>(reader_.choice(json, "failure_mode", k_failure_modes).value_or(0));
         step.timeout = text_of(json.map, "timeout");
+        for (std::string &tag : reader_.tags(json))
+            if (std::find(step.tags.begin(), step.tags.end(), tag) == step.tags.end())
+                step.tags.push_back(std::move(tag));
         const ParamMap written = read_user_params(reader_, json, "params");
         for (const auto &[name, param] : written)
             step.written.push_back(name);
@@ -138,7 +146,7 @@ private:
             step.condition = sel::Program::parse(*condition, reader_.context().limits);
         }
         step.steps = std::make_unique<StepList>();
-        read_list(json, *step.steps);
+        read_list(json, *step.steps, step.tags);
     }
 
     void read_edges(const sel::Map &json, StepList &list, std::size_t place) {
@@ -187,7 +195,24 @@ private:
     const Reader &reader_;
 };
 
+void collect_tags(const StepList &list, std::vector<std::string_view> &tags) {
+    for (const StepNode &step : list.steps) {
+        if (step.steps != nullptr)
+            collect_tags(*step.steps, tags);
+        if (step.kind != StepKind::typed)
+            continue;
+        for (const std::string &tag : step.tags)
+            if (std::find(tags.begin(), tags.end(), tag) == tags.end())
+                tags.push_back(tag);
+    }
+}
+
 } // namespace
+
+std::span<const std::string_view> tags_of(const Definition &definition) noexcept { return definition.tags; }
+std::int64_t instance_step_concurrency_of(const Definition &definition) noexcept {
+    return definition.instance_step_concurrency;
+}
 
 std::unique_ptr<Definition> read_definition(std::string_view json, sel::World &world, const sel::Limits &limits) {
     auto definition = std::make_unique<Definition>(limits.memory);
@@ -207,7 +232,8 @@ std::unique_ptr<Definition> read_definition(std::string_view json, sel::World &w
         definition->instance_step_concurrency =
             reader.whole(workflow, "instance_step_concurrency", {1, INT32_MAX}).value_or(0);
         definition->params = read_user_params(reader, workflow, "params");
-        GraphReader(reader).read_list(workflow, definition->steps);
+        GraphReader(reader).read_list(workflow, definition->steps, reader.tags(workflow));
+        collect_tags(definition->steps, definition->tags);
     }
     if (!problems.found().empty())
         fail_param(problems.found()[0].where, problems.found()[0].what);

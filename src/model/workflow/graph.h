@@ -52,6 +52,7 @@ struct StepNode {
     std::string type{};
     FailureMode failure_mode = FailureMode::fail_after_running;
     std::string timeout{};
+    std::vector<std::string> tags{};    // with those of the workflow and of the loops around it
     ParamMap params{};                  // of all layers
     std::vector<std::string> written{}; // those of the definition
     RetryPolicy retries{};
@@ -92,6 +93,7 @@ public:
     std::int64_t instance_step_concurrency = 0; // 0: not given
     ParamMap params{};
     StepList steps{};
+    std::vector<std::string_view> tags{}; // of all leaf steps
 };
 
 // Throws ParamFailure and sel::Failure.

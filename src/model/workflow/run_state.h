@@ -31,6 +31,7 @@ struct LiveStep {
     bool wants_work = false;    // a task or a subworkflow is to be started
     bool drops_work = false;    // what was started before this turn is not needed any more
     bool forgets = false;       // its iterations so far are history
+    std::string_view needs{};   // of pools, for its task
     std::string_view target{};  // of the work that it wants: a queue or a workflow
     std::string_view version{}; // of the workflow
     std::string_view request{}; // the parameters for it

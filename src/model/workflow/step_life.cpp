@@ -37,6 +37,10 @@ bool is_sleep(const StepNode &step) noexcept {
     return step.kind == StepKind::typed && find_word(k_sleep, step.type).has_value();
 }
 
+bool has_task(const StepNode &step) noexcept {
+    return step.kind == StepKind::typed && !is_sleep(step) && !find_word(k_no_op, step.type);
+}
+
 std::string error_message(std::string_view message) { return "{\"message\":" + json_text(message) + "}"; }
 std::string error_of(const ParamFailure &failure) {
     return "{\"message\":" + json_text(failure.name + ": " + show_fault(failure.fault)) +
@@ -110,12 +114,10 @@ void Advance::start(LiveScope &scope, LiveStep &step) {
 }
 
 void Advance::start_typed(LiveScope &scope, LiveStep &step) {
-    if (find_word(k_no_op, step.node->type))
-        return succeed(scope, step);
-    if (!is_sleep(*step.node)) {
+    if (has_task(*step.node)) {
         step.target = state_.keep(queue_of(state_, step));
         step.wants_work = true;
-    } else if (sleep_of(state_, step) == 0) {
+    } else if (!is_sleep(*step.node) || sleep_of(state_, step) == 0) {
         succeed(scope, step);
     }
 }
@@ -261,7 +263,8 @@ void Advance::stop(LiveScope &scope, LiveStep &step, StepStatus status) {
 }
 
 void Advance::withdraw(LiveStep &step) {
-    const bool was_begun = step.before == StepStatus::running && !step.is_new && !step.new_attempt;
+    const bool had_work = step.before == StepStatus::running || step.before == StepStatus::waiting_for_permits;
+    const bool was_begun = had_work && !step.is_new && !step.new_attempt;
     if (was_begun && !is_terminal(step.now.status))
         step.drops_work = true;
     step.wants_work = false;

@@ -41,7 +41,7 @@ private:
                                         step.request, step.node->sync, step.instance});
         else
             memory_.tasks.push_back({scope.now.id, step.node->id, step.target, state_.keep(spec_of(scope, step)),
-                                     state_.definition.priority});
+                                     state_.definition.priority, step.needs});
     }
 
     std::string spec_of(const LiveScope &scope, const LiveStep &step) const {

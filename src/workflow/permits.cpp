@@ -1,0 +1,123 @@
+#include "workflow/permits.h"
+
+#include "pg/json.h"
+#include "pool/permits.h"
+#include "store/plans.h"
+#include "store/spi_rows.h"
+#include "workflow/definition_cache.h"
+#include "workflow/texts.h"
+
+namespace scylla::workflow {
+
+using store::Parameters;
+
+namespace {
+
+constinit SPIPlanPtr parent_statement = nullptr;
+constinit SPIPlanPtr live_statement = nullptr;
+
+text *pool_of_workflow(const text *workflow) {
+    return cstring_to_text(psprintf("%s%s", store::k_run_prefix.data(), text_to_cstring(workflow)));
+}
+
+text *pool_of_instance(const text *workflow, int64 instance) {
+    return cstring_to_text(
+        psprintf("%s%s/" INT64_FORMAT, store::k_run_prefix.data(), text_to_cstring(workflow), instance));
+}
+
+text *pool_of_tag(std::string_view tag) {
+    return cstring_to_text(psprintf("%s%s", model::workflow::k_tag_pool_prefix.data(), text_to_cstring(to_text(tag))));
+}
+
+const PermitPool *find(std::span<const PermitPool> pools, const text *name) {
+    const auto *found = std::find_if(pools.data(), pools.data() + pools.size(),
+                                     [&](const PermitPool &pool) { return equal(pool.name, name); });
+    return found == pools.data() + pools.size() ? nullptr : found;
+}
+
+void set_permits_of(Root &root, std::span<const PermitPool> pools) {
+    Growing<std::string_view> of_all;
+    Growing<std::string_view> tags;
+    const auto add = [&](const text *name) {
+        if (const PermitPool *pool = find(pools, name))
+            of_all.add(view(pool->name));
+    };
+    add(pool_of_workflow(root.version.workflow));
+    if (root.tree_permits != nullptr)
+        add(root.tree_permits);
+    const auto wanted = model::workflow::tags_of(definition_of(root.version));
+    const Oid owner = wanted.empty() ? InvalidOid : get_role_oid(root.owner, true);
+    for (const std::string_view tag : wanted) {
+        const PermitPool *pool = find(pools, pool_of_tag(tag));
+        if (pool != nullptr && OidIsValid(owner) && may_use(*pool, owner))
+            tags.add(tag);
+    }
+    root.permits = {of_all.all(), tags.all()};
+}
+
+} // namespace
+
+void read_permits(std::span<Root> roots) {
+    Growing<const text *> names;
+    for (const Root &root : roots) {
+        if (root.events.size() == 0)
+            continue;
+        names.add(pool_of_workflow(root.version.workflow));
+        if (root.tree_permits != nullptr)
+            names.add(root.tree_permits);
+        for (const std::string_view tag : model::workflow::tags_of(definition_of(root.version)))
+            names.add(pool_of_tag(tag));
+    }
+    const auto pools = names.count == 0 ? std::span<const PermitPool>{} : find_permits(names.all());
+    if (pools.empty())
+        return;
+    for (Root &root : roots)
+        if (root.events.size() > 0)
+            set_permits_of(root, pools);
+}
+
+void keep_workflow_permits(const Head &head, Jsonb *properties) {
+    const JsonbValue *value = getKeyJsonValueFromContainer(&properties->root, "step_concurrency", 16, nullptr);
+    const bool is_set = value != nullptr && value->type == jbvNumeric;
+    set_permits(
+        pool_of_workflow(head.id), head.owner,
+        is_set ? std::optional(DatumGetInt64(DirectFunctionCall1(numeric_int8, NumericGetDatum(value->val.numeric))))
+               : std::nullopt);
+}
+
+void drop_workflow_permits(const text *workflow) { remove_permits(pool_of_workflow(workflow)); }
+
+const text *tree_permits(const NewRun &made, int64 parent) {
+    if (parent != 0) {
+        Parameters parameters;
+        parameters.add(parent);
+        const auto found = store::select<text *>(
+            &parent_statement, "select permits from scylla.workflow_run_state where id operator(pg_catalog.=) $1",
+            parameters, SPI_OK_SELECT, [](uint64 row) { return store::Columns(row).next_text(); });
+        if (!found.empty() && found[0] != nullptr)
+            return found[0];
+    }
+    const int64 most =
+        model::workflow::instance_step_concurrency_of(definition_of(*find_version(made.head->id, made.version)));
+    if (most == 0)
+        return nullptr;
+    const text *pool = pool_of_instance(made.head->id, made.instance);
+    set_permits(pool, made.head->owner, most);
+    return pool;
+}
+
+void leave_tree_permits(const text *pool) {
+    if (pool == nullptr)
+        return;
+    Parameters parameters;
+    parameters.add(pool);
+    const bool lives =
+        store::select<bool>(&live_statement,
+                            "select exists (select from scylla.workflow_run_state "
+                            "where permits operator(pg_catalog.=) $1 and ended is null)",
+                            parameters, SPI_OK_SELECT, [](uint64 row) { return store::Columns(row).next_bool(); })[0];
+    if (!lives)
+        remove_permits(pool);
+}
+
+} // namespace scylla::workflow

@@ -188,7 +188,7 @@ private:
         json_node step = json_node::object();
         json_node params = json_node::object();
         for (std::size_t i = 0; i < given.names.size(); i++) {
-            if (is_common(given.names[i]))
+            if (is_common(given.names[i]) || (given.names[i] == "sql" && is_sql(given)))
                 step.add(given.names[i], given.elements[i]);
             else if (given.names[i] != "transition" && !add_own(step, type, given.names[i], given.elements[i]))
                 add_param(params, given.names[i], given.elements[i], place);
@@ -207,6 +207,11 @@ private:
         json_node result = json_node::object();
         result.add(type == "job" ? "step" : type, std::move(step));
         return result;
+    }
+
+    static bool is_sql(const json_node &job) {
+        const json_node *type = job.given("type");
+        return type != nullptr && is_one_of(type->text, {"sql", "Sql", "SQL"});
     }
 
     // A member that belongs to this kind of job, and is no parameter.

@@ -61,3 +61,14 @@ and for tests. turns: how many transactions it took. Errors: 25001 inside a tran
 create or replace function scylla._advance() returns bigint
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_advance_here';
 comment on function scylla._advance is 'Internal: what advance() does, as a part of this transaction. Returns the number of turns.';
+
+create or replace function scylla.run_sql(task scylla.task) returns jsonb
+    language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_run_sql';
+comment on function scylla.run_sql is
+'The handler of queues for steps of type Sql: create_queue(''sql'', handler => ''scylla.run_sql''). Runs the statement of the step that the
+task is of, as the current user, with the parameters of the step as $1 (jsonb). Columns of its row that are named like parameters of the
+step become their values. Statement and parameters are those of the workflow, whatever the task says.
+Returns {"rows": …, "params": {…}}.
+Errors: 42501 the owner of the workflow, or the author of the version, cannot become the current user; 55000 the task is of no step of type
+Sql that runs; 21000, 22004 several rows, or null, for a parameter; 2D000, 0A000 the statement ends the transaction, or copies from or to
+the client; 22023 bad argument; and those of the statement.';

@@ -135,4 +135,13 @@ inline void require_can_become(Oid user, Oid role) {
 #endif
 }
 
+// The same as a question.
+inline bool can_become(Oid user, Oid role) {
+#if PG_VERSION_NUM >= 160000
+    return member_can_set_role(user, role);
+#else
+    return is_member_of_role(user, role);
+#endif
+}
+
 } // namespace scylla::compat

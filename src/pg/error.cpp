@@ -507,6 +507,47 @@ void bad_params(const char *workflow, const char *what) {
                     identify("workflow", "params")));
 }
 
+void no_statement(const text *rn) {
+    ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                    errmsg("task \"%s\" is of no step of type Sql that runs", str(rn)),
+                    errhint("scylla.run_sql() is the handler of a queue to which only workflows submit tasks."),
+                    identify("workflow", "statement")));
+}
+
+void statement_not_allowed(const text *workflow, const text *step, const char *role, const char *user) {
+    ereport(ERROR,
+            (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+             errmsg("the statement of step \"%s\" cannot run as role \"%s\"", str(step), user),
+             errdetail("Role \"%s\", from which workflow \"%s\" has it, cannot become role \"%s\".", role,
+                       str(workflow), user),
+             errhint("Give the step a queue of its own with the parameter \"queue\", whose owner is a role that the "
+                     "workflow's owner and the author of its version are members of."),
+             identify("workflow", "privilege")));
+}
+
+void statement_refused(const text *step, int code, const char *what) {
+    ereport(ERROR, (errcode(code), errmsg("the statement of step \"%s\" cannot %s", str(step), what),
+                    identify("workflow", "statement")));
+}
+
+void statement_rows(const text *step, const char *column, int64 rows) {
+    ereport(ERROR,
+            (errcode(ERRCODE_CARDINALITY_VIOLATION),
+             errmsg("the statement of step \"%s\" has returned " INT64_FORMAT " rows, and its column \"%s\" sets a "
+                    "parameter",
+                    str(step), rows, column),
+             errhint("Return one row, or give the column another name than the parameter."),
+             identify("workflow", "output")));
+}
+
+void statement_null(const text *step, const char *column) {
+    ereport(ERROR,
+            (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+             errmsg("the statement of step \"%s\" has returned null for its parameter \"%s\"", str(step), column),
+             errhint("Use coalesce(), or give the column another name than the parameter."),
+             identify("workflow", "output")));
+}
+
 void subworkflows_too_deep(int most) {
     ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED), errmsg("subworkflows are nested more than %d deep", most),
                     identify("workflow", "depth")));

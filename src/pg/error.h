@@ -178,6 +178,15 @@ const char *array_of(int64 size);
 [[noreturn]] void step_not_a_start(const text *workflow, int64 instance, const text *step);
 [[noreturn]] void reserved_plan(const text *name);
 [[noreturn]] void instance_not_failed(const text *workflow, int64 instance);
+// 55000, constraint "statement", table workflow.
+[[noreturn]] void no_statement(const text *rn);
+// 42501, constraint "privilege", table workflow.
+[[noreturn]] void statement_not_allowed(const text *workflow, const text *step, const char *role, const char *user);
+// Constraint "statement", table workflow.
+[[noreturn]] void statement_refused(const text *step, int code, const char *what);
+// 21000 and 22004, constraint "output", table workflow.
+[[noreturn]] void statement_rows(const text *step, const char *column, int64 rows);
+[[noreturn]] void statement_null(const text *step, const char *column);
 [[noreturn]] void strategy_with_runs(const text *workflow, std::string_view rule, int64 runs, const char *what);
 [[noreturn]] void plan_of_run(const text *name);
 [[noreturn]] void bad_definition(std::string_view where, std::string_view what, int count);

@@ -30,13 +30,16 @@ struct Leased {
 LeaseName name_of(const Worker &worker, const Leased &leased) { return {leased.rn, worker.name, leased.attempt}; }
 
 // Tasks are leased and ended as the worker, whichever role the handler has taken. The role comes back at the end, or by
-// abort processing.
+// abort processing. With a snapshot, which statements of those to whom the end of a task matters need in a process
+// without a portal.
 template <typename Work> auto as_worker(const Worker &worker, Work work) {
     Oid role = InvalidOid;
     int context = 0;
     GetUserIdAndSecContext(&role, &context);
     SetUserIdAndSecContext(worker.user, context);
+    PushActiveSnapshot(GetTransactionSnapshot());
     const auto result = work();
+    PopActiveSnapshot();
     SetUserIdAndSecContext(role, context);
     return result;
 }

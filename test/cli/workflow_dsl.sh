@@ -180,6 +180,9 @@ means "$(jobs '- foreach: {id: f, job_concurrency: 2, strict_ordering: true, ran
     {"i": {"type": "LONG_ARRAY", "expression": "Util.intsBetween(0, 3, 1)"}, "j": {"type": "LONG_ARRAY", "expression": "Util.intsBetween(9, 0, -3)"}}}}}' 'foreach with ranges'
 means "$(jobs '- job: {id: a, type: NoOp, retry_policy: {error_retry_limit: 3}, failure_mode: ignore_failure, tags: [x]}')" '$.steps[0].step' \
   '{"id": "a", "type": "NoOp", "retry_policy": {"error_retry_limit": 3}, "failure_mode": "ignore_failure", "tags": ["x"]}' 'what is no parameter'
+means "$(jobs '- job: {id: a, type: SQL, sql: select 1, n: 1}')" '$.steps[0].step' \
+  '{"id": "a", "type": "SQL", "sql": "select 1", "params": {"n": {"type": "LONG", "value": 1}}}' 'the statement of a job of type Sql'
+means "$(jobs '- job: {id: a, type: NoOp, sql: select 1}')" '$.steps[0].step.params.sql' '{"type": "STRING", "value": "select 1"}' 'elsewhere it is a parameter'
 refuses "$(jobs '- step: {id: a, type: NoOp}')" 'workflow.jobs[0]: must be an object with one member: "job", "foreach", "while" or "subworkflow"' 'a step is no job'
 refuses "$(jobs '- job: {type: NoOp}')" 'workflow.jobs[0]: has no "id"' 'a job without an id'
 refuses "$(flow '  jobs: 5')" 'workflow.jobs: must be an array' 'no jobs'

@@ -202,6 +202,7 @@ insert into use_ (name, statement) values
 insert into use_ (name, statement) values
     ('read_events',        $$select scylla.read_events()$$);
 insert into use_ values
+    ('run_sql',            $$select scylla.run_sql(null)$$, '22023 invalid value for argument "task": null'),
     -- It submits as its caller.
     ('schedule',           $$select scylla.schedule('p', '@daily', 'q', '1')$$,
      '42501 permission denied for function submit_many'),

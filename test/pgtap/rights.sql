@@ -318,6 +318,7 @@ insert into way values
 ('kill_step',          $$select scylla.kill_step('theirs', 1, 's')$$, '55000 the last run of instance 1 of workflow "theirs" has ended', null, 'yyyykykkkkkk'),
 ('skip_step',          $$select scylla.skip_step('theirs', 1, 's')$$, '55000 the last run of instance 1 of workflow "theirs" has ended', null, 'yyyykykkkkkk'),
 ('unblock_run',        $$select scylla.unblock_run('theirs', 1)$$, '55000 the last run of instance 1 of workflow "theirs" has not failed', null, 'yyyykykkkkkk'),
+('run_sql',            $$select scylla.run_sql(null)$$, '22023 invalid value for argument "task": null; It must be a task.', null, 'yyyyyyyyyyyy'),
 ('unblock_workflow',   $$select scylla.unblock_workflow('theirs')$$,                         '0', null,     'yyyykykkkkkk'),
 ('run_tree',            $$select count(*) > 0 from scylla.run_tree('theirs', 1)$$, 'true', null, 'yyyykyykkkkk'),
 ('failed_steps',        $$select count(*) from scylla.failed_steps('theirs', 1)$$, '0', null, 'yyyykyykkkkk'),

@@ -160,7 +160,8 @@ READS = [
     ("validate_workflow", "select * from scylla.validate_workflow('{}')"),
 ]
 # Not in a transaction: they wait, or take transactions of their own.
-APART = {"wait", "wait_any", "wait_plan", "work", "advance"}
+# run_sql: as its statement.
+APART = {"wait", "wait_any", "wait_plan", "work", "advance", "run_sql"}
 # For all queues at once, so that "others" have no part of their own.
 FOR_ALL = {"arm_schedules", "run_schedules", "reset_expired", "purge", "maintain"}
 HEAD = ["| call | adds rows to | changes or locks rows of | locks | who waits |", "| --- | --- | --- | --- | --- |"]

@@ -7,6 +7,17 @@ namespace scylla::model::workflow {
 
 namespace {
 
+const StepNode *find_node(const StepList &list, std::string_view step) noexcept {
+    if (const StepNode *found = list.find(step))
+        return found;
+    for (const StepNode &node : list.steps) {
+        const StepNode *found = node.steps == nullptr ? nullptr : find_node(*node.steps, step);
+        if (found != nullptr)
+            return found;
+    }
+    return nullptr;
+}
+
 // False: the step is not in there.
 bool find_step(const StepList &list, std::string_view step, LoopsAround &around) noexcept {
     if (list.find(step) != nullptr)
@@ -27,6 +38,11 @@ bool find_step(const StepList &list, std::string_view step, LoopsAround &around)
 std::optional<LoopsAround> loops_around(const Definition &definition, std::string_view step) noexcept {
     LoopsAround around;
     return find_step(definition.steps, step, around) ? std::optional(around) : std::nullopt;
+}
+
+std::string_view find_statement(const Definition &definition, std::string_view step) noexcept {
+    const StepNode *node = find_node(definition.steps, step);
+    return node == nullptr ? std::string_view{} : node->sql;
 }
 
 // Its failure mode applies.

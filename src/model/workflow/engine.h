@@ -100,6 +100,10 @@ struct LoopsAround {
 };
 std::optional<LoopsAround> loops_around(const Definition &definition, std::string_view step) noexcept;
 
+// The statement of a step of type Sql, wherever in the definition it is; empty: there is no such step. A view of the
+// definition.
+std::string_view find_statement(const Definition &definition, std::string_view step) noexcept;
+
 // The values of the parameters of a new run, or what is wrong with them. request: a JSON object; a member is a
 // parameter as definitions have them ({"type", "value"}), or just a value, which has the type that the definition gives
 // it.

@@ -113,8 +113,10 @@ private:
             step.written.push_back(name);
         step.params = merge_step(reader_.context(), kind, written);
         read_outputs(json, step);
-        if (kind == StepKind::typed)
+        if (kind == StepKind::typed) {
+            step.sql = std::string(reader_.text(json, "sql").value_or(""));
             step.retries = read_retries(json.map);
+        }
         if (kind == StepKind::subworkflow) {
             step.sync = reader_.flag(json, "sync").value_or(true);
             step.explicit_params = reader_.flag(json, "explicit_params").value_or(false);

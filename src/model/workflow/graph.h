@@ -50,6 +50,7 @@ struct StepNode {
     std::string id{};
     StepKind kind = StepKind::typed;
     std::string type{};
+    std::string sql{}; // of a step of type Sql
     FailureMode failure_mode = FailureMode::fail_after_running;
     std::string timeout{};
     std::vector<std::string> tags{};    // with those of the workflow and of the loops around it

@@ -9,6 +9,7 @@
 #include "model/workflow/param_json.h"
 #include "model/workflow/param_merge.h"
 #include "model/workflow/signals.h"
+#include "model/workflow/words.h"
 
 namespace scylla::model::workflow {
 
@@ -19,6 +20,11 @@ using sel::Value;
 constexpr std::string_view k_backoffs[] = {"EXPONENTIAL_BACKOFF", "FIXED_BACKOFF"};
 constexpr Bounds k_retries{0, 99};
 constexpr Bounds k_retry_wait{1, 86'400};
+
+bool is_sql(std::string_view type) noexcept {
+    constexpr std::string_view k_sql[] = {"SQL"};
+    return find_word(k_sql, type).has_value();
+}
 
 bool is_array(ParamType type) noexcept { return type >= ParamType::string_array && type <= ParamType::boolean_array; }
 
@@ -222,8 +228,8 @@ private:
         merge(step, kind, params);
         switch (kind) {
         case StepKind::typed:
-            refuse_others(step, {"type", "sub_type", "sub_type_version", "retry_policy"});
-            reader_.require_text(step, "type");
+            refuse_others(step, {"type", "sub_type", "sub_type_version", "retry_policy", "sql"});
+            check_statement(step, reader_.require_text(step, "type").value_or(""));
             reader_.text(step, "sub_type");
             reader_.text(step, "sub_type_version");
             return check_retry_policy(reader_, step);
@@ -245,6 +251,14 @@ private:
         case StepKind::template_:
             return;
         }
+    }
+
+    // No parameter: a run cannot change it, and nothing is put into its text.
+    void check_statement(const Object &step, std::string_view type) const {
+        if (is_sql(type))
+            reader_.require_text(step, "sql");
+        else if (step.map.find("sql") != nullptr)
+            reader_.problem(step.where.member("sql"), "only steps of type Sql have it");
     }
 
     void refuse_others(const Object &step, std::initializer_list<std::string_view> of_kind) const {

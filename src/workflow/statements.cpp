@@ -1,0 +1,213 @@
+#include "workflow/statements.h"
+
+#include "pg/compat.h"
+#include "pg/error.h"
+#include "pg/json.h"
+#include "store/rows.h"
+#include "store/spi_rows.h"
+#include "task/open.h"
+#include "workflow/definition_cache.h"
+
+extern "C" {
+#include "executor/spi.h"
+#include "tcop/dest.h"
+}
+
+namespace scylla::workflow {
+
+using store::Parameters;
+
+namespace {
+
+constinit SPIPlanPtr step_statement = nullptr;
+constinit SPIPlanPtr image_statement = nullptr;
+
+// ---- the step ------------------------------------------------------------------------------------------------------
+
+struct StatementStep {
+    VersionName version;
+    const char *owner;
+    const char *author; // of the version
+    text *step;
+    Jsonb *params;
+};
+
+std::optional<int64> find_task(const text *rn) {
+    store::Store store = store::open(AccessShareLock);
+    const auto spec = find_spec(store, rn, store::With::no_spec);
+    close(store);
+    return spec ? std::optional(spec->id) : std::nullopt;
+}
+
+std::optional<StatementStep> find_step(int64 task) {
+    Parameters parameters;
+    parameters.add(task);
+    const auto found = store::select<StatementStep>(
+        &step_statement,
+        "select r.workflow, r.version, v.created, r.owner::pg_catalog.text, v.author::pg_catalog.text, s.step, "
+        "s.params from scylla.workflow_step_state s "
+        "join scylla.workflow_run_state r on r.id operator(pg_catalog.=) s.root "
+        "join scylla.workflow_text v on v.workflow operator(pg_catalog.=) r.workflow "
+        "and v.version operator(pg_catalog.=) r.version "
+        "where s.task operator(pg_catalog.=) $1 and s.ended is null and s.params is not null",
+        parameters, SPI_OK_SELECT, [](uint64 row) {
+            store::Columns columns(row);
+            StatementStep step{};
+            step.version.workflow = columns.next_text();
+            step.version.version = columns.next_int32();
+            step.version.created = columns.next_time().value_or(0);
+            step.owner = columns.next_string();
+            step.author = columns.next_string();
+            step.step = columns.next_text();
+            step.params = columns.next_jsonb();
+            return step;
+        });
+    return found.empty() ? std::nullopt : std::optional(found[0]);
+}
+
+void require_can_become(const char *role, Oid user, const StatementStep &step) {
+    const Oid oid = get_role_oid(role, true);
+    if (!OidIsValid(oid) || !compat::can_become(oid, user))
+        error::statement_not_allowed(step.version.workflow, step.step, role, GetUserNameFromId(user, false));
+}
+
+// ---- its statement -------------------------------------------------------------------------------------------------
+
+// Keeps the first row of a statement.
+struct FirstRow {
+    DestReceiver receiver; // first: the server knows only this
+    MemoryContext memory;
+    TupleDesc type;
+    Datum row;
+    uint64 count;
+};
+
+extern "C" void start_rows(DestReceiver *self, int, TupleDesc type) {
+    auto *first = reinterpret_cast<FirstRow *>(self);
+    MemoryContext caller = MemoryContextSwitchTo(first->memory);
+    first->type = BlessTupleDesc(CreateTupleDescCopy(type));
+    first->count = 0;
+    MemoryContextSwitchTo(caller);
+}
+
+extern "C" bool receive_row(TupleTableSlot *slot, DestReceiver *self) {
+    auto *first = reinterpret_cast<FirstRow *>(self);
+    if (first->count++ > 0)
+        return true;
+    MemoryContext caller = MemoryContextSwitchTo(first->memory);
+    slot_getallattrs(slot);
+    first->row = HeapTupleGetDatum(heap_form_tuple(first->type, slot->tts_values, slot->tts_isnull));
+    MemoryContextSwitchTo(caller);
+    return true;
+}
+
+extern "C" void end_rows(DestReceiver *) {}
+
+// A row as an object.
+Jsonb *image_of(Datum row) {
+    MemoryContext caller = CurrentMemoryContext;
+    SPI_connect();
+    Oid type = RECORDOID;
+    store::prepare(&image_statement, "select pg_catalog.to_jsonb($1)", {&type, 1});
+    if (SPI_execute_plan(image_statement, &row, nullptr, false, 0) != SPI_OK_SELECT || SPI_processed != 1)
+        elog(ERROR, "a row has no image in JSON");
+    bool null = false;
+    const Datum value = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &null);
+    MemoryContext spi = MemoryContextSwitchTo(caller);
+    Jsonb *image = DatumGetJsonbPCopy(value);
+    MemoryContextSwitchTo(spi);
+    SPI_finish();
+    return image;
+}
+
+void require_done(int code, const text *step) {
+    if (code >= 0)
+        return;
+    if (code == SPI_ERROR_TRANSACTION)
+        error::statement_refused(step, ERRCODE_INVALID_TRANSACTION_TERMINATION, "begin or end transactions");
+    if (code == SPI_ERROR_COPY)
+        error::statement_refused(step, ERRCODE_FEATURE_NOT_SUPPORTED, "copy from or to its client");
+    elog(ERROR, "SPI_execute_extended failed: %s", SPI_result_code_string(code));
+}
+
+struct Result {
+    uint64 rows;  // of the last statement
+    Jsonb *first; // row of the last statement that returns any; null: none
+    uint64 returned;
+};
+
+// As SPI holds them: parameters of a statement that is planned now.
+ParamListInfo bind(Jsonb *params) {
+    ParamListInfo list = makeParamList(1);
+    list->params[0] = {JsonbPGetDatum(params), false, PARAM_FLAG_CONST, JSONBOID};
+    return list;
+}
+
+Result execute(const char *sql, const StatementStep &step) {
+    auto *first = static_cast<FirstRow *>(palloc0(sizeof(FirstRow)));
+    first->receiver.receiveSlot = receive_row;
+    first->receiver.rStartup = start_rows;
+    first->receiver.rShutdown = end_rows;
+    first->receiver.rDestroy = end_rows;
+    first->receiver.mydest = DestNone;
+    first->memory = CurrentMemoryContext;
+    SPIExecuteOptions options{};
+    options.params = bind(step.params);
+    options.dest = &first->receiver;
+    SPI_connect();
+    require_done(SPI_execute_extended(sql, &options), step.step);
+    const uint64 rows = SPI_processed;
+    SPI_finish();
+    return {rows, first->count == 0 ? nullptr : image_of(first->row), first->count};
+}
+
+// ---- what it puts out ----------------------------------------------------------------------------------------------
+
+// Columns that are named like parameters of the step become their values.
+Jsonb *output_of(const Result &result, const StatementStep &step) {
+    JsonbParseState *state = nullptr;
+    pushJsonbValue(&state, WJB_BEGIN_OBJECT, nullptr);
+    json::push(&state, "rows", json::of_whole(static_cast<int64>(result.rows)));
+    json::push_key(&state, "params");
+    pushJsonbValue(&state, WJB_BEGIN_OBJECT, nullptr);
+    JsonbIterator *columns = result.first == nullptr ? nullptr : JsonbIteratorInit(&result.first->root);
+    JsonbValue name;
+    JsonbValue value;
+    while (columns != nullptr) {
+        const auto token = JsonbIteratorNext(&columns, &name, true);
+        if (token != WJB_KEY)
+            continue;
+        (void)JsonbIteratorNext(&columns, &value, true);
+        if (findJsonbValueFromContainer(&step.params->root, JB_FOBJECT, &name) == nullptr)
+            continue;
+        const char *column = pnstrdup(name.val.string.val, static_cast<Size>(name.val.string.len));
+        if (result.returned > 1)
+            error::statement_rows(step.step, column, static_cast<int64>(result.returned));
+        if (value.type == jbvNull)
+            error::statement_null(step.step, column);
+        json::push(&state, column, value);
+    }
+    pushJsonbValue(&state, WJB_END_OBJECT, nullptr);
+    return JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, nullptr));
+}
+
+const char *statement_of(const StatementStep &step) {
+    const std::string_view sql = model::workflow::find_statement(definition_of(step.version), view(step.step));
+    return sql.empty() ? nullptr : pnstrdup(sql.data(), sql.size());
+}
+
+} // namespace
+
+Jsonb *run_statement(const text *rn) {
+    const auto task = find_task(rn);
+    const auto step = task ? find_step(*task) : std::nullopt;
+    const char *sql = step ? statement_of(*step) : nullptr;
+    if (sql == nullptr)
+        error::no_statement(rn);
+    for (const char *role : {step->owner, step->author})
+        for (const Oid user : {GetUserId(), GetSessionUserId()})
+            require_can_become(role, user, *step);
+    return output_of(execute(sql, *step), *step);
+}
+
+} // namespace scylla::workflow

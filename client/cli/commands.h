@@ -332,6 +332,7 @@ struct start_workflow_options {
     maybe_text request_id;
 };
 int start_workflow(const context &, const start_workflow_options &);
+int start_workflows(const context &, const std::string &file);
 
 // ---- runs ----------------------------------------------------------------------------------------------------------
 

@@ -1,8 +1,9 @@
-// workflow: start, unblock; run: list, show, restart, stop, kill, unblock.
+// workflow: start, start-many, unblock; run: list, show, restart, stop, kill, unblock.
 #include <iostream>
 
 #include "commands.h"
 #include "output.h"
+#include "yaml.h"
 
 namespace scylla::cli {
 
@@ -13,6 +14,14 @@ int start_workflow(const context &given, const start_workflow_options &options) 
         "select code, instance, run, status from scylla.start_workflow($1, $2::jsonb, version => $3, request_id => $4)",
         {options.workflow, options.params.value_or("{}"), options.version.value_or("active"), options.request_id},
         given.record());
+    return 0;
+}
+
+int start_workflows(const context &given, const std::string &file) {
+    const std::string requests = read_definition(file);
+    session server{given.connection};
+    show(server, "select code, workflow, instance, run, status from scylla.start_workflows($1::jsonb)", {requests},
+         given.rows());
     return 0;
 }
 

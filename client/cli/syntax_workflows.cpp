@@ -66,6 +66,15 @@ public:
                    "active, latest, default (the active one, or else the latest) or a number. Default: active.");
             option(command, "--request-id", o->request_id, "ID", "The same id starts a workflow only once.");
         }
+        {
+            auto [command, file] =
+                add(*workflow, "start-many",
+                    "Start many instances, all or none.\n\nThe file has an array of requests, for example "
+                    "[{\"workflow\": \"nightly\", \"params\": {\"day\": 3}}]; they may also have "
+                    "version and request_id.",
+                    start_workflows);
+            argument(command, "FILE", *file, k_definition_file)->required();
+        }
     }
 
     void add_runs() {

@@ -66,18 +66,46 @@ void client::revoke_workflow(const workflow_name &workflow, const std::string &r
                     {text(workflow, "workflow"), checked(role, "role"), std::string{to_string(privilege)}});
 }
 
+namespace {
+
+template <typename Row> started_run to_started(const Row &row) {
+    started_run started;
+    started.code = row[0].template as<int>();
+    started.workflow = workflow_name{std::string{text_of(row[1])}};
+    started.instance = row[2].template as<std::int64_t>();
+    started.run = row[3].template as<int>();
+    started.status = std::string{text_of(row[4])};
+    return started;
+}
+
+} // namespace
+
 started_run client::start_workflow(const workflow_name &workflow, const start_options &options) {
     const pqxx::result rows = m_executor->run(
         sql::start_workflow, {text(workflow, "workflow"), checked(options.params.text(), "params"),
                               checked(options.version, "version"), text(options.request_id, "request_id")});
-    const auto &row = rows[0];
-    started_run started;
-    started.code = row[0].as<int>();
-    started.workflow = workflow_name{std::string{text_of(row[1])}};
-    started.instance = row[2].as<std::int64_t>();
-    started.run = row[3].as<int>();
-    started.status = std::string{text_of(row[4])};
-    return started;
+    return to_started(rows[0]);
+}
+
+std::vector<started_run> client::start_workflows(const std::vector<start_request> &requests) {
+    std::vector<started_run> all;
+    if (requests.empty())
+        return all;
+    all.reserve(requests.size());
+    detail::array_literal workflows, params, versions, request_ids;
+    for (const start_request &request : requests) {
+        workflows.add(text(request.workflow, "workflow"));
+        params.add(checked(request.options.params.text(), "params"));
+        versions.add(checked(request.options.version, "version"));
+        if (request.options.request_id)
+            request_ids.add(checked(*request.options.request_id, "request_id"));
+        else
+            request_ids.add_null();
+    }
+    const pqxx::result rows =
+        m_executor->run(sql::start_workflows, {workflows.str(), params.str(), versions.str(), request_ids.str()});
+    for_each_row(rows, [&](const auto &row) { all.push_back(to_started(row)); });
+    return all;
 }
 
 started_run client::restart_run(const workflow_name &workflow, std::int64_t instance, const restart_options &options) {

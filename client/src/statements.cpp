@@ -245,6 +245,12 @@ const statement revoke_workflow{"scylla_revoke_workflow", "select scylla.revoke_
 const statement start_workflow{
     "scylla_start_workflow",
     "select code, workflow_id, instance, run, status from scylla.start_workflow($1, $2::jsonb, $3, $4)"};
+const statement start_workflows{
+    "scylla_start_workflows",
+    "select code, workflow, instance, run, status from scylla.start_workflows((select "
+    "coalesce(pg_catalog.jsonb_agg(pg_catalog.jsonb_build_object('workflow', w, 'params', p::jsonb, 'version', v, "
+    "'request_id', r) order by n), '[]') from rows from (pg_catalog.unnest($1::text[]), pg_catalog.unnest($2::text[]), "
+    "pg_catalog.unnest($3::text[]), pg_catalog.unnest($4::text[])) with ordinality _ (w, p, v, r, n)))"};
 const statement restart_run{"scylla_restart_run",
                             "select code, run, status from scylla.restart_run($1, $2::bigint, $3, $4::jsonb, "
                             "$5::jsonb, $6::text[], $7)"};
@@ -412,6 +418,7 @@ std::vector<const statement *> all_statements() {
             &grant_workflow,
             &revoke_workflow,
             &start_workflow,
+            &start_workflows,
             &restart_run,
             &stop_run,
             &kill_run,

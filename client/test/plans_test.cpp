@@ -455,6 +455,13 @@ TEST_F(Calls, Workflows) {
     EXPECT_EQ(started.run, 1);
     EXPECT_EQ(started.status, "CREATED");
     EXPECT_EQ(c.start_workflow(workflow, options).code, 0);
+    EXPECT_TRUE(c.start_workflows({}).empty());
+    const auto repeated = c.start_workflows({{workflow, options}, {workflow, options}});
+    ASSERT_EQ(repeated.size(), 2U);
+    EXPECT_EQ(repeated[1].code, 0);
+    EXPECT_EQ(repeated[1].instance, started.instance);
+    EXPECT_EQ(repeated[1].workflow, workflow);
+    thrown<not_found>([&] { c.start_workflows({{workflow, options}, {workflow_name{"no_such_flow"}, {}}}); });
     const auto ended = [&] {
         c.advance();
         return pqxx::nontransaction{*std::make_unique<pqxx::connection>("")}

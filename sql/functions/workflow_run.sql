@@ -13,6 +13,15 @@ at once, by FIRST_ONLY. status is CREATED until the engine has taken it up, or S
 Errors: 42704 no such workflow or version; 42501 no privilege run; 55000 no version is active; 22023 bad argument, or parameters that
 cannot be evaluated. Locks: waits for a transaction that starts or changes the same workflow.';
 
+create or replace function scylla.start_workflows(requests jsonb,
+    out code int, out workflow text, out instance bigint, out run int, out status text) returns setof record
+    language c volatile parallel unsafe rows 100 as 'MODULE_PATHNAME', 'scylla_start_workflows';
+comment on function scylla.start_workflows is
+'Starts an array of instances: objects whose keys are the names of start_workflow''s arguments; workflow is mandatory. Those of one
+workflow start in their order. Returns one row per element, in array order, as start_workflow() does.
+Errors: those of start_workflow(), with the element in the message or the context. On any error nothing is started. Locks: as
+start_workflow(), one workflow after the other in the order of their ids.';
+
 create or replace function scylla.restart_run(workflow text, instance bigint, policy text = 'RESTART_FROM_INCOMPLETE', params jsonb = '{}',
     step_params jsonb = '{}', skip_steps text[] = '{}', step text = null,
     out code int, out run int, out status text)

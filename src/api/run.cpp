@@ -1,4 +1,5 @@
-// start_workflow, restart_run, stop_run, kill_run, unblock_run, unblock_workflow, advance.
+// start_workflow, start_workflows, restart_run, stop_run, kill_run, unblock_run, unblock_workflow, advance.
+#include "api/rows.h"
 #include "api/run_args.h"
 #include "api/wait.h"
 #include "pg/error.h"
@@ -82,6 +83,104 @@ const text *get_request_id(FunctionCallInfo fcinfo, int n) {
     return id == nullptr ? nullptr : args::name("request_id", args::get_text(fcinfo, n));
 }
 
+// ---- start_workflows -----------------------------------------------------------------------------------------------
+
+struct Request {
+    int64 element;
+    workflow::Start start;
+    workflow::Started started;
+};
+
+// null counts as left out.
+void read_member(Request &request, const char *name, JsonbValue *value) {
+    const std::string_view word(name);
+    if (value->type == jbvNull)
+        return;
+    if (word == "workflow")
+        request.start.workflow = args::name("workflow", json::to_text(name, value, request.element), request.element);
+    else if (word == "request_id")
+        request.start.request_id =
+            args::name("request_id", json::to_text(name, value, request.element), request.element);
+    else if (word == "version")
+        request.start.version = value->type == jbvNumeric
+                                    ? cstring_to_text(psprintf("%d", json::to_int(name, value, request.element)))
+                                    : json::to_text(name, value, request.element);
+    else if (word == "params" && value->type == jbvBinary && JsonContainerIsObject(value->val.binary.data))
+        request.start.params = args::document("params", json::to_jsonb(value), request.element);
+    else if (word == "params")
+        error::bad_argument("params", json::show(value), "It must be an object.", request.element);
+    else
+        error::bad_argument("requests", error::quote(cstring_to_text(name)),
+                            "There is no such argument of start_workflow.", request.element);
+}
+
+Request read_request(JsonbValue *json, int64 element, Jsonb *initiator) {
+    if (json->type != jbvBinary || !JsonContainerIsObject(json->val.binary.data))
+        error::bad_argument("requests", json::show(json), "Each element must be an object.", element);
+    Request request{.element = element,
+                    .start = {.workflow = nullptr,
+                              .params = json::empty_object(),
+                              .version = cstring_to_text("active"),
+                              .initiator = initiator},
+                    .started = {}};
+    json::for_each_member(json->val.binary.data,
+                          [&](const char *name, JsonbValue *value) { read_member(request, name, value); });
+    if (request.start.workflow == nullptr)
+        error::bad_argument("workflow", "null", "It must not be null.", element);
+    return request;
+}
+
+std::span<Request> get_requests(FunctionCallInfo fcinfo) {
+    Jsonb *array = args::get_jsonb(fcinfo, 0);
+    if (array == nullptr || !JB_ROOT_IS_ARRAY(array) || JB_ROOT_IS_SCALAR(array))
+        error::bad_argument("requests", error::show(array), "It must be an array of objects.");
+    const auto requests = allocate<Request>(static_cast<std::size_t>(JB_ROOT_COUNT(array)));
+    Jsonb *initiator = manual_initiator();
+    JsonbIterator *iterator = JsonbIteratorInit(&array->root);
+    JsonbValue value;
+    std::size_t n = 0;
+    for (auto token = JsonbIteratorNext(&iterator, &value, true); token != WJB_DONE;
+         token = JsonbIteratorNext(&iterator, &value, true)) {
+        CHECK_FOR_INTERRUPTS();
+        if (token != WJB_ELEM)
+            continue;
+        requests[n] = read_request(&value, static_cast<int64>(n + 1), initiator);
+        n++;
+    }
+    return requests;
+}
+
+// By workflow, and those of one in their order.
+extern "C" int compare_requests(const void *a, const void *b) {
+    CHECK_FOR_INTERRUPTS();
+    const Request *left = *static_cast<Request *const *>(a);
+    const Request *right = *static_cast<Request *const *>(b);
+    const int order = view(left->start.workflow).compare(view(right->start.workflow));
+    return order != 0 ? order : left->element < right->element ? -1 : 1;
+}
+
+extern "C" void tell_element(void *request) {
+    errcontext("element " INT64_FORMAT " of \"requests\" of scylla.start_workflows()",
+               static_cast<const Request *>(request)->element);
+}
+
+// Workflows are locked in the order of their ids, so that calls with the same ones in other orders wait for each other
+// and are not in a deadlock.
+void start_all(std::span<Request> requests) {
+    const auto sorted = allocate<Request *>(requests.size());
+    for (std::size_t i = 0; i < sorted.size(); i++)
+        sorted[i] = &requests[i];
+    // NOLINTNEXTLINE(bugprone-sizeof-expression): pointers are what is sorted
+    qsort(sorted.data(), sorted.size(), sizeof(Request *), compare_requests);
+    for (Request *request : sorted) {
+        CHECK_FOR_INTERRUPTS();
+        ErrorContextCallback context{error_context_stack, tell_element, request};
+        error_context_stack = &context;
+        request->started = workflow::start(request->start);
+        error_context_stack = context.previous;
+    }
+}
+
 Datum end_run(FunctionCallInfo fcinfo, const char *call, const char *kind) {
     const text *id = get_id(fcinfo);
     const int64 instance = args::get_instance(fcinfo);
@@ -114,6 +213,25 @@ SCYLLA_FUNCTION(scylla_start_workflow) {
                                 PointerGetDatum(started.status)};
     std::array<bool, 5> nulls{};
     PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(type), values.data(), nulls.data())));
+}
+
+// start_workflows(requests)
+SCYLLA_FUNCTION(scylla_start_workflows) {
+    using namespace scylla;
+    const auto requests = get_requests(fcinfo);
+    const Rows result = begin_rows(fcinfo);
+    store::Store store = open_for_write("scylla.start_workflows()");
+    start_all(requests);
+    for (const Request &request : requests) {
+        CHECK_FOR_INTERRUPTS();
+        const workflow::Started &started = request.started;
+        Datum values[] = {Int32GetDatum(started.code), PointerGetDatum(request.start.workflow),
+                          Int64GetDatum(started.instance), Int32GetDatum(started.run), PointerGetDatum(started.status)};
+        bool nulls[] = {false, false, false, false, false};
+        tuplestore_putvalues(result.store, result.type, values, nulls);
+    }
+    close(store);
+    return 0;
 }
 
 // restart_run(workflow, instance, policy, params, step_params, skip_steps, step)

@@ -31,6 +31,7 @@ asleep() { holds "select count(*) = 6 from scylla.workflow_step where workflow =
 wait_until asleep
 sql "select scylla.create_workflow('{\"properties\": {\"owner\": \"ann\"}, \"workflow\": {\"id\": \"again\", \"steps\": [{\"step\": {\"id\": \"s\", \"type\": \"T\"}}]}}'), scylla.start_workflow('again'), scylla.kill_run('again', 1), scylla._advance()"
 echo '{"properties": {"owner": "ann"}, "workflow": {"id": "new", "steps": [{"step": {"id": "s", "type": "NoOp"}}]}}' >"$scratch/workflow.json"
+echo '[{"workflow": "w", "request_id": "r"}]' >"$scratch/requests.json"
 sql "select scylla.submit('held', '1', rn => n) from unnest(array['to-be-asked', 'to-be-deferred']) n"
 sql "select from scylla.lease('held', 'w', 2, '1 h')"
 sql "select scylla.create_queue('eventful', events => true); select from scylla.submit('eventful', '1')"
@@ -114,6 +115,7 @@ workflow list   |                                       | prints | views
 workflow versions| w                                    | prints | views
 workflow show   | w                                     | prints | views
 workflow start  | w --request-id r                      | prints | library
+workflow start-many| REQUESTS                           | prints | library
 workflow unblock| w                                     | prints | library
 backfill start  | busy {"n":[1]}                        | prints | library
 backfill list   |                                       | prints | views
@@ -174,6 +176,7 @@ man             |                                       | prints | none
 '
 table=${table/ FILE / $scratch/job.json }
 table=${table// WORKFLOW / $scratch/workflow.json }
+table=${table// REQUESTS / $scratch/requests.json }
 names=() lines=() prints=() asks=()
 while IFS='|' read -r name words output needs; do
   [[ -n $name ]] || continue

@@ -90,6 +90,10 @@ run scylla workflow start flow --params '{"x": 1}' --request-id once
 like "$status $output" '^0 .*CREATED' 'workflow start'
 run scylla workflow start flow --request-id once
 like "$status $output" '^0 code +0' 'workflow start: the same request'
+run scylla workflow start-many - <<<'[{"workflow": "flow"}, {"workflow": "flow", "version": 9}]'
+is "$status $errors" '1 scylla: version 9 of workflow "flow" does not exist' 'workflow start-many: an error of one'
+run scylla workflow start-many - <<<'[{"workflow": "flow", "request_id": "once", "version": "active"}]'
+like "$status $output" '^0 .*flow' 'workflow start-many'
 run scylla workflow start flow --version 7
 is "$status $errors" '1 scylla: version 7 of workflow "flow" does not exist' 'workflow start: no such version'
 sql 'call scylla.advance()' >/dev/null

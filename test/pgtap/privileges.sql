@@ -168,6 +168,7 @@ insert into use_ (name, statement) values
     ('grant_workflow',     $$select scylla.grant_workflow('w', 'public', 'view')$$),
     ('revoke_workflow',    $$select scylla.revoke_workflow('w', 'public', 'view')$$),
     ('start_workflow',     $$select scylla.start_workflow('w', version => 'latest')$$),
+    ('start_workflows',    $$select scylla.start_workflows('[{"workflow": "w", "version": "latest"}]')$$),
     ('stop_workflow',      $$select scylla.stop_workflow('w')$$),
     ('kill_workflow',      $$select scylla.kill_workflow('w')$$),
     ('stop_step',          $$select scylla.stop_step('w_live', 1, 's')$$),

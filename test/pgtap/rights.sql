@@ -309,6 +309,7 @@ insert into way values
 ('view workflow_properties_history', $$select count(*) from scylla.workflow_properties_history$$, '1', '0', 'yyyyeyyeeeee'),
 ('view workflow_version', $$select count(*) from scylla.workflow_version$$,                    '1', '0',      'yyyyeyyeeeee'),
 ('start_workflow',     $$select status from scylla.start_workflow('theirs')$$,             'CREATED', null, 'yyyykykkkkkk'),
+('start_workflows',    $$select status from scylla.start_workflows('[{"workflow": "theirs"}]')$$, 'CREATED', null, 'yyyykykkkkkk'),
 ('restart_run',        $$select scylla.restart_run('theirs', 1)$$, '55000 all steps of instance 1 of workflow "theirs" are complete', null, 'yyyykykkkkkk'),
 ('stop_run',           $$select scylla.stop_run('theirs', 1)$$, '55000 the last run of instance 1 of workflow "theirs" has ended', null, 'yyyykykkkkkk'),
 ('kill_run',           $$select scylla.kill_run('theirs', 1)$$, '55000 the last run of instance 1 of workflow "theirs" has ended', null, 'yyyykykkkkkk'),

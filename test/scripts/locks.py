@@ -106,6 +106,7 @@ CALLS = [
     ("grant_workflow", "select scylla.grant_workflow('flow_@', 'guest', 'run')"),
     ("revoke_workflow", "select scylla.revoke_workflow('flow_@', 'guest', 'run')"),
     ("start_workflow", "select * from scylla.start_workflow('flow_@')"),
+    ("start_workflows", """select * from scylla.start_workflows('[{"workflow": "flow_@"}]')"""),
     ("restart_run", "select * from scylla.restart_run('failed_flow_@', 1)"),
     ("stop_run", "select scylla.stop_run('busy_flow_@', 1)"),
     ("kill_run", "select scylla.kill_run('busy_flow_@', 1)"),

@@ -420,6 +420,8 @@ public:
     /// Starts a new instance of a workflow. @throw not_found @throw denied @throw invalid_argument parameters that
     /// cannot be evaluated @throw wrong_state no version is active
     started_run start_workflow(const workflow_name &workflow, const start_options &options = {});
+    /// Starts many instances, all or none. @return what became of each, in their order @throw as start_workflow()
+    std::vector<started_run> start_workflows(const std::vector<start_request> &requests);
     /// Runs an instance again, whose last run has ended. @throw not_found @throw denied @throw invalid_argument
     /// @throw wrong_state it goes on, all its steps are complete, or a step before the one that is named has to run
     /// again

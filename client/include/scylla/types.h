@@ -402,6 +402,12 @@ struct start_options {
     std::optional<std::string> request_id; ///< the same id starts a workflow only once
 };
 
+/// One of many workflows that are started.
+struct start_request {
+    workflow_name workflow;
+    start_options options{};
+};
+
 /// What a restart begins with.
 enum class restart_policy {
     from_incomplete, ///< steps that are not complete, and what follows them

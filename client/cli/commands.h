@@ -66,6 +66,14 @@ struct defer_options : held_options {
     std::string wait_for;
     maybe_text state;
 };
+struct set_output_options {
+    std::string rn;
+    maybe_text params;
+    maybe_text artifacts;
+    maybe_text worker;
+    maybe_text attempt;
+};
+int set_output(const context &, const set_output_options &);
 int not_yet(const context &, const not_yet_options &);
 int defer_task(const context &, const defer_options &);
 

@@ -134,6 +134,17 @@ public:
             flag(command, "--dry-run", o->dry_run, "Only print how many match.");
         }
         {
+            auto [command, o] = add(m_app, "set-output",
+                                    "Put out parameters or artifacts of a step of a workflow, before its task has "
+                                    "ended.",
+                                    set_output);
+            argument(command, "RN", o->rn, "Name of the task.")->required();
+            option(command, "--params", o->params, "JSON", "An object with values of parameters that the step has.");
+            option(command, "--artifacts", o->artifacts, "JSON", "An object.");
+            option(command, "--worker", o->worker, "NAME", "Who must hold the lease. Default: anybody.");
+            option(command, "--attempt", o->attempt, "N", "The attempt of the task that it must be. Default: any.");
+        }
+        {
             auto [command, o] =
                 add<not_yet_options>(m_app, "not-yet",
                                      "Answer \"not yet\" for a running task that asks for something outside.\n\n"

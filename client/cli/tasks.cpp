@@ -133,6 +133,13 @@ int explain_waiting(const context &given, const std::string &rn) {
     return 0;
 }
 
+int set_output(const context &given, const set_output_options &options) {
+    session server{given.connection};
+    server.query("select scylla.set_output($1, $2::jsonb, $3::jsonb, $4, $5::int)",
+                 {options.rn, options.params, options.artifacts, options.worker, options.attempt});
+    return 0;
+}
+
 int not_yet(const context &given, const not_yet_options &options) {
     session server{given.connection};
     const call answer = call{"scylla.not_yet"}

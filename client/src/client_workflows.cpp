@@ -108,6 +108,12 @@ std::vector<started_run> client::start_workflows(const std::vector<start_request
     return all;
 }
 
+void client::set_output(const resource_name &rn, const step_output &output) {
+    m_executor->run(sql::set_output,
+                    {text(rn, "rn"), text(output.params, "params"), text(output.artifacts, "artifacts"),
+                     text(output.worker, "worker"), text(output.attempt)});
+}
+
 started_run client::restart_run(const workflow_name &workflow, std::int64_t instance, const restart_options &options) {
     const char *policy = options.policy == restart_policy::from_incomplete  ? "RESTART_FROM_INCOMPLETE"
                          : options.policy == restart_policy::from_beginning ? "RESTART_FROM_BEGINNING"

@@ -251,6 +251,8 @@ const statement start_workflows{
     "coalesce(pg_catalog.jsonb_agg(pg_catalog.jsonb_build_object('workflow', w, 'params', p::jsonb, 'version', v, "
     "'request_id', r) order by n), '[]') from rows from (pg_catalog.unnest($1::text[]), pg_catalog.unnest($2::text[]), "
     "pg_catalog.unnest($3::text[]), pg_catalog.unnest($4::text[])) with ordinality _ (w, p, v, r, n)))"};
+const statement set_output{"scylla_set_output", "select scylla.set_output($1, $2::jsonb, $3::jsonb, $4, $5::int)",
+                           "held"};
 const statement restart_run{"scylla_restart_run",
                             "select code, run, status from scylla.restart_run($1, $2::bigint, $3, $4::jsonb, "
                             "$5::jsonb, $6::text[], $7)"};
@@ -419,6 +421,7 @@ std::vector<const statement *> all_statements() {
             &revoke_workflow,
             &start_workflow,
             &start_workflows,
+            &set_output,
             &restart_run,
             &stop_run,
             &kill_run,

@@ -456,6 +456,11 @@ TEST_F(Calls, Workflows) {
     EXPECT_EQ(started.status, "CREATED");
     EXPECT_EQ(c.start_workflow(workflow, options).code, 0);
     EXPECT_TRUE(c.start_workflows({}).empty());
+    const resource_name no_step = c.submit(queue_name{"calls_no_step"}, "1").rn;
+    step_output output;
+    output.params = json{"{}"};
+    thrown<invalid_argument>([&] { c.set_output(no_step, output); });
+    thrown<not_found>([&] { c.set_output(resource_name{"calls_no_such_task"}, output); });
     const auto repeated = c.start_workflows({{workflow, options}, {workflow, options}});
     ASSERT_EQ(repeated.size(), 2U);
     EXPECT_EQ(repeated[1].code, 0);

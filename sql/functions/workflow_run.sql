@@ -71,6 +71,19 @@ create or replace function scylla._advance() returns bigint
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_advance_here';
 comment on function scylla._advance is 'Internal: what advance() does, as a part of this transaction. Returns the number of turns.';
 
+create or replace function scylla.set_output(rn text, params jsonb, artifacts jsonb = null, worker text = null, attempt int = null) returns void
+    language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_set_output';
+comment on function scylla.set_output is
+'What the task of a step puts out, before it has ended. It is read when the task is completed, as if its result had it; the result goes over it,
+and a later call over an earlier one, member by member. Of an attempt that is not completed nothing is read but maestro_retry.
+  params     values of parameters that the step has; null: none
+  artifacts  an object; maestro_dynamic_output: {"signal_outputs": […]}: more signals; maestro_retry: {"retryable": false}: the step is
+             not tried again; null: none
+  worker     who must hold the lease; null: anybody
+  attempt    of the task, which must be the present one; null: any
+Errors: P0002 no such task; 42501 no privilege work; 55000 somebody else holds the lease; 22023 bad argument, a task that does not run or is
+of no step, or a parameter that the step has not.';
+
 create or replace function scylla.run_sql(task scylla.task) returns jsonb
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_run_sql';
 comment on function scylla.run_sql is

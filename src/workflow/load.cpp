@@ -181,7 +181,7 @@ struct KindWord {
     std::string_view word;
     EventKind kind;
 };
-constexpr std::array<KindWord, 12> k_kinds{{{"failed", EventKind::task_failed},
+constexpr std::array<KindWord, 13> k_kinds{{{"failed", EventKind::task_failed},
                                             {"permitted", EventKind::permitted},
                                             {"restart", EventKind::restart},
                                             {"child_started", EventKind::child_started},
@@ -192,7 +192,8 @@ constexpr std::array<KindWord, 12> k_kinds{{{"failed", EventKind::task_failed},
                                             {"signals_refused", EventKind::signals_refused},
                                             {"stop", EventKind::stop},
                                             {"kill", EventKind::kill},
-                                            {"skip", EventKind::skip}}};
+                                            {"skip", EventKind::skip},
+                                            {"output", EventKind::output}}};
 
 void put_event(std::span<Root> roots, const EventRow &row, Growing<Item> *left) {
     Root &root = root_of(roots, row.root);

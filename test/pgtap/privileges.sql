@@ -203,6 +203,7 @@ insert into use_ (name, statement) values
 insert into use_ (name, statement) values
     ('read_events',        $$select scylla.read_events()$$);
 insert into use_ values
+    ('set_output',         $$select scylla.set_output('nobody has', '{}')$$, 'P0002 task "nobody has" does not exist'),
     ('run_sql',            $$select scylla.run_sql(null)$$, '22023 invalid value for argument "task": null'),
     -- It submits as its caller.
     ('schedule',           $$select scylla.schedule('p', '@daily', 'q', '1')$$,

@@ -148,6 +148,7 @@ insert into way values
 ('fail',               $$select rn from scylla.fail('r running', 'w', '{"code": "x"}')$$,  'r running', null, 'yyyyynydnnnn'),
 ('yield',              $$select rn from scylla.yield('r running', 'w')$$,                  'r running', null, 'yyyyynydnnnn'),
 ('not_yet',            $$select rn from scylla.not_yet('r running', 'w')$$,                'r running', null, 'yyyyynydnnnn'),
+('set_output',         $$select scylla.set_output('r running', '{}')$$, '22023 invalid value for argument "rn": "r running"; It must be a task that runs, of a step of a workflow.', null, 'yyyyynydnnnn'),
 ('defer',              $$select rn from scylla.defer('r running', 'w', '[]')$$,            'r running', null, 'yyyyynydnnnn'),
 ('cancel',             $$select rn from scylla.cancel('r waiting')$$,                      'r waiting', null, 'yyyynyndnnnn'),
 ('get_task',           $$select rn from scylla.get_task('r completed')$$,                'r completed', null, 'yyyynnnynnnn'),

@@ -107,6 +107,7 @@ CALLS = [
     ("revoke_workflow", "select scylla.revoke_workflow('flow_@', 'guest', 'run')"),
     ("start_workflow", "select * from scylla.start_workflow('flow_@')"),
     ("start_workflows", """select * from scylla.start_workflows('[{"workflow": "flow_@"}]')"""),
+    ("set_output", "select scylla.set_output(rn, '{}') from scylla.list_tasks('out_@', 'running')"),
     ("restart_run", "select * from scylla.restart_run('failed_flow_@', 1)"),
     ("stop_run", "select scylla.stop_run('busy_flow_@', 1)"),
     ("kill_run", "select scylla.kill_run('busy_flow_@', 1)"),

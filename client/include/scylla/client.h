@@ -422,6 +422,9 @@ public:
     started_run start_workflow(const workflow_name &workflow, const start_options &options = {});
     /// Starts many instances, all or none. @return what became of each, in their order @throw as start_workflow()
     std::vector<started_run> start_workflows(const std::vector<start_request> &requests);
+    /// Puts out parameters and artifacts of a step before its task has ended. @throw not_found @throw not_held
+    /// @throw invalid_argument the task does not run or is of no step, or the step has no such parameter
+    void set_output(const resource_name &rn, const step_output &output);
     /// Runs an instance again, whose last run has ended. @throw not_found @throw denied @throw invalid_argument
     /// @throw wrong_state it goes on, all its steps are complete, or a step before the one that is named has to run
     /// again

@@ -408,6 +408,14 @@ struct start_request {
     start_options options{};
 };
 
+/// What the task of a step puts out before it has ended.
+struct step_output {
+    std::optional<json> params{};      ///< an object: values of parameters that the step has
+    std::optional<json> artifacts{};   ///< an object
+    std::optional<worker_name> worker; ///< who must hold the lease; none: anybody
+    std::optional<int> attempt;        ///< of the task; none: any
+};
+
 /// What a restart begins with.
 enum class restart_policy {
     from_incomplete, ///< steps that are not complete, and what follows them

@@ -84,6 +84,7 @@ private:
 
     // Signals (announce.cpp). data: the result of its task.
     void announce(LiveScope &scope, LiveStep &step, std::string_view data);
+    void take_output(LiveScope &scope, LiveStep &step, const Event &event);
     void take_of_signals(LiveScope &scope, LiveStep &step, const Event &event);
 
     // Restarts (restart.cpp)

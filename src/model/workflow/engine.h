@@ -53,7 +53,7 @@ struct Step {
     Retries retries{};
     std::string_view params{}; // their values; known from the end of EVALUATING_PARAMS on, with output since FINISHING
     std::string_view edges{};  // whether each successor is to follow, by id; known when the step is complete
-    std::string_view loop{};   // what a foreach, while or subworkflow keeps from turn to turn
+    std::string_view loop{};   // what a foreach, while or subworkflow keeps from turn to turn; of others their output
     std::string_view error{};  // why it has failed: "message", and what the error of its task says
     std::int64_t created = 0;
     std::int64_t started = 0; // STARTING
@@ -170,7 +170,10 @@ enum class EventKind : std::uint8_t {
     signals_refused, // they could not be sent; data: an error
     stop,            // of a step, or of the run: it ends STOPPED
     kill,            // likewise FATALLY_FAILED, or FAILED
-    skip,            // of a step, also of one that has failed: it is complete, and what follows it may begin
+    // Of a step whose task runs: what the result of the task is to have. data: {"params": {…}, "artifacts": {…}, "at":
+    // microseconds}; one with a later time goes over one with an earlier, whichever comes first.
+    output,
+    skip, // of a step, also of one that has failed: it is complete, and what follows it may begin
 };
 
 struct Event {

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "model/workflow/advance.h"
+#include "model/workflow/outputs.h"
 #include "model/workflow/words.h"
 
 namespace scylla::model::workflow {
@@ -65,10 +66,14 @@ std::optional<RunStatus> status_in(RunState &state, std::string_view data) {
 } // namespace
 
 void Advance::run() {
-    for (const Event &event : state_.run.events) {
-        take(event);
-        settle();
-    }
+    // What a worker has put out it has put out before the end of its task, whichever of the two is found first.
+    for (const bool is_output : {true, false})
+        for (const Event &event : state_.run.events) {
+            if ((event.kind == EventKind::output) != is_output)
+                continue;
+            take(event);
+            settle();
+        }
 }
 
 // Whatever else is to be done before another event is looked at.
@@ -189,6 +194,8 @@ void Advance::take_of_step(LiveScope &scope, LiveStep &step, const Event &event)
     case EventKind::signals_sent:
     case EventKind::signals_refused:
         return take_of_signals(scope, step, event);
+    case EventKind::output:
+        return take_output(scope, step, event);
     default:
         return take_of_task(scope, step, event);
     }
@@ -201,21 +208,39 @@ void Advance::take_of_task(LiveScope &scope, LiveStep &step, const Event &event)
         return;
     if (step.now.started == 0 && event.kind == EventKind::task_completed) // before that it got its permits was heard
         step.now.started = state_.now;
+    const std::string_view output = step.node->kind == StepKind::typed ? step.now.loop : std::string_view{};
     if (event.kind == EventKind::task_completed) {
+        std::string_view data = event.data;
         const bool read = attempt(scope, step, [&] {
-            if (auto params = put_out(state_, step, event.data)) {
+            if (!output.empty())
+                data = state_.keep(put_over(state_, output, data));
+            if (auto params = put_out(state_, step, data)) {
                 step.now.params = state_.keep(std::move(*params));
                 step.params.reset();
             }
         });
-        return read ? announce(scope, step, event.data) : void();
+        return read ? announce(scope, step, data) : void();
     }
     if (event.kind == EventKind::task_cancelled)
         return end(scope, step, StepStatus::stopped);
     Failed failed = read_failure(state_, event.data, "the task has failed");
-    if (event.kind == EventKind::task_failed && failed.retryable)
+    if (event.kind == EventKind::task_failed && failed.retryable && !forbids_retry(state_, output))
         return fail(scope, step, failed.why, std::move(failed.error));
     fail_for_good(scope, step, std::move(failed.error));
+}
+
+// It is read when the task has ended (section 4.8).
+void Advance::take_output(LiveScope &scope, LiveStep &step, const Event &event) {
+    const bool is_there = step.now.status == StepStatus::running || step.now.status == StepStatus::waiting_for_permits;
+    if (step.node->kind != StepKind::typed || !is_there || step.wants_work)
+        return;
+    const bool kept = attempt(scope, step, [&] {
+        const bool is_earlier = is_before(state_, event.data, step.now.loop);
+        step.now.loop = state_.keep(is_earlier ? put_over(state_, event.data, step.now.loop)
+                                               : put_over(state_, step.now.loop, event.data));
+    });
+    if (kept)
+        change(step);
 }
 
 void Advance::take_of_child(LiveScope &scope, LiveStep &step, const Event &event) {

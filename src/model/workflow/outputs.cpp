@@ -1,6 +1,9 @@
 #include "model/workflow/outputs.h"
 
+#include <algorithm>
+
 #include "model/sel/json.h"
+#include "model/workflow/no_params.h"
 #include "model/workflow/param_evaluate.h"
 #include "model/workflow/scope_params.h"
 
@@ -25,6 +28,17 @@ std::string source_of(const RunState &state, const LiveScope &scope, const LiveS
     if (scope.around != nullptr)
         json += ",\"iteration\":[" + path_of(scope) + "]";
     return json + "}";
+}
+
+constexpr std::string_view k_at = "at";
+
+std::int64_t time_of(const Value &output) noexcept {
+    const Value *at = member_of(&output, k_at);
+    return at != nullptr && at->type == sel::Type::long_ ? at->number : 0;
+}
+
+Value read_output(sel::Context &context, std::string_view json) {
+    return json.empty() ? Value{} : sel::read_json(context, json);
 }
 
 class Writer {
@@ -85,6 +99,43 @@ std::string signals_of(RunState &state, LiveScope &scope, LiveStep &step, std::s
         for (std::uint32_t i = 0; i < dynamic->array->size; i++)
             writer.add(dynamic->array->items[i]);
     return writer.take();
+}
+
+std::string put_over(RunState &state, std::string_view before, std::string_view later) {
+    NoParams none;
+    sel::Heap heap(state.limits.memory);
+    sel::Context context(heap, state.world, none, state.limits);
+    const Value outputs[] = {read_output(context, before), read_output(context, later)};
+    sel::Map *all = sel::make_map(heap);
+    for (const std::string_view name : {"params", "artifacts"}) {
+        sel::Map *members = sel::make_map(heap);
+        for (const Value &output : outputs) {
+            const Value *object = member_of(&output, name);
+            if (object == nullptr || object->type != sel::Type::map)
+                continue;
+            for (const sel::Map::Member &member : object->map->all())
+                members->put(heap, member.key, member.value);
+        }
+        all->put(heap, sel::make_string(heap, name), Value::of(members));
+    }
+    all->put(heap, sel::make_string(heap, k_at), Value::of(std::max(time_of(outputs[0]), time_of(outputs[1]))));
+    return sel::write_json(context, Value::of(all));
+}
+
+bool is_before(RunState &state, std::string_view one, std::string_view other) {
+    NoParams none;
+    sel::Heap heap(state.limits.memory);
+    sel::Context context(heap, state.world, none, state.limits);
+    return time_of(read_output(context, one)) < time_of(read_output(context, other));
+}
+
+bool forbids_retry(RunState &state, std::string_view output) {
+    NoParams none;
+    sel::Heap heap(state.limits.memory);
+    sel::Context context(heap, state.world, none, state.limits);
+    const Value value = read_output(context, output);
+    const Value *retryable = member_of(member_of(member_of(&value, "artifacts"), "maestro_retry"), "retryable");
+    return retryable != nullptr && retryable->type == sel::Type::boolean && !retryable->truth;
 }
 
 } // namespace scylla::model::workflow

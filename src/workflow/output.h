@@ -1,0 +1,19 @@
+// What workers put out before the end of their tasks (section 4.8).
+#pragma once
+
+#include "store/rows.h"
+
+namespace scylla::workflow {
+
+struct Output {
+    text *rn;
+    Jsonb *params;      // an object; null: none
+    Jsonb *artifacts;   // likewise
+    const text *worker; // null: whoever holds the lease
+    std::optional<int32> attempt;
+};
+// Leaves it on the agenda of the run, so nothing is locked. P0002, 42501, 55000 the lease is not held, 22023 the task
+// is of no step that runs, or the step has no such parameter.
+void set_output(store::Store &store, const Output &output);
+
+} // namespace scylla::workflow

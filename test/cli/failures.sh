@@ -31,6 +31,10 @@ asleep() { holds "select count(*) = 6 from scylla.workflow_step where workflow =
 wait_until asleep
 sql "select scylla.create_workflow('{\"properties\": {\"owner\": \"ann\"}, \"workflow\": {\"id\": \"again\", \"steps\": [{\"step\": {\"id\": \"s\", \"type\": \"T\"}}]}}'), scylla.start_workflow('again'), scylla.kill_run('again', 1), scylla._advance()"
 echo '{"properties": {"owner": "ann"}, "workflow": {"id": "new", "steps": [{"step": {"id": "s", "type": "NoOp"}}]}}' >"$scratch/workflow.json"
+sql "select scylla.create_workflow('{\"properties\": {\"owner\": \"ann\"}, \"workflow\": {\"id\": \"out\", \"steps\": [{\"step\": {\"id\": \"s\", \"type\": \"Out\"}}]}}'), scylla.start_workflow('out'), scylla._advance()"
+has_out() { holds "select count(*) = 1 from scylla.list_tasks('out', 'ready')"; }
+wait_until has_out
+out=$(sql "select rn from scylla.lease('out', 'w', timeout => '1 h')")
 echo '[{"workflow": "w", "request_id": "r"}]' >"$scratch/requests.json"
 sql "select scylla.submit('held', '1', rn => n) from unnest(array['to-be-asked', 'to-be-deferred']) n"
 sql "select from scylla.lease('held', 'w', 2, '1 h')"
@@ -52,6 +56,7 @@ priority        | to-be-rescheduled 5                   | prints | library
 delete          | to-be-deleted                         | silent | library
 resubmit        | --queue other --status cancelled      | prints | library
 dead            |                                       | prints | library
+set-output      | OUT --params {}                       | silent | library
 not-yet         | to-be-asked --worker w                | silent | library
 defer           | to-be-deferred [] --worker w          | silent | library
 work            | q --exec true --until-empty --quiet   | silent | library
@@ -176,6 +181,7 @@ man             |                                       | prints | none
 '
 table=${table/ FILE / $scratch/job.json }
 table=${table// WORKFLOW / $scratch/workflow.json }
+table=${table// OUT / $out }
 table=${table// REQUESTS / $scratch/requests.json }
 names=() lines=() prints=() asks=()
 while IFS='|' read -r name words output needs; do

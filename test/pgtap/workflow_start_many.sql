@@ -42,7 +42,7 @@ select is(context_of(format('select scylla.start_workflows(%L)', requests)), mes
 from (values ('[{"workflow": "c"}, {"workflow": "gone"}]', '42704 workflow "gone" does not exist'),
              ('[{"workflow": "c"}, {"workflow": "a", "version": 7}]', '42704 version 7 of workflow "a" does not exist'),
              ('[{"workflow": "c"}, {"workflow": "c", "params": {"fixed": 3}}]',
-              '22023 the parameters of workflow "c" cannot be evaluated: fixed: Cannot modify param with mode [CONSTANT] for parameter [fixed]')) v (requests, message);
+              '22023 the parameters of workflow "c" cannot be evaluated: fixed: the parameter is CONSTANT and cannot be changed by LAUNCH')) v (requests, message);
 select refuses_element('select scylla.start_workflows(''[{"workflow": "c"}, {"workflow": "c", "params": [1]}]'')', 2, 'params', '[1]', 'It must be an object.');
 select refuses_element('select scylla.start_workflows(''[{"workflow": "c"}, 5]'')', 2, 'requests', '5', 'Each element must be an object.');
 select refuses_element('select scylla.start_workflows(''[{"workflow": "c"}, {"workflow": "c", "param": {}}]'')', 2, 'requests', '"param"', 'There is no such argument of start_workflow.');

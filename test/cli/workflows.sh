@@ -151,6 +151,36 @@ run scylla run stop flow 3
 is "$status$output$errors" '0' 'run stop'
 sql 'call scylla.advance()' >/dev/null
 until [[ $(sql "select status from scylla.workflow_run where workflow = 'flow' and instance = 3") == STOPPED ]]; do sleep 0.1; done
+run scylla breakpoint set flow load --version 99
+is "$status $errors" '1 scylla: version 99 of workflow "flow" does not exist' 'breakpoint set: no such version'
+run scylla breakpoint set flow load --instance 4
+is "$status $errors" '1 scylla: workflow "flow" has no instance 4' 'breakpoint set: no such instance'
+run scylla breakpoint set flow load
+is "$status$output$errors" '0' 'breakpoint set'
+run scylla breakpoint list flow
+like "$status $output" 'flow +load +breakpoint' 'breakpoint list'
+run scylla workflow pause flow
+is "$status$output$errors" '0' 'workflow pause'
+run scylla workflow start flow
+sql 'call scylla.advance()' >/dev/null
+is "$(sql "select status from scylla.workflow_run where workflow = 'flow' and instance = 4")" CREATED 'no run begins in a workflow that is paused'
+run scylla workflow resume flow
+is "$status$output$errors" '0' 'workflow resume'
+paused() { until [[ $(sql "select status from scylla.workflow_step where workflow = 'flow' and instance = 4 and step = 'load'") == "$1" ]]; do sql 'call scylla.advance()' >/dev/null; sleep 0.1; done; }
+paused PAUSED
+run scylla step pause flow 4 load
+is "$status$output$errors" '0' 'step pause'
+run scylla breakpoint drop flow load --version 1
+like "$status $errors" '^1 scylla: workflow "flow" has no such breakpoint on step "load"' 'breakpoint drop: it is named as it was set'
+run scylla step resume flow 4 load
+like "$status $output$errors" '^0 [0-9]+$' 'step resume: prints the id of the action'
+paused RUNNING
+run scylla step resume flow 4 load
+is "$status $errors" '1 scylla: step "load" of instance 4 of workflow "flow" is RUNNING and cannot be resumed' 'step resume: it is not paused'
+run scylla breakpoint drop flow load --resume
+is "$status$output$errors" '0' 'breakpoint drop'
+run scylla run stop flow 4
+sql 'call scylla.advance()' >/dev/null
 run scylla run kill flow 3
 is "$status $errors" '1 scylla: the last run of instance 3 of workflow "flow" has ended' 'run kill: it has ended'
 run scylla run restart flow 1 --from-beginning --from load

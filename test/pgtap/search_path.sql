@@ -118,6 +118,10 @@ begin
     perform scylla.start_workflow('sp', request_id => 'sp'), scylla.start_workflow('sp', request_id => 'sp'), scylla._advance();
     perform scylla.fail(rn, 'w', '{"code": "x"}') from scylla.lease('trapped', 'w');
     perform scylla._advance(), scylla.skip_step('sp', 1, 's', '{1}'), scylla.stop_run('sp', 1), scylla._advance(), scylla.stop_workflow('sp'), scylla.unblock_workflow('sp');
+    perform scylla._advance(), scylla.pause_workflow('sp'), scylla.set_breakpoint('sp', 's');
+    select instance into strict n from scylla.start_workflow('sp');
+    perform scylla._advance(), scylla.resume_workflow('sp'), scylla._advance(), scylla.pause_step('sp', n, 's', '{1}'), scylla.resume_step('sp', n, 's', '{1}'), scylla._advance();
+    perform scylla.drop_breakpoint('sp', 's', resume => true), scylla._advance(), scylla.stop_run('sp', n), scylla._advance();
     perform scylla.preview_backfill('sp', '[{}]'), scylla.resume_backfill(scylla.backfill('sp', '{"n": [1, 2, 3]}')), scylla._advance();
     perform scylla.pause_backfill(b.id), scylla.cancel_backfill(b.id, true), scylla._advance() from (select scylla.backfill('sp', '{"n": ["x", 2]}') as id) b;
     select pg_catalog.string_agg(status, ',' order by instance) into strict grants from scylla.workflow_run; log := array_append(log, grants);
@@ -141,7 +145,7 @@ create temp table sound on commit drop as select pg_catalog.count(*) as problems
 
 \ir include/helpers.psql
 select * from no_plan();
-select is(what, 'ready ready waiting sp1 0.5 ready 2 1 aborted cancelled 0 0 0 1 false owner,view 6 6 STOPPED,STOPPED,IN_PROGRESS,CREATED,CREATED,STOPPED 0',
+select is(what, 'ready ready waiting sp1 0.5 ready 2 1 aborted cancelled 0 0 0 1 false owner,view 6 6 STOPPED,STOPPED,STOPPED,STOPPED,IN_PROGRESS,CREATED,CREATED,STOPPED 0',
           'a life of tasks among traps comes to what it always comes to') from came_to;
 select is(problems, 0::bigint, 'check() is not deceived') from sound;
 select results_eq($$select rn, status from scylla.task where queue <> 'trapped' order by rn$$,

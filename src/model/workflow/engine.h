@@ -173,7 +173,9 @@ enum class EventKind : std::uint8_t {
     // Of a step whose task runs: what the result of the task is to have. data: {"params": {…}, "artifacts": {…}, "at":
     // microseconds}; one with a later time goes over one with an earlier, whichever comes first.
     output,
-    skip, // of a step, also of one that has failed: it is complete, and what follows it may begin
+    skip,     // of a step, also of one that has failed: it is complete, and what follows it may begin
+    resume,   // of a step that is PAUSED: it goes on
+    unpaused, // of a step that has not begun because its workflow was paused: it is to look again
 };
 
 struct Event {
@@ -205,6 +207,11 @@ inline constexpr std::string_view k_permits = "permits";      // the resource
 std::span<const std::string_view> tags_of(const Definition &definition) noexcept;
 // Of the definition; 0: not given.
 std::int64_t instance_step_concurrency_of(const Definition &definition) noexcept;
+// What keeps steps from beginning (section 9).
+struct Hold {
+    std::string_view step{};                    // is PAUSED when it is to begin; empty: none of the run begins
+    std::span<const std::int64_t> iterations{}; // that the step is in, the outer one first; empty: in all
+};
 
 struct Run {
     RunName name;
@@ -212,6 +219,7 @@ struct Run {
     std::span<const Event> events; // in the order in which they came
     std::span<const Supply> supplies{};
     Permits permits{};
+    std::span<const Hold> holds{};
 };
 
 // What is read of other scopes or runs, which the turn was not given: it is to be repeated with that.

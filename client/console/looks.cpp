@@ -118,6 +118,7 @@ constexpr const char *k_run = R"(
         'definition', (select v.definition from scylla.workflow_run r join scylla.workflow_version v using (workflow, version)
                        where r.workflow = $1 and r.instance = $2::bigint and r.run = $3::bigint),
         'active', (select active_version is not null from scylla.workflow where id = $1),
+        'last', (select max(run) = $3::bigint from scylla.workflow_run where workflow = $1 and instance = $2::bigint),
         'steps', coalesce(json_agg(s) filter (where iterations is null), '[]'),
         'inner', coalesce(json_agg(s) filter (where iterations is not null and place <= 100), '[]'),
         'loops', (select coalesce(json_agg(l), '[]') from (
@@ -136,7 +137,10 @@ constexpr const char *k_step = R"(
                    and array_to_string(iterations, ',') is not distinct from $5),
         'attempts', (select coalesce(json_agg(t order by attempt), '[]') from scylla.workflow_step_attempt t
                      where workflow = $1 and instance = $2::bigint and run = $3::bigint and step = $4
-                       and array_to_string(iterations, ',') is not distinct from $5)))";
+                       and array_to_string(iterations, ',') is not distinct from $5),
+        'action', (select json_build_object('action', action, 'role', role, 'done', done) from scylla.workflow_action
+                   where workflow = $1 and instance = $2::bigint and run = $3::bigint and step = $4
+                     and array_to_string(iterations, ',') is not distinct from $5 order by id desc limit 1)))";
 
 constexpr const char *k_workers = R"(
     select coalesce(json_agg(w), '[]') from (
@@ -183,6 +187,11 @@ const std::vector<look> &looks() {
     "coalesce(json_agg(json_build_object('rn', rn, 'problem', problem)) filter (where problem is not null), '[]'), "   \
     "'next', max(cursor) filter (where rn is null)) from "
 
+// Of a step: {"workflow", "instance", "step", "iterations": "1,2" or null}.
+#define STEP                                                                                                           \
+    "($1::jsonb ->> 'workflow', ($1::jsonb ->> 'instance')::bigint, $1::jsonb ->> 'step', "                            \
+    "string_to_array($1::jsonb ->> 'iterations', ',')::bigint[])"
+
 const std::vector<change> &changes() {
     static const std::vector<change> all{
         {"cancel", "select json_build_object('rn', t.rn, 'status', t.status) from scylla.cancel($1::jsonb ->> 'rn') t"},
@@ -214,6 +223,12 @@ const std::vector<change> &changes() {
                            "scylla.start_workflow($1::jsonb ->> 'workflow') s"},
         {"stop_run", "select '{}' from scylla.stop_run($1::jsonb ->> 'workflow', ($1::jsonb ->> 'instance')::bigint)"},
         {"kill_run", "select '{}' from scylla.kill_run($1::jsonb ->> 'workflow', ($1::jsonb ->> 'instance')::bigint)"},
+        {"restart_run",
+         "select json_build_object('run', r.run, 'status', r.status) from "
+         "scylla.restart_run($1::jsonb ->> 'workflow', ($1::jsonb ->> 'instance')::bigint, $1::jsonb ->> 'policy') r"},
+        {"stop_step", "select '{}' from scylla.stop_step" STEP},
+        {"kill_step", "select '{}' from scylla.kill_step" STEP},
+        {"skip_step", "select '{}' from scylla.skip_step" STEP},
         {"activate_workflow",
          "select '{}' from scylla.activate_workflow($1::jsonb ->> 'workflow', ($1::jsonb ->> 'version')::integer)"},
         {"drain_pool", "select '{}' from scylla.drain_pool($1::jsonb ->> 'pool')"},

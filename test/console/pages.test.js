@@ -213,7 +213,7 @@ test("a run of a workflow: its graph, its steps, what has failed first", async (
   assert.equal(await page.locator("main details[open]").count(), 0);
 });
 
-test("a workflow is started, and its runs are stopped and killed", async () => {
+test("a workflow is started, its runs are stopped, killed and restarted, and a step is skipped", async () => {
   await visit(page, console_.address + "workflow?id=nightly");
   await page.click("main button >> text=Start");
   await page.click("dialog button >> text=Start");
@@ -233,6 +233,22 @@ test("a workflow is started, and its runs are stopped and killed", async () => {
   await page.click("main button >> text=Start another");
   await page.click("dialog button >> text=Start another");
   await told("Instance 3:");
+  await visit(page, console_.address + "run?workflow=nightly&instance=1&run=1");
+  await page.click("main button >> text=/^Restart$/");
+  await page.click("dialog button >> text=Restart");
+  await told("Run 2: CREATED.");
+  await visit(page, console_.address + "run?workflow=nightly&instance=1&run=1");
+  await page.waitForSelector("main button >> text=Start another");
+  assert.equal(await page.locator("main button >> text=/^Restart/").count(), 0, "it is not the last run any more");
+  sql("console_pages", "call reach($$exists (select from scylla.workflow_step where run = 2 and step = 'each' and status = 'RUNNING')$$)");
+  await visit(page, console_.address + "step?workflow=nightly&instance=1&run=2&step=each");
+  await page.click("main button >> text=Skip");
+  await page.click("dialog button >> text=Skip");
+  await told("Skip: asked for.");
+  await page.waitForSelector("dd >> text=SKIPPED");
+  await page.waitForSelector("dd >> text=/^skip, by /");
+  assert.equal(await page.locator("main button >> text=Skip").count(), 0, "it has ended");
+  assert.equal(sql("console_pages", "select status from scylla.workflow_step where instance = 1 and step = 'load' order by iterations desc limit 1"), "STOPPED");
   await visit(page, console_.address + "workflow?id=nightly");
   await page.click("main button >> text=Activate");
   await page.click("dialog button >> text=Activate");

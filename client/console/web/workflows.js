@@ -52,6 +52,11 @@ const stopButton = (r, act) => act.button("Stop", "stop_run", { workflow: r.work
 const killButton = (r, act) => act.button("Kill", "kill_run", { workflow: r.workflow, instance: r.instance }, () => "Run killed.",
   { question: `Kill instance ${r.instance} of workflow "${r.workflow}"?`, text: "It fails, and its tasks are cancelled.", grave: true });
 
+const restartButtons = (r, act) => [["Restart", "RESTART_FROM_INCOMPLETE", "What is complete stays; all else runs again, with the same parameters."],
+  ["Restart from the beginning", "RESTART_FROM_BEGINNING", "All steps run again, with the same parameters."]].map(([name, policy, text]) =>
+  act.button(name, "restart_run", { workflow: r.workflow, instance: r.instance, policy }, (made) => `Run ${made.run}: ${made.status}.`,
+    { question: `${name} instance ${r.instance} of workflow "${r.workflow}"?`, text }));
+
 export const workflowPage = {
   title: ({ id }) => "Workflow " + id,
   looks: ({ id, status: wanted, before }) => ({ all: ["workflow", { id, status: wanted, before }] }),
@@ -156,6 +161,7 @@ export const runPage = {
     const states = new Map(data.steps.map((s) => [s.step, s]));
     return [
       h("div", { class: "row" }, !r.ended && [stopButton(r, act), killButton(r, act)],
+        r.ended && data.last && restartButtons(r, act),
         r.ended && data.active && act.button("Start another", "start_workflow", { workflow: r.workflow }, (made) => `Instance ${made.instance}: ${made.status}.`,
           { question: `Start workflow "${r.workflow}"?`, text: "A new instance of the active version, with its own parameters." })),
       facts([["status", state(r.status)], ["workflow", workflow(r.workflow)], ["version", String(r.version)], ["started by", initiator(r.initiator)], ["asked for", time(r.created)],
@@ -171,15 +177,26 @@ export const runPage = {
 
 // ---- one step ---------------------------------------------------------------------------------------------------------------
 
+const stepActions = [
+  ["Stop", "stop_step", "It ends as STOPPED, and so does the run when nothing else of it goes on."],
+  ["Kill", "kill_step", "It ends as FATALLY_FAILED, and its failure mode applies."],
+  ["Skip", "skip_step", "It ends as SKIPPED, and the run goes on as if it had succeeded."],
+];
+
+const stepButtons = (p, act) => stepActions.map(([name, call, text]) =>
+  act.button(name, call, { workflow: p.workflow, instance: p.instance, step: p.step, iterations: p.iterations }, () => `${name}: asked for.`,
+    { question: `${name} step ${p.step}${p.iterations ? " " + p.iterations.replaceAll(",", ".") : ""}?`, text, grave: true }));
+
 export const stepPage = {
   title: (p) => `Step ${p.step}${p.iterations ? " " + p.iterations.replaceAll(",", ".") : ""}`,
   looks: (p) => ({ all: ["step", { ...nameOfRun(p), step: p.step, iterations: p.iterations }] }),
   json: (p) => ["step", { ...nameOfRun(p), step: p.step, iterations: p.iterations }],
   beats: 1,
-  draw: ({ all }, p) => either(all, ({ step: s, attempts }) => !s
+  draw: ({ all }, p, act) => either(all, ({ step: s, attempts, action }) => !s
     ? [h("p", {}, "Of ", run(p, `workflow ${p.workflow}, instance ${p.instance}`), "."), h("p", { class: "note" }, "This step has not begun, or this role may not see it.")]
     : [
-      facts([["status", state(s.status)], ["run", run(p, `workflow ${p.workflow}, instance ${p.instance}`)], ["attempt", String(s.attempt)], ["task", task(s.task)], ["created", time(s.created)],
+      !s.ended && h("div", { class: "row" }, stepButtons(p, act)),
+      facts([["status", state(s.status)], ["asked for", action && `${action.action}, by ${action.role}${action.done ? "" : ", not yet done"}`], ["run", run(p, `workflow ${p.workflow}, instance ${p.instance}`)], ["attempt", String(s.attempt)], ["task", task(s.task)], ["created", time(s.created)],
         ["began", time(s.started)], ["ended", time(s.ended)], ["took", s.started && duration(seconds(s))], ["waits until", !s.ended && time(s.due)],
         ["tried again for", [["errors", s.error_retries], ["platform", s.platform_retries], ["time", s.timeout_retries]].filter(([, n]) => n).map(([name, n]) => `${name} ${n}`).join(", ")]]),
       h("h2", {}, "Attempts"),

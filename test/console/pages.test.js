@@ -230,10 +230,6 @@ test("a workflow is started, its runs are stopped, killed and restarted, and a s
   await told("Run killed.");
   await page.waitForSelector("dd >> text=FAILED");
   assert.equal(await page.locator("main button >> text=Kill").count(), 0, "it has ended");
-  await page.click("main button >> text=Start another");
-  await page.click("dialog button >> text=Start another");
-  await told("Instance 3:");
-  await visit(page, console_.address + "run?workflow=nightly&instance=1&run=1");
   await page.click("main button >> text=/^Restart$/");
   await page.click("dialog button >> text=Restart");
   await told("Run 2: CREATED.");
@@ -249,6 +245,10 @@ test("a workflow is started, its runs are stopped, killed and restarted, and a s
   await page.waitForSelector("dd >> text=/^skip, by /");
   assert.equal(await page.locator("main button >> text=Skip").count(), 0, "it has ended");
   assert.equal(sql("console_pages", "select status from scylla.workflow_step where instance = 1 and step = 'load' order by iterations desc limit 1"), "STOPPED");
+  await visit(page, console_.address + "run?workflow=nightly&instance=1&run=1");
+  await page.click("main button >> text=Start another");
+  await page.click("dialog button >> text=Start another");
+  await told("Instance 3:");
   await visit(page, console_.address + "workflow?id=nightly");
   await page.click("main button >> text=Activate");
   await page.click("dialog button >> text=Activate");

@@ -182,6 +182,9 @@ update scylla.workflow_run_state set status = 'FAILED' where id = :root;
 analyze scylla.workflow_iteration; analyze scylla.workflow_step_state;
 select scylla.restart_run('big', 1) \g /dev/null
 select advance();
+-- step_concurrency is a pool of permits.
+select from scylla.place() \g /dev/null
+select advance();
 select is((select count(*) from scylla.task where queue = 'a' and status = 'ready'), 100::bigint, '100 run again');
 select is((select count(*) from scylla.workflow_step_state where root = :root and run = 2), 101::bigint, 'and only these are touched, with their loop');
 select scylla.complete(rn, 'w') from scylla.lease('a', 'w', 200) \g /dev/null

@@ -33,7 +33,7 @@ main() {
   {
     make_private_server
     build_extension "$work/build.log"
-    cluster_start docs "shared_preload_libraries = 'scylla'" "fsync = off" "full_page_writes = off" "max_worker_processes = 64" "scylla.max_monitors = 64"
+    cluster_start docs "shared_preload_libraries = 'scylla'" "fsync = off" "full_page_writes = off" "max_worker_processes = 64"
   } >&2
   sql() { "$bin/psql" -XqAt -v ON_ERROR_STOP=1 "$@"; }
 

@@ -133,9 +133,15 @@ bool forbids_retry(RunState &state, std::string_view output) {
     NoParams none;
     sel::Heap heap(state.limits.memory);
     sel::Context context(heap, state.world, none, state.limits);
-    const Value value = read_output(context, output);
-    const Value *retryable = member_of(member_of(member_of(&value, "artifacts"), "maestro_retry"), "retryable");
-    return retryable != nullptr && retryable->type == sel::Type::boolean && !retryable->truth;
+    try {
+        const Value value = read_output(context, output);
+        const Value *retryable = member_of(member_of(member_of(&value, "artifacts"), "maestro_retry"), "retryable");
+        return retryable != nullptr && retryable->type == sel::Type::boolean && !retryable->truth;
+    } catch (const sel::Failure &failure) {
+        if (failure.fault.kind == sel::FaultKind::stopped)
+            throw;
+        return false; // nothing can be read of it
+    }
 }
 
 } // namespace scylla::model::workflow

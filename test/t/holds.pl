@@ -44,7 +44,7 @@ sql($node, q~
 			select * into t from scylla.lease('t', 'w' || pg_backend_pid(), timeout => '10 min');
 			if t.rn is null then
 				commit;
-				exit when not exists (select from scylla.workflow_run where ended is null);
+				exit when exists (select from calls where call = 'stop');
 				perform pg_sleep(0.005);
 				continue;
 			end if;
@@ -120,9 +120,12 @@ sql($node, "select scylla.pause_workflow('w')");
 my $tasks = q(select count(*) from scylla.task where queue = 't' and status not in ('completed', 'aborted', 'cancelled'));
 ok(comes(sub { sql($node, "select count(*) from scylla.workflow_agenda") eq '0' && sql($node, $tasks) eq '0' }), 'what runs ends in a workflow that is paused');
 my $before = sql($node, 'select count(*) from done');
+my $more = 5;
+sql($node, "select count(scylla.start_workflow('w')) from generate_series(1, $more)");
 sleep 1;
 is(sql($node, 'select count(*) from done'), $before, 'and nothing begins');
-note 'runs that have still to end: ' . sql($node, q(select count(*) from scylla.workflow_run where ended is null));
+is(sql($node, "select count(*) from scylla.workflow_run where status = 'CREATED' and instance > $runs"), $more, 'nor do new runs');
+$runs += $more;
 is(sql($node, 'select count(*) from scylla.check()'), '0', 'check() finds nothing');
 
 sql($node, 'call release()');
@@ -144,6 +147,7 @@ is(sql($node, 'select count(*), count(distinct (run, step, iteration)) from done
 is(sql($node, q(select count(*) from scylla.workflow_hold where kind <> 'pause')), '0', 'nothing is held back any more');
 is(sql($node, 'select count(*) from scylla.check()'), '0', 'check() finds nothing');
 cmp_ok(sql($node, q(select count(*) from calls where outcome = 'ok')), '>', 300, 'much was paused and resumed');
+sql($node, "insert into calls values ('stop', '')");
 $_->quit for @sessions;
 $node->stop;
 done_testing();

@@ -329,11 +329,25 @@ inline bool stay(PlacementState &state, std::size_t c, std::span<const Head> bef
     return candidates > 1;
 }
 
+// Whether others hear of it that a task stays: it would be the head of a pool, or stop its line.
+constexpr bool holds_up(const PlacementState &state, const TaskClass &of) noexcept {
+    const std::span<const Way> ways = state.shapes[of.shape].ways;
+    return std::any_of(ways.begin(), ways.end(), [&](const Way &way) {
+        return judge_possible(state, way).reason == Reason::none &&
+               (wants_head(state, way) || std::any_of(way.needs.begin(), way.needs.end(), [&](const Need &need) {
+                    const PlacementPool &pool = state.pools[state.cells[need.cell].pool];
+                    return pool.policy == Policy::strict && !pool.stopped;
+                }));
+    });
+}
+
 } // namespace placement
 
 // Starts what can start, `limit` tasks at most. `line` is asked for each task that is to start:
 //   Started start(std::size_t task_class, std::size_t way): the first task of the class;
-//   bool next(std::size_t task_class, Waiting *first): the class's next task after it.
+//   bool next(std::size_t task_class, Waiting *first): the class's next task after it;
+// and before one that stays holds others up:
+//   bool is_waiting(std::size_t task_class): false: somebody has just taken the first task of the class.
 // `before`: as long as the pools, for the heads of the last pass. False: the limit was reached.
 template <typename Line>
 bool place_tasks(PlacementState &state, std::span<Head> before, std::size_t limit, Line &&line) {
@@ -359,7 +373,9 @@ bool place_tasks(PlacementState &state, std::span<Head> before, std::size_t limi
             return false;
         std::pop_heap(heap.begin(), heap.end(), later);
         bool goes_on = true;
-        if (stays) {
+        if (stays && placement::holds_up(state, of) && !line.is_waiting(c)) {
+            // What it needs is counted as taken already, by itself: it must not be kept for it once more.
+        } else if (stays) {
             of.refusal = fit.refusal;
             goes_on = placement::stay(state, c, before);
         } else if (line.start(c, fit.way) == Started::yes) {

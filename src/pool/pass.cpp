@@ -310,8 +310,10 @@ struct Line {
     std::size_t scanned;
     MemoryContext outside;          // of the pass
     Growing<PlacedTask> of_plans{}; // that have been placed
+    store::Dirty *dirty = nullptr;
 
     Started start(std::size_t c, std::size_t way);
+    bool is_waiting(std::size_t c);
     bool next(std::size_t c, Waiting *first);
 };
 
@@ -370,6 +372,14 @@ Started Line::start(std::size_t c, std::size_t way) {
     return Started::yes;
 }
 
+// The passes of others count as soon as they are over, the line shows what they have done when they are committed.
+bool Line::is_waiting(std::size_t c) {
+    if (dirty == nullptr)
+        dirty = store::begin_dirty(*pass->store);
+    store::WaitingRow row;
+    return see_waiting(dirty, pass->classes[c].first.id, &row) == store::Sight::present;
+}
+
 bool Line::next(std::size_t c, Waiting *first) {
     const KnownClass &known = pass->known_classes[c];
     if (!scanning || scanned != c) {
@@ -406,6 +416,8 @@ bool decide(Pass &pass, std::size_t limit, Line &line) {
     const bool complete = place_tasks(state, allocate<model::Head>(pass.pools.count), limit, line);
     if (line.scanning)
         end(line.scan);
+    if (line.dirty != nullptr)
+        end(line.dirty);
     return complete;
 }
 

@@ -123,6 +123,7 @@ public:
         result_.starts.push_back({task.at.id, way});
         return scylla::model::Started::yes;
     }
+    bool is_waiting(std::size_t c) const { return !from_.tasks[(*lists_[c])[at_[c]]].gone; }
     bool next(std::size_t c, Waiting *first) {
         if (++at_[c] == lists_[c]->size())
             return false;

@@ -239,6 +239,19 @@ TEST(Placement, ATaskThatIsGoneTakesNothing) {
     EXPECT_EQ(started(given), (Ids{2}));
 }
 
+// A pass that has not been committed has started it: what it holds is counted, but it is still seen in line.
+TEST(Placement, WhoHasJustBeenStartedIsNoHead) {
+    Scenario given = permits(Policy::backfill, 10, 4);
+    given.running = {{60, 0, 6}};
+    given.tasks = {task(1, 9, {{{0, 6}}}, 60), task(2, 8, {{{0, 9}}}, 60), task(3, 7, {{{0, 2}}}, 120)};
+    given.tasks[0].gone = true;
+    EXPECT_EQ(started(given), Ids{});
+    EXPECT_EQ(Model(given).run().heads[0].task, 2);
+    given.pools[0].policy = Policy::strict;
+    given.tasks[1].at.rank = 6; // behind the small one
+    EXPECT_EQ(started(given), (Ids{3}));
+}
+
 TEST(Placement, ALimitIsNotExceededAndSaysThatThereIsMore) {
     Scenario given = permits(Policy::greedy, 9, 9);
     for (std::int64_t id = 1; id <= 5; id++)
@@ -397,6 +410,7 @@ public:
             preceded_ = true;
         return scylla::model::Started::yes;
     }
+    bool is_waiting(std::size_t) const { return true; }
     bool next(std::size_t c, Waiting *first) {
         class_of_[c]->erase(class_of_[c]->begin());
         if (class_of_[c]->empty())

@@ -77,7 +77,7 @@ comment on function scylla.set_output is
 'What the task of a step puts out, before it has ended. It is read when the task is completed, as if its result had it; the result goes over it,
 and a later call over an earlier one, member by member. Of an attempt that is not completed nothing is read but maestro_retry.
   params     values of parameters that the step has; null: none
-  artifacts  an object; maestro_dynamic_output: {"signal_outputs": […]}: more signals; maestro_retry: {"retryable": false}: the step is
+  artifacts  an object; maestro_dynamic_output: {"signal_outputs": [...]}: more signals; maestro_retry: {"retryable": false}: the step is
              not tried again; null: none
   worker     who must hold the lease; null: anybody
   attempt    of the task, which must be the present one; null: any
@@ -90,7 +90,7 @@ comment on function scylla.run_sql is
 'The handler of queues for steps of type Sql: create_queue(''sql'', handler => ''scylla.run_sql''). Runs the statement of the step that the
 task is of, as the current user, with the parameters of the step as $1 (jsonb). Columns of its row that are named like parameters of the
 step become their values. Statement and parameters are those of the workflow, whatever the task says.
-Returns {"rows": …, "params": {…}}.
+Returns {"rows": ..., "params": {...}}.
 Errors: 42501 the owner of the workflow, or the author of the version, cannot become the current user; 55000 the task is of no step of type
 Sql that runs; 21000, 22004 several rows, or null, for a parameter; 2D000, 0A000 the statement ends the transaction, or copies from or to
 the client; 22023 bad argument; and those of the statement.';

@@ -259,7 +259,7 @@ eventually($node, q(select rounds > 0 and total_time > 0 and max_time <= total_t
 	and errors = 0 and last_error is null and pid = (select pid from pg_stat_activity where backend_type = 'scylla monitor')
 	from scylla.stat_monitor), 't', 'stat_monitor: it works and says so');
 sql($node, q(
-	select scylla.submit('new', '1', rn => 'due', not_before => clock_timestamp() + interval '1 ms');
+	select scylla.submit('new', '1', rn => 'due', not_before => clock_timestamp() + interval '300 ms');
 	select scylla.submit('new', '1', rn => 'expires');
 	select scylla.lease_task('expires', 'w', timeout => '1 ms');
 	select scylla.submit('new', '1', rn => 'old');

@@ -171,7 +171,8 @@ public:
         for (const Task *task : order) {
             const auto way = find(*task);
             if (!way) {
-                stay(*task);
+                if (!task->gone)
+                    stay(*task);
                 continue;
             }
             if (result_.starts.size() == from_.limit) {

@@ -590,6 +590,16 @@ begin
                         and (r.ended is null or exists (select from scylla.workflow_agenda a where a.root = r.id and a.kind = 'backfill')))
       and not exists (select from scylla.workflow_agenda a where a.kind = 'backfill' and (a.data ->> 'backfill')::bigint = b.id)
     union all
+    select null, format('step "%s" of workflow "%s" stops at a breakpoint, and the workflow does not exist', b.step, b.workflow)
+    from scylla.workflow_hold b where b.workflow not in (select id from scylla.workflow_head)
+    union all
+    select null, format('step %s in scope %s of run %s of a workflow is %s, and nothing holds it back', s.step, s.scope, s.root, s.status)
+    from scylla.workflow_step_state s join scylla.workflow_run_state r on r.id = s.root
+    where s.status in ('INITIALIZED', 'WAITING_FOR_SIGNALS') and s.due is null
+      and not exists (select from scylla.workflow_hold b where b.workflow = r.workflow and b.kind = 'workflow')
+      and not exists (select from scylla.workflow_agenda a where a.root = s.root)
+      and not exists (select from scylla.workflow_agenda a join scylla.workflow_plan w on w.plan = a.root where w.root = s.root)
+    union all
     select null, format('action %s of a workflow is of run %s, which does not exist', a.id, a.root)
     from scylla.workflow_action_state a where a.root not in (select id from scylla.workflow_run_state)
     union all

@@ -3,8 +3,10 @@
 create or replace view scylla.workflow with (security_barrier) as
     select h.id, h.owner::text as owner, h.properties, nullif(h.active_version, 0) as active_version, h.latest_version, h.latest_instance,
            h.strategy, h.concurrency, h.created, h.modified, h.activated, h.activated_by::text as activated_by, h.runners, h.viewers, h.admins,
-           (select min(s.next_run) from scylla.schedule s where s.task ? 'workflow' and s.task ->> 'workflow' = h.id and not s.task ? 'queue') as next_start
+           (select min(s.next_run) from scylla.schedule s where s.task ? 'workflow' and s.task ->> 'workflow' = h.id and not s.task ? 'queue') as next_start,
+           p.created as paused, p.author::text as paused_by
     from scylla.workflow_head h
+    left join scylla.workflow_hold p on p.workflow = h.id and p.kind = 'workflow'
     where scylla._may_view(h.owner, h.viewers || h.runners, h.admins);
 comment on view scylla.workflow is 'The workflows on which the current user has a privilege.';
 comment on column scylla.workflow.id is 'Its id.';
@@ -23,6 +25,8 @@ comment on column scylla.workflow.runners is 'The roles that may run it; public:
 comment on column scylla.workflow.viewers is 'The roles that may see it.';
 comment on column scylla.workflow.admins is 'The roles that may change it.';
 comment on column scylla.workflow.next_start is 'When a time trigger starts it next; null: none does.';
+comment on column scylla.workflow.paused is 'Since when nothing of it begins, by pause_workflow(); null: it is not paused.';
+comment on column scylla.workflow.paused_by is 'The role that has paused it.';
 
 create or replace view scylla.workflow_version with (security_barrier) as
     select t.workflow, t.version, t.version = h.active_version as is_active, t.definition, t.author::text as author, t.created, t.metadata

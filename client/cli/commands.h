@@ -412,6 +412,26 @@ struct step_options {
 int stop_step(const context &, const step_options &);
 int kill_step(const context &, const step_options &);
 int skip_step(const context &, const step_options &);
+int pause_step(const context &, const step_options &);
+int resume_step(const context &, const step_options &);
+
+int pause_workflow(const context &, const std::string &workflow);
+int resume_workflow(const context &, const std::string &workflow);
+
+struct breakpoint_options {
+    std::string workflow;
+    std::string step;
+    maybe_text version;
+    maybe_text instance;
+    maybe_text run;
+};
+struct drop_breakpoint_options {
+    breakpoint_options key;
+    bool resume = false;
+};
+int set_breakpoint(const context &, const breakpoint_options &);
+int drop_breakpoint(const context &, const drop_breakpoint_options &);
+int list_breakpoints(const context &, const maybe_text &workflow);
 
 // ---- jobs ----------------------------------------------------------------------------------------------------------
 

@@ -58,6 +58,8 @@ public:
                     stop_workflow);
         of_workflow(*workflow, "kill", "Have all runs of a workflow end as FAILED.\n\nPrints how many there are.",
                     kill_workflow);
+        of_workflow(*workflow, "pause", "Let nothing more of a workflow begin; what runs goes on.", pause_workflow);
+        of_workflow(*workflow, "resume", "End \"workflow pause\".", resume_workflow);
         {
             auto [command, o] = add(*workflow, "start", "Start an instance of a workflow.", start_workflow);
             argument(command, "WORKFLOW", o->workflow, "Id of the workflow.")->required();
@@ -162,6 +164,30 @@ public:
                 "Have a step be SKIPPED. What follows it goes on, as its conditions say.\n\n"
                 "Prints the id of the action in the view scylla.workflow_action; nothing if the step is so already.",
                 skip_step);
+        of_step(*step, "pause", "Have a step be PAUSED when it is to begin, until \"step resume\".", pause_step);
+        of_step(*step, "resume",
+                "Let a step go on that is PAUSED.\n\n"
+                "Prints the id of the action in the view scylla.workflow_action; nothing if the step was still to be "
+                "PAUSED.",
+                resume_step);
+    }
+
+    void add_breakpoints() {
+        CLI::App *breakpoint = add(m_app, "breakpoint", "Have steps of workflows be PAUSED before they begin.");
+        breakpoint->require_subcommand(1);
+        {
+            auto [command, o] = add(*breakpoint, "set", "Have each attempt of a step be PAUSED.", set_breakpoint);
+            name_breakpoint(command, *o);
+        }
+        {
+            auto [command, o] = add(*breakpoint, "drop",
+                                    "Remove a breakpoint.\n\nIt is named as it was set. Steps that are PAUSED stay so.",
+                                    drop_breakpoint);
+            name_breakpoint(command, o->key);
+            flag(command, "--resume", o->resume, "Let all steps go on that it could have stopped.");
+        }
+        auto [command, workflow] = add<maybe_text>(*breakpoint, "list", "Show breakpoints.", list_breakpoints);
+        argument(command, "WORKFLOW", *workflow, "Id of the workflow. Default: all.");
     }
 
 private:
@@ -216,6 +242,14 @@ private:
                  "The numbers of the iterations that the step is in, the outer one first.");
     }
 
+    void name_breakpoint(CLI::App *command, breakpoint_options &o) {
+        argument(command, "WORKFLOW", o.workflow, "Id of the workflow.")->required();
+        argument(command, "STEP", o.step, "Id of the step.")->required();
+        option(command, "--version", o.version, "N", "Only in runs of this version.");
+        option(command, "--instance", o.instance, "N", "Only in this instance.");
+        option(command, "--run", o.run, "N", "Only in this run of the instance.");
+    }
+
     void of_run(CLI::App &parent, const char *name, const char *description, command_function<run_options> function) {
         auto [command, o] = add(parent, name, description, function);
         name_run(command, *o);
@@ -260,6 +294,7 @@ void describe_workflows(tool &of) {
     own.add_runs();
     own.add_backfills();
     own.add_steps();
+    own.add_breakpoints();
 }
 
 } // namespace scylla::cli

@@ -143,6 +143,42 @@ std::optional<std::int64_t> client::skip_step(const workflow_name &workflow, std
     return id_of(m_executor->run(sql::skip_step, {text(workflow, "workflow"), std::to_string(instance),
                                                   checked(step, "step"), numbers_of(iterations)}));
 }
+void client::pause_step(const workflow_name &workflow, std::int64_t instance, const std::string &step,
+                        const std::vector<std::int64_t> &iterations) {
+    m_executor->run(sql::pause_step, {text(workflow, "workflow"), std::to_string(instance), checked(step, "step"),
+                                      numbers_of(iterations)});
+}
+std::optional<std::int64_t> client::resume_step(const workflow_name &workflow, std::int64_t instance,
+                                                const std::string &step, const std::vector<std::int64_t> &iterations) {
+    return id_of(m_executor->run(sql::resume_step, {text(workflow, "workflow"), std::to_string(instance),
+                                                    checked(step, "step"), numbers_of(iterations)}));
+}
+
+namespace {
+
+template <typename Number> std::optional<std::string> number_of(const std::optional<Number> &number) {
+    return number ? std::optional{std::to_string(*number)} : std::nullopt;
+}
+
+} // namespace
+
+void client::set_breakpoint(const workflow_name &workflow, const std::string &step, const breakpoint_place &at) {
+    m_executor->run(sql::set_breakpoint, {text(workflow, "workflow"), checked(step, "step"), number_of(at.version),
+                                          number_of(at.instance), number_of(at.run)});
+}
+void client::drop_breakpoint(const workflow_name &workflow, const std::string &step, const breakpoint_place &at,
+                             bool resume) {
+    m_executor->run(sql::drop_breakpoint,
+                    {text(workflow, "workflow"), checked(step, "step"), number_of(at.version), number_of(at.instance),
+                     number_of(at.run), std::string{resume ? "t" : "f"}});
+}
+void client::pause_workflow(const workflow_name &workflow) {
+    m_executor->run(sql::pause_workflow, {text(workflow, "workflow")});
+}
+void client::resume_workflow(const workflow_name &workflow) {
+    m_executor->run(sql::resume_workflow, {text(workflow, "workflow")});
+}
+
 void client::unblock_run(const workflow_name &workflow, std::int64_t instance) {
     m_executor->run(sql::unblock_run, {text(workflow, "workflow"), std::to_string(instance)});
 }

@@ -255,6 +255,14 @@ const statement kill_workflow{"scylla_kill_workflow", "select scylla.kill_workfl
 const statement stop_step{"scylla_stop_step", "select scylla.stop_step($1, $2::bigint, $3, $4::bigint[])"};
 const statement kill_step{"scylla_kill_step", "select scylla.kill_step($1, $2::bigint, $3, $4::bigint[])"};
 const statement skip_step{"scylla_skip_step", "select scylla.skip_step($1, $2::bigint, $3, $4::bigint[])"};
+const statement pause_step{"scylla_pause_step", "select scylla.pause_step($1, $2::bigint, $3, $4::bigint[])"};
+const statement resume_step{"scylla_resume_step", "select scylla.resume_step($1, $2::bigint, $3, $4::bigint[])"};
+const statement set_breakpoint{"scylla_set_breakpoint",
+                               "select scylla.set_breakpoint($1, $2, $3::int, $4::bigint, $5::int)"};
+const statement drop_breakpoint{"scylla_drop_breakpoint",
+                                "select scylla.drop_breakpoint($1, $2, $3::int, $4::bigint, $5::int, $6::bool)"};
+const statement pause_workflow{"scylla_pause_workflow", "select scylla.pause_workflow($1)"};
+const statement resume_workflow{"scylla_resume_workflow", "select scylla.resume_workflow($1)"};
 const statement unblock_run{"scylla_unblock_run", "select scylla.unblock_run($1, $2::bigint)"};
 const statement backfill{"scylla_backfill",
                          "select scylla.backfill($1, $2::jsonb, $3, $4::int, $5::bool, $6, $7::bool)"};
@@ -420,6 +428,12 @@ std::vector<const statement *> all_statements() {
             &stop_step,
             &kill_step,
             &skip_step,
+            &pause_step,
+            &resume_step,
+            &set_breakpoint,
+            &drop_breakpoint,
+            &pause_workflow,
+            &resume_workflow,
             &unblock_run,
             &unblock_workflow,
             &backfill,

@@ -492,6 +492,18 @@ TEST_F(Calls, Workflows) {
     thrown<wrong_state>([&] { c.stop_step(workflow, 1, "s"); });
     thrown<wrong_state>([&] { c.kill_step(workflow, 1, "s"); });
     thrown<not_found>([&] { c.skip_step(workflow, 2, "s", {1, 2}); });
+    thrown<wrong_state>([&] { c.pause_step(workflow, 1, "s"); });
+    thrown<wrong_state>([&] { c.resume_step(workflow, 1, "s"); });
+    breakpoint_place place;
+    place.version = 1;
+    place.instance = 1;
+    place.run = 1;
+    c.set_breakpoint(workflow, "s", place);
+    thrown<not_found>([&] { c.drop_breakpoint(workflow, "s"); });
+    c.drop_breakpoint(workflow, "s", place, true);
+    thrown<not_found>([&] { c.set_breakpoint(workflow, "nothing"); });
+    c.pause_workflow(workflow);
+    c.resume_workflow(workflow);
     thrown<wrong_state>([&] { c.restart_run(workflow, 1); });
     restart_options again;
     again.policy = restart_policy::from_specific;

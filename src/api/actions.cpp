@@ -1,6 +1,5 @@
 // stop_workflow, kill_workflow, stop_step, kill_step, skip_step.
 #include "api/run_args.h"
-#include "pg/memory.h"
 #include "task/open.h"
 #include "workflow/actions.h"
 
@@ -8,24 +7,8 @@ namespace scylla {
 
 namespace {
 
-std::span<const int64> get_iterations(FunctionCallInfo fcinfo, int n) {
-    const auto given = args::get_array(fcinfo, n, INT8OID);
-    if (!given)
-        return {};
-    const auto numbers = allocate<int64>(static_cast<std::size_t>(given->size));
-    for (std::size_t i = 0; i < numbers.size(); i++) {
-        if (given->null[i])
-            error::bad_argument("iterations", "null", "It must not contain nulls.");
-        numbers[i] = DatumGetInt64(given->value[i]);
-    }
-    return numbers;
-}
-
 Datum act_on_step(FunctionCallInfo fcinfo, const char *call, model::workflow::StepAction action) {
-    const workflow::StepName name{.workflow = args::get_workflow_id(fcinfo),
-                                  .instance = args::get_instance(fcinfo),
-                                  .step = args::name("step", args::get_text(fcinfo, 2)),
-                                  .iterations = get_iterations(fcinfo, 3)};
+    const workflow::StepName name = args::get_step(fcinfo);
     store::Store store = open_for_settings(call);
     const auto id = workflow::act_on_step(name, action);
     close(store);

@@ -3,7 +3,9 @@
 
 #include "api/call.h"
 #include "pg/error.h"
+#include "pg/memory.h"
 #include "task/rules.h"
+#include "workflow/actions.h"
 
 namespace scylla::args {
 
@@ -13,6 +15,27 @@ inline int64 get_instance(FunctionCallInfo fcinfo) {
     if (PG_ARGISNULL(1))
         error::bad_argument("instance", "null", "It must not be null.");
     return PG_GETARG_INT64(1);
+}
+
+inline std::span<const int64> get_iterations(FunctionCallInfo fcinfo, int n) {
+    const auto given = get_array(fcinfo, n, INT8OID);
+    if (!given)
+        return {};
+    const auto numbers = allocate<int64>(static_cast<std::size_t>(given->size));
+    for (std::size_t i = 0; i < numbers.size(); i++) {
+        if (given->null[i])
+            error::bad_argument("iterations", "null", "It must not contain nulls.");
+        numbers[i] = DatumGetInt64(given->value[i]);
+    }
+    return numbers;
+}
+
+// (workflow, instance, step, iterations)
+inline workflow::StepName get_step(FunctionCallInfo fcinfo) {
+    return {.workflow = get_workflow_id(fcinfo),
+            .instance = get_instance(fcinfo),
+            .step = name("step", get_text(fcinfo, 2)),
+            .iterations = get_iterations(fcinfo, 3)};
 }
 
 } // namespace scylla::args

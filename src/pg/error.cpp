@@ -530,6 +530,14 @@ void no_such_step(const text *workflow, int32 version, const text *step) {
                     identify("workflow", "step")));
 }
 
+void no_such_breakpoint(const text *workflow, const text *step) {
+    ereport(ERROR,
+            (errcode(ERRCODE_NO_DATA_FOUND),
+             errmsg("workflow \"%s\" has no such breakpoint on step \"%s\"", str(workflow), str(step)),
+             errhint("It must be named by the version, instance and run with which it was set."),
+             identify("workflow", "breakpoint")));
+}
+
 void no_such_iteration(const char *place) {
     ereport(ERROR, (errcode(ERRCODE_NO_DATA_FOUND), errmsg("%s does not exist: there is no such iteration", place),
                     identify("workflow", "iteration")));

@@ -168,6 +168,7 @@ const char *array_of(int64 size);
 [[noreturn]] void backfill_ended(int64 id);
 // P0002, constraints "step" and "iteration". place: the step as a message names it.
 [[noreturn]] void no_such_step(const text *workflow, int32 version, const text *step);
+[[noreturn]] void no_such_breakpoint(const text *workflow, const text *step);
 [[noreturn]] void no_such_iteration(const char *place);
 // 55000, constraints "created", "status" and "pending". what: "stopped".
 [[noreturn]] void step_not_created(const char *place);

@@ -27,7 +27,8 @@ struct Words {
     const char *kind;
     const char *done;
 };
-constexpr std::array<Words, 3> k_words{{{"stop", "stopped"}, {"kill", "killed"}, {"skip", "skipped"}}};
+constexpr std::array<Words, 4> k_words{
+    {{"stop", "stopped"}, {"kill", "killed"}, {"skip", "skipped"}, {"resume", "resumed"}}};
 
 Words words_of(StepAction action) { return k_words[static_cast<std::size_t>(action)]; }
 
@@ -105,16 +106,15 @@ void settle_actions_of(int64 root, TimestampTz now) {
 
 // ---- steps ---------------------------------------------------------------------------------------------------------
 
-namespace {
-
-// As messages name it: step "copy" {3,1} of instance 5 of workflow "nightly".
-const char *place_of(const StepName &name) {
+const char *show(const StepName &name) {
     char *numbers = pstrdup("");
     for (std::size_t i = 0; i < name.iterations.size(); i++)
         numbers = psprintf("%s%s" INT64_FORMAT, numbers, i == 0 ? "" : ",", name.iterations[i]);
     return psprintf("step \"%s\"%s of instance " INT64_FORMAT " of workflow \"%s\"", text_to_cstring(name.step),
                     *numbers == '\0' ? "" : psprintf(" {%s}", numbers), name.instance, text_to_cstring(name.workflow));
 }
+
+namespace {
 
 struct IterationFound {
     int64 id; // 0: it does not exist
@@ -152,10 +152,10 @@ IterationFound find_scope(const StepName &name, const LastRun &run) {
                                      "outer one first.",
                                      loops->count));
     IterationFound scope{run.id, false};
-    for (std::size_t i = 0; i < loops->count; i++) {
+    for (std::size_t i = 0; i < loops->count && scope.id != 0; i++) {
+        if (name.iterations[i] < 1)
+            error::no_such_iteration(show(name));
         scope = find_iteration(scope.id, loops->ids[i], name.iterations[i]);
-        if (scope.id == 0)
-            error::no_such_iteration(place_of(name));
     }
     return scope;
 }
@@ -182,23 +182,33 @@ StepFound find_step(int64 scope, const text *step) {
 
 } // namespace
 
-std::optional<int64> act_on_step(const StepName &name, StepAction action) {
+StepPlace find_place(const StepName &name) {
     const LastRun run = require_last(name.workflow, name.instance);
     if (run.ended)
         error::instance_ended(name.workflow, name.instance);
     const IterationFound scope = find_scope(name, run);
-    const StepFound step = find_step(scope.id, name.step);
-    const Allowed allowed = allows(step.status, action);
+    const StepFound step = scope.id == 0 ? StepFound{StepStatus::not_created, 0} : find_step(scope.id, name.step);
+    return {run.id, run.run, scope.id, scope.ended, step.status, step.attempt};
+}
+
+std::optional<int64> act_on_step(const StepName &name, StepAction action) {
+    const StepPlace place = find_place(name);
+    if (place.scope == 0)
+        error::no_such_iteration(show(name));
+    const Allowed allowed = allows(place.status, action);
     if (allowed == Allowed::already)
         return std::nullopt;
-    if (step.status == StepStatus::not_created)
-        error::step_not_created(place_of(name));
-    if (allowed == Allowed::no || scope.ended)
-        error::step_refuses(place_of(name), model::workflow::name_of(step.status), words_of(action).done);
-    const auto id = put_action(
-        {.root = run.id, .kind = words_of(action).kind, .scope = scope.id, .step = name.step, .attempt = step.attempt});
+    if (place.status == StepStatus::not_created)
+        error::step_not_created(show(name));
+    if (allowed == Allowed::no || place.ended)
+        error::step_refuses(show(name), model::workflow::name_of(place.status), words_of(action).done);
+    const auto id = put_action({.root = place.root,
+                                .kind = words_of(action).kind,
+                                .scope = place.scope,
+                                .step = name.step,
+                                .attempt = place.attempt});
     if (!id)
-        error::action_pending(place_of(name));
+        error::action_pending(show(name));
     return id;
 }
 

@@ -34,6 +34,19 @@ struct StepName {
     const text *step;
     std::span<const int64> iterations; // the outer one first
 };
+// step "copy" {3,1} of instance 5 of workflow "nightly"
+const char *show(const StepName &name);
+
+// Where it is, if the run has not ended and has such a step. 42704, 42501, P0002, 55000, 22023.
+struct StepPlace {
+    int64 root;
+    int32 run;
+    int64 scope; // 0: an iteration around it has not begun
+    bool ended;  // an iteration around it
+    model::workflow::StepStatus status;
+    int32 attempt; // 0: none
+};
+StepPlace find_place(const StepName &name);
 // Nothing: the step is as the action would leave it. 42704, 42501, P0002, 55000, 22023.
 std::optional<int64> act_on_step(const StepName &name, model::workflow::StepAction action);
 

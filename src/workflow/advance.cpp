@@ -61,7 +61,8 @@ std::span<const int64> runs_to_begin(std::span<const Root> roots) {
         "select c.id from (select h.id, h.concurrency, h.strategy, (select pg_catalog.count(*) "
         "from scylla.workflow_run_state r where r.workflow operator(pg_catalog.=) h.id and r.ended is null "
         "and r.status operator(pg_catalog.=) 'IN_PROGRESS') as live from scylla.workflow_head h "
-        "where h.id operator(pg_catalog.=) any ($1)) h "
+        "where h.id operator(pg_catalog.=) any ($1) and not exists (select from scylla.workflow_hold p "
+        "where p.workflow operator(pg_catalog.=) h.id and p.kind operator(pg_catalog.=) 'workflow')) h "
         "cross join lateral (select r.id from scylla.workflow_run_state r where r.workflow operator(pg_catalog.=) h.id "
         "and r.ended is null and r.status operator(pg_catalog.=) 'CREATED' order by r.late, r.instance, r.run "
         "limit greatest(0, least(50, h.concurrency operator(pg_catalog.-) h.live))) c "
@@ -160,7 +161,8 @@ const Turn *take_turn_of(const Root &root) {
                                       .properties = root.properties,
                                       .restart = root.restart},
                              .scopes = root.scopes.all(),
-                             .events = root.events.all()};
+                             .events = root.events.all(),
+                             .holds = root.holds};
     Growing<Supply> supplies;
     for (;;) {
         CHECK_FOR_INTERRUPTS();
@@ -241,6 +243,7 @@ Work work(int64 most) {
     store::Store store = store::open(RowExclusiveLock, store::TableId::spec);
     first_run = {roots[0].id, roots[0].plan};
     const Taken taken = take_events(roots, now);
+    read_holds(roots, taken.let_go);
     Work result{taken.rows, !begin_runs(roots)};
     const auto steps = read_scopes(roots);
     Growing<Followed> turns;

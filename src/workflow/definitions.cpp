@@ -330,7 +330,8 @@ void drop(const text *id) {
     Parameters parameters;
     parameters.add(id);
     store::change(&drop_statement,
-                  "with version as (delete from scylla.workflow_text where workflow operator(pg_catalog.=) $1), "
+                  "with held as (delete from scylla.workflow_hold where workflow operator(pg_catalog.=) $1), "
+                  "version as (delete from scylla.workflow_text where workflow operator(pg_catalog.=) $1), "
                   "history as (delete from scylla.workflow_properties where workflow operator(pg_catalog.=) $1), "
                   "head as (delete from scylla.workflow_head where id operator(pg_catalog.=) $1 "
                   "returning latest_instance) "

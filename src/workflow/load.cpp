@@ -90,6 +90,7 @@ Root read_root(uint64 row) {
     root.scope.created = to_millis(columns.next_time());
     root.scope.ended = to_millis(columns.next_time());
     root.scope.due = to_millis(columns.next_time());
+    root.may_be_held = columns.next_bool();
     return root;
 }
 
@@ -106,7 +107,8 @@ std::span<Root> take_runs(TimestampTz now, int64 most) {
         "r.parent_root, r.parent_scope, r.parent_step, r.parent_attempt, r.backfill, r.late, "
         "r.initiator::pg_catalog.text, "
         "r.properties::pg_catalog.text, r.restart::pg_catalog.text, r.status, r.params::pg_catalog.text, r.created, "
-        "r.ended, r.due "
+        "r.ended, r.due, "
+        "exists (select from scylla.workflow_hold h where h.workflow operator(pg_catalog.=) r.workflow) "
         "from (select k.root, pg_catalog.min(k.first) as first from (select coalesce((select p.root from "
         "scylla.workflow_plan p where p.plan operator(pg_catalog.=) a.root), a.root) as root, a.first from ("
         "select root, pg_catalog.min(id) as first from ("
@@ -180,7 +182,7 @@ struct KindWord {
     std::string_view word;
     EventKind kind;
 };
-constexpr std::array<KindWord, 11> k_kinds{{{"failed", EventKind::task_failed},
+constexpr std::array<KindWord, 12> k_kinds{{{"failed", EventKind::task_failed},
                                             {"restart", EventKind::restart},
                                             {"child_started", EventKind::child_started},
                                             {"child_failed", EventKind::child_failed},
@@ -190,9 +192,15 @@ constexpr std::array<KindWord, 11> k_kinds{{{"failed", EventKind::task_failed},
                                             {"signals_refused", EventKind::signals_refused},
                                             {"stop", EventKind::stop},
                                             {"kill", EventKind::kill},
-                                            {"skip", EventKind::skip}}};
+                                            {"skip", EventKind::skip},
+                                            {"resume", EventKind::resume}}};
 
-void put_event(std::span<Root> roots, const EventRow &row, Growing<Item> *left) {
+struct Items {
+    Growing<Item> left{};
+    Growing<Item> let_go{};
+};
+
+void put_event(std::span<Root> roots, const EventRow &row, Items *items) {
     Root &root = root_of(roots, row.root);
     const std::string_view kind = row.kind;
     if (row.action != 0)
@@ -200,10 +208,12 @@ void put_event(std::span<Root> roots, const EventRow &row, Growing<Item> *left) 
     const int64 scope = row.scope == 0 ? root.id : row.scope;
     if (kind == "task" && row.step != nullptr) // else it is the task of an earlier attempt
         root.events.add(event_of_task(row));
-    if (kind == "next")
+    if (kind == "next" || kind == "unpaused")
         root.is_next = true;
+    if (kind == "unpaused" || kind == "released")
+        items->let_go.add({root.id, row.kind, row.scope, row.step, 0, row.data});
     if (kind == "child" || kind == "signals" || kind == "backfill")
-        left->add({root.id, row.kind, row.scope, row.step, row.attempt, row.data});
+        items->left.add({root.id, row.kind, row.scope, row.step, row.attempt, row.data});
     const auto *known =
         std::find_if(k_kinds.begin(), k_kinds.end(), [&](const KindWord &of) { return of.word == kind; });
     if (known != k_kinds.end())
@@ -262,15 +272,15 @@ Taken take_events(std::span<Root> roots, TimestampTz now) {
         "left join scylla.task_outcome o on o.id operator(pg_catalog.=) t.task "
         "order by t.action nulls first, t.id", // what has happened comes before what is wanted
         parameters, SPI_OK_SELECT, read_event);
-    Growing<Item> left;
+    Items items;
     for (const EventRow &row : rows)
-        put_event(roots, row, &left);
+        put_event(roots, row, &items);
     const auto due = read_due(roots, now);
     for (const DueRow &row : due)
         root_of(roots, row.root)
             .events.add(
                 {EventKind::due, row.scope, row.step == nullptr ? std::string_view{} : view(row.step), row.attempt});
-    return {rows.size() + due.size(), left.all()};
+    return {rows.size() + due.size(), items.left.all(), items.let_go.all()};
 }
 
 // ---- scopes --------------------------------------------------------------------------------------------------------

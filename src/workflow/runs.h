@@ -59,6 +59,7 @@ inline void keep_triggers(const text *workflow) {
 struct LastRun {
     int64 id;
     int32 version;
+    int32 run;
     bool ended;
     bool failed;
 };

@@ -20,6 +20,7 @@ struct Root {
     const char *owner; // a role
     bool is_next;      // it is on the agenda as one that may begin, or has made room
     bool begins;       // now
+    bool may_be_held;  // something holds steps of the workflow
     Parent parent;
     int64 backfill; // 0: none
     bool late;      // its tasks have the lowest priority
@@ -28,6 +29,7 @@ struct Root {
     std::string_view restart;     // empty: it is the first run of the instance
     model::workflow::Scope scope; // the run itself, without its steps
     Growing<model::workflow::Event> events{};
+    std::span<const model::workflow::Hold> holds{};
     Growing<int64> actions{};                 // that are among them
     Growing<model::workflow::Scope> scopes{}; // the run itself first
 };
@@ -45,9 +47,13 @@ std::span<Root> take_runs(TimestampTz now, int64 most);
 // Takes the first rows of the agenda that are about these runs, and what is due, as events of theirs. Returns how many.
 struct Taken {
     std::size_t rows;
-    std::span<const Item> left; // subworkflows to be started, signals to be sent, backfills to go on with
+    std::span<const Item> left;     // subworkflows to be started, signals to be sent, backfills to go on with
+    std::span<const Item> let_go{}; // of which steps that are held back are to go on
 };
 Taken take_events(std::span<Root> roots, TimestampTz now);
+// What holds steps of these runs, and the events of those that are to go on. Once the agenda has been taken: what was
+// removed before something that was taken is not there any more.
+void read_holds(std::span<Root> roots, std::span<const Item> let_go);
 // The scopes that the events are about, with those around them and all of their steps.
 std::span<const StoredStep> read_scopes(std::span<Root> roots);
 

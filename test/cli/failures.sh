@@ -26,8 +26,10 @@ sql "select scylla.create_workflow('{\"properties\": {\"owner\": \"ann\"}, \"wor
 sql "select scylla.backfill('busy', '[{}, {}]'); update scylla.workflow_backfill_state set id = 1; update scylla.workflow_backfill_item_state set backfill = 1"
 sql "select scylla.create_workflow('{\"properties\": {\"owner\": \"ann\", \"run_strategy\": \"parallel\"}, \"workflow\": {\"id\": \"asleep\", \"steps\": [{\"step\": {\"id\": \"s\", \"type\": \"Sleep\", \"params\": {\"sleep_seconds\": {\"type\": \"LONG\", \"value\": 100000}}}}]}}')"
 sql "select scylla.start_workflow('asleep') from generate_series(1, 6)"
+sql "select scylla.create_workflow('{\"properties\": {\"owner\": \"ann\", \"run_strategy\": \"parallel\"}, \"workflow\": {\"id\": \"stopping\", \"steps\": [{\"step\": {\"id\": \"s\", \"type\": \"NoOp\"}}]}}')"
+sql "select scylla.set_breakpoint('stopping', 's'), scylla.start_workflow('stopping'), scylla.start_workflow('stopping')"
 sql 'select scylla._advance()'
-asleep() { holds "select count(*) = 6 from scylla.workflow_step where workflow = 'asleep'"; }
+asleep() { holds "select count(*) = 8 from scylla.workflow_step where workflow in ('asleep', 'stopping')"; }
 wait_until asleep
 sql "select scylla.create_workflow('{\"properties\": {\"owner\": \"ann\"}, \"workflow\": {\"id\": \"again\", \"steps\": [{\"step\": {\"id\": \"s\", \"type\": \"T\"}}]}}'), scylla.start_workflow('again'), scylla.kill_run('again', 1), scylla._advance()"
 echo '{"properties": {"owner": "ann"}, "workflow": {"id": "new", "steps": [{"step": {"id": "s", "type": "NoOp"}}]}}' >"$scratch/workflow.json"
@@ -123,6 +125,13 @@ backfill resume | 1                                     | silent | library
 backfill cancel | 1                                     | prints | library
 workflow stop   | w                                     | prints | library
 workflow kill   | w                                     | prints | library
+workflow pause  | w                                     | silent | library
+workflow resume | w                                     | silent | library
+step pause      | stopping 1 s                          | silent | library
+step resume     | stopping 1 s                          | prints | library
+breakpoint set  | w s                                   | silent | library
+breakpoint drop | stopping s                            | silent | library
+breakpoint list |                                       | prints | views
 step stop       | asleep 1 s                            | prints | library
 step kill       | asleep 2 s                            | prints | library
 step skip       | asleep 3 s                            | prints | library
@@ -231,6 +240,10 @@ sql "select scylla.start_workflow('busy'), scylla.start_workflow('busy')"
 sql "select scylla.stop_run('again', 1), scylla._advance()"
 lines=("${lines[@]/#run stop*/run stop busy 4}")
 lines=("${lines[@]/#run kill*/run kill busy 3}")
+sql "select scylla.set_breakpoint('stopping', 's', 1)"
+lines=("${lines[@]/#breakpoint drop*/breakpoint drop stopping s --version 1}")
+lines=("${lines[@]/#step resume*/step resume stopping 2 s}")
+lines=("${lines[@]/#step pause*/step pause stopping 2 s}")
 lines=("${lines[@]/#step stop*/step stop asleep 4 s}")
 lines=("${lines[@]/#step kill*/step kill asleep 5 s}")
 lines=("${lines[@]/#step skip*/step skip asleep 6 s}")

@@ -43,7 +43,7 @@ select set_eq($$select line from scan$$,
                 where t.relnamespace = 'scylla'::regnamespace and t.relname not in ('queue_rate', 'queue_dropped', 'schedule', 'schedule_tick', 'task_callback', 'task_copy', 'signal_name',
                                                                                      'signal_sent', 'signal_trigger',
                                                                                      'signal_trigger_input', 'signal_unseen', 'signal_arrival',
-                                                                                     'signal_trigger_failure', 'job_definition', 'job_run', 'job_chunk', 'job_success', 'workflow_head', 'workflow_text', 'workflow_properties', 'workflow_run_state', 'workflow_run_past', 'workflow_plan', 'workflow_iteration', 'workflow_step_state', 'workflow_attempt', 'workflow_agenda', 'workflow_action_state', 'workflow_backfill_state', 'workflow_backfill_item_state', 'workflow_dropped', 'resource_pool', 'pool_report', 'pool_head')$$,
+                                                                                     'signal_trigger_failure', 'job_definition', 'job_run', 'job_chunk', 'job_success', 'workflow_head', 'workflow_text', 'workflow_properties', 'workflow_run_state', 'workflow_run_past', 'workflow_plan', 'workflow_iteration', 'workflow_step_state', 'workflow_attempt', 'workflow_agenda', 'workflow_action_state', 'workflow_hold', 'workflow_backfill_state', 'workflow_backfill_item_state', 'workflow_dropped', 'resource_pool', 'pool_report', 'pool_head')$$,
               'every index of the tables that the functions write directly is read');
 rollback to before;
 
@@ -233,6 +233,9 @@ select finds(format($$insert into scylla.workflow_iteration (id, root, parent, n
              ' iteration 1 of step l belongs to run 7 of a workflow, which does not exist');
 select finds($$update scylla.task_plan set maker = null where name = 'workflow:flow/1/1'$$,
              format(' the plan with id %s of run flow/1/1 of a workflow does not exist, or was not made by it', :run));
+select finds($$insert into scylla.workflow_hold (workflow, kind, step, version, instance, run, iterations, author) values ('gone', 'breakpoint', 's', 0, 0, 0, '{}', current_user)$$,
+             ' step "s" of workflow "gone" stops at a breakpoint, and the workflow does not exist');
+select finds($$update scylla.workflow_step_state set status = 'INITIALIZED', task = null$$, format(' step s in scope %s of run %s of a workflow is INITIALIZED, and nothing holds it back', :run, :run));
 select scylla.stop_run('flow', 1) \g /dev/null
 select id as action from scylla.workflow_action \gset
 select finds('delete from scylla.workflow_agenda', format(' action %s of a workflow is not done, and not on the agenda', :action));

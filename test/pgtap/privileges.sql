@@ -174,6 +174,12 @@ insert into use_ (name, statement) values
     ('kill_step',          $$select scylla.kill_step('w_live', 2, 's')$$),
     ('skip_step',          $$select scylla.skip_step('w_live', 3, 's')$$),
     ('restart_run',        $$select scylla.restart_run('w_again', 1)$$),
+    ('pause_step',         $$select scylla.pause_step('w_held', 1, 's')$$),
+    ('resume_step',        $$select scylla.resume_step('w_held', 1, 's')$$),
+    ('set_breakpoint',     $$select scylla.set_breakpoint('w', 's')$$),
+    ('drop_breakpoint',    $$select scylla.drop_breakpoint('w_held', 's')$$),
+    ('pause_workflow',     $$select scylla.pause_workflow('w')$$),
+    ('resume_workflow',    $$select scylla.resume_workflow('w')$$),
     ('stop_run',           $$select scylla.stop_run('w', 1)$$),
     ('kill_run',           $$select scylla.kill_run('w', 1)$$),
     ('unblock_run',        $$select scylla.unblock_run('w_broken', 1)$$),
@@ -255,11 +261,12 @@ do $$ begin
     perform scylla.define_job('j', 'q'), scylla.define_job('j spare', 'q');
     update scylla.job_definition set owner = 'scylla_test_role';
     perform scylla.create_workflow(format('{"properties": {"owner": "ann"}, "workflow": {"id": "%s", "steps": [{"step": {"id": "s", "type": "NoOp"}}]}}', w)::jsonb)
-    from unnest('{w,w_spare,w_broken,w_again}'::text[]) w;
+    from unnest('{w,w_spare,w_broken,w_again,w_held}'::text[]) w;
     perform scylla.create_workflow('{"properties": {"owner": "ann", "run_strategy": "parallel"}, "workflow": {"id": "w_live", "steps": [{"step": {"id": "s", "type": "Sleep", "params": {"sleep_seconds": {"type": "LONG", "value": 100000}}}}]}}');
     update scylla.workflow_head set owner = 'scylla_test_role';
     perform scylla.start_workflow('w_live') from generate_series(1, 3);
     perform scylla.start_workflow(w), scylla.kill_run(w, 1), scylla._advance() from unnest('{w_broken,w_again}'::text[]) w;
+    perform scylla.set_breakpoint('w_held', 's'), scylla.start_workflow('w_held'), scylla._advance();
     perform scylla.start_workflow('w');
     perform scylla.backfill('w', '[{}]');
     update scylla.workflow_backfill_state set id = 1;

@@ -24,7 +24,7 @@ insert into kind values ('S', current_user), ('o', 'scylla test owner'), ('m', '
     ('d', 'scylla_test_depender');
 grant usage on schema scylla to public;
 grant execute on all routines in schema scylla to public;
-grant select on scylla.resubmissions, scylla.job_type, scylla.job_freshness, scylla.job_plan, scylla.workflow, scylla.workflow_version, scylla.workflow_properties_history, scylla.workflow_run, scylla.workflow_step, scylla.workflow_step_attempt, scylla.workflow_action, scylla.workflow_backfill, scylla.workflow_backfill_item, scylla.pool, scylla.pool_reservation, scylla.pool_queue, scylla.stat_pool, scylla.signal, scylla.signal_grants, scylla.condition, scylla.task, scylla.queue_grants, scylla.queue_settings, scylla.stat_heads, scylla.stat_queue,
+grant select on scylla.resubmissions, scylla.job_type, scylla.job_freshness, scylla.job_plan, scylla.workflow, scylla.workflow_version, scylla.workflow_properties_history, scylla.workflow_run, scylla.workflow_step, scylla.workflow_step_attempt, scylla.workflow_action, scylla.workflow_breakpoint, scylla.workflow_backfill, scylla.workflow_backfill_item, scylla.pool, scylla.pool_reservation, scylla.pool_queue, scylla.stat_pool, scylla.signal, scylla.signal_grants, scylla.condition, scylla.task, scylla.queue_grants, scylla.queue_settings, scylla.stat_heads, scylla.stat_queue,
     scylla.stat_worker, scylla.stat_monitor, scylla.stat_server_worker, scylla.schedules, scylla.trigger, scylla.trigger_signal, scylla.trigger_failure, scylla.plan, scylla.plan_task to public;
 set local scylla.schedules = manual;
 
@@ -88,7 +88,7 @@ do $$ begin
     update scylla.workflow_backfill_state set id = 1;
     update scylla.workflow_backfill_item_state set backfill = 1;
     update scylla.workflow_run_state set backfill = 1 where backfill is not null;
-    perform scylla.pause_backfill(1), scylla._advance();
+    perform scylla.pause_backfill(1), scylla._advance(), scylla.set_breakpoint('theirs', 's', 1);
     insert into scylla.workflow_action_state (root, kind, role, done, outcome) select id, 'stop', current_user, now(), status from scylla.workflow_run_state;
     perform scylla.create_pool('their pool', '{"a": 2}');
     update scylla.resource_pool set owner = 'scylla test owner';
@@ -317,6 +317,12 @@ insert into way values
 ('stop_step',          $$select scylla.stop_step('theirs', 1, 's')$$, '55000 the last run of instance 1 of workflow "theirs" has ended', null, 'yyyykykkkkkk'),
 ('kill_step',          $$select scylla.kill_step('theirs', 1, 's')$$, '55000 the last run of instance 1 of workflow "theirs" has ended', null, 'yyyykykkkkkk'),
 ('skip_step',          $$select scylla.skip_step('theirs', 1, 's')$$, '55000 the last run of instance 1 of workflow "theirs" has ended', null, 'yyyykykkkkkk'),
+('pause_step',         $$select scylla.pause_step('theirs', 1, 's')$$, '55000 the last run of instance 1 of workflow "theirs" has ended', null, 'yyyykykkkkkk'),
+('resume_step',        $$select scylla.resume_step('theirs', 1, 's')$$, '55000 the last run of instance 1 of workflow "theirs" has ended', null, 'yyyykykkkkkk'),
+('set_breakpoint',     $$select scylla.set_breakpoint('theirs', 's')$$,                      '', null,      'yyyykykkkkkk'),
+('drop_breakpoint',    $$select scylla.drop_breakpoint('theirs', 's', 1)$$,                  '', null,      'yyyykykkkkkk'),
+('pause_workflow',     $$select scylla.pause_workflow('theirs')$$,                           '', null,      'yyyykykkkkkk'),
+('resume_workflow',    $$select scylla.resume_workflow('theirs')$$,                          '', null,      'yyyykykkkkkk'),
 ('unblock_run',        $$select scylla.unblock_run('theirs', 1)$$, '55000 the last run of instance 1 of workflow "theirs" has not failed', null, 'yyyykykkkkkk'),
 ('unblock_workflow',   $$select scylla.unblock_workflow('theirs')$$,                         '0', null,     'yyyykykkkkkk'),
 ('run_tree',            $$select count(*) > 0 from scylla.run_tree('theirs', 1)$$, 'true', null, 'yyyykyykkkkk'),
@@ -337,6 +343,7 @@ insert into way values
 ('view workflow_step', $$select count(*) from scylla.workflow_step$$,                          '2', '0',      'yyyyeyyeeeee'),
 ('view workflow_step_attempt', $$select count(*) from scylla.workflow_step_attempt$$,          '2', '0',      'yyyyeyyeeeee'),
 ('view workflow_action', $$select count(*) from scylla.workflow_action$$,                        '2', '0',      'yyyyeyyeeeee'),
+('view workflow_breakpoint', $$select count(*) from scylla.workflow_breakpoint$$,                '1', '0',      'yyyyeyyeeeee'),
 ('register_worker',    $$select scylla.register_worker() ~ '^registered-'$$,                    'true', null, 'yyyyyyyyyyyy'),
 ('reset_expired',      $$select scylla.reset_expired()$$,                                       '1', null,    'yyyyyyyyyyyy'),
 ('purge',              $$select scylla.purge()$$,                                               '0', null,    'yyyyyyyyyyyy'),
@@ -366,7 +373,7 @@ select is(as_role(k.role, w.query),
               when 'j' then '42501 must be owner of job "their job"'
               when 'i' then '42704 trigger "their trigger" does not exist'
               when 'k' then format('42501 permission denied for workflow "theirs"; Role "%s" does not have the privilege "%s".', k.role,
-                                   case when w.name ~ 'start_workflow|_run$|_step$|stop_|kill_|unblock|backfill' then 'run' when w.name ~ '^run_|failed_steps|_dot|_mermaid' then 'view' else 'admin' end)
+                                   case when w.name ~ 'start_workflow|_run$|_step$|stop_|kill_|unblock|backfill|breakpoint|pause_workflow|resume_workflow' then 'run' when w.name ~ '^run_|failed_steps|_dot|_mermaid' then 'view' else 'admin' end)
               when 'z' then format('42501 permission denied for pool "their pool"; Role "%s" does not have the privilege "%s".',
                                    k.role, case w.name when 'submit' then 'use' when 'report_usage' then 'report' else 'admin' end)
           end,

@@ -118,6 +118,9 @@ begin
     perform scylla.start_workflow('sp', request_id => 'sp'), scylla.start_workflow('sp', request_id => 'sp'), scylla._advance();
     perform scylla.fail(rn, 'w', '{"code": "x"}') from scylla.lease('trapped', 'w');
     perform scylla._advance(), scylla.skip_step('sp', 1, 's', '{1}'), scylla.stop_run('sp', 1), scylla._advance(), scylla.stop_workflow('sp'), scylla.unblock_workflow('sp');
+    perform scylla.pause_workflow('sp'), scylla.set_breakpoint('sp', 's'), scylla.start_workflow('sp'), scylla._advance();
+    perform scylla.resume_workflow('sp'), scylla._advance(), scylla.pause_step('sp', 2, 's', '{1}'), scylla.resume_step('sp', 2, 's', '{1}'), scylla._advance();
+    perform scylla.drop_breakpoint('sp', 's', resume => true), scylla._advance(), scylla.stop_run('sp', 2), scylla._advance();
     perform scylla.preview_backfill('sp', '[{}]'), scylla.resume_backfill(scylla.backfill('sp', '{"n": [1, 2, 3]}')), scylla._advance();
     perform scylla.pause_backfill(b.id), scylla.cancel_backfill(b.id, true), scylla._advance() from (select scylla.backfill('sp', '{"n": ["x", 2]}') as id) b;
     select pg_catalog.string_agg(status, ',' order by instance) into strict grants from scylla.workflow_run; log := array_append(log, grants);

@@ -24,7 +24,7 @@ select is(scylla.create_workflow(pg_temp.document('w')), 1, 'the first version')
 select is((select to_jsonb(w) - '{created,modified,activated}'::text[] from scylla.workflow w),
           jsonb_build_object('id', 'w', 'owner', current_user, 'properties', '{"owner": "ann"}'::jsonb, 'active_version', 1, 'latest_version', 1,
                              'latest_instance', 0, 'strategy', 'SEQUENTIAL', 'concurrency', 1, 'activated_by', current_user,
-                             'runners', null, 'viewers', null, 'admins', null, 'next_start', null), 'a workflow');
+                             'runners', null, 'viewers', null, 'admins', null, 'next_start', null, 'paused', null, 'paused_by', null), 'a workflow');
 select ok((select created <= activated and activated <= modified and modified <= clock_timestamp() from scylla.workflow), 'its times');
 select is((select to_jsonb(v) - 'created' from scylla.workflow_version v),
           jsonb_build_object('workflow', 'w', 'version', 1, 'is_active', true, 'definition', pg_temp.document('w') -> 'workflow', 'author', current_user,

@@ -55,6 +55,10 @@ begin
     perform scylla.backfill('filled_flow_' || s, '[{}, {}]');
     perform scylla.create_workflow(format('{"properties": {"owner": "ann", "run_strategy": "parallel"}, "workflow": {"id": "asleep_flow_%s", "steps": [{"step": {"id": "s", "type": "Sleep", "params": {"sleep_seconds": {"type": "LONG", "value": 100000}}}}]}}', s)::jsonb);
     perform scylla.start_workflow('asleep_flow_' || s) from generate_series(1, 3);
+    perform scylla.create_workflow(format('{"properties": {"owner": "ann"}, "workflow": {"id": "held_flow_%s", "steps": [{"step": {"id": "s", "type": "T"}}]}}', s)::jsonb);
+    perform scylla.set_breakpoint('held_flow_' || s, 's'), scylla.start_workflow('held_flow_' || s), scylla._advance();
+    perform scylla.create_workflow(format('{"properties": {"owner": "ann"}, "workflow": {"id": "paused_flow_%s", "steps": [{"step": {"id": "s", "type": "T"}}]}}', s)::jsonb);
+    perform scylla.pause_workflow('paused_flow_' || s), scylla.start_workflow('paused_flow_' || s);
     perform scylla.create_workflow(format('{"properties": {"owner": "ann"}, "workflow": {"id": "failed_flow_%s", "steps": [{"step": {"id": "s", "type": "T"}}]}}', s)::jsonb);
     perform scylla.start_workflow('failed_flow_' || s), scylla.kill_run('failed_flow_' || s, 1), scylla._advance();
     perform scylla.define_job('job ' || s, 'q ' || s), scylla.define_job('idle job ' || s, 'q ' || s);

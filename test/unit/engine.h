@@ -119,6 +119,7 @@ public:
     std::size_t new_scopes = 0;       // of the last turn
     std::vector<KeptEvent> again{};   // iterations that are to run again
     std::size_t forgotten = 0;        // iterations
+    std::vector<workflow::Hold> holds{};
     workflow::RunName &name() { return name_; }
     const workflow::Definition &definition() const { return *loaded_.definition; }
 
@@ -332,7 +333,7 @@ private:
         std::vector<workflow::Event> all;
         for (const KeptEvent &event : events)
             all.push_back({event.kind, event.scope, event.step, event.attempt, event.data});
-        return workflow::take_turn(*loaded_.definition, {name_, given, all, supplies}, world, limits);
+        return workflow::take_turn(*loaded_.definition, {name_, given, all, supplies, holds}, world, limits);
     }
 
     workflow::Supply supply(const workflow::Need &need) {
@@ -547,5 +548,18 @@ inline std::string job(std::string_view id, std::string_view next = "{}", std::s
 }
 // With parameters: the members of the object.
 inline std::string with_params(std::string_view params) { return R"(, "params": {)" + std::string(params) + "}"; }
+
+// A foreach over members of its loop parameters.
+inline std::string loop_over(std::string_view id, std::string_view loop, std::string_view steps, std::string_view more = "",
+                      std::string_view next = "{}", std::string_view params = "") {
+    return R"({"foreach": {"id": ")" + std::string(id) + R"(", "params": {"loop_params": {"type": "MAP", "value": {)" +
+           std::string(loop) + "}}" + std::string(params) + R"(}, "transition": {"successors": )" + std::string(next) +
+           R"(}, "steps": [)" + std::string(steps) + "]" + std::string(more) + "}}";
+}
+// A parameter with the numbers from 1 on.
+inline std::string up_to(std::string_view name, int count) {
+    return "\"" + std::string(name) + R"(": {"type": "LONG_ARRAY", "expression": "Util.intsBetween(1, )" +
+           std::to_string(count + 1) + R"x(, 1)"})x";
+}
 
 } // namespace engine_test

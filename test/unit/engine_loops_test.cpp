@@ -14,18 +14,6 @@ std::string member(std::string_view json, std::string_view name) {
     return eval("params['" + std::string(name) + "']", json);
 }
 
-// A foreach over members of its loop parameters.
-std::string loop_over(std::string_view id, std::string_view loop, std::string_view steps, std::string_view more = "",
-                      std::string_view next = "{}", std::string_view params = "") {
-    return R"({"foreach": {"id": ")" + std::string(id) + R"(", "params": {"loop_params": {"type": "MAP", "value": {)" +
-           std::string(loop) + "}}" + std::string(params) + R"(}, "transition": {"successors": )" + std::string(next) +
-           R"(}, "steps": [)" + std::string(steps) + "]" + std::string(more) + "}}";
-}
-// A parameter with the numbers from 1 on.
-std::string up_to(std::string_view name, int count) {
-    return "\"" + std::string(name) + R"(": {"type": "LONG_ARRAY", "expression": "Util.intsBetween(1, )" +
-           std::to_string(count + 1) + R"x(, 1)"})x";
-}
 std::string while_loop(std::string_view condition, std::string_view loop, std::string_view steps,
                        std::string_view more = "", std::string_view next = "{}") {
     return R"({"while": {"id": "w", "condition": ")" + std::string(condition) +

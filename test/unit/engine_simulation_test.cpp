@@ -391,14 +391,19 @@ public:
         std::size_t changes = 0;
         for (int turn = 0; !workflow::is_terminal(keeper_.scopes.at(1).status); turn++) {
             happen();
+            hold_back();
             if (with_garbage_)
                 spoil();
             const auto events = draw_events();
             if (below(5) == 0)
                 keeper_.take_and_forget(events); // a crash
+            const auto tasks = keeper_.tasks;
+            const auto children = keeper_.children;
             keeper_.send(events);
             changes += keeper_.changes;
             note_actions(events);
+            check_held(tasks, keeper_.tasks);
+            check_held(children, keeper_.children);
             if (!with_garbage_) {
                 Look(keeper_, steps_, acted_on_, failing_).check();
                 check_again(events);
@@ -415,6 +420,48 @@ private:
     int below(int bound) { return static_cast<int>(random_() % static_cast<unsigned>(bound)); }
     template <typename All> auto any_of(const All &all) {
         return *std::next(all.begin(), below(static_cast<int>(all.size())));
+    }
+
+    // Breakpoints and pauses come and go (section 9). Nothing is held back while nothing else happens.
+    void hold_back() {
+        const bool is_idle = agenda_.empty() && keeper_.tasks.empty() && keeper_.children.empty();
+        if (paused_ && (is_idle || below(20) == 0)) {
+            paused_ = false;
+            for_each_step({StepStatus::initialized, StepStatus::waiting_for_signals},
+                          [&](const StepKey &key, int attempt) { note(EventKind::unpaused, key, attempt, ""); });
+        } else if (!paused_ && !is_idle && below(100) == 0) {
+            paused_ = true;
+        }
+        for_each_step({StepStatus::paused}, [&](const StepKey &key, int attempt) {
+            if (!is_idle && below(10) != 0)
+                return;
+            resumed_.insert({key, attempt});
+            note(EventKind::resume, key, attempt, "");
+        });
+        if (below(50) == 0)
+            stops_at_ = stops_at_.empty() && !is_idle ? "s" + std::to_string(below(10)) : "";
+        keeper_.holds.clear();
+        if (!stops_at_.empty())
+            keeper_.holds.push_back({.step = stops_at_});
+        if (paused_)
+            keeper_.holds.push_back({});
+    }
+    template <typename Use> void for_each_step(std::initializer_list<StepStatus> statuses, Use use) const {
+        for (const auto &[id, scope] : keeper_.scopes)
+            for (const auto &[name, kept] : scope.steps)
+                if (std::find(statuses.begin(), statuses.end(), kept.step.status) != statuses.end())
+                    use({id, name}, kept.step.attempt);
+    }
+    // Nothing has begun in this turn that must not.
+    template <typename All> void check_held(const All &before, const All &after) const {
+        for (const auto &[key, begun] : after) {
+            const auto old = before.find(key);
+            if (old != before.end() && old->second.attempt == begun.attempt)
+                continue;
+            EXPECT_FALSE(paused_) << key.second << " has begun in a workflow that is paused";
+            EXPECT_TRUE(key.second != stops_at_ || resumed_.contains({key, begun.attempt}))
+                << key.second << " has begun at a breakpoint";
+        }
     }
 
     // Something comes to its end, and leaves a note of that.
@@ -541,6 +588,9 @@ private:
     std::set<StepKey> started_{};
     std::set<std::int64_t> acted_on_{};
     std::map<StepKey, int> failing_{};
+    bool paused_ = false;
+    std::string stops_at_{}; // a step
+    std::set<std::pair<StepKey, std::int32_t>> resumed_{};
 };
 
 // SCYLLA_SIMULATION is how many changes there are to be at least.

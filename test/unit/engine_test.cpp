@@ -805,12 +805,16 @@ TEST(Engine_14, WhichActionsAStatusAllows) {
     std::string stop;
     std::string kill;
     std::string skip;
+    std::string resume;
+    std::string pause;
     for (std::size_t i = 0; i < workflow::k_step_statuses.size(); i++) {
         const auto status = static_cast<StepStatus>(i);
         constexpr char k_letters[] = "yna";
         stop += k_letters[static_cast<int>(workflow::allows(status, StepAction::stop))];
         kill += k_letters[static_cast<int>(workflow::allows(status, StepAction::kill))];
         skip += k_letters[static_cast<int>(workflow::allows(status, StepAction::skip))];
+        resume += k_letters[static_cast<int>(workflow::allows(status, StepAction::resume))];
+        pause += workflow::can_pause(status) ? 'y' : 'n';
     }
     //               not created … finishing, disabled … completed_with_error, …_failed, fatally, internally, stopped,
     //               timed out
@@ -826,6 +830,14 @@ TEST(Engine_14, WhichActionsAStatusAllows) {
                     "nnann"
                     "yyy"
                     "yyyy");
+    EXPECT_EQ(resume, "nnnynnnnnn"
+                      "nnnnn"
+                      "nnn"
+                      "nnnn");
+    EXPECT_EQ(pause, "yyyynnnnnn"
+                     "nnnnn"
+                     "yyy"
+                     "nnnn");
 }
 
 TEST(Engine_14, WhereAStepIs) {

@@ -442,6 +442,25 @@ public:
                                           const std::vector<std::int64_t> &iterations = {});
     std::optional<std::int64_t> skip_step(const workflow_name &workflow, std::int64_t instance, const std::string &step,
                                           const std::vector<std::int64_t> &iterations = {});
+    /// Has a step of the last run of an instance be PAUSED when its next attempt is to begin. @param iterations as above
+    /// @throw not_found @throw denied @throw wrong_state the run has ended, or the step has begun or ended
+    void pause_step(const workflow_name &workflow, std::int64_t instance, const std::string &step,
+                    const std::vector<std::int64_t> &iterations = {});
+    /// Lets a step go on that is PAUSED. @return the id of the action; nothing: it was still to be PAUSED, and will not
+    /// be @throw not_found @throw denied @throw wrong_state it is not PAUSED, the run has ended, or another action has
+    /// not been taken up yet
+    std::optional<std::int64_t> resume_step(const workflow_name &workflow, std::int64_t instance,
+                                            const std::string &step, const std::vector<std::int64_t> &iterations = {});
+    /// Has each attempt of a step be PAUSED that is to begin, where @p at says. @throw not_found @throw denied
+    /// @throw invalid_argument
+    void set_breakpoint(const workflow_name &workflow, const std::string &step, const breakpoint_place &at = {});
+    /// Removes it: the one with this very place. @param resume whether all goes on that it could have stopped
+    /// @throw not_found @throw denied @throw invalid_argument
+    void drop_breakpoint(const workflow_name &workflow, const std::string &step, const breakpoint_place &at = {},
+                         bool resume = false);
+    /// Nothing more of a workflow begins, until it is resumed; what runs goes on. @throw not_found @throw denied
+    void pause_workflow(const workflow_name &workflow);
+    void resume_workflow(const workflow_name &workflow);
     /// Lets STRICT_SEQUENTIAL start others though the last run of an instance has failed. @throw not_found @throw
     /// denied
     /// @throw wrong_state it has not failed

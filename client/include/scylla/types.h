@@ -418,6 +418,13 @@ struct restart_options {
     std::optional<std::string> step;     ///< with from_specific
 };
 
+/// Where a breakpoint stops a step: in all versions, instances and runs that are not named.
+struct breakpoint_place {
+    std::optional<std::int32_t> version;
+    std::optional<std::int64_t> instance;
+    std::optional<std::int32_t> run; ///< of that instance
+};
+
 /// A run of a workflow, as start_workflow() and restart_run() answer.
 struct started_run {
     int code = 0;             ///< 1: started, or it waits for its turn; 0: the request came before; -1: stopped at once

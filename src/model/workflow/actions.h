@@ -5,7 +5,7 @@
 
 namespace scylla::model::workflow {
 
-enum class StepAction : std::uint8_t { stop, kill, skip };
+enum class StepAction : std::uint8_t { stop, kill, skip, resume };
 
 enum class Allowed : std::uint8_t {
     yes,
@@ -21,6 +21,8 @@ constexpr Allowed allows(StepStatus status, StepAction action) noexcept {
         return lives ? Allowed::yes : status == StepStatus::stopped ? Allowed::already : Allowed::no;
     case StepAction::kill:
         return lives ? Allowed::yes : status == StepStatus::fatally_failed ? Allowed::already : Allowed::no;
+    case StepAction::resume:
+        return status == StepStatus::paused ? Allowed::yes : Allowed::no;
     case StepAction::skip:
         if (status == StepStatus::skipped)
             return Allowed::already;
@@ -28,5 +30,8 @@ constexpr Allowed allows(StepStatus status, StepAction action) noexcept {
     }
     return Allowed::no;
 }
+
+// Whether an attempt of it is still to begin, and can be paused.
+constexpr bool can_pause(StepStatus status) noexcept { return status <= StepStatus::paused || is_retryable(status); }
 
 } // namespace scylla::model::workflow

@@ -77,6 +77,7 @@ private:
     void begin_attempt(LiveScope &scope, LiveStep &step);
     void enter(LiveScope &scope, LiveStep &step, StepStatus phase);
     std::optional<StepStatus> pass(LiveScope &scope, LiveStep &step);
+    void go_on_after_pause(LiveScope &scope, LiveStep &step);
     bool evaluate(LiveScope &scope, LiveStep &step);
     void begin_work(LiveScope &scope, LiveStep &step);
 

@@ -166,6 +166,8 @@ enum class EventKind : std::uint8_t {
     stop,            // of a step, or of the run: it ends STOPPED
     kill,            // likewise FATALLY_FAILED, or FAILED
     skip,            // of a step, also of one that has failed: it is complete, and what follows it may begin
+    resume,          // of a step that is PAUSED: it goes on
+    unpaused,        // of a step that has not begun because its workflow was paused: it is to look again
 };
 
 struct Event {
@@ -185,11 +187,18 @@ struct Supply {
     std::string_view json; // an array of the values in the order of the iterations, or a value; empty: it is not there
 };
 
+// What keeps steps from beginning (section 9).
+struct Hold {
+    std::string_view step{};                    // is PAUSED when it is to begin; empty: none of the run begins
+    std::span<const std::int64_t> iterations{}; // that the step is in, the outer one first; empty: in all
+};
+
 struct Run {
     RunName name;
     std::span<const Scope> scopes; // [0]: the run itself; those around a scope before it
     std::span<const Event> events; // in the order in which they came
     std::span<const Supply> supplies{};
+    std::span<const Hold> holds{};
 };
 
 // What is read of other scopes or runs, which the turn was not given: it is to be repeated with that.

@@ -180,6 +180,10 @@ void Advance::take_of_step(LiveScope &scope, LiveStep &step, const Event &event)
         return kill(scope, step);
     case EventKind::skip:
         return skip(scope, step);
+    case EventKind::resume:
+        return step.now.status == StepStatus::paused ? enter(scope, step, StepStatus::waiting_for_signals) : void();
+    case EventKind::unpaused:
+        return go_on_after_pause(scope, step);
     case EventKind::child_started:
     case EventKind::child_failed:
     case EventKind::child_ended:

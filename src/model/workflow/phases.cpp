@@ -1,7 +1,33 @@
 // The way of an attempt to RUNNING (section 2.2).
 #include "model/workflow/advance.h"
 
+#include <algorithm>
+
 namespace scylla::model::workflow {
+
+namespace {
+
+// Whether these are the numbers of the iteration and of those around it, the outer one first.
+bool is_in(const LiveScope &scope, std::span<const std::int64_t> iterations) noexcept {
+    const LiveScope *at = &scope;
+    for (std::size_t left = iterations.size(); left > 0; left--, at = at->around)
+        if (at->around == nullptr || at->now.number != iterations[left - 1])
+            return false;
+    return at->around == nullptr;
+}
+
+bool is_held(const Run &run, const LiveScope &scope, const LiveStep &step) noexcept {
+    return std::any_of(run.holds.begin(), run.holds.end(), [&](const Hold &hold) {
+        return hold.step == step.node->id && (hold.iterations.empty() || is_in(scope, hold.iterations));
+    });
+}
+
+// Nothing of the run begins.
+bool is_paused(const Run &run) noexcept {
+    return std::any_of(run.holds.begin(), run.holds.end(), [](const Hold &hold) { return hold.step.empty(); });
+}
+
+} // namespace
 
 void Advance::begin_attempt(LiveScope &scope, LiveStep &step) { enter(scope, step, StepStatus::initialized); }
 
@@ -18,9 +44,11 @@ void Advance::enter(LiveScope &scope, LiveStep &step, StepStatus phase) {
 std::optional<StepStatus> Advance::pass(LiveScope &scope, LiveStep &step) {
     switch (step.now.status) {
     case StepStatus::initialized:
-        return StepStatus::waiting_for_signals;
-    case StepStatus::waiting_for_signals:
-        return StepStatus::evaluating_params;
+        if (is_held(state_.run, scope, step))
+            return StepStatus::paused;
+        return is_paused(state_.run) ? std::nullopt : std::optional(StepStatus::waiting_for_signals);
+    case StepStatus::waiting_for_signals: // also whoever has been resumed in a workflow that is paused
+        return is_paused(state_.run) ? std::nullopt : std::optional(StepStatus::evaluating_params);
     case StepStatus::evaluating_params:
         return evaluate(scope, step) ? std::optional(StepStatus::waiting_for_permits) : std::nullopt;
     case StepStatus::waiting_for_permits:
@@ -31,6 +59,12 @@ std::optional<StepStatus> Advance::pass(LiveScope &scope, LiveStep &step) {
     default:
         return std::nullopt;
     }
+}
+
+// Its workflow is not paused any more. A breakpoint that was set meanwhile stops the step.
+void Advance::go_on_after_pause(LiveScope &scope, LiveStep &step) {
+    if (step.now.status == StepStatus::initialized || step.now.status == StepStatus::waiting_for_signals)
+        enter(scope, step, step.now.status);
 }
 
 // A step that fails here leaves no work behind.

@@ -78,6 +78,9 @@ private:
     void enter(LiveScope &scope, LiveStep &step, StepStatus phase);
     std::optional<StepStatus> pass(LiveScope &scope, LiveStep &step);
     void go_on_after_pause(LiveScope &scope, LiveStep &step);
+    bool await_signals(LiveScope &scope, LiveStep &step);
+    void take_of_match(LiveScope &scope, LiveStep &step, std::string_view data);
+    void bypass(LiveScope &scope, LiveStep &step);
     bool evaluate(LiveScope &scope, LiveStep &step);
     void begin_work(LiveScope &scope, LiveStep &step);
 

@@ -54,6 +54,7 @@ struct Step {
     std::string_view params{}; // their values; known from the end of EVALUATING_PARAMS on, with output since FINISHING
     std::string_view edges{};  // whether each successor is to follow, by id; known when the step is complete
     std::string_view loop{};   // what a foreach, while or subworkflow keeps from turn to turn
+    std::string_view signals{}; // that it waits for or has waited for: an array (dependencies.h)
     std::string_view error{};  // why it has failed: "message", and what the error of its task says
     std::int64_t created = 0;
     std::int64_t started = 0; // STARTING
@@ -167,6 +168,8 @@ enum class EventKind : std::uint8_t {
     kill,            // likewise FATALLY_FAILED, or FAILED
     skip,            // of a step, also of one that has failed: it is complete, and what follows it may begin
     resume,          // of a step that is PAUSED: it goes on
+    signal_matched,  // that a step waits for (Turn::waits); data: {"number": from 0, "signal": {"name", "seq", "params"}}
+    bypass,          // of a step that waits for signals: it goes on without
     unpaused,        // of a step that has not begun because its workflow was paused: it is to look again
 };
 
@@ -269,6 +272,13 @@ struct Announcement {
     std::int32_t attempt;
     std::string_view signals; // [{"name", "params": {…}, "payload": {…}}]
 };
+// A step waits for signals, of all times. An event signal_matched follows for each, or signals_refused.
+struct Wait {
+    std::int64_t scope;
+    std::string_view step;
+    std::int32_t attempt;
+    std::string_view signals; // [{"signal", "match": {…}}], in the order of their numbers
+};
 // An iteration of an earlier run is to run again. An event `restart` of it follows, with that attempt.
 struct Again {
     std::int64_t scope;
@@ -289,6 +299,7 @@ struct Turn {
     std::span<const Cancel> cancels{};
     std::span<const Child> children{};
     std::span<const Announcement> announcements{};
+    std::span<const Wait> waits{};
     std::span<const Again> again{};
     std::span<const Forgotten> forgotten{}; // before iterations are written
     void *owned = nullptr;

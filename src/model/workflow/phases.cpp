@@ -1,5 +1,6 @@
 // The way of an attempt to RUNNING (section 2.2).
 #include "model/workflow/advance.h"
+#include "model/workflow/dependencies.h"
 
 #include <algorithm>
 
@@ -48,7 +49,8 @@ std::optional<StepStatus> Advance::pass(LiveScope &scope, LiveStep &step) {
             return StepStatus::paused;
         return is_paused(state_.run) ? std::nullopt : std::optional(StepStatus::waiting_for_signals);
     case StepStatus::waiting_for_signals: // also whoever has been resumed in a workflow that is paused
-        return is_paused(state_.run) ? std::nullopt : std::optional(StepStatus::evaluating_params);
+        return await_signals(scope, step) && !is_paused(state_.run) ? std::optional(StepStatus::evaluating_params)
+                                                                    : std::nullopt;
     case StepStatus::evaluating_params:
         return evaluate(scope, step) ? std::optional(StepStatus::waiting_for_permits) : std::nullopt;
     case StepStatus::waiting_for_permits:
@@ -65,6 +67,44 @@ std::optional<StepStatus> Advance::pass(LiveScope &scope, LiveStep &step) {
 void Advance::go_on_after_pause(LiveScope &scope, LiveStep &step) {
     if (step.now.status == StepStatus::initialized || step.now.status == StepStatus::waiting_for_signals)
         enter(scope, step, step.now.status);
+}
+
+// Whether there is nothing to wait for. What an earlier attempt has waited for in vain is begun anew.
+bool Advance::await_signals(LiveScope &scope, LiveStep &step) {
+    if (step.node->dependencies.empty())
+        return true;
+    try {
+        bool matched = false;
+        const bool read = attempt(scope, step, [&] {
+            matched = are_matched(state_, step);
+            if (matched || !step.now.signals.empty())
+                return;
+            step.waits = state_.keep(waits_of(state_, scope, *step.node));
+            step.now.signals = state_.keep(none_matched(*step.node));
+        });
+        return read && matched;
+    } catch (const NotYet &) {
+        postpone(scope, step, StepStatus::waiting_for_signals);
+        return false;
+    }
+}
+
+void Advance::take_of_match(LiveScope &scope, LiveStep &step, std::string_view data) {
+    if (step.now.status != StepStatus::waiting_for_signals || step.now.signals.empty())
+        return;
+    std::optional<std::string> signals;
+    if (!attempt(scope, step, [&] { signals = with_match(state_, step, data); }) || !signals)
+        return;
+    step.now.signals = state_.keep(std::move(*signals));
+    enter(scope, step, StepStatus::waiting_for_signals);
+}
+
+void Advance::bypass(LiveScope &scope, LiveStep &step) {
+    if (step.now.status != StepStatus::waiting_for_signals || step.now.signals.empty())
+        return;
+    if (!attempt(scope, step, [&] { step.now.signals = state_.keep(with_bypassed(state_, step)); }))
+        return;
+    enter(scope, step, StepStatus::waiting_for_signals);
 }
 
 // A step that fails here leaves no work behind.

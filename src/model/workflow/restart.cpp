@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "model/workflow/advance.h"
+#include "model/workflow/dependencies.h"
 #include "model/workflow/words.h"
 
 namespace scylla::model::workflow {
@@ -171,10 +172,12 @@ void Advance::reset(LiveStep &step, bool goes_on) {
         loop = keep_for_restart(state_, step);
     if (goes_on && step.node->kind == StepKind::subworkflow && step.node->sync && !is_complete(step.now.status))
         loop = step.now.loop;
+    const bool matched = !step.now.signals.empty() && are_matched(state_, step); // else they are waited for anew
     step.now = {.id = step.node->id,
                 .status = StepStatus::not_created,
                 .attempt = step.now.attempt,
                 .loop = state_.keep(std::move(loop)),
+                .signals = matched ? step.now.signals : std::string_view{},
                 .created = step.now.created,
                 .ended = state_.now};
     step.params.reset();

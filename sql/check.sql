@@ -563,6 +563,24 @@ begin
     from scylla.workflow_iteration i left join scylla.workflow_run_state r on r.id = i.root
     where r.id is null or (r.ended is not null and i.ended is null)
     union all
+    select null, format('loop %s in scope %s of a workflow says that its leaves are %s, but they are %s', step, scope, coalesce(kept.counts, '{}'), coalesce(found.counts, '{}'))
+    from (select s.scope, s.step, jsonb_object_agg(m.key, (m.value ->> 'cnt')::bigint) as counts
+          from scylla.workflow_step_state s
+          cross join lateral jsonb_each(s.rollup) m
+          where m.key <> 'NOT_CREATED' and not exists (select from scylla.workflow_iteration i where i.id = s.scope and i.past)
+          group by s.scope, s.step) kept
+    full join (select c.scope, c.step, jsonb_object_agg(c.status, c.count) as counts
+               from (select i.parent as scope, i.step, p.status, sum(p.count) as count
+                     from scylla.workflow_iteration i
+                     join scylla.workflow_step_state l on l.scope = i.parent and l.step = i.step and l.loop is not null
+                     join scylla.workflow_step_state s on s.scope = i.id
+                     cross join lateral (select s.status, 1 as count where s.rollup is null
+                                         union all select m.key, (m.value ->> 'cnt')::bigint from jsonb_each(s.rollup) m) p
+                     where not i.past and p.status <> 'NOT_CREATED'
+                     group by i.parent, i.step, p.status) c
+               group by c.scope, c.step) found using (scope, step)
+    where kept.counts is distinct from found.counts
+    union all
     select null, format('run %s/%s/%s of a workflow goes on, but nothing of it is live', r.workflow, r.instance, r.run)
     from scylla.workflow_run_state r
     where r.status = 'IN_PROGRESS' and not exists (select from scylla.workflow_agenda a where a.root in (r.id, r.plan))

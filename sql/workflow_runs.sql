@@ -7,7 +7,8 @@ create or replace view scylla.workflow_run with (security_barrier) as
            coalesce(b.created, r.created) as created, case when b.plan is null then r.started else b.started end as started,
            coalesce(b.ended, r.ended) as ended, case when b.plan is null then r.due end as times_out,
            case when b.plan is null then r.error else b.error end as error, p.name as plan, coalesce(b.owner, r.owner)::text as owner,
-           case when b.plan is null then r.restart else b.restart end as restart
+           case when b.plan is null then r.restart else b.restart end as restart,
+           case when b.plan is not null then b.aggregated when r.ended is null then r.status else coalesce(r.aggregated, r.status) end as instance_status
     from scylla.workflow_run_state r
     cross join lateral unnest(case when r.run = 1 then array[1]
                                    else array(select b.run from scylla.workflow_run_past b where b.root = r.id) || r.run end) n (run)
@@ -35,16 +36,19 @@ comment on column scylla.workflow_run.plan is 'The plan that its tasks belong to
 comment on column scylla.workflow_run.owner is 'The role as which its tasks are submitted: the owner of the workflow.';
 comment on column scylla.workflow_run.restart is
     'What restart_run() was given: an object with policy, and perhaps step, step_params and skip_steps; null: it is the first run.';
+comment on column scylla.workflow_run.instance_status is
+    'The status of the instance when that run had ended: a run can succeed that has left steps of an earlier one as they were, which had not.';
 
 create or replace view scylla.workflow_step with (security_barrier) as
     select r.workflow, r.instance, s.run, s.step, i.numbers as iterations, s.attempt, s.status, s.params, s.error, s.created,
-           s.started, s.ended, s.due, t.rn as task, s.error_retries, s.platform_retries, s.timeout_retries, s.edges as transitions
-    from scylla.workflow_step_state s
-    join scylla.workflow_run_state r on r.id = s.root
+           s.started, s.ended, s.due, t.rn as task, s.error_retries, s.platform_retries, s.timeout_retries, s.edges as transitions, s.rollup
+    from scylla.workflow_run_state r
     join scylla.workflow_head h on h.id = r.workflow and h.created <= r.created
-    left join scylla.workflow_iteration i on i.id = s.scope
+    join (select id, id as root, null::bigint[] as numbers, false as past from scylla.workflow_run_state
+          union all select id, root, numbers, past from scylla.workflow_iteration) i on i.root = r.id -- each by an index, as nothing else is asked inside
+    join scylla.workflow_step_state s on s.scope = i.id and s.root = r.id
     left join scylla.task_spec t on t.id = s.task
-    where s.status <> 'NOT_CREATED' and i.past is not true and scylla._may_view(h.owner, h.viewers || h.runners, h.admins);
+    where s.status <> 'NOT_CREATED' and not i.past and scylla._may_view(h.owner, h.viewers || h.runners, h.admins);
 comment on view scylla.workflow_step is
     'The steps of instances, as their last attempts left them. Those that have not been created yet, or are to be created again, are not there.';
 comment on column scylla.workflow_step.workflow is 'The id of the workflow.';
@@ -66,6 +70,8 @@ comment on column scylla.workflow_step.error_retries is 'How often it has been t
 comment on column scylla.workflow_step.platform_retries is 'The same for errors of the platform.';
 comment on column scylla.workflow_step.timeout_retries is 'The same because it took too long.';
 comment on column scylla.workflow_step.transitions is 'Whether each successor was to follow; null: it is not complete.';
+comment on column scylla.workflow_step.rollup is
+    'Of a loop, how many leaves in its iterations have which status: {status: {"cnt", "ref": [step[iterations]:attempt]}}; null: there are none.';
 
 -- Of each step the attempts before, and the last one.
 create or replace view scylla.workflow_step_attempt with (security_barrier) as
@@ -73,13 +79,14 @@ create or replace view scylla.workflow_step_attempt with (security_barrier) as
            case when a.attempt is null then s.params else a.params end as params, case when a.attempt is null then s.error else a.error end as error,
            coalesce(a.created, s.created) as created, case when a.attempt is null then s.started else a.started end as started,
            case when a.attempt is null then s.ended else a.ended end as ended, t.rn as task
-    from scylla.workflow_step_state s
+    from scylla.workflow_run_state r
+    join scylla.workflow_head h on h.id = r.workflow and h.created <= r.created
+    join (select id, id as root, null::bigint[] as numbers from scylla.workflow_run_state
+          union all select id, root, numbers from scylla.workflow_iteration) i on i.root = r.id
+    join scylla.workflow_step_state s on s.scope = i.id and s.root = r.id
     cross join lateral generate_series(1, s.attempt) n (attempt)
     left join scylla.workflow_attempt a on a.scope = s.scope and a.step = s.step and a.attempt = n.attempt
          and (n.attempt < s.attempt or s.status = 'NOT_CREATED')
-    join scylla.workflow_run_state r on r.id = s.root
-    join scylla.workflow_head h on h.id = r.workflow and h.created <= r.created
-    left join scylla.workflow_iteration i on i.id = s.scope
     left join scylla.task_spec t on t.id = case when a.attempt is null then s.task else a.task end
     where scylla._may_view(h.owner, h.viewers || h.runners, h.admins);
 comment on view scylla.workflow_step_attempt is 'All attempts of the steps of all runs.';

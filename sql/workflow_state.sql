@@ -20,6 +20,7 @@ create table scylla.workflow_run_state (
     blocks boolean not null default false,
     late boolean not null default false,
     status text collate "C" not null,
+    aggregated text collate "C",
     workflow text collate "C" not null,
     owner name not null,
     parent_step text collate "C",
@@ -38,6 +39,8 @@ create unique index workflow_run_state_request on scylla.workflow_run_state (wor
 create index workflow_run_state_live on scylla.workflow_run_state (workflow, status, late, instance, run) where ended is null;
 create index workflow_run_state_parent on scylla.workflow_run_state (parent_scope, parent_step) where parent_scope is not null;
 create index workflow_run_state_blocks on scylla.workflow_run_state (workflow) where blocks;
+create index workflow_run_state_signals on scylla.workflow_run_state using gin (initiator jsonb_path_ops) with (fastupdate = off)
+    where initiator ? 'signals';
 create index workflow_run_state_due on scylla.workflow_run_state (due) where due is not null;
 create index workflow_run_state_permits on scylla.workflow_run_state (permits) where permits is not null and ended is null;
 comment on table scylla.workflow_run_state is 'Instances of workflows, with their last runs. Read the view scylla.workflow_run instead.';
@@ -47,6 +50,8 @@ comment on column scylla.workflow_run_state.due is 'When the run times out; null
 comment on column scylla.workflow_run_state.parent_root is 'The run whose step has started this one as a subworkflow and waits for it; null: none.';
 comment on column scylla.workflow_run_state.parent_scope is 'The scope of that step: the run, or an iteration of it.';
 comment on column scylla.workflow_run_state.backfill is 'The backfill that has started it; null: none.';
+comment on column scylla.workflow_run_state.aggregated is
+    'The status of the instance over its runs; of a run that has not ended, what it was before; null: that of the run.';
 comment on column scylla.workflow_run_state.late is 'Other runs of the workflow begin before it, and its tasks have priority 0.';
 comment on column scylla.workflow_run_state.blocks is 'It has failed, and STRICT_SEQUENTIAL starts nothing before somebody has looked at it.';
 comment on column scylla.workflow_run_state.owner is 'That of the workflow: the role as which its tasks are submitted.';
@@ -67,6 +72,7 @@ create table scylla.workflow_run_past (
     ended timestamptz not null,
     run int not null,
     status text collate "C" not null,
+    aggregated text collate "C" not null,
     workflow text collate "C" not null,
     owner name not null,
     initiator jsonb not null,
@@ -102,6 +108,7 @@ create table scylla.workflow_iteration (
     params jsonb not null,
     constraint workflow_iteration_pkey primary key (id)
 ) using heap with (fillfactor = 80, vacuum_truncate = off);
+create index workflow_iteration_root on scylla.workflow_iteration (root);
 create unique index workflow_iteration_number on scylla.workflow_iteration (parent, step, number) where not past;
 comment on table scylla.workflow_iteration is 'Iterations of foreach and while steps. Read the view scylla.workflow_step instead.';
 comment on column scylla.workflow_iteration.root is 'The instance.';
@@ -129,6 +136,7 @@ create table scylla.workflow_step_state (
     edges jsonb,
     loop jsonb,
     error jsonb,
+    rollup jsonb,
     constraint workflow_step_state_pkey primary key (scope, step)
 ) using heap with (fillfactor = 70, vacuum_truncate = off);
 create index workflow_step_state_task on scylla.workflow_step_state (task) where task is not null;
@@ -143,6 +151,8 @@ comment on column scylla.workflow_step_state.due is 'When the engine is to look 
 comment on column scylla.workflow_step_state.params is 'The values of its parameters; null: not evaluated yet.';
 comment on column scylla.workflow_step_state.edges is 'Whether each successor is to follow; null: not complete yet.';
 comment on column scylla.workflow_step_state.loop is 'What a loop or a subworkflow keeps, or what the worker of another step has put out; null: nothing.';
+comment on column scylla.workflow_step_state.rollup is
+    'How many leaves in the iterations of a loop have which status: an object of {"cnt", "ref"}; null: there are none.';
 
 create table scylla.workflow_attempt (
     scope bigint not null,

@@ -364,7 +364,14 @@ struct restart_run_options {
     std::vector<std::string> skipped;
 };
 int restart_run(const context &, const restart_run_options &);
+void require_run(session &server, const run_options &options); // it is there, and may be viewed
 int show_run(const context &, const run_options &);
+int show_run_rollup(const context &, const run_options &);
+struct timeline_options : run_options {
+    maybe_text step;
+    maybe_text limit;
+};
+int show_run_timeline(const context &, const timeline_options &);
 int stop_run(const context &, const run_options &);
 int kill_run(const context &, const run_options &);
 int unblock_run(const context &, const run_options &);

@@ -1,4 +1,4 @@
-// workflow: dot, mermaid; run: tree, failed, dot, mermaid, gantt.
+// workflow: dot, mermaid; run: tree, failed, rollup, timeline, dot, mermaid, gantt.
 #include <iostream>
 
 #include "commands.h"
@@ -39,6 +39,38 @@ int show_failed_steps(const context &given, const failed_steps_options &options)
         k_error;
     show(server, "select " + (given.json ? "*" : columns) + " from scylla.failed_steps($1, $2::bigint, $3::int)",
          {options.workflow, options.instance, options.limit}, given.rows());
+    return 0;
+}
+
+int show_run_rollup(const context &given, const run_options &options) {
+    session server{given.connection};
+    require_run(server, options);
+    const std::string rollup = " from scylla.workflow_rollup r";
+    const std::string of = " where r.workflow = $1 and r.instance = $2::bigint";
+    // The names of leaves, without the instance if it is this one.
+    const std::string leaves =
+        "(select string_agg(case when f.key = r.workflow || ':' || r.run then split_part(n, ':', 2) || ':' || "
+        "split_part(n, ':', 3) else f.key || ' ' || n end, ' ') from jsonb_each(s.value -> 'ref') f, "
+        "jsonb_array_elements_text(f.value) n)";
+    show(server,
+         given.json ? "select *" + rollup + of
+                    : "select s.key as status, s.value ->> 'cnt' as leaves, concat_ws(' ', " + leaves +
+                          ", '(' || (s.value ->> 'more') || ' more)') as which" + rollup +
+                          ", jsonb_each(r.overview) s" + of + " order by s.key",
+         {options.workflow, options.instance}, given.rows());
+    return 0;
+}
+
+int show_run_timeline(const context &given, const timeline_options &options) {
+    session server{given.connection};
+    require_run(server, options);
+    const std::string columns = given.json ? "*" : "at, run, step, iterations, attempt, type, message";
+    show(server,
+         "select " + columns +
+             " from (select * from scylla.workflow_timeline where workflow = $1 and instance = $2::bigint and "
+             "step is not distinct from coalesce($3, step) order by at desc, step desc nulls last, iterations desc, "
+             "attempt desc limit $4::int) t order by at, step nulls first, iterations, attempt",
+         {options.workflow, options.instance, options.step, options.limit.value_or("1000")}, given.rows());
     return 0;
 }
 

@@ -38,13 +38,17 @@ int list_runs(const context &given, const list_runs_options &options) {
     return 0;
 }
 
-int show_run(const context &given, const run_options &options) {
-    session server{given.connection};
+void require_run(session &server, const run_options &options) {
     const auto there =
         server.ask("select exists (select from scylla.workflow_run where workflow = $1 and instance = $2::bigint)",
                    {options.workflow, options.instance});
     if (there != "t")
         throw failure{"workflow \"" + options.workflow + "\" has no instance " + options.instance};
+}
+
+int show_run(const context &given, const run_options &options) {
+    session server{given.connection};
+    require_run(server, options);
     const std::string columns = given.json ? "*"
                                            : "run, step, iterations, attempt, status, started, ended, coalesce(error "
                                              "->> 'message', error ->> 'description', error ->> 'code') as error";

@@ -226,6 +226,19 @@ private:
             name_run(command, *o);
             option(command, "--limit", o->limit, "N", "At most so many. Default: 1000.");
         }
+        of_run(run, "rollup",
+               "Show how many leaf steps of an instance have which status.\n\n"
+               "Of those that run, wait or have failed up to ten are named: step[iterations]:attempt.",
+               show_run_rollup);
+        {
+            auto [command, o] = add(run, "timeline",
+                                    "Show what has happened to an instance and its steps.\n\n"
+                                    "Of the run, and of each step, there are the 32 newest events.",
+                                    show_run_timeline);
+            name_run(command, *o);
+            option(command, "--step", o->step, "STEP", "Only what has happened to this step.");
+            option(command, "--limit", o->limit, "N", "At most so many events, the newest ones. Default: 1000.");
+        }
         of_run(run, "dot", "Draw an instance for Graphviz.\n\nFor example: scylla run dot nightly 7 | dot -Tsvg",
                draw_run_as_dot);
         of_run(run, "mermaid", "Draw an instance as a flowchart for Mermaid.", draw_run_as_mermaid);

@@ -25,3 +25,14 @@ create or replace function scylla._check_max_tasks(max_tasks integer) returns vo
     language c immutable parallel safe as 'MODULE_PATHNAME', 'scylla_check_max_tasks';
 comment on function scylla._check_max_tasks is
     'Raises an error for a bad value of the argument max_tasks, for functions that are not in C.';
+
+create or replace function scylla._settled(rollup jsonb, status text) returns jsonb language sql immutable parallel safe
+begin atomic
+    select pg_catalog.jsonb_object_agg(k.status, case when k.leaves is null then pg_catalog.jsonb_build_object('cnt', k.count) else k.leaves end)
+    from (select case when l.live then _settled.status else m.key end as status, pg_catalog.sum((m.value ->> 'cnt')::bigint) as count,
+                 case when pg_catalog.count(*) = 1 then (pg_catalog.array_agg(m.value) filter (where not l.live))[1] end as leaves
+          from pg_catalog.jsonb_each(_settled.rollup) m
+          cross join lateral (select m.key <> all ('{NOT_CREATED,DISABLED,UNSATISFIED,SKIPPED,SUCCEEDED,COMPLETED_WITH_ERROR,FATALLY_FAILED,INTERNALLY_FAILED,STOPPED,TIMED_OUT}') as live) l
+          group by 1) k;
+end;
+comment on function scylla._settled is 'Internal: the rollup of a loop in which all that was live has come to this status.';

@@ -180,8 +180,10 @@ create or replace function scylla._workflow_nodes(definition jsonb, run bigint)
         where step.kind in ('foreach', 'while')
     ), state as materialized (
         select s.step, s.status, count(*) as count, min(s.loop ->> 'workflow') as workflow, min(s.loop ->> 'instance') as instance
-        from scylla.workflow_step_state s
-        where s.root = _workflow_nodes.run and s.status <> 'NOT_CREATED' and not exists (select from scylla.workflow_iteration i where i.id = s.scope and i.past)
+        from (select _workflow_nodes.run as id
+              union all select i.id from scylla.workflow_iteration i where i.root = _workflow_nodes.run and not i.past) scope
+        join scylla.workflow_step_state s on s.scope = scope.id
+        where s.status <> 'NOT_CREATED'
         group by s.step, s.status
     ), known as (
         select s.step, sum(s.count) as count, string_agg(s.count || ' ' || s.status, E'\n' order by s.count desc, s.status collate "C") as counts,

@@ -91,6 +91,7 @@ Root read_root(uint64 row) {
     root.scope.created = to_millis(columns.next_time());
     root.scope.ended = to_millis(columns.next_time());
     root.scope.due = to_millis(columns.next_time());
+    root.scope.aggregated = columns.next_word<RunStatus>(model::workflow::k_run_statuses);
     root.may_be_held = columns.next_bool();
     return root;
 }
@@ -108,7 +109,7 @@ std::span<Root> take_runs(TimestampTz now, int64 most) {
         "r.parent_root, r.parent_scope, r.parent_step, r.parent_attempt, r.backfill, r.late, r.permits, "
         "r.initiator::pg_catalog.text, "
         "r.properties::pg_catalog.text, r.restart::pg_catalog.text, r.status, r.params::pg_catalog.text, r.created, "
-        "r.ended, r.due, "
+        "r.ended, r.due, coalesce(r.aggregated, r.status), "
         "exists (select from scylla.workflow_hold h where h.workflow operator(pg_catalog.=) r.workflow) "
         "from (select k.root, pg_catalog.min(k.first) as first from (select coalesce((select p.root from "
         "scylla.workflow_plan p where p.plan operator(pg_catalog.=) a.root), a.root) as root, a.first from ("
@@ -341,6 +342,7 @@ StoredStep read_step(uint64 row) {
     step.edges = next_view(columns);
     step.loop = next_view(columns);
     step.error = next_view(columns);
+    step.rollup = next_view(columns);
     step.created = to_millis(columns.next_time());
     step.started = to_millis(columns.next_time());
     step.ended = to_millis(columns.next_time());
@@ -359,7 +361,7 @@ std::span<StoredStep> read_steps(std::span<const Root> roots) {
         &steps_statement,
         "select scope, task, step, status, attempt, error_retries, platform_retries, timeout_retries, "
         "params::pg_catalog.text, edges::pg_catalog.text, loop::pg_catalog.text, error::pg_catalog.text, "
-        "created, started, ended, due from scylla.workflow_step_state "
+        "rollup::pg_catalog.text, created, started, ended, due from scylla.workflow_step_state "
         "where scope operator(pg_catalog.=) any ($1) order by scope, step",
         parameters, SPI_OK_SELECT, read_step);
 }

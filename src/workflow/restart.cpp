@@ -175,14 +175,15 @@ text *write_again(const NewRun &made, int64 root, const Parent &parent, bool sto
     text *status = store::select<text *>(
         &again_statement,
         "with past as (insert into scylla.workflow_run_past (plan, root, instance, created, started, ended, run, "
-        "status, workflow, owner, initiator, request, params, restart, error) "
-        "select plan, id, instance, created, started, ended, run, status, workflow, owner, "
-        "initiator, request, params, restart, error from scylla.workflow_run_state "
+        "status, aggregated, workflow, owner, initiator, request, params, restart, error) "
+        "select plan, id, instance, created, started, ended, run, status, coalesce(aggregated, status), workflow, "
+        "owner, initiator, request, params, restart, error from scylla.workflow_run_state "
         "where id operator(pg_catalog.=) $1), "
         "plan as (insert into scylla.workflow_plan (plan, root) values ($2, $1)) "
         "update scylla.workflow_run_state set plan = $2, run = $3, created = $4, started = null, "
         "ended = case when $10 then $4 end, due = null, parent_root = $11, parent_scope = $12, parent_step = $13, "
         "parent_attempt = $14, blocks = false, status = case when $10 then 'STOPPED' else 'CREATED' end, "
+        "aggregated = case when not $10 then coalesce(aggregated, status) end, "
         "owner = $5::pg_catalog.name, initiator = $6, request = $7, params = $8, restart = $9, "
         "error = case when $10 then '{\"message\": \"Another run has not ended, and the run strategy is "
         "FIRST_ONLY.\"}'::pg_catalog.jsonb end, permits = $15 where id operator(pg_catalog.=) $1 returning status",

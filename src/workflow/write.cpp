@@ -308,7 +308,7 @@ struct StepColumns {
     ArrayColumn scope{INT8OID}, root{INT8OID}, created{TIMESTAMPTZOID}, rn{TEXTOID}, started{TIMESTAMPTZOID},
         ended{TIMESTAMPTZOID}, due{TIMESTAMPTZOID}, attempt{INT4OID}, run{INT4OID}, error_retries{INT4OID},
         platform_retries{INT4OID}, timeout_retries{INT4OID}, status{TEXTOID}, step{TEXTOID}, params{TEXTOID},
-        edges{TEXTOID}, loop{TEXTOID}, error{TEXTOID};
+        edges{TEXTOID}, loop{TEXTOID}, error{TEXTOID}, rollup{TEXTOID};
 
     void add(const Written &of, const StepChange &change, text *task) {
         const Step &row = change.step;
@@ -330,11 +330,12 @@ struct StepColumns {
         edges.add(row.edges);
         loop.add(row.loop);
         error.add(row.error);
+        rollup.add(row.rollup);
     }
     void give_to(Parameters &parameters) const {
         for (const ArrayColumn *column :
              {&scope, &root, &created, &rn, &started, &ended, &due, &attempt, &run, &error_retries, &platform_retries,
-              &timeout_retries, &status, &step, &params, &edges, &loop, &error})
+              &timeout_retries, &status, &step, &params, &edges, &loop, &error, &rollup})
             column->give_to(parameters);
     }
 };
@@ -355,18 +356,19 @@ void write_steps(std::span<const Written> all, std::span<const NewlySubmitted> t
     store::change(
         &steps_statement,
         "insert into scylla.workflow_step_state as s (scope, root, created, task, started, ended, due, attempt, "
-        "run, error_retries, platform_retries, timeout_retries, status, step, params, edges, loop, error) "
+        "run, error_retries, platform_retries, timeout_retries, status, step, params, edges, loop, error, rollup) "
         "select c.scope, c.root, c.created, t.id, c.started, c.ended, c.due, c.attempt, c.run, c.error_retries, "
         "c.platform_retries, c.timeout_retries, c.status, c.step, c.params::pg_catalog.jsonb, "
         "c.edges::pg_catalog.jsonb, c.loop::pg_catalog.jsonb, "
-        "c.error::pg_catalog.jsonb "
+        "c.error::pg_catalog.jsonb, c.rollup::pg_catalog.jsonb "
         "from rows from (pg_catalog.unnest($1), pg_catalog.unnest($2), pg_catalog.unnest($3), pg_catalog.unnest($4), "
         "pg_catalog.unnest($5), pg_catalog.unnest($6), pg_catalog.unnest($7), pg_catalog.unnest($8), "
         "pg_catalog.unnest($9), pg_catalog.unnest($10), pg_catalog.unnest($11), pg_catalog.unnest($12), "
         "pg_catalog.unnest($13), pg_catalog.unnest($14), pg_catalog.unnest($15), pg_catalog.unnest($16), "
-        "pg_catalog.unnest($17), pg_catalog.unnest($18)) c (scope, root, created, rn, started, ended, due, attempt, "
+        "pg_catalog.unnest($17), pg_catalog.unnest($18), pg_catalog.unnest($19)) c (scope, root, created, rn, started, "
+        "ended, due, attempt, "
         "run, error_retries, "
-        "platform_retries, timeout_retries, status, step, params, edges, loop, error) "
+        "platform_retries, timeout_retries, status, step, params, edges, loop, error, rollup) "
         "left join scylla.task_spec t on t.rn operator(pg_catalog.=) c.rn "
         "on conflict (scope, step) do update set created = excluded.created, "
         "task = coalesce(excluded.task, case when excluded.attempt operator(pg_catalog.=) s.attempt then s.task end), "
@@ -374,7 +376,8 @@ void write_steps(std::span<const Written> all, std::span<const NewlySubmitted> t
         "run = excluded.run, "
         "error_retries = excluded.error_retries, platform_retries = excluded.platform_retries, "
         "timeout_retries = excluded.timeout_retries, status = excluded.status, params = excluded.params, "
-        "edges = excluded.edges, loop = excluded.loop, error = excluded.error",
+        "edges = excluded.edges, loop = excluded.loop, error = excluded.error, "
+        "rollup = excluded.rollup",
         parameters, SPI_OK_INSERT);
 }
 
@@ -387,7 +390,7 @@ Scope run_after(const Written &of) {
 }
 
 void write_runs(std::span<const Written> all, TimestampTz now) {
-    ArrayColumn ids(INT8OID), ended(TIMESTAMPTZOID), due(TIMESTAMPTZOID), statuses(TEXTOID);
+    ArrayColumn ids(INT8OID), ended(TIMESTAMPTZOID), due(TIMESTAMPTZOID), statuses(TEXTOID), aggregated(TEXTOID);
     for (const Written &each : all) {
         const bool changed = std::any_of(each.turn->scopes.begin(), each.turn->scopes.end(),
                                          [&](const ScopeChange &of) { return of.scope.id == each.root->id; });
@@ -398,19 +401,22 @@ void write_runs(std::span<const Written> all, TimestampTz now) {
         ended.add(time_datum(scope.ended), scope.ended == 0);
         due.add(time_datum(scope.due), scope.due == 0 || scope.ended != 0);
         statuses.add(name_of(scope.status));
+        const std::string_view of_instance = name_of(scope.aggregated);
+        aggregated.add(each.root->run == 1 ? std::string_view{} : of_instance); // null: that of the run
     }
     if (ids.size() == 0)
         return;
     Parameters parameters;
-    for (const ArrayColumn *column : {&ids, &ended, &due, &statuses})
+    for (const ArrayColumn *column : {&ids, &ended, &due, &statuses, &aggregated})
         column->give_to(parameters);
     parameters.add(std::optional(now));
     store::change(
         &runs_statement,
-        "update scylla.workflow_run_state r set started = coalesce(r.started, $5), ended = c.ended, due = c.due, "
-        "status = c.status, blocks = c.status operator(pg_catalog.=) 'FAILED' "
+        "update scylla.workflow_run_state r set started = coalesce(r.started, $6), ended = c.ended, due = c.due, "
+        "status = c.status, aggregated = c.aggregated, blocks = c.status operator(pg_catalog.=) 'FAILED' "
         "from rows from (pg_catalog.unnest($1), pg_catalog.unnest($2), pg_catalog.unnest($3), "
-        "pg_catalog.unnest($4)) c (id, ended, due, status) where r.id operator(pg_catalog.=) c.id",
+        "pg_catalog.unnest($4), pg_catalog.unnest($5)) c (id, ended, due, status, aggregated) where r.id "
+        "operator(pg_catalog.=) c.id",
         parameters, SPI_OK_UPDATE);
 }
 
@@ -464,8 +470,10 @@ void stop_iterations(store::Store &store, int64 scope, const text *step, Timesta
     };
     const auto stopped = store::select<Stopped>(
         &stopped_statement,
-        "update scylla.workflow_step_state set status = 'STOPPED', ended = $2, due = null "
-        "where scope operator(pg_catalog.=) any ($1) and ended is null returning scope, step, task",
+        "update scylla.workflow_step_state set status = 'STOPPED', ended = $2, due = null, "
+        "rollup = scylla._settled(rollup, 'STOPPED') where scope operator(pg_catalog.=) any ($1) "
+        "and (ended is null or status operator(pg_catalog.=) any ('{USER_FAILED,PLATFORM_FAILED,TIMEOUT_FAILED}')) "
+        "returning scope, step, task",
         parameters, SPI_OK_UPDATE_RETURNING, [](uint64 row) {
             store::Columns columns(row);
             const int64 of = columns.next_int64();

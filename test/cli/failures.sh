@@ -150,6 +150,8 @@ run kill        | busy 1                                | silent | library
 run unblock     | broken 1                              | silent | library
 run tree        | busy 1                                | prints | library
 run failed      | broken 1                              | prints | library
+run rollup      | busy 1                                | prints | views
+run timeline    | busy 1                                | prints | views
 run dot         | busy 1                                | prints | library
 run mermaid     | busy 1                                | prints | library
 run gantt       | busy 1                                | prints | library

@@ -118,6 +118,18 @@ run scylla run failed flow 1
 is "$status $(grep -c load <<<"$output")" '0 0' 'run failed: nothing has'
 run scylla run failed flow 2
 is "$status $errors" '1 scylla: workflow "flow" has no instance 2' 'run failed: no such instance'
+run scylla run rollup flow 1
+like "$status $output" '^0 .*status +leaves +which.*RUNNING +1 +load:1' 'run rollup'
+run scylla --json run rollup flow 1
+like "$status $output" '^0 .*"total_leaf_count": ?1.*"1:load:1"' 'run rollup: JSON'
+run scylla run rollup flow 2
+is "$status $errors" '1 scylla: workflow "flow" has no instance 2' 'run rollup: no such instance'
+run scylla run timeline flow 1
+like "$status $output" '^0 .*CREATED by.*IN_PROGRESS.*load.*STATUS.*RUNNING' 'run timeline'
+run scylla run timeline flow 1 --step load --limit 1
+is "$status $(grep -c load <<<"$output")" '0 1' 'run timeline: the newest event of a step'
+run scylla run timeline flow 2
+is "$status $errors" '1 scylla: workflow "flow" has no instance 2' 'run timeline: no such instance'
 run scylla run dot flow 1
 like "$status $output" '^0 digraph workflow .*load\\nRUNNING' 'run dot'
 run scylla run mermaid flow 1

@@ -28,6 +28,8 @@ select is((select row(spec -> 'run', spec -> 'attempt', plan)::text from scylla.
 select is((select params ->> 'day' from scylla.workflow_run where workflow = 'chain' and run = 2), 'friday', 'its parameters are those of the run before (4.4)');
 select is((select row(initiator -> 'type', restart)::text from scylla.workflow_run where workflow = 'chain' and run = 2),
           $$("""MANUAL""","{""policy"": ""RESTART_FROM_INCOMPLETE""}")$$, 'what was asked for is told');
+select is((select array_agg(format('%s %s', run, instance_status) order by run) from scylla.workflow_run where workflow = 'chain'),
+          '{"1 FAILED","2 IN_PROGRESS"}', 'and the status of the instance after each (10.2)');
 select raises($$select scylla.restart_run('chain', 1)$$, '55000', 'workflow', 'running');
 select is(work_all(), 's2 s3', 'it goes on to its end');
 select is(steps('chain') || ', ' || status('chain'), 's1 SUCCEEDED, s2 SUCCEEDED, s3 SUCCEEDED, SUCCEEDED', 'which is that of the instance');
@@ -72,10 +74,13 @@ select is(work_all('b') || ' ' || coalesce(work_all('a'), '') , 'j9 j8 ', 'the o
 select is(steps('roots') || ', ' || status('roots'), 'j8 SUCCEEDED, j9 SUCCEEDED, SUCCEEDED', 'the first one is to be created again');
 select is((select array_agg(format('%s.%s %s', run, attempt, status)) from scylla.workflow_step_attempt where workflow = 'roots' and step = 'j3'), '{"1.1 FATALLY_FAILED"}',
           'what it was is still told');
+select is((select array_agg(instance_status order by run) from scylla.workflow_run where workflow = 'roots'), '{FAILED,FAILED}',
+          'the run has succeeded, but the instance has not (10.2)');
 select is_empty('select * from scylla.check()', 'nothing is wrong');
 select scylla.restart_run('roots', 1) \g /dev/null
 select advance();
 select is(work_all(), 'j3 j6', 'then what is left');
+select is((select array_agg(instance_status order by run) from scylla.workflow_run where workflow = 'roots'), '{FAILED,FAILED,SUCCEEDED}', 'now it has');
 select is((select array_agg(format('%s.%s', run, attempt) order by attempt) from scylla.workflow_step_attempt where workflow = 'roots' and step = 'j3'), '{1.1,3.2}', 'its next attempt');
 
 -- ---- a join keeps the edges of earlier runs (decision 7) ------------------------------------------------------------------
@@ -177,9 +182,24 @@ insert into scylla.workflow_iteration (id, root, parent, number, created, ended,
 insert into scylla.workflow_step_state (scope, root, created, started, ended, attempt, run, error_retries, platform_retries, timeout_retries, status, step, params)
   select id, :root, now(), now(), now(), 1, 1, 0, 0, 0, case when inner_step = 't' and status = 'FAILED' then 'FATALLY_FAILED' else 'SUCCEEDED' end, t.inner_step, '{}'
   from scylla.workflow_iteration, (values ('s'), ('t')) t (inner_step) where root = :root;
-update scylla.workflow_step_state set status = 'FATALLY_FAILED', loop = '{"total": 25000, "next": 25001, "succeeded": 24900, "failed": 100, "stopped": 0, "timed_out": 0}' where root = :root and step = 'l';
+update scylla.workflow_step_state set status = 'FATALLY_FAILED', loop = '{"total": 25000, "next": 25001, "succeeded": 24900, "failed": 100, "stopped": 0, "timed_out": 0}',
+  rollup = '{"SUCCEEDED": {"cnt": 49900}, "FATALLY_FAILED": {"cnt": 100}}' where root = :root and step = 'l';
 update scylla.workflow_run_state set status = 'FAILED' where id = :root;
 analyze scylla.workflow_iteration; analyze scylla.workflow_step_state;
+select is(rollup_of('big'), '50000: FATALLY_FAILED 100, SUCCEEDED 49900', 'the rollup has all leaves (10.3)');
+-- The best of some: others use the machine, too.
+create function milliseconds(statement text) returns float language plpgsql as $$
+declare
+    plan json;
+    best float := 'infinity';
+begin
+    for i in 1..10 loop
+        execute 'explain (analyze, format json) ' || statement into plan;
+        best := least(best, (plan #>> '{0,Execution Time}')::float);
+    end loop;
+    return best;
+end $$;
+select cmp_ok(milliseconds($$select * from scylla.workflow_rollup where workflow = 'big' and instance = 1$$), '<', 5.0::float, 'and is read in less than 5 ms');
 select scylla.restart_run('big', 1) \g /dev/null
 select advance();
 -- step_concurrency is a pool of permits.
@@ -187,9 +207,11 @@ select from scylla.place() \g /dev/null
 select advance();
 select is((select count(*) from scylla.task where queue = 'a' and status = 'ready'), 100::bigint, '100 run again');
 select is((select count(*) from scylla.workflow_step_state where root = :root and run = 2), 101::bigint, 'and only these are touched, with their loop');
+select is(rollup_of('big'), '50000: RUNNING 100, SUCCEEDED 49900', 'in the rollup they are those that run');
 select scylla.complete(rn, 'w') from scylla.lease('a', 'w', 200) \g /dev/null
 select advance();
 select is(status('big'), 'SUCCEEDED', 'the run has succeeded');
+select is(rollup_of('big'), '50000: SUCCEEDED 50000', 'and so have all leaves');
 
 -- ---- subworkflows (5.4) --------------------------------------------------------------------------------------------------
 

@@ -90,8 +90,13 @@ select set_eq($$select name from reads where name not in (select name from barri
 select is_empty($$select name, reader from reader where name in (select name from reads) and reader <> 'scylla._outcome'
                   and reader not in (select name from barrier)$$, 'which nobody else reads');
 select is_empty($$select r.reader from reads join reader r using (name) join view_ v on v.name = r.reader
-                  where v.definition ~* '\m(union|intersect|except)\M'$$,
-                'and no union, for which the planner would forget that');
+                  join pg_rewrite w on w.ev_class = v.oid
+                  where substring(w.ev_action::text from '.*:setOperations (\S+)') <> '<>'$$,
+                'and is as a whole no union, for which the planner would forget that');
+create temp view united as select 1 as one from (select 1 union select 2) u union all select 2;
+create temp view inside as select 1 as one from (select 1 union all select 2) u;
+select is((select array_agg(substring(ev_action::text from '.*:setOperations (\S+)') <> '<>' order by ev_class::regclass::text) from pg_rewrite
+           where ev_class in ('united'::regclass, 'inside'::regclass)), '{f,t}', 'which is told from a union inside of it');
 select is_empty($$select distinct r.reader from reads join reader r using (name)
                   where r.reader not in (select a.reader from calls c join reader a using (name)
                                          where c.function in ('scylla._may_view'::regproc, 'scylla._may_watch'::regproc))

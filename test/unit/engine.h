@@ -13,7 +13,8 @@
 #include <utility>
 #include <vector>
 
-#include "model/workflow/engine.h"
+#include "model/workflow/graph.h"
+#include "model/workflow/rollup.h"
 #include "sel_world.h"
 
 namespace engine_test {
@@ -32,6 +33,7 @@ struct KeptStep {
     std::string edges{};
     std::string loop{};
     std::string error{};
+    std::string rollup{};
     std::vector<StepStatus> earlier{}; // attempts
 
     void set(const workflow::Step &from, std::string_view id) {
@@ -39,6 +41,7 @@ struct KeptStep {
         edges = show(from.edges);
         loop = show(from.loop);
         error = show(from.error);
+        rollup = show(from.rollup);
         step = from;
         step.id = id;
     }
@@ -49,6 +52,7 @@ struct KeptStep {
         made.edges = edges;
         made.loop = loop;
         made.error = error;
+        made.rollup = rollup;
         return made;
     }
 };
@@ -63,6 +67,7 @@ struct KeptScope {
     std::int64_t created = 0;
     std::int64_t ended = 0;
     std::int64_t due = 0;
+    RunStatus aggregated = RunStatus::succeeded;
     std::map<std::string, KeptStep, std::less<>> steps{};
 };
 
@@ -121,6 +126,7 @@ public:
     std::size_t new_scopes = 0;       // of the last turn
     std::vector<KeptEvent> again{};   // iterations that are to run again
     std::size_t forgotten = 0;        // iterations
+    bool is_sound = true;             // what is stored
     std::vector<workflow::Hold> holds{};
     workflow::RunName &name() { return name_; }
     const workflow::Definition &definition() const { return *loaded_.definition; }
@@ -130,6 +136,11 @@ public:
     void start() { send({.kind = EventKind::start}); }
     // A new run of the instance, which has ended. how: what RunName::restart is.
     void restart(std::string_view how = R"({"policy": "RESTART_FROM_INCOMPLETE"})", std::string_view params = "{}") {
+        ask_for_restart(how, params);
+        send({.kind = EventKind::restart});
+    }
+    // It has not begun.
+    void ask_for_restart(std::string_view how, std::string_view params = "{}") {
         KeptScope &run = scopes.at(1);
         EXPECT_TRUE(workflow::is_terminal(run.status));
         restart_ = show(how);
@@ -142,7 +153,6 @@ public:
         run.status = RunStatus::in_progress;
         run.ended = 0;
         run.due = 0;
-        send({.kind = EventKind::restart});
     }
     // What is wrong with a restart.
     workflow::RestartCheck check_restart(const workflow::Restart &restart) {
@@ -334,7 +344,7 @@ private:
             for (const auto &[name, step] : scope.steps)
                 own.push_back(step.view());
             given.push_back({scope.id, scope.parent, scope.step, scope.number, scope.status, scope.params, own,
-                             scope.created, scope.ended, scope.due});
+                             scope.created, scope.ended, scope.due, scope.aggregated});
         }
         std::vector<workflow::Event> all;
         for (const KeptEvent &event : events)
@@ -426,7 +436,7 @@ private:
             if (scope.parent != loop.first || scope.step != loop.second)
                 continue;
             EXPECT_TRUE(workflow::is_terminal(scope.status));
-            scope.number += 1'000'000; // no other iteration has it
+            scope.number += k_past; // no other iteration has it
             forgotten++;
         }
     }
@@ -460,6 +470,7 @@ private:
         kept.created = change.scope.created;
         kept.ended = change.scope.ended;
         kept.due = change.scope.due;
+        kept.aggregated = change.scope.aggregated;
     }
 
     void write(const workflow::StepChange &change, const StepKey &key) {
@@ -505,6 +516,8 @@ private:
                     continue;
                 kept.step.status = StepStatus::stopped;
                 kept.step.due = 0;
+                if (!kept.rollup.empty())
+                    kept.rollup = write(leaves_inside({id, name}));
             }
         }
     }
@@ -518,8 +531,91 @@ private:
                                              kept.step.attempt, show(task.needs)});
     }
 
+    // ---- rollups ---------------------------------------------------------------------------------------------------
+
+    using Leaves = std::map<StepStatus, std::set<std::string>>;
+    static constexpr std::int64_t k_past = 1'000'000; // what is added to the number of a forgotten iteration
+
+    // By a look at each of them.
+    Leaves leaves_of(const KeptScope &scope) const {
+        Leaves leaves;
+        for (const workflow::StepNode &node : list_of(scope)->steps) {
+            const auto kept = scope.steps.find(node.id);
+            Leaves inside;
+            if (kept != scope.steps.end() && node.is_loop() && !kept->second.loop.empty())
+                inside = leaves_inside({scope.id, node.id});
+            for (const auto &[status, all] : inside)
+                leaves[status].insert(all.begin(), all.end());
+            if (inside.empty())
+                leaves[kept == scope.steps.end() ? StepStatus::not_created : kept->second.step.status].insert(
+                    node.id + "[" + numbers_of(scope) +
+                    "]:" + std::to_string(kept == scope.steps.end() ? 0 : kept->second.step.attempt));
+        }
+        return leaves;
+    }
+    Leaves leaves_inside(const StepKey &loop) const {
+        Leaves leaves;
+        for (const auto &[id, scope] : scopes) {
+            if (scope.parent != loop.first || scope.step != loop.second || scope.number > k_past)
+                continue;
+            for (const auto &[status, all] : leaves_of(scope))
+                leaves[status].insert(all.begin(), all.end());
+        }
+        return leaves;
+    }
+    const workflow::StepList *list_of(const KeptScope &scope) const {
+        return scope.parent == 0 ? &loaded_.definition->steps
+                                 : list_of(scopes.at(scope.parent))->find(scope.step)->steps.get();
+    }
+    std::string numbers_of(const KeptScope &scope) const {
+        if (scope.parent == 0)
+            return "";
+        const std::string around = numbers_of(scopes.at(scope.parent));
+        return around + (around.empty() ? "" : ",") + std::to_string(scope.number);
+    }
+    static std::string write(const Leaves &leaves) {
+        workflow::Rollup rollup;
+        for (const auto &[status, all] : leaves)
+            rollup.of(status).count = static_cast<std::int64_t>(all.size());
+        return workflow::write_rollup(rollup);
+    }
+    // What is kept, without the names of leaves; these must be what they are said to be.
+    static std::string without_refs(std::string json, const Leaves &leaves) {
+        for (std::size_t at = json.find(",\"ref\":["); at != std::string::npos; at = json.find(",\"ref\":[")) {
+            const std::size_t from = json.rfind("\":{\"cnt\"", at);
+            const std::size_t name = json.rfind('"', from - 1) + 1;
+            const auto status =
+                static_cast<StepStatus>(std::find(workflow::k_step_statuses.begin(), workflow::k_step_statuses.end(),
+                                                  std::string_view(json).substr(name, from - name)) -
+                                        workflow::k_step_statuses.begin());
+            const std::size_t end = json.find("]}", at);
+            std::size_t count = 0;
+            for (std::size_t quote = json.find('"', at + 8); quote < end; count++) {
+                const std::size_t close = json.find('"', quote + 1);
+                const std::string ref = json.substr(quote + 1, close - quote - 1);
+                EXPECT_TRUE(leaves.contains(status) && leaves.at(status).contains(ref)) << ref << " is not in " << json;
+                quote = json.find('"', close + 1);
+            }
+            EXPECT_LE(count, workflow::Rollup::k_most_refs);
+            json.erase(at, end + 1 - at);
+        }
+        return json;
+    }
+    void check_rollups() const {
+        for (const auto &[id, scope] : scopes) {
+            if (scope.number > k_past)
+                continue;
+            for (const auto &[name, kept] : scope.steps) {
+                const Leaves leaves = kept.loop.empty() ? Leaves{} : leaves_inside({id, name});
+                EXPECT_EQ(without_refs(kept.rollup, leaves), write(leaves)) << path_of(id) << name;
+            }
+        }
+    }
+
     // What must hold between turns.
     void check() const {
+        if (is_sound)
+            check_rollups();
         for (const auto &[id, scope] : scopes) {
             bool live = false;
             for (const auto &[name, kept] : scope.steps) {

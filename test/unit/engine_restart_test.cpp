@@ -136,6 +136,41 @@ TEST(Restart_11, ExampleB) {
 // ---- what is wrong with a restart
 // --------------------------------------------------------------------------------------
 
+// ---- the status of an instance over its runs (10.2)
+// ------------------------------------------------------------------
+
+TEST(Restart_10_2, StatusOverAllRuns) {
+    const auto of = [](RunStatus run, std::vector<StepStatus> steps) {
+        return workflow::aggregate_status(run, steps, RunStatus::paused);
+    };
+    constexpr auto done = StepStatus::succeeded;
+    EXPECT_EQ(of(RunStatus::stopped, {StepStatus::fatally_failed}), RunStatus::stopped);
+    EXPECT_EQ(of(RunStatus::in_progress, {done}), RunStatus::in_progress);
+    EXPECT_EQ(of(RunStatus::succeeded, {done, StepStatus::unsatisfied, StepStatus::skipped}), RunStatus::succeeded);
+    EXPECT_EQ(of(RunStatus::succeeded, {done, StepStatus::completed_with_error}), RunStatus::succeeded);
+    EXPECT_EQ(of(RunStatus::succeeded, {StepStatus::stopped, StepStatus::timed_out, StepStatus::internally_failed}),
+              RunStatus::failed);
+    EXPECT_EQ(of(RunStatus::succeeded, {StepStatus::stopped, StepStatus::timed_out, done}), RunStatus::timed_out);
+    EXPECT_EQ(of(RunStatus::succeeded, {StepStatus::stopped, StepStatus::not_created}), RunStatus::stopped);
+    EXPECT_EQ(of(RunStatus::succeeded, {done, StepStatus::not_created}), RunStatus::paused); // as before
+}
+
+TEST(Restart_10_2, OfARunThatLeavesStepsAsTheyWere) {
+    Keeper keeper(with_steps(job("a") + "," + job("b")));
+    keeper.start();
+    keeper.fail("a", R"({"retryable": false})");
+    keeper.fail("b", R"({"retryable": false})");
+    EXPECT_EQ(keeper.scopes.at(1).aggregated, RunStatus::failed);
+    keeper.restart(from("a"));
+    keeper.complete("a");
+    EXPECT_EQ(keeper.status(), "SUCCEEDED");
+    EXPECT_EQ(keeper.scopes.at(1).aggregated, RunStatus::failed); // b is NOT_CREATED
+    keeper.restart();
+    keeper.complete("b");
+    EXPECT_EQ(keeper.status(), "SUCCEEDED");
+    EXPECT_EQ(keeper.scopes.at(1).aggregated, RunStatus::succeeded);
+}
+
 TEST(Restart_11, WhatCannotBe) {
     Keeper keeper(with_steps(job("a", R"({"b": "true"})") + "," + job("b", R"({"c": "true"})") + "," + job("c")));
     keeper.start();
@@ -212,6 +247,17 @@ TEST(Restart_11, LateEventsOfEarlierRunsArePassedOver) {
     EXPECT_EQ(keeper.status(), "SUCCEEDED");
     keeper.send({.kind = EventKind::restart});
     EXPECT_EQ(keeper.changes, 0U);
+}
+
+TEST(Restart_11, ActionsOnTheRunBeforeDoNotActOnTheNext) {
+    Keeper keeper(with_steps(job("a", R"({"b": "true"})") + "," + job("b")));
+    keeper.start();
+    keeper.fail("a", R"({"retryable": false})");
+    keeper.ask_for_restart(k_beginning);
+    keeper.send({{EventKind::skip, 1, "a", 1, {}}, {EventKind::restart, 1, {}, 0, {}}});
+    EXPECT_EQ(keeper.steps(), "a RUNNING");
+    EXPECT_EQ(keeper.step("a").step.attempt, 2);
+    EXPECT_EQ(keeper.open(), "a");
 }
 
 TEST(Restart_11, ItsTimeoutCountsFromItsBeginning) {

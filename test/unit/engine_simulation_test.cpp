@@ -385,6 +385,7 @@ public:
         keeper_.ends_are_late = true;
         if (seed % 3 == 0)
             keeper_.permits.of_all = k_pool;
+        keeper_.is_sound = !with_garbage;
         agenda_.push_back({.kind = EventKind::start});
     }
 
@@ -543,8 +544,8 @@ private:
             return;
         }
         KeptStep &step = scope.steps.at(any_of(scope.steps).first);
-        std::string *texts[] = {&step.params, &step.edges, &step.loop, &step.error};
-        *texts[below(4)] = garbage;
+        std::string *texts[] = {&step.params, &step.edges, &step.loop, &step.error, &step.rollup};
+        *texts[below(5)] = garbage;
     }
     void note(EventKind kind, const StepKey &key, std::int32_t attempt, std::string_view data) {
         agenda_.push_back({kind, key.first, key.second, attempt, std::string(data)});

@@ -65,6 +65,7 @@ private:
     void stop_all(LiveScope &scope, StepStatus status, const LiveStep *but = nullptr);
     void end_if_done(LiveScope &scope);
     void end_scope(LiveScope &scope, RunStatus status);
+    void aggregate_run(LiveScope &scope);
     void set_due(LiveScope &scope, LiveStep &step);
     void postpone(LiveScope &scope, LiveStep &step, StepStatus status);
 

@@ -55,6 +55,7 @@ struct Step {
     std::string_view edges{};  // whether each successor is to follow, by id; known when the step is complete
     std::string_view loop{};   // what a foreach, while or subworkflow keeps from turn to turn; of others their output
     std::string_view error{};  // why it has failed: "message", and what the error of its task says
+    std::string_view rollup{}; // of a loop: how many leaves in its iterations have which status (see rollup.h)
     std::int64_t created = 0;
     std::int64_t started = 0; // STARTING
     std::int64_t ended = 0;
@@ -76,6 +77,8 @@ struct Scope {
     std::int64_t created = 0;
     std::int64_t ended = 0;
     std::int64_t due = 0; // of the run itself: its timeout
+    // Of the run itself: the status of the instance over its runs. Until it has ended, what that was before the run.
+    RunStatus aggregated = RunStatus::succeeded;
 };
 
 // ---- a run begins --------------------------------------------------------------------------------------------------

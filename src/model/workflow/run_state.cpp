@@ -37,6 +37,8 @@ void RunState::load(const Scope &scope) {
         there.now = step;
         there.now.id = node->id;
         there.before = step.status;
+        there.attempt_before = step.attempt;
+        there.rollup_before = step.rollup;
         there.is_stored = true;
     }
 }

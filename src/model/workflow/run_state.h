@@ -10,6 +10,7 @@
 
 #include "model/sel/context.h"
 #include "model/workflow/graph.h"
+#include "model/workflow/rollup.h"
 
 namespace scylla::model::workflow {
 
@@ -24,7 +25,9 @@ struct LiveStep {
     const StepNode *node = nullptr;
     Step now{.status = StepStatus::not_created};
     StepStatus before = StepStatus::not_created; // the turn
-    bool is_stored = false;                      // it has a row
+    std::int32_t attempt_before = 0;
+    std::string_view rollup_before{};
+    bool is_stored = false; // it has a row
     bool is_new = false;
     bool is_changed = false;
     bool new_attempt = false;
@@ -32,6 +35,7 @@ struct LiveStep {
     bool drops_work = false;    // what was started before this turn is not needed any more
     bool forgets = false;       // its iterations so far are history
     std::string_view needs{};   // of pools, for its task
+    bool rolls_up = false;      // the rollup is another one
     std::string_view target{};  // of the work that it wants: a queue or a workflow
     std::string_view version{}; // of the workflow
     std::string_view request{}; // the parameters for it
@@ -40,6 +44,7 @@ struct LiveStep {
     std::int64_t instance = 0; // of a workflow that is to run again
     std::unique_ptr<Parsed> params{};
     std::unique_ptr<Parsed> edges{};
+    std::unique_ptr<Rollup> rollup{}; // as it is by now; null: as before
 };
 
 struct LiveScope {

@@ -1,9 +1,11 @@
 // The states of runs and steps (sections 2.1 and 2.2).
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 
 namespace scylla::model::workflow {
@@ -79,9 +81,30 @@ constexpr bool is_restartable(StepStatus status) noexcept {
     return status == StepStatus::fatally_failed || status == StepStatus::internally_failed ||
            status == StepStatus::stopped || status == StepStatus::timed_out;
 }
+// Whoever counts steps by their status wants to know which ones have this one.
+constexpr bool keeps_refs(StepStatus status) noexcept {
+    return (status >= StepStatus::paused && status <= StepStatus::waiting_for_permits) ||
+           status == StepStatus::running ||
+           (status >= StepStatus::user_failed && status <= StepStatus::internally_failed);
+}
 // What follows it may begin.
 constexpr bool is_complete(StepStatus status) noexcept {
     return status >= StepStatus::disabled && status <= StepStatus::completed_with_error;
+}
+
+// The status of an instance over its runs (section 10.2), when one of them has come to its end. before: what it was
+// before that run; of the first run, its own status.
+constexpr RunStatus aggregate_status(RunStatus run, std::span<const StepStatus> steps, RunStatus before) noexcept {
+    const auto any = [&](auto is) { return std::any_of(steps.begin(), steps.end(), is); };
+    if (run != RunStatus::succeeded)
+        return run;
+    if (any([](StepStatus step) { return step >= StepStatus::user_failed && step <= StepStatus::internally_failed; }))
+        return RunStatus::failed;
+    if (any([](StepStatus step) { return step == StepStatus::timed_out; }))
+        return RunStatus::timed_out;
+    if (any([](StepStatus step) { return step == StepStatus::stopped; }))
+        return RunStatus::stopped;
+    return any([](StepStatus step) { return !is_complete(step); }) ? before : RunStatus::succeeded;
 }
 
 } // namespace scylla::model::workflow

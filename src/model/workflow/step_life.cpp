@@ -328,6 +328,16 @@ void Advance::end_scope(LiveScope &scope, RunStatus status) {
     scope.is_changed = true;
     if (scope.loop != nullptr)
         loops_.push_back({{scope.around, scope.loop}, &scope});
+    else
+        aggregate_run(scope);
+}
+
+void Advance::aggregate_run(LiveScope &scope) {
+    std::vector<StepStatus> steps;
+    for (const LiveStep &step : scope.steps)
+        steps.push_back(step.now.status);
+    scope.now.aggregated =
+        state_.run.name.run == 1 ? scope.now.status : aggregate_status(scope.now.status, steps, scope.now.aggregated);
 }
 
 } // namespace scylla::model::workflow

@@ -63,6 +63,9 @@ private:
 
 } // namespace
 
-void collect(RunState &state, TurnMemory &memory) { Collector(state, memory).collect(); }
+void collect(RunState &state, TurnMemory &memory) {
+    roll_up(state);
+    Collector(state, memory).collect();
+}
 
 } // namespace scylla::model::workflow

@@ -1,0 +1,49 @@
+// How many leaf steps have which status (section 10.3). Each loop keeps that of all its iterations, changed in each
+// turn by the difference; that of a run is the sum over its own steps.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/workflow/statuses.h"
+
+namespace scylla::model::workflow {
+
+class RunState;
+
+struct Rollup {
+    static constexpr std::size_t k_most_refs = 10; // of a status
+
+    struct Leaves {
+        std::int64_t count = 0;
+        // Those of the last turns first, of statuses that have some (keeps_refs()).
+        std::vector<std::string> refs{};
+        bool operator==(const Leaves &) const = default;
+    };
+    std::array<Leaves, k_step_statuses.size()> by_status{};
+
+    Leaves &of(StepStatus status) noexcept { return by_status[static_cast<std::size_t>(status)]; }
+    const Leaves &of(StepStatus status) const noexcept { return by_status[static_cast<std::size_t>(status)]; }
+    std::int64_t total() const noexcept;
+    bool operator==(const Rollup &) const = default;
+};
+
+// One leaf. ref: what names it.
+Rollup rollup_of(StepStatus status, std::string ref);
+void aggregate(Rollup &rollup, const Rollup &more);
+// Never less than nothing.
+void segregate(Rollup &rollup, const Rollup &less);
+// Of a loop that has come to its end so: whatever was live in it has been stopped.
+void settle(Rollup &rollup, StepStatus status);
+
+// {"RUNNING": {"cnt": 27, "ref": ["copy[3]:1"]}}; what cannot be read counts as nothing.
+Rollup read_rollup(RunState &state, std::string_view json);
+std::string write_rollup(const Rollup &rollup); // empty: there is nothing
+
+// What the turn has made of the rollups of loops.
+void roll_up(RunState &state);
+
+} // namespace scylla::model::workflow

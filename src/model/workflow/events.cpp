@@ -104,6 +104,10 @@ void Advance::take(const Event &event) {
         return restart_iteration(*scope, event);
     if (scope == nullptr || is_terminal(scope->now.status))
         return;
+    // What has come before a restart was about the run before.
+    const bool of_run = event.step.empty() && scope->around == nullptr;
+    if (!of_run && state_.run.name.run > 1 && state_.scopes.front().now.due == 0)
+        return;
     if (event.step.empty())
         return take_of_scope(*scope, event);
     const StepNode *node = scope->list->find(event.step);

@@ -1,4 +1,4 @@
-// workflow: stop, kill, pause, resume; step: stop, kill, skip, pause, resume; breakpoint: set, drop, list.
+// workflow: stop, kill, pause, resume; step: stop, kill, skip, restart, pause, resume; breakpoint: set, drop, list.
 #include <iostream>
 
 #include "commands.h"
@@ -37,6 +37,7 @@ int kill_workflow(const context &given, const std::string &workflow) {
 int stop_step(const context &given, const step_options &options) { return on_step(given, "stop_step", options); }
 int kill_step(const context &given, const step_options &options) { return on_step(given, "kill_step", options); }
 int skip_step(const context &given, const step_options &options) { return on_step(given, "skip_step", options); }
+int restart_step(const context &given, const step_options &options) { return on_step(given, "restart_step", options); }
 int pause_step(const context &given, const step_options &options) { return on_step(given, "pause_step", options); }
 int resume_step(const context &given, const step_options &options) { return on_step(given, "resume_step", options); }
 

@@ -173,6 +173,12 @@ public:
                 "Have a step be SKIPPED. What follows it goes on, as its conditions say.\n\n"
                 "Prints the id of the action in the view scylla.workflow_action; nothing if the step is so already.",
                 skip_step);
+        of_step(
+            *step, "restart",
+            "Give another attempt to a step that has ended. If its run has ended, too, the instance runs again from "
+            "the step.\n\n"
+            "Prints the id of the action in the view scylla.workflow_action.",
+            restart_step);
         of_step(*step, "pause", "Have a step be PAUSED when it is to begin, until \"step resume\".", pause_step);
         of_step(*step, "resume",
                 "Let a step go on that is PAUSED.\n\n"

@@ -30,5 +30,19 @@ create or replace function scylla.skip_step(workflow text, instance bigint, step
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_skip_step';
 comment on function scylla.skip_step is
 'Has a step be SKIPPED: what it has begun ends as with stop_step(), and its conditions decide what follows, as if it had succeeded. One
-that has ended as FATALLY_FAILED, INTERNALLY_FAILED, STOPPED or TIMED_OUT gets another attempt, which is SKIPPED. Null: it is SKIPPED
-already. Errors: as stop_step().';
+that has ended as FATALLY_FAILED, INTERNALLY_FAILED, STOPPED or TIMED_OUT gets another attempt, which is SKIPPED. If the run has ended, the
+instance runs again as restart_run() has it, with policy RESTART_FROM_SPECIFIC and the step among skip_steps; the step must be in no loop.
+Null: it is SKIPPED already. Errors: as stop_step(); 55000 a step before it has to run again, too.
+Locks: waits for a transaction that asks for an action on the same step; if the run has ended, as restart_run().';
+
+create or replace function scylla.restart_step(workflow text, instance bigint, step text, iterations bigint[] = null) returns bigint
+    language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_restart_step';
+comment on function scylla.restart_step is
+'Gives another attempt to a step of the last run of an instance. While the run goes on: to one that has ended as FATALLY_FAILED,
+INTERNALLY_FAILED, STOPPED or TIMED_OUT, or that the restart of the run has left out; what follows it can then run. A loop goes on with what has
+not succeeded, and a subworkflow that is waited for runs again. If the run has ended, the instance runs again as restart_run() has it, with
+policy RESTART_FROM_SPECIFIC: from the step, or from the outer loop that it is in. Returns at once.
+  iterations  as for stop_step()
+Returns the id of the action in the view scylla.workflow_action.
+Errors: as stop_step(); 55000 a step before it has to run again, too.
+Locks: as skip_step().';

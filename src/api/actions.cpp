@@ -1,4 +1,4 @@
-// stop_workflow, kill_workflow, stop_step, kill_step, skip_step.
+// stop_workflow, kill_workflow, stop_step, kill_step, skip_step, restart_step.
 #include "api/run_args.h"
 #include "task/open.h"
 #include "workflow/actions.h"
@@ -8,8 +8,10 @@ namespace scylla {
 namespace {
 
 Datum act_on_step(FunctionCallInfo fcinfo, const char *call, model::workflow::StepAction action) {
-    const workflow::StepName name = args::get_step(fcinfo);
-    store::Store store = open_for_settings(call);
+    workflow::StepName name = args::get_step(fcinfo);
+    name.initiator = args::manual_initiator();
+    const bool may_run = action == model::workflow::StepAction::skip || action == model::workflow::StepAction::restart;
+    store::Store store = may_run ? open_for_write(call) : open_for_settings(call); // a new run makes a plan
     const auto id = workflow::act_on_step(name, action);
     close(store);
     if (!id)
@@ -44,4 +46,8 @@ SCYLLA_FUNCTION(scylla_kill_step) {
 
 SCYLLA_FUNCTION(scylla_skip_step) {
     return scylla::act_on_step(fcinfo, "scylla.skip_step()", scylla::model::workflow::StepAction::skip);
+}
+
+SCYLLA_FUNCTION(scylla_restart_step) {
+    return scylla::act_on_step(fcinfo, "scylla.restart_step()", scylla::model::workflow::StepAction::restart);
 }

@@ -69,15 +69,6 @@ std::span<const text *const> get_steps(FunctionCallInfo fcinfo, int n) {
     return steps;
 }
 
-// Who has asked for it.
-Jsonb *manual_initiator() {
-    JsonbParseState *state = nullptr;
-    pushJsonbValue(&state, WJB_BEGIN_OBJECT, nullptr);
-    json::push_text(&state, "type", cstring_to_text("MANUAL"));
-    json::push_text(&state, "user", cstring_to_text(GetUserNameFromId(GetUserId(), false)));
-    return JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, nullptr));
-}
-
 const text *get_request_id(FunctionCallInfo fcinfo, int n) {
     const text *id = args::get_text(fcinfo, n);
     return id == nullptr ? nullptr : args::name("request_id", args::get_text(fcinfo, n));
@@ -135,7 +126,7 @@ std::span<Request> get_requests(FunctionCallInfo fcinfo) {
     if (array == nullptr || !JB_ROOT_IS_ARRAY(array) || JB_ROOT_IS_SCALAR(array))
         error::bad_argument("requests", error::show(array), "It must be an array of objects.");
     const auto requests = allocate<Request>(static_cast<std::size_t>(JB_ROOT_COUNT(array)));
-    Jsonb *initiator = manual_initiator();
+    Jsonb *initiator = args::manual_initiator();
     JsonbIterator *iterator = JsonbIteratorInit(&array->root);
     JsonbValue value;
     std::size_t n = 0;
@@ -204,7 +195,7 @@ SCYLLA_FUNCTION(scylla_start_workflow) {
                                   .params = get_params(fcinfo, 1),
                                   .version = version != nullptr ? version : cstring_to_text("active"),
                                   .request_id = get_request_id(fcinfo, 3),
-                                  .initiator = manual_initiator()};
+                                  .initiator = args::manual_initiator()};
     store::Store store = open_for_write("scylla.start_workflow()");
     const workflow::Started started = workflow::start(request);
     close(store);
@@ -248,7 +239,7 @@ SCYLLA_FUNCTION(scylla_restart_run) {
                                      .params = get_params(fcinfo, 3),
                                      .step_params = get_step_params(fcinfo, 4),
                                      .skip_steps = get_steps(fcinfo, 5),
-                                     .initiator = manual_initiator()};
+                                     .initiator = args::manual_initiator()};
     store::Store store = open_for_write("scylla.restart_run()");
     const workflow::Started started = workflow::restart(call);
     close(store);

@@ -3,6 +3,7 @@
 
 #include "api/call.h"
 #include "pg/error.h"
+#include "pg/json.h"
 #include "pg/memory.h"
 #include "task/rules.h"
 #include "workflow/actions.h"
@@ -15,6 +16,15 @@ inline int64 get_instance(FunctionCallInfo fcinfo) {
     if (PG_ARGISNULL(1))
         error::bad_argument("instance", "null", "It must not be null.");
     return PG_GETARG_INT64(1);
+}
+
+// Who has asked for a run.
+inline Jsonb *manual_initiator() {
+    JsonbParseState *state = nullptr;
+    pushJsonbValue(&state, WJB_BEGIN_OBJECT, nullptr);
+    json::push_text(&state, "type", cstring_to_text("MANUAL"));
+    json::push_text(&state, "user", cstring_to_text(GetUserNameFromId(GetUserId(), false)));
+    return JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, nullptr));
 }
 
 inline std::span<const int64> get_iterations(FunctionCallInfo fcinfo, int n) {

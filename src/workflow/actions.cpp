@@ -1,9 +1,11 @@
 #include "workflow/actions.h"
 
 #include "pg/error.h"
+#include "pg/json.h"
 #include "shmem/pending.h"
 #include "store/spi_arrays.h"
 #include "workflow/definitions.h"
+#include "workflow/new_run.h"
 #include "workflow/texts.h"
 
 namespace scylla::workflow {
@@ -21,14 +23,19 @@ constinit SPIPlanPtr settle_statement = nullptr;
 constinit SPIPlanPtr settle_all_statement = nullptr;
 constinit SPIPlanPtr iteration_statement = nullptr;
 constinit SPIPlanPtr status_statement = nullptr;
+constinit SPIPlanPtr done_statement = nullptr;
 
-// How the agenda, and how messages call an action.
+// How the rows of actions, the agenda, and messages call an action.
 struct Words {
     const char *kind;
+    const char *item;
     const char *done;
 };
-constexpr std::array<Words, 4> k_words{
-    {{"stop", "stopped"}, {"kill", "killed"}, {"skip", "skipped"}, {"resume", "resumed"}}};
+constexpr std::array<Words, 5> k_words{{{"stop", "stop", "stopped"},
+                                        {"kill", "kill", "killed"},
+                                        {"skip", "skip", "skipped"},
+                                        {"resume", "resume", "resumed"},
+                                        {"restart", "restart_step", "restarted"}}};
 
 Words words_of(StepAction action) { return k_words[static_cast<std::size_t>(action)]; }
 
@@ -41,13 +48,14 @@ std::optional<int64> put_action(const Action &action) {
         .add(INT8OID, Int64GetDatum(action.scope), action.scope == 0)
         .add(action.step)
         .add(INT4OID, Int32GetDatum(action.attempt), action.step == nullptr)
-        .add(TEXTOID, CStringGetTextDatum(GetUserNameFromId(GetUserId(), false)));
+        .add(TEXTOID, CStringGetTextDatum(GetUserNameFromId(GetUserId(), false)))
+        .add(TEXTOID, CStringGetTextDatum(action.item == nullptr ? action.kind : action.item));
     const auto ids = store::select<int64>(
         &put_statement,
         "with action as (insert into scylla.workflow_action_state (root, kind, scope, step, attempt, role) "
         "values ($1, $2, $3, $4, $5, $6::pg_catalog.name) on conflict do nothing returning id), "
         "item as (insert into scylla.workflow_agenda (root, kind, scope, step, action) "
-        "select $1, $2, $3, $4, id from action) select id from action",
+        "select $1, $7, $3, $4, id from action) select id from action",
         parameters, SPI_OK_SELECT, [](uint64 row) { return store::Columns(row).next_int64(); });
     if (ids.empty())
         return std::nullopt;
@@ -119,6 +127,7 @@ namespace {
 struct IterationFound {
     int64 id; // 0: it does not exist
     bool ended;
+    bool succeeded;
 };
 
 IterationFound find_iteration(int64 parent, std::string_view loop, int64 number) {
@@ -126,32 +135,43 @@ IterationFound find_iteration(int64 parent, std::string_view loop, int64 number)
     parameters.add(parent).add(to_text(loop)).add(number);
     const auto found =
         store::select<IterationFound>(&iteration_statement,
-                                      "select id, ended is not null from scylla.workflow_iteration "
+                                      "select id, ended is not null, status operator(pg_catalog.=) 'SUCCEEDED' "
+                                      "from scylla.workflow_iteration "
                                       "where parent operator(pg_catalog.=) $1 and step operator(pg_catalog.=) $2 "
                                       "and number operator(pg_catalog.=) $3 and not past",
                                       parameters, SPI_OK_SELECT, [](uint64 row) {
                                           store::Columns columns(row);
                                           const int64 id = columns.next_int64();
-                                          return IterationFound{id, columns.next_bool()};
+                                          const bool ended = columns.next_bool();
+                                          return IterationFound{id, ended, columns.next_bool()};
                                       });
-    return found.empty() ? IterationFound{0, false} : found[0];
+    return found.empty() ? IterationFound{0, false, false} : found[0];
 }
 
-// The run, or the iteration that the step is in.
-IterationFound find_scope(const StepName &name, const LastRun &run) {
+const model::workflow::Definition &definition_for(const StepName &name, const LastRun &run) {
     check_stack_depth();
     const auto version = find_version(name.workflow, run.version);
     if (!version)
         error::no_such_step(name.workflow, run.version, name.step);
-    const auto loops = model::workflow::loops_around(definition_of(*version), view(name.step));
+    return definition_of(*version);
+}
+
+model::workflow::LoopsAround loops_for(const StepName &name, const LastRun &run) {
+    const auto loops = model::workflow::loops_around(definition_for(name, run), view(name.step));
     if (!loops)
         error::no_such_step(name.workflow, run.version, name.step);
+    return *loops;
+}
+
+// The run, or the iteration that the step is in; none: an iteration around it has not begun.
+IterationFound find_scope(const StepName &name, const LastRun &run) {
+    const std::optional loops = loops_for(name, run);
     if (loops->count != name.iterations.size())
         error::bad_argument("iterations", psprintf("%zu numbers", name.iterations.size()),
                             psprintf("The step is in %zu loops: it must have the number of an iteration of each, the "
                                      "outer one first.",
                                      loops->count));
-    IterationFound scope{run.id, false};
+    IterationFound scope{run.id, false, false};
     for (std::size_t i = 0; i < loops->count && scope.id != 0; i++) {
         if (name.iterations[i] < 1)
             error::no_such_iteration(show(name));
@@ -180,30 +200,88 @@ StepFound find_step(int64 scope, const text *step) {
     return found.empty() ? StepFound{StepStatus::not_created, 0} : found[0];
 }
 
+StepPlace place_in(const StepName &name, const LastRun &run) {
+    const IterationFound scope = find_scope(name, run);
+    const StepFound step = scope.id == 0 ? StepFound{StepStatus::not_created, 0} : find_step(scope.id, name.step);
+    return {run.id, run.run, scope.id, scope.ended, step.status, step.attempt};
+}
+
+// The view of actions shows it, too, with the status of the new run.
+int64 put_restart(const Action &action, const text *status) {
+    Parameters parameters;
+    parameters.add(action.root)
+        .add(TEXTOID, CStringGetTextDatum(action.kind))
+        .add(action.scope)
+        .add(action.step)
+        .add(INT4OID, Int32GetDatum(action.attempt))
+        .add(TEXTOID, CStringGetTextDatum(GetUserNameFromId(GetUserId(), false)))
+        .add(status);
+    return store::select<int64>(
+        &done_statement,
+        "insert into scylla.workflow_action_state (root, kind, scope, step, attempt, role, done, outcome) values ($1, "
+        "$2, $3, $4, $5, $6::pg_catalog.name, pg_catalog.clock_timestamp(), $7) returning id",
+        parameters, SPI_OK_INSERT_RETURNING, [](uint64 row) { return store::Columns(row).next_int64(); })[0];
+}
+
+// A loop goes on with its iterations that have not succeeded, and in each with what is not complete.
+std::optional<int64> act_after_end(const StepName &name, const LastRun &run, StepAction action) {
+    const bool skips = action == StepAction::skip;
+    if (action != StepAction::restart && !(skips && name.iterations.empty()))
+        error::instance_ended(name.workflow, name.instance);
+    const IterationFound scope = find_scope(name, run);
+    if (scope.id == 0)
+        error::no_such_iteration(show(name));
+    const StepFound step = find_step(scope.id, name.step);
+    const Allowed allowed = allows_after_end(step.status, action);
+    if (allowed == Allowed::already)
+        return std::nullopt;
+    if (step.status == StepStatus::not_created)
+        error::step_not_created(show(name));
+    if (allowed == Allowed::no || scope.succeeded)
+        error::step_refuses(show(name), model::workflow::name_of(step.status), words_of(action).done);
+    const auto loops = loops_for(name, run);
+    const text *first = loops.count == 0 ? name.step : to_text(loops.ids[0]);
+    const Started started = restart({.workflow = name.workflow,
+                                     .instance = name.instance,
+                                     .policy = model::workflow::RestartPolicy::from_specific,
+                                     .step = first,
+                                     .params = json::empty_object(),
+                                     .step_params = json::empty_object(),
+                                     .skip_steps = {&name.step, skips ? std::size_t{1} : std::size_t{0}},
+                                     .initiator = name.initiator});
+    return put_restart(
+        {.root = run.id, .kind = words_of(action).kind, .scope = scope.id, .step = name.step, .attempt = step.attempt},
+        started.status);
+}
+
 } // namespace
 
 StepPlace find_place(const StepName &name) {
     const LastRun run = require_last(name.workflow, name.instance);
     if (run.ended)
         error::instance_ended(name.workflow, name.instance);
-    const IterationFound scope = find_scope(name, run);
-    const StepFound step = scope.id == 0 ? StepFound{StepStatus::not_created, 0} : find_step(scope.id, name.step);
-    return {run.id, run.run, scope.id, scope.ended, step.status, step.attempt};
+    return place_in(name, run);
 }
 
 std::optional<int64> act_on_step(const StepName &name, StepAction action) {
-    const StepPlace place = find_place(name);
+    const LastRun run = require_last(name.workflow, name.instance);
+    if (run.ended)
+        return act_after_end(name, run, action);
+    const StepPlace place = place_in(name, run);
     if (place.scope == 0)
         error::no_such_iteration(show(name));
-    const Allowed allowed = allows(place.status, action);
+    const bool held = action == StepAction::restart && name.iterations.empty() &&
+                      is_held_back(definition_for(name, run), steps_of(run.id), view(name.step));
+    const Allowed allowed = held ? Allowed::yes : allows(place.status, action);
     if (allowed == Allowed::already)
         return std::nullopt;
-    if (place.status == StepStatus::not_created)
+    if (place.status == StepStatus::not_created && !held)
         error::step_not_created(show(name));
     if (allowed == Allowed::no || place.ended)
         error::step_refuses(show(name), model::workflow::name_of(place.status), words_of(action).done);
     const auto id = put_action({.root = place.root,
                                 .kind = words_of(action).kind,
+                                .item = words_of(action).item,
                                 .scope = place.scope,
                                 .step = name.step,
                                 .attempt = place.attempt});

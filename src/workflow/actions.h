@@ -10,7 +10,8 @@ namespace scylla::workflow {
 
 struct Action {
     int64 root;
-    const char *kind;           // as on the agenda
+    const char *kind;           // in its row
+    const char *item = nullptr; // on the agenda; null: the same
     int64 scope = 0;            // 0: the action is on the run
     const text *step = nullptr; // of that scope
     int32 attempt = 0;
@@ -33,6 +34,7 @@ struct StepName {
     int64 instance;
     const text *step;
     std::span<const int64> iterations; // the outer one first
+    Jsonb *initiator = nullptr;        // of a new run
 };
 // step "copy" {3,1} of instance 5 of workflow "nightly"
 const char *show(const StepName &name);
@@ -47,7 +49,8 @@ struct StepPlace {
     int32 attempt; // 0: none
 };
 StepPlace find_place(const StepName &name);
-// Nothing: the step is as the action would leave it. 42704, 42501, P0002, 55000, 22023.
+// Nothing: the step is as the action would leave it. To skip or restart a step of a run that has ended is a new run.
+// 42704, 42501, P0002, 55000, 22023.
 std::optional<int64> act_on_step(const StepName &name, model::workflow::StepAction action);
 
 } // namespace scylla::workflow

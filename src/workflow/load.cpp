@@ -184,7 +184,7 @@ struct KindWord {
     std::string_view word;
     EventKind kind;
 };
-constexpr std::array<KindWord, 14> k_kinds{{{"failed", EventKind::task_failed},
+constexpr std::array<KindWord, 15> k_kinds{{{"failed", EventKind::task_failed},
                                             {"permitted", EventKind::permitted},
                                             {"restart", EventKind::restart},
                                             {"child_started", EventKind::child_started},
@@ -197,7 +197,8 @@ constexpr std::array<KindWord, 14> k_kinds{{{"failed", EventKind::task_failed},
                                             {"kill", EventKind::kill},
                                             {"skip", EventKind::skip},
                                             {"output", EventKind::output},
-                                            {"resume", EventKind::resume}}};
+                                            {"resume", EventKind::resume},
+                                            {"restart_step", EventKind::restart_step}}};
 
 struct Items {
     Growing<Item> left{};

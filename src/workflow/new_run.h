@@ -1,6 +1,7 @@
 // What a new run needs, whether it is the first of its instance or not.
 #pragma once
 
+#include "model/workflow/engine.h"
 #include "workflow/definitions.h"
 
 namespace scylla::workflow {
@@ -21,6 +22,9 @@ struct NewRun {
 // Sets params. before: the values of the run before; null: it had none. What is wrong with them is kept as its fault,
 // or raised (22023).
 void evaluate_params(NewRun &made, Jsonb *before, bool keep_failed);
+
+// The steps of a run, or of an iteration, with their statuses only.
+std::span<const model::workflow::Step> steps_of(int64 scope);
 
 // What the run strategy says becomes of the other runs, and of this one: whether it is stopped at once.
 bool apply_strategy(const NewRun &made);

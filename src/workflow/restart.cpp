@@ -70,6 +70,8 @@ EarlierRun hold_last(const Head &head, int64 instance) {
 
 // ---- what is to run again ------------------------------------------------------------------------------------------
 
+} // namespace
+
 std::span<const Step> steps_of(int64 scope) {
     Parameters parameters;
     parameters.add(scope);
@@ -84,6 +86,8 @@ std::span<const Step> steps_of(int64 scope) {
                                    return step;
                                });
 }
+
+namespace {
 
 std::span<const std::string_view> member_names(Jsonb *object) {
     Growing<std::string_view> names;

@@ -32,6 +32,7 @@ sql 'select scylla._advance()'
 asleep() { holds "select count(*) = 8 from scylla.workflow_step where workflow in ('asleep', 'stopping')"; }
 wait_until asleep
 sql "select scylla.create_workflow('{\"properties\": {\"owner\": \"ann\"}, \"workflow\": {\"id\": \"again\", \"steps\": [{\"step\": {\"id\": \"s\", \"type\": \"T\"}}]}}'), scylla.start_workflow('again'), scylla.kill_run('again', 1), scylla._advance()"
+sql "select scylla.create_workflow('{\"properties\": {\"owner\": \"ann\", \"run_strategy\": \"parallel\"}, \"workflow\": {\"id\": \"ended\", \"steps\": [{\"step\": {\"id\": \"s\", \"type\": \"T\"}}]}}'), scylla.start_workflow('ended'), scylla.start_workflow('ended'), scylla.kill_workflow('ended'), scylla._advance()"
 echo '{"properties": {"owner": "ann"}, "workflow": {"id": "new", "steps": [{"step": {"id": "s", "type": "NoOp"}}]}}' >"$scratch/workflow.json"
 sql "select scylla.create_workflow('{\"properties\": {\"owner\": \"ann\"}, \"workflow\": {\"id\": \"out\", \"steps\": [{\"step\": {\"id\": \"s\", \"type\": \"Out\"}}]}}'), scylla.start_workflow('out'), scylla._advance()"
 has_out() { holds "select count(*) = 1 from scylla.list_tasks('out', 'ready')"; }
@@ -142,6 +143,7 @@ breakpoint list |                                       | prints | views
 step stop       | asleep 1 s                            | prints | library
 step kill       | asleep 2 s                            | prints | library
 step skip       | asleep 3 s                            | prints | library
+step restart    | ended 1 s                             | prints | library
 run list        |                                       | prints | views
 run show        | busy 1                                | prints | views
 run restart     | again 1                               | prints | library
@@ -258,6 +260,7 @@ lines=("${lines[@]/#step pause*/step pause stopping 2 s}")
 lines=("${lines[@]/#step stop*/step stop asleep 4 s}")
 lines=("${lines[@]/#step kill*/step kill asleep 5 s}")
 lines=("${lines[@]/#step skip*/step skip asleep 6 s}")
+lines=("${lines[@]/#step restart*/step restart ended 2 s}")
 
 # ---- no server, no database ---------------------------------------------------------------------------------------------------
 

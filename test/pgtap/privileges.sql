@@ -175,6 +175,7 @@ insert into use_ (name, statement) values
     ('kill_step',          $$select scylla.kill_step('w_live', 2, 's')$$),
     ('skip_step',          $$select scylla.skip_step('w_live', 3, 's')$$),
     ('restart_run',        $$select scylla.restart_run('w_again', 1)$$),
+    ('restart_step',       $$select scylla.restart_step('w_again', 1, 's')$$),
     ('pause_step',         $$select scylla.pause_step('w_held', 1, 's')$$),
     ('resume_step',        $$select scylla.resume_step('w_held', 1, 's')$$),
     ('set_breakpoint',     $$select scylla.set_breakpoint('w', 's')$$),

@@ -33,7 +33,7 @@ select is(scylla.stop_step('three', 1, 's1'), null, 'stopping it again is nothin
 select raises($$select scylla.kill_step('three', 1, 's1')$$, '55000', 'workflow', 'status');
 select is(work('b'), 'other', 'other branches run on');
 select is(status('three'), 'STOPPED', 'then the run is STOPPED (14)');
-select raises($$select scylla.skip_step('three', 1, 's1')$$, '55000', 'workflow', 'ended');
+select raises($$select scylla.kill_step('three', 1, 's1')$$, '55000', 'workflow', 'ended');
 
 select start('three') \g /dev/null
 select is(outcome(scylla.kill_step('three', 2, 's1')), 'COMPLETED_WITH_ERROR', 'the failure mode of a step that is killed applies (14)');
@@ -70,6 +70,79 @@ select is(outcome(scylla.kill_step('waits', 2, 's1')), 'FATALLY_FAILED', 'killed
 select is(outcome(scylla.skip_step('waits', 3, 's1')), 'SKIPPED', 'and skipped');
 select is(format('%s %s %s', status('waits'), status('waits', 2), steps('waits', 3)), 'STOPPED FAILED s1 SKIPPED, s2 RUNNING', 'at once');
 select work('b') \g /dev/null
+
+-- ---- restart of a step (11, 14) ----------------------------------------------------------------------------------------
+
+select make('again', jsonb_build_array(step('s1', '{"s2": "true"}'), step('s2'), step('other', '{}', '{}', 'B'))) \g /dev/null
+select start('again') \g /dev/null
+select raises($$select scylla.restart_step('again', 1, 's1')$$, '55000', 'workflow', 'status');
+select raises($$select scylla.restart_step('again', 1, 's2')$$, '55000', 'workflow', 'created');
+select break('a', '{"code": "x", "retryable": false}') \g /dev/null
+select is(steps('again'), 'other RUNNING, s1 FATALLY_FAILED', 'a step that has failed for good in a run that goes on');
+select is(outcome(scylla.restart_step('again', 1, 's1')), 'RUNNING', 'gets another attempt (11)');
+select is((select string_agg(run || '/' || attempt || ' ' || status, ', ' order by attempt) from scylla.workflow_step_attempt where workflow = 'again' and step = 's1'),
+          '1/1 FATALLY_FAILED, 1/2 RUNNING', 'of the same run');
+select is((select action from scylla.workflow_action where workflow = 'again'), 'restart', 'the action is in the view');
+select is(work_all('a') || ' ' || work_all('b'), 's1 s2 other', 'what follows it runs');
+select is(status('again'), 'SUCCEEDED', 'and the run succeeds');
+
+-- In a run that has ended.
+select is(scylla.restart_step('again', 1, 's2') > 0, true, 'any step that has ended');
+select is((select outcome from scylla.workflow_action where workflow = 'again' order by id desc limit 1), 'CREATED', 'begins a new run (11)');
+select advance() \g /dev/null
+select is((select max(run) from scylla.workflow_run where workflow = 'again')::bigint, 2::bigint, 'the second one');
+select is(steps('again'), 'other SUCCEEDED, s1 SUCCEEDED, s2 RUNNING', 'from the step');
+select is((select restart ->> 'policy' from scylla.workflow_run where workflow = 'again' and run = 2), 'RESTART_FROM_SPECIFIC', 'as restart_run() has it');
+select break('a', '{"code": "x", "retryable": false}') \g /dev/null
+select is(status('again'), 'FAILED', 'it fails');
+select is(scylla.skip_step('again', 1, 's2') > 0, true, 'a step of a run that has ended can be skipped (11)');
+select advance() \g /dev/null
+select is(steps('again') || ' ' || status('again'), 'other SUCCEEDED, s1 SUCCEEDED, s2 SKIPPED SUCCEEDED', 'by a new run, too');
+select is(scylla.skip_step('again', 1, 's2'), null, 'once');
+select raises($$select scylla.stop_step('again', 1, 's2')$$, '55000', 'workflow', 'ended');
+
+select make('two', jsonb_build_array(step('s1', '{"s2": "true"}'), step('s2'), step('t', '{}', '{}', 'B'))) \g /dev/null
+select start('two') \g /dev/null
+select break('a', '{"code": "x", "retryable": false}'), break('b', '{"code": "x", "retryable": false}') \g /dev/null
+select scylla.restart_step('two', 1, 't'), advance() \g /dev/null
+select is(steps('two'), 't RUNNING', 'other incomplete steps are held back (11.3)');
+select is(outcome(scylla.restart_step('two', 1, 's1')), 'RUNNING', 'until they are restarted, too');
+select raises($$select scylla.restart_step('two', 1, 's2')$$, '55000', 'workflow', 'created');
+select work_all('a'), work_all('b') \g /dev/null
+select is(steps('two') || ' ' || status('two'), 's1 SUCCEEDED, s2 SUCCEEDED, t SUCCEEDED SUCCEEDED', 'and what follows them runs');
+
+select make('looped', jsonb_build_array(over('l', '{"i": {"type": "LONG_ARRAY", "value": [1, 2]}}', jsonb_build_array(step('in'))))) \g /dev/null
+select start('looped') \g /dev/null
+select break('a', '{"code": "x", "retryable": false}'), work('a') \g /dev/null
+select is(status('looped'), 'FAILED', 'a run with a loop that has failed');
+select raises($$select scylla.restart_step('looped', 1, 'in', (select iterations from scylla.workflow_step where workflow = 'looped' and status = 'SUCCEEDED' and step = 'in'))$$,
+              '55000', 'workflow', 'status');
+select raises($$select scylla.skip_step('looped', 1, 'in', '{1}')$$, '55000', 'workflow', 'ended');
+select is(scylla.restart_step('looped', 1, 'in', (select iterations from scylla.workflow_step where workflow = 'looped' and status = 'FATALLY_FAILED' and step = 'in')) > 0,
+          true, 'a step in a loop restarts the loop');
+select advance(), advance() \g /dev/null
+select is((select count(*) from scylla.workflow_step where workflow = 'looped' and step = 'in' and status = 'RUNNING'), 1::bigint, 'which goes on with what has not succeeded (11)');
+select work_all('a') \g /dev/null
+select is(status('looped'), 'SUCCEEDED', 'until it has');
+
+-- A loop and a subworkflow in a run that goes on.
+select make('fails', jsonb_build_array(step('s'))) \g /dev/null
+select make('goes_on', jsonb_build_array(over('l', '{"i": {"type": "LONG_ARRAY", "value": [1, 2]}}', jsonb_build_array(step('in'))),
+            jsonb_build_object('subworkflow', '{"id": "sub", "params": {"subworkflow_id": {"type": "STRING", "value": "fails"}}}'::jsonb),
+            step('other', '{}', '{}', 'B'))) \g /dev/null
+select start('goes_on'), advance(), advance() \g /dev/null
+select work('a') from generate_series(1, 1) \g /dev/null
+select break('a', '{"code": "x", "retryable": false}') from generate_series(1, 2) \g /dev/null
+select advance(), advance() \g /dev/null
+select is((select string_agg(step || ' ' || status, ', ' order by step) from scylla.workflow_step where workflow = 'goes_on' and iterations is null),
+          'l FATALLY_FAILED, other RUNNING, sub FATALLY_FAILED', 'a loop and a subworkflow that have failed');
+select scylla.restart_step('goes_on', 1, 'l'), scylla.restart_step('goes_on', 1, 'sub'), advance(), advance(), advance() \g /dev/null
+select is(work_all('a') in ('in s', 's in'), true, 'run again, with what has not succeeded (11)');
+select advance(), advance() \g /dev/null
+select is((select string_agg(step || ' ' || status, ', ' order by step) from scylla.workflow_step where workflow = 'goes_on' and iterations is null),
+          'l SUCCEEDED, other RUNNING, sub SUCCEEDED', 'and succeed');
+select is((select string_agg(run || ' ' || status, ', ' order by run) from scylla.workflow_run where workflow = 'fails'), '1 FAILED, 2 SUCCEEDED', 'the subworkflow with another run of its instance');
+select work_all('b') \g /dev/null
 
 -- ---- loops and subworkflows ---------------------------------------------------------------------------------------------
 

@@ -539,4 +539,72 @@ TEST(Restart_11, SpoiltTexts) {
     EXPECT_EQ(keeper.status(), "FAILED");
 }
 
+// ---- a step of a run that goes on (section 11) ---------------------------------------------------------------------
+
+constexpr std::string_view k_no_retry = R"({"retryable": false})";
+
+TEST(Restart_11, AStepThatHasFailedGetsAnotherAttempt) {
+    Keeper keeper(with_steps(job("a", R"({"b": "true"})") + "," + job("b") + "," + job("other")));
+    keeper.start();
+    keeper.fail("a", k_no_retry);
+    EXPECT_EQ(keeper.steps(), "a FATALLY_FAILED, other RUNNING");
+    keeper.act(EventKind::restart_step, "a");
+    EXPECT_EQ(keeper.steps(), "a RUNNING, other RUNNING");
+    EXPECT_EQ(keeper.scopes.at(1).steps.at("a").step.attempt, 2);
+    keeper.act(EventKind::restart_step, "a");
+    EXPECT_EQ(keeper.changes, 0U) << "it runs";
+    keeper.complete("a");
+    keeper.complete("b");
+    keeper.complete("other");
+    EXPECT_EQ(keeper.status(), "SUCCEEDED");
+}
+
+TEST(Restart_11, OneThatIsCompleteOrNotCreatedDoesNot) {
+    Keeper keeper(with_steps(job("a", R"({"b": "true"})") + "," + job("b") + "," + job("other")));
+    keeper.start();
+    keeper.complete("other");
+    keeper.act(EventKind::restart_step, "other");
+    keeper.act(EventKind::restart_step, "b");
+    EXPECT_EQ(keeper.steps(), "a RUNNING, other SUCCEEDED");
+}
+
+TEST(Restart_11, ALoopGoesOnWithWhatHasNotSucceeded) {
+    const std::string loop =
+        R"({"foreach": {"id": "l", "concurrency": 3, "params": {"loop_params": {"type": "MAP", "value":
+        {"i": {"type": "LONG_ARRAY", "value": [1, 2, 3]}}}}, "steps": [)" +
+        job("in") + "]}}";
+    Keeper keeper(with_steps(loop + "," + job("other")));
+    keeper.start();
+    keeper.complete("l/1/in");
+    keeper.fail("l/2/in", k_no_retry);
+    keeper.complete("l/3/in");
+    EXPECT_EQ(keeper.steps(), "l FATALLY_FAILED, other RUNNING");
+    keeper.loops_restart = true;
+    keeper.act(EventKind::restart_step, "l");
+    keeper.send_again();
+    EXPECT_EQ(keeper.open(), "other, l/2/in");
+    keeper.complete("l/2/in");
+    keeper.complete("other");
+    EXPECT_EQ(keeper.status(), "SUCCEEDED");
+}
+
+TEST(Restart_11, AStepThatARestartHoldsBackBegins) {
+    Keeper keeper(with_steps(job("a", R"({"b": "true"})") + "," + job("b") + "," + job("c")));
+    keeper.start();
+    keeper.fail("a", k_no_retry);
+    keeper.fail("c", k_no_retry);
+    keeper.restart(from("c"));
+    EXPECT_EQ(keeper.open(), "c");
+    std::vector<workflow::Step> steps;
+    for (const auto &[id, step] : keeper.scopes.at(1).steps)
+        steps.push_back(step.view());
+    EXPECT_TRUE(workflow::is_held_back(keeper.definition(), steps, "a"));
+    EXPECT_FALSE(workflow::is_held_back(keeper.definition(), steps, "b"));
+    EXPECT_FALSE(workflow::is_held_back(keeper.definition(), steps, "c"));
+    keeper.act(EventKind::restart_step, "a");
+    EXPECT_EQ(keeper.open(), "a, c");
+    keeper.complete("a");
+    EXPECT_EQ(keeper.open(), "b, c");
+}
+
 } // namespace

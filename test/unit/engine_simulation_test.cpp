@@ -510,12 +510,15 @@ private:
     }
     // Somebody stops, kills or skips, mostly a step.
     void act() {
-        constexpr EventKind k_kinds[] = {EventKind::stop, EventKind::kill, EventKind::skip, EventKind::skip};
-        const EventKind kind = k_kinds[below(4)];
+        constexpr EventKind k_kinds[] = {EventKind::stop, EventKind::kill, EventKind::skip, EventKind::skip,
+                                         EventKind::restart_step};
+        const EventKind kind = k_kinds[below(5)];
         const auto [id, scope] = any_of(keeper_.scopes);
         if (scope.steps.empty() || below(20) == 0)
             return note(kind, {id, ""}, 0, "");
-        note(kind, {id, any_of(scope.steps).first}, 0, "");
+        const auto [step, kept] = any_of(scope.steps);
+        if (kind != EventKind::restart_step || kept.loop.empty()) // a loop that goes on is tested by itself
+            note(kind, {id, step}, 0, "");
     }
     void wait() {
         const auto [due, all] = keeper_.next_due();

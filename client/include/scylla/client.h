@@ -447,6 +447,11 @@ public:
                                           const std::vector<std::int64_t> &iterations = {});
     std::optional<std::int64_t> skip_step(const workflow_name &workflow, std::int64_t instance, const std::string &step,
                                           const std::vector<std::int64_t> &iterations = {});
+    /// Gives another attempt to a step that has ended: in the run, or, if that has ended, in a new run that begins with
+    /// the step. @param iterations as above @return the id of the action @throw not_found @throw denied @throw
+    /// wrong_state the step has not ended, or is complete in a run that goes on
+    std::optional<std::int64_t> restart_step(const workflow_name &workflow, std::int64_t instance,
+                                             const std::string &step, const std::vector<std::int64_t> &iterations = {});
     /// Has a step of the last run of an instance be PAUSED when its next attempt is to begin. @param iterations as
     /// above
     /// @throw not_found @throw denied @throw wrong_state the run has ended, or the step has begun or ended

@@ -5,7 +5,7 @@
 
 namespace scylla::model::workflow {
 
-enum class StepAction : std::uint8_t { stop, kill, skip, resume };
+enum class StepAction : std::uint8_t { stop, kill, skip, resume, restart };
 
 enum class Allowed : std::uint8_t {
     yes,
@@ -27,11 +27,29 @@ constexpr Allowed allows(StepStatus status, StepAction action) noexcept {
         if (status == StepStatus::skipped)
             return Allowed::already;
         return (lives && status != StepStatus::created) || is_restartable(status) ? Allowed::yes : Allowed::no;
+    case StepAction::restart:
+        return is_restartable(status) ? Allowed::yes : Allowed::no;
     }
     return Allowed::no;
 }
 
 // Whether an attempt of it is still to begin, and can be paused.
 constexpr bool can_pause(StepStatus status) noexcept { return status <= StepStatus::paused || is_retryable(status); }
+
+// The run has ended: the action is a new run, which begins with the step (section 11).
+constexpr Allowed allows_after_end(StepStatus status, StepAction action) noexcept {
+    switch (action) {
+    case StepAction::skip:
+        return status == StepStatus::skipped ? Allowed::already
+               : is_terminal(status) && !is_retryable(status) && status != StepStatus::disabled &&
+                       status != StepStatus::unsatisfied
+                   ? Allowed::yes
+                   : Allowed::no;
+    case StepAction::restart:
+        return is_terminal(status) && !is_retryable(status) ? Allowed::yes : Allowed::no;
+    default:
+        return Allowed::no;
+    }
+}
 
 } // namespace scylla::model::workflow

@@ -93,6 +93,7 @@ private:
     void restart_run(LiveScope &scope);
     void restart_steps(LiveScope &scope, RestartPolicy policy, std::string_view chosen);
     void restart_iteration(LiveScope &scope, const Event &event);
+    void restart_step(LiveScope &scope, LiveStep &step);
     void reset(LiveStep &step, bool goes_on);
     std::int64_t instance_to_restart(const LiveStep &step);
     void begin_or_skip(LiveScope &scope, LiveStep &step);
@@ -125,6 +126,7 @@ private:
     std::deque<LoopWork> loops_{};
 };
 
+bool are_complete(const LiveScope &scope, const std::vector<std::size_t> &places) noexcept;
 bool is_sleep(const StepNode &step) noexcept;
 // A worker executes it.
 bool has_task(const StepNode &step) noexcept;

@@ -147,6 +147,9 @@ struct RestartCheck {
     RestartProblem problem;
     std::string_view step; // that is at fault, as it was given
 };
+// Whether a run that goes on holds the step back, as one that its restart did not choose: it has not been created, and
+// all before it are complete. steps: those of the run itself.
+bool is_held_back(const Definition &definition, std::span<const Step> steps, std::string_view step) noexcept;
 // steps: those of the run itself.
 RestartCheck check_restart(const Definition &definition, std::span<const Step> steps, const Restart &restart) noexcept;
 
@@ -176,9 +179,10 @@ enum class EventKind : std::uint8_t {
     // Of a step whose task runs: what the result of the task is to have. data: {"params": {…}, "artifacts": {…}, "at":
     // microseconds}; one with a later time goes over one with an earlier, whichever comes first.
     output,
-    skip,     // of a step, also of one that has failed: it is complete, and what follows it may begin
-    resume,   // of a step that is PAUSED: it goes on
-    unpaused, // of a step that has not begun because its workflow was paused: it is to look again
+    skip,         // of a step, also of one that has failed: it is complete, and what follows it may begin
+    resume,       // of a step that is PAUSED: it goes on
+    unpaused,     // of a step that has not begun because its workflow was paused: it is to look again
+    restart_step, // that has ended without being complete gets another attempt; one that a restart holds begins
 };
 
 struct Event {

@@ -117,7 +117,9 @@ void Advance::take(const Event &event) {
     const bool fits = event.attempt == 0 || event.attempt == step.now.attempt;
     const bool is_live =
         step.now.status != StepStatus::not_created && (!is_terminal(step.now.status) || is_retryable(step.now.status));
-    if (fits && (is_live || (event.kind == EventKind::skip && is_restartable(step.now.status))))
+    const bool renews = event.kind == EventKind::skip || event.kind == EventKind::restart_step;
+    if (fits && (is_live || (renews && is_restartable(step.now.status)) ||
+                 (event.kind == EventKind::restart_step && step.now.status == StepStatus::not_created)))
         take_of_step(*scope, step, event);
 }
 
@@ -189,6 +191,8 @@ void Advance::take_of_step(LiveScope &scope, LiveStep &step, const Event &event)
         return kill(scope, step);
     case EventKind::skip:
         return skip(scope, step);
+    case EventKind::restart_step:
+        return restart_step(scope, step);
     case EventKind::resume:
         return step.now.status == StepStatus::paused ? enter(scope, step, StepStatus::waiting_for_signals) : void();
     case EventKind::unpaused:

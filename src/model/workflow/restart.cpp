@@ -50,13 +50,18 @@ RestartGraph graph_of_restart(const StepList &steps, const std::vector<StepStatu
 
 namespace {
 
-RestartCheck check(const Definition &definition, std::span<const Step> steps, const Restart &restart) {
-    const StepList &list = definition.steps;
+std::vector<StepStatus> statuses_of(const StepList &list, std::span<const Step> steps) {
     std::vector<StepStatus> statuses(list.steps.size(), StepStatus::not_created);
     for (const Step &step : steps) {
         if (const StepNode *node = list.find(step.id))
             statuses[list.place_of(*node)] = step.status;
     }
+    return statuses;
+}
+
+RestartCheck check(const Definition &definition, std::span<const Step> steps, const Restart &restart) {
+    const StepList &list = definition.steps;
+    const auto statuses = statuses_of(list, steps);
     const StepNode *chosen = list.find(restart.step);
     if (restart.policy == RestartPolicy::from_specific && chosen == nullptr)
         return {RestartProblem::unknown_step, restart.step};
@@ -82,6 +87,18 @@ RestartCheck check_restart(const Definition &definition, std::span<const Step> s
         return check(definition, steps, restart);
     } catch (...) { // there is nothing else that is thrown
         return {RestartProblem::out_of_memory, {}};
+    }
+}
+
+bool is_held_back(const Definition &definition, std::span<const Step> steps, std::string_view step) noexcept {
+    try {
+        const StepNode *node = definition.steps.find(step);
+        const auto statuses = statuses_of(definition.steps, steps);
+        return node != nullptr && statuses[definition.steps.place_of(*node)] == StepStatus::not_created &&
+               std::all_of(node->predecessors.begin(), node->predecessors.end(),
+                           [&](std::size_t place) { return is_complete(statuses[place]); });
+    } catch (...) { // out of memory
+        return false;
     }
 }
 
@@ -159,6 +176,22 @@ void Advance::restart_iteration(LiveScope &scope, const Event &event) {
     scope.is_closed = false;
     restart_steps(scope, RestartPolicy::from_incomplete, {});
     touch(scope);
+}
+
+// A step that has ended in a run that goes on, or that a restart of the run has not chosen. The row of the attempt
+// before must have been written. A loop goes on, and a subworkflow runs again.
+void Advance::restart_step(LiveScope &scope, LiveStep &step) {
+    if (step.is_changed)
+        return;
+    if (step.now.status == StepStatus::not_created) {
+        if (!are_complete(scope, step.node->predecessors))
+            return;
+    } else if (is_restartable(step.now.status)) {
+        reset(step, true);
+    } else {
+        return;
+    }
+    ready_.push_back({&scope, &step});
 }
 
 // Back to NOT_CREATED. The row of its last attempt is kept as that. What was not complete may go on: a loop with its

@@ -15,11 +15,6 @@ bool is_live(const LiveStep &step) noexcept {
            (!is_terminal(step.now.status) || is_retryable(step.now.status));
 }
 
-bool are_complete(const LiveScope &scope, const std::vector<std::size_t> &places) noexcept {
-    return std::all_of(places.begin(), places.end(),
-                       [&](std::size_t place) { return is_complete(scope.steps[place].now.status); });
-}
-
 std::string edges_json(const LiveScope &scope, const StepNode &node, const std::vector<bool> &taken) {
     if (node.successors.empty())
         return {};
@@ -31,6 +26,11 @@ std::string edges_json(const LiveScope &scope, const StepNode &node, const std::
 }
 
 } // namespace
+
+bool are_complete(const LiveScope &scope, const std::vector<std::size_t> &places) noexcept {
+    return std::all_of(places.begin(), places.end(),
+                       [&](std::size_t place) { return is_complete(scope.steps[place].now.status); });
+}
 
 bool is_sleep(const StepNode &step) noexcept {
     constexpr std::string_view k_sleep[] = {"SLEEP"};

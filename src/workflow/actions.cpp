@@ -270,6 +270,8 @@ std::optional<int64> act_on_step(const StepName &name, StepAction action) {
     const StepPlace place = place_in(name, run);
     if (place.scope == 0)
         error::no_such_iteration(show(name));
+    if (action == StepAction::restart && !run.begun)
+        error::step_not_created(show(name));
     const bool held = action == StepAction::restart && name.iterations.empty() &&
                       is_held_back(definition_for(name, run), steps_of(run.id), view(name.step));
     const Allowed allowed = held ? Allowed::yes : allows(place.status, action);

@@ -60,6 +60,7 @@ struct LastRun {
     int64 id;
     int32 version;
     int32 run;
+    bool begun;
     bool ended;
     bool failed;
 };

@@ -301,7 +301,7 @@ LastRun require_last(const text *workflow, int64 instance) {
     parameters.add(head.id).add(instance);
     const auto last = store::select<LastRun>(
         &last_statement,
-        "select r.id, r.version, r.run, r.ended is not null, r.status operator(pg_catalog.=) 'FAILED' "
+        "select r.id, r.version, r.run, r.started is not null, r.ended is not null, r.status operator(pg_catalog.=) 'FAILED' "
         "from scylla.workflow_run_state r join scylla.workflow_head h on h.id operator(pg_catalog.=) r.workflow "
         "and h.created operator(pg_catalog.<=) r.created where r.workflow operator(pg_catalog.=) $1 "
         "and r.instance operator(pg_catalog.=) $2 order by r.run desc limit 1",
@@ -311,6 +311,7 @@ LastRun require_last(const text *workflow, int64 instance) {
             read.id = columns.next_int64();
             read.version = columns.next_int32();
             read.run = columns.next_int32();
+            read.begun = columns.next_bool();
             read.ended = columns.next_bool();
             read.failed = columns.next_bool();
             return read;

@@ -101,6 +101,19 @@ select is(steps('again') || ' ' || status('again'), 'other SUCCEEDED, s1 SUCCEED
 select is(scylla.skip_step('again', 1, 's2'), null, 'once');
 select raises($$select scylla.stop_step('again', 1, 's2')$$, '55000', 'workflow', 'ended');
 
+-- Of a run that has not begun.
+select make('queues', jsonb_build_array(step('s1'), step('s2', '{}', '{}', 'B')), '{}', '{"run_strategy": "SEQUENTIAL"}') \g /dev/null
+select start('queues'), start('queues') \g /dev/null
+select is(status('queues', 2), 'CREATED', 'a run that waits for its turn');
+select raises($$select scylla.restart_step('queues', 2, 's1')$$, '55000', 'workflow', 'created');
+select break('a', '{"code": "x", "retryable": false}'), work('b') \g /dev/null
+select advance() \g /dev/null
+select scylla.kill_run('queues', 2), advance() \g /dev/null
+select scylla.restart_step('queues', 1, 's1') \g /dev/null
+select raises($$select scylla.restart_step('queues', 1, 's1')$$, '55000', 'workflow', 'created');
+select advance() \g /dev/null
+select is(work_all('a') || ' ' || status('queues'), 's1 SUCCEEDED', 'once it has begun it is as any other');
+
 select make('two', jsonb_build_array(step('s1', '{"s2": "true"}'), step('s2'), step('t', '{}', '{}', 'B'))) \g /dev/null
 select start('two') \g /dev/null
 select break('a', '{"code": "x", "retryable": false}'), break('b', '{"code": "x", "retryable": false}') \g /dev/null

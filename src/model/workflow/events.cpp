@@ -104,9 +104,9 @@ void Advance::take(const Event &event) {
         return restart_iteration(*scope, event);
     if (scope == nullptr || is_terminal(scope->now.status))
         return;
-    // What has come before a restart was about the run before.
+    // The run waits for its turn: what has come before a restart was about the run before.
     const bool of_run = event.step.empty() && scope->around == nullptr;
-    if (!of_run && state_.run.name.run > 1 && state_.scopes.front().now.due == 0)
+    if (!of_run && state_.scopes.front().now.due == 0)
         return;
     if (event.step.empty())
         return take_of_scope(*scope, event);

@@ -73,22 +73,10 @@ void add_amount(Growing<ResourceAmount> &to, std::string_view resource, JsonbVal
                             psprintf("There may be at most %zu.", k_max_resources), where.element);
 }
 
-template <typename Use> void for_each(JsonbContainer *object, Use use) {
-    JsonbIterator *iterator = JsonbIteratorInit(object);
-    JsonbValue key;
-    JsonbValue value;
-    for (JsonbIteratorToken token = JsonbIteratorNext(&iterator, &key, true); token != WJB_DONE;
-         token = JsonbIteratorNext(&iterator, &key, true)) {
-        if (token != WJB_KEY)
-            continue;
-        JsonbIteratorNext(&iterator, &value, true);
-        use(string_of(key), &value);
-    }
-}
-
 std::span<const ResourceAmount> amounts_in(JsonbContainer *object, const Where &where) {
     Growing<ResourceAmount> amounts;
-    for_each(object, [&](std::string_view name, JsonbValue *value) { add_amount(amounts, name, value, where); });
+    json::for_each_member(object,
+                          [&](std::string_view name, JsonbValue *value) { add_amount(amounts, name, value, where); });
     return amounts.all();
 }
 
@@ -119,7 +107,7 @@ Needs read_needs(Jsonb *needs, int64 element) {
     Growing<PoolNeeds> all;
     Growing<ResourceAmount> of_any;
     std::span<const std::string_view> any;
-    for_each(&needs->root, [&](std::string_view name, JsonbValue *value) {
+    json::for_each_member(&needs->root, [&](std::string_view name, JsonbValue *value) {
         if (name == "any" && is_container(value, false))
             any = names_in(value->val.binary.data, needs, where);
         else if (is_container(value, true))

@@ -6,16 +6,6 @@ begin;
 select * from no_plan();
 select scylla.create_queue('a'), scylla.create_queue('b') \g /dev/null
 
--- A foreach with so many iterations.
-create function each(id text, total int, steps jsonb, next jsonb = '{}', more jsonb = '{}') returns jsonb language sql as $$
-    select jsonb_build_object('foreach', jsonb_build_object('id', id, 'concurrency', 500, 'transition', jsonb_build_object('successors', next), 'steps', steps,
-        'params', jsonb_build_object('loop_params', jsonb_build_object('type', 'MAP', 'value', jsonb_build_object(id || '_i',
-            jsonb_build_object('type', 'LONG_ARRAY', 'expression', format('Util.intsBetween(0, %s, 1)', total)))))) || more)
-$$;
-create function call(id text, workflow text, more jsonb = '{}') returns jsonb language sql as $$
-    select jsonb_build_object('subworkflow', jsonb_build_object('id', id, 'params', jsonb_build_object('subworkflow_id',
-        jsonb_build_object('type', 'STRING', 'value', workflow))) || more)
-$$;
 -- The tree of an instance in a line: "name STATUS", deeper ones in brackets.
 create function tree(workflow text, max_iterations int = 10, failed_first boolean = false, instance bigint = 1) returns text language sql as $$
     select string_agg(repeat('.', depth) || kind || coalesce(' ' || name, '') || coalesce(' ' || count, '') || ' ' || status, E'\n' order by n)

@@ -5,17 +5,6 @@ select * from no_plan();
 select scylla.create_queue('a'), scylla.create_queue('b') \g /dev/null
 \ir include/workflows.psql
 
--- What has come of an action, after the engine has taken it up.
-create function outcome(of bigint) returns text language plpgsql as $$
-begin
-    perform advance();
-    return (select a.outcome from scylla.workflow_action a where a.id = of);
-end $$;
-create function over(id text, loop_params jsonb, steps jsonb, next jsonb = '{}', more jsonb = '{}') returns jsonb language sql as $$
-    select jsonb_build_object('foreach', jsonb_build_object('id', id, 'steps', steps, 'transition', jsonb_build_object('successors', next),
-        'params', jsonb_build_object('loop_params', jsonb_build_object('type', 'MAP', 'value', loop_params))) || more)
-$$;
-
 -- ---- stop, kill, skip (14) ----------------------------------------------------------------------------------------------
 
 select make('three', jsonb_build_array(step('s1', '{"s2": "true"}', '{"failure_mode": "IGNORE_FAILURE"}'), step('s2'), step('other', '{}', '{}', 'B'))) \g /dev/null

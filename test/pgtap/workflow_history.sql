@@ -5,15 +5,6 @@ begin;
 select * from no_plan();
 select scylla.create_queue('a'), scylla.create_queue('b'), scylla.create_queue('c') \g /dev/null
 
-create function each(id text, total int, steps jsonb, next jsonb = '{}', more jsonb = '{}') returns jsonb language sql as $$
-    select jsonb_build_object('foreach', jsonb_build_object('id', id, 'concurrency', 500, 'transition', jsonb_build_object('successors', next), 'steps', steps,
-        'params', jsonb_build_object('loop_params', jsonb_build_object('type', 'MAP', 'value', jsonb_build_object(id || '_i',
-            jsonb_build_object('type', 'LONG_ARRAY', 'expression', format('Util.intsBetween(0, %s, 1)', total)))))) || more)
-$$;
-create function call(id text, workflow text, more jsonb = '{}') returns jsonb language sql as $$
-    select jsonb_build_object('subworkflow', jsonb_build_object('id', id, 'params', jsonb_build_object('subworkflow_id',
-        jsonb_build_object('type', 'STRING', 'value', workflow))) || more)
-$$;
 -- What is told of those with a status.
 create function leaves(of text, status text, number bigint = 1) returns jsonb language sql as $$
     select overview -> status from scylla.workflow_rollup where workflow = of and instance = number

@@ -12,7 +12,7 @@ use Test::More;
 use constant PORTION => 2000;
 
 my $node = new_node('main', settings => "autovacuum = off\nmax_connections = 40");
-my $helpers = <<'SQL';
+my $helpers = $pages_function . <<'SQL';
 create extension scylla;
 -- Tasks from low to high, of so many keys in turn.
 create function submit(queue text, low int, high int, keys int = 10) returns bigint language sql as $$
@@ -35,13 +35,6 @@ begin
 		tasks := tasks - cardinality(rns);
 		commit;
 	end loop;
-end $$;
-create function pages(statement text) returns int language plpgsql as $$
-declare
-	plan json;
-begin
-	execute 'explain (analyze, buffers, timing off, format json) ' || statement into plan;
-	return (plan -> 0 -> 'Plan' ->> 'Shared Hit Blocks')::int + (plan -> 0 -> 'Plan' ->> 'Shared Read Blocks')::int;
 end $$;
 -- The pages that a lease looks at: the lowest of some, as now and then one walks over everything anew, for those who come next.
 create procedure cost(queue text, inout lowest int) language plpgsql as $$

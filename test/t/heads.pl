@@ -21,7 +21,7 @@ my $folder = PostgreSQL::Test::Utils::tempdir;
 my $session;
 
 # Tasks are numbered in their specification: {"n": 1}.
-my $helpers = <<'SQL';
+my $helpers = $pages_function . <<'SQL';
 create extension scylla;
 create function submit(queue text, low int, high int, priority int = 0) returns bigint language sql as $$
 	select scylla.submit_bulk(queue, array_agg(jsonb_build_object('n', n) order by n), priority => priority)
@@ -47,13 +47,6 @@ begin
 		perform scylla.complete_many(rns, 'worker');
 		commit;
 	end loop;
-end $$;
-create function pages(statement text) returns int language plpgsql as $$
-declare
-	plan json;
-begin
-	execute 'explain (analyze, buffers, timing off, format json) ' || statement into plan;
-	return (plan -> 0 -> 'Plan' ->> 'Shared Hit Blocks')::int + (plan -> 0 -> 'Plan' ->> 'Shared Read Blocks')::int;
 end $$;
 SQL
 my $lost = <<'SQL';

@@ -10,17 +10,6 @@ use ScyllaTest;
 use Test::More;
 use Time::HiRes qw(sleep);
 
-sub comes
-{
-	my ($condition) = @_;
-	for (1 .. 10 * $PostgreSQL::Test::Utils::timeout_default)
-	{
-		return 1 if $condition->();
-		sleep 0.1;
-	}
-	return 0;
-}
-
 my $node = new_node('holds', settings => "scylla.monitor = on\nautovacuum = off");
 my $runs = 60;
 my $seed = $ENV{SCYLLA_SEED} // int(rand(1_000_000));

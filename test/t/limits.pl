@@ -15,6 +15,29 @@ my $folder = PostgreSQL::Test::Utils::tempdir;
 sql($node, 'create extension scylla');
 wait_for_monitor($node, 'postgres');
 
+# Runs a script of pgbench in 32 sessions while somebody calls a function all the time that raises once too much runs.
+sub under_watch
+{
+	my ($call, $script, $transactions, $name) = @_;
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+	sql($node, 'drop table if exists over');
+	my $observer = $node->background_psql('postgres');
+	$observer->query_until(qr/^begun$/m, qq(
+\\echo begun
+do \$\$ begin
+	while to_regclass('over') is null loop
+		perform $call;
+		commit;
+	end loop;
+end \$\$;
+\\echo ended :SQLSTATE
+));
+	$node->command_ok([ 'pgbench', '-n', '-c', '32', '-j', '2', '-t', $transactions, '-f', $script, 'postgres' ], $name);
+	sql($node, 'create table over ()');
+	like($observer->query_until(qr/^ended \w{5}$/m, ''), qr/^ended 00000$/m, 'nor does somebody who looks all the time');
+	$observer->quit;
+}
+
 # ---- many sessions --------------------------------------------------------------------------------------------------------
 
 # A worker leases some tasks, or tries to, and lets go of them in one of the ways that there are. Whenever it has leased it
@@ -85,24 +108,7 @@ my $work = q(
 sql($node, $work);
 
 PostgreSQL::Test::Utils::append_to_file("$folder/work.sql", "\\set way random(1, 10)\ncall work('w' || :client_id, :way);\n");
-# Somebody looks all the time.
-my $observer = $node->background_psql('postgres');
-$observer->query_until(qr/^begun$/m, q(
-\echo begun
-do $$ begin
-	while to_regclass('over') is null loop
-		perform at_most(3);
-		commit;
-	end loop;
-end $$;
-\echo ended :SQLSTATE
-));
-$node->command_ok(
-	[ 'pgbench', '-n', '-c', '32', '-j', '2', '-t', '60', '-f', "$folder/work.sql", 'postgres' ],
-	'32 sessions lease, finish, heartbeat and roll back, and none ever sees more than the limit');
-sql($node, 'create table over ()');
-like($observer->query_until(qr/^ended \w{5}$/m, ''), qr/^ended 00000$/m, 'nor does somebody who looks all the time');
-$observer->quit;
+under_watch("at_most(3)", "$folder/work.sql", 60, '32 sessions lease, finish, heartbeat and roll back, and none ever sees more than the limit');
 is(sql($node, q(select count(*) from scylla.task where queue = 'narrow' and status = 'running')), '0', 'nobody holds a task any more');
 cmp_ok(sql($node, q(select count(*) from scylla.task where queue = 'narrow' and status = 'completed')), '>', 100, 'work was done');
 is(sql($node, q(select count(*) from scylla.lease('narrow', 'w', 10, '1 h'))), '3', 'no place has been lost');
@@ -176,24 +182,7 @@ sql($node, q(
 		end if;
 	end $$;));
 PostgreSQL::Test::Utils::append_to_file("$folder/keyed.sql", "\\set way random(1, 6)\n\\set q random(1, 2)\ncall work_keyed('w' || :client_id, :way, (array['keyed', 'both'])[:q]);\n");
-sql($node, 'drop table over');
-my $watcher = $node->background_psql('postgres');
-$watcher->query_until(qr/^begun$/m, q(
-\echo begun
-do $$ begin
-	while to_regclass('over') is null loop
-		perform at_most_per_key(2);
-		commit;
-	end loop;
-end $$;
-\echo ended :SQLSTATE
-));
-$node->command_ok(
-	[ 'pgbench', '-n', '-c', '32', '-j', '2', '-t', '20', '-f', "$folder/keyed.sql", 'postgres' ],
-	'32 sessions, and none ever sees more tasks of a key than may run');
-sql($node, 'create table over ()');
-like($watcher->query_until(qr/^ended \w{5}$/m, ''), qr/^ended 00000$/m, 'nor does somebody who looks all the time');
-$watcher->quit;
+under_watch("at_most_per_key(2)", "$folder/keyed.sql", 20, '32 sessions, and none ever sees more tasks of a key than may run');
 is(sql($node, q(select count(*) from scylla.task where queue in ('keyed', 'both') and status = 'running')), '0', 'nobody holds a task any more');
 is(sql($node, q(select string_agg(n::text, ' ' order by key) from (select key, count(*) as n from scylla.lease('keyed', 'w', 30, '1 h')
 	where key is not null group by key) t)), '2 2 2 2 2 2', 'no place of any key has been lost');

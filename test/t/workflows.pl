@@ -10,18 +10,6 @@ use ScyllaTest;
 use Test::More;
 use Time::HiRes qw(sleep);
 
-# Whether a condition comes true in time.
-sub comes
-{
-	my ($condition) = @_;
-	for (1 .. 10 * $PostgreSQL::Test::Utils::timeout_default)
-	{
-		return 1 if $condition->();
-		sleep 0.1;
-	}
-	return 0;
-}
-
 my $node = new_node('workflows', settings => "scylla.monitor = on\nautovacuum = off\nscylla.max_queues = 16");
 my $dump = PostgreSQL::Test::Utils::tempdir . '/workflows.dump';
 my $runs = 60;

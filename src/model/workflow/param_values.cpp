@@ -126,27 +126,6 @@ std::optional<Value> as_string_map(sel::Context &context, const Value &value) {
     return Value::of(map);
 }
 
-// The type of a value that an expression has made. An empty array is one of strings.
-ParamType type_of(const Value &value) noexcept {
-    switch (value.type) {
-    case sel::Type::long_:
-        return ParamType::long_;
-    case sel::Type::double_:
-        return ParamType::double_;
-    case sel::Type::boolean:
-        return ParamType::boolean;
-    case sel::Type::map:
-        return ParamType::map;
-    case sel::Type::array:
-        return value.array->elements == sel::Elements::long_     ? ParamType::long_array
-               : value.array->elements == sel::Elements::double_ ? ParamType::double_array
-               : value.array->elements == sel::Elements::boolean ? ParamType::boolean_array
-                                                                 : ParamType::string_array;
-    default:
-        return ParamType::string;
-    }
-}
-
 Value copy_at(sel::Context &context, const Value &value, int depth) {
     if (depth > context.limits.depth)
         sel::fail(sel::FaultKind::limit, "the value is nested too deeply");
@@ -204,6 +183,26 @@ bool same_array(const sel::Array &one, const sel::Array &other) {
 }
 
 } // namespace
+
+ParamType type_of(const Value &value) noexcept {
+    switch (value.type) {
+    case sel::Type::long_:
+        return ParamType::long_;
+    case sel::Type::double_:
+        return ParamType::double_;
+    case sel::Type::boolean:
+        return ParamType::boolean;
+    case sel::Type::map:
+        return ParamType::map;
+    case sel::Type::array:
+        return value.array->elements == sel::Elements::long_     ? ParamType::long_array
+               : value.array->elements == sel::Elements::double_ ? ParamType::double_array
+               : value.array->elements == sel::Elements::boolean ? ParamType::boolean_array
+                                                                 : ParamType::string_array;
+    default:
+        return ParamType::string;
+    }
+}
 
 std::optional<Value> to_type(sel::Context &context, const Value &value, ParamType type) {
     switch (type) {

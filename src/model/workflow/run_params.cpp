@@ -50,24 +50,9 @@ Merge merge_for(const RunName &name, sel::Context &context) {
 
 // The type that a value has by itself.
 ParamType natural_type(const Value &value) {
-    switch (value.type) {
-    case sel::Type::long_:
-        return ParamType::long_;
-    case sel::Type::double_:
-        return ParamType::double_;
-    case sel::Type::boolean:
-        return ParamType::boolean;
-    case sel::Type::map:
-        return ParamType::map;
-    case sel::Type::array:
+    if (value.type == sel::Type::array)
         sel::settle_elements(*value.array);
-        return value.array->elements == sel::Elements::long_     ? ParamType::long_array
-               : value.array->elements == sel::Elements::double_ ? ParamType::double_array
-               : value.array->elements == sel::Elements::boolean ? ParamType::boolean_array
-                                                                 : ParamType::string_array;
-    default:
-        return ParamType::string;
-    }
+    return type_of(value);
 }
 
 bool is_definition(const Value &json) noexcept {

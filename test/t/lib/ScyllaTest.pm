@@ -8,10 +8,11 @@ use File::Path qw(make_path);
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
+use Time::HiRes qw(sleep);
 
-our @EXPORT = qw(new_node sql result_of sqlstate fails_with eventually tasks tables sequences state_of checked fill
+our @EXPORT = qw(new_node sql result_of sqlstate fails_with eventually comes tasks tables sequences state_of checked fill
   monitors wait_for_monitor own_installation write_script
-  $append_column);
+  $append_column $pages_function);
 
 # A started node that preloads the library. The monitor is off unless the settings say otherwise: then the test decides
 # when time acts. allows_streaming is for init.
@@ -53,6 +54,17 @@ sub own_installation
 # Gives the view of tasks another column, at its end, where new ones come.
 our $append_column = 'do $do$ begin execute $$create or replace view scylla.task as select t.*, 1 as extra from ($$'
   . ' || rtrim(pg_get_viewdef($$scylla.task$$), $$;$$) || $$) as t$$; end $do$;';
+
+# A function that tells how many pages a statement looks at.
+our $pages_function = <<'SQL';
+create function pages(statement text) returns int language plpgsql as $$
+declare
+	plan json;
+begin
+	execute 'explain (analyze, buffers, timing off, format json) ' || statement into plan;
+	return (plan -> 0 -> 'Plan' ->> 'Shared Hit Blocks')::int + (plan -> 0 -> 'Plan' ->> 'Shared Read Blocks')::int;
+end $$;
+SQL
 
 sub write_script
 {
@@ -96,6 +108,18 @@ sub eventually
 	my ($node, $query, $expected, $name, $database) = @_;
 	local $Test::Builder::Level = $Test::Builder::Level + 1;
 	ok($node->poll_query_until($database // 'postgres', $query, $expected), $name);
+}
+
+# Whether a condition comes true in time: for what no single query tells.
+sub comes
+{
+	my ($condition) = @_;
+	for (1 .. 10 * $PostgreSQL::Test::Utils::timeout_default)
+	{
+		return 1 if $condition->();
+		sleep 0.1;
+	}
+	return 0;
 }
 
 # The whole view, one line per task.

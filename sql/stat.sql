@@ -78,6 +78,79 @@ comment on column scylla.stat_worker.last_heartbeat is 'When it last got a lease
 comment on column scylla.stat_worker.next_deadline is 'When the first of its leases expires unless a heartbeat extends it.';
 comment on column scylla.stat_worker.progress is 'Mean progress of its tasks, 0 to 1.';
 
+-- ---- workflows -------------------------------------------------------------------------------------------------------
+
+-- By the index of live runs, that of failed ones, and from a run to its steps by their key; loops keep the counts of their iterations. The
+-- subqueries that return one row leave the planner no other way, whatever it knows of the tables. Runs that have ended have no index: nobody
+-- counts them.
+create or replace view scylla._stat_workflow as
+    select h.id as workflow, h.owner, nullif(h.active_version, 0) as active_version, p.created as paused, h.latest_instance as instances,
+           coalesce(r.queued, 0) as queued, coalesce(r.running, 0) as running, coalesce(f.failed, 0) as failed, r.oldest_queued, r.oldest_running,
+           coalesce(r.steps_running, 0)::bigint as steps_running, coalesce(r.steps_waiting_for_signals, 0)::bigint as steps_waiting_for_signals,
+           coalesce(r.steps_waiting_for_permits, 0)::bigint as steps_waiting_for_permits, coalesce(r.steps_paused, 0)::bigint as steps_paused,
+           coalesce(r.steps_retrying, 0)::bigint as steps_retrying, coalesce(r.steps_failed, 0)::bigint as steps_failed,
+           coalesce(a.agenda, 0) as agenda, a.oldest_agenda, h.runners, h.viewers, h.admins
+    from scylla.workflow_head h
+    left join scylla.workflow_hold p on p.workflow = h.id and p.kind = 'workflow'
+    left join (
+        select r.workflow, count(*) filter (where r.status = 'CREATED') as queued, count(*) filter (where r.status <> 'CREATED') as running,
+               min(r.created) filter (where r.status = 'CREATED') as oldest_queued, min(r.started) as oldest_running,
+               sum(s.running) as steps_running, sum(s.signals) as steps_waiting_for_signals, sum(s.permits) as steps_waiting_for_permits,
+               sum(s.paused) as steps_paused, sum(s.retrying) as steps_retrying, sum(s.failed) as steps_failed
+        from scylla.workflow_run_state r
+        left join lateral (
+            select sum(c.count) filter (where c.status in ('CREATED', 'INITIALIZED', 'EVALUATING_PARAMS', 'STARTING', 'RUNNING', 'FINISHING')) as running,
+                   sum(c.count) filter (where c.status = 'WAITING_FOR_SIGNALS') as signals, sum(c.count) filter (where c.status = 'WAITING_FOR_PERMITS') as permits,
+                   sum(c.count) filter (where c.status = 'PAUSED') as paused,
+                   sum(c.count) filter (where c.status in ('USER_FAILED', 'PLATFORM_FAILED', 'TIMEOUT_FAILED')) as retrying,
+                   sum(c.count) filter (where c.status in ('FATALLY_FAILED', 'INTERNALLY_FAILED', 'TIMED_OUT')) as failed
+            from (select coalesce(e.key, s.status) as status, coalesce((e.value ->> 'cnt')::bigint, 1) as count
+                  from scylla.workflow_step_state s
+                  left join lateral (select * from jsonb_each(s.rollup) limit 22) e on true
+                  where s.scope = r.id and r.status <> 'CREATED') c
+        ) s on true
+        where r.ended is null
+        group by r.workflow
+    ) r on r.workflow = h.id
+    left join (select b.workflow, count(*) as failed from scylla.workflow_run_state b where b.blocks group by b.workflow) f on f.workflow = h.id
+    left join (
+        select (select r.workflow from scylla.workflow_run_state r
+                where r.id = coalesce((select p.root from scylla.workflow_plan p where p.plan = a.root), a.root)) as workflow,
+               count(*) as agenda, min(a.noted) as oldest_agenda
+        from scylla.workflow_agenda a
+        group by 1
+    ) a on a.workflow = h.id;
+comment on view scylla._stat_workflow is 'The rows of scylla.stat_workflow, with who may see them.';
+
+create or replace view scylla.stat_workflow with (security_barrier) as
+    select workflow, owner::text as owner, active_version, paused, instances, queued, running, failed, oldest_queued, oldest_running,
+           steps_running, steps_waiting_for_signals, steps_waiting_for_permits, steps_paused, steps_retrying, steps_failed, agenda, oldest_agenda
+    from scylla._stat_workflow
+    where scylla._may_watch(owner, viewers || runners, admins);
+comment on view scylla.stat_workflow is
+'One row per workflow that the current user may view (members of pg_monitor: every workflow): how many of its runs and steps are in which
+state. It reads what is live, so its price does not grow with the runs that have ended.';
+comment on column scylla.stat_workflow.workflow is 'The id of the workflow.';
+comment on column scylla.stat_workflow.owner is 'The role that created it.';
+comment on column scylla.stat_workflow.active_version is 'The version that is run; null: none.';
+comment on column scylla.stat_workflow.paused is 'Since when nothing of it begins, by pause_workflow(); null: it is not paused.';
+comment on column scylla.stat_workflow.instances is 'Instances that were ever started, also of a workflow with this id that was dropped.';
+comment on column scylla.stat_workflow.queued is 'Runs that wait for their turn.';
+comment on column scylla.stat_workflow.running is 'Runs in progress.';
+comment on column scylla.stat_workflow.failed is
+    'Instances that are kept whose last run has failed, and that nobody has restarted or unblocked.';
+comment on column scylla.stat_workflow.oldest_queued is 'When the run that has been queued for longest was asked for; null: none is queued.';
+comment on column scylla.stat_workflow.oldest_running is 'When the run that has been in progress for longest began; null: none is in progress.';
+comment on column scylla.stat_workflow.steps_running is
+    'Steps of these runs that are in progress, also those whose task no worker has leased yet. Those in loops count, and a loop only while it is empty.';
+comment on column scylla.stat_workflow.steps_waiting_for_signals is 'Steps that wait for signals.';
+comment on column scylla.stat_workflow.steps_waiting_for_permits is 'Steps that wait for permits.';
+comment on column scylla.stat_workflow.steps_paused is 'Steps that a breakpoint or a pause holds back.';
+comment on column scylla.stat_workflow.steps_retrying is 'Steps that have failed and are to be tried again.';
+comment on column scylla.stat_workflow.steps_failed is 'Steps that have failed for good, in runs that go on.';
+comment on column scylla.stat_workflow.agenda is 'What has happened in its runs and the engine has not acted on yet.';
+comment on column scylla.stat_workflow.oldest_agenda is 'When the first of that happened; null: there is nothing.';
+
 -- ---- the monitor -----------------------------------------------------------------------------------------------------
 
 create or replace function scylla._stat_monitor(

@@ -173,6 +173,7 @@ comment on table scylla.workflow_attempt is 'Earlier attempts of steps. Read the
 create table scylla.workflow_agenda (
     id bigint not null default nextval('scylla.workflow_agenda_seq'),
     root bigint not null,
+    noted timestamptz not null default statement_timestamp(),
     task bigint,
     scope bigint,
     action bigint,
@@ -184,6 +185,7 @@ create table scylla.workflow_agenda (
 ) using heap with (vacuum_truncate = off);
 comment on table scylla.workflow_agenda is 'What has happened to runs and what the engine has not acted on yet.';
 comment on column scylla.workflow_agenda.root is 'The instance, or the plan of one of its runs.';
+comment on column scylla.workflow_agenda.noted is 'When it happened.';
 comment on column scylla.workflow_agenda.kind is 'What: start, task (a task has ended), next (a run of the workflow may begin), child_started, child_failed, child_ended, child (a subworkflow is to be started), backfill (the run has ended, and its backfill is to go on), restart (an iteration is to run again), signals (of a step are to be sent), signals_sent, signals_refused, output (a worker has put out something), refused and failed (a task could not be submitted), stop, kill, skip, restart_step, resume, released (steps that are PAUSED are to go on), unpaused (what the pause of the workflow has held back is).';
 comment on column scylla.workflow_agenda.action is 'The row of workflow_action_state; null: nobody has asked for it.';
 

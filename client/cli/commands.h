@@ -312,6 +312,7 @@ struct push_workflow_options {
 };
 int push_workflow(const context &, const push_workflow_options &);
 int list_workflows(const context &);
+int stat_workflows(const context &, const maybe_text &workflow);
 int list_workflow_versions(const context &, const std::string &workflow);
 struct workflow_version_options {
     std::string workflow;

@@ -28,6 +28,13 @@ public:
             flag(command, "--inactive", o->inactive, "Leave the version that is active as it is.");
         }
         add(*workflow, "list", "Show workflows.", list_workflows);
+        {
+            auto [command, one] = add<maybe_text>(
+                *workflow, "stat",
+                "Count runs and steps that have not ended.\n\nWith --json, prints the columns of scylla.stat_workflow.",
+                stat_workflows);
+            argument(command, "WORKFLOW", *one, "Id of the workflow. Default: all.");
+        }
         of_workflow(*workflow, "versions", "Show the versions of a workflow.", list_workflow_versions);
         workflow_version(*workflow, "show", "Show the definition of a workflow, as \"workflow push\" takes it.",
                          k_any_version, show_workflow);

@@ -1,4 +1,4 @@
-// workflow: validate, push, list, versions, show, activate, deactivate, alter, grant, revoke, drop.
+// workflow: validate, push, list, stat, versions, show, activate, deactivate, alter, grant, revoke, drop.
 #include <iostream>
 
 #include "commands.h"
@@ -36,6 +36,18 @@ int list_workflows(const context &given) {
                       "'PARALLEL' then '(' || concurrency || ')' else '' end as strategy, owner, date_trunc('second', "
                       "modified) as modified from scylla.workflow order by id",
          {}, given.rows());
+    return 0;
+}
+
+int stat_workflows(const context &given, const maybe_text &workflow) {
+    session server{given.connection};
+    show(server,
+         given.json ? "select * from scylla.stat_workflow where $1::text is null or workflow = $1 order by workflow"
+                    : "select workflow, queued, running, failed, steps_running as \"steps running\", "
+                      "steps_waiting_for_signals + steps_waiting_for_permits + steps_paused as waiting, "
+                      "steps_retrying as retrying, steps_failed as \"steps failed\", agenda from scylla.stat_workflow "
+                      "where $1::text is null or workflow = $1 order by workflow",
+         {workflow}, given.rows());
     return 0;
 }
 

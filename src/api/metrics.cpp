@@ -9,6 +9,7 @@
 #include "shmem/pending.h"
 #include "store/workers.h"
 #include "task/moves.h"
+#include "workflow/numbers.h"
 
 namespace scylla {
 
@@ -308,6 +309,95 @@ void write_pools(StringInfo out) {
     }
 }
 
+// ---- workflows -----------------------------------------------------------------------------------------------------
+
+using Workflows = std::span<const workflow::Numbers>;
+
+// Of each workflow one sample, without more labels.
+struct WorkflowFamily {
+    std::string_view name;
+    std::string_view help;
+    bool is_counter;
+    int64 (*value)(const workflow::Numbers &of);
+};
+
+constexpr std::array<WorkflowFamily, 3> k_workflow_numbers = {{
+    {"scylla_workflow_instances", "Instances of workflows that were started.", true,
+     [](const workflow::Numbers &of) { return of.instances; }},
+    {"scylla_workflow_runs_failed", "Instances that are kept and have failed, not restarted or unblocked.", false,
+     [](const workflow::Numbers &of) { return of.failed; }},
+    {"scylla_workflow_agenda", "What has happened in runs and the engine has not acted on yet.", false,
+     [](const workflow::Numbers &of) { return of.agenda; }},
+}};
+
+struct WorkflowAge {
+    std::string_view name;
+    std::string_view help;
+    std::optional<TimestampTz> workflow::Numbers::*since;
+};
+
+constexpr std::array<WorkflowAge, 3> k_workflow_ages = {{
+    {"scylla_workflow_oldest_queued_seconds", "Longest time that a run has been queued.",
+     &workflow::Numbers::oldest_queued},
+    {"scylla_workflow_oldest_running_seconds", "Longest time that a run has been in progress.",
+     &workflow::Numbers::oldest_running},
+    {"scylla_workflow_oldest_agenda_seconds", "Longest time that something has waited for the engine.",
+     &workflow::Numbers::oldest_agenda},
+}};
+
+void begin_workflow_sample(StringInfo out, std::string_view name, std::string_view suffix, const text *workflow,
+                           std::string_view state) {
+    for (const std::string_view part : {name, suffix, std::string_view("{"), label_of("workflow", workflow)})
+        write(out, part);
+    if (!state.empty())
+        for (const std::string_view part : {std::string_view(",state=\""), state, std::string_view("\"")})
+            write(out, part);
+    write(out, "} ");
+}
+
+void write_states(StringInfo out, std::string_view name, const text *workflow, std::span<const std::string_view> states,
+                  std::span<const int64> counts) {
+    for (std::size_t i = 0; i < states.size(); i++) {
+        begin_workflow_sample(out, name, "", workflow, states[i]);
+        write(out, counts[i]);
+        write(out, "\n");
+    }
+}
+
+void write_live(StringInfo out, Workflows workflows) {
+    constexpr std::array<std::string_view, 2> k_run_states = {"queued", "running"};
+    constexpr std::string_view k_runs = "scylla_workflow_runs_live";
+    constexpr std::string_view k_steps = "scylla_workflow_steps_live";
+    begin_family(out, k_runs, "gauge", "Runs of workflows that have not ended, by state.");
+    for (const workflow::Numbers &of : workflows)
+        write_states(out, k_runs, of.id, k_run_states, std::array{of.queued, of.running});
+    begin_family(out, k_steps, "gauge", "Steps of runs in progress, by state.");
+    for (const workflow::Numbers &of : workflows)
+        write_states(out, k_steps, of.id, workflow::k_step_groups, of.steps);
+}
+
+void write_workflows(StringInfo out, TimestampTz now) {
+    const Workflows workflows = workflow::read_numbers();
+    for (const WorkflowFamily &family : k_workflow_numbers) {
+        begin_family(out, family.name, family.is_counter ? "counter" : "gauge", family.help);
+        for (const workflow::Numbers &of : workflows) {
+            begin_workflow_sample(out, family.name, family.is_counter ? "_total" : "", of.id, "");
+            write(out, family.value(of));
+            write(out, "\n");
+        }
+    }
+    write_live(out, workflows);
+    for (const WorkflowAge &age : k_workflow_ages) {
+        begin_family(out, age.name, "gauge", age.help);
+        for (const workflow::Numbers &of : workflows) {
+            const auto &since = of.*age.since;
+            begin_workflow_sample(out, age.name, "", of.id, "");
+            write_seconds(out, since ? Max(now - *since, 0) : 0);
+            write(out, "\n");
+        }
+    }
+}
+
 text *write_all(const AllNumbers &all) {
     const Queues queues = label(all);
     StringInfoData out;
@@ -325,6 +415,7 @@ text *write_all(const AllNumbers &all) {
         queues, all.has_counters);
     write_monitor(&out);
     write_pools(&out);
+    write_workflows(&out, all.now);
     write(&out, "# EOF\n");
     SET_VARSIZE(out.data, out.len);
     return reinterpret_cast<text *>(out.data);

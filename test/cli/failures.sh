@@ -120,6 +120,7 @@ job drop        | new                                   | silent | library
 workflow validate| WORKFLOW                             | silent | views
 workflow push   | WORKFLOW                              | prints | library
 workflow list   |                                       | prints | views
+workflow stat   |                                       | prints | views
 workflow versions| w                                    | prints | views
 workflow show   | w                                     | prints | views
 workflow start  | w --request-id r                      | prints | library

@@ -46,6 +46,12 @@ w 1 2 SEQUENTIAL postgres
 y 1 1 PARALLEL(3) postgres" 'workflow list'
 run scylla workflow list --json
 is "$status $(sql "select string_agg(e ->> 'id', ',') from jsonb_array_elements('$output') e")" '0 w,y' 'workflow list --json'
+run scylla workflow stat
+is "$status $(tr -s ' ' <<<"$output")" "0 workflow queued running failed steps running waiting retrying steps failed agenda
+w 0 0 0 0 0 0 0 0
+y 0 0 0 0 0 0 0 0" 'workflow stat'
+run scylla workflow stat y --json
+is "$status $(sql "select e ->> 'workflow' || (e ->> 'instances') from jsonb_array_elements('$output') e")" '0 y0' 'workflow stat --json, of one'
 run scylla workflow versions w
 is "$status $(awk '{ print $1, $2, $3 }' <<<"$output")" "0 version active author
 1 t postgres

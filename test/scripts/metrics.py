@@ -94,7 +94,7 @@ def main(metrics_path, stat_path, exported_path, dashboard_path):
         print(f"1..{tests}")
         return
     else:
-        ok(len(families) == 21, "metrics() is OpenMetrics, with 21 families", len(families))
+        ok(len(families) == 29, "metrics() is OpenMetrics, with 29 families", len(families))
     ok(text.endswith("# EOF\n"), "it ends as it has to")
     got = series(families)
     rows = read_stat_queue(stat_path)
@@ -114,10 +114,18 @@ def main(metrics_path, stat_path, exported_path, dashboard_path):
                   ("scylla_pool_tasks_waiting", "cluster"): 1.0, ("scylla_pool_tasks_placed", "cluster"): 1.0, ("scylla_pool_is_open", "cluster"): 1.0},
           "pools, by resource")
 
+    workflows = {(name.removeprefix("scylla_workflow_"), *(v for _, v in labels)): v for (name, labels), v in got.items()
+                 if name.startswith("scylla_workflow_") and "_oldest_" not in name and v > 0}
+    equal(workflows, {("instances_total", "line"): 2.0, ("runs_live", "queued", "line"): 1.0, ("runs_live", "running", "line"): 1.0,
+                      ("steps_live", "running", "line"): 1.0, ("instances_total", "lost"): 1.0, ("runs_failed", "lost"): 1.0},
+          "workflows, with what is not 0")
+    oldest = {(name, *(v for _, v in labels)) for (name, labels), v in got.items() if "_workflow_oldest_" in name and v > 0}
+    equal(oldest, {(f"scylla_workflow_oldest_{what}_seconds", "line") for what in ("queued", "running")}, "... and what is oldest in them")
+
     with open(exported_path) as file:
         exported = {key: v for key, v in series(text_format.text_string_to_metric_families(file.read())).items()
                     if key[0].startswith("scylla_")}
-    moving = ("scylla_oldest_ready_seconds", "scylla_monitor_")
+    moving = ("scylla_oldest_ready_seconds", "scylla_monitor_", "scylla_workflow_oldest_")
     equal(sorted(map(str, exported)), sorted(map(str, got)), "postgres_exporter has the same series")
     # The exporter has been through a double on its way: 0.003841 can come as 0.0038410000000000002.
     equal({str(k): (v, got.get(k)) for k, v in exported.items()

@@ -27,3 +27,18 @@ select scylla.report_usage('cluster', '{"cores": 7}', now() - interval '1 h');
 select scylla.submit('placed', '1', priority => 1, needs => '{"cluster": {"cores": 4}}');
 update scylla.task_lease set deadline = now() - interval '1 s' where owner = 'worker 0';
 select scylla.maintain();
+select scylla.create_workflow(jsonb_build_object('properties', '{"owner": "ann"}'::jsonb, 'workflow', jsonb_build_object('id', w,
+    'steps', jsonb_build_array(jsonb_build_object('step', jsonb_build_object('id', 's', 'type', w)))))) from unnest(array['line', 'lost']) w;
+select scylla.start_workflow('line'), scylla.start_workflow('line'), scylla.start_workflow('lost');
+create procedure await(condition text) language plpgsql as $$
+declare met boolean;
+begin
+    for i in 1..1200 loop
+        execute 'select ' || condition into met;
+        exit when met;
+        perform pg_sleep(0.05);
+    end loop;
+end $$;
+call await($$count(*) = 2 from scylla.stat_workflow where running = 1 and agenda = 0$$);
+select scylla.abort(rn, 'w', '{"code": "x"}') from scylla.lease('lost', 'w');
+call await($$failed = 1 and agenda = 0 from scylla.stat_workflow where workflow = 'lost'$$);

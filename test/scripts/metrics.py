@@ -98,7 +98,7 @@ def main(metrics_path, stat_path, exported_path, dashboard_path):
     ok(text.endswith("# EOF\n"), "it ends as it has to")
     got = series(families)
     rows = read_stat_queue(stat_path)
-    equal(len(rows), 11, "there are queues to look at")
+    equal(len(rows), 13, "there are queues to look at")
     mail = rows["mail"]
     equal([int(mail[c]) for c in ("waiting", "completed", "failed", "yielded", "aborted", "cancelled")], [1, 5, 1, 1, 4, 1],
           "something has happened in them")

@@ -19,6 +19,7 @@ using store::Parameters;
 
 namespace {
 
+constinit SPIPlanPtr lock_statement = nullptr;
 constinit SPIPlanPtr runs_statement = nullptr;
 constinit SPIPlanPtr events_statement = nullptr;
 constinit SPIPlanPtr due_statement = nullptr;
@@ -96,12 +97,36 @@ Root read_root(uint64 row) {
     return root;
 }
 
+// Locks them one by one until there are enough: of many thousands that have something on the agenda only those are
+// looked up. May return one twice, by several of its plans.
+std::span<const int64> lock_runs(TimestampTz now, int64 most) {
+    Parameters parameters;
+    parameters.add(std::optional(now)).add(most);
+    return store::select<int64>(
+        &lock_statement,
+        "select r.id from (select root from ("
+        "(select root, id from scylla.workflow_agenda order by id limit 1000) union all "
+        "(select root, 0 from scylla.workflow_step_state where due operator(pg_catalog.<=) $1 order by due limit 100) "
+        "union all (select id, 0 from scylla.workflow_run_state where due operator(pg_catalog.<=) $1 order by due "
+        "limit 100)) a group by root order by pg_catalog.min(id)) a "
+        "cross join lateral (select r.id from scylla.workflow_run_state r join scylla.workflow_text v "
+        "on v.workflow operator(pg_catalog.=) r.workflow and v.version operator(pg_catalog.=) r.version "
+        "where r.id operator(pg_catalog.=) "
+        "coalesce((select p.root from scylla.workflow_plan p where p.plan operator(pg_catalog.=) a.root), a.root) "
+        "for no key update of r skip locked) r limit $2",
+        parameters, SPI_OK_SELECT, [](uint64 row) { return Columns(row).next_int64(); });
+}
+
 } // namespace
 
 std::span<Root> take_runs(TimestampTz now, int64 most) {
+    const auto ids = lock_runs(now, most);
+    if (ids.empty())
+        return {};
     Parameters parameters;
-    parameters.add(std::optional(now)).add(most);
-    const auto roots = store::select<Root>(
+    give_ids(parameters, ids);
+    // By a snapshot that is younger than the locks.
+    return store::select<Root>(
         &runs_statement,
         "select r.id, r.plan, case when r.run operator(pg_catalog.>) 1 then "
         "array(select p.plan from scylla.workflow_plan p where p.root operator(pg_catalog.=) r.id) end, "
@@ -111,21 +136,9 @@ std::span<Root> take_runs(TimestampTz now, int64 most) {
         "r.properties::pg_catalog.text, r.restart::pg_catalog.text, r.status, r.params::pg_catalog.text, r.created, "
         "r.ended, r.due, coalesce(r.aggregated, r.status), "
         "exists (select from scylla.workflow_hold h where h.workflow operator(pg_catalog.=) r.workflow) "
-        "from (select k.root, pg_catalog.min(k.first) as first from (select coalesce((select p.root from "
-        "scylla.workflow_plan p where p.plan operator(pg_catalog.=) a.root), a.root) as root, a.first from ("
-        "select root, pg_catalog.min(id) as first from ("
-        "(select root, id from scylla.workflow_agenda order by id limit 1000) union all "
-        "(select root, 0 from scylla.workflow_step_state where due operator(pg_catalog.<=) $1 order by due limit 100) "
-        "union all (select id, 0 from scylla.workflow_run_state where due operator(pg_catalog.<=) $1 order by due "
-        "limit 100)"
-        ") a group by root) a) k group by k.root) a "
-        "join scylla.workflow_run_state r on r.id operator(pg_catalog.=) a.root "
-        "join scylla.workflow_text v on v.workflow operator(pg_catalog.=) r.workflow "
-        "and v.version operator(pg_catalog.=) r.version "
-        "order by a.first limit $2 for no key update of r skip locked",
+        "from scylla.workflow_run_state r join scylla.workflow_text v on v.workflow operator(pg_catalog.=) r.workflow "
+        "and v.version operator(pg_catalog.=) r.version where r.id operator(pg_catalog.=) any ($1) order by r.id",
         parameters, SPI_OK_SELECT, read_root);
-    std::sort(roots.begin(), roots.end(), [](const Root &one, const Root &other) { return one.id < other.id; });
-    return roots;
 }
 
 // ---- events --------------------------------------------------------------------------------------------------------

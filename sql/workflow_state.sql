@@ -107,7 +107,7 @@ create table scylla.workflow_iteration (
     numbers bigint[] not null,
     params jsonb not null,
     constraint workflow_iteration_pkey primary key (id)
-) using heap with (fillfactor = 80, vacuum_truncate = off);
+) using heap with (fillfactor = 50, vacuum_truncate = off);
 create index workflow_iteration_root on scylla.workflow_iteration (root);
 create unique index workflow_iteration_number on scylla.workflow_iteration (parent, step, number) where not past;
 comment on table scylla.workflow_iteration is 'Iterations of foreach and while steps. Read the view scylla.workflow_step instead.';
@@ -138,7 +138,7 @@ create table scylla.workflow_step_state (
     error jsonb,
     rollup jsonb,
     constraint workflow_step_state_pkey primary key (scope, step)
-) using heap with (fillfactor = 70, vacuum_truncate = off);
+) using heap with (fillfactor = 50, vacuum_truncate = off);
 create index workflow_step_state_task on scylla.workflow_step_state (task) where task is not null;
 create index workflow_step_state_due on scylla.workflow_step_state (due) where due is not null;
 comment on table scylla.workflow_step_state is 'The last attempts of the steps of runs. Read the view scylla.workflow_step instead.';

@@ -560,7 +560,8 @@ std::span<const Submitted> submit_many(Store &store, std::span<const Submission>
             refuse_key(store, rows[i], tasks[i].queue);
         if (!ignore && admitted == Admitted::name_taken)
             error::duplicate_task(rows[i].rn);
-        answers[i] = {holder != nullptr ? holder : rows[i].rn, admitted == Admitted::inserted};
+        answers[i] = {holder != nullptr ? 0 : rows[i].id, holder != nullptr ? holder : rows[i].rn,
+                      admitted == Admitted::inserted};
     }
     settle_elements(store, tasks, rows, admissions, dependencies);
     const auto has_room = take_rooms(store, queues, admissions, dependencies);

@@ -37,6 +37,7 @@ Task submit(store::Store &store, const Submission &task, IfTaken if_taken);
 // As if one after the other was submitted, but each can depend on any other of them. With `find` those that are taken
 // are passed over.
 struct Submitted {
+    int64 id; // of the new task; 0: there is one already
     text *rn; // of the task that is there now
     bool inserted;
 };

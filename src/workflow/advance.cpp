@@ -328,7 +328,19 @@ TimestampTz next_time() {
         .value_or(DT_NOEND);
 }
 
-Advance advance() {
+namespace {
+
+// What the engine reads it finds by an index. A plan that was made while a table was small would read all of it as long
+// as the table has not been analyzed, which is too long for one that grows by thousands of rows in a second. Until
+// AtEOXact_GUC() with the level that it returns.
+int use_indexes_only() {
+    const int level = NewGUCNestLevel();
+    for (const char *name : {"enable_seqscan", "enable_hashjoin", "enable_mergejoin", "jit"})
+        (void)set_config_option(name, "off", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
+    return level;
+}
+
+Advance advance_by_indexes() {
     Work result{};
     const auto attempt_work = [&](int64 most) {
         result = {};
@@ -348,6 +360,15 @@ Advance advance() {
     if (result.done > 0 && !result.postponed)
         return {.more = true};
     return {.postponed = result.postponed, .next = next_time()};
+}
+
+} // namespace
+
+Advance advance() {
+    const int settings_level = use_indexes_only();
+    const Advance result = advance_by_indexes();
+    AtEOXact_GUC(true, settings_level);
+    return result;
 }
 
 } // namespace scylla::workflow

@@ -93,7 +93,7 @@ std::span<const Written> number_scopes(std::span<const Followed> all) {
 struct NewlySubmitted {
     const Written *of;
     const NewTask *task;
-    text *rn; // null: it was refused
+    int64 id; // 0: it was refused
 };
 
 Submission submission_of(const NewlySubmitted &task) {
@@ -120,7 +120,7 @@ ErrorData *submit_as_owner(std::span<NewlySubmitted> tasks) {
             submissions[i] = submission_of(tasks[i]);
         const auto submitted = submit_many(store, submissions, IfTaken::refuse);
         for (std::size_t i = 0; i < tasks.size(); i++)
-            tasks[i].rn = submitted[i].rn;
+            tasks[i].id = submitted[i].id;
         close(store);
         SetUserIdAndSecContext(user, context);
     });
@@ -141,7 +141,7 @@ void submit_one_by_one(std::span<NewlySubmitted> tasks) {
     const ErrorData *held = nullptr;
     for (NewlySubmitted &task : tasks) {
         CHECK_FOR_INTERRUPTS();
-        task.rn = nullptr;
+        task.id = 0;
         const bool is_held = held != nullptr && task.task->queue == held_queue;
         const ErrorData *error = is_held ? held : submit_as_owner({&task, 1});
         if (error == nullptr)
@@ -173,7 +173,7 @@ std::span<NewlySubmitted> tasks_of(std::span<const Written> all) {
     Growing<NewlySubmitted> tasks;
     for (const Written &each : all)
         for (const NewTask &task : each.turn->tasks)
-            tasks.add({&each, &task, nullptr});
+            tasks.add({&each, &task, 0});
     return tasks.all();
 }
 
@@ -252,13 +252,15 @@ const char *numbers_of(const Written &of, const Scope &scope) {
 }
 
 void write_iterations(std::span<const Written> all) {
-    ArrayColumn ids(INT8OID), roots(INT8OID), parents(INT8OID), numbers(INT8OID), created(TIMESTAMPTZOID),
-        ended(TIMESTAMPTZOID), statuses(TEXTOID), steps(TEXTOID), params(TEXTOID), all_numbers(TEXTOID);
+    ArrayColumn is_new(BOOLOID), ids(INT8OID), roots(INT8OID), parents(INT8OID), numbers(INT8OID),
+        created(TIMESTAMPTZOID), ended(TIMESTAMPTZOID), statuses(TEXTOID), steps(TEXTOID), params(TEXTOID),
+        all_numbers(TEXTOID);
     for (const Written &each : all)
         for (const ScopeChange &change : each.turn->scopes) {
             const Scope &scope = change.scope;
             if (scope.id == each.root->id)
                 continue;
+            is_new.add(BoolGetDatum(change.is_new));
             ids.add(each.id_of(scope.id));
             roots.add(each.root->id);
             parents.add(each.id_of(scope.parent));
@@ -274,48 +276,50 @@ void write_iterations(std::span<const Written> all) {
         return;
     Parameters parameters;
     for (const ArrayColumn *column :
-         {&ids, &roots, &parents, &numbers, &created, &ended, &statuses, &steps, &params, &all_numbers})
+         {&is_new, &ids, &roots, &parents, &numbers, &created, &ended, &statuses, &steps, &params, &all_numbers})
         column->give_to(parameters);
+    // An update writes less than on conflict do update, which locks each row before.
     store::change(
         &iterations_statement,
-        "insert into scylla.workflow_iteration as i "
-        "(id, root, parent, number, created, ended, status, step, params, numbers) "
-        "select c.id, c.root, c.parent, c.number, c.created, c.ended, c.status, c.step, c.params::pg_catalog.jsonb, "
-        "c.numbers::pg_catalog.int8[] "
-        "from rows from (pg_catalog.unnest($1), pg_catalog.unnest($2), pg_catalog.unnest($3), "
-        "pg_catalog.unnest($4), pg_catalog.unnest($5), pg_catalog.unnest($6), pg_catalog.unnest($7), "
-        "pg_catalog.unnest($8), pg_catalog.unnest($9), pg_catalog.unnest($10)) "
-        "c (id, root, parent, number, created, ended, status, step, params, numbers) "
-        "on conflict (id) do update set status = excluded.status, ended = excluded.ended",
+        "with c as materialized (select * from rows from (pg_catalog.unnest($1), pg_catalog.unnest($2), "
+        "pg_catalog.unnest($3), pg_catalog.unnest($4), pg_catalog.unnest($5), pg_catalog.unnest($6), "
+        "pg_catalog.unnest($7), pg_catalog.unnest($8), pg_catalog.unnest($9), pg_catalog.unnest($10), "
+        "pg_catalog.unnest($11)) c (is_new, id, root, parent, number, created, ended, status, step, params, numbers)), "
+        "changed as (update scylla.workflow_iteration i set status = c.status, ended = c.ended from c "
+        "where not c.is_new and i.id operator(pg_catalog.=) c.id) "
+        "insert into scylla.workflow_iteration (id, root, parent, number, created, ended, status, step, params, "
+        "numbers) select c.id, c.root, c.parent, c.number, c.created, c.ended, c.status, c.step, "
+        "c.params::pg_catalog.jsonb, c.numbers::pg_catalog.int8[] from c where c.is_new",
         parameters, SPI_OK_INSERT);
 }
 
-// The task that a step has got; null: none.
-text *task_of(std::span<const NewlySubmitted> tasks, const Written &of, const StepChange &change, std::size_t *at) {
+// The id of the task that a step has got; 0: none.
+int64 task_of(std::span<const NewlySubmitted> tasks, const Written &of, const StepChange &change, std::size_t *at) {
     for (std::size_t i = 0; i < tasks.size(); i++) {
         const NewlySubmitted &task = tasks[(*at + i) % tasks.size()];
         if (task.of == &of && task.task->scope == change.scope && task.task->step == change.step.id) {
             *at = (*at + i + 1) % tasks.size(); // they come in the same order
-            return task.rn;
+            return task.id;
         }
         if (task.of != &of && i >= of.turn->tasks.size())
             break;
     }
-    return nullptr;
+    return 0;
 }
 
 struct StepColumns {
-    ArrayColumn scope{INT8OID}, root{INT8OID}, created{TIMESTAMPTZOID}, rn{TEXTOID}, started{TIMESTAMPTZOID},
-        ended{TIMESTAMPTZOID}, due{TIMESTAMPTZOID}, attempt{INT4OID}, run{INT4OID}, error_retries{INT4OID},
-        platform_retries{INT4OID}, timeout_retries{INT4OID}, status{TEXTOID}, step{TEXTOID}, params{TEXTOID},
-        edges{TEXTOID}, loop{TEXTOID}, error{TEXTOID}, rollup{TEXTOID};
+    ArrayColumn is_new{BOOLOID}, scope{INT8OID}, root{INT8OID}, created{TIMESTAMPTZOID}, task{INT8OID},
+        started{TIMESTAMPTZOID}, ended{TIMESTAMPTZOID}, due{TIMESTAMPTZOID}, attempt{INT4OID}, run{INT4OID},
+        error_retries{INT4OID}, platform_retries{INT4OID}, timeout_retries{INT4OID}, status{TEXTOID}, step{TEXTOID},
+        params{TEXTOID}, edges{TEXTOID}, loop{TEXTOID}, error{TEXTOID}, rollup{TEXTOID};
 
-    void add(const Written &of, const StepChange &change, text *task) {
+    void add(const Written &of, const StepChange &change, int64 task_id) {
         const Step &row = change.step;
+        is_new.add(BoolGetDatum(change.is_new));
         scope.add(of.id_of(change.scope));
         root.add(of.root->id);
         created.add(time_datum(row.created), row.created == 0);
-        rn.add(PointerGetDatum(task), task == nullptr);
+        task.add(Int64GetDatum(task_id), task_id == 0);
         started.add(time_datum(row.started), row.started == 0);
         ended.add(time_datum(row.ended), row.ended == 0);
         due.add(time_datum(row.due), row.due == 0);
@@ -334,8 +338,10 @@ struct StepColumns {
     }
     void give_to(Parameters &parameters) const {
         for (const ArrayColumn *column :
-             {&scope, &root, &created, &rn, &started, &ended, &due, &attempt, &run, &error_retries, &platform_retries,
-              &timeout_retries, &status, &step, &params, &edges, &loop, &error, &rollup})
+             {&is_new,          &scope,  &root,    &created, &task,          &started,
+              &ended,           &due,    &attempt, &run,     &error_retries, &platform_retries,
+              &timeout_retries, &status, &step,    &params,  &edges,         &loop,
+              &error,           &rollup})
             column->give_to(parameters);
     }
 };
@@ -347,7 +353,7 @@ void write_steps(std::span<const Written> all, std::span<const NewlySubmitted> t
             std::find_if(tasks.begin(), tasks.end(), [&](const NewlySubmitted &task) { return task.of == &each; });
         std::size_t at = static_cast<std::size_t>(first - tasks.begin()) % Max(tasks.size(), std::size_t{1});
         for (const StepChange &change : each.turn->steps)
-            columns.add(each, change, each.turn->tasks.empty() ? nullptr : task_of(tasks, each, change, &at));
+            columns.add(each, change, each.turn->tasks.empty() ? 0 : task_of(tasks, each, change, &at));
     }
     if (columns.scope.size() == 0)
         return;
@@ -355,29 +361,28 @@ void write_steps(std::span<const Written> all, std::span<const NewlySubmitted> t
     columns.give_to(parameters);
     store::change(
         &steps_statement,
-        "insert into scylla.workflow_step_state as s (scope, root, created, task, started, ended, due, attempt, "
+        "with c as materialized (select * from rows from (pg_catalog.unnest($1), pg_catalog.unnest($2), "
+        "pg_catalog.unnest($3), pg_catalog.unnest($4), pg_catalog.unnest($5), pg_catalog.unnest($6), "
+        "pg_catalog.unnest($7), pg_catalog.unnest($8), pg_catalog.unnest($9), pg_catalog.unnest($10), "
+        "pg_catalog.unnest($11), pg_catalog.unnest($12), pg_catalog.unnest($13), pg_catalog.unnest($14), "
+        "pg_catalog.unnest($15), pg_catalog.unnest($16), pg_catalog.unnest($17), pg_catalog.unnest($18), "
+        "pg_catalog.unnest($19), pg_catalog.unnest($20)) c (is_new, scope, root, created, task, started, ended, due, "
+        "attempt, run, error_retries, platform_retries, timeout_retries, status, step, params, edges, loop, error, "
+        "rollup)), "
+        "changed as (update scylla.workflow_step_state s set created = c.created, "
+        "task = coalesce(c.task, case when c.attempt operator(pg_catalog.=) s.attempt then s.task end), "
+        "started = c.started, ended = c.ended, due = c.due, attempt = c.attempt, run = c.run, "
+        "error_retries = c.error_retries, platform_retries = c.platform_retries, "
+        "timeout_retries = c.timeout_retries, status = c.status, params = c.params::pg_catalog.jsonb, "
+        "edges = c.edges::pg_catalog.jsonb, loop = c.loop::pg_catalog.jsonb, error = c.error::pg_catalog.jsonb, "
+        "rollup = c.rollup::pg_catalog.jsonb from c "
+        "where not c.is_new and s.scope operator(pg_catalog.=) c.scope and s.step operator(pg_catalog.=) c.step) "
+        "insert into scylla.workflow_step_state (scope, root, created, task, started, ended, due, attempt, "
         "run, error_retries, platform_retries, timeout_retries, status, step, params, edges, loop, error, rollup) "
-        "select c.scope, c.root, c.created, t.id, c.started, c.ended, c.due, c.attempt, c.run, c.error_retries, "
+        "select c.scope, c.root, c.created, c.task, c.started, c.ended, c.due, c.attempt, c.run, c.error_retries, "
         "c.platform_retries, c.timeout_retries, c.status, c.step, c.params::pg_catalog.jsonb, "
-        "c.edges::pg_catalog.jsonb, c.loop::pg_catalog.jsonb, "
-        "c.error::pg_catalog.jsonb, c.rollup::pg_catalog.jsonb "
-        "from rows from (pg_catalog.unnest($1), pg_catalog.unnest($2), pg_catalog.unnest($3), pg_catalog.unnest($4), "
-        "pg_catalog.unnest($5), pg_catalog.unnest($6), pg_catalog.unnest($7), pg_catalog.unnest($8), "
-        "pg_catalog.unnest($9), pg_catalog.unnest($10), pg_catalog.unnest($11), pg_catalog.unnest($12), "
-        "pg_catalog.unnest($13), pg_catalog.unnest($14), pg_catalog.unnest($15), pg_catalog.unnest($16), "
-        "pg_catalog.unnest($17), pg_catalog.unnest($18), pg_catalog.unnest($19)) c (scope, root, created, rn, started, "
-        "ended, due, attempt, "
-        "run, error_retries, "
-        "platform_retries, timeout_retries, status, step, params, edges, loop, error, rollup) "
-        "left join scylla.task_spec t on t.rn operator(pg_catalog.=) c.rn "
-        "on conflict (scope, step) do update set created = excluded.created, "
-        "task = coalesce(excluded.task, case when excluded.attempt operator(pg_catalog.=) s.attempt then s.task end), "
-        "started = excluded.started, ended = excluded.ended, due = excluded.due, attempt = excluded.attempt, "
-        "run = excluded.run, "
-        "error_retries = excluded.error_retries, platform_retries = excluded.platform_retries, "
-        "timeout_retries = excluded.timeout_retries, status = excluded.status, params = excluded.params, "
-        "edges = excluded.edges, loop = excluded.loop, error = excluded.error, "
-        "rollup = excluded.rollup",
+        "c.edges::pg_catalog.jsonb, c.loop::pg_catalog.jsonb, c.error::pg_catalog.jsonb, "
+        "c.rollup::pg_catalog.jsonb from c where c.is_new",
         parameters, SPI_OK_INSERT);
 }
 

@@ -17,6 +17,7 @@
 #include "task/gates.h"
 #include "task/resubmit.h"
 #include "trigger/triggers.h"
+#include "workflow/events.h"
 #include "workflow/runs.h"
 
 extern "C" {
@@ -35,6 +36,7 @@ void _PG_init(void) {
     register_time_duties();
     monitor::register_handler_duty();
     register_event_duty();
+    workflow::register_workflow_event_duty();
     register_pending_duty();
     register_dropped_duty();
     register_copy_duty();

@@ -506,13 +506,14 @@ struct watch_options {
 int watch(const context &, const watch_options &);
 
 struct events_options {
-    std::vector<std::string> queues;
+    std::vector<std::string> of; // queues, or workflows
     maybe_text after;
     maybe_text since;
     bool follow = false;
     std::string interval = "1s";
 };
 int show_events(const context &, const events_options &);
+int show_workflow_events(const context &, const events_options &);
 
 // ---- schedules -----------------------------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-// events: what read_events() gives, page by page, and what comes.
+// events: what read_events() gives, page by page, and what comes; the same of workflows.
 #include <iostream>
 
 #include <poll.h>
@@ -10,25 +10,38 @@ namespace scylla::cli {
 
 namespace {
 
+// Whose events.
+struct source {
+    const char *name; // column
+    const char *line; // what is printed of one
+    const char *function;
+};
+constexpr source k_tasks{"queue", "concat_ws(' ', cursor, time, queue, rn, status, attempt, worker)",
+                         "scylla.read_events"};
+constexpr source k_workflows{"workflow",
+                             "concat_ws(' ', cursor, time, workflow, kind, instance || '/' || run, step || "
+                             "coalesce('[' || array_to_string(iterations, ',') || ']', ''), attempt, status, "
+                             "case when instance is null then version end)",
+                             "scylla.read_workflow_events"};
+
 // A page of events after a cursor; which of them are to be shown.
 class reader {
 public:
-    reader(session &server, const events_options &options) : m_server{server}, m_cursor{options.after} {
-        if (!options.queues.empty())
-            m_queues = array_literal(options.queues);
+    reader(session &server, const source &of, const events_options &options)
+        : m_server{server}, m_source{of}, m_cursor{options.after} {
+        if (!options.of.empty())
+            m_of = array_literal(options.of);
         if (options.since)
             m_since = server.ask("select (clock_timestamp() - $1::interval)::text", {options.since});
     }
 
     // False: there were no more.
     bool print_page(bool json) {
-        const rows page = m_server.query(
-            std::string{
-                "select cursor, ($2::text[] is null or queue = any ($2)) and ($3::timestamptz is null or time >= "
-                "$3), "} +
-                (json ? "row_to_json(e)" : "concat_ws(' ', cursor, time, queue, rn, status, attempt, worker)") +
-                " from scylla.read_events($1) as e",
-            {m_cursor, m_queues, m_since});
+        const rows page =
+            m_server.query(std::string{"select cursor, ($2::text[] is null or "} + m_source.name +
+                               " = any ($2)) and ($3::timestamptz is null or time >= $3), " +
+                               (json ? "row_to_json(e)" : m_source.line) + " from " + m_source.function + "($1) as e",
+                           {m_cursor, m_of, m_since});
         for (const auto &event : page.cells)
             if (event[1] == "t")
                 std::cout << event[2].value_or("") << '\n';
@@ -40,17 +53,16 @@ public:
 
 private:
     session &m_server;
+    const source &m_source;
     value m_cursor;
-    value m_queues;
+    value m_of;
     value m_since;
 };
 
-} // namespace
-
-int show_events(const context &given, const events_options &options) {
+int follow(const context &given, const source &of, const events_options &options) {
     const auto interval = to_duration("--interval", options.interval);
     session server{given.connection};
-    reader events{server, options};
+    reader events{server, of, options};
     for (;;) {
         while (std::cout && events.print_page(given.json))
             ;
@@ -58,6 +70,14 @@ int show_events(const context &given, const events_options &options) {
             return 0;
         poll(nullptr, 0, static_cast<int>(interval.count()));
     }
+}
+
+} // namespace
+
+int show_events(const context &given, const events_options &options) { return follow(given, k_tasks, options); }
+
+int show_workflow_events(const context &given, const events_options &options) {
+    return follow(given, k_workflows, options);
 }
 
 } // namespace scylla::cli

@@ -84,6 +84,13 @@ protected:
     static CLI::Option *argument(CLI::App *command, const char *name, Value &into, const char *description) {
         return command->add_option(name, into, description);
     }
+    // Which events.
+    static void how_to_follow(CLI::App *command, events_options &into) {
+        option(command, "--after", into.after, "CURSOR", "Only events after this one.");
+        option(command, "--since", into.since, "INTERVAL", "Only events that are not older: 10min, 1h.");
+        flag(command, "-f,--follow", into.follow, "Wait for further events until Ctrl-C.");
+        option(command, "--interval", into.interval, "TIME", "With --follow, time between looks.")->default_str("1s");
+    }
 
     CLI::App &m_app;
     tool &m_tool;

@@ -34,11 +34,8 @@ public:
                                     "A line per event: cursor, time, queue, rn, status, attempt and worker. With "
                                     "--json, an object per event.",
                                     show_events);
-            argument(command, "QUEUE", o->queues, "Only these queues.");
-            option(command, "--after", o->after, "CURSOR", "Only events after this one.");
-            option(command, "--since", o->since, "INTERVAL", "Only events that are not older: 10min, 1h.");
-            flag(command, "-f,--follow", o->follow, "Wait for further events until Ctrl-C.");
-            option(command, "--interval", o->interval, "TIME", "With --follow, time between looks.")->default_str("1s");
+            argument(command, "QUEUE", o->of, "Only these queues.");
+            how_to_follow(command, *o);
         }
         CLI::App *queue = add(m_app, "queue", "Create queues, change their settings, and grant rights on them.");
         queue->require_subcommand(1);

@@ -35,6 +35,17 @@ public:
                 stat_workflows);
             argument(command, "WORKFLOW", *one, "Id of the workflow. Default: all.");
         }
+        {
+            auto [command, o] = add<events_options>(
+                *workflow, "events",
+                "Show what has happened to workflows, oldest first: to those whose property \"events\" is on.\n\n"
+                "A line per event: cursor, time, workflow, kind, instance/run, step, attempt, status and version, as "
+                "far "
+                "as they are there. With --json, an object per event.",
+                show_workflow_events);
+            argument(command, "WORKFLOW", o->of, "Only these workflows.");
+            how_to_follow(command, *o);
+        }
         of_workflow(*workflow, "versions", "Show the versions of a workflow.", list_workflow_versions);
         workflow_version(*workflow, "show", "Show the definition of a workflow, as \"workflow push\" takes it.",
                          k_any_version, show_workflow);

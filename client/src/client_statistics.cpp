@@ -104,6 +104,38 @@ std::vector<event> client::read_events(const std::string &after, int max_events)
     return events;
 }
 
+std::vector<workflow_event> client::read_workflow_events(const std::string &after, int max_events) {
+    std::vector<workflow_event> events;
+    const pqxx::result rows =
+        m_executor->run(sql::read_workflow_events,
+                        {after.empty() ? std::nullopt : param{checked(after, "after")}, std::to_string(max_events)});
+    for_each_row(rows, [&](const auto &row) {
+        const auto text_at = [&](int column) {
+            return row[column].is_null() ? std::nullopt : std::optional{std::string{text_of(row[column])}};
+        };
+        const auto number_at = [&](int column) {
+            return row[column].is_null() ? std::nullopt : std::optional{to_int(text_of(row[column]))};
+        };
+        workflow_event e;
+        e.cursor = text_of(row[0]);
+        e.time = to_time_point(text_of(row[1]));
+        e.workflow = text_of(row[2]);
+        e.kind = text_of(row[3]);
+        if (!row[4].is_null())
+            e.instance = to_int64(text_of(row[4]));
+        e.run = number_at(5);
+        e.step = text_at(6);
+        if (!row[7].is_null())
+            e.iterations = to_numbers(text_of(row[7]));
+        e.attempt = number_at(8);
+        e.old_status = text_at(9);
+        e.status = text_at(10);
+        e.version = number_at(11);
+        events.push_back(std::move(e));
+    });
+    return events;
+}
+
 std::string client::metrics() { return std::string{text_of(m_executor->run(sql::metrics, {})[0][0])}; }
 
 std::int64_t client::reset_expired() { return to_count(m_executor->run(sql::reset_expired, {})); }

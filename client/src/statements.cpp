@@ -223,6 +223,11 @@ const statement cron_next{"scylla_cron_next",
 const statement read_events{"scylla_read_events",
                             "select cursor, " MICROSECONDS("time") ", queue, rn, status, attempt, failures, worker "
                                                                    "from scylla.read_events($1, $2::int)"};
+const statement read_workflow_events{
+    "scylla_read_workflow_events",
+    "select cursor, " MICROSECONDS("time") ", workflow, kind, instance, run, step, "
+                                           "pg_catalog.array_to_string(iterations, ' '), attempt, old_status, "
+                                           "status, version from scylla.read_workflow_events($1, $2::int)"};
 const statement metrics{"scylla_metrics", "select scylla.metrics()"};
 const statement stat_queue{
     "scylla_stat_queue",
@@ -462,6 +467,7 @@ std::vector<const statement *> all_statements() {
             &run_mermaid,
             &run_gantt,
             &read_events,
+            &read_workflow_events,
             &metrics,
             &queue_settings,
             &grant_queue,

@@ -206,6 +206,38 @@ TEST_F(Calls, Events) {
     thrown<invalid_argument>([&] { c.read_events("no cursor"); });
 }
 
+TEST_F(Calls, WorkflowEvents) {
+    const workflow_name workflow{"calls_events"};
+    c.create_workflow(json{R"({"properties": {"owner": "ann", "events": true}, "workflow": {"id": "calls_events",
+        "steps": [{"foreach": {"id": "each", "params": {"loop_params": {"type": "MAP", "value": {"i":
+        {"type": "LONG_ARRAY", "value": [1]}}}}, "steps": [{"step": {"id": "s", "type": "NoOp"}}]}}]}})"});
+    c.start_workflow(workflow);
+    std::vector<workflow_event> mine;
+    std::string after;
+    EXPECT_TRUE(eventually([&] {
+        for (const workflow_event &e : c.read_workflow_events(after, 2)) {
+            after = e.cursor;
+            if (e.workflow == workflow)
+                mine.push_back(e);
+        }
+        return !mine.empty() && mine.back().kind == "run" && mine.back().status == "SUCCEEDED";
+    }));
+    EXPECT_EQ(mine[1].kind, "version");
+    EXPECT_EQ(mine[1].version, 1);
+    EXPECT_EQ(mine[1].instance, std::nullopt);
+    EXPECT_EQ(mine.back().old_status, "IN_PROGRESS");
+    EXPECT_EQ(mine.back().run, 1);
+    EXPECT_EQ(mine.back().step, std::nullopt);
+    const auto inner = std::find_if(mine.begin(), mine.end(), [](const workflow_event &e) { return e.step == "s"; });
+    ASSERT_NE(inner, mine.end());
+    EXPECT_EQ(inner->iterations, std::vector<std::int64_t>{1});
+    EXPECT_EQ(inner->instance, 1);
+    EXPECT_EQ(inner->attempt, 1);
+    EXPECT_EQ(inner->status, "SUCCEEDED");
+    EXPECT_LE(mine[0].time, mine.back().time);
+    thrown<invalid_argument>([&] { c.read_workflow_events("no cursor"); });
+}
+
 TEST_F(Calls, Metrics) {
     submit();
     EXPECT_NE(c.metrics().find("scylla_tasks{queue=\"" + queue.str() + "\""), std::string::npos);

@@ -20,28 +20,30 @@ using store::Store;
 
 int64 next_position() { return static_cast<int64>(U64FromFullTransactionId(ReadNextFullTransactionId())); }
 
-// The position up to which everything is final. The snapshot is older than the answer of next_position().
-int64 horizon(Snapshot snapshot) {
-    const int64 next = next_position();
-    // The last number before `next` with these low bits.
-    const auto behind = static_cast<uint32>(next) - snapshot->xmin;
-    return next - static_cast<int64>(behind);
-}
-
 bool may_see(Store &store, const store::EventRow &event) {
     return superuser() || rights::may(store, event.queue, model::Privilege::view); // also of queues that are gone
 }
 
 } // namespace
 
+int64 event_position() {
+    (void)GetTopTransactionId(); // our own number comes before the position
+    return next_position();
+}
+
+int64 event_horizon(Snapshot snapshot) {
+    const int64 next = next_position(); // the snapshot is older
+    // The last number before `next` with these low bits.
+    const auto behind = static_cast<uint32>(next) - snapshot->xmin;
+    return next - static_cast<int64>(behind);
+}
+
 void record_event(Store &store, const store::SpecRow &spec, model::Status status, const store::Carry &carry,
                   text *worker, TimestampTz now) {
     const auto &queue = queue_of(store, spec.queue).row;
     if (!queue || !queue->events)
         return;
-    (void)GetTopTransactionId(); // our own number comes before the position
-    const int64 position = next_position();
-    insert(store, store::EventRow{position,
+    insert(store, store::EventRow{event_position(),
                                   store::next_event_id(),
                                   now,
                                   spec.queue,
@@ -161,7 +163,7 @@ void register_event_duty() {
 bool is_reached(const EventCursor &cursor) { return cursor.position <= next_position(); }
 
 void read_events(Store &store, const EventCursor &after, int32 limit, const EventSink &sink) {
-    const int64 last = horizon(store.snapshot);
+    const int64 last = event_horizon(store.snapshot);
     int32 found = 0;
     const auto read = [&](store::Scan scan) {
         const RowMemory memory = begin_row_memory();

@@ -21,6 +21,11 @@ void notify_ready(store::Store &store, int32 queue);
 // NOTIFY on the channel "scylla", with the name of the queue.
 void notify(store::Store &store, int32 queue);
 
+// The position of what is written now. The transaction has a number afterwards.
+int64 event_position();
+// The position up to which everything is final, for whoever reads afterwards.
+int64 event_horizon(Snapshot snapshot);
+
 // A place between two events.
 struct EventCursor {
     int64 position;

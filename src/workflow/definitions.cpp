@@ -5,6 +5,7 @@
 #include "pg/json.h"
 #include "store/spi_rows.h"
 #include "task/rights.h"
+#include "workflow/events.h"
 #include "workflow/permits.h"
 #include "workflow/runs.h"
 
@@ -189,6 +190,12 @@ void add_history(const text *id, Jsonb *properties) {
                   parameters, SPI_OK_INSERT);
 }
 
+// properties: as they are now.
+void record_change(const Head &head, Jsonb *properties, std::string_view kind, int32 version = 0) {
+    if (records_events(properties))
+        record({.workflow = head.id, .owner = head.owner, .kind = kind, .version = version});
+}
+
 void set_properties(const Head &head, Jsonb *properties) {
     const RunStrategy strategy = run_strategy(properties);
     require_switch(head, strategy.rule);
@@ -202,8 +209,10 @@ void set_properties(const Head &head, Jsonb *properties) {
                   "update scylla.workflow_head set properties = $2, strategy = $3, concurrency = $4, "
                   "modified = pg_catalog.clock_timestamp() where id operator(pg_catalog.=) $1",
                   parameters, SPI_OK_UPDATE);
-    if (compareJsonbContainers(&head.properties->root, &properties->root) != 0)
+    if (compareJsonbContainers(&head.properties->root, &properties->root) != 0) {
         add_history(head.id, properties);
+        record_change(head, records_events(properties) ? properties : head.properties, "properties");
+    }
     keep_workflow_permits(head, properties);
     look_at_queue(head.id);
 }
@@ -295,9 +304,13 @@ int32 create(const Push &push) {
     const int32 version = head.latest_version + 1;
     add_version(id, version, push.document);
     set_latest(id, version);
-    set_properties(head, push_properties(head.properties, pushed));
-    if (push.activate && is_active(push.document))
+    Jsonb *properties = push_properties(head.properties, pushed);
+    set_properties(head, properties);
+    record_change(head, properties, "version", version);
+    if (push.activate && is_active(push.document)) {
         set_active(id, version);
+        record_change(head, properties, "activated", version);
+    }
     keep_triggers(id);
     return version;
 }
@@ -308,12 +321,14 @@ void activate(const text *id, std::optional<int32> version) {
     if (chosen < 1 || chosen > head.latest_version)
         error::no_such_workflow_version(id, psprintf("%d", chosen));
     set_active(id, chosen);
+    record_change(head, head.properties, "activated", chosen);
     keep_triggers(id);
 }
 
 void deactivate(const text *id) {
-    (void)hold(id, Privilege::admin);
+    const Head head = hold(id, Privilege::admin);
     set_active(id, 0);
+    record_change(head, head.properties, "deactivated");
     keep_triggers(id);
 }
 
@@ -325,11 +340,12 @@ void alter(const text *id, Jsonb *change) {
 }
 
 void drop(const text *id) {
-    (void)hold(id, Privilege::admin);
+    const Head head = hold(id, Privilege::admin);
     leave_runs(id);
     drop_workflow_permits(id);
     set_active(id, 0);
     keep_triggers(id);
+    record_change(head, head.properties, "dropped");
     Parameters parameters;
     parameters.add(id);
     store::change(&drop_statement,

@@ -2,6 +2,7 @@
 #include "pg/memory.h"
 #include "pg/text.h"
 #include "store/spi_arrays.h"
+#include "workflow/events.h"
 #include "workflow/texts.h"
 #include "workflow/times.h"
 #include "workflow/turns.h"
@@ -94,6 +95,7 @@ Root read_root(uint64 row) {
     root.scope.due = to_millis(columns.next_time());
     root.scope.aggregated = columns.next_word<RunStatus>(model::workflow::k_run_statuses);
     root.may_be_held = columns.next_bool();
+    root.records = columns.next_bool();
     return root;
 }
 
@@ -135,8 +137,9 @@ std::span<Root> take_runs(TimestampTz now, int64 most) {
         "r.initiator::pg_catalog.text, "
         "r.properties::pg_catalog.text, r.restart::pg_catalog.text, r.status, r.params::pg_catalog.text, r.created, "
         "r.ended, r.due, coalesce(r.aggregated, r.status), "
-        "exists (select from scylla.workflow_hold h where h.workflow operator(pg_catalog.=) r.workflow) "
-        "from scylla.workflow_run_state r join scylla.workflow_text v on v.workflow operator(pg_catalog.=) r.workflow "
+        "exists (select from scylla.workflow_hold h where h.workflow operator(pg_catalog.=) "
+        "r.workflow), " SCYLLA_WORKFLOW_RECORDS
+        " from scylla.workflow_run_state r join scylla.workflow_text v on v.workflow operator(pg_catalog.=) r.workflow "
         "and v.version operator(pg_catalog.=) r.version where r.id operator(pg_catalog.=) any ($1) order by r.id",
         parameters, SPI_OK_SELECT, read_root);
 }

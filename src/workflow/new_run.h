@@ -29,6 +29,9 @@ std::span<const model::workflow::Step> steps_of(int64 scope);
 // What the run strategy says becomes of the other runs, and of this one: whether it is stopped at once.
 bool apply_strategy(const NewRun &made);
 
+// As an event, if the workflow records these.
+void record_new_run(const NewRun &made, model::workflow::RunStatus status);
+
 // Of the owner of the workflow, and open: tasks come to it as the run goes on.
 int64 make_plan(const NewRun &made);
 

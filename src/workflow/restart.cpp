@@ -221,6 +221,7 @@ Started restart(const RestartCall &given) {
     evaluate_params(made, had_params ? last.params : nullptr, false);
     const bool stopped = apply_strategy(made);
     text *status = write_again(made, last.id, call.parent, stopped);
+    record_new_run(made, stopped ? model::workflow::RunStatus::stopped : model::workflow::RunStatus::created);
     return {stopped ? -1 : 1, call.instance, made.run, status, last.id};
 }
 

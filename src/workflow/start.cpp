@@ -8,6 +8,7 @@
 #include "workflow/backfills.h"
 #include "workflow/definition_cache.h"
 #include "workflow/definitions.h"
+#include "workflow/events.h"
 #include "workflow/new_run.h"
 #include "workflow/permits.h"
 #include "workflow/runs.h"
@@ -154,6 +155,17 @@ bool apply_strategy(const NewRun &made) {
     return false;
 }
 
+void record_new_run(const NewRun &made, RunStatus status) {
+    if (records_events(made.head->properties))
+        record({.workflow = made.head->id,
+                .owner = made.head->owner,
+                .kind = "run",
+                .instance = made.instance,
+                .run = made.run,
+                .version = made.version,
+                .status = name_of(status)});
+}
+
 namespace {
 
 int64 next_instance(const text *workflow) {
@@ -279,7 +291,9 @@ Started start(const Start &request) {
                              : stopped             ? RunStatus::stopped
                                                    : RunStatus::created;
     const int64 id = make_plan(made);
-    return {stopped ? -1 : 1, made.instance, made.run, insert_run(made, request, id, status), id};
+    text *written = insert_run(made, request, id, status);
+    record_new_run(made, status);
+    return {stopped ? -1 : 1, made.instance, made.run, written, id};
 }
 
 void leave_runs(const text *workflow) {
@@ -301,7 +315,8 @@ LastRun require_last(const text *workflow, int64 instance) {
     parameters.add(head.id).add(instance);
     const auto last = store::select<LastRun>(
         &last_statement,
-        "select r.id, r.version, r.run, r.started is not null, r.ended is not null, r.status operator(pg_catalog.=) 'FAILED' "
+        "select r.id, r.version, r.run, r.started is not null, r.ended is not null, r.status operator(pg_catalog.=) "
+        "'FAILED' "
         "from scylla.workflow_run_state r join scylla.workflow_head h on h.id operator(pg_catalog.=) r.workflow "
         "and h.created operator(pg_catalog.<=) r.created where r.workflow operator(pg_catalog.=) $1 "
         "and r.instance operator(pg_catalog.=) $2 order by r.run desc limit 1",

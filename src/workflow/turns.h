@@ -21,6 +21,7 @@ struct Root {
     bool is_next;      // it is on the agenda as one that may begin, or has made room
     bool begins;       // now
     bool may_be_held;  // something holds steps of the workflow
+    bool records;      // its events
     Parent parent;
     int64 backfill;           // 0: none
     bool late;                // its tasks have the lowest priority

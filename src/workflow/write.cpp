@@ -10,6 +10,7 @@
 #include "task/open.h"
 #include "task/release.h"
 #include "task/submit.h"
+#include "workflow/events.h"
 #include "workflow/permits.h"
 #include "workflow/texts.h"
 #include "workflow/times.h"
@@ -28,6 +29,7 @@ using model::workflow::Scope;
 using model::workflow::ScopeChange;
 using model::workflow::Step;
 using model::workflow::StepChange;
+using model::workflow::StepStatus;
 using model::workflow::Turn;
 using store::ArrayColumn;
 using store::Parameters;
@@ -425,6 +427,70 @@ void write_runs(std::span<const Written> all, TimestampTz now) {
         parameters, SPI_OK_UPDATE);
 }
 
+// ---- events --------------------------------------------------------------------------------------------------------
+
+// The iterations that a scope is in, as an array of SQL; empty: it is the run.
+const char *iterations_of(const Written &of, int64 id) {
+    for (const ScopeChange &change : of.turn->scopes)
+        if (change.scope.id == id && change.scope.parent != 0)
+            return numbers_of(of, change.scope);
+    for (const Scope &known : of.root->scopes.all())
+        if (known.id == id && known.parent != 0)
+            return numbers_of(of, known);
+    return "";
+}
+
+void add_run_event(ChangeEvents &events, const Written &of, RunStatus status) {
+    const Root &root = *of.root;
+    const RunStatus before = root.begins ? RunStatus::created : root.scope.status;
+    if (before != status)
+        events.add({.workflow = root.version.workflow,
+                    .owner = root.owner,
+                    .kind = "run",
+                    .instance = root.instance,
+                    .run = root.run,
+                    .version = root.version.version,
+                    .old_status = name_of(before),
+                    .status = name_of(status)});
+}
+
+void add_step_events(ChangeEvents &events, const Written &of) {
+    const Root &root = *of.root;
+    for (const StepChange &change : of.turn->steps) {
+        const bool same = change.before == change.step.status && !change.new_attempt;
+        if (same || change.step.status == StepStatus::not_created)
+            continue;
+        const bool is_first = change.before == StepStatus::not_created;
+        events.add({.workflow = root.version.workflow,
+                    .owner = root.owner,
+                    .kind = "step",
+                    .instance = root.instance,
+                    .run = root.run,
+                    .version = root.version.version,
+                    .step = change.step.id,
+                    .iterations = iterations_of(of, change.scope),
+                    .attempt = change.step.attempt,
+                    .old_status = is_first ? std::string_view{} : name_of(change.before),
+                    .status = name_of(change.step.status)});
+    }
+}
+
+// A run begins before its steps, and ends after them.
+void record_turns(std::span<const Written> all, TimestampTz now) {
+    ChangeEvents events;
+    for (const Written &each : all) {
+        if (!each.root->records)
+            continue;
+        const RunStatus status = run_after(each).status;
+        if (!is_terminal(status))
+            add_run_event(events, each, status);
+        add_step_events(events, each);
+        if (is_terminal(status))
+            add_run_event(events, each, status);
+    }
+    events.write(now);
+}
+
 // ---- what is not needed any more -----------------------------------------------------------------------------------
 
 void cancel_by_id(store::Store &store, int64 task, TimestampTz now) {
@@ -448,7 +514,7 @@ void stop_child(int64 scope, const text *step) {
 }
 
 // All that runs inside of a loop is stopped.
-void stop_iterations(store::Store &store, int64 scope, const text *step, TimestampTz now) {
+void stop_iterations(store::Store &store, const Root &root, int64 scope, const text *step, TimestampTz now) {
     Parameters inside;
     inside.add(scope).add(step).add(std::optional(now));
     const auto ids = store::select<int64>(
@@ -467,7 +533,7 @@ void stop_iterations(store::Store &store, int64 scope, const text *step, Timesta
         column.add(id);
     Parameters parameters;
     column.give_to(parameters);
-    parameters.add(std::optional(now));
+    parameters.add(std::optional(now)).add(INT8OID, Int64GetDatum(root.records ? event_position() : 0), !root.records);
     struct Stopped {
         int64 scope;
         text *step;
@@ -475,10 +541,16 @@ void stop_iterations(store::Store &store, int64 scope, const text *step, Timesta
     };
     const auto stopped = store::select<Stopped>(
         &stopped_statement,
-        "update scylla.workflow_step_state set status = 'STOPPED', ended = $2, due = null, "
-        "rollup = scylla._settled(rollup, 'STOPPED') where scope operator(pg_catalog.=) any ($1) "
-        "and (ended is null or status operator(pg_catalog.=) any ('{USER_FAILED,PLATFORM_FAILED,TIMEOUT_FAILED}')) "
-        "returning scope, step, task",
+        "with event as (" SCYLLA_WORKFLOW_STEP_EVENTS(
+            "$3", "$2",
+            "'STOPPED'") "where s.scope "
+                         "operator(pg_catalog.=) any ($1) and $3 is not null and (s.ended is null or s.status "
+                         "operator(pg_catalog.=) any ('{USER_FAILED,PLATFORM_FAILED,TIMEOUT_FAILED}'))) "
+                         "update scylla.workflow_step_state set status = 'STOPPED', ended = $2, due = null, "
+                         "rollup = scylla._settled(rollup, 'STOPPED') where scope operator(pg_catalog.=) any ($1) "
+                         "and (ended is null or status operator(pg_catalog.=) any "
+                         "('{USER_FAILED,PLATFORM_FAILED,TIMEOUT_FAILED}')) "
+                         "returning scope, step, task",
         parameters, SPI_OK_UPDATE_RETURNING, [](uint64 row) {
             store::Columns columns(row);
             const int64 of = columns.next_int64();
@@ -509,7 +581,7 @@ void cancel_steps(store::Store &store, std::span<const Written> all, std::span<c
                 stop_child(cancel.scope, step);
                 break;
             case Cancel::What::iterations:
-                stop_iterations(store, cancel.scope, step, now);
+                stop_iterations(store, *each.root, cancel.scope, step, now);
                 break;
             }
         }
@@ -608,6 +680,7 @@ void write_turns(store::Store &store, std::span<const Followed> all, std::span<c
     write_iterations(written);
     write_steps(written, tasks);
     write_runs(written, now);
+    record_turns(written, now);
     refresh(store);
     cancel_steps(store, written, steps, now);
     settle_gates(store, now);

@@ -39,6 +39,25 @@ is "$(sql "select '$line'::jsonb ->> 'status'")" running 'what is there already'
 sql "select from scylla.complete('a 1', 'w')"
 read -r -t 30 line <&"${followed[0]}"
 is "$(sql "select '$line'::jsonb ->> 'status'")" completed 'and what comes'
+# Of workflows.
+run scylla workflow events
+is "$status $output" '0 ' 'workflow events: none'
+for w in w x; do
+  sql "select scylla.create_workflow('{\"properties\": {\"owner\": \"ann\", \"events\": true}, \"workflow\": {\"id\": \"$w\", \"steps\": [{\"step\": {\"id\": \"s\", \"type\": \"NoOp\"}}]}}')"
+done
+sql "select scylla.start_workflow('w')"
+sql 'select scylla._advance()'
+wait_until holds "select count(*) = 9 from scylla.read_workflow_events()"
+run scylla workflow events w
+is "$status $(cut -d' ' -f4- <<<"$output")" '0 w properties
+w version 1
+w activated 1
+w run 1/1 CREATED
+w step 1/1 s 1 SUCCEEDED
+w run 1/1 SUCCEEDED' 'workflow events: a line per event'
+run scylla workflow events x --json
+is "$(sql "select string_agg(e ->> 'kind', ' ') from unnest(array[$(sed "s/.*/'&'/" <<<"$output" | paste -sd,)]::jsonb[]) as e")" 'properties version activated' \
+  'workflow events --json'
 # shellcheck disable=SC2154 # the pid of the coprocess
 kill -TERM "$followed_PID"
 done_testing

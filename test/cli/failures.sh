@@ -121,6 +121,7 @@ workflow validate| WORKFLOW                             | silent | views
 workflow push   | WORKFLOW                              | prints | library
 workflow list   |                                       | prints | views
 workflow stat   |                                       | prints | views
+workflow events |                                       | silent | library
 workflow versions| w                                    | prints | views
 workflow show   | w                                     | prints | views
 workflow start  | w --request-id r                      | prints | library

@@ -49,7 +49,7 @@ select is_empty($$
         'define_job', 'drop_job', 'grant_job', 'revoke_job', 'run_job', 'explain_job', 'mark_fresh', 'forget_freshness', 'job_dot', 'job_mermaid',
         'create_pool', 'alter_pool', 'drop_pool', 'drain_pool', 'resume_pool', 'report_usage', 'grant_pool', 'revoke_pool', 'place',
         'alter_queue', 'pause_queue', 'resume_queue', 'drop_queue', 'backoff', 'grant_queue', 'revoke_queue',
-        'set_queue_owner', 'reset_expired', 'purge', 'maintain', 'check', 'count_tasks', 'has_live_tasks', 'reschedule', 'set_priority', 'delete_task', 'resubmit', 'resubmit_many', 'dead_tasks', 'rerun_plan', 'quantile', 'stat_reset', 'metrics', 'read_events', 'sel_eval', 'interpolate', 'validate_workflow',
+        'set_queue_owner', 'reset_expired', 'purge', 'maintain', 'check', 'count_tasks', 'has_live_tasks', 'reschedule', 'set_priority', 'delete_task', 'resubmit', 'resubmit_many', 'dead_tasks', 'rerun_plan', 'quantile', 'stat_reset', 'metrics', 'read_events', 'read_workflow_events', 'sel_eval', 'interpolate', 'validate_workflow',
         'create_workflow', 'activate_workflow', 'deactivate_workflow', 'alter_workflow', 'drop_workflow', 'grant_workflow', 'revoke_workflow', 'start_workflow', 'start_workflows', 'set_output', 'restart_run', 'stop_workflow', 'kill_workflow', 'stop_run', 'kill_run', 'stop_step', 'kill_step', 'skip_step', 'restart_step', 'pause_step', 'resume_step', 'set_breakpoint', 'drop_breakpoint', 'pause_workflow', 'resume_workflow', 'unblock_run', 'unblock_workflow', 'backfill', 'preview_backfill', 'pause_backfill', 'resume_backfill', 'cancel_backfill', 'advance', 'run_sql', 'run_tree', 'failed_steps', 'workflow_dot', 'workflow_mermaid', 'run_dot', 'run_mermaid', 'run_gantt'])$$,
     'there is no function that the contract does not name');
 select is_empty($$select proname from pg_proc
@@ -64,7 +64,7 @@ select is(raised('alter extension scylla set schema public') ~ 'does not support
 
 select set_eq($$select unnest(extconfig)::regclass from pg_extension where extname = 'scylla'$$,
               $$select oid::regclass from pg_class where relnamespace = 'scylla'::regnamespace
-              and relkind in ('r', 'S') and relname not in ('event', 'event_id_seq', 'queue_rate', 'schedule_tick')$$,
+              and relkind in ('r', 'S') and relname not in ('event', 'workflow_event', 'event_id_seq', 'queue_rate', 'schedule_tick')$$,
               'pg_dump dumps the contents of every table and sequence, but not events, how much of their rates queues have used, and the last tick');
 select is_empty($$select c from pg_extension, unnest(extcondition) c where extname = 'scylla' and c <> ''$$,
                 'all of them');

@@ -208,7 +208,7 @@ insert into use_ (name, statement) values
     ('metrics',            $$select scylla.metrics()$$),
     ('stat_reset',         $$select scylla.stat_reset()$$);
 insert into use_ (name, statement) values
-    ('read_events',        $$select scylla.read_events()$$);
+    ('read_events',        $$select scylla.read_events()$$), ('read_workflow_events', $$select scylla.read_workflow_events()$$);
 insert into use_ values
     ('set_output',         $$select scylla.set_output('nobody has', '{}')$$, 'P0002 task "nobody has" does not exist'),
     ('run_sql',            $$select scylla.run_sql(null)$$, '22023 invalid value for argument "task": null'),

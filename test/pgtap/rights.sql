@@ -194,6 +194,7 @@ insert into way values
 ('view stat_server_worker', $$select count(*) from scylla.stat_server_worker where role is not null$$, '0', null,     'yyyyyyyyyyyy'),
 ('count_tasks',        $$select sum(tasks) from scylla.count_tasks('r')$$,                     '7', 'null',   'yyyyeeeyeeye'),
 ('count_tasks',        $$select sum(tasks) from scylla.count_tasks() where queue_name = 'r'$$, '7', 'null',   'yyyyeeeyeeye'),
+('read_workflow_events', $$select count(*) from scylla.read_workflow_events()$$,                 '0', null,     'yyyyyyyyyyyy'),
 ('read_events',        $$select count(*) from scylla.read_events()$$,                           '0', null,     'yyyyyyyyyyyy'),
 ('metrics',            $$select scylla.metrics() ~ 'queue="r"'$$,                                'true', 'false', 'yyyyeeeyeeye'),
 ('quantile',           $$select scylla.quantile(array_fill(0::bigint, array[32]), 0.5)$$,      'null', null,  'yyyyyyyyyyyy'),

@@ -18,11 +18,6 @@ begin
     perform scylla.abort(t.rn, 'w', '{"code": "bad", "message": "no good"}');
     perform advance();
 end $$;
-create function each(id text, total int, steps jsonb) returns jsonb language sql as $$
-    select jsonb_build_object('foreach', jsonb_build_object('id', id, 'concurrency', 500, 'steps', steps,
-        'params', jsonb_build_object('loop_params', jsonb_build_object('type', 'MAP', 'value', jsonb_build_object(id || '_i',
-            jsonb_build_object('type', 'LONG_ARRAY', 'expression', format('Util.intsBetween(0, %s, 1)', total)))))))
-$$;
 
 -- ---- runs ----------------------------------------------------------------------------------------------------------------
 

@@ -164,6 +164,7 @@ READS = [
     ("job_dot", "select scylla.job_dot('job @')"),
     ("job_mermaid", "select scylla.job_mermaid('job @')"),
     ("read_events", "select * from scylla.read_events()"),
+    ("read_workflow_events", "select * from scylla.read_workflow_events()"),
     ("metrics", "select scylla.metrics()"),
     ("check", "select * from scylla.check()"),
     ("sel_eval", "select scylla.sel_eval('1 + 1')"),

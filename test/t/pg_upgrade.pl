@@ -42,6 +42,7 @@ my %what = (
 	'the plans' => 'select * from scylla.plan order by name',
 	'the schedules' => 'select name, owner, cron, timezone, queue, spec, options, next_run from scylla.schedules order by name',
 	'the events' => 'select * from scylla.read_events()',
+	'the events of workflows' => 'select * from scylla.read_workflow_events()',
 	'the numbers of tasks' => 'select * from scylla.count_tasks() order by 1, 2',
 	'the version' => q(select extversion from pg_extension where extname = 'scylla'));
 my %before = map { $_ => sql($old, $what{$_}) } keys %what;

@@ -519,6 +519,8 @@ public:
     /// @param after the cursor of the last event that was read; empty: from the oldest that there is
     /// @param max_events at most so many
     std::vector<event> read_events(const std::string &after = {}, int max_events = 1000);
+    /// The same of workflows whose property "events" is on.
+    std::vector<workflow_event> read_workflow_events(const std::string &after = {}, int max_events = 1000);
 
     /// Everything as text in the OpenMetrics format, for Prometheus and its like.
     std::string metrics();

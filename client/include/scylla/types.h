@@ -314,6 +314,22 @@ struct event {
     std::optional<worker_name> worker;
 };
 
+/// What has happened to a workflow, or to a run or a step of it.
+struct workflow_event {
+    std::string cursor; ///< to go on behind this event
+    time_point time;
+    workflow_name workflow;
+    std::string kind; ///< run, step, version, activated, deactivated, properties, dropped
+    std::optional<std::int64_t> instance;
+    std::optional<int> run;
+    std::optional<std::string> step;
+    std::vector<std::int64_t> iterations; ///< in which the step is, the outer one first
+    std::optional<int> attempt;           ///< of the step
+    std::optional<std::string> old_status;
+    std::optional<std::string> status; ///< of the run or the step
+    std::optional<int> version;        ///< of the workflow
+};
+
 /// What a role may do with a queue.
 enum class queue_privilege {
     submit, ///< submit and cancel tasks

@@ -77,13 +77,15 @@ void check_alerting(const Reader &reader, const Object &properties) {
 void check_properties(const Reader &reader, const Object &properties, std::initializer_list<std::string_view> more) {
     reader.refuse_others(properties,
                          {"owner", "access_control", "run_strategy", "step_concurrency", "alerting", "tags",
-                          "alerting_disabled", "signal_trigger_disabled", "time_trigger_disabled", "description"},
+                          "alerting_disabled", "signal_trigger_disabled", "time_trigger_disabled", "description",
+                          "events"},
                          more);
     reader.text(properties, "owner");
     check_run_strategy(reader, properties);
     reader.whole(properties, "step_concurrency", k_concurrency);
     check_alerting(reader, properties);
-    for (const std::string_view name : {"alerting_disabled", "signal_trigger_disabled", "time_trigger_disabled"})
+    for (const std::string_view name :
+         {"alerting_disabled", "signal_trigger_disabled", "time_trigger_disabled", "events"})
         reader.flag(properties, name);
     reader.text(properties, "description");
     reader.tags(properties);

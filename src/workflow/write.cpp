@@ -310,14 +310,15 @@ int64 task_of(std::span<const NewlySubmitted> tasks, const Written &of, const St
 }
 
 struct StepColumns {
-    ArrayColumn is_new{BOOLOID}, scope{INT8OID}, root{INT8OID}, created{TIMESTAMPTZOID}, task{INT8OID},
-        started{TIMESTAMPTZOID}, ended{TIMESTAMPTZOID}, due{TIMESTAMPTZOID}, attempt{INT4OID}, run{INT4OID},
-        error_retries{INT4OID}, platform_retries{INT4OID}, timeout_retries{INT4OID}, status{TEXTOID}, step{TEXTOID},
-        params{TEXTOID}, edges{TEXTOID}, loop{TEXTOID}, error{TEXTOID}, rollup{TEXTOID};
+    ArrayColumn is_new{BOOLOID}, same_params{BOOLOID}, scope{INT8OID}, root{INT8OID}, created{TIMESTAMPTZOID},
+        task{INT8OID}, started{TIMESTAMPTZOID}, ended{TIMESTAMPTZOID}, due{TIMESTAMPTZOID}, attempt{INT4OID},
+        run{INT4OID}, error_retries{INT4OID}, platform_retries{INT4OID}, timeout_retries{INT4OID}, status{TEXTOID},
+        step{TEXTOID}, params{TEXTOID}, edges{TEXTOID}, loop{TEXTOID}, error{TEXTOID}, rollup{TEXTOID};
 
     void add(const Written &of, const StepChange &change, int64 task_id) {
         const Step &row = change.step;
         is_new.add(BoolGetDatum(change.is_new));
+        same_params.add(BoolGetDatum(change.same_params));
         scope.add(of.id_of(change.scope));
         root.add(of.root->id);
         created.add(time_datum(row.created), row.created == 0);
@@ -332,18 +333,34 @@ struct StepColumns {
         timeout_retries.add(Int32GetDatum(row.retries.timeout));
         status.add(name_of(row.status));
         step.add(row.id);
-        params.add(row.params);
+        params.add(change.same_params ? std::string_view{} : row.params);
         edges.add(row.edges);
         loop.add(row.loop);
         error.add(row.error);
         rollup.add(row.rollup);
     }
     void give_to(Parameters &parameters) const {
-        for (const ArrayColumn *column :
-             {&is_new,          &scope,  &root,    &created, &task,          &started,
-              &ended,           &due,    &attempt, &run,     &error_retries, &platform_retries,
-              &timeout_retries, &status, &step,    &params,  &edges,         &loop,
-              &error,           &rollup})
+        for (const ArrayColumn *column : {&is_new,
+                                          &same_params,
+                                          &scope,
+                                          &root,
+                                          &created,
+                                          &task,
+                                          &started,
+                                          &ended,
+                                          &due,
+                                          &attempt,
+                                          &run,
+                                          &error_retries,
+                                          &platform_retries,
+                                          &timeout_retries,
+                                          &status,
+                                          &step,
+                                          &params,
+                                          &edges,
+                                          &loop,
+                                          &error,
+                                          &rollup})
             column->give_to(parameters);
     }
 };
@@ -368,14 +385,16 @@ void write_steps(std::span<const Written> all, std::span<const NewlySubmitted> t
         "pg_catalog.unnest($7), pg_catalog.unnest($8), pg_catalog.unnest($9), pg_catalog.unnest($10), "
         "pg_catalog.unnest($11), pg_catalog.unnest($12), pg_catalog.unnest($13), pg_catalog.unnest($14), "
         "pg_catalog.unnest($15), pg_catalog.unnest($16), pg_catalog.unnest($17), pg_catalog.unnest($18), "
-        "pg_catalog.unnest($19), pg_catalog.unnest($20)) c (is_new, scope, root, created, task, started, ended, due, "
+        "pg_catalog.unnest($19), pg_catalog.unnest($20), pg_catalog.unnest($21)) c (is_new, same_params, scope, root, "
+        "created, task, started, ended, due, "
         "attempt, run, error_retries, platform_retries, timeout_retries, status, step, params, edges, loop, error, "
         "rollup)), "
         "changed as (update scylla.workflow_step_state s set created = c.created, "
         "task = coalesce(c.task, case when c.attempt operator(pg_catalog.=) s.attempt then s.task end), "
         "started = c.started, ended = c.ended, due = c.due, attempt = c.attempt, run = c.run, "
         "error_retries = c.error_retries, platform_retries = c.platform_retries, "
-        "timeout_retries = c.timeout_retries, status = c.status, params = c.params::pg_catalog.jsonb, "
+        "timeout_retries = c.timeout_retries, status = c.status, "
+        "params = case when c.same_params then s.params else c.params::pg_catalog.jsonb end, "
         "edges = c.edges::pg_catalog.jsonb, loop = c.loop::pg_catalog.jsonb, error = c.error::pg_catalog.jsonb, "
         "rollup = c.rollup::pg_catalog.jsonb from c "
         "where not c.is_new and s.scope operator(pg_catalog.=) c.scope and s.step operator(pg_catalog.=) c.step) "

@@ -488,6 +488,7 @@ private:
         EXPECT_TRUE(!had_ended || is_skip || (change.new_attempt && name_.run > 1)) << key.second << " had ended";
         const bool is_next = is_there && (change.new_attempt || (before == StepStatus::not_created && !change.is_new));
         EXPECT_EQ(change.step.attempt, is_next ? kept.step.attempt + 1 : kept.step.attempt) << key.second;
+        EXPECT_FALSE(change.same_params && kept.params != change.step.params) << key.second;
         if (change.new_attempt) {
             EXPECT_TRUE(workflow::is_terminal(before)) << key.second;
             kept.earlier.push_back(before);

@@ -250,6 +250,7 @@ struct StepChange {
     std::int64_t scope;
     bool is_new;
     bool new_attempt;  // the row that was there is kept as the attempt that it was
+    bool same_params;  // they are those that the turn was given, and need not be written
     Step step;         // as it is now
     StepStatus before; // not_created if it is new
 };

@@ -38,6 +38,7 @@ void RunState::load(const Scope &scope) {
         there.now.id = node->id;
         there.before = step.status;
         there.attempt_before = step.attempt;
+        there.params_before = step.params;
         there.rollup_before = step.rollup;
         there.is_stored = true;
     }

@@ -26,6 +26,7 @@ struct LiveStep {
     Step now{.status = StepStatus::not_created};
     StepStatus before = StepStatus::not_created; // the turn
     std::int32_t attempt_before = 0;
+    std::string_view params_before{};
     std::string_view rollup_before{};
     bool is_stored = false; // it has a row
     bool is_new = false;

@@ -24,7 +24,8 @@ public:
 
 private:
     void collect(LiveScope &scope, LiveStep &step) {
-        memory_.steps.push_back({scope.now.id, step.is_new, step.new_attempt, step.now, step.before});
+        const bool same_params = step.is_stored && step.now.params.data() == step.params_before.data();
+        memory_.steps.push_back({scope.now.id, step.is_new, step.new_attempt, same_params, step.now, step.before});
         if (step.forgets)
             memory_.forgotten.push_back({scope.now.id, step.node->id});
         if (step.drops_work)

@@ -22,6 +22,7 @@ using shmem::WorkerSlot;
 
 constexpr int64 k_turn = USECS_PER_SEC;              // of a role, while another one has no worker
 constexpr int64 k_long_call = 50'000;                // a worker that calls a handler for so long is not waited for
+constexpr int64 k_ask_again = 100'000;               // for an engine that has not come yet
 constexpr int64 k_after_failure = 5 * USECS_PER_SEC; // a role whose worker ended with an error waits that long
 
 // ---- the monitor ---------------------------------------------------------------------------------------------------
@@ -60,10 +61,15 @@ void want_workers(store::Store &store, Turn &turn) {
         shmem::want_workers(wanted[i]);
 }
 
+// An engine that runs looks at the agenda itself. When it has ended the launcher tells us.
 void want_engine(store::Store & /*store*/, Turn &turn) {
+    if (shmem::shared == nullptr || settings::max_server_workers == 0 || shmem::has_engine(MyDatabaseId))
+        return;
     turn.next = workflow::next_time();
-    if (turn.next <= turn.now && shmem::shared != nullptr && settings::max_server_workers > 0)
-        shmem::want_workers({MyDatabaseId, InvalidOid, 1, steady_now()});
+    if (turn.next > turn.now)
+        return;
+    shmem::want_workers({MyDatabaseId, InvalidOid, 1, steady_now()});
+    turn.next = turn.now + k_ask_again;
 }
 
 // ---- the launcher --------------------------------------------------------------------------------------------------
@@ -254,9 +260,13 @@ void reap_workers(int64 now) {
         if (hired[i].handle == nullptr || GetBackgroundWorkerPid(hired[i].handle, &pid) != BGWH_STOPPED)
             continue;
         WorkerSlot &place = shared->worker[i];
+        const Oid database = pg_atomic_read_u32(&place.database);
+        const Oid role = place.role;
         if (!is_stopping(place))
-            bar(pg_atomic_read_u32(&place.database), place.role, now);
+            bar(database, role, now);
         free_slot(i);
+        if (is_engine(role))
+            shmem::ask_for_engine(database); // there may be something on the agenda that it has not seen
     }
 }
 

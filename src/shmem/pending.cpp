@@ -203,10 +203,9 @@ void tell_pools() noexcept {
 // The engine, or whoever has one started.
 void tell_engine() noexcept {
     if (has_engine(MyDatabaseId))
-        return signal(MyDatabaseId, k_agenda, 1);
-    for (MonitorSlot &slot : std::span(shared->slot).first(static_cast<std::size_t>(shared->slots)))
-        if (pg_atomic_read_u32(&slot.database) == MyDatabaseId && lower(slot, Timer::workflow, 0))
-            wake(pg_atomic_read_u32(&slot.proc));
+        signal(MyDatabaseId, k_agenda, 1);
+    else
+        ask_for_engine(MyDatabaseId);
 }
 
 void announce_extension() noexcept {

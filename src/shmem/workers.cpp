@@ -4,6 +4,8 @@ extern "C" {
 #include <signal.h>
 }
 
+#include "shmem/timers.h"
+
 namespace scylla::shmem {
 
 void keep_wanted(const WantedWorkers &wanted) {
@@ -65,6 +67,12 @@ bool has_engine(Oid database) noexcept {
         return pg_atomic_read_u32(&worker.database) == database && !OidIsValid(worker.role) &&
                pg_atomic_read_u32(&worker.stop) == 0;
     });
+}
+
+void ask_for_engine(Oid database) noexcept {
+    for (MonitorSlot &slot : std::span(shared->slot).first(static_cast<std::size_t>(shared->slots)))
+        if (pg_atomic_read_u32(&slot.database) == database && lower(slot, Timer::workflow, 0))
+            wake(pg_atomic_read_u32(&slot.proc));
 }
 
 namespace {

@@ -32,6 +32,8 @@ std::size_t look_at_workers(Oid database, std::span<WorkerState, k_max_workers> 
 
 // Whether the engine of workflows runs in the database, or is just being started.
 bool has_engine(Oid database) noexcept;
+// Has the monitor look whether the database needs one. For commit callbacks.
+void ask_for_engine(Oid database) noexcept;
 
 // The worker has found nothing to do, or goes on looking.
 void set_idle(WorkerSlot &worker, bool idle) noexcept;

@@ -132,6 +132,21 @@ ok(comes(sub { $of->('parent') eq 'SUCCEEDED' }), 'and goes on when it has ended
 is($of->('child'), 'SUCCEEDED SUCCEEDED', 'with a run of its own');
 $idle->quit;
 
+# ---- what the monitor spends on it -----------------------------------------------------------------------------------------------------
+
+# Whether the engine is at it, or cannot be started, the monitor does not look at the agenda all the time.
+sql($node, 'alter system set scylla.max_server_workers = 0; select pg_reload_conf()');
+eventually($node, "select count(*) from pg_stat_activity where backend_type = 'scylla engine'", '0', 'without an engine');
+sql($node, "select scylla.start_workflow('other')", 'source');
+my $monitor = sql($node, q(select pid from pg_stat_activity where backend_type = 'scylla monitor' and datname = 'source'));
+sub ticks { my @fields = split ' ', slurp_file("/proc/$monitor/stat") =~ s/.*\) //r; return $fields[11] + $fields[12]; }
+my $before = ticks();
+sleep 2;
+cmp_ok(ticks() - $before, '<', 40, 'the monitor is idle while something is on the agenda');
+is(sql($node, "select count(*) from scylla.workflow_run where ended is null", 'source'), '1', 'which it was');
+sql($node, 'alter system reset scylla.max_server_workers; select pg_reload_conf()');
+ok(comes(sub { sql($node, "select count(*) from scylla.workflow_run where ended is null", 'source') == 0 }), 'and the engine comes when it may');
+
 # ---- a dump in the middle --------------------------------------------------------------------------------------------------------------
 
 sql($node, q(select scylla.start_workflow('w', '{"n": 4}')), 'source');

@@ -59,7 +59,7 @@ constexpr const char *k_plan = R"(
 constexpr const char *k_schedules = R"(
     select coalesce(json_agg(s order by name), '[]') from (
         select name, owner, cron, timezone, queue, job, tasks is not null as is_plan, overlap, catch_up, armed, next_run, last_run,
-               last_task, runs, skipped, missed, last_error, skip_reason, ticked,
+               last_task, runs, skipped, missed, last_error, skip_reason, ticked, workflow,
                case when next_run is not null then scylla.cron_next(cron, next_run, timezone) end as next_but_one
         from scylla.schedules) s)";
 
@@ -97,13 +97,24 @@ constexpr const char *k_errors = R"(
 
 constexpr const char *k_workflows = R"(
     select coalesce(json_agg(x), '[]') from (
-        select w.id, w.owner, w.active_version, w.latest_version, w.strategy, w.concurrency, w.modified, w.next_start,
+        select w.id, w.owner, w.active_version, w.latest_version, w.strategy, w.concurrency, w.modified, w.next_start, w.paused,
                (select json_build_object('instance', r.instance, 'run', r.run, 'status', r.status, 'started', r.started)
                 from scylla.workflow_run r where r.workflow = w.id and r.instance = w.latest_instance order by r.run desc limit 1) as last
         from scylla.workflow w order by w.modified desc limit 200) x)";
 
+// Whether the role has the privilege run on the workflow w.
+#define MAY_RUN                                                                                                        \
+    "coalesce(w.owner = current_user or 'public' = any (w.runners || w.admins) or exists (select from pg_roles o "     \
+    "where (o.rolname = w.owner or o.rolname = any (w.runners || w.admins)) and pg_has_role(o.oid, 'usage')), false)"
+
 constexpr const char *k_workflow = R"(
     select json_build_object('workflow', (select row_to_json(w) from scylla.workflow w where w.id = $1),
+        'may_run', (select )" MAY_RUN R"( from scylla.workflow w where w.id = $1),
+        'params', (select v.definition -> 'params' from scylla.workflow_version v where v.workflow = $1 and v.is_active),
+        'steps', (select jsonb_path_query_array(v.definition, 'strict $.**.steps[*].*.id') from scylla.workflow_version v
+                  where v.workflow = $1 order by v.is_active desc, v.version desc limit 1),
+        'breakpoints', (select coalesce(json_agg(b), '[]') from (
+            select * from scylla.workflow_breakpoint where workflow = $1 order by created desc limit 100) b),
         'versions', (select coalesce(json_agg(v), '[]') from (
             select version, is_active, author, created from scylla.workflow_version where workflow = $1 order by version desc limit 50) v),
         'runs', (select coalesce(json_agg(r), '[]') from (
@@ -112,35 +123,111 @@ constexpr const char *k_workflow = R"(
             where workflow = $1 and ($2::text is null or status::text = $2) and ($3::bigint is null or instance < $3::bigint)
             order by instance desc, run desc limit 50) r)))";
 
-// Steps in loops may be many: their numbers, and some of them, failed ones first.
-constexpr const char *k_run = R"(
-    select json_build_object('run', (select row_to_json(r) from scylla.workflow_run r where workflow = $1 and instance = $2::bigint and run = $3::bigint),
-        'definition', (select v.definition from scylla.workflow_run r join scylla.workflow_version v using (workflow, version)
-                       where r.workflow = $1 and r.instance = $2::bigint and r.run = $3::bigint),
-        'active', (select active_version is not null from scylla.workflow where id = $1),
-        'last', (select max(run) = $3::bigint from scylla.workflow_run where workflow = $1 and instance = $2::bigint),
-        'steps', coalesce(json_agg(s) filter (where iterations is null), '[]'),
-        'inner', coalesce(json_agg(s) filter (where iterations is not null and place <= 100), '[]'),
-        'loops', (select coalesce(json_agg(l), '[]') from (
-            select step, status, count(*) as count from scylla.workflow_step
-            where workflow = $1 and instance = $2::bigint and run = $3::bigint and iterations is not null group by step, status) l))
-    from (select step, iterations, attempt, status, error, created, started, ended, task,
-                 row_number() over (partition by step, iterations is null
-                                    order by status::text !~ 'FAILED|TIMED_OUT', ended is not null, iterations) as place
-          from scylla.workflow_step where workflow = $1 and instance = $2::bigint and run = $3::bigint) s
-    where iterations is null or place <= 100)";
+// The steps as the last run of an instance shows them: those that an earlier run has left as they are, too. An older
+// run shows its own last attempts. $1, $2, $3: workflow, instance, run.
+#define STEPS                                                                                                          \
+    "steps as ("                                                                                                       \
+    "select s.run, s.step, s.iterations, s.attempt, s.status, s.error, s.created, s.started, s.ended, s.rollup "       \
+    "from scylla.workflow_step s where s.workflow = $1 and s.instance = $2::bigint and (select is_last from named "    \
+    "where is_it) "                                                                                                    \
+    "union all "                                                                                                       \
+    "select * from (select distinct on (a.step, a.iterations) a.run, a.step, a.iterations, a.attempt, a.status, "      \
+    "a.error, a.created, a.started, a.ended, null::jsonb from scylla.workflow_step_attempt a "                         \
+    "where a.workflow = $1 and a.instance = $2::bigint and a.run = $3::integer "                                       \
+    "and not (select is_last from named where is_it) order by a.step, a.iterations, a.attempt desc) a)"
+#define NAMED                                                                                                          \
+    "named as materialized (select r.*, r.run = max(r.run) over () as is_last, "                                       \
+    "r.run = coalesce($3::integer, max(r.run) over ()) as is_it from scylla.workflow_run r "                           \
+    "where r.workflow = $1 and r.instance = $2::bigint)"
+
+// What is in loops is counted here; a level of it is a look of its own. Without a run it is the last one.
+constexpr const char *k_run = "with " NAMED ", " STEPS R"(
+    select json_build_object('run', (select row_to_json(r) from named r where is_it),
+        'definition', v.definition, 'active', w.active_version is not null, 'paused', w.paused, 'may_run', )" MAY_RUN
+                              R"(, 'last', r.is_last,
+        'steps', (select coalesce(json_agg(s), '[]') from steps s where s.iterations is null),
+        'rollup', (select json_build_object('total', u.total_leaf_count, 'overview', u.overview) from scylla.workflow_rollup u
+                   where r.is_last and u.workflow = r.workflow and u.instance = r.instance),
+        'failed', (select coalesce(json_agg(f), '[]') from (
+            select workflow_id, instance_id, step, iterations, attempt, status, ended, error
+            from scylla.failed_steps(r.workflow, r.instance, 20)) f where r.is_last),
+        'children', (select coalesce(json_agg(c), '[]') from (
+            select lag(t.name) over (order by t.n) as step, t.depth, t.kind, t.workflow_id as workflow, t.instance_id as instance, t.attempt as run, t.status
+            from rows from (scylla.run_tree(r.workflow, r.instance, 0)) with ordinality
+                t (depth, kind, name, iterations, count, status, attempt, started, ended, params, error, task, workflow_id, instance_id, n)
+            where t.depth <= 2) c where r.is_last and v.definition @? '$.steps[*].subworkflow' and c.depth = 2 and c.kind = 'run'),
+        'breakpoints', (select coalesce(json_agg(b), '[]') from (
+            select * from scylla.workflow_breakpoint b
+            where b.workflow = r.workflow and coalesce(b.instance, r.instance) = r.instance and coalesce(b.run, r.run) = r.run
+              and coalesce(b.version, r.version) = r.version order by b.created desc limit 100) b))
+    from (select) one
+    left join named r on r.is_it
+    left join scylla.workflow w on w.id = r.workflow
+    left join scylla.workflow_version v on v.workflow = r.workflow and v.version = r.version)";
+
+// 50 iterations of a loop with the steps in them, failed ones first. $4: the numbers of the iterations that the loop is
+// in; $5: the loop; the ids of its steps; $6: only iterations with a step of that status; $7: after this
+// "rank:numbers".
+constexpr const char *k_iterations = "with " NAMED ", " STEPS R"(, inner_step as materialized (
+        select s.iterations, case when s.status ~ 'FAILED|TIMED_OUT' then 0 when s.ended is null then 1 else 2 end as rank, s.status
+        from steps s
+        where s.step in (
+              select n #>> '{}' from named join scylla.workflow_version v using (workflow, version)
+              cross join lateral jsonb_path_query(v.definition, 'strict $.**.steps[*].* ? (@.id == $loop).steps[*].*.id', jsonb_build_object('loop', $5::text)) n
+              where named.is_it)
+          and s.iterations is not null and cardinality(s.iterations) = coalesce(cardinality(string_to_array($4, ',')), 0) + 1
+          and s.iterations[1:cardinality(s.iterations) - 1] = coalesce(string_to_array($4, ','), '{}')::bigint[]),
+    iteration as materialized (
+        select iterations, min(rank) as rank from inner_step
+        group by iterations
+        having ($6::text is null or bool_or(status = $6))
+           and ($7::text is null or (min(rank), iterations) > (split_part($7, ':', 1)::integer, string_to_array(split_part($7, ':', 2), ',')::bigint[]))
+        order by rank, iterations limit 50)
+    select json_build_object('iterations', coalesce(json_agg(i order by rank, iterations), '[]')) from (
+        select i.iterations, i.rank, json_agg(s) as steps from iteration i join steps s using (iterations) group by i.iterations, i.rank) i)";
+
+constexpr const char *k_timeline = R"(
+    select coalesce(json_agg(t), '[]') from (
+        select run, step, iterations, attempt, at, type, level, message from scylla.workflow_timeline
+        where workflow = $1 and instance = $2::bigint order by at desc, step, iterations limit 200) t)";
+
+// What has started the instance, and what its steps have sent, by the names that its definition gives.
+constexpr const char *k_lineage = R"(
+    with r as (select * from scylla.workflow_run where workflow = $1 and instance = $2::bigint order by run desc limit 1)
+    select json_build_object(
+        'started_by', (select coalesce(json_agg(l), '[]') from (
+            select seq, signal, params, sent, source_workflow, source_instance, source_run, source_step, source_iterations
+            from scylla.workflow_lineage
+            where seq in (select (s.value ->> 'seq')::bigint from r, jsonb_each(r.initiator -> 'signals') s)
+              and target_workflow = $1 and target_instance = $2::bigint order by seq limit 100) l),
+        'sent', (select coalesce(json_agg(l), '[]') from (
+            select seq, signal, params, sent, source_step, source_iterations, used_by, target_workflow, target_instance
+            from scylla.workflow_lineage
+            where signal in (select n #>> '{}' from r join scylla.workflow_version v using (workflow, version)
+                             cross join lateral jsonb_path_query(v.definition, '$.**.signal_outputs[*].name') n)
+              and source_workflow = $1 and source_instance = $2::bigint order by seq desc limit 100) l)))";
+
+#define OF_ITERATIONS                                                                                                  \
+    "case when $5::text is null then iterations is null else iterations = string_to_array($5, ',')::bigint[] end"
 
 constexpr const char *k_step = R"(
     select json_build_object(
         'step', (select row_to_json(s) from scylla.workflow_step s
-                 where workflow = $1 and instance = $2::bigint and run = $3::bigint and step = $4
-                   and array_to_string(iterations, ',') is not distinct from $5),
+                 where workflow = $1 and instance = $2::bigint and ($3::integer is null or run = $3::integer) and step = $4
+                   and )" OF_ITERATIONS R"(),
+        'may_run', (select )" MAY_RUN R"( from scylla.workflow w where w.id = $1),
+        'run', (select json_build_object('ended', r.ended, 'version', r.version, 'last', $3::integer is null or r.run = $3::integer) from scylla.workflow_run r
+                where r.workflow = $1 and r.instance = $2::bigint order by r.run desc limit 1),
+        'breakpoints', (select coalesce(json_agg(b), '[]') from (
+            select b.* from scylla.workflow_breakpoint b
+            where b.workflow = $1 and b.step = $4 and coalesce(b.instance, $2::bigint) = $2::bigint and ($3::integer is null or coalesce(b.run, $3::integer) = $3::integer)
+              and (b.iterations is null or array_to_string(b.iterations, ',') is not distinct from $5) order by b.created desc limit 20) b),
         'attempts', (select coalesce(json_agg(t order by attempt), '[]') from scylla.workflow_step_attempt t
-                     where workflow = $1 and instance = $2::bigint and run = $3::bigint and step = $4
-                       and array_to_string(iterations, ',') is not distinct from $5),
-        'action', (select json_build_object('action', action, 'role', role, 'done', done) from scylla.workflow_action
-                   where workflow = $1 and instance = $2::bigint and run = $3::bigint and step = $4
-                     and array_to_string(iterations, ',') is not distinct from $5 order by id desc limit 1)))";
+                     where workflow = $1 and instance = $2::bigint and ($3::integer is null or run = $3::integer) and step = $4
+                       and )" OF_ITERATIONS R"(),
+        'action', (select json_build_object('action', action, 'role', role, 'done', done, 'outcome', outcome) from scylla.workflow_action
+                   where workflow = $1 and instance = $2::bigint and ($3::integer is null or run = $3::integer) and step = $4
+                     and )" OF_ITERATIONS R"( order by id desc limit 1)))";
 
 constexpr const char *k_workers = R"(
     select coalesce(json_agg(w), '[]') from (
@@ -171,6 +258,9 @@ const std::vector<look> &looks() {
         {"workflows", k_workflows, {}, 1000ms},
         {"workflow", k_workflow, {"id", "status", "before"}, 1000ms},
         {"run", k_run, {"workflow", "instance", "run"}, 1000ms},
+        {"iterations", k_iterations, {"workflow", "instance", "run", "inside", "loop", "status", "after"}, 5s},
+        {"timeline", k_timeline, {"workflow", "instance"}, 10s},
+        {"lineage", k_lineage, {"workflow", "instance"}, 5s},
         {"step", k_step, {"workflow", "instance", "run", "step", "iterations"}, 1000ms},
         {"workers", k_workers, {}, 2s},
         {"monitor", k_monitor, {}, 2s},
@@ -191,6 +281,44 @@ const std::vector<look> &looks() {
 #define STEP                                                                                                           \
     "($1::jsonb ->> 'workflow', ($1::jsonb ->> 'instance')::bigint, $1::jsonb ->> 'step', "                            \
     "string_to_array($1::jsonb ->> 'iterations', ',')::bigint[])"
+
+// A breakpoint: {"workflow", "step", and perhaps "version", "instance", "run"}.
+#define BREAKPOINT                                                                                                     \
+    "$1::jsonb ->> 'workflow', $1::jsonb ->> 'step', ($1::jsonb ->> 'version')::integer, "                             \
+    "($1::jsonb ->> 'instance')::bigint, ($1::jsonb ->> 'run')::integer"
+
+// Does what a schedule does at a planned time, as the role of the console: its name has milliseconds, so no planned
+// time has the same.
+constexpr const char *k_run_schedule = R"(
+    with s as (select *, name || '/' || to_char(clock_timestamp() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as made
+               from scylla.schedules where name = $1::jsonb ->> 'schedule'),
+    given (task) as (
+        select coalesce(s.options, '{}') || jsonb_build_object('queue', s.queue, 'spec', s.spec, 'rn', s.made) from s where s.queue is not null
+        union all
+        select t.task || jsonb_build_object('plan', s.made, 'rn', s.made || '/' || coalesce(t.task ->> 'rn', t.n::text)) ||
+               case when jsonb_typeof(t.task -> 'depends_on') = 'array' then jsonb_build_object('depends_on',
+                   (select coalesce(jsonb_agg(s.made || '/' || d.name), '[]') from jsonb_array_elements_text(t.task -> 'depends_on') d (name))) else '{}' end
+        from s cross join lateral jsonb_array_elements(s.tasks) with ordinality t (task, n)),
+    tasks (all_of_them) as (
+        select jsonb_agg(g.task || case when s.planned_key is not null and jsonb_typeof(g.task -> 'spec') = 'object' then jsonb_build_object('spec',
+            g.task -> 'spec' || jsonb_build_object(s.planned_key, to_char(clock_timestamp() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'))) else '{}' end)
+        from s cross join given g),
+    made as materialized (select scylla.create_plan(s.made) as plan from s where s.tasks is not null),
+    submitted as materialized (
+        select m.plan, n.rn from tasks t left join made m on true
+        cross join lateral scylla.submit_many(case when m.plan is distinct from '' then t.all_of_them end) n
+        where t.all_of_them is not null)
+    select coalesce((select case
+        when s.workflow is not null then (
+            select json_build_object('workflow', s.workflow, 'instance', w.instance, 'run', w.run) from scylla.start_workflow(s.workflow) w)
+        when s.job is not null then json_build_object('plan', scylla.run_job(s.job, s.ids, coalesce(s.args, '{}') ||
+            case when s.planned_key is null then '{}' else jsonb_build_object(s.planned_key, to_char(clock_timestamp() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')) end,
+            coalesce(s.options, '{}') || jsonb_build_object('plan', s.made)))
+        when s.tasks is not null then (
+            select json_build_object('plan', o.plan) from (select plan, count(*) as tasks from submitted group by plan) o
+            where scylla.open_plan(case when o.tasks > 0 then o.plan end) is not null)
+        else (select json_build_object('rn', n.rn) from submitted n) end
+        from s)::text, '{"missing": true}'))";
 
 const std::vector<change> &changes() {
     static const std::vector<change> all{
@@ -220,7 +348,12 @@ const std::vector<change> &changes() {
         {"rerun_plan", "select json_build_object('plan', scylla.rerun_plan($1::jsonb ->> 'plan', only_failed => "
                        "coalesce(($1::jsonb ->> 'only_failed')::boolean, false)))"},
         {"start_workflow", "select json_build_object('instance', s.instance, 'run', s.run, 'status', s.status) from "
-                           "scylla.start_workflow($1::jsonb ->> 'workflow') s"},
+                           "scylla.start_workflow($1::jsonb ->> 'workflow', coalesce($1::jsonb -> 'params', '{}')) s"},
+        {"pause_workflow", "select '{}' from scylla.pause_workflow($1::jsonb ->> 'workflow')"},
+        {"resume_workflow", "select '{}' from scylla.resume_workflow($1::jsonb ->> 'workflow')"},
+        {"set_breakpoint", "select '{}' from scylla.set_breakpoint(" BREAKPOINT ")"},
+        {"drop_breakpoint",
+         "select '{}' from scylla.drop_breakpoint(" BREAKPOINT ", coalesce(($1::jsonb ->> 'resume')::boolean, false))"},
         {"stop_run", "select '{}' from scylla.stop_run($1::jsonb ->> 'workflow', ($1::jsonb ->> 'instance')::bigint)"},
         {"kill_run", "select '{}' from scylla.kill_run($1::jsonb ->> 'workflow', ($1::jsonb ->> 'instance')::bigint)"},
         {"restart_run",
@@ -229,10 +362,14 @@ const std::vector<change> &changes() {
         {"stop_step", "select '{}' from scylla.stop_step" STEP},
         {"kill_step", "select '{}' from scylla.kill_step" STEP},
         {"skip_step", "select '{}' from scylla.skip_step" STEP},
+        {"restart_step", "select '{}' from scylla.restart_step" STEP},
+        {"pause_step", "select '{}' from scylla.pause_step" STEP},
+        {"resume_step", "select '{}' from scylla.resume_step" STEP},
         {"activate_workflow",
          "select '{}' from scylla.activate_workflow($1::jsonb ->> 'workflow', ($1::jsonb ->> 'version')::integer)"},
         {"drain_pool", "select '{}' from scylla.drain_pool($1::jsonb ->> 'pool')"},
         {"resume_pool", "select '{}' from scylla.resume_pool($1::jsonb ->> 'pool')"},
+        {"run_schedule", k_run_schedule},
         {"pause_trigger", "select '{}' from scylla.pause_trigger($1::jsonb ->> 'trigger')"},
         {"resume_trigger", "select '{}' from scylla.resume_trigger($1::jsonb ->> 'trigger')"},
     };

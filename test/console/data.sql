@@ -84,3 +84,11 @@ select from scylla.task t, scylla.complete(t.rn, 'w') where t.queue = 'wf_load' 
 select from scylla.task t, scylla.abort(t.rn, 'w', '{"code": "bad-data", "description": "<svg onload=alert(1)>"}') where t.rn = (select min(rn) from scylla.task where queue = 'wf_load' and status = 'running');
 call reach($$exists (select from scylla.workflow_step where step = 'load' and status = 'FATALLY_FAILED')$$);
 call reach($$exists (select from scylla.workflow_step where step = 'load' and status = 'SUCCEEDED')$$);
+
+-- A workflow whose values try to be more than text, stopped at a breakpoint.
+select scylla.create_workflow('{"properties": {"owner": "<b>ann</b>"}, "workflow": {"id": "odd", "params": {"p": {"type": "STRING", "value": "<img src=x onerror=alert(1)>"}}, "steps": [
+    {"step": {"id": "stopped", "type": "wf_odd", "params": {"q": {"type": "STRING", "value": "</script><script>alert(1)</script>"}}}},
+    {"foreach": {"id": "inner", "params": {"loop_params": {"type": "MAP", "value": {"i": {"type": "STRING_ARRAY", "value": ["<u>1</u>"]}}}}, "steps": [{"step": {"id": "leaf", "type": "NoOp"}}]}}]}}');
+select scylla.set_breakpoint('odd', 'stopped');
+select from scylla.start_workflow('odd', '{"p": "<i>given</i>"}');
+call reach($$exists (select from scylla.workflow_step where workflow = 'odd' and status = 'PAUSED')$$);

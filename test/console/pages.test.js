@@ -35,9 +35,17 @@ const all = {
   "plan without tasks": ["plan?name=" + q(`"><img src=x onerror=alert(1)>`), ["building", "It has no task"]],
   workflows: ["workflows", ["nightly", "IN_PROGRESS", "SEQUENTIAL"]],
   "a workflow": ["workflow?id=nightly", ["<b>ann</b>", "<i>daily</i>", hostile, "IN_PROGRESS", "active"]],
-  "a run": ["run?workflow=nightly&instance=1&run=1", ["extract", "FATALLY_FAILED 1", "SUCCEEDED 1", "<svg onload=alert(1)>", "report", "not begun", "4 iterations"]],
+  "a run": ["run?workflow=nightly&instance=1&run=1", ["extract", "FATALLY_FAILED 1", "SUCCEEDED 1", "<svg onload=alert(1)>", "report", "not begun", "6 steps", "Failed", "FATALLY_FAILED load"]],
+  "a run with a loop unfolded, its timeline and its signals": ["run?workflow=nightly&instance=1&run=1&show=timeline,lineage&open=" + q('[{"path": ["each"]}]'),
+    ["FATALLY_FAILED load", "SUCCEEDED load", "RUNNING load", "CREATED", "<svg onload=alert(1)>", "No signal has started it."]],
+  "a run with an address that makes no sense": ["run?workflow=nightly&instance=1&run=1&show=nothing&open=" + q('[1, {"path": ["<b>none</b>"]}, {"path": 5}]'), ["extract"]],
+  "the last run of an instance": ["run?workflow=nightly&instance=1", ["extract", "IN_PROGRESS"]],
+  "a workflow with hostile values": ["workflow?id=odd", ["<b>ann</b>", "stopped", "breakpoint", "all instances", "IN_PROGRESS"]],
+  "a run with hostile values": ["run?workflow=odd&instance=1&run=1", ["<i>given</i>", "PAUSED stopped", "Breakpoints", "all instances"]],
+  "a step that is stopped": ["step?workflow=odd&instance=1&step=stopped", ["PAUSED", "workflow odd, instance 1", "Breakpoints"]],
   "a step": ["step?workflow=nightly&instance=1&run=1&step=extract", ["SUCCEEDED", "workflow nightly, instance 1", "Attempts"]],
   "a step that has not begun": ["step?workflow=nightly&instance=1&run=1&step=report", ["This step has not begun"]],
+  "a step of a loop": ["step?workflow=nightly&instance=1&step=load&iterations=2", ["workflow nightly, instance 1", "Attempts"]],
   "an unknown run": ["run?workflow=" + q(hostile) + "&instance=9&run=1", ["There is no such run"]],
   schedules: ["schedules", ["nightly <i>report</i>", "30 2 * * *"]],
   pools: ["pools", ["cluster", "cores 16", "in-line", "placed"]],
@@ -196,26 +204,229 @@ test("a run of a workflow: its graph, its steps, what has failed first", async (
   assert.equal(await page.locator("svg.graph a").count(), 3);
   assert.equal(await page.locator("svg.graph > path").count(), 2, "an arrow for each transition");
   assert.equal(await page.locator("svg.graph a.completed").count(), 1);
-  assert.ok((await page.locator("svg.gantt g").count()) >= 4);
-  const lines = await page.$$eval("main details li", (found) => found.map((line) => line.innerText));
+  assert.equal(await page.locator("svg.gantt g").count(), 2);
+  const failed = await page.$$eval("main ul.plain li", (found) => found.map((line) => line.innerText));
+  assert.equal(failed.length, 1);
+  assert.match(failed[0], /^FATALLY_FAILED load [1-4] <svg onload=alert\(1\)>$/);
+  // A loop is loaded when it is unfolded, failed iterations first.
+  assert.equal(await page.locator("main details[open]").count(), 0);
+  await page.click("main .tree summary");
+  await page.waitForSelector("main details[open] li >> nth=3");
+  const lines = await page.$$eval("main .tree details li", (found) => found.map((line) => line.innerText));
   assert.equal(lines.length, 4);
   assert.match(lines[0], /FATALLY_FAILED/);
-  await page.click("main details li >> nth=0 >> a");
+  assert.match(lines[3], /SUCCEEDED/);
+  assert.ok((await page.locator("svg.gantt g").count()) >= 5, "steps of what is unfolded have times, too");
+  assert.deepEqual(await barriers(page), []);
+  await page.click("main details button >> text=/^SUCCEEDED 1$/");
+  await page.waitForFunction(() => document.querySelectorAll("main .tree details li").length === 1);
+  assert.equal(await page.getAttribute("main details button >> text=/^SUCCEEDED 1$/", "aria-pressed"), "true");
+  // What is unfolded is kept over a reload, and is folded by the keyboard.
+  await page.reload();
+  await page.waitForFunction(() => document.querySelectorAll("main .tree details li").length === 1);
+  await page.click("main details button >> text=all");
+  await page.waitForFunction(() => document.querySelectorAll("main .tree details li").length === 4);
+  await page.focus("main .tree summary");
+  await page.keyboard.press("Enter");
+  await page.waitForURL((url) => !url.search.includes("open="));
+  await page.waitForTimeout(700);
+  assert.equal(await page.locator("main .tree details[open]").count(), 0, "what is folded stays so when the page is drawn again");
+  await page.keyboard.press("Enter");
+  await page.click("main .tree details li >> nth=0 >> a");
   await page.waitForSelector("h1 >> text=/^Step load [1-4]$/");
   await page.waitForSelector("text=bad-data");
   assert.deepEqual(await barriers(page), []);
   await page.click("main dd a >> text=workflow nightly");
   await page.waitForSelector("svg.graph");
-  // What is folded stays so when the page is drawn again.
-  await page.click("main summary");
-  assert.equal(await page.locator("main details[open]").count(), 0);
-  await page.waitForTimeout(700);
-  assert.equal(await page.locator("main details[open]").count(), 0);
+  await page.click("main summary >> text=Timeline");
+  await page.waitForSelector("main details tbody tr >> text=extract");
+  assert.match(page.url(), /show=timeline/);
+  assert.deepEqual(await barriers(page), []);
+});
+
+test("a loop with many iterations is shown in portions", async () => {
+  sql("console_pages", `select scylla.create_workflow('{"properties": {"owner": "ann"}, "workflow": {"id": "wide", "steps": [
+      {"foreach": {"id": "each", "concurrency": 500, "params": {"loop_params": {"type": "MAP", "value": {"i": {"type": "LONG_ARRAY", "expression": "Util.intsBetween(0, 120, 1)"}}}},
+        "steps": [{"step": {"id": "first", "type": "NoOp", "transition": {"successors": {"inner": "true"}}}},
+                  {"foreach": {"id": "inner", "params": {"loop_params": {"type": "MAP", "value": {"j": {"type": "LONG_ARRAY", "value": [1, 2]}}}},
+                    "steps": [{"step": {"id": "deep", "type": "NoOp"}}]}}]}}]}}');
+    select from scylla.start_workflow('wide');
+    call reach($$exists (select from scylla.workflow_run where workflow = 'wide' and status = 'SUCCEEDED')$$);`);
+  await visit(page, console_.address + "run?workflow=wide&instance=1&run=1");
+  await page.waitForSelector("dd >> text=360 steps: SUCCEEDED 360");
+  await page.click("main .tree summary");
+  const numbers = () => page.$$eval("main .tree > li > details > ul > li > span.faint", (found) => found.map((line) => Number(line.innerText.match(/\d+/)[0])));
+  await page.waitForFunction(() => document.querySelectorAll("main .tree > li > details > ul > li").length === 50);
+  const seen = await numbers();
+  assert.deepEqual(seen, Array.from({ length: 50 }, (_, i) => i + 1));
+  await page.click("text=Next iterations");
+  await page.waitForFunction(() => document.querySelector("main .tree > li > details > ul > li").innerText.startsWith("iteration 51:"));
+  await page.click("text=Next iterations");
+  await page.waitForFunction(() => document.querySelectorAll("main .tree > li > details > ul > li").length === 20);
+  assert.equal(await page.locator("text=Next iterations").count(), 0);
+  // A loop in an iteration of a loop.
+  await page.click("main .tree > li > details > ul > li >> nth=0 >> summary");
+  await page.waitForSelector("main .tree details details li >> nth=1");
+  assert.deepEqual(await page.$$eval("main .tree details details li", (found) => found.map((line) => line.innerText.replace(/, .*/, ""))), ["SUCCEEDED deep 101.1", "SUCCEEDED deep 101.2"]);
+  await page.click("main .tree details details li >> nth=1 >> a");
+  await page.waitForSelector("h1 >> text=Step deep 101.2");
+  await page.goBack();
+  await page.waitForSelector("main .tree details details li >> nth=1");
+  assert.deepEqual(await barriers(page), []);
+});
+
+test("a subworkflow leads to its run, and back; a failed step in it is named first", async () => {
+  sql("console_pages", `select scylla.create_workflow('{"properties": {"owner": "ann"}, "workflow": {"id": "child", "steps": [{"step": {"id": "c", "type": "wf_child"}}]}}');
+    select scylla.create_workflow('{"properties": {"owner": "ann"}, "workflow": {"id": "parent", "steps": [
+      {"subworkflow": {"id": "sub", "params": {"subworkflow_id": {"type": "STRING", "value": "child"}}}}]}}');
+    select from scylla.start_workflow('parent');
+    call reach($$exists (select from scylla.task where queue = 'wf_child' and status = 'ready')$$);
+    select from scylla.lease('wf_child', 'w') t, scylla.abort(t.rn, 'w', '{"code": "deep", "description": "it went wrong"}');
+    call reach($$exists (select from scylla.workflow_run where workflow = 'parent' and status = 'FAILED')$$);`);
+  await visit(page, console_.address + "run?workflow=parent&instance=1&run=1");
+  await page.waitForSelector("main ul.plain li >> text=/it went wrong in child.1/");
+  await page.click("main .tree a >> text=child/1");
+  await page.waitForSelector("h1 >> text=Workflow child, instance 1");
+  await page.click("main dd a >> text=parent/1");
+  await page.waitForSelector("h1 >> text=Workflow parent, instance 1");
+});
+
+test("signals lead from run to run", async () => {
+  sql("console_pages", `select scylla.create_workflow('{"properties": {"owner": "ann"}, "workflow": {"id": "sender", "steps": [
+      {"step": {"id": "send", "type": "NoOp", "signal_outputs": [{"name": "sent <b>it</b>"}]}}]}}');
+    select scylla.create_workflow('{"properties": {"owner": "ann"}, "workflow": {"id": "taker", "steps": [{"step": {"id": "take", "type": "NoOp"}}],
+      "signal_triggers": [{"definitions": {"sent <b>it</b>": {}}}]}}');
+    select from scylla.start_workflow('sender');
+    call reach($$exists (select from scylla.workflow_run where workflow = 'taker' and status = 'SUCCEEDED')$$);`);
+  await visit(page, console_.address + "run?workflow=sender&instance=1&run=1");
+  await page.click("main summary >> text=Signals");
+  await page.waitForSelector("main details td >> text=taker/1");
+  assert.match(await text(), /sent <b>it<\/b> \d+/);
+  assert.deepEqual(await barriers(page), []);
+  await page.click("main details td a >> text=taker/1");
+  await page.waitForSelector("h1 >> text=Workflow taker, instance 1");
+  await page.click("main summary >> text=Signals");
+  await page.click("main details td a >> text=sender/1 send");
+  await page.waitForSelector("h1 >> text=Step send");
+});
+
+test("a workflow is paused and resumed; steps stop at breakpoints, are paused, resumed and restarted", async () => {
+  sql("console_pages", `select scylla.create_workflow('{"properties": {"owner": "ann", "run_strategy": "parallel"}, "workflow": {"id": "held", "steps": [
+      {"step": {"id": "one", "type": "wf_one", "transition": {"successors": {"two": "true"}}}}, {"step": {"id": "two", "type": "wf_two"}}]}}')`);
+  const status = (step) => sql("console_pages", `select string_agg(status, ' ' order by instance) from scylla.workflow_step where workflow = 'held' and step = '${step}'`);
+  const press = async (name, sure = name) => {
+    await page.click(`main button >> text=/^${name}$/`);
+    if (sure) await page.click(`dialog button >> text=/^${sure}$/`);
+  };
+  await visit(page, console_.address + "workflow?id=held");
+  await press("Pause");
+  await told("Workflow paused.");
+  await page.waitForSelector("dt >> text=paused");
+  await press("Resume", null);
+  await told("Workflow resumed.");
+  await page.selectOption("#break-at", "two");
+  await press("Set breakpoint");
+  await told("Breakpoint set.");
+  assert.equal(sql("console_pages", "select step || coalesce(instance::text, '') from scylla.workflow_breakpoint where workflow = 'held'"), "two");
+  await press("Start");
+  await told("Instance 1: CREATED.");
+  sql("console_pages", "call reach($$exists (select from scylla.task where queue = 'wf_one' and status = 'ready')$$)");
+  // Before it begins.
+  await visit(page, console_.address + "step?workflow=held&instance=1&step=two");
+  await page.waitForSelector("text=This step has not begun");
+  await press("Pause");
+  await told("Pause: asked for.");
+  await page.waitForSelector("main td >> text=/^pause$/");
+  await press("Break in this instance");
+  await told("Breakpoint set.");
+  sql("console_pages", "select from scylla.lease('wf_one', 'w') t, scylla.complete(t.rn, 'w')");
+  await page.waitForSelector("dd >> text=PAUSED");
+  await page.click("main .row button >> text=/^Resume$/");
+  await told("Resume: asked for.");
+  await page.waitForSelector("dd >> text=RUNNING");
+  assert.equal(await page.locator("main td >> text=/^pause$/").count(), 0);
+  sql("console_pages", "call reach($$exists (select from scylla.task where queue = 'wf_two' and status = 'ready')$$); select from scylla.lease('wf_two', 'w') t, scylla.abort(t.rn, 'w', '{\"code\": \"no\"}')");
+  await page.waitForSelector("dd >> text=FATALLY_FAILED");
+  sql("console_pages", "call reach($$exists (select from scylla.workflow_run where workflow = 'held' and status = 'FAILED')$$)");
+  // Another run from the step, which stops again.
+  await press("Restart");
+  await told("Restart: asked for.");
+  await page.waitForSelector("dd >> text=PAUSED");
+  assert.equal(sql("console_pages", "select max(run) from scylla.workflow_run where workflow = 'held'"), "2");
+  await page.click("main tr >> text=all instances >> xpath=ancestor::tr >> button >> text=/^Drop$/");
+  await page.click("dialog button >> text=/^Drop$/");
+  await told("Breakpoint dropped.");
+  assert.equal(status("two"), "PAUSED");
+  await press("Drop and resume");
+  await told("Breakpoint dropped, and what it has stopped goes on.");
+  await page.waitForSelector("dd >> text=RUNNING");
+  assert.equal(sql("console_pages", "select count(*) from scylla.workflow_breakpoint where workflow = 'held'"), "0");
+  // The page of the first run shows what that run did.
+  await visit(page, console_.address + "run?workflow=held&instance=1&run=1");
+  await page.waitForSelector("main .tree >> text=FATALLY_FAILED");
+  assert.equal(await page.locator("main button >> text=/^(Stop|Kill|Restart)$/").count(), 0);
+  // A step of a run that has ended is skipped.
+  sql("console_pages", "call reach($$exists (select from scylla.task where queue = 'wf_two' and status = 'ready')$$); select from scylla.lease('wf_two', 'w') t, scylla.abort(t.rn, 'w', '{\"code\": \"no\"}')");
+  sql("console_pages", "call reach($$exists (select from scylla.workflow_run where workflow = 'held' and run = 2 and status = 'FAILED')$$)");
+  await visit(page, console_.address + "step?workflow=held&instance=1&step=two");
+  await press("Skip");
+  await told("Skip: asked for.");
+  await page.waitForSelector("dd >> text=SKIPPED");
+  sql("console_pages", "call reach($$exists (select from scylla.workflow_run where workflow = 'held' and run = 3 and status = 'SUCCEEDED')$$)");
+});
+
+test("a workflow is started with parameters", async () => {
+  sql("console_pages", `select scylla.create_workflow('{"properties": {"owner": "ann"}, "workflow": {"id": "given", "params": {"day": {"type": "STRING", "value": "none"}},
+      "steps": [{"step": {"id": "only", "type": "NoOp"}}]}}')`);
+  await visit(page, console_.address + "workflow?id=given");
+  await page.click("main button >> text=/^Start$/");
+  assert.match(await text("dialog"), /Its parameters: day \(STRING\)\./);
+  assert.deepEqual(await barriers(page), []);
+  await page.fill("dialog textarea", "[1]");
+  await page.click("dialog button >> text=Start");
+  assert.match(await text("dialog"), /This is no JSON object\./);
+  assert.equal(await page.evaluate(() => document.activeElement.id), "given", "it can be corrected");
+  await page.fill("dialog textarea", '{"day": "<b>monday</b>"}');
+  await page.click("dialog button >> text=Start");
+  await told("Instance 1: CREATED.");
+  sql("console_pages", "call reach($$exists (select from scylla.workflow_run where workflow = 'given' and status = 'SUCCEEDED')$$)");
+  assert.equal(sql("console_pages", "select params ->> 'day' from scylla.workflow_run where workflow = 'given'"), "<b>monday</b>");
+  await page.click("main button >> text=/^Start$/");
+  await page.fill("dialog textarea", '{"day": 5, "unknown": {"type": "NOTHING", "value": 1}}');
+  await page.click("dialog button >> text=Start");
+  await page.waitForSelector("#told .bad");
+});
+
+test("schedules of tasks, plans, jobs and workflows run now", async () => {
+  sql("console_pages", `select scylla.create_queue('daily');
+    select scylla.schedule('each day', '0 0 1 1 *', 'daily', '{"kind": "x"}', planned_key => 'planned', options => '{"priority": 7}');
+    select scylla.schedule_plan('as plan', '0 0 1 1 *', '[{"queue": "daily", "rn": "first", "spec": {}}, {"queue": "daily", "spec": {"n": 2}, "depends_on": ["first"]}]', planned_key => 'planned');
+    select scylla.define_job('plain', 'daily'); select scylla.schedule_job('as job', '0 0 1 1 *', 'plain', '{[1,5)}');
+    select scylla.create_workflow('{"properties": {"owner": "ann"}, "workflow": {"id": "timed", "steps": [{"step": {"id": "only", "type": "NoOp"}}], "time_triggers": [{"type": "CRON", "cron": "0 0 1 1 *"}]}}');`);
+  await visit(page, console_.address + "schedules");
+  const run = async (name) => {
+    await page.click(`main tr:has(th:has-text("${name}")) >> button >> text=Run now`);
+    assert.match(await text("dialog"), /Run schedule ".*" now\?/);
+    await page.click("dialog button >> text=Run now");
+  };
+  await run("each day");
+  await told("Task each day/");
+  assert.equal(sql("console_pages", "select count(*) from scylla.task where queue = 'daily' and priority = 7 and rn ~ '^each day/\\d{4}-.*\\.\\d{3}Z$' and spec ->> 'kind' = 'x' and spec ->> 'planned' ~ 'Z$'"), "1");
+  await run("as plan");
+  await told("Plan as plan/");
+  assert.equal(sql("console_pages", "select string_agg(regexp_replace(t.rn, '/.*/', '/') || ' ' || t.status || ' ' || (t.spec ->> 'planned' is not null)::text, ', ' order by t.rn desc) from scylla.task t where t.plan like 'as plan/%'"),
+    "as plan/first ready true, as plan/2 waiting true");
+  await run("as job");
+  await told("Plan as job/");
+  assert.equal(sql("console_pages", "select count(*) from scylla.job_plan where job = 'plain' and plan like 'as job/%'"), "1");
+  await run("workflow:timed/");
+  await told("Instance 1 of workflow timed was started.");
+  assert.equal(sql("console_pages", "select count(*) from scylla.task where queue = 'daily'"), "4");
 });
 
 test("a workflow is started, its runs are stopped, killed and restarted, and a step is skipped", async () => {
   await visit(page, console_.address + "workflow?id=nightly");
-  await page.click("main button >> text=Start");
+  await page.click("main button >> text=/^Start$/");
   await page.click("dialog button >> text=Start");
   await told("Instance 2: CREATED.");
   await page.click("main tr >> text=2 >> nth=0 >> xpath=ancestor::tr >> button >> text=Stop");
@@ -243,7 +454,7 @@ test("a workflow is started, its runs are stopped, killed and restarted, and a s
   await told("Skip: asked for.");
   await page.waitForSelector("dd >> text=SKIPPED");
   await page.waitForSelector("dd >> text=/^skip, by /");
-  assert.equal(await page.locator("main button >> text=Skip").count(), 0, "it has ended");
+  assert.equal(await page.locator("main button >> text=Skip").count(), 0, "it is skipped");
   assert.equal(sql("console_pages", "select status from scylla.workflow_step where instance = 1 and step = 'load' order by iterations desc limit 1"), "STOPPED");
   await visit(page, console_.address + "run?workflow=nightly&instance=1&run=1");
   await page.click("main button >> text=Start another");
@@ -253,7 +464,7 @@ test("a workflow is started, its runs are stopped, killed and restarted, and a s
   await page.click("main button >> text=Activate");
   await page.click("dialog button >> text=Activate");
   await told("Version 2 is active.");
-  assert.equal(sql("console_pages", "select active_version from scylla.workflow"), "2");
+  assert.equal(sql("console_pages", "select active_version from scylla.workflow where id = 'nightly'"), "2");
 });
 
 test("cancelling asks, and is done", async () => {

@@ -124,8 +124,15 @@ test("read-only: it shows, and changes nothing", async () => {
   const browser = await openBrowser();
   try {
     const page = await openPage(browser);
-    await visit(page, reader.address + "task?rn=b");
-    assert.equal(await page.locator("main button").count(), 0);
+    sql("console_safety", `select scylla.schedule('yearly', '0 0 1 1 *', 'mail', '1');
+      select scylla.create_workflow('{"properties": {"owner": "ann"}, "workflow": {"id": "w", "steps": [{"step": {"id": "only", "type": "NoOp"}}]}}');
+      select from scylla.set_breakpoint('w', 'only'), scylla.start_workflow('w');`);
+    for (const where of ["task?rn=b", "schedules", "workflow?id=w", "run?workflow=w&instance=1", "step?workflow=w&instance=1&step=only"]) {
+      await visit(page, reader.address + where);
+      assert.equal(await page.locator("main button").count(), 0, where);
+    }
+    for (const [name, body] of [["run_schedule", { schedule: "yearly" }], ["start_workflow", { workflow: "w" }], ["drop_breakpoint", { workflow: "w", step: "only" }]])
+      assert.equal((await reader.post("api/do/" + name, body)).status, 403, name);
     assert.match(await page.innerText("#where"), /read-only/);
   } finally {
     await browser.close();

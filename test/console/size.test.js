@@ -6,6 +6,7 @@ const { after, before, test } = require("node:test");
 const { Console, createDatabase, openBrowser, openPage, sql, visit } = require("./lib.js");
 
 const tasks = Number(process.env.SCYLLA_CONSOLE_TASKS ?? 3000);
+const iterations = Math.min(tasks, 25000); // of a loop
 const rounds = 20;
 let one;
 
@@ -30,6 +31,14 @@ before(async () => {
     select scylla.open_plan('plan');
     select count(scylla.submit_bulk('big', array_fill('1'::jsonb, array[1000]))) from generate_series(1, ${tasks} / 5000);
     select count(*) from generate_series(1, 10) i, scylla.lease('big', 'worker-' || i, 10);`);
+  // The last of the iterations fails.
+  sql("console_size", `
+    select scylla.create_workflow('{"properties": {"owner": "ann"}, "workflow": {"id": "wide", "steps": [
+      {"foreach": {"id": "each", "concurrency": 500, "params": {"loop_params": {"type": "MAP", "value": {"i": {"type": "LONG_ARRAY", "expression": "Util.intsBetween(0, ${iterations}, 1)"}}}},
+        "steps": [{"step": {"id": "one", "type": "NoOp", "transition": {"successors": {"two": "true"}}}},
+                  {"step": {"id": "two", "type": "NoOp", "params": {"x": {"type": "LONG", "expression": "1 / (${iterations - 1} - i)"}}}}]}}]}}');
+    select from scylla.start_workflow('wide');`);
+  while (sql("console_size", "select status from scylla.workflow_run") !== "FAILED") await new Promise((resolve) => setTimeout(resolve, 200));
   sql("console_size", "analyze");
   one = await Console.start("console_size");
 });
@@ -51,6 +60,13 @@ const looks = {
   "a queue": "queue?name=big",
   plans: "plans",
   "a plan": "plan?name=plan",
+  workflows: "workflows", "a workflow": "workflow?id=wide",
+  "a run with a large loop": "run?workflow=wide&instance=1&run=1",
+  "iterations of the loop": "iterations?workflow=wide&instance=1&run=1&loop=each",
+  "iterations of the loop that have failed": "iterations?workflow=wide&instance=1&run=1&loop=each&status=INTERNALLY_FAILED",
+  "further iterations of the loop": `iterations?workflow=wide&instance=1&run=1&loop=each&after=2:${Math.floor(iterations / 2)}`,
+  "timeline of the run": "timeline?workflow=wide&instance=1", "signals of the run": "lineage?workflow=wide&instance=1",
+  "a step of the loop": `step?workflow=wide&instance=1&run=1&step=two&iterations=${iterations}`,
   schedules: "schedules", pools: "pools", "job types": "jobs", conditions: "conditions", errors: "errors", workers: "workers", doctor: "doctor",
 };
 
@@ -79,7 +95,8 @@ test("a browser shows it", async (t) => {
   const browser = await openBrowser();
   try {
     await (await openPage(browser)).goto("about:blank"); // the browser itself has started
-    for (const [where, until] of [["", "main th >> text=big"], ["queue?name=big", "main tbody th"], ["plan?name=plan", "main svg.graph, main p.note"]]) {
+    for (const [where, until] of [["", "main th >> text=big"], ["queue?name=big", "main tbody th"], ["plan?name=plan", "main svg.graph, main p.note"],
+      ["run?workflow=wide&instance=1&run=1", "main ul.plain li >> text=two " + iterations], ["run?workflow=wide&instance=1&run=1&open=" + encodeURIComponent('[{"path": ["each"]}]'), "main .tree details li"]]) {
       const page = await openPage(browser); // without anything kept
       await page.goto(one.address + where);
       await page.waitForSelector(until);

@@ -6,7 +6,8 @@ import { listen } from "./live.js";
 import { overview } from "./overview.js";
 import { queuePage, taskPage } from "./tasks.js";
 import { planPage, plansPage } from "./plans.js";
-import { runPage, stepPage, workflowPage, workflowsPage } from "./workflows.js";
+import { runPage, stepPage } from "./runs.js";
+import { workflowPage, workflowsPage } from "./workflows.js";
 import { conditionsPage, errorsPage, jobsPage, poolsPage, schedulesPage } from "./others.js";
 
 const pages = {
@@ -75,6 +76,13 @@ export function go(to) {
   return visit();
 }
 
+// What the page shows changes, and stays the same page: what is unfolded, say.
+function replace(to) {
+  history.replaceState(null, "", to);
+  shown.parameters = Object.fromEntries(new URLSearchParams(location.search));
+  return load();
+}
+
 // ---- what is told ---------------------------------------------------------------------------------------------------------
 
 function trouble(error) {
@@ -100,16 +108,36 @@ const tell = (text, bad = false) => update($("told"), [h("span", { class: bad &&
 
 // ---- changes ----------------------------------------------------------------------------------------------------------------
 
-function ask(question, text, button, grave) {
+// False, or what was answered. field: {label, value}: an object is to be typed, as JSON.
+function ask(question, text, button, { grave, field } = {}) {
   const dialog = $("ask");
   return new Promise((resolve) => {
-    const answer = (yes) => () => { dialog.close(); resolve(yes); };
-    dialog.replaceChildren(h("h2", { id: "question" }, question), text && h("p", {}, text), h("p", { class: "row" },
-      h("button", { type: "button", class: grave && "grave", onclick: answer(true) }, button),
-      h("button", { type: "button", onclick: answer(false) }, "Back")));
+    const end = (answer) => { dialog.close(); resolve(answer); };
+    const input = field && h("textarea", { id: "given", rows: 6, spellcheck: "false", "aria-describedby": "wrong" }, field.value);
+    const wrong = h("p", { id: "wrong", class: "bad", role: "alert" });
+    const yes = () => {
+      if (!field) return end({});
+      const given = objectIn(input.value);
+      if (given) return end({ given });
+      wrong.textContent = "This is no JSON object.";
+      input.focus();
+    };
+    dialog.replaceChildren(h("h2", { id: "question" }, question), ...[text].flat().filter(Boolean).map((line) => h("p", {}, line)),
+      ...(field ? [h("label", { for: "given" }, field.label), input, wrong] : []),
+      h("p", { class: "row" }, h("button", { type: "button", class: grave && "grave", onclick: yes }, button),
+        h("button", { type: "button", onclick: () => end(false) }, "Back")));
     dialog.oncancel = () => resolve(false);
     dialog.showModal();
   });
+}
+
+function objectIn(text) {
+  try {
+    const value = JSON.parse(text.trim() || "{}");
+    return typeof value === "object" && value !== null && !Array.isArray(value) ? value : null;
+  } catch {
+    return null;
+  }
 }
 
 async function carryOut(name, body, done) {
@@ -127,18 +155,21 @@ async function carryOut(name, body, done) {
 const actions = {
   get may() { return !session.read_only; },
   go,
+  replace,
   tell,
-  // A button. {question, text, grave}: asks before; `text` may be a function that returns a promise.
-  button(label, name, body, done, { question, text, grave } = {}) {
+  // A button. {question, text, grave, field}: asks before; `text` may be a function that returns a promise, `body` one that gets what was typed.
+  button(label, name, body, done, { question, text, grave, field } = {}) {
     if (session.read_only) return null;
     const run = async () => {
+      let answer = {};
       try {
         const more = typeof text === "function" ? await text() : text;
-        if (question && !(await ask(question, more, label, grave))) return;
+        if (question) answer = await ask(question, more, label, { grave, field });
+        if (!answer) return;
       } catch (error) {
         return tell(error.message, true);
       }
-      await carryOut(name, typeof body === "function" ? body() : body, done);
+      await carryOut(name, typeof body === "function" ? body(answer.given) : body, done);
     };
     return h("button", { type: "button", class: grave && "grave", onclick: run }, label);
   },

@@ -23,7 +23,7 @@ function append(element, children) {
   }
 }
 
-const handlers = ["onclick", "onsubmit"];
+const handlers = ["onclick", "onsubmit", "ontoggle"];
 
 // Makes the children of an element what they shall be. What is there already stays, with focus, selection and what is open.
 export function update(element, wanted) {

@@ -3,15 +3,18 @@ import { h } from "./dom.js";
 import { a, number, plan, plural, queue, short, status, table, task, time } from "./format.js";
 import { either } from "./overview.js";
 
+const runsNow = (made) => made.missing ? "There is no such schedule any more."
+  : made.rn ? `Task ${made.rn} was submitted.` : made.plan ? `Plan ${made.plan} runs it.` : `Instance ${made.instance} of workflow ${made.workflow} was started.`;
+
 export const schedulesPage = {
   title: () => "Schedules",
   looks: () => ({ schedules: ["schedules"] }),
   json: () => ["schedules"],
   beats: 5,
-  draw: ({ schedules }) => either(schedules, (rows) => table("Schedules", [
+  draw: ({ schedules }, _, act) => either(schedules, (rows) => table("Schedules", [
     { name: "schedule", of: (s) => s.name },
     { name: "planned times", of: (s) => [s.cron, s.timezone !== "UTC" && " " + s.timezone] },
-    { name: "submits to", of: (s) => (s.job ? "job " + s.job : s.is_plan ? "a plan" : queue(s.queue)) },
+    { name: "submits to", of: (s) => (s.workflow ? ["workflow ", a("workflow", { id: s.workflow }, s.workflow)] : s.job ? "job " + s.job : s.is_plan ? "a plan" : queue(s.queue)) },
     { name: "next", of: (s) => (s.armed ? time(s.next_run) : h("span", { class: "bad" }, "not armed in this database")) },
     { name: "and then", of: (s) => time(s.next_but_one) },
     { name: "last", of: (s) => time(s.last_run) },
@@ -21,7 +24,9 @@ export const schedulesPage = {
     { name: "missed", number: true, of: (s) => number(s.missed) },
     { name: "error", of: (s) => s.last_error && h("span", { class: "bad" }, s.last_error) },
     { name: "owner", of: (s) => s.owner },
-  ], rows, { key: (s) => s.name, empty: "There is no schedule, or none of this role." })),
+    act.may && { name: "change", of: (s) => act.button("Run now", "run_schedule", { schedule: s.name }, runsNow,
+      { question: `Run schedule "${s.name}" now?`, text: "What it does at a planned time is done now, as the role of this console. Its planned times stay as they are." }) },
+  ].filter(Boolean), rows, { key: (s) => s.name, empty: "There is no schedule, or none of this role." })),
 };
 
 const amounts = (of) => (of ? Object.entries(of).map(([name, n]) => `${name} ${n}`).join(", ") : null);

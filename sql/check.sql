@@ -617,6 +617,27 @@ begin
       and not exists (select from scylla.workflow_hold b where b.workflow = r.workflow and b.kind = 'workflow')
       and not exists (select from scylla.workflow_agenda a where a.root = s.root)
       and not exists (select from scylla.workflow_agenda a join scylla.workflow_plan w on w.plan = a.root where w.root = s.root)
+      and not exists (select from scylla.workflow_wait w where w.root = s.root and w.scope = s.scope and w.step = s.step and w.attempt = s.attempt)
+    union all
+    select null, format('step %s in scope %s of run %s of a workflow waits for its signal %s, which has come or is not waited for', s.step, s.scope, s.root, m.number - 1)
+    from scylla.workflow_step_state s
+    cross join lateral jsonb_array_elements(s.signals) with ordinality m (value, number)
+    where s.status = 'WAITING_FOR_SIGNALS' and m.value ->> 'status' = 'PENDING'
+      and not exists (select from scylla.workflow_wait w where w.root = s.root and w.scope = s.scope and w.step = s.step and w.attempt = s.attempt and w.number = m.number - 1)
+      and not exists (select from scylla.workflow_agenda a where a.root = s.root)
+      and not exists (select from scylla.workflow_agenda a join scylla.workflow_plan w on w.plan = a.root where w.root = s.root)
+    union all
+    select null, format('the condition on signal %s with id %s is of a step that does not wait for it', c.name, c.id)
+    from scylla.signal_condition c where c.of_step and c.id not in (select id from scylla.workflow_wait)
+    union all
+    select null, format('step %s in scope %s of run %s of a workflow waits for condition %s, which does not exist or is of gates', w.step, w.scope, w.root, w.id)
+    from scylla.workflow_wait w where not exists (select from scylla.signal_condition c where c.id = w.id and c.of_step)
+    union all
+    -- What was left while somebody was sending the signal is removed after a day.
+    select null, format('step %s in scope %s of run %s of a workflow has left condition %s behind', w.step, w.scope, w.root, w.id)
+    from scylla.workflow_wait w
+    where w.created < now() - interval '2 days'
+      and not exists (select from scylla.workflow_step_state s where s.scope = w.scope and s.step = w.step and s.attempt = w.attempt and s.status = 'WAITING_FOR_SIGNALS')
     union all
     select null, format('action %s of a workflow is of run %s, which does not exist', a.id, a.root)
     from scylla.workflow_action_state a where a.root not in (select id from scylla.workflow_run_state)

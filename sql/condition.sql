@@ -64,14 +64,16 @@ create table scylla.signal_condition (
     name text not null,
     bound text not null,
     match jsonb not null,
+    of_step boolean not null,
     constraint signal_condition_pkey primary key (id)
 ) using heap with (vacuum_truncate = off);
 create index signal_condition_match on scylla.signal_condition (digest, bound text_pattern_ops);
-comment on table scylla.signal_condition is 'Conditions that wait for a signal. Equal ones are shared by all who wait.';
+comment on table scylla.signal_condition is 'Conditions that wait for a signal. Equal ones are shared by all tasks that wait.';
 comment on column scylla.signal_condition.digest is 'Of the name, the parameters compared for equality with their values, and the range''s parameter, operator and type.';
 comment on column scylla.signal_condition.since is 'Signals that were sent earlier do not count; null: all count.';
 comment on column scylla.signal_condition.bound is 'The bound of the range, in a form that sorts (src/model/sortable.h); empty: no range.';
 comment on column scylla.signal_condition.match is 'The parameters and what they are compared with.';
+comment on column scylla.signal_condition.of_step is 'True: a step of a workflow waits (scylla.workflow_wait), and nobody else; false: gates of tasks do.';
 
 -- Who sends a signal knows by these rows which digests to make. Equal rows may be there twice.
 create table scylla.signal_shape (

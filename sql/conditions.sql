@@ -43,8 +43,9 @@ comment on view scylla._callback_condition is 'A part of scylla.condition.';
 create or replace view scylla._signal_condition with (security_barrier) as
     select 'signal' as kind, c.name, c.match, c.created, null::timestamptz as expires, 'waiting' as status,
            null::timestamptz as ended, null::jsonb as value,
-           (select count(*) from scylla.task_gate g join scylla.task_waiting w on w.id = g.task where g.provider = c.id)
-               as waiters
+           case when c.of_step then 1
+                else (select count(*) from scylla.task_gate g join scylla.task_waiting w on w.id = g.task where g.provider = c.id)
+           end as waiters
     from scylla.signal_condition c
     join scylla.signal_name n on n.name = c.name and scylla._may_view(n.owner, n.waiters, n.admins);
 comment on view scylla._signal_condition is 'A part of scylla.condition.';
@@ -74,4 +75,4 @@ comment on column scylla.condition.expires is 'Until when it can be resolved or 
 comment on column scylla.condition.status is 'waiting, resolved, rejected or expired.';
 comment on column scylla.condition.ended is 'When it was resolved or rejected.';
 comment on column scylla.condition.value is 'What it was resolved with, or the error.';
-comment on column scylla.condition.waiters is 'How many waiting tasks wait for it.';
+comment on column scylla.condition.waiters is 'How many tasks, or steps of workflows, wait for it.';

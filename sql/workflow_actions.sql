@@ -16,7 +16,7 @@ comment on column scylla.workflow_action.run is 'The number of the run.';
 comment on column scylla.workflow_action.step is 'The id of the step; null: the action is on the run.';
 comment on column scylla.workflow_action.iterations is 'As in scylla.workflow_step.';
 comment on column scylla.workflow_action.attempt is 'The attempt that the step was at.';
-comment on column scylla.workflow_action.action is 'What: stop, kill, skip, resume, restart.';
+comment on column scylla.workflow_action.action is 'What: stop, kill, skip, resume, restart, bypass.';
 comment on column scylla.workflow_action.role is 'The role that has asked for it.';
 comment on column scylla.workflow_action.created is 'When.';
 comment on column scylla.workflow_action.done is 'When the engine has taken it up; null: not yet.';

@@ -137,17 +137,26 @@ create or replace view scylla.workflow_lineage with (security_barrier) as
            case when f.id is not null then o.source ->> 'step' end as source_step,
            case when f.id is not null then o.source -> 'iteration' end as source_iterations,
            case when f.id is not null and o.source ->> 'attempt' ~ '^[0-9]{1,9}$' then (o.source ->> 'attempt')::int end as source_attempt,
-           t.used_by, t.workflow as target_workflow, t.instance as target_instance, t.step as target_step
+           t.used_by, t.workflow as target_workflow, t.instance as target_instance, t.step as target_step,
+           t.iterations as target_iterations
     from scylla.signal_sent s
     join scylla.signal_name n on n.name = s.name and scylla._may_view(n.owner, n.waiters, n.admins)
     cross join lateral (select case when jsonb_typeof(s.payload -> 'signal_source') = 'object' then s.payload -> 'signal_source' end as source) o
     left join scylla.workflow_run_state f on f.workflow = o.source ->> 'workflow' and f.owner = s.sender
          and f.instance = case when o.source ->> 'instance' ~ '^[0-9]{1,18}$' then (o.source ->> 'instance')::bigint end
     left join lateral (
-        select 'trigger' as used_by, r.workflow, r.instance, null::text as step
+        select 'trigger' as used_by, r.workflow, r.instance, null::text as step, null::bigint[] as iterations
         from scylla.workflow_run_state r
         join scylla.workflow_head h on h.id = r.workflow and h.created <= r.created
         where r.initiator ? 'signals' and r.initiator @> jsonb_build_object('signals', jsonb_build_object(s.name, jsonb_build_object('seq', s.id)))
+          and scylla._may_view(h.owner, h.viewers || h.runners, h.admins)
+        union all
+        select 'step', r.workflow, r.instance, w.step, i.numbers
+        from scylla.workflow_step_state w
+        join scylla.workflow_run_state r on r.id = w.root
+        join scylla.workflow_head h on h.id = r.workflow and h.created <= r.created
+        left join scylla.workflow_iteration i on i.id = w.scope
+        where w.signals is not null and w.signals @> jsonb_build_array(jsonb_build_object('seq', s.id))
           and scylla._may_view(h.owner, h.viewers || h.runners, h.admins)
     ) t on true;
 comment on view scylla.workflow_lineage is
@@ -164,7 +173,8 @@ comment on column scylla.workflow_lineage.source_step is 'The id of the step.';
 comment on column scylla.workflow_lineage.source_iterations is 'The numbers of the iterations that the step is in, an array; null: it is in no loop.';
 comment on column scylla.workflow_lineage.source_attempt is 'The number of the attempt.';
 comment on column scylla.workflow_lineage.used_by is
-    'trigger: a signal trigger has started the instance; null: nobody has used it, or nobody whose workflow the current user may view.';
+    'trigger: a signal trigger has started the instance; step: a step has waited for it; null: nobody has used it, or nobody whose workflow the current user may view.';
 comment on column scylla.workflow_lineage.target_workflow is 'The workflow that has used it.';
 comment on column scylla.workflow_lineage.target_instance is 'The number of the instance.';
 comment on column scylla.workflow_lineage.target_step is 'The id of the step; null: the instance was started by it.';
+comment on column scylla.workflow_lineage.target_iterations is 'As in scylla.workflow_step, of the step that has waited for it.';

@@ -41,7 +41,8 @@ comment on column scylla.workflow_run.instance_status is
 
 create or replace view scylla.workflow_step with (security_barrier) as
     select r.workflow, r.instance, s.run, s.step, i.numbers as iterations, s.attempt, s.status, s.params, s.error, s.created,
-           s.started, s.ended, s.due, t.rn as task, s.error_retries, s.platform_retries, s.timeout_retries, s.edges as transitions, s.rollup
+           s.started, s.ended, s.due, t.rn as task, s.error_retries, s.platform_retries, s.timeout_retries, s.edges as transitions, s.rollup,
+           case when s.signals is not null then scylla._step_signals(s.signals, s.ended) end as signals
     from scylla.workflow_run_state r
     join scylla.workflow_head h on h.id = r.workflow and h.created <= r.created
     join (select id, id as root, null::bigint[] as numbers, false as past from scylla.workflow_run_state
@@ -72,13 +73,18 @@ comment on column scylla.workflow_step.timeout_retries is 'The same because it t
 comment on column scylla.workflow_step.transitions is 'Whether each successor was to follow; null: it is not complete.';
 comment on column scylla.workflow_step.rollup is
     'Of a loop, how many leaves in its iterations have which status: {status: {"cnt", "ref": [step[iterations]:attempt]}}; null: there are none.';
+comment on column scylla.workflow_step.signals is
+    'The signals that it waits for or has waited for, an array in the order of its definition: objects with status (PENDING; MATCHED: with the
+seq, params and sent of the signal; SKIPPED: it went on without; CANCELED: it ended without), signal, match and since; null: there are none.';
 
 -- Of each step the attempts before, and the last one.
 create or replace view scylla.workflow_step_attempt with (security_barrier) as
     select r.workflow, r.instance, coalesce(a.run, s.run) as run, s.step, i.numbers as iterations, n.attempt, coalesce(a.status, s.status) as status,
            case when a.attempt is null then s.params else a.params end as params, case when a.attempt is null then s.error else a.error end as error,
            coalesce(a.created, s.created) as created, case when a.attempt is null then s.started else a.started end as started,
-           case when a.attempt is null then s.ended else a.ended end as ended, t.rn as task
+           case when a.attempt is null then s.ended else a.ended end as ended, t.rn as task,
+           case when coalesce(s.signals, a.signals) is null then null when a.attempt is null then scylla._step_signals(s.signals, s.ended)
+                else scylla._step_signals(a.signals, a.ended) end as signals
     from scylla.workflow_run_state r
     join scylla.workflow_head h on h.id = r.workflow and h.created <= r.created
     join (select id, id as root, null::bigint[] as numbers from scylla.workflow_run_state
@@ -103,3 +109,4 @@ comment on column scylla.workflow_step_attempt.created is 'When it was created.'
 comment on column scylla.workflow_step_attempt.started is 'When it started; null: it did not.';
 comment on column scylla.workflow_step_attempt.ended is 'When it ended; null: it has not.';
 comment on column scylla.workflow_step_attempt.task is 'The name of its task; null: it has none any more.';
+comment on column scylla.workflow_step_attempt.signals is 'As in scylla.workflow_step.';

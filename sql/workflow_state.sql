@@ -137,10 +137,13 @@ create table scylla.workflow_step_state (
     loop jsonb,
     error jsonb,
     rollup jsonb,
+    signals jsonb,
     constraint workflow_step_state_pkey primary key (scope, step)
 ) using heap with (fillfactor = 50, vacuum_truncate = off);
 create index workflow_step_state_task on scylla.workflow_step_state (task) where task is not null;
 create index workflow_step_state_due on scylla.workflow_step_state (due) where due is not null;
+create index workflow_step_state_signals on scylla.workflow_step_state using gin (signals jsonb_path_ops) with (fastupdate = off)
+    where signals is not null;
 comment on table scylla.workflow_step_state is 'The last attempts of the steps of runs. Read the view scylla.workflow_step instead.';
 comment on column scylla.workflow_step_state.scope is 'The run, or the iteration that the step is in.';
 comment on column scylla.workflow_step_state.root is 'The instance.';
@@ -153,6 +156,23 @@ comment on column scylla.workflow_step_state.edges is 'Whether each successor is
 comment on column scylla.workflow_step_state.loop is 'What a loop or a subworkflow keeps, or what the worker of another step has put out; null: nothing.';
 comment on column scylla.workflow_step_state.rollup is
     'How many leaves in the iterations of a loop have which status: an object of {"cnt", "ref"}; null: there are none.';
+comment on column scylla.workflow_step_state.signals is
+    'What is kept of the signals that it waits for or has waited for: an array with the status, signal and match of each; null: there are none.';
+
+create table scylla.workflow_wait (
+    id bigint not null,
+    root bigint not null,
+    scope bigint not null,
+    created timestamptz not null default clock_timestamp(),
+    attempt int not null,
+    number int not null,
+    step text collate "C" not null,
+    constraint workflow_wait_pkey primary key (id)
+) using heap with (vacuum_truncate = off);
+create index workflow_wait_scope on scylla.workflow_wait (root, scope);
+comment on table scylla.workflow_wait is 'The steps that wait for signals. Written with a condition, and removed by whoever ends that.';
+comment on column scylla.workflow_wait.id is 'Of its condition in signal_condition.';
+comment on column scylla.workflow_wait.number is 'Of the signal in the dependencies of the step, from 0.';
 
 create table scylla.workflow_attempt (
     scope bigint not null,
@@ -166,6 +186,7 @@ create table scylla.workflow_attempt (
     step text collate "C" not null,
     params jsonb,
     error jsonb,
+    signals jsonb,
     constraint workflow_attempt_pkey primary key (scope, step, attempt)
 ) using heap with (vacuum_truncate = off);
 comment on table scylla.workflow_attempt is 'Earlier attempts of steps. Read the view scylla.workflow_step_attempt instead.';
@@ -186,7 +207,7 @@ create table scylla.workflow_agenda (
 comment on table scylla.workflow_agenda is 'What has happened to runs and what the engine has not acted on yet.';
 comment on column scylla.workflow_agenda.root is 'The instance, or the plan of one of its runs.';
 comment on column scylla.workflow_agenda.noted is 'When it happened.';
-comment on column scylla.workflow_agenda.kind is 'What: start, task (a task has ended), next (a run of the workflow may begin), child_started, child_failed, child_ended, child (a subworkflow is to be started), backfill (the run has ended, and its backfill is to go on), restart (an iteration is to run again), signals (of a step are to be sent), signals_sent, signals_refused, output (a worker has put out something), refused and failed (a task could not be submitted), stop, kill, skip, restart_step, resume, released (steps that are PAUSED are to go on), unpaused (what the pause of the workflow has held back is).';
+comment on column scylla.workflow_agenda.kind is 'What: start, task (a task has ended), next (a run of the workflow may begin), child_started, child_failed, child_ended, child (a subworkflow is to be started), backfill (the run has ended, and its backfill is to go on), restart (an iteration is to run again), signals (of a step are to be sent), signals_sent, wait (a step is to wait for signals), matched (a signal has come that a step waits for), signals_refused, output (a worker has put out something), refused and failed (a task could not be submitted), stop, kill, skip, bypass, restart_step, resume, released (steps that are PAUSED are to go on), unpaused (what the pause of the workflow has held back is).';
 comment on column scylla.workflow_agenda.action is 'The row of workflow_action_state; null: nobody has asked for it.';
 
 select pg_catalog.pg_extension_config_dump('scylla.workflow_agenda_seq', '');
@@ -195,5 +216,6 @@ select pg_catalog.pg_extension_config_dump('scylla.workflow_run_past', '');
 select pg_catalog.pg_extension_config_dump('scylla.workflow_plan', '');
 select pg_catalog.pg_extension_config_dump('scylla.workflow_iteration', '');
 select pg_catalog.pg_extension_config_dump('scylla.workflow_step_state', '');
+select pg_catalog.pg_extension_config_dump('scylla.workflow_wait', '');
 select pg_catalog.pg_extension_config_dump('scylla.workflow_attempt', '');
 select pg_catalog.pg_extension_config_dump('scylla.workflow_agenda', '');

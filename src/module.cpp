@@ -50,6 +50,7 @@ void _PG_init(void) {
     trigger::register_trigger_duty();
     register_pools();
     workflow::register_runs();
+    workflow::register_waits();
     workflow::register_time_triggers();
     workflow::register_signal_triggers();
     monitor::register_engine_duty();

@@ -1,4 +1,4 @@
-// workflow: stop, kill, pause, resume; step: stop, kill, skip, restart, pause, resume; breakpoint: set, drop, list.
+// workflow: stop, kill, pause, resume; step: stop, kill, skip, restart, bypass, pause, resume; breakpoint: set, drop, list.
 #include <iostream>
 
 #include "commands.h"
@@ -38,6 +38,7 @@ int stop_step(const context &given, const step_options &options) { return on_ste
 int kill_step(const context &given, const step_options &options) { return on_step(given, "kill_step", options); }
 int skip_step(const context &given, const step_options &options) { return on_step(given, "skip_step", options); }
 int restart_step(const context &given, const step_options &options) { return on_step(given, "restart_step", options); }
+int bypass_step(const context &given, const step_options &options) { return on_step(given, "bypass_step", options); }
 int pause_step(const context &given, const step_options &options) { return on_step(given, "pause_step", options); }
 int resume_step(const context &given, const step_options &options) { return on_step(given, "resume_step", options); }
 

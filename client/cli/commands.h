@@ -430,6 +430,7 @@ int stop_step(const context &, const step_options &);
 int kill_step(const context &, const step_options &);
 int skip_step(const context &, const step_options &);
 int restart_step(const context &, const step_options &);
+int bypass_step(const context &, const step_options &);
 int pause_step(const context &, const step_options &);
 int resume_step(const context &, const step_options &);
 

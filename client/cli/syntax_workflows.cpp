@@ -197,6 +197,10 @@ public:
             "the step.\n\n"
             "Prints the id of the action in the view scylla.workflow_action.",
             restart_step);
+        of_step(*step, "bypass",
+                "Let a step go on that is WAITING_FOR_SIGNALS, without those that have not come.\n\n"
+                "Prints the id of the action in the view scylla.workflow_action.",
+                bypass_step);
         of_step(*step, "pause", "Have a step be PAUSED when it is to begin, until \"step resume\".", pause_step);
         of_step(*step, "resume",
                 "Let a step go on that is PAUSED.\n\n"

@@ -182,6 +182,11 @@ std::optional<std::int64_t> client::restart_step(const workflow_name &workflow, 
     return id_of(m_executor->run(sql::restart_step, {text(workflow, "workflow"), std::to_string(instance),
                                                      checked(step, "step"), numbers_of(iterations)}));
 }
+std::optional<std::int64_t> client::bypass_step(const workflow_name &workflow, std::int64_t instance,
+                                                const std::string &step, const std::vector<std::int64_t> &iterations) {
+    return id_of(m_executor->run(sql::bypass_step, {text(workflow, "workflow"), std::to_string(instance),
+                                                    checked(step, "step"), numbers_of(iterations)}));
+}
 void client::pause_step(const workflow_name &workflow, std::int64_t instance, const std::string &step,
                         const std::vector<std::int64_t> &iterations) {
     m_executor->run(sql::pause_step, {text(workflow, "workflow"), std::to_string(instance), checked(step, "step"),

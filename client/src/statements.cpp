@@ -269,6 +269,7 @@ const statement stop_step{"scylla_stop_step", "select scylla.stop_step($1, $2::b
 const statement kill_step{"scylla_kill_step", "select scylla.kill_step($1, $2::bigint, $3, $4::bigint[])"};
 const statement skip_step{"scylla_skip_step", "select scylla.skip_step($1, $2::bigint, $3, $4::bigint[])"};
 const statement restart_step{"scylla_restart_step", "select scylla.restart_step($1, $2::bigint, $3, $4::bigint[])"};
+const statement bypass_step{"scylla_bypass_step", "select scylla.bypass_step($1, $2::bigint, $3, $4::bigint[])"};
 const statement pause_step{"scylla_pause_step", "select scylla.pause_step($1, $2::bigint, $3, $4::bigint[])"};
 const statement resume_step{"scylla_resume_step", "select scylla.resume_step($1, $2::bigint, $3, $4::bigint[])"};
 const statement set_breakpoint{"scylla_set_breakpoint",
@@ -445,6 +446,7 @@ std::vector<const statement *> all_statements() {
             &kill_step,
             &skip_step,
             &restart_step,
+            &bypass_step,
             &pause_step,
             &resume_step,
             &set_breakpoint,

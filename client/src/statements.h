@@ -38,7 +38,7 @@ extern const statement validate_workflow, create_workflow, activate_workflow, de
 extern const statement start_workflow, start_workflows, set_output, restart_run, stop_run, kill_run, unblock_run,
     unblock_workflow, advance, run_tree, failed_steps, workflow_dot, workflow_mermaid, run_dot, run_mermaid, run_gantt;
 extern const statement backfill, preview_backfill, pause_backfill, resume_backfill, cancel_backfill;
-extern const statement stop_workflow, kill_workflow, stop_step, kill_step, skip_step, restart_step;
+extern const statement stop_workflow, kill_workflow, stop_step, kill_step, skip_step, restart_step, bypass_step;
 extern const statement pause_step, resume_step, set_breakpoint, drop_breakpoint, pause_workflow, resume_workflow;
 extern const statement read_events, read_workflow_events, metrics, stat_queue, quantile, count_tasks, has_live_tasks, stat_reset;
 extern const statement backoff, reset_expired, purge, maintain, check;

@@ -505,6 +505,7 @@ TEST_F(Calls, Workflows) {
     thrown<wrong_state>([&] { c.kill_step(workflow, 1, "s"); });
     thrown<not_found>([&] { c.skip_step(workflow, 2, "s", {1, 2}); });
     thrown<not_found>([&] { c.restart_step(workflow, 2, "s", {1, 2}); });
+    thrown<wrong_state>([&] { c.bypass_step(workflow, 1, "s"); });
     thrown<wrong_state>([&] { c.pause_step(workflow, 1, "s"); });
     thrown<wrong_state>([&] { c.resume_step(workflow, 1, "s"); });
     breakpoint_place place;

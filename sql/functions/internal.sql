@@ -36,3 +36,13 @@ begin atomic
           group by 1) k;
 end;
 comment on function scylla._settled is 'Internal: the rollup of a loop in which all that was live has come to this status.';
+
+create or replace function scylla._step_signals(signals jsonb, ended timestamptz) returns jsonb language sql stable parallel safe
+begin atomic
+    select pg_catalog.jsonb_agg(m.value
+               || case when m.value ->> 'status' = 'PENDING' and _step_signals.ended is not null then '{"status": "CANCELED"}'::jsonb else '{}' end
+               || case when m.value ? 'since' then pg_catalog.jsonb_build_object('since', pg_catalog.to_timestamp((m.value ->> 'since')::double precision / 1000)) else '{}' end
+               order by m.number)
+    from pg_catalog.jsonb_array_elements(_step_signals.signals) with ordinality m (value, number) where m.value <> 'null';
+end;
+comment on function scylla._step_signals is 'Internal: what a step keeps of its signals, as views show it.';

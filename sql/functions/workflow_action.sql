@@ -46,3 +46,13 @@ policy RESTART_FROM_SPECIFIC: from the step, or from the outer loop that it is i
 Returns the id of the action in the view scylla.workflow_action.
 Errors: as stop_step(); 55000 a step before it has to run again, too.
 Locks: as skip_step().';
+
+create or replace function scylla.bypass_step(workflow text, instance bigint, step text, iterations bigint[] = null) returns bigint
+    language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_bypass_step';
+comment on function scylla.bypass_step is
+'Has a step that is WAITING_FOR_SIGNALS go on without those that have not come; in the column signals of scylla.workflow_step these are
+SKIPPED. Later attempts do not wait for them either. Returns at once.
+  iterations  as for stop_step()
+Returns the id of the action in the view scylla.workflow_action.
+Errors: as stop_step(); 55000 the step does not wait for signals.
+Locks: as stop_step().';

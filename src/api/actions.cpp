@@ -1,4 +1,4 @@
-// stop_workflow, kill_workflow, stop_step, kill_step, skip_step, restart_step.
+// stop_workflow, kill_workflow, stop_step, kill_step, skip_step, restart_step, bypass_step.
 #include "api/run_args.h"
 #include "task/open.h"
 #include "workflow/actions.h"
@@ -50,4 +50,8 @@ SCYLLA_FUNCTION(scylla_skip_step) {
 
 SCYLLA_FUNCTION(scylla_restart_step) {
     return scylla::act_on_step(fcinfo, "scylla.restart_step()", scylla::model::workflow::StepAction::restart);
+}
+
+SCYLLA_FUNCTION(scylla_bypass_step) {
+    return scylla::act_on_step(fcinfo, "scylla.bypass_step()", scylla::model::workflow::StepAction::bypass);
 }

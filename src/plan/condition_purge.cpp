@@ -107,6 +107,10 @@ bool has_gate(store::Dirty *dirty, int64 provider) {
     return next_dependant(dirty, &gate) != store::Sight::absent;
 }
 
+bool is_awaited(store::Dirty *dirty, const store::SignalConditionRow &row) {
+    return row.of_step ? conditions_of_steps().is_awaited(row.id) : has_gate(dirty, row.id);
+}
+
 void purge_callbacks(Store &store, store::Dirty *dirty, TimestampTz before, Portion *portion, int64 *after) {
     const auto seen = see_callbacks(before, *after, portion->limit);
     for (const SeenCallback &callback : seen) {
@@ -127,9 +131,12 @@ void purge_unused(Store &store, store::Dirty *dirty, TimestampTz now, Portion *p
     for (int64 seen = 0; next(scan); reset(memory)) {
         CHECK_FOR_INTERRUPTS();
         const store::SignalConditionRow row = signal_condition_row(scan);
-        if (row.created < now - k_unused_after && !has_gate(dirty, row.id) &&
-            remove(store[TableId::signal_condition], row.tid, store.snapshot, false) == store::Taken::ok)
+        if (row.created < now - k_unused_after && !is_awaited(dirty, row) &&
+            remove(store[TableId::signal_condition], row.tid, store.snapshot, false) == store::Taken::ok) {
             portion->done++;
+            if (row.of_step)
+                conditions_of_steps().forget(row.id);
+        }
         if (++seen == portion->limit) {
             *after = row.id;
             break;

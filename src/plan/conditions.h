@@ -78,6 +78,25 @@ void end_by_history(store::Store &store, int64 id, TimestampTz now);
 Reason describe_signal_condition(store::Store &store, int64 id);
 const char *label_signal_condition(store::Store &store, int64 id);
 
+// Steps of workflows wait for signals without a gate. A condition of a step is nobody else's; when it has ended, those
+// hear of it who have registered for that, in the same transaction.
+struct StepConditions {
+    // signal: {"name", "seq", "params", "sent"}.
+    void (*tell)(std::span<const int64> conditions, Jsonb *signal);
+    // Whether a step still waits for it. One for which none does is removed; then it is forgotten.
+    bool (*is_awaited)(int64 condition);
+    void (*forget)(int64 condition);
+};
+void register_step_conditions(const StepConditions &conditions);
+const StepConditions &conditions_of_steps() noexcept;
+// As the current user. The newest signal that matches already; else a new condition, for which end_by_history() is to
+// be called once the step is known to wait for it. 22023, 42501.
+struct StepCondition {
+    int64 id;      // 0: there is a signal
+    Jsonb *signal; // as tell() gets it
+};
+StepCondition condition_of_step(store::Store &store, store::Dirty *dirty, const WaitFor &wait, TimestampTz now);
+
 // A signal as it was sent, for triggers. Nothing: it has been purged.
 struct SentSignal {
     text *name;

@@ -1,5 +1,6 @@
 // Signals, and conditions that wait for one (plan/conditions.h).
 #include "pg/error.h"
+#include "pg/growing.h"
 #include "pg/json.h"
 #include "pg/memory.h"
 #include "pg/text.h"
@@ -25,6 +26,8 @@ constinit SPIPlanPtr signal_statement = nullptr;
 constinit SPIPlanPtr newest_statement = nullptr;
 constinit SPIPlanPtr newest_equal_statement = nullptr;
 constinit SPIPlanPtr trigger_statement = nullptr;
+
+constinit StepConditions step_conditions{};
 
 // A signal as it was sent.
 struct Signal {
@@ -108,8 +111,8 @@ std::optional<Signal> find_newest(const text *name, Jsonb *match, std::optional<
     return newest;
 }
 
-// The value of a gate: {"name", "seq", "params", "payload", "sent"}.
-Jsonb *value_of(const Signal &signal) {
+// The value of a gate: {"name", "seq", "params", "payload", "sent"}. Steps have no use for the payload.
+Jsonb *value_of(const Signal &signal, bool with_payload = true) {
     const Datum sent = TimestampTzGetDatum(signal.sent);
     char *time = static_cast<char *>(palloc(MAXDATELEN + 1));
     JsonEncodeDateTime(time, sent, TIMESTAMPTZOID, nullptr);
@@ -119,23 +122,41 @@ Jsonb *value_of(const Signal &signal) {
     json::push(&state, "seq", json::of_whole(signal.id));
     json::push(&state, "sent", json::of_text(time));
     json::push(&state, "params", json::of_json(signal.params));
-    json::push(&state, "payload", json::of_json(signal.payload));
+    if (with_payload)
+        json::push(&state, "payload", json::of_json(signal.payload));
     return JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, nullptr));
 }
 
 // ---- sending -------------------------------------------------------------------------------------------------------
 
-// Takes a condition out of those that wait, and ends it. busy: somebody else is just doing that.
-store::Taken end_waiting(Store &store, const SignalConditionRow &row, const Signal &signal, TimestampTz now) {
+// A signal on its way to those who wait.
+struct Arrival {
+    Signal signal;
+    TimestampTz now;
+    Growing<int64> of_steps{}; // conditions that it has ended and of which no gate is to hear
+    MemoryContext memory = CurrentMemoryContext;
+};
+
+// Takes a condition out of those that wait, and ends it. busy: somebody else is just doing that. tell_steps() is to
+// follow.
+store::Taken end_waiting(Store &store, const SignalConditionRow &row, Arrival *arrival) {
     const store::Taken taken = remove(store[TableId::signal_condition], row.tid, store.snapshot, false);
-    if (taken == store::Taken::ok)
-        end_condition(store, row.id, {.failed = false, .value = value_of(signal)}, now);
+    if (taken == store::Taken::ok && row.of_step)
+        arrival->of_steps.add(row.id, arrival->memory);
+    else if (taken == store::Taken::ok)
+        end_condition(store, row.id, {.failed = false, .value = value_of(arrival->signal)}, arrival->now);
     return taken;
 }
 
+void tell_steps(const Arrival &arrival) {
+    if (arrival.of_steps.size() > 0)
+        step_conditions.tell(arrival.of_steps.all(), value_of(arrival.signal, false));
+}
+
 // The conditions of one digest.
-Sight end_matching(Store &store, store::Dirty *dirty, const Signal &signal, const SignalMatch &probe,
-                   std::span<const SignalTerm> params, TimestampTz now) {
+Sight end_matching(Store &store, store::Dirty *dirty, Arrival *arrival, const SignalMatch &probe,
+                   std::span<const SignalTerm> params) {
+    const Signal &signal = arrival->signal;
     Sight all = Sight::present;
     SignalConditionRow row;
     walk_signal_conditions(dirty, digest_of(view(signal.name), probe), bounds_of(probe));
@@ -149,7 +170,7 @@ Sight end_matching(Store &store, store::Dirty *dirty, const Signal &signal, cons
         if (!equal(row.name, signal.name) || (row.since && *row.since > signal.sent) ||
             !matches(read_signal_match(row.match), params))
             continue;
-        if (end_waiting(store, row, signal, now) == store::Taken::busy)
+        if (end_waiting(store, row, arrival) == store::Taken::busy)
             all = Sight::in_doubt;
     }
     end(memory);
@@ -159,15 +180,17 @@ Sight end_matching(Store &store, store::Dirty *dirty, const Signal &signal, cons
 // Ends the conditions that a signal matches. A shape that is there twice finds nothing the second time.
 Sight announce(Store &store, store::Dirty *dirty, const Signal &signal, TimestampTz now) {
     Sight all = Sight::present;
+    Arrival arrival{.signal = signal, .now = now};
     const auto params = read_signal_params(signal.params);
     store::SignalShapeRow row;
     walk_signal_shapes(dirty, signal.name);
     for (Sight sight; (sight = next_signal_shape(dirty, &row)) != Sight::absent;) {
         const auto probe = sight == Sight::present ? probe_of(row.shape, params) : std::nullopt;
         if (sight == Sight::in_doubt ||
-            (probe && end_matching(store, dirty, signal, *probe, params, now) == Sight::in_doubt))
+            (probe && end_matching(store, dirty, &arrival, *probe, params) == Sight::in_doubt))
             all = Sight::in_doubt;
     }
+    tell_steps(arrival);
     return all;
 }
 
@@ -232,7 +255,7 @@ std::optional<Signal> find_signal(int64 id) {
 // ---- waiting -------------------------------------------------------------------------------------------------------
 
 bool is_same(const SignalConditionRow &row, const WaitFor &wait, TimestampTz now) {
-    return row.created > now - k_shared_for && equal(row.name, wait.name) && row.since == wait.since &&
+    return !row.of_step && row.created > now - k_shared_for && equal(row.name, wait.name) && row.since == wait.since &&
            compareJsonbContainers(&row.match->root, &wait.match->root) == 0;
 }
 
@@ -262,7 +285,34 @@ void note_shape(Store &store, store::Dirty *dirty, const text *name, Jsonb *shap
 // Ends the condition of the row by the newest signal that matches. False: there is none.
 bool end_by_newest(Store &store, const SignalConditionRow &row, TimestampTz now) {
     const auto newest = find_newest(row.name, row.match, row.since);
-    return newest && end_waiting(store, row, *newest, now) == store::Taken::ok;
+    if (!newest)
+        return false;
+    Arrival arrival{.signal = *newest, .now = now};
+    const bool ended = end_waiting(store, row, &arrival) == store::Taken::ok;
+    tell_steps(arrival);
+    return ended;
+}
+
+struct NewCondition {
+    bool of_step;
+    TimestampTz now;
+};
+// That nobody has yet.
+int64 add_condition(Store &store, store::Dirty *dirty, const WaitFor &wait, const NewCondition &as) {
+    const SignalMatch match = read_signal_match(wait.match);
+    note_shape(store, dirty, wait.name, shape_of(match));
+    const SignalConditionRow row{
+        .id = store::next_task_id(),
+        .digest = digest_of(view(wait.name), match),
+        .created = as.now,
+        .since = wait.since,
+        .name = wait.name,
+        .bound = cstring_to_text_with_len(match.range.value.data(), static_cast<int>(match.range.value.size())),
+        .match = wait.match,
+        .of_step = as.of_step,
+        .tid = {}};
+    insert(store, row);
+    return row.id;
 }
 
 // A condition that this one signal has ended.
@@ -338,19 +388,19 @@ int64 condition_on(Store &store, store::Dirty *dirty, const WaitFor &wait, Times
     if (const auto same = find_same(dirty, digest, match, wait, now))
         return *same;
     *is_new = true;
-    note_shape(store, dirty, wait.name, shape_of(match));
-    const SignalConditionRow row{
-        .id = store::next_task_id(),
-        .digest = digest,
-        .created = now,
-        .since = wait.since,
-        .name = wait.name,
-        .bound = cstring_to_text_with_len(match.range.value.data(), static_cast<int>(match.range.value.size())),
-        .match = wait.match,
-        .tid = {}};
-    insert(store, row);
-    return row.id;
+    return add_condition(store, dirty, wait, {.of_step = false, .now = now});
 }
+
+StepCondition condition_of_step(Store &store, store::Dirty *dirty, const WaitFor &wait, TimestampTz now) {
+    require(wait.name, SignalPrivilege::wait);
+    (void)read_signal_match(wait.match);
+    if (const auto newest = find_newest(wait.name, wait.match, wait.since))
+        return {.id = 0, .signal = value_of(*newest, false)};
+    return {.id = add_condition(store, dirty, wait, {.of_step = true, .now = now}), .signal = nullptr};
+}
+
+void register_step_conditions(const StepConditions &conditions) { step_conditions = conditions; }
+const StepConditions &conditions_of_steps() noexcept { return step_conditions; }
 
 Reason describe_signal_condition(Store &store, int64 id) {
     const auto row = find_signal_condition(store, id);

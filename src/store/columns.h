@@ -193,7 +193,8 @@ SCYLLA_COLUMNS(condition_end, SCYLLA_CONDITION_END_COLUMNS)
     column(since, TIMESTAMPTZOID) \
     column(name, TEXTOID) \
     column(bound, TEXTOID) \
-    column(match, JSONBOID)
+    column(match, JSONBOID) \
+    column(of_step, BOOLOID)
 SCYLLA_COLUMNS(signal_condition, SCYLLA_SIGNAL_CONDITION_COLUMNS)
 
 #define SCYLLA_SIGNAL_SHAPE_COLUMNS(column) \

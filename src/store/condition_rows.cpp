@@ -24,6 +24,7 @@ SignalConditionRow signal_condition_row(const Scan &scan) {
             .name = get_name(scan, name),
             .bound = get_name(scan, bound),
             .match = get_jsonb(scan, match),
+            .of_step = DatumGetBool(get(scan, of_step)),
             .tid = scan.slot->tts_tid};
 }
 
@@ -68,6 +69,7 @@ void insert(Store &store, const SignalConditionRow &row) {
     values.set_pointer(name, row.name);
     values.set_pointer(bound, row.bound);
     values.set_pointer(match, row.match);
+    values.set(of_step, BoolGetDatum(row.of_step));
     insert(store[TableId::signal_condition], values.value, values.null);
 }
 

@@ -22,6 +22,7 @@ struct SignalConditionRow {
     text *name;
     text *bound; // empty: no range
     Jsonb *match;
+    bool of_step; // of a workflow: no gate waits for it
     ItemPointerData tid;
 };
 

@@ -28,6 +28,16 @@ public:
         store::run(plan, sql, std::span(types_).first(count_), std::span(values_).first(count_), nulls_.data(),
                    expected);
     }
+    // By the latest snapshot, whatever that of the transaction is.
+    void run_latest(SPIPlanPtr *plan, const char *sql, int expected) {
+        prepare(plan, sql, std::span(types_).first(count_));
+        Snapshot latest = RegisterSnapshot(GetLatestSnapshot());
+        const int code =
+            SPI_execute_snapshot(*plan, values_.data(), nulls_.data(), latest, InvalidSnapshot, false, false, 0);
+        UnregisterSnapshot(latest);
+        if (code != expected)
+            elog(ERROR, "SPI_execute_snapshot failed: %s", SPI_result_code_string(code));
+    }
 
 private:
     std::size_t count_ = 0;
@@ -94,6 +104,13 @@ inline void change(SPIPlanPtr *plan, const char *sql, Parameters &parameters, in
     AsOwner as_owner;
     as_owner.begin();
     parameters.run(plan, sql, expected);
+    as_owner.end();
+}
+
+inline void change_latest(SPIPlanPtr *plan, const char *sql, Parameters &parameters, int expected) {
+    AsOwner as_owner;
+    as_owner.begin();
+    parameters.run_latest(plan, sql, expected);
     as_owner.end();
 }
 

@@ -31,11 +31,12 @@ struct Words {
     const char *item;
     const char *done;
 };
-constexpr std::array<Words, 5> k_words{{{"stop", "stop", "stopped"},
+constexpr std::array<Words, 6> k_words{{{"stop", "stop", "stopped"},
                                         {"kill", "kill", "killed"},
                                         {"skip", "skip", "skipped"},
                                         {"resume", "resume", "resumed"},
-                                        {"restart", "restart_step", "restarted"}}};
+                                        {"restart", "restart_step", "restarted"},
+                                        {"bypass", "bypass", "bypassed"}}};
 
 Words words_of(StepAction action) { return k_words[static_cast<std::size_t>(action)]; }
 

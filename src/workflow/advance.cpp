@@ -229,7 +229,10 @@ constinit FirstRun first_run{};
 // False: something is held by another transaction, and it is left for later.
 bool do_left(const Item &item) {
     const std::string_view kind = item.kind;
-    return kind == "child" ? start_child(item) : kind == "backfill" ? go_on_with_backfill(item) : send_signals(item);
+    return kind == "child"      ? start_child(item)
+           : kind == "backfill" ? go_on_with_backfill(item)
+           : kind == "wait"     ? wait_for_signals(item)
+                                : send_signals(item);
 }
 
 struct Work {
@@ -328,6 +331,7 @@ void break_run(const FirstRun &run, const ErrorData *error) {
             return root;
         });
     settle_actions_of(run.id, now);
+    leave_waits_of(run.id);
     store::Store store = store::open(RowExclusiveLock, store::TableId::spec);
     for (const int64 task : members_of(store, run.plan))
         if (const auto spec = find_spec(store, task, store::With::no_spec))

@@ -200,7 +200,7 @@ struct KindWord {
     std::string_view word;
     EventKind kind;
 };
-constexpr std::array<KindWord, 15> k_kinds{{{"failed", EventKind::task_failed},
+constexpr std::array<KindWord, 17> k_kinds{{{"failed", EventKind::task_failed},
                                             {"permitted", EventKind::permitted},
                                             {"restart", EventKind::restart},
                                             {"child_started", EventKind::child_started},
@@ -214,7 +214,9 @@ constexpr std::array<KindWord, 15> k_kinds{{{"failed", EventKind::task_failed},
                                             {"skip", EventKind::skip},
                                             {"output", EventKind::output},
                                             {"resume", EventKind::resume},
-                                            {"restart_step", EventKind::restart_step}}};
+                                            {"restart_step", EventKind::restart_step},
+                                            {"bypass", EventKind::bypass},
+                                            {"matched", EventKind::signal_matched}}};
 
 struct Items {
     Growing<Item> left{};
@@ -233,7 +235,7 @@ void put_event(std::span<Root> roots, const EventRow &row, Items *items) {
         root.is_next = true;
     if (kind == "unpaused" || kind == "released")
         items->let_go.add({root.id, row.kind, row.scope, row.step, 0, row.data});
-    if (kind == "child" || kind == "signals" || kind == "backfill")
+    if (kind == "child" || kind == "signals" || kind == "wait" || kind == "backfill")
         items->left.add({root.id, row.kind, row.scope, row.step, row.attempt, row.data});
     const auto *known =
         std::find_if(k_kinds.begin(), k_kinds.end(), [&](const KindWord &of) { return of.word == kind; });
@@ -360,6 +362,7 @@ StoredStep read_step(uint64 row) {
     step.loop = next_view(columns);
     step.error = next_view(columns);
     step.rollup = next_view(columns);
+    step.signals = next_view(columns);
     step.created = to_millis(columns.next_time());
     step.started = to_millis(columns.next_time());
     step.ended = to_millis(columns.next_time());
@@ -378,7 +381,8 @@ std::span<StoredStep> read_steps(std::span<const Root> roots) {
         &steps_statement,
         "select scope, task, step, status, attempt, error_retries, platform_retries, timeout_retries, "
         "params::pg_catalog.text, edges::pg_catalog.text, loop::pg_catalog.text, error::pg_catalog.text, "
-        "rollup::pg_catalog.text, created, started, ended, due from scylla.workflow_step_state "
+        "rollup::pg_catalog.text, signals::pg_catalog.text, created, started, ended, due from "
+        "scylla.workflow_step_state "
         "where scope operator(pg_catalog.=) any ($1) order by scope, step",
         parameters, SPI_OK_SELECT, read_step);
 }

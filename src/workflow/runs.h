@@ -128,6 +128,7 @@ void forget_run(int64 plan);
 
 // When the library is loaded.
 void register_runs();
+void register_waits();
 void register_time_triggers();
 void register_signal_triggers();
 

@@ -50,7 +50,7 @@ std::span<Root> take_runs(TimestampTz now, int64 most);
 // Takes the first rows of the agenda that are about these runs, and what is due, as events of theirs. Returns how many.
 struct Taken {
     std::size_t rows;
-    std::span<const Item> left;     // subworkflows to be started, signals to be sent, backfills to go on with
+    std::span<const Item> left; // subworkflows to be started, signals to be sent or waited for, backfills to go on with
     std::span<const Item> let_go{}; // of which steps that are held back are to go on
 };
 Taken take_events(std::span<Root> roots, TimestampTz now);
@@ -72,6 +72,17 @@ struct Followed {
 };
 // Sends the signals of a step, or leaves them on the agenda (false) if that may go better another time.
 bool send_signals(const Item &item);
+// Has a step wait for signals, or leaves that on the agenda (false) if it may go better another time. For each that has
+// come by then, "matched" is on the agenda.
+bool wait_for_signals(const Item &item);
+// These steps do not wait any more.
+struct LeftStep {
+    int64 root;
+    int64 scope;
+    std::string_view step; // empty: all of the scope
+};
+void leave_waits(std::span<const LeftStep> steps);
+void leave_waits_of(int64 root);
 // Starts a subworkflow, or leaves that on the agenda (false) while somebody else holds the workflow.
 bool start_child(const Item &child);
 

@@ -31,6 +31,7 @@ using model::workflow::Step;
 using model::workflow::StepChange;
 using model::workflow::StepStatus;
 using model::workflow::Turn;
+using model::workflow::Wait;
 using store::ArrayColumn;
 using store::Parameters;
 
@@ -198,8 +199,9 @@ void keep_attempts(std::span<const Written> all) {
     store::change(
         &attempts_statement,
         "insert into scylla.workflow_attempt "
-        "(scope, created, task, started, ended, attempt, run, status, step, params, error) "
-        "select s.scope, s.created, s.task, s.started, s.ended, s.attempt, s.run, s.status, s.step, s.params, s.error "
+        "(scope, created, task, started, ended, attempt, run, status, step, params, error, signals) "
+        "select s.scope, s.created, s.task, s.started, s.ended, s.attempt, s.run, s.status, s.step, s.params, s.error, "
+        "s.signals "
         "from rows from (pg_catalog.unnest($1), pg_catalog.unnest($2)) c (scope, step) "
         "join scylla.workflow_step_state s on s.scope operator(pg_catalog.=) c.scope "
         "and s.step operator(pg_catalog.=) c.step on conflict do nothing",
@@ -313,7 +315,8 @@ struct StepColumns {
     ArrayColumn is_new{BOOLOID}, same_params{BOOLOID}, scope{INT8OID}, root{INT8OID}, created{TIMESTAMPTZOID},
         task{INT8OID}, started{TIMESTAMPTZOID}, ended{TIMESTAMPTZOID}, due{TIMESTAMPTZOID}, attempt{INT4OID},
         run{INT4OID}, error_retries{INT4OID}, platform_retries{INT4OID}, timeout_retries{INT4OID}, status{TEXTOID},
-        step{TEXTOID}, params{TEXTOID}, edges{TEXTOID}, loop{TEXTOID}, error{TEXTOID}, rollup{TEXTOID};
+        step{TEXTOID}, params{TEXTOID}, edges{TEXTOID}, loop{TEXTOID}, error{TEXTOID}, rollup{TEXTOID},
+        signals{TEXTOID};
 
     void add(const Written &of, const StepChange &change, int64 task_id) {
         const Step &row = change.step;
@@ -338,6 +341,7 @@ struct StepColumns {
         loop.add(row.loop);
         error.add(row.error);
         rollup.add(row.rollup);
+        signals.add(row.signals);
     }
     void give_to(Parameters &parameters) const {
         for (const ArrayColumn *column : {&is_new,
@@ -360,7 +364,8 @@ struct StepColumns {
                                           &edges,
                                           &loop,
                                           &error,
-                                          &rollup})
+                                          &rollup,
+                                          &signals})
             column->give_to(parameters);
     }
 };
@@ -385,10 +390,11 @@ void write_steps(std::span<const Written> all, std::span<const NewlySubmitted> t
         "pg_catalog.unnest($7), pg_catalog.unnest($8), pg_catalog.unnest($9), pg_catalog.unnest($10), "
         "pg_catalog.unnest($11), pg_catalog.unnest($12), pg_catalog.unnest($13), pg_catalog.unnest($14), "
         "pg_catalog.unnest($15), pg_catalog.unnest($16), pg_catalog.unnest($17), pg_catalog.unnest($18), "
-        "pg_catalog.unnest($19), pg_catalog.unnest($20), pg_catalog.unnest($21)) c (is_new, same_params, scope, root, "
+        "pg_catalog.unnest($19), pg_catalog.unnest($20), pg_catalog.unnest($21), pg_catalog.unnest($22)) c (is_new, "
+        "same_params, scope, root, "
         "created, task, started, ended, due, "
         "attempt, run, error_retries, platform_retries, timeout_retries, status, step, params, edges, loop, error, "
-        "rollup)), "
+        "rollup, signals)), "
         "changed as (update scylla.workflow_step_state s set created = c.created, "
         "task = coalesce(c.task, case when c.attempt operator(pg_catalog.=) s.attempt then s.task end), "
         "started = c.started, ended = c.ended, due = c.due, attempt = c.attempt, run = c.run, "
@@ -396,15 +402,26 @@ void write_steps(std::span<const Written> all, std::span<const NewlySubmitted> t
         "timeout_retries = c.timeout_retries, status = c.status, "
         "params = case when c.same_params then s.params else c.params::pg_catalog.jsonb end, "
         "edges = c.edges::pg_catalog.jsonb, loop = c.loop::pg_catalog.jsonb, error = c.error::pg_catalog.jsonb, "
-        "rollup = c.rollup::pg_catalog.jsonb from c "
+        "rollup = c.rollup::pg_catalog.jsonb, signals = c.signals::pg_catalog.jsonb from c "
         "where not c.is_new and s.scope operator(pg_catalog.=) c.scope and s.step operator(pg_catalog.=) c.step) "
         "insert into scylla.workflow_step_state (scope, root, created, task, started, ended, due, attempt, "
-        "run, error_retries, platform_retries, timeout_retries, status, step, params, edges, loop, error, rollup) "
+        "run, error_retries, platform_retries, timeout_retries, status, step, params, edges, loop, error, rollup, "
+        "signals) "
         "select c.scope, c.root, c.created, c.task, c.started, c.ended, c.due, c.attempt, c.run, c.error_retries, "
         "c.platform_retries, c.timeout_retries, c.status, c.step, c.params::pg_catalog.jsonb, "
         "c.edges::pg_catalog.jsonb, c.loop::pg_catalog.jsonb, c.error::pg_catalog.jsonb, "
-        "c.rollup::pg_catalog.jsonb from c where c.is_new",
+        "c.rollup::pg_catalog.jsonb, c.signals::pg_catalog.jsonb from c where c.is_new",
         parameters, SPI_OK_INSERT);
+}
+
+void end_waits(std::span<const Written> all) {
+    Growing<LeftStep> left;
+    for (const Written &each : all)
+        for (const StepChange &change : each.turn->steps)
+            if (change.before == StepStatus::waiting_for_signals && !change.step.signals.empty() &&
+                change.step.status != StepStatus::waiting_for_signals)
+                left.add({each.root->id, change.scope, change.step.id});
+    leave_waits(left.all());
 }
 
 // The run itself, as the turn leaves it.
@@ -533,9 +550,9 @@ void stop_child(int64 scope, const text *step) {
 }
 
 // All that runs inside of a loop is stopped.
-void stop_iterations(store::Store &store, const Root &root, int64 scope, const text *step, TimestampTz now) {
+void stop_iterations(store::Store &store, const Root &root, const Cancel &cancel, TimestampTz now) {
     Parameters inside;
-    inside.add(scope).add(step).add(std::optional(now));
+    inside.add(cancel.scope).add(to_text(cancel.step)).add(std::optional(now));
     const auto ids = store::select<int64>(
         &inside_statement,
         "with recursive inside as (select id from scylla.workflow_iteration where parent operator(pg_catalog.=) $1 "
@@ -548,8 +565,12 @@ void stop_iterations(store::Store &store, const Root &root, int64 scope, const t
     if (ids.empty())
         return;
     ArrayColumn column(INT8OID);
-    for (const int64 id : ids)
+    Growing<LeftStep> left;
+    for (const int64 id : ids) {
         column.add(id);
+        left.add({root.id, id, {}});
+    }
+    leave_waits(left.all());
     Parameters parameters;
     column.give_to(parameters);
     parameters.add(std::optional(now)).add(INT8OID, Int64GetDatum(root.records ? event_position() : 0), !root.records);
@@ -600,7 +621,7 @@ void cancel_steps(store::Store &store, std::span<const Written> all, std::span<c
                 stop_child(cancel.scope, step);
                 break;
             case Cancel::What::iterations:
-                stop_iterations(store, *each.root, cancel.scope, step, now);
+                stop_iterations(store, *each.root, cancel, now);
                 break;
             }
         }
@@ -640,6 +661,17 @@ void announce(std::span<const Written> all) {
                                 .step = to_text(announcement.step),
                                 .attempt = announcement.attempt,
                                 .data = to_json(announcement.signals)});
+}
+
+void begin_waits(std::span<const Written> all) {
+    for (const Written &each : all)
+        for (const Wait &wait : each.turn->waits)
+            (void)wait_for_signals({.root = each.root->id,
+                                    .kind = "wait",
+                                    .scope = each.id_of(wait.scope),
+                                    .step = to_text(wait.step),
+                                    .attempt = wait.attempt,
+                                    .data = to_json(wait.signals)});
 }
 
 void begin_iterations_again(std::span<const Written> all) {
@@ -700,11 +732,13 @@ void write_turns(store::Store &store, std::span<const Followed> all, std::span<c
     write_steps(written, tasks);
     write_runs(written, now);
     record_turns(written, now);
+    end_waits(written);
     refresh(store);
     cancel_steps(store, written, steps, now);
     settle_gates(store, now);
     begin_children(written);
     announce(written);
+    begin_waits(written);
     begin_iterations_again(written);
     for (const Written &each : written)
         if (is_terminal(run_after(each).status) && !is_terminal(each.root->scope.status))

@@ -28,8 +28,9 @@ sql "select scylla.create_workflow('{\"properties\": {\"owner\": \"ann\", \"run_
 sql "select scylla.start_workflow('asleep') from generate_series(1, 6)"
 sql "select scylla.create_workflow('{\"properties\": {\"owner\": \"ann\", \"run_strategy\": \"parallel\"}, \"workflow\": {\"id\": \"stopping\", \"steps\": [{\"step\": {\"id\": \"s\", \"type\": \"NoOp\"}}]}}')"
 sql "select scylla.set_breakpoint('stopping', 's'), scylla.start_workflow('stopping'), scylla.start_workflow('stopping')"
+sql "select scylla.create_workflow('{\"properties\": {\"owner\": \"ann\", \"run_strategy\": \"parallel\"}, \"workflow\": {\"id\": \"waits\", \"steps\": [{\"step\": {\"id\": \"s\", \"type\": \"NoOp\", \"signal_dependencies\": [{\"name\": \"never\"}]}}]}}'), scylla.start_workflow('waits'), scylla.start_workflow('waits')"
 sql 'select scylla._advance()'
-asleep() { holds "select count(*) = 8 from scylla.workflow_step where workflow in ('asleep', 'stopping')"; }
+asleep() { holds "select count(*) = 10 from scylla.workflow_step where workflow in ('asleep', 'stopping', 'waits')"; }
 wait_until asleep
 sql "select scylla.create_workflow('{\"properties\": {\"owner\": \"ann\"}, \"workflow\": {\"id\": \"again\", \"steps\": [{\"step\": {\"id\": \"s\", \"type\": \"T\"}}]}}'), scylla.start_workflow('again'), scylla.kill_run('again', 1), scylla._advance()"
 sql "select scylla.create_workflow('{\"properties\": {\"owner\": \"ann\", \"run_strategy\": \"parallel\"}, \"workflow\": {\"id\": \"ended\", \"steps\": [{\"step\": {\"id\": \"s\", \"type\": \"T\"}}]}}'), scylla.start_workflow('ended'), scylla.start_workflow('ended'), scylla.kill_workflow('ended'), scylla._advance()"
@@ -146,6 +147,7 @@ step stop       | asleep 1 s                            | prints | library
 step kill       | asleep 2 s                            | prints | library
 step skip       | asleep 3 s                            | prints | library
 step restart    | ended 1 s                             | prints | library
+step bypass     | waits 1 s                             | prints | library
 run list        |                                       | prints | views
 run show        | busy 1                                | prints | views
 run restart     | again 1                               | prints | library
@@ -263,6 +265,7 @@ lines=("${lines[@]/#step stop*/step stop asleep 4 s}")
 lines=("${lines[@]/#step kill*/step kill asleep 5 s}")
 lines=("${lines[@]/#step skip*/step skip asleep 6 s}")
 lines=("${lines[@]/#step restart*/step restart ended 2 s}")
+lines=("${lines[@]/#step bypass*/step bypass waits 2 s}")
 
 # ---- no server, no database ---------------------------------------------------------------------------------------------------
 

@@ -153,6 +153,8 @@ run scylla step skip flow 1 nothing
 like "$status $errors" '^1 scylla: version [0-9]+ of workflow "flow" has no step "nothing"' 'step skip: no such step'
 run scylla step restart flow 1 load
 is "$status $errors" '1 scylla: step "load" of instance 1 of workflow "flow" is RUNNING and cannot be restarted' 'step restart: it runs'
+run scylla step bypass flow 1 load
+is "$status $errors" '1 scylla: step "load" of instance 1 of workflow "flow" is RUNNING and cannot be bypassed' 'step bypass: it does not wait for signals'
 run scylla step kill flow 1 load
 is "$status $errors $output" "0  $(sql "select id from scylla.workflow_action where action = 'kill' and step = 'load'")" 'step kill: prints the id of the action'
 sql 'call scylla.advance()' >/dev/null

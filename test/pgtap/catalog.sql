@@ -50,7 +50,7 @@ select is_empty($$
         'create_pool', 'alter_pool', 'drop_pool', 'drain_pool', 'resume_pool', 'report_usage', 'grant_pool', 'revoke_pool', 'place',
         'alter_queue', 'pause_queue', 'resume_queue', 'drop_queue', 'backoff', 'grant_queue', 'revoke_queue',
         'set_queue_owner', 'reset_expired', 'purge', 'maintain', 'check', 'count_tasks', 'has_live_tasks', 'reschedule', 'set_priority', 'delete_task', 'resubmit', 'resubmit_many', 'dead_tasks', 'rerun_plan', 'quantile', 'stat_reset', 'metrics', 'read_events', 'read_workflow_events', 'sel_eval', 'interpolate', 'validate_workflow',
-        'create_workflow', 'activate_workflow', 'deactivate_workflow', 'alter_workflow', 'drop_workflow', 'grant_workflow', 'revoke_workflow', 'start_workflow', 'start_workflows', 'set_output', 'restart_run', 'stop_workflow', 'kill_workflow', 'stop_run', 'kill_run', 'stop_step', 'kill_step', 'skip_step', 'restart_step', 'pause_step', 'resume_step', 'set_breakpoint', 'drop_breakpoint', 'pause_workflow', 'resume_workflow', 'unblock_run', 'unblock_workflow', 'backfill', 'preview_backfill', 'pause_backfill', 'resume_backfill', 'cancel_backfill', 'advance', 'run_sql', 'run_tree', 'failed_steps', 'workflow_dot', 'workflow_mermaid', 'run_dot', 'run_mermaid', 'run_gantt'])$$,
+        'create_workflow', 'activate_workflow', 'deactivate_workflow', 'alter_workflow', 'drop_workflow', 'grant_workflow', 'revoke_workflow', 'start_workflow', 'start_workflows', 'set_output', 'restart_run', 'stop_workflow', 'kill_workflow', 'stop_run', 'kill_run', 'stop_step', 'kill_step', 'skip_step', 'restart_step', 'bypass_step', 'pause_step', 'resume_step', 'set_breakpoint', 'drop_breakpoint', 'pause_workflow', 'resume_workflow', 'unblock_run', 'unblock_workflow', 'backfill', 'preview_backfill', 'pause_backfill', 'resume_backfill', 'cancel_backfill', 'advance', 'run_sql', 'run_tree', 'failed_steps', 'workflow_dot', 'workflow_mermaid', 'run_dot', 'run_mermaid', 'run_gantt'])$$,
     'there is no function that the contract does not name');
 select is_empty($$select proname from pg_proc
                 where pronamespace = 'scylla'::regnamespace group by 1 having count(*) > 1$$,
@@ -86,7 +86,7 @@ select is((select string_agg(format('%s where %s', i.indexrelid::regclass, pg_ge
           'scylla.workflow_backfill_item_state_started where (state = ''STARTED''::text), ' ||
           'scylla.workflow_iteration_number where (NOT past), scylla.workflow_run_state_blocks where blocks, scylla.workflow_run_state_due where (due IS NOT NULL), scylla.workflow_run_state_live where (ended IS NULL), ' ||
           'scylla.workflow_run_state_parent where (parent_scope IS NOT NULL), scylla.workflow_run_state_permits where ((permits IS NOT NULL) AND (ended IS NULL)), scylla.workflow_run_state_request where (request_id IS NOT NULL), scylla.workflow_run_state_signals where (initiator ? ''signals''::text), ' ||
-          'scylla.workflow_step_state_due where (due IS NOT NULL), scylla.workflow_step_state_task where (task IS NOT NULL)',
+          'scylla.workflow_step_state_due where (due IS NOT NULL), scylla.workflow_step_state_signals where (signals IS NOT NULL), scylla.workflow_step_state_task where (task IS NOT NULL)',
           'those that are partial or on an expression are those that the direct path knows as such');
 select is_empty($$select c.oid::regclass from pg_class c
                   where c.relnamespace = 'scylla'::regnamespace and c.relkind = 'r'

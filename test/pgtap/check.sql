@@ -43,7 +43,7 @@ select set_eq($$select line from scan$$,
                 where t.relnamespace = 'scylla'::regnamespace and t.relname not in ('queue_rate', 'queue_dropped', 'schedule', 'schedule_tick', 'task_callback', 'task_copy', 'signal_name',
                                                                                      'signal_sent', 'signal_trigger',
                                                                                      'signal_trigger_input', 'signal_unseen', 'signal_arrival',
-                                                                                     'signal_trigger_failure', 'job_definition', 'job_run', 'job_chunk', 'job_success', 'workflow_head', 'workflow_text', 'workflow_properties', 'workflow_run_state', 'workflow_run_past', 'workflow_plan', 'workflow_iteration', 'workflow_step_state', 'workflow_attempt', 'workflow_agenda', 'workflow_action_state', 'workflow_hold', 'workflow_event', 'workflow_backfill_state', 'workflow_backfill_item_state', 'workflow_dropped', 'resource_pool', 'pool_report', 'pool_head')$$,
+                                                                                     'signal_trigger_failure', 'job_definition', 'job_run', 'job_chunk', 'job_success', 'workflow_head', 'workflow_text', 'workflow_properties', 'workflow_run_state', 'workflow_run_past', 'workflow_plan', 'workflow_iteration', 'workflow_step_state', 'workflow_attempt', 'workflow_wait', 'workflow_agenda', 'workflow_action_state', 'workflow_hold', 'workflow_event', 'workflow_backfill_state', 'workflow_backfill_item_state', 'workflow_dropped', 'resource_pool', 'pool_report', 'pool_head')$$,
               'every index of the tables that the functions write directly is read');
 rollback to before;
 

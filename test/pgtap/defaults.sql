@@ -23,6 +23,8 @@ do $$ begin
     update scylla.workflow_backfill_item_state set backfill = 1;
     perform scylla.create_workflow('{"properties": {"owner": "ann"}, "workflow": {"id": "ended", "steps": [{"step": {"id": "s", "type": "NoOp"}}]}}');
     perform scylla.start_workflow('ended'), scylla._advance();
+    perform scylla.create_workflow('{"properties": {"owner": "ann"}, "workflow": {"id": "waits", "steps": [{"step": {"id": "s", "type": "NoOp", "signal_dependencies": [{"name": "never"}]}}]}}');
+    perform scylla.start_workflow('waits'), scylla._advance();
     perform scylla.create_workflow('{"properties": {"owner": "ann"}, "workflow": {"id": "again", "steps": [{"step": {"id": "s", "type": "NoOp"}}]}}');
     perform scylla.start_workflow('again'), scylla.stop_run('again', 1), scylla._advance();
     perform scylla.create_workflow('{"properties": {"owner": "ann"}, "workflow": {"id": "out", "steps": [{"step": {"id": "s", "type": "Out"}}]}}');
@@ -41,7 +43,7 @@ insert into usual values (null, 'queue', '''taken'''), (null, 'spec', '''{}'''),
     ('create_trigger', 'signals', '''[{"signal": "s"}]'''), ('create_trigger', 'action', '''{"submit": {"queue": "taken", "spec": 1}}'''),
     ('clear_trigger', 'name', '''trigger'''), ('defer', 'wait_for', '''[{"callback": "token"}]'''),
     (null, 'job', '''job'''), ('define_job', 'job', '''new'''), (null, 'ids', '''{[1,2)}'''), (null, 'expression', '''1'''), (null, 'template', '''x'''),
-    ('set_output', 'rn', '(select rn from scylla.list_tasks(''out''))'), ('set_output', 'params', '''{}'''), (null, 'workflow', '''flow'''), ('restart_run', 'workflow', '''again'''), ('restart_step', 'workflow', '''ended'''), ('drop_breakpoint', 'workflow', '''held'''), ('pause_step', 'workflow', '''held'''), ('resume_step', 'workflow', '''held'''), (null, 'instance', '1'), (null, 'step', '''s'''), (null, 'items', '''[{}]'''), (null, 'backfill', '1'), (null, 'definition', '''{"properties": {"owner": "ann"}, "workflow": {"id": "new", "steps": [{"step": {"id": "s", "type": "NoOp"}}]}}'''),
+    ('set_output', 'rn', '(select rn from scylla.list_tasks(''out''))'), ('set_output', 'params', '''{}'''), (null, 'workflow', '''flow'''), ('restart_run', 'workflow', '''again'''), ('restart_step', 'workflow', '''ended'''), ('bypass_step', 'workflow', '''waits'''), ('drop_breakpoint', 'workflow', '''held'''), ('pause_step', 'workflow', '''held'''), ('resume_step', 'workflow', '''held'''), (null, 'instance', '1'), (null, 'step', '''s'''), (null, 'items', '''[{}]'''), (null, 'backfill', '1'), (null, 'definition', '''{"properties": {"owner": "ann"}, "workflow": {"id": "new", "steps": [{"step": {"id": "s", "type": "NoOp"}}]}}'''),
     ('cancel_many', 'filter', '''{"queue": "taken"}'''), ('yield_many', 'filter', '''{"queue": "taken"}'''), (null, 'pool', '''pool'''), ('create_pool', 'pool', '''new'''), (null, 'capacity', '''{"a": 1}'''), (null, 'used', '''{"a": 1}''');
 
 create temp table argument as

@@ -25,7 +25,7 @@ select p.oid, p.proname::text as name,
        format('%s scylla.%I(%s)', case p.prokind when 'p' then 'call' else 'select' end, p.proname,
               (select string_agg(format('null::%s', t::regtype), ', ' order by n)
                from unnest(p.proargtypes) with ordinality _ (t, n))) as call
-from pg_proc p where p.pronamespace = 'scylla'::regnamespace and not p.proname = any('{_args,_args_add,_args_end,_check_max_tasks,_fresh_ranges,_history,_job_nodes,_may_view,_may_watch,_no_such_job,_plan_nodes,_plan_waits,_pool_lines}');
+from pg_proc p where p.pronamespace = 'scylla'::regnamespace and not p.proname = any('{_args,_args_add,_args_end,_check_max_tasks,_fresh_ranges,_history,_job_nodes,_may_view,_may_watch,_no_such_job,_plan_nodes,_plan_waits,_pool_lines,_step_signals}');
 -- Every relation, and ways of touching it.
 create temp table touch as
 select c.relname::text as name, statement
@@ -176,6 +176,7 @@ insert into use_ (name, statement) values
     ('skip_step',          $$select scylla.skip_step('w_live', 3, 's')$$),
     ('restart_run',        $$select scylla.restart_run('w_again', 1)$$),
     ('restart_step',       $$select scylla.restart_step('w_again', 1, 's')$$),
+    ('bypass_step',        $$select scylla.bypass_step('w_waits', 1, 's')$$),
     ('pause_step',         $$select scylla.pause_step('w_held', 1, 's')$$),
     ('resume_step',        $$select scylla.resume_step('w_held', 1, 's')$$),
     ('set_breakpoint',     $$select scylla.set_breakpoint('w', 's')$$),
@@ -267,7 +268,9 @@ do $$ begin
     perform scylla.create_workflow(format('{"properties": {"owner": "ann"}, "workflow": {"id": "%s", "steps": [{"step": {"id": "s", "type": "NoOp"}}]}}', w)::jsonb)
     from unnest('{w,w_spare,w_broken,w_again,w_held}'::text[]) w;
     perform scylla.create_workflow('{"properties": {"owner": "ann", "run_strategy": "parallel"}, "workflow": {"id": "w_live", "steps": [{"step": {"id": "s", "type": "Sleep", "params": {"sleep_seconds": {"type": "LONG", "value": 100000}}}}]}}');
+    perform scylla.create_workflow('{"properties": {"owner": "ann"}, "workflow": {"id": "w_waits", "steps": [{"step": {"id": "s", "type": "NoOp", "signal_dependencies": [{"name": "never"}]}}]}}');
     update scylla.workflow_head set owner = 'scylla_test_role';
+    perform scylla.start_workflow('w_waits'), scylla._advance();
     perform scylla.start_workflow('w_live') from generate_series(1, 3);
     perform scylla.start_workflow(w), scylla.kill_run(w, 1), scylla._advance() from unnest('{w_broken,w_again}'::text[]) w;
     perform scylla.set_breakpoint('w_held', 's'), scylla.start_workflow('w_held'), scylla._advance();
@@ -342,7 +345,7 @@ select is_empty($$
     select 'routine', p.proname, a.privilege_type from pg_proc p,
     aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a
     where p.pronamespace = 'scylla'::regnamespace and a.grantee = 0
-          and p.oid <> all (array['scylla._args'::regproc, 'scylla._check_max_tasks', 'scylla._fresh_ranges', 'scylla._history', 'scylla._job_nodes', 'scylla._may_view', 'scylla._may_watch', 'scylla._no_such_job', 'scylla._plan_nodes', 'scylla._plan_waits', 'scylla._pool_lines'])$$,
+          and p.oid <> all (array['scylla._args'::regproc, 'scylla._check_max_tasks', 'scylla._fresh_ranges', 'scylla._history', 'scylla._job_nodes', 'scylla._may_view', 'scylla._may_watch', 'scylla._no_such_job', 'scylla._plan_nodes', 'scylla._plan_waits', 'scylla._pool_lines', 'scylla._step_signals'])$$,
     'PUBLIC holds nothing in the schema');
 select results_eq($$select p.proname::text collate "default", a.privilege_type, p.proowner::regrole
                     from pg_proc p, aclexplode(p.proacl) a
@@ -356,7 +359,8 @@ select results_eq($$select p.proname::text collate "default", a.privilege_type, 
                            ('_no_such_job', 'EXECUTE', current_user::regrole),
                            ('_plan_nodes', 'EXECUTE', current_user::regrole),
                            ('_plan_waits', 'EXECUTE', current_user::regrole),
-                           ('_pool_lines', 'EXECUTE', current_user::regrole)$$,
+                           ('_pool_lines', 'EXECUTE', current_user::regrole),
+                           ('_step_signals', 'EXECUTE', current_user::regrole)$$,
                   'but what the views call: their readers need nothing else; and what reads as its caller');
 select is_empty($$select oid::regprocedure from pg_proc where pronamespace = 'scylla'::regnamespace and prosecdef
                   and not exists (select from unnest(proconfig) c where c = 'search_path=pg_catalog, pg_temp')$$,

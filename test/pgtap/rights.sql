@@ -321,6 +321,7 @@ insert into way values
 ('kill_step',          $$select scylla.kill_step('theirs', 1, 's')$$, '55000 the last run of instance 1 of workflow "theirs" has ended', null, 'yyyykykkkkkk'),
 ('skip_step',          $$select scylla.skip_step('theirs', 1, 's') > 0$$, 'true', null, 'yyyykykkkkkk'),
 ('restart_step',       $$select scylla.restart_step('theirs', 1, 's') > 0$$, 'true', null, 'yyyykykkkkkk'),
+('bypass_step',        $$select scylla.bypass_step('theirs', 1, 's')$$, '55000 the last run of instance 1 of workflow "theirs" has ended', null, 'yyyykykkkkkk'),
 ('pause_step',         $$select scylla.pause_step('theirs', 1, 's')$$, '55000 the last run of instance 1 of workflow "theirs" has ended', null, 'yyyykykkkkkk'),
 ('resume_step',        $$select scylla.resume_step('theirs', 1, 's')$$, '55000 the last run of instance 1 of workflow "theirs" has ended', null, 'yyyykykkkkkk'),
 ('set_breakpoint',     $$select scylla.set_breakpoint('theirs', 's')$$,                      '', null,      'yyyykykkkkkk'),

@@ -117,6 +117,7 @@ CALLS = [
     ("kill_step", "select scylla.kill_step('asleep_flow_@', 2, 's')"),
     ("skip_step", "select scylla.skip_step('asleep_flow_@', 3, 's')"),
     ("restart_step", "select scylla.restart_step('failed_flow_@', 1, 's')"),
+    ("bypass_step", "select scylla.bypass_step('waiting_flow_@', 1, 's')"),
     ("pause_step", "select scylla.pause_step('held_flow_@', 1, 's')"),
     ("resume_step", "select scylla.resume_step('held_flow_@', 1, 's')"),
     ("set_breakpoint", "select scylla.set_breakpoint('flow_@', 's')"),

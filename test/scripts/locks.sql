@@ -59,6 +59,8 @@ begin
     perform scylla.start_workflow('out_flow_' || s), scylla._advance(), scylla.lease('out_' || s, 'w', timeout => '1 h');
     perform scylla.create_workflow(format('{"properties": {"owner": "ann"}, "workflow": {"id": "held_flow_%s", "steps": [{"step": {"id": "s", "type": "T"}}]}}', s)::jsonb);
     perform scylla.set_breakpoint('held_flow_' || s, 's'), scylla.start_workflow('held_flow_' || s), scylla._advance();
+    perform scylla.create_workflow(format('{"properties": {"owner": "ann"}, "workflow": {"id": "waiting_flow_%s", "steps": [{"step": {"id": "s", "type": "T", "signal_dependencies": [{"name": "never"}]}}]}}', s)::jsonb);
+    perform scylla.start_workflow('waiting_flow_' || s), scylla._advance();
     perform scylla.create_workflow(format('{"properties": {"owner": "ann"}, "workflow": {"id": "paused_flow_%s", "steps": [{"step": {"id": "s", "type": "T"}}]}}', s)::jsonb);
     perform scylla.pause_workflow('paused_flow_' || s), scylla.start_workflow('paused_flow_' || s);
     perform scylla.create_workflow(format('{"properties": {"owner": "ann"}, "workflow": {"id": "failed_flow_%s", "steps": [{"step": {"id": "s", "type": "T"}}]}}', s)::jsonb);

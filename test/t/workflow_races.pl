@@ -1,5 +1,5 @@
 # Everything that can happen to runs of workflows, at once and in any order: tasks that end in all ways or are lost, actions on steps and runs,
-# restarts, and the engine and the server killed. Whatever it was, every run ends, no step has two live tasks, and check() finds nothing: it
+# restarts, signals that steps wait for, and the engine and the server killed. Whatever it was, every run ends, no step has two live tasks, and check() finds nothing: it
 # compares, among others, what loops keep of their leaves with a recount. SCYLLA_TEST_ROUNDS and SCYLLA_TEST_SEED choose how much and which.
 use strict;
 use warnings;
@@ -33,13 +33,13 @@ sql($node, q~
 			          {"foreach": {"id": "deep", "strict_ordering": true, "failure_mode": "FAIL_IMMEDIATELY",
 			                       "params": {"loop_params": {"type": "MAP", "value": {"j": {"type": "LONG_ARRAY", "expression": "Util.intsBetween(0, 2, 1)"}}}},
 			                       "steps": [{"step": {"id": "deepest", "type": "T"}}]}},
-			          {"step": {"id": "then", "type": "NoOp"}}],
+			          {"step": {"id": "then", "type": "NoOp", "signal_dependencies": [{"name": "go", "match_params": {"instance": {"param": {"type": "LONG", "expression": "params.getFromInstance('workflow_instance_id')"}}}}]}}],
 			"transition": {"successors": {"last": "true"}}}},
 		{"while": {"id": "count", "condition": "n < 3", "params": {"loop_params": {"type": "MAP", "value": {"n": {"type": "LONG", "value": 0}}}},
 			"steps": [{"step": {"id": "up", "type": "T", "params": {"n": {"type": "LONG", "expression": "n + 1"}}}}],
 			"transition": {"successors": {"last": "true"}}}},
 		{"subworkflow": {"id": "sub", "failure_mode": "IGNORE_FAILURE", "params": {"subworkflow_id": {"type": "STRING", "value": "child"}}, "transition": {"successors": {"last": "true"}}}},
-		{"step": {"id": "last", "type": "T"}}]}}$json$);
+		{"step": {"id": "last", "type": "T", "signal_dependencies": [{"name": "go", "match_params": {"instance": {"param": {"type": "LONG", "expression": "params.getFromInstance('workflow_instance_id')"}}}}]}}]}}$json$);
 	create table outcome (at timestamptz default clock_timestamp(), seed float8, did text, state text, message text);
 	create table counted (kind text, n bigint);
 
@@ -77,11 +77,13 @@ sql($node, q~
 			when 'step' then
 				select * into s from scylla.workflow_step where workflow = 'w' and instance = some_instance('w') order by random() limit 1;
 				if s.step is null then return; end if;
-				case floor(random() * 4)::int
+				case floor(random() * 5)::int
 					when 0 then perform scylla.stop_step('w', s.instance, s.step, s.iterations);
 					when 1 then perform scylla.kill_step('w', s.instance, s.step, s.iterations);
+					when 2 then perform scylla.bypass_step('w', s.instance, s.step, s.iterations);
 					else perform scylla.skip_step('w', s.instance, s.step, s.iterations);
 				end case;
+			when 'signal' then perform scylla.send_signal('go', jsonb_build_object('instance', some_instance('w')));
 			when 'run' then
 				if random() < 0.5 then perform scylla.stop_run('w', some_instance('w')); else perform scylla.kill_run('w', some_instance('w')); end if;
 			when 'child' then
@@ -109,7 +111,7 @@ sql($node, q~
 		perform setseed(seed);
 		for i in 1 .. rounds loop
 			r := random();
-			did := case when r < 0.08 then 'start' when r < 0.5 then 'tasks' when r < 0.65 then 'advance' when r < 0.77 then 'step' when r < 0.8 then 'run'
+			did := case when r < 0.08 then 'start' when r < 0.5 then 'tasks' when r < 0.58 then 'advance' when r < 0.65 then 'signal' when r < 0.77 then 'step' when r < 0.8 then 'run'
 			            when r < 0.83 then 'child' when r < 0.999 then 'restart' else 'engine' end;
 			if did = 'start' and (select count(*) from scylla.workflow_run_state where workflow = 'w' and ended is null) > 10 then
 				did := 'tasks';
@@ -169,6 +171,7 @@ for (1 .. 10 * $PostgreSQL::Test::Utils::timeout_default)
 {
 	last if ($ends = sql($node, $live) eq '0');
 	sql($node, q(select end_tasks('last', 1000, true)));
+	sql($node, q(select scylla.send_signal('go', jsonb_build_object('instance', instance)) from scylla.workflow_run where workflow = 'w' and ended is null));
 	sleep 0.1;
 }
 ok($ends, 'all runs end')
@@ -181,6 +184,11 @@ eventually($node, 'select count(*) = 0 from scylla.workflow_agenda', 't', 'nothi
 is(sql($node, q(select count(*) from scylla.workflow_action where done is null)), '0', 'no action is forgotten');
 is(sql($node, 'select count(*) from twice'), '0', 'no step has two tasks');
 is(sql($node, q(select count(*) from scylla.task where queue = 't' and status in ('ready', 'running', 'waiting'))), '0', 'no task is left over');
+# What was left to a sender that the crash has rolled back goes with the next signal.
+sql($node, q(select scylla.send_signal('go', jsonb_build_object('instance', instance)) from scylla.workflow_run where workflow = 'w'));
+is(sql($node, 'select (select count(*) from scylla.workflow_wait) + (select count(*) from scylla.signal_condition)'), '0', 'nobody waits for a signal any more');
+eventually($node, 'select count(*) = 0 from scylla.workflow_agenda', 't', 'and what has come for nobody is passed over');
+cmp_ok(sql($node, q(select count(*) from scylla.workflow_step_attempt where signals @> '[{"status": "MATCHED"}]')), '>', $rounds / 100, 'many have had their signal');
 checked($node, 'check() finds nothing');
 
 done_testing();

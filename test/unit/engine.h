@@ -34,6 +34,7 @@ struct KeptStep {
     std::string loop{};
     std::string error{};
     std::string rollup{};
+    std::string signals{};
     std::vector<StepStatus> earlier{}; // attempts
 
     void set(const workflow::Step &from, std::string_view id) {
@@ -42,6 +43,7 @@ struct KeptStep {
         loop = show(from.loop);
         error = show(from.error);
         rollup = show(from.rollup);
+        signals = show(from.signals);
         step = from;
         step.id = id;
     }
@@ -53,6 +55,7 @@ struct KeptStep {
         made.loop = loop;
         made.error = error;
         made.rollup = rollup;
+        made.signals = signals;
         return made;
     }
 };
@@ -87,6 +90,10 @@ struct KeptChild {
     bool sync = false;
     std::int32_t attempt = 0;
 };
+struct KeptWait {
+    std::int32_t attempt = 0;
+    std::string signals{};
+};
 struct KeptEvent {
     EventKind kind = EventKind::start;
     std::int64_t scope = 1;
@@ -118,6 +125,7 @@ public:
     std::map<std::int64_t, KeptScope> scopes{};
     std::map<StepKey, KeptTask> tasks{};     // open ones
     std::map<StepKey, KeptChild> children{}; // that run
+    std::map<StepKey, KeptWait> waits{};     // of steps that wait for signals
     std::vector<StepKey> cancelled{};
     workflow::Permits permits{};
     bool loops_restart = false;       // in a run that goes on, with their iterations
@@ -217,6 +225,16 @@ public:
     void permit(std::string_view path) {
         const auto [scope, step] = find(path);
         send({EventKind::permitted, scope, step, tasks.at({scope, step}).attempt, {}});
+    }
+    // The signal with that number has come.
+    void match(std::string_view path, int number, std::int64_t seq, std::string_view params = "{}") {
+        send(of_match(path, number, seq, params));
+    }
+    KeptEvent of_match(std::string_view path, int number, std::int64_t seq, std::string_view params = "{}") {
+        const auto [scope, step] = find(path);
+        return {EventKind::signal_matched, scope, step, waits.at({scope, step}).attempt,
+                R"({"number": )" + std::to_string(number) + R"(, "signal": {"name": "s", "seq": )" +
+                    std::to_string(seq) + R"(, "sent": "now", "params": )" + std::string(params) + "}}"};
     }
     void child(EventKind kind, std::string_view path, std::string_view data) {
         const auto [scope, step] = find(path);
@@ -424,6 +442,9 @@ private:
             write(cancel);
         for (const workflow::NewTask &task : turn.tasks)
             submit(task, {real(ids, task.scope), show(task.step)});
+        for (const workflow::Wait &wait : turn.waits)
+            waits.insert_or_assign({real(ids, wait.scope), show(wait.step)},
+                                   KeptWait{wait.attempt, show(wait.signals)});
         for (const workflow::Child &child : turn.children) {
             const StepKey key{real(ids, child.scope), show(child.step)};
             EXPECT_TRUE(children
@@ -622,10 +643,16 @@ private:
         for (const auto &[id, scope] : scopes) {
             bool live = false;
             for (const auto &[name, kept] : scope.steps) {
-                const bool waits = workflow::is_retryable(kept.step.status);
-                live = live || waits ||
+                const bool tries_again = workflow::is_retryable(kept.step.status);
+                live = live || tries_again ||
                        (!workflow::is_terminal(kept.step.status) && kept.step.status != StepStatus::not_created);
-                EXPECT_TRUE(!waits || kept.step.due != 0) << name << " waits for nothing";
+                EXPECT_TRUE(!tries_again || kept.step.due != 0) << name << " waits for nothing";
+                if (kept.step.status == StepStatus::waiting_for_signals &&
+                    kept.signals.find("PENDING") != std::string::npos && is_sound) {
+                    const auto wait = waits.find({id, name});
+                    EXPECT_TRUE(wait != waits.end() && wait->second.attempt == kept.step.attempt)
+                        << name << " waits for signals that nobody looks for";
+                }
                 EXPECT_EQ(workflow::is_complete(kept.step.status) && kept.edges.empty() && kept.step.ended == 0, false);
             }
             EXPECT_TRUE(workflow::is_terminal(scope.status) ? !live : live || scope.steps.empty())

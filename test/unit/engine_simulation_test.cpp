@@ -30,6 +30,7 @@ struct Made {
     int concurrency = 0;
     bool strict = false;
     bool sync = true;
+    int dependencies = 0; // signals that it waits for
     MadeList inner{};
     bool is_loop() const noexcept { return kind == Kind::foreach || kind == Kind::while_; }
 };
@@ -85,6 +86,7 @@ private:
         step.concurrency = 1 + below(3);
         step.strict = below(2) == 0;
         step.sync = below(4) != 0;
+        step.dependencies = std::max(0, below(8) - 5);
         if (step.is_loop())
             step.inner = list(depth + 1);
     }
@@ -101,8 +103,15 @@ private:
                     std::string(k_edges[static_cast<std::size_t>(edge)]) + "\"";
             first = false;
         }
-        return "{\"" + name_of(step.kind) + "\": {" + text + "}}, \"params\": {" + params(step) + "}" + more(step) +
-               "}}";
+        return "{\"" + name_of(step.kind) + "\": {" + text + "}}, \"params\": {" + params(step) + "}" +
+               dependencies(step) + more(step) + "}}";
+    }
+    static std::string dependencies(const Made &step) {
+        std::string text;
+        for (int number = 0; number < step.dependencies; number++)
+            text += (text.empty() ? R"(, "signal_dependencies": [)" : ",") +
+                    (R"({"name": "x)" + std::to_string(number) + R"("})");
+        return text.empty() ? text : text + "]";
     }
     static std::string name_of(Kind kind) {
         return kind == Kind::foreach       ? "foreach"
@@ -245,6 +254,29 @@ private:
         }
         for (const int count : {retries.error, retries.platform, retries.timeout})
             EXPECT_LE(count, steps[place].retries);
+        if (steps[place].dependencies > 0)
+            check_signals(*kept, steps[place]);
+    }
+
+    // It has begun its work if and only if nothing is waited for any more.
+    static void check_signals(const KeptStep &kept, const Made &step) {
+        const auto count = [&](std::string_view word) {
+            int found = 0;
+            for (std::size_t at = kept.signals.find(word); at != std::string::npos;
+                 at = kept.signals.find(word, at + 1))
+                found++;
+            return found;
+        };
+        const int pending = count("PENDING");
+        const int done = count("MATCHED") + count("SKIPPED");
+        const StepStatus status = kept.step.status;
+        if (status == StepStatus::waiting_for_signals) {
+            EXPECT_EQ(pending + done, step.dependencies) << step.id << kept.signals;
+        } else if (status > StepStatus::waiting_for_signals && !workflow::is_terminal(status)) {
+            EXPECT_EQ(done, step.dependencies) << step.id << kept.signals;
+        } else if (status == StepStatus::succeeded) {
+            EXPECT_EQ(done, step.dependencies) << step.id << kept.signals;
+        }
     }
 
     // It had failed for good, was to be skipped, and has failed in that.
@@ -414,6 +446,7 @@ public:
             check_held(children, keeper_.children);
             if (!with_garbage_) {
                 Look(keeper_, steps_, acted_on_, failing_).check();
+                check_matches();
                 check_again(events);
             }
             if (testing::Test::HasFailure() || turn == 100'000)
@@ -432,7 +465,8 @@ private:
 
     // Breakpoints and pauses come and go (section 9). Nothing is held back while nothing else happens.
     void hold_back() {
-        const bool is_idle = agenda_.empty() && keeper_.tasks.empty() && keeper_.children.empty();
+        const bool is_idle =
+            agenda_.empty() && keeper_.tasks.empty() && keeper_.children.empty() && keeper_.waits.empty();
         if (paused_ && (is_idle || below(20) == 0)) {
             paused_ = false;
             for_each_step({StepStatus::initialized, StepStatus::waiting_for_signals},
@@ -445,6 +479,10 @@ private:
                 return;
             resumed_.insert({key, attempt});
             note(EventKind::resume, key, attempt, "");
+        });
+        // A breakpoint that comes later does not stop who waits for signals.
+        for_each_step({StepStatus::waiting_for_signals}, [&](const StepKey &key, int attempt) {
+            waited_.insert({key, attempt});
         });
         if (below(50) == 0)
             stops_at_ = stops_at_.empty() && !is_idle ? "s" + std::to_string(below(10)) : "";
@@ -467,7 +505,8 @@ private:
             if (old != before.end() && old->second.attempt == begun.attempt)
                 continue;
             EXPECT_FALSE(paused_) << key.second << " has begun in a workflow that is paused";
-            EXPECT_TRUE(key.second != stops_at_ || resumed_.contains({key, begun.attempt}))
+            EXPECT_TRUE(key.second != stops_at_ || resumed_.contains({key, begun.attempt}) ||
+                        waited_.contains({key, begun.attempt}))
                 << key.second << " has begun at a breakpoint";
         }
     }
@@ -482,10 +521,30 @@ private:
         }
         if (!keeper_.children.empty() && below(2) == 0)
             move_child();
+        if (!keeper_.waits.empty() && below(2) == 0)
+            match();
         if (below(200) == 0)
             act();
         if (agenda_.empty() || below(30) == 0)
             wait();
+    }
+    // Also once more, and for a step that does not wait any more.
+    void match() {
+        const auto [key, wait] = any_of(keeper_.waits);
+        const std::string number = std::to_string(below(2));
+        note(EventKind::signal_matched, key, wait.attempt,
+             R"({"number": )" + number + R"(, "signal": {"seq": )" + std::to_string(++seq_) + R"(, "params": {}}})");
+    }
+    // What has matched once stays.
+    void check_matches() {
+        for (const auto &[id, scope] : keeper_.scopes)
+            for (const auto &[name, kept] : scope.steps) {
+                for (const std::string &seq : matched_[{id, name}])
+                    EXPECT_NE(kept.signals.find(seq), std::string::npos) << name << kept.signals;
+                for (std::size_t at = kept.signals.find("\"seq\":"); at != std::string::npos;
+                     at = kept.signals.find("\"seq\":", at + 1))
+                    matched_[{id, name}].insert(kept.signals.substr(at, kept.signals.find(',', at) + 1 - at));
+            }
     }
     void end_task() {
         const auto [key, task] = any_of(keeper_.tasks);
@@ -513,9 +572,9 @@ private:
     }
     // Somebody stops, kills or skips, mostly a step.
     void act() {
-        constexpr EventKind k_kinds[] = {EventKind::stop, EventKind::kill, EventKind::skip, EventKind::skip,
-                                         EventKind::restart_step};
-        const EventKind kind = k_kinds[below(5)];
+        constexpr EventKind k_kinds[] = {EventKind::stop, EventKind::kill,         EventKind::skip,
+                                         EventKind::skip, EventKind::restart_step, EventKind::bypass};
+        const EventKind kind = k_kinds[below(6)];
         const auto [id, scope] = any_of(keeper_.scopes);
         if (scope.steps.empty() || below(20) == 0)
             return note(kind, {id, ""}, 0, "");
@@ -548,8 +607,8 @@ private:
             return;
         }
         KeptStep &step = scope.steps.at(any_of(scope.steps).first);
-        std::string *texts[] = {&step.params, &step.edges, &step.loop, &step.error, &step.rollup};
-        *texts[below(5)] = garbage;
+        std::string *texts[] = {&step.params, &step.edges, &step.loop, &step.error, &step.rollup, &step.signals};
+        *texts[below(6)] = garbage;
     }
     void note(EventKind kind, const StepKey &key, std::int32_t attempt, std::string_view data) {
         agenda_.push_back({kind, key.first, key.second, attempt, std::string(data)});
@@ -601,9 +660,12 @@ private:
     std::set<StepKey> started_{};
     std::set<std::int64_t> acted_on_{};
     std::map<StepKey, int> failing_{};
+    std::map<StepKey, std::set<std::string>> matched_{};
+    std::int64_t seq_ = 0;
     bool paused_ = false;
     std::string stops_at_{}; // a step
     std::set<std::pair<StepKey, std::int32_t>> resumed_{};
+    std::set<std::pair<StepKey, std::int32_t>> waited_{};
 };
 
 // SCYLLA_SIMULATION is how many changes there are to be at least.

@@ -452,6 +452,11 @@ public:
     /// wrong_state the step has not ended, or is complete in a run that goes on
     std::optional<std::int64_t> restart_step(const workflow_name &workflow, std::int64_t instance,
                                              const std::string &step, const std::vector<std::int64_t> &iterations = {});
+    /// Lets a step go on that waits for signals, without those that have not come. @param iterations as above @return
+    /// the id of the action @throw not_found @throw denied @throw wrong_state the step does not wait for signals, or
+    /// another action has not been taken up yet
+    std::optional<std::int64_t> bypass_step(const workflow_name &workflow, std::int64_t instance,
+                                            const std::string &step, const std::vector<std::int64_t> &iterations = {});
     /// Has a step of the last run of an instance be PAUSED when its next attempt is to begin. @param iterations as
     /// above
     /// @throw not_found @throw denied @throw wrong_state the run has ended, or the step has begun or ended

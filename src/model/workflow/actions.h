@@ -5,7 +5,7 @@
 
 namespace scylla::model::workflow {
 
-enum class StepAction : std::uint8_t { stop, kill, skip, resume, restart };
+enum class StepAction : std::uint8_t { stop, kill, skip, resume, restart, bypass };
 
 enum class Allowed : std::uint8_t {
     yes,
@@ -23,6 +23,8 @@ constexpr Allowed allows(StepStatus status, StepAction action) noexcept {
         return lives ? Allowed::yes : status == StepStatus::fatally_failed ? Allowed::already : Allowed::no;
     case StepAction::resume:
         return status == StepStatus::paused ? Allowed::yes : Allowed::no;
+    case StepAction::bypass:
+        return status == StepStatus::waiting_for_signals ? Allowed::yes : Allowed::no;
     case StepAction::skip:
         if (status == StepStatus::skipped)
             return Allowed::already;

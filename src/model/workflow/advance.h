@@ -79,6 +79,9 @@ private:
     void enter(LiveScope &scope, LiveStep &step, StepStatus phase);
     std::optional<StepStatus> pass(LiveScope &scope, LiveStep &step);
     void go_on_after_pause(LiveScope &scope, LiveStep &step);
+    bool await_signals(LiveScope &scope, LiveStep &step);
+    void take_of_match(LiveScope &scope, LiveStep &step, std::string_view data);
+    void bypass(LiveScope &scope, LiveStep &step);
     bool evaluate(LiveScope &scope, LiveStep &step);
     bool wait_for_permits(LiveScope &scope, LiveStep &step);
     void take_permits(LiveScope &scope, LiveStep &step);

@@ -22,6 +22,10 @@ void Advance::announce(LiveScope &scope, LiveStep &step, std::string_view data) 
 }
 
 void Advance::take_of_signals(LiveScope &scope, LiveStep &step, const Event &event) {
+    if (step.now.status == StepStatus::waiting_for_signals && event.kind == EventKind::signals_refused)
+        return fail_for_good(scope, step,
+                             event.data.empty() ? error_message("its signals cannot be waited for")
+                                                : std::string(event.data));
     const bool is_to_be_skipped = !step.now.edges.empty();
     if (step.now.status != StepStatus::finishing || !step.signals.empty() || is_to_be_skipped)
         return;

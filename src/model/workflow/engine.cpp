@@ -71,6 +71,7 @@ Turn show(TurnMemory *memory) noexcept {
             .cancels = memory->cancels,
             .children = memory->children,
             .announcements = memory->announcements,
+            .waits = memory->waits,
             .again = memory->again,
             .forgotten = memory->forgotten,
             .owned = memory};

@@ -51,11 +51,12 @@ struct Step {
     StepStatus status = StepStatus::created;
     std::int32_t attempt = 1;
     Retries retries{};
-    std::string_view params{}; // their values; known from the end of EVALUATING_PARAMS on, with output since FINISHING
-    std::string_view edges{};  // whether each successor is to follow, by id; known when the step is complete
-    std::string_view loop{};   // what a foreach, while or subworkflow keeps from turn to turn; of others their output
-    std::string_view error{};  // why it has failed: "message", and what the error of its task says
-    std::string_view rollup{}; // of a loop: how many leaves in its iterations have which status (see rollup.h)
+    std::string_view params{};  // their values; known from the end of EVALUATING_PARAMS on, with output since FINISHING
+    std::string_view edges{};   // whether each successor is to follow, by id; known when the step is complete
+    std::string_view loop{};    // what a foreach, while or subworkflow keeps from turn to turn; of others their output
+    std::string_view signals{}; // that it waits for or has waited for: an array (dependencies.h)
+    std::string_view error{};   // why it has failed: "message", and what the error of its task says
+    std::string_view rollup{};  // of a loop: how many leaves in its iterations have which status (see rollup.h)
     std::int64_t created = 0;
     std::int64_t started = 0; // STARTING
     std::int64_t ended = 0;
@@ -183,6 +184,9 @@ enum class EventKind : std::uint8_t {
     resume,       // of a step that is PAUSED: it goes on
     unpaused,     // of a step that has not begun because its workflow was paused: it is to look again
     restart_step, // that has ended without being complete gets another attempt; one that a restart holds begins
+    // That a step waits for (Turn::waits). data: {"number": from 0, "signal": {"name", "seq", "params", "sent"}}
+    signal_matched,
+    bypass, // of a step that waits for signals: it goes on without those that have not come
 };
 
 struct Event {
@@ -299,6 +303,13 @@ struct Announcement {
     std::int32_t attempt;
     std::string_view signals; // [{"name", "params": {…}, "payload": {…}}]
 };
+// A step waits for signals, of all times. An event signal_matched follows for each, or signals_refused.
+struct Wait {
+    std::int64_t scope;
+    std::string_view step;
+    std::int32_t attempt;
+    std::string_view signals; // [{"number" of the signal from 0, "signal", "match": {…}}]
+};
 // An iteration of an earlier run is to run again. An event `restart` of it follows, with that attempt.
 struct Again {
     std::int64_t scope;
@@ -319,6 +330,7 @@ struct Turn {
     std::span<const Cancel> cancels{};
     std::span<const Child> children{};
     std::span<const Announcement> announcements{};
+    std::span<const Wait> waits{};
     std::span<const Again> again{};
     std::span<const Forgotten> forgotten{}; // before iterations are written
     void *owned = nullptr;

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "model/workflow/advance.h"
+#include "model/workflow/dependencies.h"
 #include "model/workflow/outputs.h"
 #include "model/workflow/words.h"
 
@@ -195,6 +196,10 @@ void Advance::take_of_step(LiveScope &scope, LiveStep &step, const Event &event)
         return restart_step(scope, step);
     case EventKind::resume:
         return step.now.status == StepStatus::paused ? enter(scope, step, StepStatus::waiting_for_signals) : void();
+    case EventKind::bypass:
+        return bypass(scope, step);
+    case EventKind::signal_matched:
+        return take_of_match(scope, step, event.data);
     case EventKind::unpaused:
         return go_on_after_pause(scope, step);
     case EventKind::child_started:
@@ -292,7 +297,8 @@ void Advance::come_due(LiveScope &scope, LiveStep &step) {
         return;
     if (is_retryable(step.now.status))
         return begin_again(scope, step);
-    if (step.now.status == StepStatus::evaluating_params || step.now.status == StepStatus::starting)
+    if (step.now.status == StepStatus::waiting_for_signals || step.now.status == StepStatus::evaluating_params ||
+        step.now.status == StepStatus::starting)
         return enter(scope, step, step.now.status);
     if (step.now.status == StepStatus::waiting_for_permits)
         return take_permits(scope, step);
@@ -344,6 +350,7 @@ void Advance::renew(LiveStep &step, const Retries &retries) {
                 .status = StepStatus::created,
                 .attempt = step.now.attempt + 1,
                 .retries = retries,
+                .signals = state_.keep(for_next_attempt(state_, step)),
                 .created = state_.now};
     step.params.reset();
     step.edges.reset();

@@ -5,6 +5,7 @@
 #include "model/graph.h"
 #include "model/sel/json.h"
 #include "model/workflow/no_params.h"
+#include "model/workflow/param_json.h"
 #include "model/workflow/param_merge.h"
 #include "model/workflow/reader.h"
 #include "model/workflow/signals.h"
@@ -20,6 +21,7 @@ using sel::Value;
 constexpr std::string_view k_criticalities[] = {"CRITICAL", "HIGH", "MEDIUM", "LOW"};
 constexpr std::int16_t k_priorities[] = {96, 64, 32, 0};
 constexpr std::string_view k_true = "true";
+constexpr std::string_view k_signs[] = {"=", "<", "<=", ">", ">="};
 
 // A number, or a text, as a text.
 std::string text_of(const sel::Map &object, std::string_view name) {
@@ -112,6 +114,7 @@ private:
         for (const auto &[name, param] : written)
             step.written.push_back(name);
         step.params = merge_step(reader_.context(), kind, written);
+        read_dependencies(json, step);
         read_outputs(json, step);
         if (kind == StepKind::typed) {
             step.sql = std::string(reader_.text(json, "sql").value_or(""));
@@ -123,6 +126,37 @@ private:
         }
         if (step.is_loop())
             read_loop(json, step);
+    }
+
+    void read_dependencies(const Object &json, StepNode &step) {
+        const sel::Array *dependencies = reader_.array(json, "signal_dependencies");
+        const Where where = json.where.member("signal_dependencies");
+        for (std::uint32_t i = 0; dependencies != nullptr && i < dependencies->size; i++) {
+            const Where at = where.element(i);
+            if (const sel::Map *map = reader_.as_object(dependencies->items[i], at))
+                step.dependencies.push_back(read_dependency({*map, at}));
+        }
+    }
+    SignalDependency read_dependency(const Object &json) {
+        SignalDependency dependency{.name = std::string(reader_.require_text(json, "name").value_or(""))};
+        const sel::Map *matches = reader_.object(json, "match_params");
+        const Where where = json.where.member("match_params");
+        if (matches == nullptr)
+            return dependency;
+        for (const sel::Map::Member &member : matches->all()) {
+            const Where at = where.member(member.key.view());
+            const sel::Map *match = reader_.as_object(member.value, at);
+            const sel::Value *param = match == nullptr ? nullptr : match->find("param");
+            auto read = param == nullptr
+                            ? std::nullopt
+                            : read_param(reader_.context(), *param, at.member("param"), reader_.problems());
+            if (!read)
+                continue;
+            const auto sign = reader_.choice({*match, at}, "operator", k_signs).value_or(0);
+            dependency.match.put(std::string(member.key.view()), std::move(*read));
+            dependency.signs.push_back(k_signs[sign]);
+        }
+        return dependency;
     }
 
     void read_outputs(const Object &json, StepNode &step) {

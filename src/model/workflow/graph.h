@@ -44,6 +44,13 @@ struct SignalOutput {
     ParamMap payload{};
 };
 
+// A signal that a step waits for (section 7.4).
+struct SignalDependency {
+    std::string name{};
+    ParamMap match{};                      // evaluated as one
+    std::vector<std::string_view> signs{}; // by the places of these: how each is compared
+};
+
 struct StepList;
 
 struct StepNode {
@@ -57,6 +64,7 @@ struct StepNode {
     ParamMap params{};                  // of all layers
     std::vector<std::string> written{}; // those of the definition
     RetryPolicy retries{};
+    std::vector<SignalDependency> dependencies{};
     std::vector<SignalOutput> outputs{};
     std::vector<Edge> successors{};
     std::vector<std::size_t> predecessors{};

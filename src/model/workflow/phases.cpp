@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "model/workflow/advance.h"
+#include "model/workflow/dependencies.h"
 
 namespace scylla::model::workflow {
 
@@ -63,7 +64,8 @@ std::optional<StepStatus> Advance::pass(LiveScope &scope, LiveStep &step) {
             return StepStatus::paused;
         return is_paused(state_.run) ? std::nullopt : std::optional(StepStatus::waiting_for_signals);
     case StepStatus::waiting_for_signals: // also whoever has been resumed in a workflow that is paused
-        return is_paused(state_.run) ? std::nullopt : std::optional(StepStatus::evaluating_params);
+        return await_signals(scope, step) && !is_paused(state_.run) ? std::optional(StepStatus::evaluating_params)
+                                                                    : std::nullopt;
     case StepStatus::evaluating_params:
         return evaluate(scope, step) ? std::optional(StepStatus::waiting_for_permits) : std::nullopt;
     case StepStatus::waiting_for_permits:
@@ -78,8 +80,52 @@ std::optional<StepStatus> Advance::pass(LiveScope &scope, LiveStep &step) {
 
 // Its workflow is not paused any more. A breakpoint that was set meanwhile stops the step.
 void Advance::go_on_after_pause(LiveScope &scope, LiveStep &step) {
-    if (step.now.status == StepStatus::initialized || step.now.status == StepStatus::waiting_for_signals)
+    if (step.now.status == StepStatus::initialized)
+        return enter(scope, step, step.now.status);
+    bool is_ready = false;
+    if (step.now.status != StepStatus::waiting_for_signals ||
+        !attempt(scope, step, [&] { is_ready = are_matched(state_, step); }))
+        return;
+    if (is_ready)
         enter(scope, step, step.now.status);
+}
+
+// Whether there is nothing to wait for, or not any more.
+bool Advance::await_signals(LiveScope &scope, LiveStep &step) {
+    if (step.node->dependencies.empty())
+        return true;
+    try {
+        bool matched = false;
+        const bool read = attempt(scope, step, [&] {
+            BegunWaits begun = begin_waits(state_, scope, step);
+            step.now.signals = state_.keep(std::move(begun.kept));
+            if (!begun.waits.empty())
+                step.waits = state_.keep(std::move(begun.waits));
+            matched = are_matched(state_, step);
+        });
+        return read && matched;
+    } catch (const NotYet &) {
+        postpone(scope, step, StepStatus::waiting_for_signals);
+        return false;
+    }
+}
+
+void Advance::take_of_match(LiveScope &scope, LiveStep &step, std::string_view data) {
+    if (step.now.status != StepStatus::waiting_for_signals)
+        return;
+    std::optional<std::string> signals;
+    if (!attempt(scope, step, [&] { signals = with_match(state_, step, data); }) || !signals)
+        return;
+    step.now.signals = state_.keep(std::move(*signals));
+    enter(scope, step, StepStatus::waiting_for_signals);
+}
+
+void Advance::bypass(LiveScope &scope, LiveStep &step) {
+    if (step.now.status != StepStatus::waiting_for_signals || step.now.signals.empty())
+        return;
+    if (!attempt(scope, step, [&] { step.now.signals = state_.keep(with_bypassed(state_, step)); }))
+        return;
+    enter(scope, step, StepStatus::waiting_for_signals);
 }
 
 // A step that fails here leaves no work behind.

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "model/workflow/advance.h"
+#include "model/workflow/dependencies.h"
 #include "model/workflow/words.h"
 
 namespace scylla::model::workflow {
@@ -208,6 +209,7 @@ void Advance::reset(LiveStep &step, bool goes_on) {
                 .status = StepStatus::not_created,
                 .attempt = step.now.attempt,
                 .loop = state_.keep(std::move(loop)),
+                .signals = state_.keep(for_next_attempt(state_, step)),
                 .created = step.now.created,
                 .ended = state_.now};
     step.params.reset();

@@ -41,6 +41,7 @@ struct LiveStep {
     std::string_view version{}; // of the workflow
     std::string_view request{}; // the parameters for it
     std::string_view signals{}; // that are to be sent before it has succeeded, as JSON
+    std::string_view waits{};   // the signals that it begins to wait for, as JSON
 
     std::int64_t instance = 0; // of a workflow that is to run again
     std::unique_ptr<Parsed> params{};

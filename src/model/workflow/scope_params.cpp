@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "model/sel/json.h"
+#include "model/workflow/dependencies.h"
 #include "model/workflow/param_values.h"
 #include "model/workflow/run_facts.h"
 
@@ -135,6 +136,8 @@ std::optional<Value> ScopeParams::find_from(std::string_view function, sel::Args
         return fact_of_run(state_.definition, state_.run.name, args[0].view(), context);
     if (function == "getFromSignal")
         return param_of_signal(state_.run.name, args, context);
+    if (function == "getFromSignalDependency" && args.size() == 2)
+        return step_ == nullptr ? std::nullopt : param_of_dependency(*step_, args, context);
     if (function == "getFromStep" && args.size() == 1)
         return own_field(args[0].view(), context);
     if (function == "getFromStep" && args.size() == 2)

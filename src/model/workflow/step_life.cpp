@@ -70,6 +70,7 @@ void Advance::create(LiveScope &scope, LiveStep &step) {
                 .status = StepStatus::created,
                 .attempt = step.is_stored ? step.now.attempt + 1 : 1,
                 .loop = step.now.loop,
+                .signals = step.now.signals,
                 .created = state_.now};
     step.is_new = !step.is_stored;
     change(step);

@@ -35,6 +35,8 @@ private:
                                        scope.now.id, step.node->id});
         if (!step.signals.empty() && step.now.status == StepStatus::finishing)
             memory_.announcements.push_back({scope.now.id, step.node->id, step.now.attempt, step.signals});
+        if (!step.waits.empty() && step.now.status == StepStatus::waiting_for_signals)
+            memory_.waits.push_back({scope.now.id, step.node->id, step.now.attempt, step.waits});
         if (!step.wants_work)
             return;
         if (step.node->kind == StepKind::subworkflow)

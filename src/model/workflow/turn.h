@@ -19,6 +19,7 @@ struct TurnMemory {
     std::vector<Cancel> cancels{};
     std::vector<Child> children{};
     std::vector<Announcement> announcements{};
+    std::vector<Wait> waits{};
     std::vector<Again> again{};
     std::vector<Forgotten> forgotten{};
 };

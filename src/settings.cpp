@@ -1,6 +1,7 @@
 #include "settings.h"
 
 #include "model/bounds.h"
+#include "model/workflow_limits.h"
 #include "pg/settings.h"
 #include "shmem/shared.h"
 
@@ -10,6 +11,12 @@ constinit bool monitor = true;
 constinit int monitor_interval = 1000;
 constinit int default_timeout = 10'000;
 constinit int default_max_attempts = 25;
+constinit int max_workflow_steps = 300;
+constinit int max_workflow_nesting = 10;
+constinit int max_foreach_concurrency = 500;
+constinit int max_loop_iterations = 25'000;
+constinit int max_run_params = 128;
+constinit int max_definition_size = 256;
 constinit int event_retention = 86'400;
 constinit int signal_retention = 7 * 86'400;
 constinit int retention = 7 * 86'400;
@@ -47,6 +54,32 @@ extern "C" bool check_code_version(char **value, void **, GucSource) {
         return true;
     GUC_check_errdetail("It must be up to 200 printable ASCII characters.");
     return false;
+}
+
+// How large definitions and runs of workflows may be.
+void define_workflow_limits() {
+    struct Limit {
+        const char *name;
+        const char *what;
+        int *value;
+        int most;
+    };
+    for (const Limit &limit :
+         {Limit{"scylla.max_workflow_steps", "Maximum number of steps of a new version of a workflow.",
+                &max_workflow_steps, 10'000},
+          Limit{"scylla.max_workflow_nesting", "Maximum depth of loops in a new version of a workflow.",
+                &max_workflow_nesting, model::workflow::k_deepest_nesting},
+          Limit{"scylla.max_foreach_concurrency", "Maximum number of iterations of a foreach at the same time.",
+                &max_foreach_concurrency, 10'000},
+          Limit{"scylla.max_loop_iterations", "Maximum number of iterations of a loop in a workflow.",
+                &max_loop_iterations, model::workflow::k_most_loop_iterations},
+          Limit{"scylla.max_run_params", "Maximum number of parameters that a run of a workflow is given.",
+                &max_run_params, 10'000}})
+        DefineCustomIntVariable(limit.name, limit.what, nullptr, limit.value, *limit.value, 1, limit.most, PGC_SUSET, 0,
+                                nullptr, nullptr, nullptr);
+    DefineCustomIntVariable("scylla.max_definition_size", "Maximum size of the text of a definition of a workflow.",
+                            nullptr, &max_definition_size, 256, 1, model::k_max_value_bytes / 1024, PGC_SUSET,
+                            GUC_UNIT_KB, nullptr, nullptr, nullptr);
 }
 } // namespace
 
@@ -91,6 +124,7 @@ void define() {
                             "Each takes one of max_worker_processes while there is work. 0: handlers run only by "
                             "scylla.work().",
                             &max_server_workers, 2, 0, shmem::k_max_workers, PGC_SIGHUP, 0, nullptr, nullptr, nullptr);
+    define_workflow_limits();
     DefineCustomStringVariable("scylla.code_version", "Code that the session's worker runs, such as a commit.",
                                "It is stored with each lease, and shown in the history of the task.", &code_version, "",
                                PGC_USERSET, 0, check_code_version, nullptr, nullptr);

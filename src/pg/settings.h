@@ -5,21 +5,27 @@
 
 namespace scylla::settings {
 
-extern bool monitor;             // scylla.monitor
-extern int monitor_interval;     // scylla.monitor_interval, milliseconds
-extern int default_timeout;      // scylla.default_timeout, milliseconds
-extern int default_max_attempts; // scylla.default_max_attempts; -1: none
-extern int event_retention;      // scylla.event_retention, seconds
-extern int signal_retention;     // scylla.signal_retention, seconds
-extern int retention;            // scylla.retention, seconds
-extern bool auto_create_queues;  // scylla.auto_create_queues
-extern int max_value_size;       // scylla.max_value_size, kB
-extern int max_result_size;      // scylla.max_result_size, kB
-extern int max_queues;           // scylla.max_queues; fixed at server start
-extern int max_rate_keys;        // scylla.max_rate_keys; fixed at server start
-extern int max_monitors;         // scylla.max_monitors; fixed at server start
-extern int max_server_workers;   // scylla.max_server_workers
-extern char *code_version;       // scylla.code_version; null or empty: none
+extern bool monitor;                // scylla.monitor
+extern int monitor_interval;        // scylla.monitor_interval, milliseconds
+extern int default_timeout;         // scylla.default_timeout, milliseconds
+extern int default_max_attempts;    // scylla.default_max_attempts; -1: none
+extern int event_retention;         // scylla.event_retention, seconds
+extern int signal_retention;        // scylla.signal_retention, seconds
+extern int retention;               // scylla.retention, seconds
+extern bool auto_create_queues;     // scylla.auto_create_queues
+extern int max_value_size;          // scylla.max_value_size, kB
+extern int max_result_size;         // scylla.max_result_size, kB
+extern int max_queues;              // scylla.max_queues; fixed at server start
+extern int max_rate_keys;           // scylla.max_rate_keys; fixed at server start
+extern int max_monitors;            // scylla.max_monitors; fixed at server start
+extern int max_server_workers;      // scylla.max_server_workers
+extern int max_workflow_steps;      // scylla.max_workflow_steps
+extern int max_workflow_nesting;    // scylla.max_workflow_nesting
+extern int max_foreach_concurrency; // scylla.max_foreach_concurrency
+extern int max_loop_iterations;     // scylla.max_loop_iterations
+extern int max_run_params;          // scylla.max_run_params
+extern int max_definition_size;     // scylla.max_definition_size, kB
+extern char *code_version;          // scylla.code_version; null or empty: none
 
 enum class Schedules : int { automatic, pg_cron, manual, off };
 extern int schedules; // scylla.schedules

@@ -13,6 +13,7 @@
 #include "workflow/definitions.h"
 #include "workflow/events.h"
 #include "workflow/permits.h"
+#include "workflow/run_limits.h"
 #include "workflow/server_world.h"
 #include "workflow/texts.h"
 #include "workflow/turns.h"
@@ -161,7 +162,8 @@ const Turn *take_turn_of(const Root &root) {
                                       .owner = root.owner,
                                       .initiator = root.initiator,
                                       .properties = root.properties,
-                                      .restart = root.restart},
+                                      .restart = root.restart,
+                                      .limits = run_limits()},
                              .scopes = root.scopes.all(),
                              .events = root.events.all(),
                              .permits = root.permits,

@@ -1,14 +1,13 @@
 // Documents, as the model sees them.
 #include "pg/error.h"
 #include "pg/json_text.h"
+#include "pg/settings.h"
 #include "workflow/definitions.h"
 #include "workflow/server_world.h"
 
 namespace scylla::workflow {
 
 namespace {
-
-constexpr int64 k_max_document = int64{256} * 1'024; // of its text
 
 Found *make_found() {
     auto *found = static_cast<Found *>(palloc0(sizeof(Found)));
@@ -22,12 +21,21 @@ std::string_view text_of(const char *argument, Jsonb *document) {
     if (document == nullptr)
         error::bad_argument(argument, "null", "It must not be null.");
     const int64 size = text_size(document);
-    if (size > k_max_document)
-        error::bad_argument(argument, error::outline(document, size), "Its text must be at most 256 kB long.");
+    if (size > int64{settings::max_definition_size} * 1'024)
+        error::bad_argument(argument, error::outline(document, size),
+                            psprintf("Its text must be at most %d kB long.", settings::max_definition_size));
     return JsonbToCString(nullptr, &document->root, VARSIZE(document));
 }
 
-using Check = decltype(&model::workflow::check_definition);
+model::workflow::Checked check_whole(std::string_view text, model::sel::World &world,
+                                     const model::sel::Limits &limits) {
+    return model::workflow::check_definition(text, world, limits,
+                                             {.steps = settings::max_workflow_steps,
+                                              .nesting = settings::max_workflow_nesting,
+                                              .concurrency = settings::max_foreach_concurrency});
+}
+
+using Check = decltype(&check_whole);
 
 Found *check_by(Check check, const char *argument, Jsonb *document) {
     const std::string_view text = text_of(argument, document);
@@ -45,7 +53,7 @@ Found *check_by(Check check, const char *argument, Jsonb *document) {
 
 } // namespace
 
-Found *check_document(Jsonb *document) { return check_by(model::workflow::check_definition, "definition", document); }
+Found *check_document(Jsonb *document) { return check_by(check_whole, "definition", document); }
 
 void require_sound(Jsonb *document) {
     const Found *found = check_document(document);

@@ -11,6 +11,7 @@
 #include "workflow/events.h"
 #include "workflow/new_run.h"
 #include "workflow/permits.h"
+#include "workflow/run_limits.h"
 #include "workflow/runs.h"
 #include "workflow/server_world.h"
 #include "workflow/texts.h"
@@ -101,7 +102,8 @@ void evaluate_params(NewRun &made, Jsonb *before, bool keep_failed) {
                                         .owner = member_text(made.properties, "owner"),
                                         .initiator = json_text(made.initiator),
                                         .properties = json_text(made.properties),
-                                        .restart = json_text(made.restart)};
+                                        .restart = json_text(made.restart),
+                                        .limits = run_limits()};
     const auto limits = keep_failed ? k_limits_of_triggers : model::sel::Limits{};
     const std::string_view request = json_text(made.request);
     held->outcome = before == nullptr

@@ -213,7 +213,8 @@ void try_params(const Reader &reader, const sel::Map &workflow, const sel::Map *
 
 // ---- the document --------------------------------------------------------------------------------------------------
 
-void check_workflow(const Reader &reader, const Object &workflow, const sel::Map *properties) {
+void check_workflow(const Reader &reader, const Object &workflow, const sel::Map *properties,
+                    const DefinitionLimits &limits) {
     reader.refuse_others(workflow, {"id", "name", "description", "tags", "timeout", "time_triggers", "signal_triggers"},
                          {"criticality", "instance_step_concurrency", "params", "steps"});
     require_id(reader, workflow, Named::workflow);
@@ -228,10 +229,10 @@ void check_workflow(const Reader &reader, const Object &workflow, const sel::Map
     const ParamMap params = read_user_params(reader, workflow, "params");
     if (reader.problems().found().size() == before)
         try_params(reader, workflow.map, properties, params, workflow.where.member("params"));
-    check_steps(reader, workflow);
+    check_steps(reader, workflow, limits);
 }
 
-void check_document(const Reader &reader, const Value &json) {
+void check_document(const Reader &reader, const Value &json, const DefinitionLimits &limits) {
     const Where root;
     const sel::Map *document = reader.as_object(json, root);
     if (document == nullptr)
@@ -244,7 +245,7 @@ void check_document(const Reader &reader, const Value &json) {
     reader.object(object, "git_info");
     const sel::Map *workflow = reader.object(object, "workflow");
     if (workflow != nullptr)
-        check_workflow(reader, {*workflow, root.member("workflow")}, properties);
+        check_workflow(reader, {*workflow, root.member("workflow")}, properties, limits);
     else if (document->find("workflow") == nullptr)
         reader.problem(root, R"(has no "workflow")");
 }
@@ -267,9 +268,9 @@ std::optional<Value> read_document(sel::Context &context, std::string_view json,
     }
 }
 
-using Check = void (*)(const Reader &reader, const Value &json);
-
-void check(Check document, std::string_view text, sel::World &world, const sel::Limits &limits, Problems &problems) {
+template <typename Check>
+void check(const Check &document, std::string_view text, sel::World &world, const sel::Limits &limits,
+           Problems &problems) {
     NoParams nothing;
     sel::Heap heap(limits.memory);
     sel::Context context(heap, world, nothing, limits);
@@ -277,7 +278,9 @@ void check(Check document, std::string_view text, sel::World &world, const sel::
         document(Reader(context, problems), *json);
 }
 
-Checked checked_by(Check document, std::string_view json, sel::World &world, const sel::Limits &limits) noexcept {
+template <typename Check>
+Checked checked_by(const Check &document, std::string_view json, sel::World &world,
+                   const sel::Limits &limits) noexcept {
     try {
         auto found = std::make_unique<Found>();
         auto kind = sel::OutcomeKind::value;
@@ -300,9 +303,13 @@ Checked checked_by(Check document, std::string_view json, sel::World &world, con
 
 } // namespace
 
-Checked check_definition(std::string_view json, sel::World &world, const sel::Limits &limits) noexcept {
+Checked check_definition(std::string_view json, sel::World &world, const sel::Limits &limits,
+                         const DefinitionLimits &of_definitions) noexcept {
+    const auto document = [&](const Reader &reader, const Value &value) {
+        check_document(reader, value, of_definitions);
+    };
     // cppcheck-suppress throwInNoexceptFunction // checked_by() catches it
-    return checked_by(check_document, json, world, limits);
+    return checked_by(document, json, world, limits);
 }
 
 Checked check_change(std::string_view json, sel::World &world, const sel::Limits &limits) noexcept {

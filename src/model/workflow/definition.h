@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "model/sel/sel.h"
+#include "model/workflow_limits.h"
 
 namespace scylla::model::workflow {
 
@@ -23,7 +24,8 @@ struct Checked {
 
 // json: the request with which a workflow is made. Everything of section 1.5 that needs no other object; at the end, as
 // a dry run, the parameters of the workflow are evaluated, and those of the steps merged.
-Checked check_definition(std::string_view json, sel::World &world, const sel::Limits &limits) noexcept;
+Checked check_definition(std::string_view json, sel::World &world, const sel::Limits &limits,
+                         const DefinitionLimits &of_definitions = {}) noexcept;
 // What is to become of the properties of a workflow: properties, and what only a change has (section 1.2).
 Checked check_change(std::string_view json, sel::World &world, const sel::Limits &limits) noexcept;
 void release(Checked &checked) noexcept;

@@ -17,6 +17,7 @@
 #include <string_view>
 
 #include "model/sel/sel.h"
+#include "model/workflow_limits.h"
 #include "model/workflow/statuses.h"
 
 namespace scylla::model::workflow {
@@ -94,6 +95,7 @@ struct RunName {
     // Of a run that is not the first of its instance, JSON: {"policy", "step", "step_params": {step: {name: value}},
     // "skip_steps": [step]}.
     std::string_view restart{};
+    RunLimits limits{};
 };
 
 // The loops that a step is in, the outer one first. Nothing: the definition has no such step.

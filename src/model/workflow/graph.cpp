@@ -176,7 +176,7 @@ private:
 
     void read_loop(const Object &json, StepNode &step) {
         if (step.kind == StepKind::foreach) {
-            step.concurrency = reader_.whole(json, "concurrency", {1, k_max_concurrency}).value_or(0);
+            step.concurrency = reader_.whole(json, "concurrency", {1, INT32_MAX}).value_or(0);
             step.strict = reader_.flag(json, "strict_ordering").value_or(false);
         } else if (const auto condition = reader_.require_text(json, "condition")) {
             step.condition = sel::Program::parse(*condition, reader_.context().limits);

@@ -162,9 +162,9 @@ void Advance::go_on_while(LiveScope &scope, LiveStep &step, LiveScope *ended) {
     const auto parsed = state_.parse(values);
     if (!is_to_go_on(state_, scope, step, *parsed->map))
         return succeed(scope, step);
-    if (loop.begun == k_max_iterations)
-        return fail_for_good(
-            scope, step, error_message("a while can have at most " + std::to_string(k_max_iterations) + " iterations"));
+    if (const std::int64_t most = state_.run.name.limits.iterations; loop.begun >= most)
+        return fail_for_good(scope, step,
+                             error_message("a while can have at most " + std::to_string(most) + " iterations"));
     if (is_full()) {
         step.now.due = state_.now;
         return;

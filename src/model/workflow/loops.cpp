@@ -23,7 +23,7 @@ constexpr std::string_view k_index = "loop_index";
 std::int64_t count_in(const sel::Map &map, std::string_view name) {
     const Value *found = map.find(name);
     if (found == nullptr || found->type != sel::Type::long_ || found->number < 0 ||
-        found->number > k_max_iterations + 1)
+        found->number > k_most_loop_iterations + 1)
         fail_unreadable();
     return found->number;
 }
@@ -121,8 +121,9 @@ std::int64_t count_iterations(RunState &state, LiveStep &step) {
     }
     for (const sel::Map::Member &member : params.all()) {
         count *= member.value.array->size;
-        if (count > k_max_iterations)
-            fail_param(k_params, "a foreach can have at most " + std::to_string(k_max_iterations) + " iterations");
+        if (count > state.run.name.limits.iterations)
+            fail_param(k_params, "a foreach can have at most " + std::to_string(state.run.name.limits.iterations) +
+                                     " iterations");
     }
     return count;
 }
@@ -153,7 +154,7 @@ std::int64_t concurrency_of(RunState &state, const StepNode &step) {
         most =
             member_number(state.run.name.properties, "step_concurrency", context).value_or(k_default_step_concurrency);
     }
-    most = std::clamp<std::int64_t>(most, 1, k_max_concurrency);
+    most = std::clamp<std::int64_t>(most, 1, state.run.name.limits.concurrency);
     return step.concurrency == 0 ? most : std::min(step.concurrency, most);
 }
 

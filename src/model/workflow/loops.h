@@ -9,8 +9,6 @@
 
 namespace scylla::model::workflow {
 
-inline constexpr std::int64_t k_max_iterations = 25'000;
-
 // These throw sel::Failure and ParamFailure.
 
 // Iterations are counted from 1.

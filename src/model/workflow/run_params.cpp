@@ -81,17 +81,17 @@ Param read_param_given(sel::Context &context, const ParamMap &params, const std:
     return make_evaluated(context, type, *typed);
 }
 
-ParamMap read_request(sel::Context &context, const Definition &definition, std::string_view request,
-                      const Merge &merge) {
+// most: parameters, but for a run to which another one passes them.
+ParamMap read_request(sel::Context &context, const Definition &definition, std::string_view request, const Merge &merge,
+                      std::int64_t most) {
     ParamMap params;
     if (request.empty())
         return params;
     const Value json = sel::read_json(context, request);
     if (json.type != sel::Type::map)
         sel::fail(sel::FaultKind::value, "the parameters of a run must be an object");
-    if (json.map->size > k_max_run_params && !merge.upstream)
-        sel::fail(sel::FaultKind::limit,
-                  "a run can be given at most " + std::to_string(k_max_run_params) + " parameters");
+    if (json.map->size > most && !merge.upstream)
+        sel::fail(sel::FaultKind::limit, "a run can be given at most " + std::to_string(most) + " parameters");
     for (const sel::Map::Member &member : json.map->all()) {
         const std::string name(member.key.view());
         Param param = read_param_given(context, definition.params, name, member.value);
@@ -147,7 +147,7 @@ std::string values_of_restart(const Definition &definition, const RunName &name,
     Merge merge = merge_for(name, context);
     if (!merge.upstream)
         merge = {.source = ParamSource::restart, .restart = true};
-    merge_params(context, params, read_request(context, definition, given, merge), merge);
+    merge_params(context, params, read_request(context, definition, given, merge, name.limits.params), merge);
     finish_merge(params);
     return write_values(context, evaluate_params(context, params));
 }
@@ -159,7 +159,7 @@ std::string values_of_run(const Definition &definition, const RunName &name, std
     sel::Context context(heap, world, facts, limits);
     const Merge merge = merge_for(name, context);
     const ParamMap defaults = default_workflow_params();
-    const ParamMap given = read_request(context, definition, request, merge);
+    const ParamMap given = read_request(context, definition, request, merge, name.limits.params);
     const Layer layers[] = {
         {&defaults, {ParamSource::system_default}}, {&definition.params, {ParamSource::definition}}, {&given, merge}};
     return write_values(context, evaluate_params(context, merge_layers(context, layers)));

@@ -7,8 +7,6 @@
 
 namespace scylla::model::workflow {
 
-inline constexpr std::size_t k_max_run_params = 128;
-
 // As JSON. Throws ParamFailure and sel::Failure.
 std::string values_of_run(const Definition &definition, const RunName &name, std::string_view request,
                           sel::World &world, const sel::Limits &limits);

@@ -173,7 +173,7 @@ private:
 
 class StepChecker {
 public:
-    explicit StepChecker(const Reader &reader) noexcept : reader_{reader} {}
+    StepChecker(const Reader &reader, const DefinitionLimits &limits) noexcept : reader_{reader}, limits_{limits} {}
 
     void check_list(const Object &of, std::int64_t depth) {
         const Where where = of.where.member("steps");
@@ -240,7 +240,7 @@ private:
             return;
         case StepKind::foreach:
             refuse_others(step, {"concurrency", "strict_ordering", "steps"});
-            reader_.whole(step, "concurrency", {1, k_max_concurrency});
+            reader_.whole(step, "concurrency", {1, limits_.concurrency});
             reader_.flag(step, "strict_ordering");
             return check_loop(step, kind, params, depth);
         case StepKind::while_:
@@ -283,8 +283,9 @@ private:
 
     // The names of its loop parameters are taken as long as its own steps are looked at.
     void check_loop(const Object &step, StepKind kind, const ParamMap &params, std::int64_t depth) {
-        if (depth == k_max_nesting)
-            return reader_.problem(step.where, "loops are nested more than " + std::to_string(k_max_nesting) + " deep");
+        if (depth == limits_.nesting)
+            return reader_.problem(step.where,
+                                   "loops are nested more than " + std::to_string(limits_.nesting) + " deep");
         const Where of_params = step.where.member("params");
         const Where of_loop = of_params.member("loop_params");
         const Where where = of_loop.member("value");
@@ -308,6 +309,7 @@ private:
     }
 
     const Reader &reader_;
+    const DefinitionLimits &limits_;
     std::int64_t count_ = 0;
     std::unordered_set<std::string_view> ids_{};
     std::unordered_set<std::string> loop_names_{};
@@ -336,12 +338,12 @@ ParamMap read_user_params(const Reader &reader, const Object &of, std::string_vi
     return params;
 }
 
-void check_steps(const Reader &reader, const Object &workflow) {
-    StepChecker checker(reader);
+void check_steps(const Reader &reader, const Object &workflow, const DefinitionLimits &limits) {
+    StepChecker checker(reader, limits);
     checker.check_list(workflow, 0);
-    if (checker.count() > k_max_steps)
+    if (checker.count() > limits.steps)
         reader.problem(workflow.where.member("steps"), "there are " + std::to_string(checker.count()) +
-                                                           " steps, and at most " + std::to_string(k_max_steps) +
+                                                           " steps, and at most " + std::to_string(limits.steps) +
                                                            " are possible");
 }
 

@@ -4,15 +4,13 @@
 #include <optional>
 #include <string_view>
 
+#include "model/workflow_limits.h"
 #include "model/workflow/param.h"
 #include "model/workflow/param_defaults.h"
 #include "model/workflow/reader.h"
 
 namespace scylla::model::workflow {
 
-inline constexpr std::int64_t k_max_steps = 300;            // with those of loops
-inline constexpr std::int64_t k_max_nesting = 10;           // of loops
-inline constexpr std::int64_t k_max_concurrency = 500;      // of a foreach
 inline constexpr std::int64_t k_max_timeout = 120 * 86'400; // seconds
 
 inline constexpr std::string_view k_failure_modes[] = {"FAIL_AFTER_RUNNING", "FAIL_IMMEDIATELY", "IGNORE_FAILURE"};
@@ -24,6 +22,6 @@ std::optional<StepKind> find_kind(std::string_view name) noexcept;
 ParamMap read_user_params(const Reader &reader, const Object &of, std::string_view name);
 
 // The member "steps" of a workflow.
-void check_steps(const Reader &reader, const Object &workflow);
+void check_steps(const Reader &reader, const Object &workflow, const DefinitionLimits &limits);
 
 } // namespace scylla::model::workflow

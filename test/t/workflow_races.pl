@@ -77,10 +77,11 @@ sql($node, q~
 			when 'step' then
 				select * into s from scylla.workflow_step where workflow = 'w' and instance = some_instance('w') order by random() limit 1;
 				if s.step is null then return; end if;
-				case floor(random() * 5)::int
+				case floor(random() * 7)::int
 					when 0 then perform scylla.stop_step('w', s.instance, s.step, s.iterations);
 					when 1 then perform scylla.kill_step('w', s.instance, s.step, s.iterations);
 					when 2 then perform scylla.bypass_step('w', s.instance, s.step, s.iterations);
+					when 3, 4 then perform scylla.restart_step('w', s.instance, s.step, s.iterations);
 					else perform scylla.skip_step('w', s.instance, s.step, s.iterations);
 				end case;
 			when 'signal' then perform scylla.send_signal('go', jsonb_build_object('instance', some_instance('w')));

@@ -33,7 +33,10 @@ sql 'select scylla._advance()'
 asleep() { holds "select count(*) = 10 from scylla.workflow_step where workflow in ('asleep', 'stopping', 'waits')"; }
 wait_until asleep
 sql "select scylla.create_workflow('{\"properties\": {\"owner\": \"ann\"}, \"workflow\": {\"id\": \"again\", \"steps\": [{\"step\": {\"id\": \"s\", \"type\": \"T\"}}]}}'), scylla.start_workflow('again'), scylla.kill_run('again', 1), scylla._advance()"
-sql "select scylla.create_workflow('{\"properties\": {\"owner\": \"ann\", \"run_strategy\": \"parallel\"}, \"workflow\": {\"id\": \"ended\", \"steps\": [{\"step\": {\"id\": \"s\", \"type\": \"T\"}}]}}'), scylla.start_workflow('ended'), scylla.start_workflow('ended'), scylla.kill_workflow('ended'), scylla._advance()"
+sql "select scylla.create_workflow('{\"properties\": {\"owner\": \"ann\", \"run_strategy\": \"parallel\"}, \"workflow\": {\"id\": \"ended\", \"steps\": [{\"step\": {\"id\": \"s\", \"type\": \"T\"}}]}}'), scylla.start_workflow('ended'), scylla.start_workflow('ended'), scylla._advance()"
+wait_until holds "select count(*) = 2 from scylla.workflow_step where workflow = 'ended'"
+sql "select scylla.kill_workflow('ended'), scylla._advance()"
+wait_until holds "select count(*) = 2 from scylla.workflow_run where workflow = 'ended' and status = 'FAILED'"
 echo '{"properties": {"owner": "ann"}, "workflow": {"id": "new", "steps": [{"step": {"id": "s", "type": "NoOp"}}]}}' >"$scratch/workflow.json"
 sql "select scylla.create_workflow('{\"properties\": {\"owner\": \"ann\"}, \"workflow\": {\"id\": \"out\", \"steps\": [{\"step\": {\"id\": \"s\", \"type\": \"Out\"}}]}}'), scylla.start_workflow('out'), scylla._advance()"
 has_out() { holds "select count(*) = 1 from scylla.list_tasks('out', 'ready')"; }

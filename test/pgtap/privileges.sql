@@ -175,7 +175,7 @@ insert into use_ (name, statement) values
     ('kill_step',          $$select scylla.kill_step('w_live', 2, 's')$$),
     ('skip_step',          $$select scylla.skip_step('w_live', 3, 's')$$),
     ('restart_run',        $$select scylla.restart_run('w_again', 1)$$),
-    ('restart_step',       $$select scylla.restart_step('w_again', 1, 's')$$),
+    ('restart_step',       $$select scylla.restart_step('w_live', 4, 's')$$),
     ('bypass_step',        $$select scylla.bypass_step('w_waits', 1, 's')$$),
     ('pause_step',         $$select scylla.pause_step('w_held', 1, 's')$$),
     ('resume_step',        $$select scylla.resume_step('w_held', 1, 's')$$),
@@ -271,8 +271,9 @@ do $$ begin
     perform scylla.create_workflow('{"properties": {"owner": "ann"}, "workflow": {"id": "w_waits", "steps": [{"step": {"id": "s", "type": "NoOp", "signal_dependencies": [{"name": "never"}]}}]}}');
     update scylla.workflow_head set owner = 'scylla_test_role';
     perform scylla.start_workflow('w_waits'), scylla._advance();
-    perform scylla.start_workflow('w_live') from generate_series(1, 3);
+    perform scylla.start_workflow('w_live') from generate_series(1, 4);
     perform scylla.start_workflow(w), scylla.kill_run(w, 1), scylla._advance() from unnest('{w_broken,w_again}'::text[]) w;
+    perform scylla.kill_run('w_live', 4), scylla._advance();
     perform scylla.set_breakpoint('w_held', 's'), scylla.start_workflow('w_held'), scylla._advance();
     perform scylla.start_workflow('w');
     perform scylla.backfill('w', '[{}]');

@@ -64,7 +64,8 @@ begin
     perform scylla.create_workflow(format('{"properties": {"owner": "ann"}, "workflow": {"id": "paused_flow_%s", "steps": [{"step": {"id": "s", "type": "T"}}]}}', s)::jsonb);
     perform scylla.pause_workflow('paused_flow_' || s), scylla.start_workflow('paused_flow_' || s);
     perform scylla.create_workflow(format('{"properties": {"owner": "ann"}, "workflow": {"id": "failed_flow_%s", "steps": [{"step": {"id": "s", "type": "T"}}]}}', s)::jsonb);
-    perform scylla.start_workflow('failed_flow_' || s), scylla.kill_run('failed_flow_' || s, 1), scylla._advance();
+    perform scylla.start_workflow('failed_flow_' || s), scylla._advance();
+    perform scylla.kill_run('failed_flow_' || s, 1), scylla._advance();
     perform scylla.define_job('job ' || s, 'q ' || s), scylla.define_job('idle job ' || s, 'q ' || s);
     perform scylla.mark_fresh('job ' || s, '{[1,9)}');
 end $$;

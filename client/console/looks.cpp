@@ -207,8 +207,11 @@ constexpr const char *k_lineage = R"(
                              cross join lateral jsonb_path_query(v.definition, '$.**.signal_outputs[*].name') n)
               and source_workflow = $1 and source_instance = $2::bigint order by seq desc limit 100) l)))";
 
+// The first number by itself: views with security_barrier let such a comparison in, and one of arrays only behind all
+// that they have.
 #define OF_ITERATIONS                                                                                                  \
-    "case when $5::text is null then iterations is null else iterations = string_to_array($5, ',')::bigint[] end"
+    "case when $5::text is null then iterations is null else iterations[1] = (string_to_array($5, ',')::bigint[])[1] " \
+    "and iterations = string_to_array($5, ',')::bigint[] end"
 
 constexpr const char *k_step = R"(
     select json_build_object(

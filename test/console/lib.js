@@ -35,9 +35,13 @@ class Console {
       });
       one.ended.then((code) => reject(new Error(`the console ended with ${code}: ${one.log}`)));
     });
+    // After a test that failed before it has stopped the console, nothing waits for it.
+    for (const each of [one.process, one.process.stdout, one.process.stderr]) each.unref();
+    process.on("exit", () => one.process.kill("SIGKILL"));
     return one;
   }
   async stop() {
+    this.process.ref();
     this.process.kill("SIGTERM");
     return this.ended;
   }

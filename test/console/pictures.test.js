@@ -65,7 +65,8 @@ test("pictures", { skip: !folder && "SCYLLA_SCREENSHOTS is not set" }, async () 
     await visit(page, one.address + "plan?name=release-2.0");
     await picture("plan");
     await page.setViewportSize({ width: 1240, height: 900 });
-    await page.goto(one.address + "run?workflow=nightly&instance=1&run=1");
+    await page.goto(one.address + "run?workflow=nightly&instance=1&run=1&open=" + encodeURIComponent('[{"path": ["load"]}]'));
+    await page.waitForSelector("main .tree details li");
     await page.waitForSelector("text=no space left");
     await picture("run");
   } finally {

@@ -10,12 +10,8 @@ namespace {
 namespace sel = scylla::model::sel;
 namespace workflow = scylla::model::workflow;
 
-// The problems, one a line.
-using Check = decltype(&workflow::check_definition);
-
-std::string check_by(Check entry, std::string_view json) {
-    TestWorld world;
-    auto checked = entry(json, world, {});
+// One a line.
+std::string problems_of(workflow::Checked checked) {
     std::string text;
     for (const auto &[where, what] : checked.problems)
         text += (text.empty() ? "" : "\n") + std::string(where) + ": " + std::string(what);
@@ -24,8 +20,14 @@ std::string check_by(Check entry, std::string_view json) {
     return text;
 }
 
-std::string check(std::string_view json) { return check_by(workflow::check_definition, json); }
-std::string check_change(std::string_view json) { return check_by(workflow::check_change, json); }
+std::string check(std::string_view json) {
+    TestWorld world;
+    return problems_of(workflow::check_definition(json, world, {}));
+}
+std::string check_change(std::string_view json) {
+    TestWorld world;
+    return problems_of(workflow::check_change(json, world, {}));
+}
 
 std::string with_steps(std::string_view steps) {
     return R"({"workflow": {"id": "w", "steps": )" + std::string(steps) + "}}";

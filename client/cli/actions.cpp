@@ -1,4 +1,5 @@
-// workflow: stop, kill, pause, resume; step: stop, kill, skip, restart, bypass, pause, resume; breakpoint: set, drop, list.
+// workflow: stop, kill, pause, resume; step: stop, kill, skip, restart, bypass, pause, resume; breakpoint: set, drop,
+// list.
 #include <iostream>
 
 #include "commands.h"

@@ -40,7 +40,8 @@ extern const statement start_workflow, start_workflows, set_output, restart_run,
 extern const statement backfill, preview_backfill, pause_backfill, resume_backfill, cancel_backfill;
 extern const statement stop_workflow, kill_workflow, stop_step, kill_step, skip_step, restart_step, bypass_step;
 extern const statement pause_step, resume_step, set_breakpoint, drop_breakpoint, pause_workflow, resume_workflow;
-extern const statement read_events, read_workflow_events, metrics, stat_queue, quantile, count_tasks, has_live_tasks, stat_reset;
+extern const statement read_events, read_workflow_events, metrics, stat_queue, quantile, count_tasks, has_live_tasks,
+    stat_reset;
 extern const statement backoff, reset_expired, purge, maintain, check;
 // The worker's own: several calls in one statement, which fails as a whole.
 extern const statement yield_each, heartbeat_each;

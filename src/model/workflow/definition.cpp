@@ -305,10 +305,10 @@ Checked checked_by(const Check &document, std::string_view json, sel::World &wor
 
 Checked check_definition(std::string_view json, sel::World &world, const sel::Limits &limits,
                          const DefinitionLimits &of_definitions) noexcept {
+    // cppcheck-suppress throwInNoexceptFunction // checked_by() catches it
     const auto document = [&](const Reader &reader, const Value &value) {
         check_document(reader, value, of_definitions);
     };
-    // cppcheck-suppress throwInNoexceptFunction // checked_by() catches it
     return checked_by(document, json, world, limits);
 }
 

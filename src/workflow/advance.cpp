@@ -272,6 +272,8 @@ Work work(int64 most) {
     return result;
 }
 
+#define BROKEN_STEP_EVENTS SCYLLA_WORKFLOW_STEP_EVENTS("$4", "$2", "'INTERNALLY_FAILED'")
+
 // A run about which the engine comes to an error: it fails, and all others go on.
 void break_run(const FirstRun &run, const ErrorData *error) {
     ereport(WARNING, (errmsg("a run of a workflow cannot go on: %s", error->message)));
@@ -280,45 +282,29 @@ void break_run(const FirstRun &run, const ErrorData *error) {
     parameters.add(run.id).add(std::optional(now)).add(JSONBOID, JsonbPGetDatum(json_of(error))).add(event_position());
     const auto broken = store::select<Root>(
         &break_statement,
-        "with agenda as (delete from scylla.workflow_agenda where root operator(pg_catalog.=) any (array(select plan "
-        "from "
-        "scylla.workflow_plan where root operator(pg_catalog.=) $1) operator(pg_catalog.||) $1)), "
-        "step_event as (" SCYLLA_WORKFLOW_STEP_EVENTS(
-            "$4", "$2",
-            "'INTERNALLY_FAILED'") "where r.id "
-                                   "operator(pg_catalog.=) $1 and " SCYLLA_WORKFLOW_RECORDS
-                                   " and s.scope operator(pg_catalog.=) any "
-                                   "(array(select id from scylla.workflow_iteration where root operator(pg_catalog.=) "
-                                   "$1) operator(pg_catalog.||) "
-                                   "$1) and (s.ended is null or (s.due is not null and s.status operator(pg_catalog.=) "
-                                   "any "
-                                   "('{USER_FAILED,PLATFORM_FAILED,TIMEOUT_FAILED}')))), "
-                                   "run_event as (insert into scylla.workflow_event (position, \"time\", workflow, "
-                                   "owner, kind, instance, run, "
-                                   "version, old_status, status) select $4, $2, r.workflow, r.owner, 'run', "
-                                   "r.instance, r.run, r.version, "
-                                   "r.status, 'FAILED' from scylla.workflow_run_state r where r.id "
-                                   "operator(pg_catalog.=) $1 and r.ended is null "
-                                   "and " SCYLLA_WORKFLOW_RECORDS "), "
-                                   "iteration as (update scylla.workflow_iteration set status = 'FAILED', ended = $2 "
-                                   "where root operator(pg_catalog.=) $1 and ended is null), "
-                                   "step as (update scylla.workflow_step_state set status = 'INTERNALLY_FAILED', ended "
-                                   "= $2, due = null, "
-                                   "error = $3, rollup = scylla._settled(rollup, 'INTERNALLY_FAILED') where scope "
-                                   "operator(pg_catalog.=) any "
-                                   "(array(select id from scylla.workflow_iteration where root operator(pg_catalog.=) "
-                                   "$1) operator(pg_catalog.||) "
-                                   "$1) "
-                                   "and "
-                                   "(ended is null or (due is not null and status operator(pg_catalog.=) any "
-                                   "('{USER_FAILED,PLATFORM_FAILED,TIMEOUT_FAILED}')))) "
-                                   "update scylla.workflow_run_state set status = 'FAILED', aggregated = null, ended = "
-                                   "$2, due = null, error = "
-                                   "$3, "
-                                   "blocks = true "
-                                   "where id operator(pg_catalog.=) $1 and ended is null "
-                                   "returning id, plan, parent_root, parent_scope, parent_step, parent_attempt, "
-                                   "backfill, permits",
+        "with agenda as (delete from scylla.workflow_agenda where root operator(pg_catalog.=) any (array(select "
+        "plan from scylla.workflow_plan where root operator(pg_catalog.=) $1) operator(pg_catalog.||) $1)), "
+        "step_event as (" BROKEN_STEP_EVENTS "where r.id operator(pg_catalog.=) $1 and " SCYLLA_WORKFLOW_RECORDS
+        " and s.scope operator(pg_catalog.=) any (array(select id from scylla.workflow_iteration where root "
+        "operator(pg_catalog.=) $1) operator(pg_catalog.||) $1) and (s.ended is null or (s.due is not null and "
+        "s.status operator(pg_catalog.=) any ('{USER_FAILED,PLATFORM_FAILED,TIMEOUT_FAILED}')))), "
+        "run_event as "
+        "(insert into scylla.workflow_event (position, \"time\", workflow, owner, kind, instance, run, version, "
+        "old_status, status) select $4, $2, r.workflow, r.owner, 'run', r.instance, r.run, r.version, r.status, "
+        "'FAILED' from scylla.workflow_run_state r where r.id operator(pg_catalog.=) $1 and r.ended is null "
+        "and " SCYLLA_WORKFLOW_RECORDS "), "
+        "iteration as (update scylla.workflow_iteration set status = 'FAILED', ended = $2 where root "
+        "operator(pg_catalog.=) $1 and ended is null), "
+        "step as (update scylla.workflow_step_state set status = "
+        "'INTERNALLY_FAILED', ended = $2, due = null, error = $3, rollup = scylla._settled(rollup, "
+        "'INTERNALLY_FAILED') where scope operator(pg_catalog.=) any (array(select id from "
+        "scylla.workflow_iteration where root operator(pg_catalog.=) $1) operator(pg_catalog.||) $1) and (ended "
+        "is null or (due is not null and status operator(pg_catalog.=) any "
+        "('{USER_FAILED,PLATFORM_FAILED,TIMEOUT_FAILED}')))) "
+        "update scylla.workflow_run_state set status = "
+        "'FAILED', aggregated = null, ended = $2, due = null, error = $3, blocks = true where id "
+        "operator(pg_catalog.=) $1 and ended is null returning id, plan, parent_root, parent_scope, parent_step, "
+        "parent_attempt, backfill, permits",
         parameters, SPI_OK_UPDATE_RETURNING, [](uint64 row) {
             Columns columns(row);
             Root root{};

@@ -26,6 +26,7 @@ constinit SPIPlanPtr events_statement = nullptr;
 constinit SPIPlanPtr due_statement = nullptr;
 constinit SPIPlanPtr scopes_statement = nullptr;
 constinit SPIPlanPtr steps_statement = nullptr;
+constinit SPIPlanPtr owner_statement = nullptr;
 
 std::string_view next_view(Columns &columns) {
     const text *value = columns.next_text();
@@ -410,6 +411,23 @@ std::span<const StoredStep> read_scopes(std::span<Root> roots) {
         for (Scope &scope : root.scopes.all())
             scope.steps = steps_of(stored, steps, scope.id);
     return stored;
+}
+
+const char *owner_of_attempt(const Item &item, const char *status) {
+    Parameters parameters;
+    parameters.add(item.root)
+        .add(item.scope)
+        .add(item.step)
+        .add(INT4OID, Int32GetDatum(item.attempt))
+        .add(TEXTOID, CStringGetTextDatum(status));
+    const auto owner = store::select<const char *>(
+        &owner_statement,
+        "select r.owner::pg_catalog.text from scylla.workflow_run_state r join scylla.workflow_step_state s "
+        "on s.root operator(pg_catalog.=) r.id where r.id operator(pg_catalog.=) $1 "
+        "and s.scope operator(pg_catalog.=) $2 and s.step operator(pg_catalog.=) $3 "
+        "and s.attempt operator(pg_catalog.=) $4 and s.status operator(pg_catalog.=) $5",
+        parameters, SPI_OK_SELECT, [](uint64 row) { return Columns(row).next_string(); });
+    return owner.empty() ? nullptr : owner[0];
 }
 
 } // namespace scylla::workflow

@@ -15,22 +15,6 @@ using store::Parameters;
 
 namespace {
 
-constinit SPIPlanPtr owner_statement = nullptr;
-
-// Of the run, if the step still waits for its signals to be sent; null: it does not.
-const char *find_owner(const Item &item) {
-    Parameters parameters;
-    parameters.add(item.root).add(item.scope).add(item.step).add(INT4OID, Int32GetDatum(item.attempt));
-    const auto owner = store::select<const char *>(
-        &owner_statement,
-        "select r.owner::pg_catalog.text from scylla.workflow_run_state r join scylla.workflow_step_state s "
-        "on s.root operator(pg_catalog.=) r.id where r.id operator(pg_catalog.=) $1 "
-        "and s.scope operator(pg_catalog.=) $2 and s.step operator(pg_catalog.=) $3 "
-        "and s.attempt operator(pg_catalog.=) $4 and s.status operator(pg_catalog.=) 'FINISHING'",
-        parameters, SPI_OK_SELECT, [](uint64 row) { return store::Columns(row).next_string(); });
-    return owner.empty() ? nullptr : owner[0];
-}
-
 // The same for all signals of steps with these parameters: the first one is sent, and no other.
 text *request_id_of(Jsonb *params) {
     const auto hash =
@@ -65,7 +49,7 @@ void send_as_owner(const char *owner, Jsonb *signals) {
 } // namespace
 
 bool send_signals(const Item &item) {
-    const char *owner = find_owner(item);
+    const char *owner = owner_of_attempt(item, "FINISHING");
     if (owner == nullptr)
         return true;
     const int settings_level = schedule::limit_waiting(schedule::Patience::short_);

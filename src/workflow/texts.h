@@ -14,4 +14,8 @@ inline std::string_view json_text(Jsonb *json) {
     return json == nullptr ? std::string_view{} : JsonbToCString(nullptr, &json->root, static_cast<int>(VARSIZE(json)));
 }
 
+inline Jsonb *to_json(std::string_view value) {
+    return DatumGetJsonbP(DirectFunctionCall1(jsonb_in, CStringGetDatum(text_to_cstring(to_text(value)))));
+}
+
 } // namespace scylla::workflow

@@ -70,6 +70,8 @@ struct Followed {
     const Root *root;
     const model::workflow::Turn *turn;
 };
+// Of the run, if that attempt of the step still has the status; null: it does not.
+const char *owner_of_attempt(const Item &item, const char *status);
 // Sends the signals of a step, or leaves them on the agenda (false) if that may go better another time.
 bool send_signals(const Item &item);
 // Has a step wait for signals, or leaves that on the agenda (false) if it may go better another time. For each that has

@@ -21,7 +21,6 @@ using store::Parameters;
 
 namespace {
 
-constinit SPIPlanPtr owner_statement = nullptr;
 constinit SPIPlanPtr add_statement = nullptr;
 constinit SPIPlanPtr tell_statement = nullptr;
 constinit SPIPlanPtr awaited_statement = nullptr;
@@ -30,20 +29,6 @@ constinit SPIPlanPtr leave_statement = nullptr;
 constinit SPIPlanPtr leave_run_statement = nullptr;
 
 // ---- beginning to wait ---------------------------------------------------------------------------------------------
-
-// Of the run, if that attempt of the step waits for signals; null: it does not.
-const char *find_owner(const Item &item) {
-    Parameters parameters;
-    parameters.add(item.root).add(item.scope).add(item.step).add(INT4OID, Int32GetDatum(item.attempt));
-    const auto owner = store::select<const char *>(
-        &owner_statement,
-        "select r.owner::pg_catalog.text from scylla.workflow_run_state r join scylla.workflow_step_state s "
-        "on s.root operator(pg_catalog.=) r.id where r.id operator(pg_catalog.=) $1 "
-        "and s.scope operator(pg_catalog.=) $2 and s.step operator(pg_catalog.=) $3 "
-        "and s.attempt operator(pg_catalog.=) $4 and s.status operator(pg_catalog.=) 'WAITING_FOR_SIGNALS'",
-        parameters, SPI_OK_SELECT, [](uint64 row) { return store::Columns(row).next_string(); });
-    return owner.empty() ? nullptr : owner[0];
-}
 
 void put_match(const Item &item, const JsonbValue &number, Jsonb *signal) {
     JsonbParseState *state = nullptr;
@@ -144,7 +129,7 @@ void forget(int64 condition) {
 } // namespace
 
 bool wait_for_signals(const Item &item) {
-    const char *owner = find_owner(item);
+    const char *owner = owner_of_attempt(item, "WAITING_FOR_SIGNALS");
     if (owner == nullptr)
         return true;
     const int settings_level = schedule::limit_waiting(schedule::Patience::short_);

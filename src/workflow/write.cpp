@@ -7,14 +7,12 @@
 #include "store/plans.h"
 #include "store/spi_arrays.h"
 #include "task/gates.h"
-#include "task/open.h"
 #include "task/release.h"
-#include "task/submit.h"
 #include "workflow/events.h"
 #include "workflow/permits.h"
 #include "workflow/texts.h"
 #include "workflow/times.h"
-#include "workflow/turns.h"
+#include "workflow/written.h"
 
 namespace scylla::workflow {
 
@@ -23,7 +21,6 @@ using model::workflow::Announcement;
 using model::workflow::Cancel;
 using model::workflow::Child;
 using model::workflow::Forgotten;
-using model::workflow::NewTask;
 using model::workflow::RunStatus;
 using model::workflow::Scope;
 using model::workflow::ScopeChange;
@@ -47,10 +44,6 @@ constinit SPIPlanPtr inside_statement = nullptr;
 constinit SPIPlanPtr stopped_statement = nullptr;
 constinit SPIPlanPtr child_statement = nullptr;
 
-Jsonb *to_json(std::string_view value) {
-    return DatumGetJsonbP(DirectFunctionCall1(jsonb_in, CStringGetDatum(text_to_cstring(to_text(value)))));
-}
-
 // ---- ids -----------------------------------------------------------------------------------------------------------
 
 std::span<const int64> next_ids(int64 count) {
@@ -60,15 +53,6 @@ std::span<const int64> next_ids(int64 count) {
         &ids_statement, "select pg_catalog.nextval('scylla.task_id_seq') from pg_catalog.generate_series(1, $1)",
         parameters, SPI_OK_SELECT, [](uint64 row) { return store::Columns(row).next_int64(); });
 }
-
-// A turn with the ids of its new iterations.
-struct Written {
-    const Root *root;
-    const Turn *turn;
-    std::span<int64> ids; // by -1 - the id that the turn has given
-
-    int64 id_of(int64 scope) const { return scope < 0 ? ids[static_cast<std::size_t>(-1 - scope)] : scope; }
-};
 
 std::span<const Written> number_scopes(std::span<const Followed> all) {
     const auto written = allocate<Written>(all.size());
@@ -88,96 +72,6 @@ std::span<const Written> number_scopes(std::span<const Followed> all) {
         for (int64 &id : each.ids)
             id = ids[next++];
     return written;
-}
-
-// ---- tasks ---------------------------------------------------------------------------------------------------------
-
-// A task of a turn, and what came of it.
-struct NewlySubmitted {
-    const Written *of;
-    const NewTask *task;
-    int64 id; // 0: it was refused
-};
-
-Submission submission_of(const NewlySubmitted &task) {
-    return {.queue = to_text(task.task->queue),
-            .spec = to_json(task.task->spec),
-            .priority = task.of->root->late ? int16{0} : task.task->priority,
-            .rn = nullptr,
-            .max_attempts = 1,
-            .needs = task.task->needs.empty() ? nullptr : to_json(task.task->needs),
-            .run = task.of->root->plan};
-}
-
-// As the owner of the workflow. Returns the error; null: all are submitted.
-ErrorData *submit_as_owner(std::span<NewlySubmitted> tasks) {
-    const char *owner = tasks[0].of->root->owner;
-    return attempt([&] {
-        Oid user = InvalidOid;
-        int context = 0;
-        GetUserIdAndSecContext(&user, &context);
-        SetUserIdAndSecContext(get_role_oid(owner, false), context | SECURITY_LOCAL_USERID_CHANGE);
-        store::Store store = open_for_write("scylla.advance()");
-        const auto submissions = allocate<Submission>(tasks.size());
-        for (std::size_t i = 0; i < tasks.size(); i++)
-            submissions[i] = submission_of(tasks[i]);
-        const auto submitted = submit_many(store, submissions, IfTaken::refuse);
-        for (std::size_t i = 0; i < tasks.size(); i++)
-            tasks[i].id = submitted[i].id;
-        close(store);
-        SetUserIdAndSecContext(user, context);
-    });
-}
-
-// Its step hears of it in the next turn: what may pass is an error of the platform, which is tried again.
-void refuse(const NewlySubmitted &task, const ErrorData *error) {
-    put_on_agenda({.root = task.of->root->id,
-                   .kind = is_passing(error) ? "failed" : "refused",
-                   .scope = task.of->id_of(task.task->scope),
-                   .step = to_text(task.task->step),
-                   .data = json_of(error)});
-}
-
-// One of them cannot be submitted. A queue that is held by somebody is waited for once.
-void submit_one_by_one(std::span<NewlySubmitted> tasks) {
-    std::string_view held_queue;
-    const ErrorData *held = nullptr;
-    for (NewlySubmitted &task : tasks) {
-        CHECK_FOR_INTERRUPTS();
-        task.id = 0;
-        const bool is_held = held != nullptr && task.task->queue == held_queue;
-        const ErrorData *error = is_held ? held : submit_as_owner({&task, 1});
-        if (error == nullptr)
-            continue;
-        refuse(task, error);
-        if (is_passing(error)) {
-            held = error;
-            held_queue = task.task->queue;
-        }
-    }
-}
-
-void submit_tasks(std::span<NewlySubmitted> tasks) {
-    std::stable_sort(tasks.begin(), tasks.end(), [](const NewlySubmitted &one, const NewlySubmitted &other) {
-        return strcmp(one.of->root->owner, other.of->root->owner) < 0;
-    });
-    for (std::size_t first = 0, end = 0; first < tasks.size(); first = end) {
-        for (end = first + 1; end < tasks.size(); end++)
-            if (strcmp(tasks[end].of->root->owner, tasks[first].of->root->owner) != 0)
-                break;
-        const auto of_owner = tasks.subspan(first, end - first);
-        if (submit_as_owner(of_owner) == nullptr)
-            continue;
-        submit_one_by_one(of_owner);
-    }
-}
-
-std::span<NewlySubmitted> tasks_of(std::span<const Written> all) {
-    Growing<NewlySubmitted> tasks;
-    for (const Written &each : all)
-        for (const NewTask &task : each.turn->tasks)
-            tasks.add({&each, &task, 0});
-    return tasks.all();
 }
 
 // ---- rows ----------------------------------------------------------------------------------------------------------
@@ -724,8 +618,7 @@ bool is_passing(const ErrorData *error) {
 void write_turns(store::Store &store, std::span<const Followed> all, std::span<const StoredStep> steps,
                  TimestampTz now) {
     const auto written = number_scopes(all);
-    const auto tasks = tasks_of(written);
-    submit_tasks(tasks);
+    const auto tasks = submit_tasks(written);
     keep_attempts(written);
     forget_iterations(written);
     write_iterations(written);

@@ -1,0 +1,28 @@
+// Turns while they are written.
+#pragma once
+
+#include "workflow/turns.h"
+
+namespace scylla::workflow {
+
+// A turn with the ids of its new iterations.
+struct Written {
+    const Root *root;
+    const model::workflow::Turn *turn;
+    std::span<int64> ids; // by -1 - the id that the turn has given
+
+    int64 id_of(int64 scope) const { return scope < 0 ? ids[static_cast<std::size_t>(-1 - scope)] : scope; }
+};
+
+// A task of a turn, and what came of it.
+struct NewlySubmitted {
+    const Written *of;
+    const model::workflow::NewTask *task;
+    int64 id; // 0: it was refused
+};
+
+// Submits the tasks of the turns, ordered by the owners of the workflows. A step whose task is refused hears of it in
+// the next turn.
+std::span<const NewlySubmitted> submit_tasks(std::span<const Written> all);
+
+} // namespace scylla::workflow

@@ -16,6 +16,7 @@ TITLES = {
     "size": "Lease 1 and complete 1, 8 clients, by the number of ready tasks over 128 priorities: tasks per second",
     "cases": "Lease 1 and complete 1, 8 clients, by what else is in the tables: tasks per second",
     "purge": "Lease 1 and complete 1, 8 clients, while finished tasks are purged: tasks per second",
+    "handler": "Tasks of a handler that does nothing, by one process: tasks per second",
     "runners": "End to end by the peers' own workers, tasks that do nothing: tasks per second",
 }
 STEADY = {"cycle": "Submit 1, lease 1, complete 1, 4 clients", "troubled": "The same, 1 % of the tasks fail once, 1 % are delayed by a second",
@@ -217,6 +218,7 @@ def goals(run):
         ("a signal opens one of 100,000, seconds", ms("signal opens one", "100000"), 0.005, 0.002, True),
         ("a signal opens all 100,000, seconds", ms("signal opens all", "100000"), 3, 1, True),
         ("100,000 tasks wait, percent of a CPU", ms("idle, percent of a CPU", "100000"), 0.5, 0.1, True),
+        ("a handler that does nothing, by one server worker, per second", ms("handler", "a server worker"), 3000, 6000, False),
         ("a freed permit to the next worker, p50 ms", ms("latency p50", "from a freed permit to the next worker"), 3, None, True),
         ("through a pool of 100 permits, per second", ms("pool rate", "100 permits"), 5000, None, False),
         ("a pass over 10,000 waiting tasks and 50 pools, ms", ms("pass over all, ms", "10000"), 100, 40, True),
@@ -264,7 +266,7 @@ def main():
     print(table(["measure", "here", "floor", "aim", "result"], rows))
 
     print("## Figures\n")
-    bases = {"size": next(iter(run.contenders("size")), ""), "cases": "nothing else", "purge": "without", "runners": None}
+    bases = {"handler": "CALL scylla.work()", "size": next(iter(run.contenders("size")), ""), "cases": "nothing else", "purge": "without", "runners": None}
     for measure in TITLES:
         contenders = run.contenders(measure)
         if contenders:

@@ -19,7 +19,8 @@ from record import OK, UNKNOWN, Record
 from rules import Observer
 from server import Server
 from state import ask, connect, look
-from team import ROLES, Team, create_queues, finish
+from team import ROLES, Team, create_queues, finish, rules_of
+from waits import names
 
 LIMIT = 3
 PATIENCE = 60  # seconds after the last fault in which nothing ends, though not everything has
@@ -98,7 +99,7 @@ def judge(server, record, prefix, final, figures):
     figures.looks += 1
     cut = time.monotonic()  # whatever the snapshot shows was begun before
     record.read()
-    return Observer(record.until(cut), state, {f"{prefix}-limit": LIMIT}).judge() + problems
+    return Observer(record.until(cut), state, **rules_of(prefix, LIMIT)).judge() + problems
 
 
 def leftovers(server, prefix):
@@ -109,7 +110,7 @@ def leftovers(server, prefix):
     query = """select 'lock: ' || l.mode || ' on ' || coalesce(l.relation::regclass::text, l.locktype) || ' of '
             || coalesce(a.application_name, 'process ' || l.pid, 'a prepared transaction')
         from pg_locks l left join pg_stat_activity a using (pid)
-        where l.pid is distinct from pg_backend_pid() and coalesce(a.backend_type, '') not in ('autovacuum worker', 'scylla monitor')
+        where l.pid is distinct from pg_backend_pid() and coalesce(a.backend_type, '') not in ('autovacuum worker', 'scylla monitor', 'scylla worker')
         union all select 'client: ' || application_name || ' is still connected' from pg_stat_activity where application_name like %s
         union all select 'monitor: ' || count(*) || ' monitors' from pg_stat_activity where backend_type = 'scylla monitor'
             and datname = current_database() having count(*) <> 1
@@ -121,8 +122,10 @@ def leftovers(server, prefix):
         ask(connection, "select scylla.drop_queue(%s, force => true)", queue)
     for [plan] in ask(connection, "select name from scylla.plan where name like 'idle.%' and status = 'building'"):
         ask(connection, "select scylla.cancel_plan(%s)", plan)
-    for queue in ("open", "limit", "fair"):
-        ask(connection, "select scylla.alter_queue(%s, '{\"retention\": \"0\"}')", f"{prefix}-{queue}")
+    known = names(prefix)
+    ask(connection, "select scylla.drop_trigger(%s)", known["trigger"])
+    for queue in (f"{prefix}-open", f"{prefix}-limit", f"{prefix}-fair", known["ask"], known["handled"]):
+        ask(connection, "select scylla.alter_queue(%s, '{\"retention\": \"0\"}')", queue)
     connection.close()
     return found
 
@@ -131,7 +134,7 @@ def purged(server):
     """At the end of all rounds nothing of them is left, by the monitor's own doing."""
     connection = connect(server.dsn)
     deadline = time.monotonic() + 120
-    tables = ("task_spec", "task_gate", "task_dedup")
+    tables = ("task_spec", "task_gate", "task_dedup", "task_memo", "task_check", "pool_line", "task_reservation", "signal_arrival")
     sql = "select " + " + ".join(f"(select count(*) from scylla.{table})" for table in tables)
     while (left := ask(connection, sql)[0][0]) and time.monotonic() < deadline:
         time.sleep(0.2)

@@ -3,8 +3,8 @@ others. A broken connection is made again, for ever.
 
     clients.py ROLE NAME SEED FOLDER PREFIX CONNECTION
 
-ROLE is submitter, planner, worker, preparer, idler, or calm (a worker without whims). PREFIX begins the names of queues and
-tasks. TERM ends a client after the call that it is in; so does the end of the process that has started it.
+ROLE is submitter, planner, worker, preparer, idler, or calm (a worker without whims), or one of those in waits.py. PREFIX begins the
+names of queues and tasks. TERM ends a client after the call that it is in; so does the end of the process that has started it.
 """
 import os
 import random
@@ -176,9 +176,10 @@ class Submitter(Client):
 
     def submit_sql(self, part, on_duplicate="error"):
         return ("select rn from scylla.submit(%s, %s, %s, %s, clock_timestamp() + %s * interval '1 ms', %s, %s, %s, %s, "
-                "dedup_key => %s, on_duplicate => %s)",
+                "dedup_key => %s, on_duplicate => %s, wait_for => %s, needs => %s, expected_runtime => %s::interval)",
                 part["queue"], Json(part["spec"]), part["priority"], part["rn"], part.get("delay"), part.get("depends_on"),
-                part.get("on_failure", "cascade"), part.get("plan"), part.get("max_attempts"), part.get("dedup_key"), on_duplicate)
+                part.get("on_failure", "cascade"), part.get("plan"), part.get("max_attempts"), part.get("dedup_key"), on_duplicate,
+                Json(part["wait"]) if "wait" in part else None, Json(part["needs"]) if "needs" in part else None, part.get("runtime"))
 
     def submit_deduplicated(self):
         """A task of which there is one at a time. It is not repeated: a second try could be told of somebody else's."""
@@ -319,7 +320,8 @@ class Planner(Submitter):
 
 class Worker(Client):
     calm = False
-    lease_sql = ("select rn, attempt, extract(epoch from deadline)::float8, extract(epoch from updated)::float8, spec, args from ")
+    lease_sql = ("select rn, attempt, extract(epoch from deadline)::float8, extract(epoch from updated)::float8, spec, args, state "
+                 "from ")
 
     def __init__(self, *arguments):
         super().__init__(*arguments)
@@ -327,7 +329,7 @@ class Worker(Client):
         self.queue = self.random.choice(self.queues)
 
     def leased(self, rows):
-        return [dict(zip(("rn", "attempt", "deadline", "leased", "spec", "args"), row)) for row in rows]
+        return [dict(zip(("rn", "attempt", "deadline", "leased", "spec", "args", "state"), row)) for row in rows]
 
     def completion(self, task):
         rn, attempt = task
@@ -349,6 +351,7 @@ class Worker(Client):
                                  answer=lambda rows: [{**lease, "tasks": self.leased(rows)}])
         self.held = [row[:2] for row in rows]
         if rows:
+            self.put_off(rows)
             return
         if self.calm:
             time.sleep(0.02)
@@ -358,7 +361,23 @@ class Worker(Client):
         elif self.chance(50):
             self.session.query("call scylla.wait_any(%s, '400 ms')", self.queues)
 
+    def put_off(self, rows):
+        """Some tasks wait for a signal in the middle, and some ask for something outside that is not there yet."""
+        for rn, attempt, _, _, spec, _, state in rows:
+            part = {"rn": rn, "worker": self.name, "attempt": attempt}
+            if "defer" in spec and state is None and not self.calm:
+                wait, kept = [{"signal": f"{self.prefix}.s", "match": {"n": spec["defer"]}}], {"by": self.name, "attempt": attempt}
+                self.held.remove((rn, attempt))
+                self.session.call([{"do": "defer", **part, "wait": wait, "state": kept}],
+                                  "select status from scylla.defer(%s, %s, %s, %s, %s)", rn, self.name, Json(wait), Json(kept), attempt)
+            elif not self.calm and self.chance(3):
+                self.held.remove((rn, attempt))
+                self.session.call([{"do": "not_yet", **part}], "select status from scylla.not_yet(%s, %s, %s * interval '1 ms', %s)",
+                                  rn, self.name, self.random.choice((0, 20, 300)), attempt)
+
     def work(self):
+        if not self.held:
+            return
         time.sleep(self.random.uniform(0, 0.02))
         if self.calm:
             return self.complete_many()
@@ -498,6 +517,11 @@ class Idler(Client):
                 ("select count(*) from scylla.lease(%s, 'idler', 5, '1 s')", own),
                 ("select scylla.drop_queue(%s, force => true)", own),
                 ("select scylla.send_signal(%s)", own),
+                ("select scylla.submit(%s, '1', wait_for => %s)", own, Json([{"signal": own}])),
+                ("select scylla.submit(%s, '1', wait_for => %s)", own, Json([{"check": {"queue": own, "spec": 1}}])),
+                ("select scylla.create_callback(%s)", new),
+                ("select scylla.create_pool(%s, '{\"slots\": 1}')", new),
+                ("select count(*) from scylla.place()",),
                 ("select scylla.create_plan(%s)", new),
                 ("select scylla.cancel(rn) from scylla.list_tasks(%s, max_tasks => 10)", own))
 
@@ -517,5 +541,6 @@ class Idler(Client):
 ROLES = {"idler": Idler, "submitter": Submitter, "planner": Planner, "worker": Worker, "preparer": Preparer, "calm": Calm}
 
 if __name__ == "__main__":
+    import waits
     role, name, seed, folder, prefix, dsn = sys.argv[1:]
-    ROLES[role](name, seed, folder, prefix, dsn).run()
+    {**ROLES, **waits.ROLES}[role](name, seed, folder, prefix, dsn).run()

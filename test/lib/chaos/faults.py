@@ -10,7 +10,9 @@ import psycopg2
 
 from state import ask, connect
 
-TABLES = ("task_spec", "task_waiting", "task_ready", "task_lease", "task_outcome", "task_gate", "task_plan", "task_dedup", "queue")
+TABLES = ("task_spec", "task_waiting", "task_ready", "task_lease", "task_outcome", "task_gate", "task_plan", "task_dedup", "queue",
+          "task_condition_end", "task_callback", "signal_sent", "signal_condition", "task_check", "task_memo", "signal_unseen",
+          "signal_arrival", "pool_line", "task_reservation")
 
 
 class Faults:
@@ -23,9 +25,9 @@ class Faults:
         self.notes = []
         self.light = (self.kill_client, self.freeze_client, self.kill_client, self.freeze_client, self.freeze_backend,
                       self.terminate_backend, self.cancel_backend, self.cancel_backend, self.terminate_monitor,
-                      self.freeze_monitor, self.vacuum, self.vacuum_full, self.vacuum, self.reindex, self.hold_snapshot,
+                      self.freeze_monitor, self.terminate_server_worker, self.freeze_server_worker, self.vacuum, self.vacuum_full, self.vacuum, self.reindex, self.hold_snapshot,
                       self.reload, self.lock_table)
-        self.heavy = (self.kill_backend, self.kill_monitor, self.kill_launcher, self.kill_postmaster, self.kill_helper,
+        self.heavy = (self.kill_backend, self.kill_monitor, self.kill_server_worker, self.kill_launcher, self.kill_postmaster, self.kill_helper,
                       self.stop_immediate, self.restart_fast, self.other_database)
 
     def run(self, seconds):
@@ -172,6 +174,19 @@ class Faults:
 
     def kill_monitor(self):
         if pid := self.some("scylla monitor"):
+            self.server.send(pid, signal.SIGKILL)
+
+    def terminate_server_worker(self):
+        if pid := self.some("scylla worker"):
+            self.server.send(pid, signal.SIGTERM)
+
+    def freeze_server_worker(self):
+        if pid := self.some("scylla worker"):
+            self.server.freeze(pid)
+            self.after(self.random.uniform(0.1, 2), lambda: self.server.wake(pid))
+
+    def kill_server_worker(self):
+        if pid := self.some("scylla worker"):
             self.server.send(pid, signal.SIGKILL)
 
     def kill_launcher(self):

@@ -13,7 +13,7 @@ from chaos import LIMIT, PATIENCE
 from record import OK, Record
 from rules import Observer, lost_suffix
 from state import connect, look
-from team import ROLES, Team, create_queues, finish
+from team import ROLES, Team, create_queues, finish, rules_of
 
 
 def work(folder, prefix, dsn, seed):
@@ -44,7 +44,7 @@ def end_all(folder, prefix, dsn):
 def judge(folder, prefix, dsn, final):
     state, ops, problems = compare(folder, prefix, dsn, final)
     print(f"{sum(op.outcome == OK for op in ops)} acknowledged")
-    return Observer(ops, state, {f"{prefix}-limit": LIMIT}).judge() + problems
+    return Observer(ops, state, **rules_of(prefix, LIMIT)).judge() + problems
 
 
 def lossy(folder, prefix, dsn):

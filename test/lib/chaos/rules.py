@@ -8,11 +8,17 @@ import heapq
 from collections import defaultdict
 from dataclasses import dataclass, field
 
-from record import NO, OK, UNKNOWN
+from record import NO, OK, UNKNOWN, Op
+from wait_rules import WaitRules, WaitState
 
 TERMINAL = ("completed", "aborted", "cancelled")
 ENDS = ("complete", "abort", "cancel")  # parts that end a task
 STATUS_OF = {"complete": "completed", "abort": "aborted", "cancel": "cancelled"}
+
+
+# The submit of a task that a trigger has started: nobody's call, at any time.
+STARTED = Op("a trigger", 0, float("-inf"), [])
+STARTED.outcome, STARTED.end = OK, float("inf")
 
 
 @dataclass
@@ -22,12 +28,13 @@ class State:
     prepared: set = field(default_factory=set)   # gids
     taken: float = float("inf")  # the moment before the snapshot was taken
     final: bool = True          # nothing is at work any more: everything must have ended
+    waits: WaitState = field(default_factory=WaitState)
 
 
 class Observer:
-    def __init__(self, ops, state, limits=None):
-        """limits: queue -> max_running"""
-        self.ops, self.state, self.limits = ops, state, limits or {}
+    def __init__(self, ops, state, limits=None, pools=None, trigger=None):
+        """limits: queue -> max_running; pools: pool -> resource -> capacity; trigger: see WaitRules"""
+        self.ops, self.state, self.limits, self.pools = ops, state, limits or {}, pools or {}
         self.found = []
         self.submits, self.leases, self.ends, self.holds = (defaultdict(list) for _ in range(4))
         self.plan_ops, self.many = defaultdict(list), []
@@ -44,13 +51,17 @@ class Observer:
                         self.many.append((op, part))
                 elif kind in ENDS:
                     self.ends[part["rn"]].append((op, part))
-                elif kind in ("heartbeat", "fail", "yield"):
+                elif kind in ("heartbeat", "fail", "yield", "defer", "not_yet"):
                     self.holds[part["rn"]].append((op, part))
-                elif kind != "idle":
+                elif kind != "idle" and kind not in WaitRules.KINDS:
                     self.plan_ops[part["plan"]].append((op, part))
         self.unknown_leases = defaultdict(list)
         for op, part in self.many:
             self.unknown_leases[part["worker"], part["queue"]].append(op)
+        self.waits = WaitRules(self, ops, trigger)
+        for rn in set(state.tasks) | set(self.leases):
+            if self.waits.is_started(rn):
+                self.submits[rn].append((STARTED, {"do": "submit", "rn": rn, "queue": trigger["queue"], "priority": 0, "spec": trigger["spec"]}))
 
     def say(self, rule, text):
         self.found.append(f"{rule}: {text}")
@@ -69,6 +80,10 @@ class Observer:
             self._leases(rn, leases)
         for queue, limit in self.limits.items():
             self._limit(queue, limit)
+        for pool, capacity in self.pools.items():
+            for resource, amount in capacity.items():
+                self._pool(pool, resource, amount)
+        self.waits.judge()
         self._keys()
         self._plans()
         self._prepared()
@@ -80,7 +95,7 @@ class Observer:
     def _keys(self):
         live = {}
         for rn, row in self.state.tasks.items():
-            key = self._submitted(rn).get("dedup_key")
+            key = self.submitted(rn).get("dedup_key")
             if key is None or row["status"] in TERMINAL:
                 continue
             if other := live.get((row["queue"], key)):
@@ -130,12 +145,12 @@ class Observer:
                 self.say("unfounded", f"task {rn} is completed by {row['owner']}, attempt {row['attempt']}, who never said so")
         elif row["status"] == "cancelled":
             if not (any(part["do"] == "cancel" for part in tried) or self._plan_tried(row, "cancel_plan")
-                    or self._provider_failed(rn, "skip")):
+                    or self._provider_failed(rn, "skip") or self.waits.failed(rn, self.submitted(rn), "skip")):
                 self.say("unfounded", f"task {rn} is cancelled, though nobody cancelled it")
         elif row["status"] == "aborted":
             if not (any(part["do"] == "abort" and (part["worker"], part["attempt"]) == (row["owner"], row["attempt"])
                         for part in tried)
-                    or self._provider_failed(rn, "cascade") or row["failures"] == row["max_attempts"]):
+                    or self._provider_failed(rn, "cascade") or self.waits.failed(rn, self.submitted(rn), "cascade") or row["failures"] == row["max_attempts"]):
                 self.say("unfounded", f"task {rn} is aborted, though nobody aborted it")
         if row["max_attempts"] is not None and (row["failures"] > row["max_attempts"] or
                                                 row["failures"] == row["max_attempts"] and row["status"] not in TERMINAL):
@@ -144,11 +159,11 @@ class Observer:
             if self.must(op) and row["attempt"] < part["attempt"]:
                 self.say("lost lease", f"task {rn} is at attempt {row['attempt']}, but {op} held attempt {part['attempt']}")
 
-    def _submitted(self, rn):
+    def submitted(self, rn):
         return next((part for op, part in self.submits.get(rn, []) if op.outcome != NO), {})
 
     def _provider_failed(self, rn, policy):
-        part = self._submitted(rn)
+        part = self.submitted(rn)
         return part.get("on_failure", "cascade") == policy and any(
             self.state.tasks.get(provider, {}).get("status") in ("aborted", "cancelled") for provider in part.get("depends_on", ()))
 
@@ -187,13 +202,13 @@ class Observer:
                     self.say("fencing", f"task {rn}: {part['do']} of {op} for attempt {part['attempt']} was accepted after {lease} had "
                              f"attempt {task['attempt']}")
         for op, part, task in leases:
-            if task["spec"] != self._submitted(rn).get("spec"):
+            if task["spec"] != self.submitted(rn).get("spec"):
                 self.say("changed", f"task {rn} came to {op} with {task['spec']}")
             if row is not None and self.must(op) and row["attempt"] < task["attempt"]:
                 self.say("lost lease", f"task {rn} is at attempt {row['attempt']}, but {op} had attempt {task['attempt']}")
 
     def _given_back(self, rn, attempt):
-        return any(part["do"] in ("yield", "fail") and part["attempt"] == attempt and op.outcome != NO
+        return any(part["do"] in ("yield", "fail", "defer", "not_yet") and part["attempt"] == attempt and op.outcome != NO
                    for op, part in self.holds.get(rn, ()))
 
     # The history tells each attempt, by somebody who asked for it, and how it ended.
@@ -202,7 +217,11 @@ class Observer:
             return
         starts = {e["attempt"]: e["worker"] for e in row["history"] if e["_typ"] == "TaskAssignment"}
         ended = {e["attempt"]: e["_typ"] for e in row["history"] if e["_typ"] != "TaskAssignment"}
-        if sorted(starts) != list(range(1, row["attempt"] + 1)):
+        # An attempt that was deferred, or answered "not yet", adds nothing.
+        if rn in self.waits.put_off:
+            if not set(starts) <= set(range(1, row["attempt"] + 1)):
+                self.say("history", f"task {rn} is at attempt {row['attempt']} and tells of {sorted(starts)}")
+        elif sorted(starts) != list(range(1, row["attempt"] + 1)):
             self.say("history", f"task {rn} is at attempt {row['attempt']} and tells of {sorted(starts)}")
         failures = sum(kind in ("TaskTimeout", "TaskRetry") for kind in ended.values())
         if row["failures"] - failures not in ((0, 1) if row["status"] == "aborted" else (0,)):
@@ -210,7 +229,7 @@ class Observer:
         acknowledged = {}
         for op, part, task in self.leases.get(rn, ()):
             acknowledged[task["attempt"]] = part["worker"]
-            if self.must(op) and starts.get(task["attempt"]) != part["worker"]:
+            if self.must(op) and starts.get(task["attempt"]) != part["worker"] and (task["attempt"] in starts or rn not in self.waits.put_off):
                 self.say("history", f"task {rn}: attempt {task['attempt']} is not told as that of {part['worker']}")
         for attempt, worker in starts.items():
             if attempt not in acknowledged and not self.unknown_leases.get((worker, row["queue"])):
@@ -223,10 +242,10 @@ class Observer:
 
     # A dependant starts after all its providers, and gets their results in their order.
     def _gates(self, rn, row):
-        providers = self._submitted(rn).get("depends_on", ())
+        providers = self.submitted(rn).get("depends_on", ())
         if not providers:
             return
-        policy = self._submitted(rn).get("on_failure", "cascade")
+        policy = self.submitted(rn).get("on_failure", "cascade")
         rows = [self.state.tasks.get(provider) for provider in providers]
         if None in rows:
             return  # said elsewhere
@@ -251,32 +270,43 @@ class Observer:
 
     # At no moment there are more leases that are surely held than the limit allows.
     def _limit(self, queue, limit):
+        if most := self._most(lambda rn, part: part["queue"] == queue, limit):
+            self.say("max_running", f"queue {queue}: {most}")
+        running = sum(row["queue"] == queue and row["status"] == "running" for row in self.state.tasks.values())
+        if running > limit:
+            self.say("max_running", f"queue {queue} has {running} running tasks, {limit} are allowed")
+
+    # Nor do they need more of a pool than it has.
+    def _pool(self, pool, resource, capacity):
+        if most := self._most(lambda rn, part: self.submitted(rn).get("needs", {}).get(pool, {}).get(resource, 0), capacity):
+            self.say("pool", f"{resource} of {pool}: {most}")
+
+    def _most(self, weight, limit):
+        """The first moment at which leases that weigh more than the limit are surely held; else None."""
         intervals = []
         for rn, leases in self.leases.items():
             for op, part, task in leases:
-                if part["queue"] != queue:
+                if not weight(rn, part):
                     continue
                 until = op.begin + task["deadline"] - task["leased"]  # not later than the true end
                 for other, other_part in self.ends.get(rn, []) + self.holds.get(rn, []):
                     if other.outcome != NO and other_part["do"] != "heartbeat" and \
                             other_part.get("attempt", task["attempt"]) == task["attempt"]:
                         until = min(until, other.begin)
-                for other, other_part in self.plan_ops.get(self._submitted(rn).get("plan"), ()):
+                for other, other_part in self.plan_ops.get(self.submitted(rn).get("plan"), ()):
                     if other_part["do"] == "cancel_plan" and other.outcome != NO:
                         until = min(until, other.begin)
                 if until > op.end:
-                    intervals.append((op.end, until, rn))
-        held = []
-        for begin, until, rn in sorted(intervals):
+                    intervals.append((op.end, until, rn, weight(rn, part)))
+        held, total = [], 0
+        for begin, until, rn, amount in sorted(intervals):
             while held and held[0][0] <= begin:
-                heapq.heappop(held)
-            heapq.heappush(held, (until, rn))
-            if len(held) > limit:
-                names = ", ".join(sorted(name for _, name in held))
-                self.say("max_running", f"queue {queue}: {len(held)} leases at {begin:.3f}: {names}")
-        running = sum(row["queue"] == queue and row["status"] == "running" for row in self.state.tasks.values())
-        if running > limit:
-            self.say("max_running", f"queue {queue} has {running} running tasks, {limit} are allowed")
+                total -= heapq.heappop(held)[2]
+            heapq.heappush(held, (until, rn, amount))
+            total += amount
+            if total > limit:
+                return f"{total} are held at {begin:.3f}, by " + ", ".join(sorted(name for _, name, _ in held))
+        return None
 
     def _plans(self):
         for name, ops in self.plan_ops.items():

@@ -8,6 +8,7 @@ import time
 from record import NO, OK, UNKNOWN, Op, Record, Recorder
 from rules import Observer, State, lost_suffix
 from server import Server
+from wait_rules import WaitState
 
 tests = 0
 
@@ -30,8 +31,8 @@ def submit(rn, **more):
     return {"do": "submit", "rn": rn, "queue": "q", "priority": 0, "spec": rn, **more}
 
 
-def lease(rn, worker, attempt, at, queue="q", args=None, lasts=2.0):
-    task = {"rn": rn, "attempt": attempt, "leased": at, "deadline": at + lasts, "spec": rn, "args": args}
+def lease(rn, worker, attempt, at, queue="q", args=None, lasts=2.0, state=None, spec=None):
+    task = {"rn": rn, "attempt": attempt, "leased": at, "deadline": at + lasts, "spec": spec or rn, "args": args, "state": state}
     return {"do": "lease", "worker": worker, "queue": queue, "tasks": [task]}
 
 
@@ -43,6 +44,22 @@ def row(rn, status, attempt=0, owner=None, history=(), **more):
     return {"rn": rn, "queue": "q", "spec": rn, "status": status, "priority": 0, "owner": owner, "attempt": attempt, "failures": 0,
             "max_attempts": None, "result": None, "history": [dict(zip(("_typ", "worker", "attempt"), entry)) for entry in history],
             "plan": None, **more}
+
+
+TRIGGER = {"trigger": "pair", "left": "left", "right": "right", "queue": "q", "spec": "started"}
+
+
+def send(name, n, payload="payload"):
+    return {"do": "signal", "name": name, "n": n, "payload": f"{payload} {name} {n}"}
+
+
+def on_signal(n, name="s"):
+    return {"signal": name, "match": {"n": n}}
+
+
+def signal(n, name="s"):
+    """The value of a gate."""
+    return {"name": name, "seq": 1, "params": {"n": n}, "payload": f"payload {name} {n}", "sent": "today"}
 
 
 def story():
@@ -89,6 +106,41 @@ def story():
         "fail m 1": op(4, 5, about("fail", "m", "w1", 1)),
         "lease m 2": op(6, 7, lease("m", "w1", 2, 6.5)),
         "fail m 2": op(7, 8, about("fail", "m", "w1", 2)),
+        # A signal, a callback and a check, and what they end: completed, aborted, and timed out.
+        "send 1": op(1, 2, send("s", 1)),
+        "send 1 again": op(2, 3, send("s", 1, "another")),
+        "roll back 2": op(2, 3, send("s", 2), outcome=NO),
+        "callback": op(1, 2, {"do": "callback", "token": "yes"}, {"do": "callback", "token": "no"}),
+        "resolve": op(3, 4, {"do": "resolve", "token": "yes", "value": "V", "won": True}),
+        "late": op(4, 5, {"do": "reject", "token": "yes", "value": "late", "won": False}),
+        "reject": op(3, 4, {"do": "reject", "token": "no", "value": "N", "won": True}),
+        "answer": op(3, 4, {"do": "answer", "k": 1, "value": "A1"}),
+        "submit n": op(1, 2, submit("n", wait=[on_signal(1), {"callback": "yes"}, {"check": {"queue": "ask", "spec": {"k": 1}}}])),
+        "lease n": op(5, 6, lease("n", "w1", 1, 5.5, args=[signal(1), "V", "A1"])),
+        "complete n": op(6, 7, about("complete", "n", "w1", 1, result="N")),
+        "submit o": op(1, 2, submit("o", wait=[{"callback": "no"}], on_failure="cascade")),
+        "submit r": op(1, 2, submit("r", wait=[{"callback": "open", "timeout": "2000 ms", "on_timeout": "skip"}])),
+        # Deferred, and later put off.
+        "submit t": op(1, 2, submit("t")),
+        "lease t 1": op(3, 4, lease("t", "w1", 1, 3.5)),
+        "defer t": op(4, 5, about("defer", "t", "w1", 1, wait=[on_signal(1)], state="kept")),
+        "lease t 2": op(6, 7, lease("t", "w2", 2, 6.5, args=[signal(1)], state="kept")),
+        "not yet t": op(7, 8, about("not_yet", "t", "w2", 2)),
+        "lease t 3": op(8, 9, lease("t", "w3", 3, 8.5, args=[signal(1)], state="kept")),
+        "complete t": op(9, 10, about("complete", "t", "w3", 3, result="T")),
+        # Two signals start a task.
+        "left": op(1, 2, send("left", 7)),
+        "right": op(1, 2, send("right", 7)),
+        "lease set": op(3, 4, lease("pair/9", "w1", 1, 3.5, args=[signal(7, "left"), signal(7, "right")], spec="started")),
+        "complete set": op(4, 5, about("complete", "pair/9", "w1", 1, result="S")),
+        # Two after each other in a pool with room for one; two that the server runs.
+        "submit u": op(1, 2, submit("u", needs={"pool": {"slots": 3}})),
+        "submit v": op(1, 2, submit("v", needs={"pool": {"slots": 2}})),
+        "lease u": op(10, 11, lease("u", "w1", 1, 10.5, lasts=9)),
+        "complete u": op(12, 13, about("complete", "u", "w1", 1, result="U")),
+        "lease v": op(14, 15, lease("v", "w1", 1, 14.5, lasts=9)),
+        "complete v": op(16, 17, about("complete", "v", "w1", 1, result="V")),
+        "handled": op(1, 2, {"do": "handled", "rn": "h1", "how": "well"}, {"do": "handled", "rn": "h2", "how": "badly"}),
     }
     tasks = [
         row("a", "completed", 2, "w2", [("TaskAssignment", "w1", 1), ("TaskYield", "w1", 1), ("TaskAssignment", "w2", 2)], result="A"),
@@ -100,12 +152,20 @@ def story():
         row("e", "aborted"), row("f", "cancelled"), row("g", "cancelled"), row("i", "cancelled"), row("j", "cancelled"),
         row("m", "aborted", 2, "w1", [("TaskAssignment", "w1", 1), ("TaskRetry", "w1", 1), ("TaskAssignment", "w1", 2)],
             failures=2, max_attempts=2),
+        row("n", "completed", 1, "w1", [("TaskAssignment", "w1", 1)], result="N"),
+        row("o", "aborted"), row("r", "cancelled"),
+        row("t", "completed", 3, "w3", [("TaskAssignment", "w3", 3)], result="T"),
+        row("pair/9", "completed", 1, "w1", [("TaskAssignment", "w1", 1)], result="S", args=[signal(7, "left"), signal(7, "right")], spec="started"),
+        row("u", "completed", 1, "w1", [("TaskAssignment", "w1", 1)], result="U"),
+        row("v", "completed", 1, "w1", [("TaskAssignment", "w1", 1)], result="V"),
     ]
-    return ops, State({task["rn"]: task for task in tasks}, {"p": {"status": "completed"}})
+    waits = WaitState([(name, n, send(name, n)["payload"]) for name, n in (("s", 1), ("left", 7), ("right", 7))],
+                      {"yes": ("resolved", "V"), "no": ("rejected", "N")}, [("pool", "slots", 3, 4)], {"h1": ("completed", 1), "h2": ("aborted", 0)})
+    return ops, State({task["rn"]: task for task in tasks}, {"p": {"status": "completed"}}, waits=waits)
 
 
 def judge(ops, state):
-    return Observer(list(ops.values()), state, {"limit": 1}).judge()
+    return Observer(list(ops.values()), state, {"limit": 1}, {"pool": {"slots": 4}}, TRIGGER).judge()
 
 
 def falsify(rule, name, change):
@@ -203,6 +263,50 @@ falsify("stuck", "a plan that has not ended", lambda ops, state: state.plans["p"
 falsify("stuck", "a prepared transaction", lambda ops, state: state.prepared.add("x"))
 
 
+# What work waits for.
+def waits(change):
+    return lambda ops, state: change(state.waits)
+
+
+falsify("lost signal", "an acknowledged signal is not there", waits(lambda seen: seen.signals.pop(0)))
+falsify("sent twice", "a signal is there twice, in spite of its request_id", waits(lambda seen: seen.signals.append(("s", 1, "payload s 1"))))
+falsify("ghost signal", "a signal that was rolled back is there", waits(lambda seen: seen.signals.append(("s", 2, "payload s 2"))))
+falsify("ghost signal", "with another payload", waits(lambda seen: seen.signals.__setitem__(0, ("s", 1, "other"))))
+falsify("lost", "an acknowledged callback is not there", waits(lambda seen: seen.callbacks.pop("no")))
+falsify("lost end", "a callback that was resolved waits", waits(lambda seen: seen.callbacks.update(yes=("waiting", None))))
+falsify("ended twice", "two are told that they have ended a callback", part("late", won=True))
+falsify("result", "a callback has another value", waits(lambda seen: seen.callbacks.update(yes=("resolved", "late"))))
+falsify("result", "a callback is rejected and not resolved", waits(lambda seen: seen.callbacks.update(yes=("rejected", "V"))))
+falsify("gate", "open though its signal was rolled back", part("submit n", wait=[on_signal(2)]))
+falsify("gate", "open though nobody has ended its callback", part("submit n", wait=[{"callback": "open"}]))
+falsify("gate", "open though nobody has answered its check", part("submit n", wait=[{"check": {"queue": "ask", "spec": {"k": 2}}}]))
+falsify("args", "the values are in another order", leased("lease n", args=["V", signal(1), "A1"]))
+falsify("args", "the signal of somebody else", leased("lease n", args=[signal(7, "left"), "V", "A1"]))
+falsify("unfounded", "aborted though its callback was resolved", part("submit o", wait=[{"callback": "yes"}]))
+falsify("unfounded", "cancelled though on_timeout says abort", part("submit r", wait=[{"callback": "open", "timeout": "1 ms", "on_timeout": "abort"}]))
+falsify("state", "a deferred task has lost its state", leased("lease t 2", state=None))
+falsify("state", "... or has lost it when it was put off", leased("lease t 3", state=None))
+falsify("state", "a task has a state that nobody gave it", leased("lease n", state="kept"))
+falsify("args", "a deferred task goes on without what it waits for", leased("lease t 2", args=[]))
+falsify("given away", "a task is leased again that was neither deferred nor put off", lambda ops, state: (
+    outcome("not yet t", NO)(ops, state), leased("lease t 3", leased=8.0)(ops, state)))
+falsify("lost set", "a pair of signals has started nothing", without("pair/9"))
+falsify("started twice", "a pair of signals has started two tasks", lambda ops, state: (
+    state.tasks.update({"pair/10": {**state.tasks["pair/9"], "rn": "pair/10"}})))
+falsify("ghost set", "signals that do not belong together have started a task", task("pair/9", args=[signal(7, "left"), signal(8, "right")]))
+falsify("ghost set", "a signal that nobody sent has started a task", outcome("left", NO))
+falsify("pool", "more is reserved than there is", waits(lambda seen: seen.pools.__setitem__(0, ("pool", "slots", 5, 4))))
+falsify("pool", "more is in use at a time than there is", at("lease v", 11.2, 11.5))
+falsify("pool", "something is held in the end", waits(lambda seen: seen.reserved.append("u")))
+falsify("handler", "what a handler did is not there", waits(lambda seen: seen.handled.update(h1=("completed", 0))))
+falsify("handler", "... or twice", waits(lambda seen: seen.handled.update(h1=("completed", 2))))
+falsify("handler", "what a handler did that failed is there", waits(lambda seen: seen.handled.update(h2=("aborted", 1))))
+falsify("lost", "an acknowledged task of the server is not there", waits(lambda seen: seen.handled.pop("h1")))
+falsify("ghost", "a task of the server that nobody submitted", waits(lambda seen: seen.handled.update(h3=("aborted", 0))))
+falsify("stuck", "a task of the server that has not ended", waits(lambda seen: seen.handled.update(h2=("running", 0))))
+falsify("check", "a check lives for which nobody waits", waits(lambda seen: seen.checks.append("check")))
+
+
 def twins(ops, state):
     for rn in "x", "y":
         ops[rn] = op(50, 51, submit(rn, dedup_key="k"))
@@ -220,9 +324,19 @@ def under_way(change):
     return judge(ops, state)
 
 
+def judge_early():
+    ops, state = copy.deepcopy(story())
+    state.final, state.taken = False, 2.5
+    return judge(ops, state)
+
+
 ok(under_way(task("b", status="ready", attempt=0, history=[], failures=0, owner=None, result=None)) == [],
    "under way: what comes after the snapshot need not be in it", under_way(lambda ops, state: None))
 ok(any(text.startswith("lost:") for text in under_way(without("a"))), "under way: what came before must be")
+ok(not any(text.startswith(("lost set", "lost signal")) for text in under_way(lambda ops, state: (
+    state.waits.signals.append(("left", 8, "payload left 8")), add("left 8", 8, 9.5, send("left", 8))(ops, state),
+    add("right 8", 8, 9.5, send("right", 8))(ops, state)))), "under way: a pair of signals need not have started its task yet")
+ok(any(text.startswith("unfounded: task r ") for text in judge_early()), "under way: a task times out too early")
 ok(not any(text.startswith("stuck") for text in under_way(task("b", status="ready"))), "under way: nothing is stuck yet")
 ok(not any(text.startswith("max_running") for text in under_way(lambda ops, state: (
     at("lease l", 22, 23)(ops, state), without("c")(ops, state),

@@ -4,8 +4,11 @@ import time
 import psycopg2
 
 from rules import State
+from wait_rules import WaitState
+from waits import names
 
-TASKS = """select rn, queue, spec, status::text as status, priority, owner, attempt, failures, max_attempts, result, history, plan
+TASKS = """select rn, queue, spec, status::text as status, priority, owner, attempt, failures, max_attempts, result, history, plan,
+    case when starts_with(rn, %s) then args end as args
     from scylla.task where queue like %s"""
 PLANS = "select name, status from scylla.plan where name like %s"
 # What a completion leaves for the monitor to decide (docs/internals.md, Gates) looks like this until it has.
@@ -30,9 +33,9 @@ def look(connection, prefix, final):
     with connection.cursor() as cursor:
         cursor.execute("begin isolation level repeatable read, read only")
         try:
-            cursor.execute(TASKS, (prefix + "-%",))
-            names = [column.name for column in cursor.description]
-            tasks = {row[0]: dict(zip(names, row)) for row in cursor}
+            cursor.execute(TASKS, (names(prefix)["trigger"] + "/", prefix + "-%"))
+            columns = [column.name for column in cursor.description]
+            tasks = {row[0]: dict(zip(columns, row)) for row in cursor}
             cursor.execute(PLANS, (prefix + ".%",))
             plans = {name: {"status": status} for name, status in cursor}
             cursor.execute("select rn, problem from scylla.check()")
@@ -40,15 +43,38 @@ def look(connection, prefix, final):
                         if final or not any(text in problem for text in IN_DOUBT)]
             cursor.execute("select gid from pg_prepared_xacts where gid like %s", (prefix + ".%",))
             prepared = {gid for gid, in cursor}
+            waits = look_at_waits(cursor, prefix)
         finally:
             cursor.execute("rollback")
-    return State(tasks, plans, prepared, taken, final), problems
+    return State(tasks, plans, prepared, taken, final, waits), problems
+
+
+def look_at_waits(cursor, prefix):
+    known = names(prefix)
+
+    def rows(sql, *arguments):
+        cursor.execute(sql, arguments)
+        return cursor.fetchall()
+
+    return WaitState(
+        rows("select name, (params ->> 'n')::int, payload from scylla.signal where starts_with(name, %s)", prefix + "."),
+        {token: (status, value) for token, status, value in
+         rows("select name, status, value from scylla.condition where kind = 'callback' and starts_with(name, %s)", prefix + ".")},
+        rows("select p.pool, c.key, coalesce((select sum((r.amounts ->> c.key)::numeric) from scylla.pool_reservation r where r.pool = p.pool), 0), "
+             "c.value::numeric from scylla.pool p, jsonb_each_text(p.capacity) c where p.pool = %s", known["pool"]),
+        {rn: (status, notes) for rn, status, notes in
+         rows("select rn, status::text, (select count(*) from chaos_note n where n.rn = t.rn) from scylla.task t where queue = %s", known["handled"])},
+        [rn for rn, in rows("select rn from scylla.task where queue = %s and status in ('waiting', 'ready', 'running')", known["ask"])],
+        [rn for rn, in rows("select rn from scylla.pool_reservation where pool = %s", known["pool"])])
 
 
 def unfinished(connection, prefix):
     """How much there is still to be done."""
+    known = names(prefix)
     [[count]] = ask(connection, """select
-        (select count(*) from scylla.task where queue like %s and status in ('waiting', 'ready', 'running'))
+        (select count(*) from scylla.task where (queue like %s or queue in (%s, %s)) and status in ('waiting', 'ready', 'running'))
         + (select count(*) from scylla.plan where name like %s and status in ('building', 'running'))
-        + (select count(*) from pg_prepared_xacts where gid like %s)""", prefix + "-%", prefix + ".%", prefix + ".%")
+        + (select count(*) from pg_prepared_xacts where gid like %s)
+        + (select count(*) from scylla.trigger_signal where trigger = %s) + (select count(*) from scylla.signal_unseen)""",
+                    prefix + "-%", known["ask"], known["handled"], prefix + ".%", prefix + ".%", known["trigger"])
     return count

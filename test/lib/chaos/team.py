@@ -7,12 +7,33 @@ import sys
 import time
 
 import psycopg2
+from psycopg2.extras import Json
 
 from clients import IDLER, Broken, Refused, Session
 from record import Recorder
 from state import ask, connect, unfinished
+from waits import names
 
-ROLES = ["submitter"] * 2 + ["worker"] * 5 + ["planner", "preparer", "idler"]
+POOL = {"slots": 4}
+STARTED = {"started": "by a trigger"}
+ROLES = ["submitter"] * 2 + ["worker"] * 5 + ["planner", "preparer", "idler", "waiter", "sender", "sender", "asker", "asker"]
+
+# A handler that the server calls: it leaves a note, which is there if its task is completed, and only then.
+HANDLER = """
+create table if not exists chaos_note (rn text not null);
+create or replace function chaos_handler(task scylla.task) returns jsonb language plpgsql as $$
+begin
+    insert into chaos_note values (task.rn);
+    if task.spec = '"badly"' and random() < 0.7 then
+        raise exception 'badly';
+    elsif task.spec = '"slowly"' then
+        perform pg_sleep(random() * 0.5);
+    elsif task.spec = '"later"' and task.answers < 3 then
+        delete from chaos_note where rn = task.rn;
+        perform scylla.not_yet(task.rn, task.owner, '50 ms');
+    end if;
+    return to_jsonb(task.attempt);
+end $$"""
 
 
 class Team:
@@ -87,9 +108,24 @@ def create_queues(connection, prefix, limit):
     ask(connection, "select scylla.create_queue(%s)", f"{prefix}-open")
     ask(connection, "select scylla.create_queue(%s, max_running => %s)", f"{prefix}-limit", limit)
     ask(connection, "select scylla.create_queue(%s, aging => 0.5)", f"{prefix}-fair")
+    known = names(prefix)
+    ask(connection, HANDLER)
+    ask(connection, "select scylla.create_queue(%s, retry => %s)", known["ask"], Json({"initial": "20 ms", "max": "200 ms"}))
+    ask(connection, "select scylla.create_queue(%s, handler => 'chaos_handler', default_timeout => '1 s', retry => %s)", known["handled"],
+        Json({"initial": "20 ms", "max": "200 ms"}))
+    ask(connection, "select scylla.create_pool(%s, %s)", known["pool"], Json(POOL))
+    ask(connection, "select scylla.create_trigger(%s, %s, %s)", known["trigger"],
+        Json([{"signal": known[side], "join": ["n"]} for side in ("left", "right")]),
+        Json({"submit": {"queue": f"{prefix}-open", "spec": STARTED}}))
     if not ask(connection, "select 1 from pg_roles where rolname = %s", IDLER):
         ask(connection, f"create role {IDLER} login")
     ask(connection, f"grant usage on schema scylla to {IDLER}; grant execute on all functions in schema scylla to {IDLER}")
+
+
+def rules_of(prefix, limit):
+    """What the observer has to know of these."""
+    return {"limits": {f"{prefix}-limit": limit}, "pools": {names(prefix)["pool"]: POOL},
+            "trigger": {**names(prefix), "queue": f"{prefix}-open", "spec": STARTED}}
 
 
 def end_prepared(session, prefix):
@@ -108,8 +144,8 @@ def finish(team, patience):
     least = None
     session = Session(Recorder(team.folder, "finish"), team.dsn)
     connection = connect(team.dsn)
-    for _ in range(4):
-        team.hire("calm")
+    for role in ["calm"] * 4 + ["calm-sender", "calm-asker"]:
+        team.hire(role)
     while (left := unfinished(connection, team.prefix)) and time.monotonic() - moved < patience:
         if least is None or left < least:
             least, moved = left, time.monotonic()

@@ -1,0 +1,166 @@
+"""Clients of what work waits for besides tasks: signals, callbacks, checks, timeouts, triggers, pools, and functions that the
+server calls. Numbers come from the clock, so that those who wait and those who send meet at about the same time.
+"""
+import time
+
+from psycopg2.extras import Json
+
+from clients import Client, Submitter
+
+
+def names(prefix):
+    """What a round has of these."""
+    return {"signal": f"{prefix}.s", "left": f"{prefix}.a", "right": f"{prefix}.b", "trigger": f"{prefix}.pair", "pool": f"{prefix}-pool",
+            "ask": f"ask.{prefix}", "handled": f"handled.{prefix}"}
+
+
+def number():
+    return int(time.monotonic() * 15)
+
+
+def on_signal(prefix, n):
+    return {"signal": names(prefix)["signal"], "match": {"n": n}}
+
+
+class Waiter(Submitter):
+    """Submits tasks that wait for something, that will defer, that need a pool, and that the server runs."""
+
+    def step(self):
+        choices = (self.on_signal, self.on_signal, self.on_callback, self.on_callback, self.on_check, self.on_both, self.on_time,
+                   self.deferring, self.needing, self.needing, self.handled)
+        self.random.choice(choices)()
+        self.pace()
+
+    def wait(self, *elements, **more):
+        self.submit(self.task(wait=list(elements), on_failure=self.random.choice(("cascade", "skip", "ignore")), **more))
+
+    def a_signal(self):
+        return on_signal(self.prefix, number() + self.random.randint(-2, 4))
+
+    def a_callback(self):
+        self.numbers += 1
+        token = f"{self.prefix}.{self.name}.cb{self.numbers}"
+        self.session.call([{"do": "callback", "token": token}], "select scylla.create_callback(%s)", token)
+        return {"callback": token}
+
+    def a_check(self):
+        return {"check": {"queue": names(self.prefix)["ask"], "spec": {"k": self.random.randint(1, 4)}, "every": "30 ms"}}
+
+    def on_signal(self):
+        self.wait(self.a_signal())
+
+    def on_callback(self):
+        self.wait(self.a_callback())
+
+    def on_check(self):
+        self.wait(self.a_check())
+
+    def on_both(self):
+        elements = [self.a_callback(), self.a_signal(), self.a_check()]
+        self.random.shuffle(elements)
+        self.wait(*elements)
+
+    def on_time(self):
+        timeout = self.random.randint(20, 1500)
+        self.wait({**self.a_callback(), "timeout": f"{timeout} ms", "on_timeout": self.random.choice(("abort", "skip", "ignore"))})
+
+    def deferring(self):
+        part = self.task()
+        part["spec"]["defer"] = number() + self.random.randint(0, 8)
+        self.submit(part)
+
+    def needing(self):
+        needs = {names(self.prefix)["pool"]: {"slots": self.random.randint(1, 3)}}
+        self.submit(self.task(needs=needs, runtime=f"{self.random.randint(1, 3)} s"))
+
+    def handled(self):
+        self.numbers += 1
+        part = {"do": "handled", "rn": f"{self.prefix}.{self.name}.h{self.numbers}", "how": self.random.choice(("well", "badly", "slowly", "later"))}
+        self.session.call([part], "select rn from scylla.submit(%s, %s, rn => %s, max_attempts => 40)", names(self.prefix)["handled"],
+                          Json(part["how"]), part["rn"])
+
+
+class Sender(Client):
+    """Sends signals, each number once whoever sends it, and ends callbacks."""
+
+    def step(self):
+        choice = self.random.random()
+        if choice < 0.4:
+            self.send(names(self.prefix)["signal"], number() + self.random.randint(-1, 1))
+        elif choice < 0.7:
+            self.send(names(self.prefix)[self.random.choice(("left", "right"))], number())
+        else:
+            self.end_callback()
+        time.sleep(self.random.uniform(0.005, 0.04))
+
+    def send(self, name, n):
+        part = {"do": "signal", "name": name, "n": n, "payload": {"by": self.name, "n": n}}
+
+        def send():
+            self.session.query("select scylla.send_signal(%s, %s, %s, %s)", name, Json({"n": n}), Json(part["payload"]), str(n))
+            return [part]
+
+        def slow():
+            time.sleep(self.random.uniform(0, 0.05))
+            return []
+
+        self.session.transaction([send, slow], self.random.choice(("commit", "commit", "commit", "rollback")))
+
+    def end_callback(self):
+        tokens = self.session.query("select name from scylla.condition where kind = 'callback' and status = 'waiting' and name like %s "
+                                    "order by created limit 20", self.prefix + ".%")
+        if tokens:
+            self.end(self.random.choice(tokens)[0], self.random.choice(("resolve", "resolve", "reject")))
+
+    def end(self, token, verb):
+        value = {"code": "no", "description": "", "args": {"by": self.name}} if verb == "reject" else {"by": self.name, "token": token}
+        part = {"do": verb, "token": token, "value": value}
+        self.session.call([part], f"select scylla.{verb}_callback(%s, %s)", token, Json(value),
+                          answer=lambda rows: [{**part, "won": rows[0][0]}])
+
+
+class CalmSender(Sender):
+    """Sends what is still waited for, and the partners of half a set."""
+
+    def step(self):
+        known = names(self.prefix)
+        for n, in self.session.query("select distinct (match ->> 'n')::int from scylla.condition where kind = 'signal' and name = %s",
+                                     known["signal"]):
+            self.send(known["signal"], n)
+        for name, n in self.session.query("select signal, (params ->> 'n')::int from scylla.trigger_signal where trigger = %s", known["trigger"]):
+            self.send(known["right" if name == known["left"] else "left"], n)
+        for token, in self.session.query("select name from scylla.condition where kind = 'callback' and status = 'waiting' and waiters > 0 "
+                                         "and name like %s", self.prefix + ".%"):
+            self.end(token, "resolve")
+        time.sleep(0.05)
+
+
+class Asker(Client):
+    """Answers checks, often with "not yet"."""
+
+    yes = 0.3
+
+    def step(self):
+        rows = self.session.query("select rn, spec, attempt from scylla.lease(%s, %s, 2, '600 ms')", names(self.prefix)["ask"], self.name)
+        for rn, spec, attempt in rows:
+            if self.chance(2):
+                continue  # forgotten: its lease expires, and it is asked again
+            self.answer(rn, spec["k"], attempt)
+        time.sleep(self.random.uniform(0.005, 0.03))
+
+    def answer(self, rn, k, attempt):
+        choice = self.random.random()
+        if choice < self.yes:
+            part = {"do": "answer", "k": k, "value": {"k": k, "by": self.name, "attempt": attempt}}
+            self.session.call([part], "select status from scylla.complete(%s, %s, %s, attempt => %s)", rn, self.name, Json(part["value"]), attempt)
+        elif choice < 0.95:
+            self.session.query("select status from scylla.not_yet(%s, %s, attempt => %s)", rn, self.name, attempt)
+        else:
+            self.session.query("select status from scylla.fail(%s, %s, %s, attempt => %s)", rn, self.name, Json({"code": "chaos"}), attempt)
+
+
+class CalmAsker(Asker):
+    yes = 1
+
+
+ROLES = {"waiter": Waiter, "sender": Sender, "asker": Asker, "calm-sender": CalmSender, "calm-asker": CalmAsker}

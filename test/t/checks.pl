@@ -6,7 +6,6 @@ use strict;
 use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
-use IPC::Run;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use ScyllaTest;
@@ -96,12 +95,7 @@ sql($node, q(
 			end if;
 		end loop;
 	end $$;));
-my @sessions = map {
-	my ($in, $out) = ("set client_min_messages = error; call race($_, 0.$_, $rounds);", '');
-	IPC::Run::start([ 'psql', '-XqAt', '-d', $node->connstr('postgres'), '-v', 'ON_ERROR_STOP=1' ], '<', \$in, '>', \$out, '2>&1')
-} 1 .. 4;
-my @finished = grep { $_->finish } @sessions;
-is(scalar @finished, 4, "four sessions raced $rounds times");
+raced([ side_by_side($node, map { "call race($_, 0.$_, $rounds)" } 1 .. 4) ], "four sessions raced $rounds times");
 # What is left is answered.
 my $left = q(select count(*) from scylla.task where queue = 'race' and status = 'waiting');
 for (1 .. 300) {

@@ -6,7 +6,6 @@ use strict;
 use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
-use IPC::Run;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use ScyllaTest;
@@ -68,12 +67,7 @@ sql($node, q(
 			perform pg_advisory_unlock(me, round - 1);
 		end loop;
 	end $$;));
-my @sessions = map {
-	my ($in, $out) = (("set client_min_messages = error; call race($_, 0.$_, $rounds);"), '');
-	IPC::Run::start([ 'psql', '-XqAt', '-d', $node->connstr('postgres'), '-v', 'ON_ERROR_STOP=1' ], '<', \$in, '>', \$out, '2>&1')
-} 1, 2;
-my @finished = grep { $_->finish } @sessions;
-is(scalar @finished, 2, "two sessions raced $rounds times");
+raced([ side_by_side($node, map { "call race($_, 0.$_, $rounds)" } 1, 2) ], "two sessions raced $rounds times");
 eventually($node, q(select string_agg(distinct status::text, ' ') from scylla.task where rn like 'r%'), 'ready', 'every task has got its signal');
 is(sql($node, q(select count(*) from scylla.task where rn like 'r%')), $rounds, 'each once');
 is(sql($node, q(select count(*) from scylla.task t where rn like 'r%' and t.args #>> '{0,params,n}' <> substr(rn, 2))), '0', 'its own');
@@ -88,6 +82,20 @@ my $plan = sql($node, q(explain (analyze, buffers, costs off, timing off, summar
 my ($buffers) = $plan =~ /shared hit=(\d+)/;
 cmp_ok($buffers, '<', 1000, "a signal that opens one of 5,000 conditions on its name looks at few pages ($buffers)");
 is(sql($node, q(select count(*) filter (where status = 'ready') from scylla.task where queue = 'many')), '1', 'and opens that one');
+
+# Waiting looks at few of the signals that were sent, by a plan that was made while there were hardly any.
+my $bare = new_node('bare', settings => 'autovacuum = off');
+sql($bare, 'create extension scylla');
+my $waiting = $bare->background_psql('postgres');
+my $submit = sub { my ($k) = @_; qq(select scylla.submit('q', '1', wait_for => '[{"signal": "sent", "match": {"k": $k}}]')) };
+$waiting->query_safe($submit->(-$_)) for 1 .. 10;
+sql($bare, q(select count(scylla.send_signal('sent', jsonb_build_object('k', k))) from generate_series(1, 5000) k));
+$plan = $waiting->query_safe('explain (analyze, buffers, costs off, timing off, summary off) ' . $submit->(-11));
+($buffers) = $plan =~ /shared hit=(\d+)/;
+cmp_ok($buffers, '<', 300, "a task that waits for a signal looks at few of 5,000 that were sent under its name ($buffers)");
+is($waiting->query_safe($submit->(4711) =~ s/select (.*)/select status from $1/r), 'ready', 'and finds the one that it waits for');
+$waiting->quit;
+$bare->stop;
 
 # ---- crashes and prepared transactions ---------------------------------------------------------------------------------
 

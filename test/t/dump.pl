@@ -43,12 +43,14 @@ sql($node, q~
 	select scylla.grant_workflow('w', 'app', 'run'), scylla.alter_workflow('w', '{"run_strategy": 4}');
 	update scylla.workflow_head set latest_instance = 9;
 	select scylla.drop_workflow('dropped');
+	select scylla.create_job_template('{"definition": {"job_type": "base", "type": "NoOp", "params": {"a": {"type": "LONG", "value": 1}}}, "status": "stable"}');
+	select scylla.create_job_template('{"job_type": "heir", "version": "2", "type": "NoOp", "inherit_from": {"base": "default"}}');
 	drop function document;~, 'source');
 sub workflows
 {
 	my ($database) = @_;
 	return join "\n", map { sql($node, "select * from scylla.$_ order by 1", $database) }
-	  qw(workflow_head workflow_text workflow_properties workflow_dropped workflow workflow_version workflow_properties_history);
+	  qw(workflow_head workflow_text workflow_properties workflow_dropped job_template_text job_template workflow workflow_version workflow_properties_history);
 }
 my $workflows = workflows('source');
 isnt($workflows, '', 'there are workflows');

@@ -29,7 +29,15 @@ begin
         (select row(count(*), string_agg(concat(kind, on_failure), ',' order by kind, on_failure))::text from scylla.task_gate),
         (select row(count(*), count(opened), count(finished))::text from scylla.task_plan),
         (select count(*) from scylla.task_dedup), (select count(*) from scylla.event),
-        (select row(count(*), sum(runs), count(last_error))::text from scylla.schedule));
+        (select row(count(*), sum(runs), count(last_error))::text from scylla.schedule),
+        (select row(count(*), count(value), sum(failed::int))::text from scylla.task_condition_end),
+        (select row(count(*), string_agg(token, ',' order by token))::text from scylla.task_callback), (select count(*) from scylla.signal_name),
+        (select row(count(*), string_agg(request_id, ','))::text from scylla.signal_sent), (select count(*) from scylla.signal_condition),
+        (select count(*) from scylla.task_check), (select row(count(*), sum(answers), count(state))::text from scylla.task_memo),
+        (select row(count(*), sum(fired), sum(paused::int))::text from scylla.signal_trigger), (select count(*) from scylla.signal_unseen),
+        (select count(*) from scylla.signal_arrival), (select row(count(*), string_agg(capacity::text, ',' order by name))::text from scylla.resource_pool),
+        (select count(*) from scylla.pool_report), (select count(*) from scylla.pool_line),
+        (select string_agg(amounts::text, ',' order by task, pool) from scylla.task_reservation));
     raise sqlstate 'UNDO0' using message = outcome;
 exception when sqlstate 'UNDO0' then
     return sqlerrm;

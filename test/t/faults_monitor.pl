@@ -29,7 +29,7 @@ SQL
 sql($node, <<'SQL');
 -- Queues and a plan for those who wait, which stay.
 select scylla.create_queue('q', notify => true), scylla.create_queue('limited', max_running => 4), scylla.create_queue('watched', events => true),
-    scylla.create_queue('empty'), scylla.create_plan('awaited');
+    scylla.create_queue('empty'), scylla.create_queue('ask'), scylla.create_plan('awaited');
 
 -- As if a task had been completed by a commit that could not see who waits for it.
 create function complete_unseen(name text) returns void language sql as $$
@@ -43,7 +43,9 @@ create function give_work() returns void language plpgsql as $$
 declare
     lease constant interval = '1 h';
 begin
-    truncate scylla.task_spec, scylla.task_ready, scylla.task_lease, scylla.task_waiting, scylla.task_outcome, scylla.task_gate, scylla.task_dedup, scylla.event;
+    truncate scylla.task_spec, scylla.task_ready, scylla.task_lease, scylla.task_waiting, scylla.task_outcome, scylla.task_gate, scylla.task_dedup, scylla.event,
+        scylla.task_callback, scylla.task_condition_end, scylla.signal_sent, scylla.signal_condition, scylla.task_check, scylla.task_memo,
+        scylla.resource_pool, scylla.pool_line, scylla.pool_head, scylla.task_reservation;
     delete from scylla.task_plan where name <> 'awaited';
     -- What is old.
     perform scylla.create_plan('old plan'), scylla.submit('q', '{}', rn => 'old member', plan => 'old plan'), scylla.open_plan('old plan');
@@ -64,6 +66,13 @@ begin
     perform scylla.submit('q', '{}', rn => 'provider'), scylla.submit('watched', '{}', rn => 'dependant', depends_on => '{provider}');
     perform scylla.create_plan('plan'), scylla.submit('q', '{}', rn => 'member', plan => 'plan'), scylla.open_plan('plan');
     perform complete_unseen('provider'), complete_unseen('member');
+    -- What waits for something else: a gate that has timed out, a check that nobody waits for, a pool with room for one of two.
+    perform scylla.create_callback('never'), scylla.create_pool('pool', '{"a": 1}');
+    perform scylla.submit('q', '{}', rn => 'timed out', wait_for => '[{"callback": "never", "timeout": "1 h"}]');
+    update scylla.task_gate set deadline = now() - interval '1 h' where deadline is not null;
+    update scylla.task_waiting set due = now() - interval '1 h' where expiring;
+    perform scylla.submit('q', '{}', rn => 'asks', wait_for => '[{"check": {"queue": "ask", "spec": 1}}]'), scylla.cancel('asks');
+    perform scylla.submit('q', '{}', rn => 'placed', needs => '{"pool": {"a": 1}}'), scylla.submit('q', '{}', rn => 'in line', needs => '{"pool": {"a": 1}}');
     -- What is to stay as it is.
     perform scylla.submit('q', '{}', rn => 'waits', depends_on => '{ready}', not_before => now() + interval '1 day') from scylla.submit('q', '{}', rn => 'ready');
     perform scylla.submit('q', '{}', rn => 'runs'), scylla.lease_task('runs', 'w', lease);
@@ -71,7 +80,9 @@ end $$;
 
 create function outcome() returns text language sql as $$
     select concat_ws(E'\n',
-        (select string_agg(concat_ws(' | ', rn, status, attempt, failures, jsonb_path_query_array(history, '$[*]._typ')), E'\n' order by rn) from scylla.task),
+        (select string_agg(concat_ws(' | ', name, status, attempt, failures, jsonb_path_query_array(history, '$[*]._typ')), E'\n' order by name)
+           from (select case queue when 'ask' then 'check' else rn end as name, * from scylla.task) t),
+        (select string_agg(s.rn || ' holds ' || r.amounts, E'\n') from scylla.task_reservation r join scylla.task_spec s on s.id = r.task),
         (select string_agg(concat_ws(' | ', name, opened is not null, finished is not null, failed), E'\n' order by name) from scylla.task_plan),
         (select string_agg(concat_ws(' | ', rn, status), E'\n' order by rn, id) from scylla.event));
 $$;
@@ -154,16 +165,22 @@ for my $what (sort keys %call)
 }
 
 my $expected = <<'OUTCOME';
+asks | cancelled | 0 | 0 | []
 cascade | aborted | 0 | 0 | []
+check | cancelled | 0 | 0 | []
 dependant | ready | 0 | 0 | []
 due | ready | 0 | 0 | []
 expired | ready | 1 | 1 | ["TaskAssignment", "TaskTimeout"]
 expired for ever | aborted | 1 | 1 | ["TaskAssignment", "TaskTimeout"]
+in line | waiting | 0 | 0 | []
 member | completed | 1 | 0 | ["TaskAssignment"]
+placed | ready | 0 | 0 | []
 provider | completed | 1 | 0 | ["TaskAssignment"]
 ready | ready | 0 | 0 | []
 runs | running | 1 | 0 | ["TaskAssignment"]
+timed out | aborted | 0 | 0 | []
 waits | waiting | 0 | 0 | []
+placed holds {"a": 1}
 awaited | f | f | f
 plan | t | t | f
 dependant | waiting

@@ -32,7 +32,7 @@ sub fail_each_transaction
 	my $script = "select fixture(), install_faults();\nselect everything() as before \\gset\n\\set done false\n";
 	$script .= "\\if :done\n\\else\n${before_each}select arm_fault($_, false);\n$verb;\nselect disarm_fault() >= 0 as done \\gset\n"
 	  . "\\if :done\ninsert into reached values ($arguments, $_ - 1);\n\\else\ncall look_around($arguments, $_, :'before');\n\\endif\n\\endif\n"
-	  for 1 .. 1500;
+	  for 1 .. 3000;
 	my $file = PostgreSQL::Test::Utils::tempdir . '/script.sql';
 	append_to_file($file, $script);
 	# The errors are meant to be; what psql itself comes to is not.

@@ -98,6 +98,15 @@ is(sql($node, q(select result from scylla.get_task('child'))), '7', '... also to
 is(handled(q(select to_jsonb((scylla.submit('q', '["select to_jsonb(8)"]', rn => 'grandchild', depends_on => array['child', $1.rn])).rn))),
 	'completed|"grandchild"|1|0||1', '... and have tasks wait for its own');
 is(sql($node, q(select args, status from scylla.get_task('grandchild'))), '[7, "grandchild"]|completed', '... which open with its completion');
+is(handled(q(select case when $1.answers < 2 then to_jsonb(scylla.not_yet($1.rn, $1.owner, '0')) else to_jsonb($1.answers) end)),
+	'completed|2|3|0||3', '... or say "not yet"');
+sql($node, q(select scylla.create_callback('soon')));
+is( handled(q(select case when $1.state is null then to_jsonb(scylla.defer($1.rn, $1.owner, '[{"callback": "soon"}]', '"asked"')) else jsonb_build_array($1.state, $1.args) end),
+		rn => 'deferring'),
+	'waiting||1|0||1', '... or defer it: what it did stays');
+sql($node, q(select scylla.resolve_callback('soon', '"came"'); call scylla.work('q')));
+is(sql($node, q(select status, result, attempt from scylla.get_task('deferring'))), 'completed|["asked", ["came"]]|2', '... and goes on when that has come');
+is(handled(q(do $$ declare ready boolean; begin call scylla.wait('q', '1 ms', ready); end $$)), 'aborted||1|1|sqlstate-25001|0', 'a handler cannot wait, which would commit');
 is(handled(q(set role pg_monitor)), 'completed||1|0||1', 'a role that the handler takes has no say in the completion');
 
 # ---- what the session is told ------------------------------------------------------------------------------------------
@@ -147,6 +156,29 @@ eventually($node, q(select count(*) from pg_stat_activity where query like 'call
 is(sql($node, q(select status, (select count(*) from done where rn = 'cancelled') from scylla.get_task('cancelled'))),
 	'cancelled|0', 'what the handler of a task did that was cancelled meanwhile is undone');
 $worker->quit;
+
+# run_timeout: the call of a session is not interrupted, but nothing of it stays.
+sql($node, q(select scylla.alter_queue('q', '{"run_timeout": "100 ms"}')));
+$worker = $node->background_psql('postgres');
+$worker->query_until(qr/begun/, "\\echo begun\ncall scylla.work('q', 1, '1 h');\n");
+held('overrun');
+eventually($node, q(select failures, errors -> -1 ->> 'code' from scylla.get_task('overrun')), '1|run-timeout', 'a run that takes longer than run_timeout fails');
+sql($node, q(select scylla.pause_queue('q')));
+$holder->query_safe('select pg_advisory_unlock(7)');
+eventually($node, q(select count(*) from pg_stat_activity where query like 'call scylla.work%' and state = 'active'), '0', '... while its session calls the handler to the end');
+is(sql($node, q(select status, attempt, (select count(*) from done where rn = 'overrun') from scylla.get_task('overrun'))), 'ready|1|0', '... in vain');
+sql($node, q(select scylla.alter_queue('q', '{"run_timeout": null}'); select scylla.resume_queue('q')));
+is(sql($node, q(call scylla.work('q'))), '1', '... and the task can be run again');
+is(sql($node, q(select status, attempt, (select count(*) from done where rn = 'overrun') from scylla.get_task('overrun'))), 'completed|2|1', '... to its end');
+$worker->quit;
+
+# A FATAL error ends the session, and nothing of the call stays.
+sql($node, qq(create function fatal() returns jsonb language c as '$ENV{SCYLLA_FAULTS}', 'raise_fatal'));
+sql($node, q(select scylla.submit('q', '["select fatal()"]', rn => 'fatal', max_attempts => 1)));
+my ($status) = $node->psql('postgres', q(call scylla.work('q')));
+isnt($status, 0, 'a FATAL error of a handler ends its session');
+eventually($node, q(select status, errors -> -1 ->> 'code', (select count(*) from done where rn = 'fatal') from scylla.get_task('fatal')), 'aborted|timeout|0',
+	'... and the lease of its task expires');
 
 # A process that dies lets go of the lease.
 $worker = $node->background_psql('postgres', on_error_stop => 0);

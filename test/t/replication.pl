@@ -12,6 +12,7 @@ use Test::More;
 my $primary = new_node('primary', allows_streaming => 'logical',
 	settings => "scylla.monitor = on\nmax_connections = 40\nshared_buffers = 16MB");
 fill($primary, 'postgres');
+sql($primary, q(create function handle(t scylla.task) returns jsonb language sql as 'select to_jsonb(1)'; select scylla.create_queue('handled', handler => 'handle')));
 wait_for_monitor($primary, 'postgres');
 
 # ---- streaming ----------------------------------------------------------------------------------------------------------
@@ -28,6 +29,7 @@ sql($primary, q(alter system set scylla.monitor = off));
 $primary->reload;
 eventually($primary, q(select count(*) from pg_stat_activity where backend_type = 'scylla monitor'), '0', 'the primary has no monitor now');
 sql($primary, q(
+	select scylla.submit('handled', '1', rn => 'for a handler');
 	select scylla.submit('q', '1', rn => 'expired');
 	select scylla.lease_task('expired', 'w', timeout => '1 ms');
 	select scylla.submit('q', '1', rn => 'due', not_before => clock_timestamp() + interval '1 ms');));
@@ -78,13 +80,14 @@ my @writes = (
 	q(register_worker()), q(reset_expired()), q(purge()), q(maintain()));
 fails_with($standby, '25006', "select scylla.$_", "a standby refuses $_") for @writes;
 # A worker that waited there would wait for a task that it cannot lease.
-fails_with($standby, '25006', "call scylla.$_", "a standby refuses $_") for q(wait('q', '1 ms')), q(wait_any('{q}', '1 ms'));
+fails_with($standby, '25006', "call scylla.$_", "a standby refuses $_") for q(wait('q', '1 ms')), q(wait_any('{q}', '1 ms')), q(work('handled'));
 # The same holds in a read-only transaction, and nothing is left half-done.
 for my $write (@writes)
 {
 	is(sqlstate($primary, "begin read only; select scylla.$write; rollback;"), '25006', "a read-only transaction refuses $write");
 }
-is(sql($standby, q(select count(*) from pg_stat_activity where backend_type = 'scylla monitor')), '0', 'no monitor runs on a standby');
+is(sql($standby, q(select count(*) from pg_stat_activity where backend_type in ('scylla monitor', 'scylla worker'))), '0', 'no monitor runs on a standby');
+is(sql($standby, q(select status from scylla.get_task('for a handler'))), 'ready', '... and no handler is called');
 is(sql($standby, q(select string_agg(status::text, ' ' order by rn) from scylla.task where rn in ('due', 'expired'))),
 	'waiting running', '... and nothing acts on its tasks');
 
@@ -98,6 +101,7 @@ is(sql($standby, q(select rn, status from scylla.submit('q', '1', rn => 'promote
 is(sql($standby, q(select rn, attempt from scylla.lease('q', 'w', timeout => '1 h'))), 'promoted|1', 'lease works after promotion');
 is(sql($standby, q(select rn, status from scylla.complete('promoted', 'w'))), 'promoted|completed', 'complete works after promotion');
 is(sql($standby, q(select rn, attempt from scylla.heartbeat('running', 'w2'))), 'running|2', 'leases from before are held after promotion');
+eventually($standby, q(select status from scylla.get_task('for a handler')), 'completed', 'handlers are called after promotion');
 checked($standby, 'check() finds nothing after promotion');
 $standby->stop;
 

@@ -63,6 +63,7 @@ eventually($node, $shown, 'a|idle|||t|t', 'stat_server_worker shows a worker tha
 $holder->query_safe('select pg_advisory_lock(7)');
 submit('a', 'shown', $wait);
 eventually($node, $shown, 'a|running|a|shown|t|t', '... and one that calls a handler');
+is(sql($node, q(select w.worker = 'scylla-worker-' || s.pid, w.queue, w.leases from scylla.stat_worker w, scylla.stat_server_worker s)), 't|a|1', '... and so does stat_worker');
 my $since = sql($node, 'select since from scylla.stat_server_worker');
 sql($node, 'grant select on scylla.stat_server_worker to a, b; grant execute on function scylla._server_workers to a, b');
 is(sql($node, 'set role a; select role, task from scylla.stat_server_worker'), 'a|shown', '... to its role');
@@ -142,6 +143,24 @@ submit('a', 'terminated', $wait, ', max_attempts => 1');
 waiting('terminated');
 sql($node, q(select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'terminated'));
 ends('terminated', 'aborted||1|1|sqlstate-57014', '... and so is the end of its process');
+
+sql($node, q(select scylla.alter_queue('a', '{"default_timeout": "100 ms"}')));
+sql($node, qq(create function fatal() returns jsonb language c as '$ENV{SCYLLA_FAULTS}', 'raise_fatal'));
+submit('a', 'fatal', "with n as (insert into note values ('fatal')) select fatal()", ', max_attempts => 1');
+ends('fatal', 'aborted||1|1|timeout', 'a FATAL error of a handler ends its process, and the lease expires');
+submit('a', 'after that', 'select to_jsonb(1)');
+ends('after that', 'completed|1|1|0|', '... and another process goes on');
+
+# Memory: this much is all that the process may have from now on.
+eventually($node, q(select count(*) from scylla.stat_server_worker where role = 'a' and state = 'idle'), '1', 'a worker is idle');
+my $idle = sql($node, q(select pid from scylla.stat_server_worker where role = 'a'));
+my ($size) = slurp_file("/proc/$idle/status") =~ /^VmSize:\s+(\d+)/m;
+command_ok([ 'prlimit', "--pid=$idle", '--as=' . ($size + 50000) * 1024 ], 'it may have 50 MB more');
+submit('a', 'greedy', q(with n as (insert into note values ('greedy')) select to_jsonb(length(repeat('x', 500000000)))), ', max_attempts => 1');
+ends('greedy', 'aborted||1|1|sqlstate-53200', 'a handler that needs more memory than there is fails its task');
+submit('a', 'modest', 'select to_jsonb(pg_backend_pid())');
+ends('modest', "completed|$idle|1|0|", '... and the same process goes on');
+is(sql($node, q(select count(*) from note)), '0', '... and nothing of either is left');
 
 sql($node, q(create function stubborn() returns jsonb language plpgsql as $$
 	begin
@@ -261,6 +280,10 @@ else
 	submit('d', 'nologin', 'select to_jsonb(1)');
 }
 ends('nologin', 'completed|1|1|0|', 'the tasks of a role that may log in are run');
+sql($node, q(create function short_lived(t scylla.task) returns jsonb language sql as 'select to_jsonb(1)';
+	select scylla.create_queue('gone', handler => 'short_lived', max_attempts => 1), scylla.pause_queue('gone'); select scylla.submit('gone', '1', rn => 'gone');
+	drop function short_lived; select scylla.resume_queue('gone')));
+ends('gone', 'aborted||1|1|sqlstate-42883', 'a function that is dropped fails the tasks of its queue');
 sql($node, q(drop owned by d; drop role d; select scylla.submit('d', '["select to_jsonb(1)"]', rn => 'nobody')));
 submit('a', 'goes on', 'select to_jsonb(1)');
 ends('goes on', 'completed|1|1|0|', 'a queue whose owner is gone keeps nobody else from running');

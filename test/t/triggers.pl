@@ -65,6 +65,39 @@ is(sql($node, q(select count(distinct args #>> '{0,params,n}') = count(*) from s
 eventually($node, q(select (select count(*) from scylla.signal_unseen) + (select count(*) from scylla.signal_arrival)), '0', 'and nothing is left');
 is(sql($node, 'select count(*) from scylla.check()'), '0', 'check() finds nothing');
 
+# ---- many sets ---------------------------------------------------------------------------------------------------------
+
+# A session carries out triggers by plans that it made when there was little, and nothing is vacuumed. A set costs the same however many
+# there were before it.
+my $bare = new_node('bare', settings => "scylla.monitor = off\nautovacuum = off");
+sql($bare, q(create extension scylla; select scylla.create_queue('q');
+	select scylla.create_trigger('pair', '[{"signal": "a", "join": ["n"]}, {"signal": "b", "join": ["n"]}]', '{"submit": {"queue": "q", "spec": 1}}')));
+my $carrying = $bare->background_psql('postgres');
+my $pages = q(select sum(heap_blks_hit + idx_blks_hit) from pg_statio_all_tables where relname = 'signal_arrival');
+sub pages_of_sets
+{
+	my ($n) = @_;
+	$carrying->query_safe(qq(select count(scylla.send_signal(s, jsonb_build_object('n', $n + i))) from generate_series(1, 20) i, unnest('{a,b}'::text[]) s));
+	$carrying->query_safe('select pg_stat_force_next_flush()');
+	my $before = $carrying->query_safe($pages);
+	$carrying->query_safe('select scylla.maintain()') for 1 .. 2;
+	$carrying->query_safe('select pg_stat_force_next_flush()');
+	return $carrying->query_safe($pages) - $before;
+}
+pages_of_sets(-1000 * $_) for 1 .. 3;
+my $few = pages_of_sets(0);
+for my $hundred (1 .. 30)
+{
+	$carrying->query_safe(qq(select count(scylla.send_signal(s, jsonb_build_object('n', $hundred * 100 + i))) from generate_series(1, 100) i, unnest('{a,b}'::text[]) s));
+	$carrying->query_safe('select scylla.maintain()');
+}
+pages_of_sets(10000);
+my $many = pages_of_sets(20000);
+is(sql($bare, $started), 3120, 'three thousand sets');
+cmp_ok($many, '<', 2 * $few, "twenty more read hardly more pages than at first ($few, $many)");
+$carrying->quit;
+$bare->stop;
+
 # ---- prepared transactions ---------------------------------------------------------------------------------------------
 
 sql($node, q(begin; select scylla.send_signal('a', '{"n": "p"}'); prepare transaction 'p'));

@@ -30,6 +30,7 @@ sql($node, q~
 		{"foreach": {"id": "each", "concurrency": 3, "params": {"loop_params": {"type": "MAP", "value": {"i": {"type": "LONG_ARRAY", "expression": "Util.intsBetween(0, 4, 1)"}}}},
 			"steps": [{"step": {"id": "inner", "type": "T", "transition": {"successors": {"deep": "true", "then": "true"}},
 			                    "retry_policy": {"error_retry_limit": 1, "platform_retry_limit": 1, "backoff": {"type": "FIXED_BACKOFF", "error_retry_backoff_in_secs": 1, "platform_retry_backoff_in_secs": 1}}}},
+			          {"subworkflow": {"id": "call", "params": {"subworkflow_id": {"type": "STRING", "value": "child"}}}},
 			          {"foreach": {"id": "deep", "strict_ordering": true, "failure_mode": "FAIL_IMMEDIATELY",
 			                       "params": {"loop_params": {"type": "MAP", "value": {"j": {"type": "LONG_ARRAY", "expression": "Util.intsBetween(0, 2, 1)"}}}},
 			                       "steps": [{"step": {"id": "deepest", "type": "T"}}]}},
@@ -88,9 +89,17 @@ sql($node, q~
 			when 'run' then
 				if random() < 0.5 then perform scylla.stop_run('w', some_instance('w')); else perform scylla.kill_run('w', some_instance('w')); end if;
 			when 'child' then
-				if random() < 0.5 then perform scylla.stop_run('child', some_instance('child')); else perform scylla.restart_run('child', some_instance('child', true)); end if;
+				case floor(random() * 6)::int
+					when 0, 1 then perform scylla.stop_run('child', some_instance('child'));
+					when 2 then perform scylla.restart_step('child', some_instance('child', true), (array['c1', 'c2'])[1 + floor(random() * 2)::int]);
+					when 3 then perform scylla.restart_run('child', some_instance('child', true), alone => true);
+					else perform scylla.restart_run('child', some_instance('child', true), 'RESTART_FROM_BEGINNING'); -- and what is above it
+				end case;
 			when 'restart' then
-				case floor(random() * 5)::int
+				case floor(random() * 8)::int
+					when 5, 6, 7 then
+						select * into s from scylla.workflow_step where workflow = 'w' and instance = some_instance('w', true) and iterations is not null order by random() limit 1;
+						if s.step is not null then perform scylla.restart_step('w', s.instance, s.step, s.iterations); end if;
 					when 0 then perform scylla.restart_run('w', some_instance('w', true), 'RESTART_FROM_BEGINNING');
 					when 1 then perform scylla.restart_run('w', some_instance('w', true), 'RESTART_FROM_SPECIFIC', step => (array['first', 'each', 'sub', 'count', 'last'])[1 + floor(random() * 5)::int]);
 					when 2 then perform scylla.restart_run('w', some_instance('w', true), skip_steps => '{each}');
@@ -113,7 +122,7 @@ sql($node, q~
 		for i in 1 .. rounds loop
 			r := random();
 			did := case when r < 0.08 then 'start' when r < 0.5 then 'tasks' when r < 0.58 then 'advance' when r < 0.65 then 'signal' when r < 0.77 then 'step' when r < 0.8 then 'run'
-			            when r < 0.83 then 'child' when r < 0.999 then 'restart' else 'engine' end;
+			            when r < 0.86 then 'child' when r < 0.999 then 'restart' else 'engine' end;
 			if did = 'start' and (select count(*) from scylla.workflow_run_state where workflow = 'w' and ended is null) > 10 then
 				did := 'tasks';
 			end if;
@@ -165,6 +174,7 @@ for my $part (0 .. $crashes)
 is(sql($node, 'select did, state, message, count(*) from outcome group by 1, 2, 3 order by 4 desc limit 20'), '', 'nothing was refused but what cannot be');
 note sql($node, q(select string_agg(kind || ' ' || n, ', ' order by n desc) from (select kind, count(*) as n from counted group by 1) c));
 cmp_ok(sql($node, q(select count(*) from counted where kind = 'restart')), '>', $rounds / 100, 'much was restarted');
+cmp_ok(sql($node, q(select count(*) from scylla.workflow_run where restart ? 'below')), '>', $rounds / 300, 'with paths to what runs again');
 cmp_ok(sql($node, q(select count(*) from scylla.workflow_action where outcome is not null)), '>', $rounds / 50, 'and acted on');
 
 my $ends = 0;

@@ -83,6 +83,40 @@ our @verbs = (
 	q(select scylla.unschedule('s')),
 	q(select count(*) from scylla.read_events()),
 	q(select scylla.stat_reset()),
+	# What waits for something else, and pools.
+	q(select scylla.create_callback('new', '1 h')),
+	q(select scylla.resolve_callback('token', '{"v": 1}')),
+	q(select scylla.reject_callback('token', '{"code": "no"}')),
+	q(select scylla.send_signal('s', '{"n": 1, "m": 2}', '"payload"', 'request')),
+	q(select scylla.send_signal('new signal')),
+	q(select scylla.submit('q', '{}', wait_for => '[{"signal": "s", "match": {"n": 9}}, {"callback": "token", "timeout": "1 h", "on_timeout": "skip"}]')),
+	q(select scylla.submit('q', '{}', wait_for => '[{"signal": "s", "match": {"n": 1, "m": {">": 1}}}]')),
+	q(select scylla.submit('q', '{}', wait_for => '[{"signal": "sent"}]')),
+	q(select scylla.submit('q', '{}', wait_for => '[{"check": {"queue": "ask", "spec": 1, "every": "1 s"}}]')),
+	q(select scylla.submit('q', '{}', wait_for => '[{"check": {"queue": "ask", "spec": 2}}]')),
+	q(select scylla.not_yet('q running 1', 'w', '1 h')),
+	q(select scylla.not_yet(rn, 'w') from scylla.task where queue = 'ask'),
+	q(select scylla.complete(rn, 'w', '"answer"') from scylla.task where queue = 'ask'),
+	q(select scylla.defer('q running 2', 'w', '[{"signal": "s", "match": {"n": 9}}, {"callback": "token"}]', '{"state": 1}')),
+	q(select scylla.cancel('for a check')),
+	q(select scylla.cancel('for a signal')),
+	q(select scylla.create_trigger('new', '[{"signal": "s", "join": ["n"]}, {"signal": "sent", "join": ["n"]}]', '{"submit": {"queue": "q", "spec": 1}}')),
+	q(select scylla.drop_trigger('pair')),
+	q(select scylla.pause_trigger('pair'), scylla.resume_trigger('pair')),
+	q(select scylla.create_pool('new', '{"a": 1}')),
+	q(select scylla.submit('q', '{}', needs => '{"pool": {"a": 1}}')),
+	q(select scylla.submit('q', '{}', needs => '{"any": ["pool", "other"], "a": 1}')),
+	q(select count(*) from scylla.place()),
+	q(select scylla.complete('placed', 'w')),
+	q(select scylla.fail('placed', 'w', '{"code": "x"}', '0')),
+	q(select scylla.yield('placed', 'w')),
+	q(select scylla.cancel('in line')),
+	q(select scylla.alter_pool('pool', '{"capacity": {"a": 5}}')),
+	q(select scylla.report_usage('pool', '{"a": 1}')),
+	q(select scylla.drain_pool('pool'), scylla.resume_pool('pool')),
+	q(select scylla.drop_pool('other')),
+	q(select count(*) from scylla.explain_waiting('for a signal')),
+	q(select count(*) from scylla.explain_waiting('in line')),
 );
 sub literal { "'" . ($_[0] =~ s/'/''/gr) . "'" }
 
@@ -105,7 +139,10 @@ sub tools
 create function fixture() returns void language plpgsql as $$
 begin
     truncate scylla.queue, scylla.task_spec, scylla.task_ready, scylla.task_lease, scylla.task_waiting, scylla.task_outcome,
-        scylla.task_gate, scylla.task_plan, scylla.task_dedup, scylla.event, scylla.schedule;
+        scylla.task_gate, scylla.task_plan, scylla.task_dedup, scylla.event, scylla.schedule,
+        scylla.task_condition_end, scylla.task_callback, scylla.signal_name, scylla.signal_sent, scylla.signal_condition, scylla.signal_shape,
+        scylla.task_check, scylla.task_memo, scylla.signal_trigger, scylla.signal_trigger_input, scylla.signal_unseen, scylla.signal_arrival,
+        scylla.resource_pool, scylla.pool_report, scylla.pool_line, scylla.task_reservation, scylla.pool_head;
     perform scylla.create_queue('q', retry => '{"initial": "1 min"}'), scylla.create_queue('limited', max_running => 4),
         scylla.create_queue('watched', events => true, notify => true), scylla.create_queue('empty'),
         scylla.create_queue('aged', aging => 0.1);
@@ -141,6 +178,25 @@ begin
     perform scylla.lease_task('last', 'w');
     perform scylla.schedule('s', '* * * * *', 'q', '{}'), scylla.schedule_plan('p', '* * * * *', '[{"queue": "q", "spec": 1, "rn": "a"}]');
     update scylla.schedule set handled = date_trunc('minute', now()) - interval '1 min', next_run = date_trunc('minute', now());
+    -- What waits for something else, and pools: with room for one more, and one in line.
+    perform scylla.create_callback('token'), scylla.send_signal('sent', '{"n": 1}'), scylla.create_queue('ask');
+    perform scylla.submit('q', '{}', rn => 'for a callback', wait_for => '[{"callback": "token"}]');
+    perform scylla.submit('q', '{}', rn => 'for a signal', wait_for => '[{"signal": "s", "match": {"n": 1}}]');
+    perform scylla.submit('q', '{}', rn => 'for both', wait_for => '[{"signal": "s", "match": {"m": {">=": 2}}}, {"callback": "token"}]');
+    perform scylla.submit('q', '{}', rn => 'for a check', wait_for => '[{"check": {"queue": "ask", "spec": 1}}]');
+    perform scylla.lease('ask', 'w');
+    perform scylla.submit('q', '{}', rn => 'timed out', wait_for => '[{"signal": "s", "match": {"n": 5}, "timeout": "1 h"}]');
+    update scylla.task_gate set deadline = now() - interval '1 s' where deadline is not null;
+    update scylla.task_waiting w set due = now() - interval '1 s' from scylla.task_spec s where s.id = w.id and s.rn = 'timed out';
+    perform scylla.create_trigger('pair', '[{"signal": "s", "join": ["n"]}, {"signal": "sent", "join": ["n"]}]', '{"submit": {"queue": "q", "spec": 1}}');
+    -- Half a set only: an error of an action would be kept, and the call go on.
+    perform scylla.send_signal('s', '{"n": 8}'), scylla.send_signal('s', '{"n": 7}');
+    perform scylla.create_pool('pool', '{"a": 3}'), scylla.create_pool('other', '{"a": 3}');
+    perform scylla.submit('placed', '{}', rn => 'placed', needs => '{"pool": {"a": 2}}');
+    perform scylla.place();
+    perform scylla.lease_task('placed', 'w');
+    perform scylla.submit('placed', '{}', rn => 'in line', needs => '{"pool": {"a": 2}}');
+    perform scylla.submit('placed', '{}', rn => 'fits', needs => '{"pool": {"a": 1}}', expected_runtime => '1 min');
     perform from scylla.stat_queue;
 end $$;
 
@@ -153,7 +209,16 @@ begin
         union all select 'w' || x from scylla.task_waiting x union all select 'o' || x from scylla.task_outcome x
         union all select 'g' || x from scylla.task_gate x union all select 'p' || x from scylla.task_plan x
         union all select 'd' || x from scylla.task_dedup x union all select 'e' || x from scylla.event x
-        union all select 't' || x from scylla.schedule x) t (t));
+        union all select 't' || x from scylla.schedule x
+        union all select 'ce' || x from scylla.task_condition_end x union all select 'cb' || x from scylla.task_callback x
+        union all select 'sn' || x from scylla.signal_name x union all select 'ss' || x from scylla.signal_sent x
+        union all select 'sc' || x from scylla.signal_condition x union all select 'sh' || x from scylla.signal_shape x
+        union all select 'ck' || x from scylla.task_check x union all select 'm' || x from scylla.task_memo x
+        union all select 'tr' || x from scylla.signal_trigger x union all select 'ti' || x from scylla.signal_trigger_input x
+        union all select 'su' || x from scylla.signal_unseen x union all select 'sa' || x from scylla.signal_arrival x
+        union all select 'rp' || x from scylla.resource_pool x union all select 'pr' || x from scylla.pool_report x
+        union all select 'pl' || x from scylla.pool_line x union all select 're' || x from scylla.task_reservation x
+        union all select 'ph' || x from scylla.pool_head x) t (t));
 end $$;
 
 -- How many tasks can be leased, by way of the heads: all that are ready must be found.

@@ -5,13 +5,14 @@ use strict;
 use warnings;
 use Exporter 'import';
 use File::Path qw(make_path);
+use IPC::Run;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(sleep);
 
 our @EXPORT = qw(new_node sql result_of sqlstate fails_with eventually comes tasks tables sequences state_of checked fill
-  monitors wait_for_monitor own_installation write_script
+  monitors wait_for_monitor own_installation write_script side_by_side raced
   $append_column $pages_function);
 
 # A started node that preloads the library. The monitor is off unless the settings say otherwise: then the test decides
@@ -203,6 +204,38 @@ SQL
 	is( sql($node, 'select string_agg(distinct status::text, $$ $$) from scylla.task', $database),
 		'aborted cancelled completed ready running waiting',
 		'there are tasks in all six states');
+}
+
+# Statements in a session each, all at work from now on. They go in arguments: IPC::Run writes to the standard input of a program only
+# while somebody waits for it, so the sessions would be at work one after the other.
+sub side_by_side
+{
+	my ($node, @statements) = @_;
+	my $now = q(select 'at ' || extract(epoch from clock_timestamp()));
+	return map {
+		my %session = (out => '');
+		$session{run} = IPC::Run::start([ 'psql', '-XqAt', '-d', $node->connstr('postgres'), '-v', 'ON_ERROR_STOP=1',
+				'-c', 'set client_min_messages = error', '-c', $now, '-c', $_, '-c', $now ], '<', \undef, '>', \$session{out}, '2>&1');
+		\%session
+	} @statements;
+}
+
+# Waits for them: all have succeeded, and there was a time at which all were at work.
+sub raced
+{
+	my ($sessions, $name) = @_;
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+	my $failed = grep { !$_->{run}->finish } @$sessions;
+	is($failed, 0, $name) or diag(map { $_->{out} } @$sessions);
+	my ($begun, $ended) = (0, 9e99);
+	for my $session (@$sessions)
+	{
+		my @times = $session->{out} =~ /^at ([\d.]+)$/mg;
+		$begun = $times[0] if $times[0] > $begun;
+		$ended = $times[-1] if $times[-1] < $ended;
+	}
+	cmp_ok($begun, '<', $ended, '... side by side');
+	return;
 }
 
 # The databases that have a monitor now.

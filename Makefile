@@ -14,11 +14,11 @@ OBJS = $(patsubst %.cpp,%.o,$(sort $(wildcard src/*.cpp src/*/*.cpp src/*/*/*.cp
 
 # One file per concept, in the order in which they depend on each other: what is made once, and what an update replaces.
 TABLES = $(addprefix sql/,preamble.sql tables.sql schedule.sql $(NEW_TABLES))
-NEW_TABLES = condition.sql trigger.sql pool.sql copy.sql job.sql workflow.sql workflow_state.sql workflow_action.sql workflow_hold.sql workflow_event.sql backfill.sql memo.sql task_check.sql # since the version before
+NEW_TABLES = condition.sql trigger.sql pool.sql copy.sql job.sql workflow.sql workflow_state.sql workflow_action.sql workflow_hold.sql workflow_event.sql job_template.sql backfill.sql memo.sql task_check.sql # since the version before
 REPLACED = $(addprefix sql/,functions/internal.sql functions/rights.sql task.sql schedules.sql functions/queue.sql \
 	functions/events.sql functions/submit.sql functions/lease.sql functions/heartbeat.sql functions/finish.sql \
 	functions/release.sql functions/change.sql functions/defer.sql functions/resubmit.sql functions/query.sql functions/find.sql functions/plan.sql functions/wait.sql functions/work.sql functions/schedule.sql \
-	functions/condition.sql functions/trigger.sql functions/pool.sql functions/job.sql functions/expression.sql functions/workflow.sql functions/workflow_run.sql functions/workflow_action.sql functions/workflow_hold.sql functions/workflow_events.sql functions/run_view.sql functions/backfill.sql functions/maintain.sql conditions.sql triggers.sql pools.sql jobs.sql workflows.sql workflow_runs.sql workflow_actions.sql workflow_holds.sql workflow_history.sql backfills.sql resubmissions.sql plan.sql plan_task.sql functions/plan_pictures.sql stat.sql metrics.sql check.sql privileges.sql)
+	functions/condition.sql functions/trigger.sql functions/pool.sql functions/job.sql functions/expression.sql functions/workflow.sql functions/job_template.sql functions/workflow_run.sql functions/workflow_action.sql functions/workflow_hold.sql functions/workflow_events.sql functions/run_view.sql functions/backfill.sql functions/maintain.sql conditions.sql triggers.sql pools.sql jobs.sql workflows.sql job_templates.sql workflow_runs.sql workflow_actions.sql workflow_holds.sql workflow_history.sql backfills.sql resubmissions.sql plan.sql plan_task.sql functions/plan_pictures.sql stat.sql metrics.sql check.sql privileges.sql)
 CREATE_SCRIPT = sql/scylla--$(EXTVERSION).sql
 # From the version before. Those of versions that have been released are files of their own, as are their install scripts.
 UPDATE_SCRIPT = sql/scylla--0.1--$(EXTVERSION).sql

@@ -487,6 +487,29 @@ begin
     select null, format('workflow "%s" has had %s instances, and one of its id that was dropped %s', h.id, h.latest_instance, d.latest_instance)
     from scylla.workflow_head h join scylla.workflow_dropped d using (id) where h.latest_instance < d.latest_instance
     union all
+    select null, format('job template "%s" of version "%s" belongs to role "%s", which does not exist', t.job_type, t.version, t.owner)
+    from scylla.job_template_text t where t.owner not in (select rolname from pg_roles)
+    union all
+    select null, format('the versions of job template "%s" belong to different roles', t.job_type)
+    from scylla.job_template_text t group by t.job_type having count(distinct t.owner) > 1
+    union all
+    select null, format('job template "%s" of version "%s" is the definition of "%s" of version "%s"', t.job_type, t.version, t.definition ->> 'job_type', t.definition ->> 'version')
+    from scylla.job_template_text t where (t.definition ->> 'job_type', t.definition ->> 'version') is distinct from (t.job_type, t.version)
+    union all
+    select null, format('job template "%s" of version "%s" inherits from "%s" of version "%s", which does not exist', t.job_type, t.version, p.key, p.value)
+    from scylla.job_template_text t cross join lateral jsonb_each_text(t.definition -> 'inherit_from') p
+    where not exists (select from scylla.job_template_text o where o.job_type = p.key and o.version = p.value)
+    union all
+    select null, format('job template "%s" of version "%s" inherits from itself', t.job_type, t.version)
+    from scylla.job_template_text t
+    where exists (
+        with recursive family (job_type, version) as (
+            select p.key, p.value from jsonb_each_text(t.definition -> 'inherit_from') p
+            union
+            select p.key, p.value from family f join scylla.job_template_text o on o.job_type = f.job_type and o.version = f.version
+            cross join lateral jsonb_each_text(o.definition -> 'inherit_from') p)
+        select from family f where f.job_type = t.job_type and f.version = t.version)
+    union all
     select null, format('job "%s" needs job "%s", which does not exist', d.name, n ->> 'job')
     from scylla.job_definition d, lateral jsonb_array_elements(d.needs) n
     where n ->> 'job' not in (select name from scylla.job_definition)

@@ -35,7 +35,8 @@ comment on column scylla.workflow_run.error is 'Why it was stopped, or could not
 comment on column scylla.workflow_run.plan is 'The plan that its tasks belong to.';
 comment on column scylla.workflow_run.owner is 'The role as which its tasks are submitted: the owner of the workflow.';
 comment on column scylla.workflow_run.restart is
-    'What restart_run() was given: an object with policy, and perhaps step, step_params and skip_steps; null: it is the first run.';
+    'What restart_run() was given: an object with policy, and perhaps step, step_params, skip_steps and below: which part of the step runs again;
+null: it is the first run.';
 comment on column scylla.workflow_run.instance_status is
     'The status of the instance when that run had ended: a run can succeed that has left steps of an earlier one as they were, which had not.';
 

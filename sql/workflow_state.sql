@@ -60,7 +60,7 @@ comment on column scylla.workflow_run_state.permits is
 comment on column scylla.workflow_run_state.request is 'The parameters as they were given to start_workflow().';
 comment on column scylla.workflow_run_state.params is 'The values of its parameters.';
 comment on column scylla.workflow_run_state.restart is
-    'What was asked for: an object with policy, step, step_params and skip_steps; null: it is the first run.';
+    'What was asked for: an object with policy, step, step_params, skip_steps and below; null: it is the first run.';
 comment on column scylla.workflow_run_state.error is 'Why it could not go on; null: nothing is wrong with the run itself.';
 
 create table scylla.workflow_run_past (

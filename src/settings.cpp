@@ -16,6 +16,10 @@ constinit int max_workflow_nesting = 10;
 constinit int max_foreach_concurrency = 500;
 constinit int max_loop_iterations = 25'000;
 constinit int max_run_params = 128;
+constinit int max_run_leaves = 1'000'000;
+constinit int max_step_retries = 99;
+constinit int max_retry_wait = 86'400;
+constinit int max_workflow_timeout = 120 * 86'400;
 constinit int max_definition_size = 256;
 constinit int event_retention = 86'400;
 constinit int signal_retention = 7 * 86'400;
@@ -56,6 +60,8 @@ extern "C" bool check_code_version(char **value, void **, GucSource) {
     return false;
 }
 
+constexpr int k_max_seconds = static_cast<int>(model::k_max_timeout / model::k_second); // as of tasks
+
 // How large definitions and runs of workflows may be.
 void define_workflow_limits() {
     struct Limit {
@@ -63,6 +69,7 @@ void define_workflow_limits() {
         const char *what;
         int *value;
         int most;
+        int unit = 0;
     };
     for (const Limit &limit :
          {Limit{"scylla.max_workflow_steps", "Maximum number of steps of a new version of a workflow.",
@@ -74,12 +81,20 @@ void define_workflow_limits() {
           Limit{"scylla.max_loop_iterations", "Maximum number of iterations of a loop in a workflow.",
                 &max_loop_iterations, model::workflow::k_most_loop_iterations},
           Limit{"scylla.max_run_params", "Maximum number of parameters that a run of a workflow is given.",
-                &max_run_params, 10'000}})
-        DefineCustomIntVariable(limit.name, limit.what, nullptr, limit.value, *limit.value, 1, limit.most, PGC_SUSET, 0,
-                                nullptr, nullptr, nullptr);
-    DefineCustomIntVariable("scylla.max_definition_size", "Maximum size of the text of a definition of a workflow.",
-                            nullptr, &max_definition_size, 256, 1, model::k_max_value_bytes / 1024, PGC_SUSET,
-                            GUC_UNIT_KB, nullptr, nullptr, nullptr);
+                &max_run_params, 10'000},
+          Limit{"scylla.max_run_leaves",
+                "Number of steps in the loops of a run from which on no more iterations begin.", &max_run_leaves,
+                INT_MAX},
+          Limit{"scylla.max_step_retries", "Maximum number of retries of a step, for each class of failures.",
+                &max_step_retries, 1'000'000},
+          Limit{"scylla.max_retry_wait", "Longest wait before a step of a workflow is tried again.", &max_retry_wait,
+                k_max_seconds, GUC_UNIT_S},
+          Limit{"scylla.max_workflow_timeout", "Longest timeout of a workflow or a step, and longest time of a Sleep.",
+                &max_workflow_timeout, k_max_seconds, GUC_UNIT_S},
+          Limit{"scylla.max_definition_size", "Maximum size of the text of a definition of a workflow.",
+                &max_definition_size, model::k_max_value_bytes / 1024, GUC_UNIT_KB}})
+        DefineCustomIntVariable(limit.name, limit.what, nullptr, limit.value, *limit.value, 1, limit.most, PGC_SUSET,
+                                limit.unit, nullptr, nullptr, nullptr);
 }
 } // namespace
 

@@ -13,14 +13,18 @@ int on_runs(const context &given, const std::string &function, const std::string
     return 0;
 }
 
-// Prints the id of the action, if there is one.
-int on_step(const context &given, const std::string &function, const step_options &options) {
+std::string numbers_of(const step_options &options) {
     std::string iterations;
     for (const std::string &number : options.iterations)
         iterations += (iterations.empty() ? "" : ",") + number;
+    return "{" + iterations + "}";
+}
+
+// Prints the id of the action, if there is one.
+int on_step(const context &given, const std::string &function, const step_options &options) {
     const auto action =
         session{given.connection}.ask("select scylla." + function + "($1, $2::bigint, $3, $4::bigint[])",
-                                      {options.workflow, options.instance, options.step, "{" + iterations + "}"});
+                                      {options.workflow, options.instance, options.step, numbers_of(options)});
     if (action && !action->empty())
         std::cout << *action << '\n';
     return 0;
@@ -38,7 +42,14 @@ int kill_workflow(const context &given, const std::string &workflow) {
 int stop_step(const context &given, const step_options &options) { return on_step(given, "stop_step", options); }
 int kill_step(const context &given, const step_options &options) { return on_step(given, "kill_step", options); }
 int skip_step(const context &given, const step_options &options) { return on_step(given, "skip_step", options); }
-int restart_step(const context &given, const step_options &options) { return on_step(given, "restart_step", options); }
+int restart_step(const context &given, const restart_step_options &options) {
+    std::cout << *session{given.connection}.ask(
+                     "select scylla.restart_step($1, $2::bigint, $3, $4::bigint[], $5::bool)",
+                     {options.workflow, options.instance, options.step, numbers_of(options),
+                      std::string{options.alone ? "t" : "f"}})
+              << '\n';
+    return 0;
+}
 int bypass_step(const context &given, const step_options &options) { return on_step(given, "bypass_step", options); }
 int pause_step(const context &given, const step_options &options) { return on_step(given, "pause_step", options); }
 int resume_step(const context &given, const step_options &options) { return on_step(given, "resume_step", options); }

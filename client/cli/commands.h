@@ -326,6 +326,14 @@ struct alter_workflow_options {
     std::vector<std::string> changes;
 };
 int alter_workflow(const context &, const alter_workflow_options &);
+int push_template(const context &, const std::string &file);
+int list_templates(const context &, const maybe_text &job_type);
+struct template_options {
+    std::string job_type;
+    std::string version = "default";
+};
+int show_template(const context &, const template_options &);
+int drop_template(const context &, const template_options &);
 struct workflow_grant_options {
     std::string workflow;
     std::string role;
@@ -363,6 +371,7 @@ struct restart_run_options {
     maybe_text params;
     maybe_text step_params;
     std::vector<std::string> skipped;
+    bool alone = false;
 };
 int restart_run(const context &, const restart_run_options &);
 void require_run(session &server, const run_options &options); // it is there, and may be viewed
@@ -429,7 +438,10 @@ struct step_options {
 int stop_step(const context &, const step_options &);
 int kill_step(const context &, const step_options &);
 int skip_step(const context &, const step_options &);
-int restart_step(const context &, const step_options &);
+struct restart_step_options : step_options {
+    bool alone = false;
+};
+int restart_step(const context &, const restart_step_options &);
 int bypass_step(const context &, const step_options &);
 int pause_step(const context &, const step_options &);
 int resume_step(const context &, const step_options &);

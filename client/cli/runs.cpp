@@ -66,9 +66,10 @@ int restart_run(const context &given, const restart_run_options &options) {
                                                 : "RESTART_FROM_INCOMPLETE";
     session server{given.connection};
     show(server,
-         "select code, run, status from scylla.restart_run($1, $2::bigint, $3, $4::jsonb, $5::jsonb, $6::text[], $7)",
+         "select code, of_workflow as workflow, of_instance as instance, run, status from scylla.restart_run($1, "
+         "$2::bigint, $3, $4::jsonb, $5::jsonb, $6::text[], $7, $8::bool)",
          {options.workflow, options.instance, policy, options.params.value_or("{}"), options.step_params.value_or("{}"),
-          array_literal(options.skipped), options.from},
+          array_literal(options.skipped), options.from, std::string{options.alone ? "t" : "f"}},
          given.record());
     return 0;
 }

@@ -97,6 +97,32 @@ public:
         }
     }
 
+    void add_templates() {
+        CLI::App *parent = add(m_app, "template", "Keep job templates, with which steps of workflows begin.");
+        parent->require_subcommand(1);
+        {
+            auto [command, file] =
+                add(*parent, "push",
+                    "Make a job template, or put another in the place of the one with its job type and version.",
+                    push_template);
+            argument(command, "FILE", *file, k_definition_file)->required();
+        }
+        {
+            auto [command, one] = add<maybe_text>(*parent, "list", "Show job templates.", list_templates);
+            argument(command, "JOB_TYPE", *one, "Only the versions of this one.");
+        }
+        {
+            auto [command, o] =
+                add(*parent, "show", "Show the definition of a job template, as \"template push\" takes it.",
+                    show_template);
+            argument(command, "JOB_TYPE", o->job_type, "The sub_type of its steps.")->required();
+            argument(command, "VERSION", o->version, "Its version. Default: default.");
+        }
+        auto [command, o] = add(*parent, "drop", "Drop a version of a job template.", drop_template);
+        argument(command, "JOB_TYPE", o->job_type, "The sub_type of its steps.")->required();
+        argument(command, "VERSION", o->version, "Its version.")->required();
+    }
+
     void add_runs() {
         CLI::App *run = add(m_app, "run", "Look at runs of workflows, restart and end them.");
         run->require_subcommand(1);
@@ -110,7 +136,10 @@ public:
         {
             auto [command, o] = add(*run, "restart",
                                     "Run an instance again, whose last run has ended.\n\nWithout an option: the steps "
-                                    "that are not complete, and what follows them.",
+                                    "that are not complete, and what follows them. If a step of another run has "
+                                    "started it and waits for it, that step runs again.\n\n"
+                                    "Shows the run that has been started: of this instance, or of the topmost one "
+                                    "above it. Code 2: that one goes on.",
                                     restart_run);
             argument(command, "WORKFLOW", o->workflow, "Id of the workflow.")->required();
             argument(command, "INSTANCE", o->instance, "The number of the instance.")->required();
@@ -120,6 +149,7 @@ public:
             option(command, "--step-params", o->step_params, "JSON",
                    "An object with such an object for steps that run again.");
             option(command, "--skip", o->skipped, "STEP", "Skip this step. May be given several times.");
+            flag(command, "--alone", o->alone, k_alone);
         }
         of_run(*run, "stop", "Have the last run of an instance end as STOPPED.", stop_run);
         of_run(*run, "kill", "Have the last run of an instance end as FAILED.", kill_run);
@@ -191,12 +221,16 @@ public:
                 "Have a step be SKIPPED. What follows it goes on, as its conditions say.\n\n"
                 "Prints the id of the action in the view scylla.workflow_action; nothing if the step is so already.",
                 skip_step);
-        of_step(
-            *step, "restart",
-            "Give another attempt to a step that has ended. If its run has ended, too, the instance runs again from "
-            "the step.\n\n"
-            "Prints the id of the action in the view scylla.workflow_action.",
-            restart_step);
+        {
+            auto [command, o] =
+                add(*step, "restart",
+                    "Give another attempt to a step that has ended. If its run has ended, too, the instance runs again "
+                    "from the step, as \"run restart\" has it.\n\n"
+                    "Prints the id of the action in the view scylla.workflow_action.",
+                    restart_step);
+            name_step(command, *o);
+            flag(command, "--alone", o->alone, k_alone);
+        }
         of_step(*step, "bypass",
                 "Let a step go on that is WAITING_FOR_SIGNALS, without those that have not come.\n\n"
                 "Prints the id of the action in the view scylla.workflow_action.",
@@ -285,10 +319,13 @@ private:
     // Of the last run of an instance.
     void of_step(CLI::App &parent, const char *name, const char *description, command_function<step_options> function) {
         auto [command, o] = add(parent, name, description, function);
-        argument(command, "WORKFLOW", o->workflow, "Id of the workflow.")->required();
-        argument(command, "INSTANCE", o->instance, "The number of the instance.")->required();
-        argument(command, "STEP", o->step, "Id of the step.")->required();
-        argument(command, "ITERATION", o->iterations,
+        name_step(command, *o);
+    }
+    void name_step(CLI::App *command, step_options &o) {
+        argument(command, "WORKFLOW", o.workflow, "Id of the workflow.")->required();
+        argument(command, "INSTANCE", o.instance, "The number of the instance.")->required();
+        argument(command, "STEP", o.step, "Id of the step.")->required();
+        argument(command, "ITERATION", o.iterations,
                  "The numbers of the iterations that the step is in, the outer one first.");
     }
 
@@ -331,6 +368,8 @@ private:
 
     static constexpr const char *k_any_version =
         "active, latest, default (the active one, or else the latest) or a number. Default: default.";
+    static constexpr const char *k_alone =
+        "The step of another run that has started the instance, and waited for it, does not run again.";
     static constexpr const char *k_definition_file =
         "A file with JSON or YAML: YAML if its name ends in .yaml or .yml, JSON if it ends in .json, else JSON if it "
         "begins with { or [. \"-\": read standard input.";
@@ -341,6 +380,7 @@ private:
 void describe_workflows(tool &of) {
     workflow_syntax own{of};
     own.add_workflows();
+    own.add_templates();
     own.add_runs();
     own.add_backfills();
     own.add_steps();

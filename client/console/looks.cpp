@@ -359,9 +359,10 @@ const std::vector<change> &changes() {
          "select '{}' from scylla.drop_breakpoint(" BREAKPOINT ", coalesce(($1::jsonb ->> 'resume')::boolean, false))"},
         {"stop_run", "select '{}' from scylla.stop_run($1::jsonb ->> 'workflow', ($1::jsonb ->> 'instance')::bigint)"},
         {"kill_run", "select '{}' from scylla.kill_run($1::jsonb ->> 'workflow', ($1::jsonb ->> 'instance')::bigint)"},
-        {"restart_run",
-         "select json_build_object('run', r.run, 'status', r.status) from "
-         "scylla.restart_run($1::jsonb ->> 'workflow', ($1::jsonb ->> 'instance')::bigint, $1::jsonb ->> 'policy') r"},
+        {"restart_run", "select json_build_object('workflow', r.of_workflow, 'instance', r.of_instance, 'run', r.run, "
+                        "'status', r.status) "
+                        "from scylla.restart_run($1::jsonb ->> 'workflow', ($1::jsonb ->> 'instance')::bigint, "
+                        "$1::jsonb ->> 'policy') r"},
         {"stop_step", "select '{}' from scylla.stop_step" STEP},
         {"kill_step", "select '{}' from scylla.kill_step" STEP},
         {"skip_step", "select '{}' from scylla.skip_step" STEP},

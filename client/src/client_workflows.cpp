@@ -57,6 +57,12 @@ void client::alter_workflow(const workflow_name &workflow, const json &changes) 
 void client::drop_workflow(const workflow_name &workflow) {
     m_executor->run(sql::drop_workflow, {text(workflow, "workflow")});
 }
+void client::create_job_template(const json &definition) {
+    m_executor->run(sql::create_job_template, {checked(definition.text(), "definition")});
+}
+void client::drop_job_template(const std::string &job_type, const std::string &version) {
+    m_executor->run(sql::drop_job_template, {checked(job_type, "job_type"), checked(version, "version")});
+}
 void client::grant_workflow(const workflow_name &workflow, const std::string &role, workflow_privilege privilege) {
     m_executor->run(sql::grant_workflow,
                     {text(workflow, "workflow"), checked(role, "role"), std::string{to_string(privilege)}});
@@ -121,17 +127,11 @@ started_run client::restart_run(const workflow_name &workflow, std::int64_t inst
     detail::array_literal skipped;
     for (const std::string &step : options.skip_steps)
         skipped.add(checked(step, "skip_steps"));
-    const pqxx::result rows = m_executor->run(sql::restart_run, {text(workflow, "workflow"), std::to_string(instance),
-                                                                 policy, checked(options.params.text(), "params"),
-                                                                 checked(options.step_params.text(), "step_params"),
-                                                                 skipped.str(), text(options.step, "step")});
-    started_run started;
-    started.code = rows[0][0].as<int>();
-    started.workflow = workflow;
-    started.instance = instance;
-    started.run = rows[0][1].as<int>();
-    started.status = std::string{text_of(rows[0][2])};
-    return started;
+    const pqxx::result rows = m_executor->run(
+        sql::restart_run, {text(workflow, "workflow"), std::to_string(instance), policy,
+                           checked(options.params.text(), "params"), checked(options.step_params.text(), "step_params"),
+                           skipped.str(), text(options.step, "step"), options.alone ? "t" : "f"});
+    return to_started(rows[0]);
 }
 
 void client::stop_run(const workflow_name &workflow, std::int64_t instance) {
@@ -178,9 +178,11 @@ std::optional<std::int64_t> client::skip_step(const workflow_name &workflow, std
                                                   checked(step, "step"), numbers_of(iterations)}));
 }
 std::optional<std::int64_t> client::restart_step(const workflow_name &workflow, std::int64_t instance,
-                                                 const std::string &step, const std::vector<std::int64_t> &iterations) {
-    return id_of(m_executor->run(sql::restart_step, {text(workflow, "workflow"), std::to_string(instance),
-                                                     checked(step, "step"), numbers_of(iterations)}));
+                                                 const std::string &step, const std::vector<std::int64_t> &iterations,
+                                                 bool alone) {
+    return id_of(
+        m_executor->run(sql::restart_step, {text(workflow, "workflow"), std::to_string(instance), checked(step, "step"),
+                                            numbers_of(iterations), alone ? "t" : "f"}));
 }
 std::optional<std::int64_t> client::bypass_step(const workflow_name &workflow, std::int64_t instance,
                                                 const std::string &step, const std::vector<std::int64_t> &iterations) {

@@ -245,6 +245,8 @@ const statement activate_workflow{"scylla_activate_workflow", "select scylla.act
 const statement deactivate_workflow{"scylla_deactivate_workflow", "select scylla.deactivate_workflow($1)"};
 const statement alter_workflow{"scylla_alter_workflow", "select scylla.alter_workflow($1, $2::jsonb)"};
 const statement drop_workflow{"scylla_drop_workflow", "select scylla.drop_workflow($1)"};
+const statement create_job_template{"scylla_create_job_template", "select scylla.create_job_template($1::jsonb)"};
+const statement drop_job_template{"scylla_drop_job_template", "select scylla.drop_job_template($1, $2)"};
 const statement grant_workflow{"scylla_grant_workflow", "select scylla.grant_workflow($1, $2, $3)"};
 const statement revoke_workflow{"scylla_revoke_workflow", "select scylla.revoke_workflow($1, $2, $3)"};
 const statement start_workflow{
@@ -259,8 +261,8 @@ const statement start_workflows{
 const statement set_output{"scylla_set_output", "select scylla.set_output($1, $2::jsonb, $3::jsonb, $4, $5::int)",
                            "held"};
 const statement restart_run{"scylla_restart_run",
-                            "select code, run, status from scylla.restart_run($1, $2::bigint, $3, $4::jsonb, "
-                            "$5::jsonb, $6::text[], $7)"};
+                            "select code, of_workflow, of_instance, run, status from scylla.restart_run($1, "
+                            "$2::bigint, $3, $4::jsonb, $5::jsonb, $6::text[], $7, $8::bool)"};
 const statement stop_run{"scylla_stop_run", "select scylla.stop_run($1, $2::bigint)"};
 const statement kill_run{"scylla_kill_run", "select scylla.kill_run($1, $2::bigint)"};
 const statement stop_workflow{"scylla_stop_workflow", "select scylla.stop_workflow($1)"};
@@ -268,7 +270,8 @@ const statement kill_workflow{"scylla_kill_workflow", "select scylla.kill_workfl
 const statement stop_step{"scylla_stop_step", "select scylla.stop_step($1, $2::bigint, $3, $4::bigint[])"};
 const statement kill_step{"scylla_kill_step", "select scylla.kill_step($1, $2::bigint, $3, $4::bigint[])"};
 const statement skip_step{"scylla_skip_step", "select scylla.skip_step($1, $2::bigint, $3, $4::bigint[])"};
-const statement restart_step{"scylla_restart_step", "select scylla.restart_step($1, $2::bigint, $3, $4::bigint[])"};
+const statement restart_step{"scylla_restart_step",
+                             "select scylla.restart_step($1, $2::bigint, $3, $4::bigint[], $5::bool)"};
 const statement bypass_step{"scylla_bypass_step", "select scylla.bypass_step($1, $2::bigint, $3, $4::bigint[])"};
 const statement pause_step{"scylla_pause_step", "select scylla.pause_step($1, $2::bigint, $3, $4::bigint[])"};
 const statement resume_step{"scylla_resume_step", "select scylla.resume_step($1, $2::bigint, $3, $4::bigint[])"};
@@ -432,6 +435,8 @@ std::vector<const statement *> all_statements() {
             &deactivate_workflow,
             &alter_workflow,
             &drop_workflow,
+            &create_job_template,
+            &drop_job_template,
             &grant_workflow,
             &revoke_workflow,
             &start_workflow,

@@ -34,7 +34,7 @@ extern const statement schedule, schedule_plan, schedule_job, unschedule, schedu
     cron_next;
 extern const statement sel_eval, interpolate;
 extern const statement validate_workflow, create_workflow, activate_workflow, deactivate_workflow, alter_workflow,
-    drop_workflow, grant_workflow, revoke_workflow;
+    drop_workflow, create_job_template, drop_job_template, grant_workflow, revoke_workflow;
 extern const statement start_workflow, start_workflows, set_output, restart_run, stop_run, kill_run, unblock_run,
     unblock_workflow, advance, run_tree, failed_steps, workflow_dot, workflow_mermaid, run_dot, run_mermaid, run_gantt;
 extern const statement backfill, preview_backfill, pause_backfill, resume_backfill, cancel_backfill;

@@ -505,6 +505,7 @@ TEST_F(Calls, Workflows) {
     thrown<wrong_state>([&] { c.kill_step(workflow, 1, "s"); });
     thrown<not_found>([&] { c.skip_step(workflow, 2, "s", {1, 2}); });
     thrown<not_found>([&] { c.restart_step(workflow, 2, "s", {1, 2}); });
+    thrown<not_found>([&] { c.restart_step(workflow, 2, "s", {1, 2}, true); });
     thrown<wrong_state>([&] { c.bypass_step(workflow, 1, "s"); });
     thrown<wrong_state>([&] { c.pause_step(workflow, 1, "s"); });
     thrown<wrong_state>([&] { c.resume_step(workflow, 1, "s"); });
@@ -516,6 +517,14 @@ TEST_F(Calls, Workflows) {
     thrown<not_found>([&] { c.drop_breakpoint(workflow, "s"); });
     c.drop_breakpoint(workflow, "s", place, true);
     thrown<not_found>([&] { c.set_breakpoint(workflow, "nothing"); });
+    c.create_job_template(json{R"({"job_type": "client", "version": "1", "type": "NoOp"})"});
+    c.create_job_template(
+        json{R"({"job_type": "client", "version": "2", "type": "NoOp", "inherit_from": {"client": "1"}})"});
+    thrown<invalid_argument>([&] { c.create_job_template(json{R"({"job_type": "client"})"}); });
+    thrown<wrong_state>([&] { c.drop_job_template("client", "1"); });
+    c.drop_job_template("client", "2");
+    c.drop_job_template("client", "1");
+    thrown<not_found>([&] { c.drop_job_template("client", "1"); });
     c.pause_workflow(workflow);
     c.resume_workflow(workflow);
     thrown<wrong_state>([&] { c.restart_run(workflow, 1); });
@@ -527,6 +536,7 @@ TEST_F(Calls, Workflows) {
     again.step.reset();
     again.params = json{R"({"x": 2})"};
     again.skip_steps = {"s"};
+    again.alone = true;
     const started_run second = c.restart_run(workflow, 1, again);
     EXPECT_EQ(second.code, 1);
     EXPECT_EQ(second.workflow, workflow);

@@ -35,16 +35,18 @@ instance runs again as restart_run() has it, with policy RESTART_FROM_SPECIFIC a
 Null: it is SKIPPED already. Errors: as stop_step(); 55000 a step before it has to run again, too.
 Locks: waits for a transaction that asks for an action on the same step; if the run has ended, as restart_run().';
 
-create or replace function scylla.restart_step(workflow text, instance bigint, step text, iterations bigint[] = null) returns bigint
+create or replace function scylla.restart_step(workflow text, instance bigint, step text, iterations bigint[] = null, alone boolean = false) returns bigint
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_restart_step';
 comment on function scylla.restart_step is
 'Gives another attempt to a step of the last run of an instance. While the run goes on: to one that has ended as FATALLY_FAILED,
 INTERNALLY_FAILED, STOPPED or TIMED_OUT, or that the restart of the run has left out; what follows it can then run. A loop goes on with what has
 not succeeded, and a subworkflow that is waited for runs again. If the run has ended, the instance runs again as restart_run() has it, with
-policy RESTART_FROM_SPECIFIC: from the step, or from the outer loop that it is in. Returns at once.
+policy RESTART_FROM_SPECIFIC: from the step, also from one that has succeeded. Of loops around it only the iterations that it is in run again.
+Returns at once.
   iterations  as for stop_step()
-Returns the id of the action in the view scylla.workflow_action.
-Errors: as stop_step(); 55000 a step before it has to run again, too.
+  alone       as for restart_run()
+Returns the id of the action in the view scylla.workflow_action; that may be on a loop around the step, or on a step of a run above.
+Errors: as stop_step(), but a run that has ended is none; 55000 a step before it has to run again, too; 42501, 55000 as restart_run().
 Locks: as skip_step().';
 
 create or replace function scylla.bypass_step(workflow text, instance bigint, step text, iterations bigint[] = null) returns bigint

@@ -23,20 +23,24 @@ Errors: those of start_workflow(), with the element in the message or the contex
 start_workflow(), one workflow after the other in the order of their ids.';
 
 create or replace function scylla.restart_run(workflow text, instance bigint, policy text = 'RESTART_FROM_INCOMPLETE', params jsonb = '{}',
-    step_params jsonb = '{}', skip_steps text[] = '{}', step text = null,
-    out code int, out run int, out status text)
+    step_params jsonb = '{}', skip_steps text[] = '{}', step text = null, alone boolean = false,
+    out code int, out run int, out status text, out of_workflow text, out of_instance bigint)
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_restart_run';
 comment on function scylla.restart_run is
-'Runs an instance again, whose last run has ended: its version, with the parameters of that run.
+'Runs an instance again, whose last run has ended: its version, with the parameters of that run. If a step of another run has started it
+and waits for it, as a subworkflow, that step runs again, and so the runs above it: the topmost one that has ended gets a new run, in
+which only the path down to the instance runs again, and what follows it; or the step of the nearest one that goes on gets another attempt.
   policy       RESTART_FROM_INCOMPLETE: steps that are not complete, and what follows them; RESTART_FROM_BEGINNING: all steps;
                RESTART_FROM_SPECIFIC: a step, and what follows it
   params       what is to be different: an object as of start_workflow()
   step_params  an object with such an object for steps that run again
   skip_steps   of these, the ones that are skipped
   step         with RESTART_FROM_SPECIFIC only
-Returns code and status as start_workflow() does, and the number of the run.
-Errors: 42704 no such workflow; 42501 no privilege run; P0002 no such instance; 55000 its last run has not ended, all its steps are complete,
-or a step before that one has to run again; 22023 bad argument, or parameters that cannot be evaluated. Locks: waits for a transaction that
+  alone        the instance runs by itself: what has started it does not hear of that
+Returns code and status as start_workflow() does, and the run: its number, workflow and instance. Code 2: a run above goes on, it is this
+one. The instance then runs again when its step begins.
+Errors: 42704 no such workflow; 42501 no privilege run on it, or on the workflow of a run above; P0002 no such instance; 55000 its last run
+has not ended, all its steps are complete, a step before that one has to run again, or the step above cannot be restarted; 22023 bad argument, or parameters that cannot be evaluated. Locks: waits for a transaction that
 starts or changes the same workflow.';
 
 create or replace function scylla.stop_run(workflow text, instance bigint) returns void

@@ -1,7 +1,7 @@
 // stop_workflow, kill_workflow, stop_step, kill_step, skip_step, restart_step, bypass_step.
 #include "api/run_args.h"
 #include "task/open.h"
-#include "workflow/actions.h"
+#include "workflow/restarts.h"
 
 namespace scylla {
 
@@ -10,7 +10,7 @@ namespace {
 Datum act_on_step(FunctionCallInfo fcinfo, const char *call, model::workflow::StepAction action) {
     workflow::StepName name = args::get_step(fcinfo);
     name.initiator = args::manual_initiator();
-    const bool may_run = action == model::workflow::StepAction::skip || action == model::workflow::StepAction::restart;
+    const bool may_run = action == model::workflow::StepAction::skip;
     store::Store store = may_run ? open_for_write(call) : open_for_settings(call); // a new run makes a plan
     const auto id = workflow::act_on_step(name, action);
     close(store);
@@ -48,8 +48,15 @@ SCYLLA_FUNCTION(scylla_skip_step) {
     return scylla::act_on_step(fcinfo, "scylla.skip_step()", scylla::model::workflow::StepAction::skip);
 }
 
+// restart_step(workflow, instance, step, iterations, alone)
 SCYLLA_FUNCTION(scylla_restart_step) {
-    return scylla::act_on_step(fcinfo, "scylla.restart_step()", scylla::model::workflow::StepAction::restart);
+    using namespace scylla;
+    workflow::StepName name = args::get_step(fcinfo);
+    name.initiator = args::manual_initiator();
+    store::Store store = open_for_write("scylla.restart_step()"); // a new run makes a plan
+    const int64 id = workflow::restart_step(name, args::get_bool(fcinfo, 4).value_or(false));
+    close(store);
+    PG_RETURN_INT64(id);
 }
 
 SCYLLA_FUNCTION(scylla_bypass_step) {

@@ -77,14 +77,14 @@ GivenFilter get_filter(FunctionCallInfo fcinfo, int n) {
     return given;
 }
 
-std::optional<Place> get_place(FunctionCallInfo fcinfo, int n, const TaskFilter &filter) {
+std::optional<Cursor> get_cursor(FunctionCallInfo fcinfo, int n, const TaskFilter &filter) {
     const text *written = args::get_text(fcinfo, n);
-    return written == nullptr ? std::nullopt : std::optional(to_place(filter, written));
+    return written == nullptr ? std::nullopt : std::optional(to_cursor(filter, written));
 }
 
-bool put_found(void *to, Store &store, const Task &task, const Place &place) {
+bool put_found(void *to, Store &store, const Task &task, const Cursor &cursor) {
     auto *rows = static_cast<Rows *>(to);
-    Datum values[] = {PointerGetDatum(to_text(place)), task_value(store, task, Show::all)};
+    Datum values[] = {PointerGetDatum(to_text(cursor)), task_value(store, task, Show::all)};
     bool nulls[] = {false, false};
     tuplestore_putvalues(rows->store, rows->type, values, nulls);
     rows->size += static_cast<int64>(VARSIZE_ANY(DatumGetPointer(values[1])));
@@ -108,7 +108,7 @@ void require_status(BulkVerb verb, TaskFilter *filter) {
 
 void put_bulk(const Rows &rows, Store &store, const Bulk &bulk) {
     for (const BulkTask &task : bulk.tasks.all()) {
-        Datum values[] = {PointerGetDatum(to_text(task.place)), PointerGetDatum(task.rn),
+        Datum values[] = {PointerGetDatum(to_text(task.cursor)), PointerGetDatum(task.rn),
                           store::status_datum(store, task.status),
                           task.problem == nullptr ? 0 : CStringGetTextDatum(task.problem)};
         bool nulls[] = {false, false, false, task.problem == nullptr};
@@ -128,7 +128,7 @@ Datum do_many(FunctionCallInfo fcinfo, BulkVerb verb) {
     GivenFilter given = get_filter(fcinfo, 0);
     require_status(verb, &given.wanted);
     const int32 max_tasks = args::max_tasks(args::get_int(fcinfo, 1).value_or(1000));
-    const auto after = get_place(fcinfo, 2, given.wanted);
+    const auto after = get_cursor(fcinfo, 2, given.wanted);
     const bool preview = args::get_bool(fcinfo, 3).value_or(false);
     const FindLimits limits{max_tasks, args::max_tasks(args::get_int(fcinfo, 4).value_or(10000), "max_looks")};
     const Rows rows = begin_rows(fcinfo);
@@ -156,7 +156,7 @@ SCYLLA_FUNCTION(scylla_find_tasks) {
     GivenFilter given = get_filter(fcinfo, 0);
     const FindLimits limits{args::max_tasks(args::get_int(fcinfo, 1).value_or(100)),
                             args::max_tasks(args::get_int(fcinfo, 3).value_or(10000), "max_looks")};
-    const auto after = get_place(fcinfo, 2, given.wanted);
+    const auto after = get_cursor(fcinfo, 2, given.wanted);
     Rows rows = begin_rows(fcinfo);
     store::Store store = store::open(AccessShareLock);
     const auto queue = given.queue == nullptr ? std::nullopt : find_queue(store, given.queue);

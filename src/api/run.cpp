@@ -9,7 +9,7 @@
 #include "store/spi.h"
 #include "task/open.h"
 #include "task/rules.h"
-#include "workflow/runs.h"
+#include "workflow/restarts.h"
 
 namespace scylla {
 
@@ -225,7 +225,7 @@ SCYLLA_FUNCTION(scylla_start_workflows) {
     return 0;
 }
 
-// restart_run(workflow, instance, policy, params, step_params, skip_steps, step)
+// restart_run(workflow, instance, policy, params, step_params, skip_steps, step, alone)
 SCYLLA_FUNCTION(scylla_restart_run) {
     using namespace scylla;
     TupleDesc type = nullptr;
@@ -241,11 +241,13 @@ SCYLLA_FUNCTION(scylla_restart_run) {
                                      .skip_steps = get_steps(fcinfo, 5),
                                      .initiator = args::manual_initiator()};
     store::Store store = open_for_write("scylla.restart_run()");
-    const workflow::Started started = workflow::restart(call);
+    const workflow::Restarted restarted =
+        workflow::restart_with_ancestors(call, args::get_bool(fcinfo, 7).value_or(false));
     close(store);
-    std::array<Datum, 3> values{Int32GetDatum(started.code), Int32GetDatum(started.run),
-                                PointerGetDatum(started.status)};
-    std::array<bool, 3> nulls{};
+    std::array<Datum, 5> values{Int32GetDatum(restarted.code), Int32GetDatum(restarted.run),
+                                PointerGetDatum(restarted.status), PointerGetDatum(restarted.workflow),
+                                Int64GetDatum(restarted.instance)};
+    std::array<bool, 5> nulls{};
     PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(type), values.data(), nulls.data())));
 }
 

@@ -8,17 +8,27 @@ namespace scylla::model::workflow {
 inline constexpr std::int64_t k_deepest_nesting = 16;
 inline constexpr std::int64_t k_most_loop_iterations = 1'000'000;
 
+// Of steps, whether they are in the definition or come from expressions of a run.
+struct StepLimits {
+    std::int64_t retries = 99;
+    std::int64_t retry_wait = 86'400;                  // seconds
+    std::int64_t timeout = std::int64_t{120} * 86'400; // seconds; also of workflows and triggers, and of a Sleep
+};
+
 // Of what is new: what is stored keeps what it was allowed.
 struct DefinitionLimits {
     std::int64_t steps = 300;       // with those of loops
     std::int64_t nesting = 10;      // of loops, at most k_deepest_nesting
     std::int64_t concurrency = 500; // of a foreach
+    StepLimits of_steps{};
 };
 
 struct RunLimits {
     std::int64_t params = 128;        // that a run is given
     std::int64_t iterations = 25'000; // of a loop, at most k_most_loop_iterations
     std::int64_t concurrency = 500;   // of a foreach
+    std::int64_t leaves = 1'000'000;  // in the loops of a run; no more iterations begin then
+    StepLimits of_steps{};
 };
 
 } // namespace scylla::model::workflow

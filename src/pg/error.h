@@ -194,6 +194,18 @@ const char *array_of(int64 size);
 // The same for a change of properties.
 [[noreturn]] void bad_properties(std::string_view where, std::string_view what, int count);
 
+// 22023, constraint "definition", table job_template; as for a workflow.
+[[noreturn]] void bad_template(std::string_view where, std::string_view what, int count);
+// The same, of a template that inherits from the one that is made.
+[[noreturn]] void bad_heir(const text *job_type, const text *version, std::string_view where, std::string_view what);
+// 42704, constraint "exists", table job_template.
+[[noreturn]] void no_such_template(const text *job_type, const text *version);
+// 42501, constraint "owner", table job_template.
+[[noreturn]] void no_template_privilege(const text *job_type, const char *role);
+// 2BP01, constraint "inherited", table job_template.
+[[noreturn]] void template_inherited(const text *job_type, const text *version, const text *heir,
+                                     const text *heir_version);
+
 // 42501, constraint "privilege": the role may not do that with the queue.
 [[noreturn]] void no_privilege(const text *queue, const char *role, const char *privilege);
 // 42501, constraint "owner".

@@ -99,7 +99,7 @@ void register_condition_gates() {
     register_duty({.activity = "looking for signals",
                    .work = look_at_conditions,
                    .pause = 600 * model::k_second,
-                   .share = 500,
+                   .share = 2500,
                    .is_second_way = true,
                    .restart = restart_conditions});
     register_duty({.activity = "purging old signals and conditions",

@@ -8,6 +8,7 @@
 #include "plan/signal_match.h"
 #include "plan/signal_names.h"
 #include "shmem/pending.h"
+#include "store/index_plans.h"
 #include "store/spi.h"
 #include "task/gates.h"
 
@@ -65,13 +66,15 @@ SPIPlanPtr prepare_newest(SPIPlanPtr *plan, const char *sql) {
     return *plan;
 }
 
-// The signals that may match, the newest first. With parameters to be equal they come by the index of these, which
-// the planner is to take whatever it thinks of them.
+// The signals that may match, the newest first. With parameters to be equal they come by the index of these. The
+// planner is given no other way: that by the name would read all signals of that name, and a plan that was made while
+// there were few stays until the table has been analyzed.
 SPIPlanPtr newest_plan(bool with_equal) {
     if (with_equal)
         return prepare_newest(&newest_equal_statement,
                               "with found as materialized (select id, sent, params, payload from scylla.signal_sent "
-                              "where params operator(pg_catalog.@>) $3 and name operator(pg_catalog.=) $1 "
+                              "where params operator(pg_catalog.@>) $3 "
+                              "and (name operator(pg_catalog.||) '') operator(pg_catalog.=) $1 "
                               "and sent operator(pg_catalog.>=) $2) "
                               "select id, sent, params, payload from found order by id desc");
     return prepare_newest(&newest_statement, "select id, sent, params, payload from scylla.signal_sent "
@@ -90,6 +93,8 @@ std::optional<Signal> find_newest(const text *name, Jsonb *match, std::optional<
     store::AsOwner as_owner;
     as_owner.begin();
     PushActiveSnapshot(GetLatestSnapshot());
+    const int settings_level = NewGUCNestLevel();
+    store::plan_without("enable_seqscan");
     Portal cursor = SPI_cursor_open(nullptr, newest_plan(!wanted.equal.empty()), values.data(), nullptr, true);
     do {
         SPI_cursor_fetch(cursor, true, k_fetch);
@@ -106,6 +111,7 @@ std::optional<Signal> find_newest(const text *name, Jsonb *match, std::optional<
         SPI_freetuptable(SPI_tuptable);
     } while (!newest && SPI_processed > 0);
     SPI_cursor_close(cursor);
+    AtEOXact_GUC(true, settings_level);
     PopActiveSnapshot();
     as_owner.end();
     return newest;

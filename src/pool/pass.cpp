@@ -4,8 +4,9 @@
 #include "pg/growing.h"
 #include "pg/memory.h"
 #include "pg/text.h"
+#include "pool/at_once.h"
+#include "pool/room.h"
 #include "shmem/pending.h"
-#include "store/pool_rows.h"
 #include "task/duty.h"
 #include "task/gates.h"
 #include "task/line.h"
@@ -22,15 +23,6 @@ using store::TableId;
 namespace {
 
 // ---- what a pass knows ---------------------------------------------------------------------------------------------
-
-// Needs as the rows have them, taken apart once.
-struct KnownShape {
-    Jsonb *needs;
-    Needs parts;
-    std::span<const model::Way> ways;
-    std::span<const std::size_t> pools; // that it names, in the order of its gates
-    std::size_t chosen;                 // how many of them are needed anyway; from there on: the choice
-};
 
 struct KnownClass {
     store::LineRow first;
@@ -64,22 +56,10 @@ std::size_t enter(const Index &index, uint64 key, std::size_t otherwise, bool *i
     return entry->at;
 }
 
-// Stands for pools and resources that do not exist (any more): there is nothing of them.
-constexpr std::size_t k_nothing = 0;
-
-struct Pass {
+struct Pass : Room {
     Store *store;
-    TimestampTz now;
-    std::span<const PoolRow> rows; // by id; pool p of the model is rows[p - 1]
-    Growing<model::PlacementPool> pools;
-    Growing<model::ResourceCell> cells;
-    Growing<std::string_view> resources; // of the cells
-    std::span<std::size_t> first_cell;   // of a pool; one element more than there are pools
-    std::span<std::size_t> by_name;      // pools
-    std::span<bool> has_reservations;    // of a pool: they have been counted
-    std::span<bool> has_line;            // of a pool: its line is in the classes, or is to be
-    Growing<std::size_t> lines;          // pools whose lines are to be read
-    Growing<model::End> ends;
+    std::span<bool> has_line;   // of a pool: its line is in the classes, or is to be
+    Growing<std::size_t> lines; // pools whose lines are to be read
     Growing<KnownShape> known_shapes;
     Growing<model::Shape> shapes;
     Index shape_index;
@@ -89,140 +69,26 @@ struct Pass {
     std::size_t widest; // the most cells that a way has
 };
 
-const PoolRow &row_of(const Pass &pass, std::size_t pool) { return pass.rows[pool - 1]; }
-
-// k_nothing if there is none.
-std::size_t pool_of(const Pass &pass, std::string_view name) {
-    const auto *place = std::lower_bound(
-        pass.by_name.data(), pass.by_name.data() + pass.by_name.size(), name,
-        [&](std::size_t pool, std::string_view wanted) { return view(row_of(pass, pool).name) < wanted; });
-    return place != pass.by_name.data() + pass.by_name.size() && view(row_of(pass, *place).name) == name ? *place
-                                                                                                         : k_nothing;
-}
-
-std::size_t cell_of(const Pass &pass, std::size_t pool, std::string_view resource) {
-    for (std::size_t c = pass.first_cell[pool]; pool != k_nothing && c < pass.first_cell[pool + 1]; c++)
-        if (pass.resources[c] == resource)
-            return c;
-    return k_nothing;
-}
-
-void add_pool(Pass &pass, const PoolRow &row) {
-    const std::size_t pool = pass.pools.count;
-    pass.first_cell[pool] = pass.cells.count;
-    pass.pools.add({.policy = row.policy,
-                    .closed = row.drained || is_stale(row, pass.now),
-                    .max_bypass = row.max_bypass,
-                    .head = {.task = row.head, .passed = row.passed}});
-    for (const ResourceAmount &each : read_amounts("capacity", row.capacity)) {
-        pass.cells.add({.pool = pool, .capacity = each.amount, .free = each.amount});
-        pass.resources.add(each.resource);
-    }
-}
-
 Pass begin_pass(Store &store, std::span<const PoolRow> rows, TimestampTz now) {
     Pass pass{};
+    Room &room = pass;
+    room = begin_room(rows, now);
     pass.store = &store;
-    pass.now = now;
-    pass.rows = rows;
-    pass.first_cell = allocate<std::size_t>(rows.size() + 2);
-    pass.has_reservations = allocate<bool>(rows.size() + 1);
     pass.has_line = allocate<bool>(rows.size() + 1);
-    pass.by_name = allocate<std::size_t>(rows.size());
-    pass.first_cell[k_nothing] = 0;
-    pass.pools.add({.policy = model::Policy::greedy, .closed = false, .max_bypass = 0});
-    pass.cells.add({.pool = k_nothing, .capacity = 0, .free = 0});
-    pass.resources.add("");
-    for (const PoolRow &row : rows)
-        add_pool(pass, row);
-    pass.first_cell[rows.size() + 1] = pass.cells.count;
-    std::fill(pass.has_reservations.begin(), pass.has_reservations.end(), false);
     std::fill(pass.has_line.begin(), pass.has_line.end(), false);
-    pass.has_reservations[k_nothing] = true;
-    for (std::size_t i = 0; i < rows.size(); i++)
-        pass.by_name[i] = i + 1;
-    std::sort(pass.by_name.begin(), pass.by_name.end(),
-              [&](std::size_t a, std::size_t b) { return view(row_of(pass, a).name) < view(row_of(pass, b).name); });
     pass.shape_index = make_index("scylla needs");
     pass.class_index = make_index("scylla classes");
     return pass;
 }
 
-// ---- what is free --------------------------------------------------------------------------------------------------
-
-// Free is what the capacity leaves of the larger of two: what is reserved, and what was reported plus what was reserved
-// after the report.
-void count_reservations(Pass &pass, store::Dirty *dirty, std::size_t pool) {
-    if (pass.has_reservations[pool])
-        return;
-    pass.has_reservations[pool] = true;
-    const PoolRow &row = row_of(pass, pool);
-    const std::size_t first = pass.first_cell[pool];
-    const std::size_t count = pass.first_cell[pool + 1] - first;
-    const auto reserved = allocate<Amount>(count);
-    const auto in_use = allocate<Amount>(count);
-    const auto reported =
-        row.reported != nullptr ? read_amounts("used", row.reported) : std::span<const ResourceAmount>{};
-    for (std::size_t c = 0; c < count; c++) {
-        reserved[c] = 0;
-        in_use[c] = amount_of(reported, pass.resources[first + c]);
-    }
-    store::ReservationRow reservation;
-    walk_reservations(dirty, row.id);
-    while (next_reservation(dirty, &reservation) != Sight::absent) {
-        CHECK_FOR_INTERRUPTS();
-        for (const ResourceAmount &each : read_amounts("amounts", reservation.amounts)) {
-            const std::size_t cell = cell_of(pass, pool, each.resource);
-            if (cell == k_nothing)
-                continue; // the resource has been taken out of the pool
-            reserved[cell - first] += each.amount;
-            if (row.reported_at && reservation.since > *row.reported_at)
-                in_use[cell - first] += each.amount;
-            if (reservation.ends)
-                pass.ends.add({.at = *reservation.ends, .cell = cell, .amount = each.amount});
-        }
-    }
-    for (std::size_t c = 0; c < count; c++)
-        pass.cells[first + c].free -= Max(reserved[c], in_use[c]);
-}
-
 // ---- the line ------------------------------------------------------------------------------------------------------
-
-std::span<const model::Need> needs_of(const Pass &pass, const Needs &needs, std::size_t any_pool) {
-    Growing<model::Need> cells;
-    for (const PoolNeeds &each : needs.all)
-        for (const ResourceAmount &amount : each.amounts)
-            cells.add({cell_of(pass, pool_of(pass, each.pool), amount.resource), amount.amount});
-    if (!needs.any.empty())
-        for (const ResourceAmount &amount : needs.of_any)
-            cells.add({cell_of(pass, any_pool, amount.resource), amount.amount});
-    return cells.all();
-}
-
-KnownShape take_apart(const Pass &pass, Jsonb *value) {
-    const Needs needs = read_needs(value);
-    Growing<std::size_t> pools;
-    Growing<model::Way> ways;
-    for (const PoolNeeds &each : needs.all)
-        pools.add(pool_of(pass, each.pool));
-    const std::size_t fixed = pools.count;
-    for (const std::string_view name : needs.any) {
-        pools.add(pool_of(pass, name));
-        ways.add({needs_of(pass, needs, pools[pools.count - 1])});
-    }
-    if (needs.any.empty())
-        ways.add({needs_of(pass, needs, k_nothing)});
-    return {value, needs, ways.all(), pools.all(), fixed};
-}
-
-bool equal(Jsonb *a, Jsonb *b) { return VARSIZE(a) == VARSIZE(b) && memcmp(a, b, VARSIZE(a)) == 0; }
 
 std::size_t shape_of(Pass &pass, Jsonb *needs) {
     const uint64 hash =
         hash_bytes_extended(reinterpret_cast<const unsigned char *>(needs), static_cast<int>(VARSIZE(needs)), 0);
     bool is_new = false;
     const std::size_t at = enter(pass.shape_index, hash, pass.known_shapes.count, &is_new);
-    if (!is_new && equal(pass.known_shapes[at].needs, needs))
+    if (!is_new && same_needs(pass.known_shapes[at].needs, needs))
         return at;
     const KnownShape shape = take_apart(pass, needs);
     pass.known_shapes.add(shape);
@@ -317,32 +183,6 @@ struct Line {
     bool next(std::size_t c, Waiting *first);
 };
 
-std::span<const ResourceAmount> amounts_in(const KnownShape &shape, std::size_t place) {
-    return place < shape.chosen ? shape.parts.all[place].amounts : shape.parts.of_any;
-}
-
-void reserve(Pass &pass, const store::SpecRow &spec, const KnownShape &shape, std::size_t way, text **chosen) {
-    const bool has_choice = shape.chosen < shape.pools.size();
-    for (std::size_t place = 0; place < shape.pools.size(); place++) {
-        if (place >= shape.chosen && place != shape.chosen + way)
-            continue;
-        const PoolRow &pool = row_of(pass, shape.pools[place]);
-        const bool is_chosen = has_choice ? place >= shape.chosen : shape.pools.size() == 1;
-        if (is_chosen)
-            *chosen = pool.name;
-        insert(*pass.store, store::ReservationRow{.task = spec.id,
-                                                  .pool = pool.id,
-                                                  .since = pass.now,
-                                                  .version = pool.version,
-                                                  .ends = spec.runtime && *spec.runtime < DT_NOEND - pass.now
-                                                              ? std::optional(pass.now + *spec.runtime)
-                                                              : std::nullopt,
-                                                  .chosen = is_chosen ? pool.name : nullptr,
-                                                  .amounts = to_jsonb(amounts_in(shape, place)),
-                                                  .tid = {}});
-    }
-}
-
 Started Line::start(std::size_t c, std::size_t way) {
     if (request == nullptr)
         return Started::yes;
@@ -353,13 +193,13 @@ Started Line::start(std::size_t c, std::size_t way) {
     const auto spec = find_spec(store, id, store::With::no_spec);
     const auto waiting = spec ? find_waiting(store, id) : std::nullopt;
     // Of one class by chance.
-    if (!waiting || waiting->due || spec->needs == nullptr || !equal(spec->needs, shape.needs))
+    if (!waiting || waiting->due || !same_needs(spec->needs, shape.needs))
         return Started::gone;
     if (take(store, TableId::waiting, *spec, waiting->tid, Wait::no) != store::Taken::ok)
         return Started::gone;
     leave_pools(store, *spec, true); // also what it holds already, as only a restore can bring about
     text *chosen = nullptr;
-    reserve(*pass, *spec, shape, way, &chosen);
+    reserve(store, *pass, *spec, shape, way, &chosen);
     make_ready(store, *spec, waiting->carry, pass->now);
     if (request->tells)
         for (const std::size_t pool : shape.pools)
@@ -430,12 +270,6 @@ void note_heads(const Pass &pass) {
     }
 }
 
-LOCKTAG lock_tag(Store &store) {
-    LOCKTAG tag;
-    SET_LOCKTAG_OBJECT(tag, MyDatabaseId, RelationGetRelid(store[TableId::line].rel), 0, 0);
-    return tag;
-}
-
 } // namespace
 
 PassResult run_pass(Store &store, const PassRequest &request) {
@@ -448,7 +282,7 @@ PassResult run_pass(Store &store, const PassRequest &request) {
     MemoryContext caller = MemoryContextSwitchTo(memory);
     (void)read_pools();
     MemoryContextSwitchTo(caller);
-    const LOCKTAG tag = lock_tag(store);
+    const LOCKTAG tag = lock_of_passes(store);
     (void)LockAcquire(&tag, ExclusiveLock, false, false);
     CommandCounterIncrement();
     refresh(store);
@@ -607,7 +441,7 @@ void register_pools() {
                     .describe = describe,
                     .label = label,
                     .consider = nullptr});
-    register_needs({.pools = find_pools});
+    register_needs({.pools = find_pools, .reserve = reserve_at_once});
     store::pools_changed_hook = require_found_pools;
     register_duty({.activity = "placing tasks", .work = place_changed, .timer = shmem::Timer::placement});
 }

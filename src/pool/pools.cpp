@@ -24,6 +24,7 @@ namespace {
 
 constinit SPIPlanPtr find_statement = nullptr;
 constinit SPIPlanPtr read_statement = nullptr;
+constinit SPIPlanPtr some_statement = nullptr;
 constinit SPIPlanPtr numbers_statement = nullptr;
 constinit SPIPlanPtr create_statement = nullptr;
 constinit SPIPlanPtr head_statement = nullptr;
@@ -83,12 +84,18 @@ PoolRow pool_row(std::size_t row) {
     return pool;
 }
 
+// Of a statement; without a type: it has none.
+struct Argument {
+    Oid type = InvalidOid;
+    Datum value = 0;
+};
+
 // What is committed by now, and what this transaction did: of each row what `read` makes of it.
 template <typename Row>
-std::span<const Row> query(SPIPlanPtr *plan, const char *sql, const text *name, Row (*read)(std::size_t)) {
-    std::array<Oid, 1> types{TEXTOID};
-    std::array<Datum, 1> values{PointerGetDatum(name)};
-    const std::size_t arguments = name != nullptr ? 1 : 0;
+std::span<const Row> query(SPIPlanPtr *plan, const char *sql, const Argument &argument, Row (*read)(std::size_t)) {
+    std::array<Oid, 1> types{argument.type};
+    std::array<Datum, 1> values{argument.value};
+    const std::size_t arguments = OidIsValid(argument.type) ? 1 : 0;
     MemoryContext caller = CurrentMemoryContext;
     PushActiveSnapshot(GetLatestSnapshot());
     store::AsOwner as_owner;
@@ -177,13 +184,23 @@ bool may(const PoolRow &pool, PoolPrivilege privilege) {
 bool may_see(const PoolRow &pool) { return may(pool, PoolPrivilege::use) || may(pool, PoolPrivilege::report); }
 
 std::optional<PoolRow> find_pool(const text *name) {
-    const auto pools =
-        query(&find_statement, SCYLLA_POOL_COLUMNS "where p.name operator(pg_catalog.=) $1", name, pool_row);
+    const auto pools = query(&find_statement, SCYLLA_POOL_COLUMNS "where p.name operator(pg_catalog.=) $1",
+                             {TEXTOID, PointerGetDatum(name)}, pool_row);
     return pools.empty() ? std::nullopt : std::optional(pools[0]);
 }
 
 std::span<const PoolRow> read_pools() {
-    return query(&read_statement, SCYLLA_POOL_COLUMNS "order by p.id", nullptr, pool_row);
+    return query(&read_statement, SCYLLA_POOL_COLUMNS "order by p.id", {}, pool_row);
+}
+
+std::span<const PoolRow> read_pools(std::span<const int64> ids) {
+    const auto datums = allocate<Datum>(ids.size());
+    for (std::size_t i = 0; i < ids.size(); i++)
+        datums[i] = Int64GetDatum(ids[i]);
+    ArrayType *array =
+        construct_array(datums.data(), static_cast<int>(ids.size()), INT8OID, sizeof(int64), FLOAT8PASSBYVAL, 'd');
+    return query(&some_statement, SCYLLA_POOL_COLUMNS "where p.id operator(pg_catalog.=) any ($1) order by p.id",
+                 {INT8ARRAYOID, PointerGetDatum(array)}, pool_row);
 }
 
 std::span<const PoolNumbers> read_pool_numbers() {
@@ -193,7 +210,7 @@ std::span<const PoolNumbers> read_pool_numbers() {
               "p.waiting, p.placed, not (p.drained or p.stale) from scylla._pool p "
               "cross join lateral pg_catalog.jsonb_each_text(p.capacity) c "
               "order by p.pool collate pg_catalog.\"C\", c.key collate pg_catalog.\"C\"",
-              nullptr, numbers_of);
+              {}, numbers_of);
     if (has_privs_of_role(GetUserId(), ROLE_PG_MONITOR))
         return all;
     Growing<PoolNumbers> seen;

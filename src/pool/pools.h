@@ -62,6 +62,7 @@ std::span<const PoolNumbers> read_pool_numbers();
 
 std::optional<PoolRow> find_pool(const text *name);
 std::span<const PoolRow> read_pools();
+std::span<const PoolRow> read_pools(std::span<const int64> ids); // by id
 // 42704, 42501.
 PoolRow require_pool(const text *name); // whatever the rights are
 PoolRow require_pool(const text *name, PoolPrivilege privilege);

@@ -19,8 +19,8 @@ namespace {
 
 void sleep_until(TimestampTz when) {
     const TimestampTz now = GetCurrentTimestamp();
+    pgstat_report_stat(false); // also where it never sleeps: autovacuum goes by that
     if (when > now) {
-        pgstat_report_stat(false);
         // Rounded up to the next millisecond: waking too early would only mean to sleep again.
         const auto timeout = static_cast<long>(Min((when - now + 999) / 1000, interval() / 1000 + 1));
         WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, timeout, PG_WAIT_EXTENSION);

@@ -54,6 +54,13 @@ inline LOCKTAG runs_lock_tag() {
     return tag;
 }
 
+// Who changes templates of a job type, by a hash of its name. Held in ExclusiveLock until the transaction ends.
+inline LOCKTAG templates_lock_tag(uint32 job_type) {
+    LOCKTAG tag;
+    SET_LOCKTAG_OBJECT(tag, MyDatabaseId, store::identity(), job_type, 0xfffe);
+    return tag;
+}
+
 inline constexpr std::size_t k_key_locks = 256;
 
 constexpr QueueLock key_lock(std::size_t place) noexcept {

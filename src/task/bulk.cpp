@@ -20,12 +20,12 @@ struct Collected {
     MemoryContext context;
 };
 
-bool collect(void *to, Store &, const Task &task, const Place &place) {
+bool collect(void *to, Store &, const Task &task, const Cursor &cursor) {
     auto *into = static_cast<Collected *>(to);
     const MemoryContext caller = MemoryContextSwitchTo(into->context);
     into->bulk->tasks.add({.id = task.spec.id,
                            .rn = DatumGetTextPCopy(PointerGetDatum(task.spec.rn)),
-                           .place = place,
+                           .cursor = cursor,
                            .status = task.status,
                            .problem = nullptr});
     MemoryContextSwitchTo(caller);
@@ -99,7 +99,7 @@ void carry_out(Store &store, BulkVerb verb, BulkTask &item) {
 
 } // namespace
 
-Bulk find_bulk(Store &store, const TaskFilter &filter, const std::optional<Place> &after, const FindLimits &limits) {
+Bulk find_bulk(Store &store, const TaskFilter &filter, const std::optional<Cursor> &after, const FindLimits &limits) {
     Bulk bulk{};
     Collected into{&bulk, CurrentMemoryContext};
     bulk.next = find_tasks(store, filter, after, limits, {collect, &into});

@@ -11,18 +11,18 @@ enum class BulkVerb : std::uint8_t { cancel, yield };
 struct BulkTask {
     int64 id;
     text *rn;
-    Place place;
+    Cursor cursor;
     model::Status status; // as it is now
     const char *problem;  // a sentence; null: it is done
 };
 
 struct Bulk {
-    Growing<BulkTask> tasks;   // in the order in which they were found
-    std::optional<Place> next; // where to go on; nothing: there are no more
+    Growing<BulkTask> tasks;    // in the order in which they were found
+    std::optional<Cursor> next; // where to go on; nothing: there are no more
 };
 
 // Finds the tasks, and does nothing yet.
-Bulk find_bulk(store::Store &store, const TaskFilter &filter, const std::optional<Place> &after,
+Bulk find_bulk(store::Store &store, const TaskFilter &filter, const std::optional<Cursor> &after,
                const FindLimits &limits);
 // Does it, without waiting for anybody.
 void carry_out(store::Store &store, BulkVerb verb, Bulk &bulk);

@@ -47,24 +47,24 @@ std::optional<int64> take_number(std::string_view *rest) {
     return number;
 }
 
-std::optional<Place> read_place(std::string_view written) {
+std::optional<Cursor> read_cursor(std::string_view written) {
     if (written.empty())
         return std::nullopt;
-    Place place{.source = static_cast<Source>(written.front())};
+    Cursor cursor{.source = static_cast<Source>(written.front())};
     written.remove_prefix(1);
-    if (place.source == Source::ready) {
+    if (cursor.source == Source::ready) {
         const auto queue = take_number(&written);
         const auto priority = queue ? take_number(&written) : std::nullopt;
         if (!priority || *queue < 0 || *queue > PG_INT32_MAX || *priority < PG_INT16_MIN || *priority > PG_INT16_MAX)
             return std::nullopt;
-        place.queue = static_cast<int32>(*queue);
-        place.priority = static_cast<int16>(*priority);
+        cursor.queue = static_cast<int32>(*queue);
+        cursor.priority = static_cast<int16>(*priority);
     }
     const auto id = take_number(&written);
     if (!id || *id < 0 || !written.empty())
         return std::nullopt;
-    place.id = *id;
-    return place;
+    cursor.id = *id;
+    return cursor;
 }
 
 // ---- what matches
@@ -90,8 +90,8 @@ struct Walk {
     Store &store;
     const TaskFilter &filter;
     const FindLimits &limits;
-    const PlaceSink &sink;
-    Place seen; // the last row that was looked at
+    const FoundSink &sink;
+    Cursor seen; // the last row that was looked at
     int32 looks = 0;
     int32 found = 0;
     bool more = false; // it ended before the rows did
@@ -113,14 +113,14 @@ bool is_wanted_queue(const Walk &walk, int32 queue) {
 }
 
 // Puts the task. False: it belongs to what follows, or was the last that there is room for.
-bool put(Walk &walk, const Task &task, const Place &place) {
+bool put(Walk &walk, const Task &task, const Cursor &cursor) {
     if (walk.found == walk.limits.max_tasks) {
         walk.more = true;
         return false;
     }
-    walk.seen = place;
+    walk.seen = cursor;
     walk.found++;
-    if (!walk.sink.put(walk.sink.to, walk.store, task, place)) {
+    if (!walk.sink.put(walk.sink.to, walk.store, task, cursor)) {
         walk.more = true;
         return false;
     }
@@ -128,30 +128,30 @@ bool put(Walk &walk, const Task &task, const Place &place) {
 }
 
 // A row that tells where a task is. False: the walk ends.
-template <typename Row> bool see(Walk &walk, const Row &row, const text *owner, const Place &place) {
+template <typename Row> bool see(Walk &walk, const Row &row, const text *owner, const Cursor &cursor) {
     if (is_wanted_queue(walk, row.queue) && matches(walk.filter, owner, row.carry)) {
         const auto head = find_spec(walk.store, row.id, store::With::no_spec);
         const auto spec =
             head && matches(walk.filter, *head) ? find_spec(walk.store, row.id, store::With::spec) : std::nullopt;
         if (spec && (walk.filter.spec == nullptr || contains(spec->spec, walk.filter.spec)))
-            return put(walk, task_of(*spec, row), place);
+            return put(walk, task_of(*spec, row), cursor);
     }
-    walk.seen = place;
+    walk.seen = cursor;
     return true;
 }
 
 bool see_spec(Walk &walk, const store::Scan &scan) {
     const auto head = spec_row(scan, store::With::no_spec);
-    const Place place{.source = Source::any, .id = head.id};
+    const Cursor cursor{.source = Source::any, .id = head.id};
     if (is_wanted_queue(walk, head.queue) && matches(walk.filter, head)) {
         const auto spec = spec_row(scan, store::With::spec);
         if (walk.filter.spec == nullptr || contains(spec.spec, walk.filter.spec)) {
             const auto task = find_task(walk.store, spec);
             if (task && matches(walk.filter, task->owner, task->carry))
-                return put(walk, *task, place);
+                return put(walk, *task, cursor);
         }
     }
-    walk.seen = place;
+    walk.seen = cursor;
     return true;
 }
 
@@ -171,12 +171,12 @@ bool see_row(Walk &walk, const store::Scan &scan, Source source) {
     }
     case Source::ended: {
         const store::OutcomeHead head = outcome_head(scan);
-        const Place place{.source = source, .id = head.id};
+        const Cursor cursor{.source = source, .id = head.id};
         if (store::status_of(head.status) == *walk.filter.status && is_wanted_queue(walk, head.queue)) {
             const auto row = outcome_row(scan);
-            return see(walk, row, row.owner, place);
+            return see(walk, row, row.owner, cursor);
         }
-        walk.seen = place;
+        walk.seen = cursor;
         return true;
     }
     default:
@@ -216,7 +216,7 @@ void walk_scan(Walk &walk, store::Scan &scan) {
     end(scan);
 }
 
-void walk_ready(Walk &walk, int32 queue, const Place &after) {
+void walk_ready(Walk &walk, int32 queue, const Cursor &after) {
     if (after.queue != queue || after.id == 0) {
         store::Scan scan = scan_ready(walk.store, queue);
         return walk_scan(walk, scan);
@@ -229,8 +229,8 @@ void walk_ready(Walk &walk, int32 queue, const Place &after) {
     walk_scan(walk, lower);
 }
 
-// By the ids of queues, from that of the place on.
-void walk_ready_queues(Walk &walk, const Place &after) {
+// By the ids of queues, from that of the cursor on.
+void walk_ready_queues(Walk &walk, const Cursor &after) {
     if (walk.filter.queue)
         return walk_ready(walk, *walk.filter.queue, after);
     Growing<int32> ids;
@@ -243,8 +243,8 @@ void walk_ready_queues(Walk &walk, const Place &after) {
             walk_ready(walk, id, after);
 }
 
-void walk_source(Walk &walk, Source source, const std::optional<Place> &after) {
-    walk.seen = after.value_or(Place{.source = source, .id = source == Source::ready ? 0 : PG_INT64_MAX});
+void walk_source(Walk &walk, Source source, const std::optional<Cursor> &after) {
+    walk.seen = after.value_or(Cursor{.source = source, .id = source == Source::ready ? 0 : PG_INT64_MAX});
     if (source == Source::ready) {
         if (walk.filter.worker == nullptr) // a ready task has no owner
             walk_ready_queues(walk, walk.seen);
@@ -254,8 +254,8 @@ void walk_source(Walk &walk, Source source, const std::optional<Place> &after) {
 
 } // namespace
 
-std::optional<Place> find_tasks(Store &store, const TaskFilter &filter, const std::optional<Place> &after,
-                                const FindLimits &limits, const PlaceSink &sink) {
+std::optional<Cursor> find_tasks(Store &store, const TaskFilter &filter, const std::optional<Cursor> &after,
+                                 const FindLimits &limits, const FoundSink &sink) {
     Walk walk{.store = store, .filter = filter, .limits = limits, .sink = sink, .seen = {}};
     bool begun = !after;
     for (const Source source : sources_of(filter)) {
@@ -267,18 +267,18 @@ std::optional<Place> find_tasks(Store &store, const TaskFilter &filter, const st
     return walk.more ? std::optional(walk.seen) : std::nullopt;
 }
 
-text *to_text(const Place &place) {
-    if (place.source == Source::ready)
-        return cstring_to_text(psprintf("r%d.%d." INT64_FORMAT, place.queue, place.priority, place.id));
-    return cstring_to_text(psprintf("%c" INT64_FORMAT, static_cast<char>(place.source), place.id));
+text *to_text(const Cursor &cursor) {
+    if (cursor.source == Source::ready)
+        return cstring_to_text(psprintf("r%d.%d." INT64_FORMAT, cursor.queue, cursor.priority, cursor.id));
+    return cstring_to_text(psprintf("%c" INT64_FORMAT, static_cast<char>(cursor.source), cursor.id));
 }
 
-Place to_place(const TaskFilter &filter, const text *written) {
-    const auto place = read_place(view(written));
+Cursor to_cursor(const TaskFilter &filter, const text *written) {
+    const auto cursor = read_cursor(view(written));
     const auto sources = sources_of(filter);
-    if (!place || std::find(sources.begin(), sources.end(), place->source) == sources.end())
+    if (!cursor || std::find(sources.begin(), sources.end(), cursor->source) == sources.end())
         error::bad_argument("after", error::quote(written), "It must be a cursor that the same filter has given.");
-    return *place;
+    return *cursor;
 }
 
 } // namespace scylla

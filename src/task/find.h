@@ -23,7 +23,7 @@ struct TaskFilter {
 enum class Source : char { any = 'a', waiting = 'w', ready = 'r', running = 'l', ended = 'e' };
 
 // A row of such a table. Id 0: before the first.
-struct Place {
+struct Cursor {
     Source source;
     int32 queue = 0; // these two of ready tasks only
     int16 priority = 0;
@@ -36,18 +36,18 @@ struct FindLimits {
 };
 
 // What is called with each task that matches, in memory of its own. False: enough.
-struct PlaceSink {
-    bool (*put)(void *to, store::Store &store, const Task &task, const Place &place);
+struct FoundSink {
+    bool (*put)(void *to, store::Store &store, const Task &task, const Cursor &cursor);
     void *to;
 };
 
-// The tasks that match, and that the current user may view, behind a place (nothing: from the beginning). Returns where
-// to go on; nothing: there are no more.
-std::optional<Place> find_tasks(store::Store &store, const TaskFilter &filter, const std::optional<Place> &after,
-                                const FindLimits &limits, const PlaceSink &sink);
+// The tasks that match, and that the current user may view, behind a cursor (nothing: from the beginning). Returns
+// where to go on; nothing: there are no more.
+std::optional<Cursor> find_tasks(store::Store &store, const TaskFilter &filter, const std::optional<Cursor> &after,
+                                 const FindLimits &limits, const FoundSink &sink);
 
-// A place as a text, and back. 22023 where the text is none that the filter leads to.
-text *to_text(const Place &place);
-Place to_place(const TaskFilter &filter, const text *written);
+// A cursor as a text, and back. 22023 where the text is none that the filter leads to.
+text *to_text(const Cursor &cursor);
+Cursor to_cursor(const TaskFilter &filter, const text *written);
 
 } // namespace scylla

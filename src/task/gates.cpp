@@ -618,7 +618,7 @@ void tell_placed(Store &store, std::span<const PlacedTask> tasks) {
 void register_gate_duty() {
     register_duty({.activity = "looking for open gates",
                    .work = look_at_waiting,
-                   .share = 400, // it is all that a monitor does while many tasks wait and nothing happens
+                   .share = 2000, // it is all that a monitor does while many tasks wait and nothing happens
                    .is_second_way = true,
                    .restart = [] { looked_until = 0; }});
     register_duty({.activity = "opening gates", .work = settle_backlog, .share = 0, .has_more = [] {

@@ -109,4 +109,9 @@ std::span<const int64> pools_of(Store &store, Jsonb *needs, const NeedsFrom &fro
     return needs != nullptr ? reader_of_needs.pools(store, needs, from) : std::span<const int64>{};
 }
 
+void reserve_needs(Store &store, std::span<Newcomer> tasks) {
+    if (!tasks.empty())
+        reader_of_needs.reserve(store, tasks);
+}
+
 } // namespace scylla

@@ -28,12 +28,23 @@ struct NeedsFrom {
     bool is_granted = false; // whoever has made the needs has looked at the rights
 };
 
-// How needs are understood (pool/needs.h): registered when the library is loaded.
+// A new task that nothing holds back but its needs.
+struct Newcomer {
+    const store::SpecRow *spec;
+    std::span<const int64> pools; // that could serve
+    bool reserved = false;        // it holds what it needs, and does not get in line
+};
+
+// How needs are understood (src/pool): registered when the library is loaded.
 struct NeedsReader {
     // The ids of the pools that could serve, in the order of the needs. 22023, 42704, 42501.
     std::span<const int64> (*pools)(store::Store &store, Jsonb *needs, const NeedsFrom &from);
+    // Reserves what can be had at once.
+    void (*reserve)(store::Store &store, std::span<Newcomer> tasks);
 };
 void register_needs(const NeedsReader &reader);
 std::span<const int64> pools_of(store::Store &store, Jsonb *needs, const NeedsFrom &from = {});
+// The store is refreshed.
+void reserve_needs(store::Store &store, std::span<Newcomer> tasks);
 
 } // namespace scylla

@@ -505,6 +505,21 @@ std::span<const std::span<const int64>> pools_of_each(Store &store, std::span<co
     return pools;
 }
 
+// Has what can be had at once reserved for those that are to have it so.
+void reserve_for(Store &store, const Batch &batch, std::span<const store::QueueRow *const> queues,
+                 std::span<Submitted> answers) {
+    Growing<Newcomer> newcomers;
+    Growing<std::size_t> of;
+    for (std::size_t i = 0; i < batch.tasks.size(); i++)
+        if (batch.tasks[i].at_once && batch.tasks[i].needs != nullptr && batch.has_room[i] && !queues[i]->paused) {
+            newcomers.add({.spec = &batch.rows[i], .pools = batch.pools[i]});
+            of.add(i);
+        }
+    reserve_needs(store, newcomers.all());
+    for (std::size_t n = 0; n < of.count; n++)
+        answers[of[n]].reserved = newcomers[n].reserved;
+}
+
 // Queues that are used for the first time are made in the order of their names, those of checks among the others, so
 // that two calls cannot wait for each other in a circle.
 void make_queues(Store &store, std::span<const Submission> tasks) {
@@ -565,7 +580,9 @@ std::span<const Submitted> submit_many(Store &store, std::span<const Submission>
     }
     settle_elements(store, tasks, rows, admissions, dependencies);
     const auto has_room = take_rooms(store, queues, admissions, dependencies);
-    place_rows(store, {tasks, rows, admissions, has_room, pools, dependencies}, now);
+    const Batch batch{tasks, rows, admissions, has_room, pools, dependencies};
+    reserve_for(store, batch, queues, answers);
+    place_rows(store, batch, now);
     return answers;
 }
 

@@ -25,6 +25,7 @@ struct Submission {
     std::optional<int64> run_timeout = {}; // microseconds; nothing: as the queue says
     bool is_check = false;                 // made for others that wait for it (task/checks.h)
     int64 run = 0;                         // instead of `plan`: that of a run of a workflow, by its id
+    bool at_once = false;                  // what it needs is reserved now if it can be, or else it gets in line
 };
 
 // What is done with a task whose rn or deduplication key is taken.
@@ -40,6 +41,7 @@ struct Submitted {
     int64 id; // of the new task; 0: there is one already
     text *rn; // of the task that is there now
     bool inserted;
+    bool reserved = false; // it holds what it needs
 };
 std::span<const Submitted> submit_many(store::Store &store, std::span<const Submission> tasks, IfTaken if_taken);
 

@@ -8,6 +8,7 @@
 #include "plan/signal_match.h"
 #include "plan/signal_names.h"
 #include "schedule/run.h"
+#include "store/index_plans.h"
 #include "store/spi_rows.h"
 #include "trigger/triggers.h"
 
@@ -340,14 +341,16 @@ std::optional<model::JoinedSet> find_set(const HeldTrigger &trigger, const JoinK
     return model::join(candidates, static_cast<std::size_t>(trigger.inputs));
 }
 
-// Whatever the input at which they have arrived.
+// Whatever the input at which they have arrived. By their numbers only: the arrivals of the trigger are many, and most
+// of them dead.
 void consume(const HeldTrigger &trigger, std::span<const int64> seqs) {
     Parameters parameters;
     parameters.add(trigger.id).add(INT8ARRAYOID, to_array(seqs));
-    store::change(&consume_statement,
-                  "delete from scylla.signal_arrival where trigger operator(pg_catalog.=) $1 "
-                  "and seq operator(pg_catalog.=) any ($2)",
-                  parameters, SPI_OK_DELETE);
+    store::change(
+        &consume_statement,
+        "delete from scylla.signal_arrival where (trigger operator(pg_catalog.+) 0) operator(pg_catalog.=) $1 "
+        "and seq operator(pg_catalog.=) any ($2)",
+        parameters, SPI_OK_DELETE);
 }
 
 // Nobody need look for partners until another signal comes.
@@ -512,10 +515,7 @@ TimestampTz next_retry() {
         parameters, SPI_OK_SELECT, [](uint64 row) { return Columns(row).next_time().value_or(shmem::k_never); })[0];
 }
 
-// The snapshots of its statements are to see what others have committed.
-void run(store::Store &, Turn &turn) {
-    if (IsolationUsesXactSnapshot())
-        return;
+void run_by_indexes(Turn &turn) {
     const int64 signals = Min(turn.portion.limit, k_signals);
     int64 taken = 0;
     do {
@@ -526,6 +526,17 @@ void run(store::Store &, Turn &turn) {
     turn.portion.more = turn.portion.more || taken == signals;
     turn.portion.done += taken;
     turn.next = Min(turn.next, next_retry());
+}
+
+// The snapshots of its statements are to see what others have committed. An index scan remembers which entries are
+// dead, and the next one passes over them; a bitmap scan does not.
+void run(store::Store &, Turn &turn) {
+    if (IsolationUsesXactSnapshot())
+        return;
+    const int settings_level = store::use_indexes_only();
+    store::plan_without("enable_bitmapscan");
+    run_by_indexes(turn);
+    AtEOXact_GUC(true, settings_level);
 }
 
 } // namespace

@@ -5,7 +5,7 @@
 #include "shmem/pending.h"
 #include "store/spi_arrays.h"
 #include "workflow/definitions.h"
-#include "workflow/new_run.h"
+#include "workflow/restarts.h"
 #include "workflow/texts.h"
 
 namespace scylla::workflow {
@@ -50,13 +50,14 @@ std::optional<int64> put_action(const Action &action) {
         .add(action.step)
         .add(INT4OID, Int32GetDatum(action.attempt), action.step == nullptr)
         .add(TEXTOID, CStringGetTextDatum(GetUserNameFromId(GetUserId(), false)))
-        .add(TEXTOID, CStringGetTextDatum(action.item == nullptr ? action.kind : action.item));
+        .add(TEXTOID, CStringGetTextDatum(action.item == nullptr ? action.kind : action.item))
+        .add(JSONBOID, JsonbPGetDatum(action.data), action.data == nullptr);
     const auto ids = store::select<int64>(
         &put_statement,
         "with action as (insert into scylla.workflow_action_state (root, kind, scope, step, attempt, role) "
         "values ($1, $2, $3, $4, $5, $6::pg_catalog.name) on conflict do nothing returning id), "
-        "item as (insert into scylla.workflow_agenda (root, kind, scope, step, action) "
-        "select $1, $7, $3, $4, id from action) select id from action",
+        "item as (insert into scylla.workflow_agenda (root, kind, scope, step, action, data) "
+        "select $1, $7, $3, $4, id, $8 from action) select id from action",
         parameters, SPI_OK_SELECT, [](uint64 row) { return store::Columns(row).next_int64(); });
     if (ids.empty())
         return std::nullopt;
@@ -128,7 +129,6 @@ namespace {
 struct IterationFound {
     int64 id; // 0: it does not exist
     bool ended;
-    bool succeeded;
 };
 
 IterationFound find_iteration(int64 parent, std::string_view loop, int64 number) {
@@ -136,17 +136,15 @@ IterationFound find_iteration(int64 parent, std::string_view loop, int64 number)
     parameters.add(parent).add(to_text(loop)).add(number);
     const auto found =
         store::select<IterationFound>(&iteration_statement,
-                                      "select id, ended is not null, status operator(pg_catalog.=) 'SUCCEEDED' "
-                                      "from scylla.workflow_iteration "
+                                      "select id, ended is not null from scylla.workflow_iteration "
                                       "where parent operator(pg_catalog.=) $1 and step operator(pg_catalog.=) $2 "
                                       "and number operator(pg_catalog.=) $3 and not past",
                                       parameters, SPI_OK_SELECT, [](uint64 row) {
                                           store::Columns columns(row);
                                           const int64 id = columns.next_int64();
-                                          const bool ended = columns.next_bool();
-                                          return IterationFound{id, ended, columns.next_bool()};
+                                          return IterationFound{id, columns.next_bool()};
                                       });
-    return found.empty() ? IterationFound{0, false, false} : found[0];
+    return found.empty() ? IterationFound{0, false} : found[0];
 }
 
 const model::workflow::Definition &definition_for(const StepName &name, const LastRun &run) {
@@ -172,7 +170,7 @@ IterationFound find_scope(const StepName &name, const LastRun &run) {
                             psprintf("The step is in %zu loops: it must have the number of an iteration of each, the "
                                      "outer one first.",
                                      loops->count));
-    IterationFound scope{run.id, false, false};
+    IterationFound scope{run.id, false};
     for (std::size_t i = 0; i < loops->count && scope.id != 0; i++) {
         if (name.iterations[i] < 1)
             error::no_such_iteration(show(name));
@@ -201,6 +199,8 @@ StepFound find_step(int64 scope, const text *step) {
     return found.empty() ? StepFound{StepStatus::not_created, 0} : found[0];
 }
 
+} // namespace
+
 StepPlace place_in(const StepName &name, const LastRun &run) {
     const IterationFound scope = find_scope(name, run);
     const StepFound step = scope.id == 0 ? StepFound{StepStatus::not_created, 0} : find_step(scope.id, name.step);
@@ -224,35 +224,34 @@ int64 put_restart(const Action &action, const text *status) {
         parameters, SPI_OK_INSERT_RETURNING, [](uint64 row) { return store::Columns(row).next_int64(); })[0];
 }
 
-// A loop goes on with its iterations that have not succeeded, and in each with what is not complete.
-std::optional<int64> act_after_end(const StepName &name, const LastRun &run, StepAction action) {
-    const bool skips = action == StepAction::skip;
-    if (action != StepAction::restart && !(skips && name.iterations.empty()))
-        error::instance_ended(name.workflow, name.instance);
-    const IterationFound scope = find_scope(name, run);
-    if (scope.id == 0)
-        error::no_such_iteration(show(name));
-    const StepFound step = find_step(scope.id, name.step);
-    const Allowed allowed = allows_after_end(step.status, action);
+namespace {
+
+std::optional<int64> skip_after_end(const StepName &name, const LastRun &run) {
+    const StepPlace place = place_in(name, run);
+    const Allowed allowed = allows_after_end(place.status, StepAction::skip);
     if (allowed == Allowed::already)
         return std::nullopt;
-    if (step.status == StepStatus::not_created)
+    if (place.status == StepStatus::not_created)
         error::step_not_created(show(name));
-    if (allowed == Allowed::no || scope.succeeded)
-        error::step_refuses(show(name), model::workflow::name_of(step.status), words_of(action).done);
-    const auto loops = loops_for(name, run);
-    const text *first = loops.count == 0 ? name.step : to_text(loops.ids[0]);
-    const Started started = restart({.workflow = name.workflow,
-                                     .instance = name.instance,
-                                     .policy = model::workflow::RestartPolicy::from_specific,
-                                     .step = first,
-                                     .params = json::empty_object(),
-                                     .step_params = json::empty_object(),
-                                     .skip_steps = {&name.step, skips ? std::size_t{1} : std::size_t{0}},
-                                     .initiator = name.initiator});
-    return put_restart(
-        {.root = run.id, .kind = words_of(action).kind, .scope = scope.id, .step = name.step, .attempt = step.attempt},
-        started.status);
+    if (allowed == Allowed::no)
+        error::step_refuses(show(name), model::workflow::name_of(place.status), words_of(StepAction::skip).done);
+    const Restarted restarted = restart_with_ancestors({.workflow = name.workflow,
+                                                        .instance = name.instance,
+                                                        .policy = model::workflow::RestartPolicy::from_specific,
+                                                        .step = name.step,
+                                                        .params = json::empty_object(),
+                                                        .step_params = json::empty_object(),
+                                                        .skip_steps = {&name.step, 1},
+                                                        .initiator = name.initiator},
+                                                       false);
+    if (restarted.action != 0)
+        return restarted.action;
+    return put_restart({.root = run.id,
+                        .kind = words_of(StepAction::skip).kind,
+                        .scope = place.scope,
+                        .step = name.step,
+                        .attempt = place.attempt},
+                       restarted.status);
 }
 
 } // namespace
@@ -266,19 +265,17 @@ StepPlace find_place(const StepName &name) {
 
 std::optional<int64> act_on_step(const StepName &name, StepAction action) {
     const LastRun run = require_last(name.workflow, name.instance);
+    if (run.ended && action == StepAction::skip && name.iterations.empty())
+        return skip_after_end(name, run);
     if (run.ended)
-        return act_after_end(name, run, action);
+        error::instance_ended(name.workflow, name.instance);
     const StepPlace place = place_in(name, run);
     if (place.scope == 0)
         error::no_such_iteration(show(name));
-    if (action == StepAction::restart && !run.begun)
-        error::step_not_created(show(name));
-    const bool held = action == StepAction::restart && name.iterations.empty() &&
-                      is_held_back(definition_for(name, run), steps_of(run.id), view(name.step));
-    const Allowed allowed = held ? Allowed::yes : allows(place.status, action);
+    const Allowed allowed = allows(place.status, action);
     if (allowed == Allowed::already)
         return std::nullopt;
-    if (place.status == StepStatus::not_created && !held)
+    if (place.status == StepStatus::not_created)
         error::step_not_created(show(name));
     if (allowed == Allowed::no || place.ended)
         error::step_refuses(show(name), model::workflow::name_of(place.status), words_of(action).done);

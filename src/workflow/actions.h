@@ -15,6 +15,7 @@ struct Action {
     int64 scope = 0;            // 0: the action is on the run
     const text *step = nullptr; // of that scope
     int32 attempt = 0;
+    Jsonb *data = nullptr; // of the row on the agenda
 };
 // Of the current user. Returns its id; nothing: another one on this step has not been taken up yet.
 std::optional<int64> put_action(const Action &action);
@@ -39,7 +40,6 @@ struct StepName {
 // step "copy" {3,1} of instance 5 of workflow "nightly"
 const char *show(const StepName &name);
 
-// Where it is, if the run has not ended and has such a step. 42704, 42501, P0002, 55000, 22023.
 struct StepPlace {
     int64 root;
     int32 run;
@@ -48,9 +48,14 @@ struct StepPlace {
     model::workflow::StepStatus status;
     int32 attempt; // 0: none
 };
+// Where it is, if the run has not ended and has such a step. 42704, 42501, P0002, 55000, 22023.
 StepPlace find_place(const StepName &name);
-// Nothing: the step is as the action would leave it. To skip or restart a step of a run that has ended is a new run.
+// The same of this run, whether it has ended or not. P0002, 22023.
+StepPlace place_in(const StepName &name, const LastRun &run);
+// Nothing: the step is as the action would leave it. To skip a step of a run that has ended is a new run.
 // 42704, 42501, P0002, 55000, 22023.
 std::optional<int64> act_on_step(const StepName &name, model::workflow::StepAction action);
+// A run that was started at once is the action. Returns its id.
+int64 put_restart(const Action &action, const text *status);
 
 } // namespace scylla::workflow

@@ -3,6 +3,7 @@
 #include "pg/json.h"
 #include "pg/memory.h"
 #include "pg/subtransaction.h"
+#include "store/index_plans.h"
 #include "store/locks.h"
 #include "store/spi_arrays.h"
 #include "task/gates.h"
@@ -15,6 +16,7 @@
 #include "workflow/permits.h"
 #include "workflow/run_limits.h"
 #include "workflow/server_world.h"
+#include "workflow/templates.h"
 #include "workflow/texts.h"
 #include "workflow/turns.h"
 
@@ -38,6 +40,7 @@ constexpr model::sel::Limits k_limits{.steps = 20'000'000, .milliseconds = 1'000
 constinit SPIPlanPtr next_statement = nullptr;
 constinit SPIPlanPtr iterations_statement = nullptr;
 constinit SPIPlanPtr again_statement = nullptr;
+constinit SPIPlanPtr but_one_statement = nullptr;
 constinit SPIPlanPtr subworkflow_statement = nullptr;
 constinit SPIPlanPtr passed_statement = nullptr;
 constinit SPIPlanPtr when_statement = nullptr;
@@ -130,12 +133,35 @@ std::string_view read_iterations(const Need &need) {
         parameters, SPI_OK_SELECT, [](uint64 row) { return Columns(row).next_text(); })[0]);
 }
 
+// How the iterations of a loop but one have ended.
+std::string_view read_but_one(const Need &need) {
+    Parameters parameters;
+    parameters.add(need.scope).add(to_text(need.step)).add(to_text(need.inner));
+    const auto found = store::select<text *>(
+        &but_one_statement,
+        "select case when pg_catalog.count(*) filter (where not o.other) operator(pg_catalog.=) 1 then "
+        "pg_catalog.jsonb_build_object('id', pg_catalog.max(o.id) filter (where not o.other), "
+        "'succeeded', pg_catalog.count(*) filter (where o.other and o.status operator(pg_catalog.=) 'SUCCEEDED'), "
+        "'failed', pg_catalog.count(*) filter (where o.other and o.status operator(pg_catalog.=) 'FAILED'), "
+        "'stopped', pg_catalog.count(*) filter (where o.other and o.status operator(pg_catalog.=) 'STOPPED'), "
+        "'timed_out', pg_catalog.count(*) filter (where o.other and o.status operator(pg_catalog.=) 'TIMED_OUT'))"
+        "::pg_catalog.text end from (select id, status, number operator(pg_catalog.<>) $3::pg_catalog.int8 as other "
+        "from scylla.workflow_iteration where parent operator(pg_catalog.=) $1 and step operator(pg_catalog.=) $2 "
+        "and not past) o",
+        parameters, SPI_OK_SELECT, [](uint64 row) { return Columns(row).next_text(); });
+    return found[0] == nullptr ? std::string_view{} : view(found[0]);
+}
+
 // A value of other scopes or runs. Empty: it is not there.
-std::string_view read_need(const Need &need) {
+std::string_view read_need(const Need &need, const Root &root) {
+    if (need.what == Need::What::job_template)
+        return template_supply({need.inner, need.param}, root.owner);
     Parameters parameters;
     parameters.add(need.scope).add(to_text(need.step)).add(to_text(need.inner)).add(to_text(need.param));
     if (need.what == Need::What::iterations)
         return read_iterations(need);
+    if (need.what == Need::What::but_one)
+        return read_but_one(need);
     const bool is_loop = need.what == Need::What::foreach;
     const auto found = store::select<text *>(
         is_loop ? &iterations_statement : &subworkflow_statement,
@@ -154,7 +180,7 @@ std::string_view read_need(const Need &need) {
 }
 
 // The turn of a run, with all that it needs.
-const Turn *take_turn_of(const Root &root) {
+Turn *take_turn_of(const Root &root) {
     const auto &definition = definition_of(root.version);
     model::workflow::Run run{.name = {.workflow = view(root.version.workflow),
                                       .instance = root.instance,
@@ -182,7 +208,7 @@ const Turn *take_turn_of(const Root &root) {
         if (held->turn.needs.empty())
             return &held->turn;
         for (const Need &need : held->turn.needs)
-            supplies.add({need.scope, need.step, need.inner, need.param, read_need(need)});
+            supplies.add({need.scope, need.step, need.inner, need.param, read_need(need, root)});
     }
 }
 
@@ -345,16 +371,6 @@ TimestampTz next_time() {
 
 namespace {
 
-// What the engine reads it finds by an index. A plan that was made while a table was small would read all of it as long
-// as the table has not been analyzed, which is too long for one that grows by thousands of rows in a second. Until
-// AtEOXact_GUC() with the level that it returns.
-int use_indexes_only() {
-    const int level = NewGUCNestLevel();
-    for (const char *name : {"enable_seqscan", "enable_hashjoin", "enable_mergejoin", "jit"})
-        (void)set_config_option(name, "off", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
-    return level;
-}
-
 Advance advance_by_indexes() {
     Work result{};
     const auto attempt_work = [&](int64 most) {
@@ -380,7 +396,7 @@ Advance advance_by_indexes() {
 } // namespace
 
 Advance advance() {
-    const int settings_level = use_indexes_only();
+    const int settings_level = store::use_indexes_only();
     const Advance result = advance_by_indexes();
     AtEOXact_GUC(true, settings_level);
     return result;

@@ -3,7 +3,9 @@
 #include "pg/json_text.h"
 #include "pg/settings.h"
 #include "workflow/definitions.h"
+#include "workflow/run_limits.h"
 #include "workflow/server_world.h"
+#include "workflow/templates.h"
 
 namespace scylla::workflow {
 
@@ -27,33 +29,59 @@ std::string_view text_of(const char *argument, Jsonb *document) {
     return JsonbToCString(nullptr, &document->root, VARSIZE(document));
 }
 
-model::workflow::Checked check_whole(std::string_view text, model::sel::World &world,
-                                     const model::sel::Limits &limits) {
-    return model::workflow::check_definition(text, world, limits,
-                                             {.steps = settings::max_workflow_steps,
-                                              .nesting = settings::max_workflow_nesting,
-                                              .concurrency = settings::max_foreach_concurrency});
-}
-
-using Check = decltype(&check_whole);
-
-Found *check_by(Check check, const char *argument, Jsonb *document) {
-    const std::string_view text = text_of(argument, document);
+// check: makes what the model says of it, in a world.
+template <typename Check> Found *found_by(const char *argument, Check check) {
     if (GetDatabaseEncoding() != PG_UTF8)
         error::not_utf8();
     check_stack_depth();
     Found *found = make_found();
     ServerWorld world;
-    found->checked = check(text, world, model::sel::Limits{});
+    found->checked = check(world);
     world.raise_seen();
     if (found->checked.kind == model::sel::OutcomeKind::out_of_memory)
         error::bad_expression(argument, {ERRCODE_OUT_OF_MEMORY, 0, 0, "out of memory"});
     return found;
 }
 
+using Check = decltype(&model::workflow::check_change);
+
+Found *check_by(Check check, const char *argument, Jsonb *document) {
+    const std::string_view text = text_of(argument, document);
+    return found_by(argument, [&](ServerWorld &world) { return check(text, world, model::sel::Limits{}); });
+}
+
+// templates: as check_definition() takes them.
+Found *check_workflow(std::string_view text, std::string_view templates) {
+    return found_by("definition", [&](ServerWorld &world) {
+        return model::workflow::check_definition(text, world, model::sel::Limits{}, definition_limits(), templates);
+    });
+}
+
 } // namespace
 
-Found *check_document(Jsonb *document) { return check_by(check_whole, "definition", document); }
+// Once more if there are steps with job templates, which are read then.
+Found *check_document(Jsonb *document) {
+    const std::string_view text = text_of("definition", document);
+    Found *found = check_workflow(text, {});
+    if (found->checked.templates.empty())
+        return found;
+    const std::string_view templates = templates_at_hand(found->checked.templates);
+    model::workflow::release(found->checked);
+    return check_workflow(text, templates);
+}
+
+Found *check_template_family(const char *templates, const model::workflow::TemplateName &name) {
+    return found_by("definition", [&](ServerWorld &world) {
+        return model::workflow::check_inheritance(templates, name, world, model::sel::Limits{});
+    });
+}
+
+void require_sound_template(Jsonb *request) {
+    const Found *found = check_by(model::workflow::check_template, "definition", request);
+    const auto problems = found->checked.problems;
+    if (!problems.empty())
+        error::bad_template(problems[0].where, problems[0].what, static_cast<int>(problems.size()));
+}
 
 void require_sound(Jsonb *document) {
     const Found *found = check_document(document);

@@ -4,6 +4,7 @@
 #include "pg/subtransaction.h"
 #include "store/spi_rows.h"
 #include "workflow/definitions.h"
+#include "workflow/restarts.h"
 #include "workflow/turns.h"
 
 namespace scylla::workflow {
@@ -67,6 +68,12 @@ int64 instance_of(Jsonb *object) {
     return value == nullptr ? 0 : DatumGetInt64(DirectFunctionCall1(numeric_int8, NumericGetDatum(value->val.numeric)));
 }
 
+// With what of the instance is to run again, if a restart of the parent has said so.
+RestartCall restart_of(const Item &child, const RestartCall &call) {
+    JsonbValue *below = getKeyJsonValueFromContainer(&child.data->root, "restart", 7, nullptr);
+    return below == nullptr ? call : on_path(call, json::to_jsonb(below));
+}
+
 // It may have been removed since.
 bool has_instance(const text *workflow, int64 instance) {
     Parameters parameters;
@@ -103,15 +110,16 @@ Started start_as_owner(const Item &child, const ParentRun &parent) {
     const text *workflow = text_member(child.data, "workflow");
     Jsonb *params = object_member(child.data, "params");
     const Started started = instance != 0 && has_instance(workflow, instance)
-                                ? restart({.workflow = workflow,
-                                           .instance = instance,
-                                           .policy = model::workflow::RestartPolicy::from_incomplete,
-                                           .step = nullptr,
-                                           .params = params,
-                                           .step_params = json::empty_object(),
-                                           .skip_steps = {},
-                                           .initiator = parent.initiator,
-                                           .parent = of})
+                                ? restart(restart_of(child, {.workflow = workflow,
+                                                             .instance = instance,
+                                                             .policy = model::workflow::RestartPolicy::from_incomplete,
+                                                             .step = nullptr,
+                                                             .params = params,
+                                                             .step_params = json::empty_object(),
+                                                             .skip_steps = {},
+                                                             .initiator = parent.initiator,
+                                                             .parent = of,
+                                                             .is_exact = false}))
                                 : start({.workflow = workflow,
                                          .params = params,
                                          .version = text_member(child.data, "version"),

@@ -18,7 +18,10 @@ struct Found {
 Found *check_document(Jsonb *document); // 22023 null or too long, 0A000, 53200
 // 22023 with the place of the first problem, if there is any.
 void require_sound(Jsonb *document);
-void require_sound_change(Jsonb *change); // 22023, 0A000, 53200
+void require_sound_change(Jsonb *change);    // 22023, 0A000, 53200
+void require_sound_template(Jsonb *request); // likewise
+// Whether a job template fits to those that it inherits from. templates: an array of them all.
+Found *check_template_family(const char *templates, const model::workflow::TemplateName &name);
 
 // ---- properties ----------------------------------------------------------------------------------------------------
 

@@ -201,7 +201,7 @@ struct KindWord {
     std::string_view word;
     EventKind kind;
 };
-constexpr std::array<KindWord, 17> k_kinds{{{"failed", EventKind::task_failed},
+constexpr std::array<KindWord, 18> k_kinds{{{"failed", EventKind::task_failed},
                                             {"permitted", EventKind::permitted},
                                             {"restart", EventKind::restart},
                                             {"child_started", EventKind::child_started},
@@ -216,6 +216,7 @@ constexpr std::array<KindWord, 17> k_kinds{{{"failed", EventKind::task_failed},
                                             {"output", EventKind::output},
                                             {"resume", EventKind::resume},
                                             {"restart_step", EventKind::restart_step},
+                                            {"restart_inside", EventKind::restart_inside},
                                             {"bypass", EventKind::bypass},
                                             {"matched", EventKind::signal_matched}}};
 

@@ -76,6 +76,21 @@ void read_permits(std::span<Root> roots) {
             set_permits_of(root, pools);
 }
 
+std::span<const std::string_view> tags_with_pools(std::span<const std::string_view> tags, const char *owner) {
+    const Oid role = tags.empty() ? InvalidOid : get_role_oid(owner, true);
+    if (!OidIsValid(role))
+        return {};
+    Growing<const text *> names;
+    for (const std::string_view tag : tags)
+        names.add(pool_of_tag(tag));
+    const auto pools = find_permits(names.all());
+    Growing<std::string_view> found;
+    for (const std::string_view tag : tags)
+        if (const PermitPool *pool = find(pools, pool_of_tag(tag)); pool != nullptr && may_use(*pool, role))
+            found.add(tag);
+    return found.all();
+}
+
 void keep_workflow_permits(const Head &head, Jsonb *properties) {
     const JsonbValue *value = getKeyJsonValueFromContainer(&properties->root, "step_concurrency", 16, nullptr);
     const bool is_set = value != nullptr && value->type == jbvNumeric;

@@ -14,6 +14,9 @@ namespace scylla::workflow {
 // What steps of these runs need by now, of those that have events.
 void read_permits(std::span<Root> roots);
 
+// Of these tags those for which there is a pool that the owner of a run may use.
+std::span<const std::string_view> tags_with_pools(std::span<const std::string_view> tags, const char *owner);
+
 // The property step_concurrency may have changed.
 void keep_workflow_permits(const Head &head, Jsonb *properties);
 // The workflow is dropped.

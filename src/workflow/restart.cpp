@@ -8,7 +8,7 @@
 #include "workflow/definition_cache.h"
 #include "workflow/new_run.h"
 #include "workflow/permits.h"
-#include "workflow/runs.h"
+#include "workflow/restarts.h"
 #include "workflow/texts.h"
 
 namespace scylla::workflow {
@@ -38,7 +38,8 @@ struct EarlierRun {
     Jsonb *initiator; // without who he was: his signals, his time zone, how deep it is among subworkflows
 };
 
-EarlierRun hold_last(const Head &head, int64 instance) {
+// Nothing: there is no such instance.
+std::optional<EarlierRun> hold_last(const Head &head, int64 instance) {
     Parameters parameters;
     parameters.add(head.id).add(instance);
     const auto last = store::select<EarlierRun>(
@@ -61,11 +62,7 @@ EarlierRun hold_last(const Head &head, int64 instance) {
             read.initiator = columns.next_jsonb();
             return read;
         });
-    if (last.empty())
-        error::no_such_instance(head.id, instance);
-    if (!last[0].ended)
-        error::instance_runs(head.id, instance);
-    return last[0];
+    return last.empty() ? std::nullopt : std::optional(last[0]);
 }
 
 // ---- what is to run again ------------------------------------------------------------------------------------------
@@ -101,13 +98,16 @@ bool is_complete(const Head &head, const EarlierRun &last) {
     return check_restart(definition_of(*version), steps_of(last.id), {}).problem == RestartProblem::nothing_to_do;
 }
 
-void require_sound_restart(const RestartCall &call, const Head &head, const EarlierRun &last) {
+} // namespace
+
+void require_sound_restart(const RestartCall &call, const RestartScope &of) {
     Growing<std::string_view> skipped;
     for (const text *step : call.skip_steps)
         skipped.add(view(step));
-    const auto version = find_version(head.id, last.version);
-    const RestartCheck found = check_restart(definition_of(*version), steps_of(last.id),
+    const auto version = find_version(call.workflow, of.version);
+    const RestartCheck found = check_restart(definition_of(*version), steps_of(of.scope),
                                              {.policy = call.policy,
+                                              .within = of.loop == nullptr ? std::string_view{} : view(of.loop),
                                               .step = call.step == nullptr ? std::string_view{} : view(call.step),
                                               .with_params = member_names(call.step_params),
                                               .skipped = skipped.all()});
@@ -118,9 +118,9 @@ void require_sound_restart(const RestartCall &call, const Head &head, const Earl
     case RestartProblem::unknown_step:
         error::bad_argument("step", error::quote(step), "The workflow has no such step.");
     case RestartProblem::not_a_start:
-        error::step_not_a_start(head.id, call.instance, step);
+        error::step_not_a_start(call.workflow, call.instance, step);
     case RestartProblem::nothing_to_do:
-        error::instance_complete(head.id, call.instance);
+        error::instance_complete(call.workflow, call.instance);
     case RestartProblem::outside:
         error::bad_argument(std::find(skipped.all().begin(), skipped.all().end(), found.step) != skipped.all().end()
                                 ? "skip_steps"
@@ -131,25 +131,14 @@ void require_sound_restart(const RestartCall &call, const Head &head, const Earl
     }
 }
 
+namespace {
+
 // ---- rows ----------------------------------------------------------------------------------------------------------
 
 Jsonb *restart_json(const RestartCall &call) {
     JsonbParseState *state = nullptr;
     pushJsonbValue(&state, WJB_BEGIN_OBJECT, nullptr);
-    json::push_text(&state, "policy",
-                    to_text(model::workflow::k_restart_policies[static_cast<std::size_t>(call.policy)]));
-    if (call.step != nullptr)
-        json::push_text(&state, "step", call.step);
-    if (JB_ROOT_COUNT(call.step_params) > 0)
-        json::push_json(&state, "step_params", call.step_params);
-    if (!call.skip_steps.empty()) {
-        Growing<Jsonb *> steps;
-        for (const text *step : call.skip_steps) {
-            JsonbValue value = json::of_text(view(step));
-            steps.add(json::to_jsonb(&value));
-        }
-        json::push_json(&state, "skip_steps", json::array_of(steps.all()));
-    }
+    push_restart(&state, call);
     return JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, nullptr));
 }
 
@@ -200,13 +189,42 @@ text *write_again(const NewRun &made, int64 root, const Parent &parent, bool sto
 
 } // namespace
 
-Started restart(const RestartCall &given) {
+void push_restart(JsonbParseState **state, const RestartCall &call) {
+    json::push_text(state, "policy",
+                    to_text(model::workflow::k_restart_policies[static_cast<std::size_t>(call.policy)]));
+    if (call.step != nullptr)
+        json::push_text(state, "step", call.step);
+    if (call.below != nullptr)
+        json::push_json(state, "below", call.below);
+    if (JB_ROOT_COUNT(call.step_params) > 0)
+        json::push_json(state, "step_params", call.step_params);
+    if (call.skip_steps.empty())
+        return;
+    Growing<Jsonb *> steps;
+    for (const text *step : call.skip_steps) {
+        JsonbValue value = json::of_text(view(step));
+        steps.add(json::to_jsonb(&value));
+    }
+    json::push_json(state, "skip_steps", json::array_of(steps.all()));
+}
+
+Started restart(const RestartCall &call) {
+    if (const auto started = try_restart(call))
+        return *started;
+    (void)require_last(call.workflow, call.instance); // it is there
+    error::instance_runs(call.workflow, call.instance);
+}
+
+std::optional<Started> try_restart(const RestartCall &given) {
     RestartCall call = given;
     const Head head = hold(call.workflow, Privilege::run);
-    const EarlierRun last = hold_last(head, call.instance);
-    if (call.parent.root != 0 && is_complete(head, last))
+    const auto found = hold_last(head, call.instance);
+    if (!found || !found->ended)
+        return std::nullopt;
+    const EarlierRun &last = *found;
+    if (!call.is_exact && is_complete(head, last))
         call.policy = RestartPolicy::from_beginning;
-    require_sound_restart(call, head, last);
+    require_sound_restart(call, {.scope = last.id, .version = last.version});
     NewRun made{.head = &head,
                 .version = last.version,
                 .instance = call.instance,
@@ -222,7 +240,7 @@ Started restart(const RestartCall &given) {
     const bool stopped = apply_strategy(made);
     text *status = write_again(made, last.id, call.parent, stopped);
     record_new_run(made, stopped ? model::workflow::RunStatus::stopped : model::workflow::RunStatus::created);
-    return {stopped ? -1 : 1, call.instance, made.run, status, last.id};
+    return Started{stopped ? -1 : 1, call.instance, made.run, status, last.id};
 }
 
 } // namespace scylla::workflow

@@ -1,4 +1,4 @@
-// How large runs may be, as settings say.
+// How large definitions and runs may be, as settings say.
 #pragma once
 
 #include "model/workflow_limits.h"
@@ -6,10 +6,25 @@
 
 namespace scylla::workflow {
 
+inline model::workflow::StepLimits step_limits() {
+    return {.retries = settings::max_step_retries,
+            .retry_wait = settings::max_retry_wait,
+            .timeout = settings::max_workflow_timeout};
+}
+
+inline model::workflow::DefinitionLimits definition_limits() {
+    return {.steps = settings::max_workflow_steps,
+            .nesting = settings::max_workflow_nesting,
+            .concurrency = settings::max_foreach_concurrency,
+            .of_steps = step_limits()};
+}
+
 inline model::workflow::RunLimits run_limits() {
     return {.params = settings::max_run_params,
             .iterations = settings::max_loop_iterations,
-            .concurrency = settings::max_foreach_concurrency};
+            .concurrency = settings::max_foreach_concurrency,
+            .leaves = settings::max_run_leaves,
+            .of_steps = step_limits()};
 }
 
 } // namespace scylla::workflow

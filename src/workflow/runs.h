@@ -63,6 +63,7 @@ struct LastRun {
     bool begun;
     bool ended;
     bool failed;
+    Parent parent; // root 0: none
 };
 LastRun require_last(const text *workflow, int64 instance);
 // An instance whose last run has ended runs again (section 11).
@@ -76,9 +77,13 @@ struct RestartCall {
     std::span<const text *const> skip_steps;
     Jsonb *initiator; // who wants it
     Parent parent = {};
+    Jsonb *below = nullptr; // of the step, see model::workflow::RestartPath; null: what is incomplete in it
+    bool is_exact = true;   // false: an instance that is complete runs from its beginning
 };
 // As the current user. 42704, 42501, P0002, 55000, 22023.
 Started restart(const RestartCall &call);
+// Nothing: there is no such instance, or its last run has not ended.
+std::optional<Started> try_restart(const RestartCall &call);
 
 // Has the last run of an instance end: kind is stop or kill. 42704, 42501, P0002, 55000.
 void end_run(const text *workflow, int64 instance, const char *kind);

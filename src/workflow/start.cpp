@@ -318,7 +318,7 @@ LastRun require_last(const text *workflow, int64 instance) {
     const auto last = store::select<LastRun>(
         &last_statement,
         "select r.id, r.version, r.run, r.started is not null, r.ended is not null, r.status operator(pg_catalog.=) "
-        "'FAILED' "
+        "'FAILED', r.parent_root, r.parent_scope, r.parent_step, r.parent_attempt "
         "from scylla.workflow_run_state r join scylla.workflow_head h on h.id operator(pg_catalog.=) r.workflow "
         "and h.created operator(pg_catalog.<=) r.created where r.workflow operator(pg_catalog.=) $1 "
         "and r.instance operator(pg_catalog.=) $2 order by r.run desc limit 1",
@@ -331,6 +331,10 @@ LastRun require_last(const text *workflow, int64 instance) {
             read.begun = columns.next_bool();
             read.ended = columns.next_bool();
             read.failed = columns.next_bool();
+            read.parent.root = columns.next_int64();
+            read.parent.scope = columns.next_int64();
+            read.parent.step = columns.next_text();
+            read.parent.attempt = columns.next_int32();
             return read;
         });
     if (last.empty())

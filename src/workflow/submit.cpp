@@ -20,7 +20,8 @@ Submission submission_of(const NewlySubmitted &task) {
             .rn = nullptr,
             .max_attempts = 1,
             .needs = task.task->needs.empty() ? nullptr : to_json(task.task->needs),
-            .run = task.of->root->plan};
+            .run = task.of->root->plan,
+            .at_once = task.task->at_once};
 }
 
 // As the owner of the workflow. Returns the error; null: all are submitted.
@@ -36,8 +37,10 @@ ErrorData *submit_as_owner(std::span<NewlySubmitted> tasks) {
         for (std::size_t i = 0; i < tasks.size(); i++)
             submissions[i] = submission_of(tasks[i]);
         const auto submitted = submit_many(store, submissions, IfTaken::refuse);
-        for (std::size_t i = 0; i < tasks.size(); i++)
+        for (std::size_t i = 0; i < tasks.size(); i++) {
             tasks[i].id = submitted[i].id;
+            tasks[i].reserved = submitted[i].reserved;
+        }
         close(store);
         SetUserIdAndSecContext(user, context);
     });
@@ -59,6 +62,7 @@ void submit_one_by_one(std::span<NewlySubmitted> tasks) {
     for (NewlySubmitted &task : tasks) {
         CHECK_FOR_INTERRUPTS();
         task.id = 0;
+        task.reserved = false;
         const bool is_held = held != nullptr && task.task->queue == held_queue;
         const ErrorData *error = is_held ? held : submit_as_owner({&task, 1});
         if (error == nullptr)

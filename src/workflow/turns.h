@@ -68,7 +68,7 @@ Jsonb *json_of(const ErrorData *error);
 // What a turn comes to, by the run.
 struct Followed {
     const Root *root;
-    const model::workflow::Turn *turn;
+    model::workflow::Turn *turn;
 };
 // Of the run, if that attempt of the step still has the status; null: it does not.
 const char *owner_of_attempt(const Item &item, const char *status);

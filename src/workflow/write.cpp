@@ -74,6 +74,21 @@ std::span<const Written> number_scopes(std::span<const Followed> all) {
     return written;
 }
 
+// ---- permits -------------------------------------------------------------------------------------------------------
+
+// Tasks that got their permits when they were submitted. Those of a turn come one after the other, in its order.
+void begin_reserved(std::span<const NewlySubmitted> tasks, TimestampTz now) {
+    for (std::size_t first = 0, end = 0; first < tasks.size(); first = end) {
+        Turn &turn = *tasks[first].of->turn;
+        Growing<std::size_t> places;
+        for (end = first; end < tasks.size() && tasks[end].of == tasks[first].of; end++)
+            if (tasks[end].reserved)
+                places.add(static_cast<std::size_t>(tasks[end].task - turn.tasks.data()));
+        if (places.count > 0 && !begin_at_once(turn, places.all(), to_millis(now)))
+            ereport(ERROR, (errcode(ERRCODE_OUT_OF_MEMORY), errmsg("out of memory in a turn of a workflow's run")));
+    }
+}
+
 // ---- rows ----------------------------------------------------------------------------------------------------------
 
 void keep_attempts(std::span<const Written> all) {
@@ -532,6 +547,8 @@ Jsonb *child_data(const Child &child) {
     json::push(&state, "sync", {.type = jbvBool, .val = {.boolean = child.sync}});
     if (child.instance != 0)
         json::push(&state, "instance", json::of_whole(child.instance));
+    if (child.instance != 0 && !child.below.empty())
+        json::push_json(&state, "restart", to_json(child.below));
     return JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, nullptr));
 }
 
@@ -571,8 +588,11 @@ void begin_waits(std::span<const Written> all) {
 void begin_iterations_again(std::span<const Written> all) {
     for (const Written &each : all)
         for (const Again &iteration : each.turn->again)
-            put_on_agenda(
-                {.root = each.root->id, .kind = "restart", .scope = iteration.scope, .attempt = iteration.attempt});
+            put_on_agenda({.root = each.root->id,
+                           .kind = "restart",
+                           .scope = iteration.scope,
+                           .attempt = iteration.attempt,
+                           .data = iteration.below.empty() ? nullptr : to_json(iteration.below)});
 }
 
 } // namespace
@@ -619,6 +639,7 @@ void write_turns(store::Store &store, std::span<const Followed> all, std::span<c
                  TimestampTz now) {
     const auto written = number_scopes(all);
     const auto tasks = submit_tasks(written);
+    begin_reserved(tasks, now);
     keep_attempts(written);
     forget_iterations(written);
     write_iterations(written);

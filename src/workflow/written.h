@@ -8,7 +8,7 @@ namespace scylla::workflow {
 // A turn with the ids of its new iterations.
 struct Written {
     const Root *root;
-    const model::workflow::Turn *turn;
+    model::workflow::Turn *turn;
     std::span<int64> ids; // by -1 - the id that the turn has given
 
     int64 id_of(int64 scope) const { return scope < 0 ? ids[static_cast<std::size_t>(-1 - scope)] : scope; }
@@ -18,7 +18,8 @@ struct Written {
 struct NewlySubmitted {
     const Written *of;
     const model::workflow::NewTask *task;
-    int64 id; // 0: it was refused
+    int64 id;              // 0: it was refused
+    bool reserved = false; // it has the permits that its step needs
 };
 
 // Submits the tasks of the turns, ordered by the owners of the workflows. A step whose task is refused hears of it in

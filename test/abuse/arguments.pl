@@ -33,6 +33,7 @@ select scylla.create_plan('plan', '{}');
 select scylla.submit('theirs', '{}', rn => 'planned', plan => 'plan');
 select scylla.schedule('schedule', '0 0 1 1 *', 'theirs', '{}');
 select scylla.define_job('theirs', 'theirs', '{"chunk_size": 1}'), scylla.mark_fresh('theirs', '{[1,9)}');
+select scylla.create_job_template('{"job_type": "theirs", "type": "NoOp"}');
 select scylla.create_workflow('{"properties": {"owner": "ann"}, "workflow": {"id": "theirs", "steps": [{"step": {"id": "s", "type": "NoOp"}}]}}');
 create function test.theirs() returns text language sql as $$
     select string_agg(line, E'\n' order by line) from (
@@ -44,6 +45,7 @@ create function test.theirs() returns text language sql as $$
         union all select to_jsonb(f)::text from scylla.job_success f join scylla.job_definition d on d.id = f.job where d.name = 'theirs'
         union all select to_jsonb(h)::text from scylla.workflow_head h where id = 'theirs'
         union all select to_jsonb(p)::text from scylla.workflow_properties p where workflow = 'theirs'
+        union all select to_jsonb(t)::text from scylla.job_template_text t where job_type = 'theirs'
         union all select to_jsonb(t)::text from scylla.workflow_text t where workflow = 'theirs'
         union all select to_jsonb(e)::text from scylla.event e where queue_name = 'theirs'
         union all select 'objects ' || count(*) || md5(string_agg(pg_describe_object(classid, objid, 0), ',' order by classid, objid))

@@ -39,6 +39,8 @@ sql "select scylla.kill_workflow('ended'), scylla._advance()"
 wait_until holds "select count(*) = 2 from scylla.workflow_run where workflow = 'ended' and status = 'FAILED'"
 echo '{"properties": {"owner": "ann"}, "workflow": {"id": "new", "steps": [{"step": {"id": "s", "type": "NoOp"}}]}}' >"$scratch/workflow.json"
 sql "select scylla.create_workflow('{\"properties\": {\"owner\": \"ann\"}, \"workflow\": {\"id\": \"out\", \"steps\": [{\"step\": {\"id\": \"s\", \"type\": \"Out\"}}]}}'), scylla.start_workflow('out'), scylla._advance()"
+sql "select scylla.create_job_template(format('{\"job_type\": \"t\", \"version\": \"%s\", \"type\": \"NoOp\"}', v)::jsonb) from unnest('{default,two,three}'::text[]) v"
+echo '{"job_type": "t", "type": "NoOp"}' >"$scratch/template.json"
 has_out() { holds "select count(*) = 1 from scylla.list_tasks('out', 'ready')"; }
 wait_until has_out
 out=$(sql "select rn from scylla.lease('out', 'w', timeout => '1 h')")
@@ -172,6 +174,10 @@ workflow alter  | w step_concurrency=2                  | silent | library
 workflow grant  | w failures_guest run                  | silent | library
 workflow revoke | w failures_guest run                  | silent | library
 workflow drop   | new                                   | silent | library
+template push   | TEMPLATE                              | silent | library
+template list   |                                       | prints | views
+template show   | t                                     | prints | views
+template drop   | t two                                 | silent | library
 watch           | --count 1                             | prints | library
 events          |                                       | prints | library
 queue create    | new                                   | silent | library
@@ -201,6 +207,7 @@ man             |                                       | prints | none
 '
 table=${table/ FILE / $scratch/job.json }
 table=${table// WORKFLOW / $scratch/workflow.json }
+table=${table// TEMPLATE / $scratch/template.json }
 table=${table// OUT / $out }
 table=${table// REQUESTS / $scratch/requests.json }
 names=() lines=() prints=() asks=()
@@ -260,6 +267,7 @@ sql "select scylla.start_workflow('busy'), scylla.start_workflow('busy')"
 sql "select scylla.stop_run('again', 1), scylla._advance()"
 lines=("${lines[@]/#run stop*/run stop busy 4}")
 lines=("${lines[@]/#run kill*/run kill busy 3}")
+lines=("${lines[@]/#template drop*/template drop t three}")
 sql "select scylla.set_breakpoint('stopping', 's', 1)"
 lines=("${lines[@]/#breakpoint drop*/breakpoint drop stopping s --version 1}")
 lines=("${lines[@]/#step resume*/step resume stopping 2 s}")

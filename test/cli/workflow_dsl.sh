@@ -5,6 +5,7 @@ set -uo pipefail
 source "$(dirname "$(readlink -f "$0")")/../lib/tap.sh"
 begin_test workflow_dsl
 sql 'create extension scylla'
+sql "select scylla.create_job_template('{\"job_type\": \"spark\", \"version\": \"v1\", \"type\": \"spark\"}')"
 
 pushes() { run scylla workflow push - "${@:2}" <<<"$1"; } # DEFINITION [OPTION...]
 # What a workflow is after a push: its definition without the id, by an SQL/JSON path.

@@ -25,6 +25,37 @@ run scylla workflow validate "$scratch/nothing"
 is "$status $errors" "1 scylla: could not read \"$scratch/nothing\": No such file or directory" 'workflow validate: no such file'
 
 
+# ---- job templates -----------------------------------------------------------------------------------------------------------
+
+template() { run scylla template push - "${@:2}" <<<"$1"; } # DEFINITION [OPTION...]
+template '{"job_type": "base", "type": "NoOp", "params": {"a": {"type": "LONG", "value": 1}}}'
+is "$status$output$errors" 0 'template push'
+template 'definition:
+  job_type: heir
+  version: "2"
+  type: NoOp
+  inherit_from: {base: default}
+status: beta'
+is "$status$output$errors" 0 'template push: YAML, and what is beside the definition'
+template '{"job_type": "heir", "type": "NoOp", "inherit_from": {"nothing": "1"}}'
+is "$status $errors" '1 scylla: invalid job template: inherit_from.nothing: there is no job template "nothing" of version "1"' 'template push: what is wrong, and where'
+run scylla template list
+is "$status $(awk '{ $1 = $1; print }' <<<"$output" | sed 's/ [0-9-]* [0-9:+]*$//')" "0 job_type version type status inherits from owner modified
+base default NoOp $(sql 'select current_user')
+heir 2 NoOp beta base default $(sql 'select current_user')" 'template list'
+run scylla template list heir --json
+is "$status $(sql "select j -> 0 ->> 'version', jsonb_array_length(j) from jsonb('$output') j")" '0 2|1' 'template list: one job type'
+run scylla template show base
+is "$status $(sql "select jsonb('$output')")" '0 {"type": "NoOp", "params": {"a": {"type": "LONG", "value": 1}}, "version": "default", "job_type": "base"}' 'template show'
+run scylla template show heir 2
+is "$status $(sql "select jsonb('$output')")" '0 {"status": "beta", "definition": {"type": "NoOp", "version": "2", "job_type": "heir", "inherit_from": {"base": "default"}}}' 'template show: as it was pushed'
+run scylla template show heir
+is "$status $errors" '1 scylla: job template "heir" of version "default" does not exist' 'template show: no such version'
+run scylla template drop base default
+is "$status $(head -1 <<<"$errors")" '1 scylla: job template "base" of version "default" is inherited by "heir" of version "2"' 'template drop: a parent'
+run scylla template drop heir 2
+is "$status$output$errors $(sql 'select count(*) from scylla.job_template')" '0 1' 'template drop'
+
 # ---- versions --------------------------------------------------------------------------------------------------------------
 
 pushes() { run scylla workflow push - "${@:2}" <<<"$1"; } # DEFINITION [OPTION...]
@@ -209,8 +240,8 @@ run scylla run restart flow 1 --from-beginning --from load
 like "$status $errors" '^2 .*excludes' 'run restart: one or the other'
 run scylla run restart flow 1 --from other
 like "$status $errors" '^1 scylla: invalid value for argument "step": "other"' 'run restart: no such step'
-run scylla run restart flow 1 --params '{"x": 2}' --skip load
-like "$status $(tr -s ' \n' ' ' <<<"$output")" '^0 code 1 run 2 status CREATED' 'run restart'
+run scylla run restart flow 1 --params '{"x": 2}' --skip load --alone
+like "$status $(tr -s ' \n' ' ' <<<"$output")" '^0 code 1 workflow flow instance 1 run 2 status CREATED' 'run restart'
 sql 'call scylla.advance()' >/dev/null
 until [[ $(sql "select status from scylla.workflow_run where workflow = 'flow' and instance = 1 and run = 2") == SUCCEEDED ]]; do sleep 0.1; done
 run scylla run show flow 1

@@ -402,3 +402,10 @@ SCYLLA_FUNCTION(disarm_fault) {
     QueryCancelPending = false; // it may have come too late for anybody to look
     PG_RETURN_INT64(fired ? -passed : passed);
 }
+
+// Ends the session, as whatever it runs cannot catch.
+SCYLLA_FUNCTION(raise_fatal) {
+    (void)fcinfo;
+    ereport(FATAL, errmsg("fatal"));
+    PG_RETURN_NULL();
+}

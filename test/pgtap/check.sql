@@ -43,7 +43,7 @@ select set_eq($$select line from scan$$,
                 where t.relnamespace = 'scylla'::regnamespace and t.relname not in ('queue_rate', 'queue_dropped', 'schedule', 'schedule_tick', 'task_callback', 'task_copy', 'signal_name',
                                                                                      'signal_sent', 'signal_trigger',
                                                                                      'signal_trigger_input', 'signal_unseen', 'signal_arrival',
-                                                                                     'signal_trigger_failure', 'job_definition', 'job_run', 'job_chunk', 'job_success', 'workflow_head', 'workflow_text', 'workflow_properties', 'workflow_run_state', 'workflow_run_past', 'workflow_plan', 'workflow_iteration', 'workflow_step_state', 'workflow_attempt', 'workflow_wait', 'workflow_agenda', 'workflow_action_state', 'workflow_hold', 'workflow_event', 'workflow_backfill_state', 'workflow_backfill_item_state', 'workflow_dropped', 'resource_pool', 'pool_report', 'pool_head')$$,
+                                                                                     'signal_trigger_failure', 'job_definition', 'job_run', 'job_chunk', 'job_success', 'workflow_head', 'workflow_text', 'workflow_properties', 'workflow_run_state', 'workflow_run_past', 'workflow_plan', 'workflow_iteration', 'workflow_step_state', 'workflow_attempt', 'workflow_wait', 'workflow_agenda', 'workflow_action_state', 'workflow_hold', 'workflow_event', 'job_template_text', 'workflow_backfill_state', 'workflow_backfill_item_state', 'workflow_dropped', 'resource_pool', 'pool_report', 'pool_head')$$,
               'every index of the tables that the functions write directly is read');
 rollback to before;
 
@@ -217,6 +217,14 @@ select finds($$update scylla.workflow_head set properties = '{}'$$, ' the proper
 select finds('delete from scylla.workflow_properties', ' the properties of workflow "flow" are not the last of their history');
 select finds($$insert into scylla.workflow_dropped values (4, 'flow')$$, ' workflow "flow" has had 0 instances, and one of its id that was dropped 4');
 select scylla.drop_workflow('flow') \g /dev/null
+
+select scylla.create_job_template('{"job_type": "parent", "type": "NoOp"}'), scylla.create_job_template('{"job_type": "child", "type": "NoOp", "inherit_from": {"parent": "default"}}'),
+    scylla.create_job_template('{"job_type": "child", "version": "2", "type": "NoOp"}') \g /dev/null
+select is_empty('select * from scylla.check()', 'nothing is wrong with a job template');
+select finds($$update scylla.job_template_text set owner = 'nobody at all' where job_type = 'parent'$$, ' job template "parent" of version "default" belongs to role "nobody at all", which does not exist');
+select finds($$update scylla.job_template_text set owner = 'pg_monitor' where version = '2'$$, ' the versions of job template "child" belong to different roles');
+select finds($$update scylla.job_template_text set definition = definition || '{"version": "3"}' where version = '2'$$, ' job template "child" of version "2" is the definition of "child" of version "3"');
+select finds($$delete from scylla.job_template_text where job_type = 'parent'$$, ' job template "child" of version "default" inherits from "parent" of version "default", which does not exist');
 
 select scylla.create_workflow('{"properties": {"owner": "ann"}, "workflow": {"id": "flow", "steps": [{"step": {"id": "s", "type": "T"}}]}}') \g /dev/null
 select scylla.start_workflow('flow'), scylla._advance() \g /dev/null

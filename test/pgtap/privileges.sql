@@ -183,6 +183,8 @@ insert into use_ (name, statement) values
     ('drop_breakpoint',    $$select scylla.drop_breakpoint('w_held', 's')$$),
     ('pause_workflow',     $$select scylla.pause_workflow('w')$$),
     ('resume_workflow',    $$select scylla.resume_workflow('w')$$),
+    ('create_job_template', $$select scylla.create_job_template('{"job_type": "t", "type": "NoOp"}')$$),
+    ('drop_job_template',  $$select scylla.drop_job_template('t_spare', 'default')$$),
     ('stop_run',           $$select scylla.stop_run('w', 1)$$),
     ('kill_run',           $$select scylla.kill_run('w', 1)$$),
     ('unblock_run',        $$select scylla.unblock_run('w_broken', 1)$$),
@@ -270,6 +272,8 @@ do $$ begin
     perform scylla.create_workflow('{"properties": {"owner": "ann", "run_strategy": "parallel"}, "workflow": {"id": "w_live", "steps": [{"step": {"id": "s", "type": "Sleep", "params": {"sleep_seconds": {"type": "LONG", "value": 100000}}}}]}}');
     perform scylla.create_workflow('{"properties": {"owner": "ann"}, "workflow": {"id": "w_waits", "steps": [{"step": {"id": "s", "type": "NoOp", "signal_dependencies": [{"name": "never"}]}}]}}');
     update scylla.workflow_head set owner = 'scylla_test_role';
+    perform scylla.create_job_template('{"job_type": "t_spare", "type": "NoOp"}');
+    update scylla.job_template_text set owner = 'scylla_test_role';
     perform scylla.start_workflow('w_waits'), scylla._advance();
     perform scylla.start_workflow('w_live') from generate_series(1, 4);
     perform scylla.start_workflow(w), scylla.kill_run(w, 1), scylla._advance() from unnest('{w_broken,w_again}'::text[]) w;

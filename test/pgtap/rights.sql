@@ -24,7 +24,7 @@ insert into kind values ('S', current_user), ('o', 'scylla test owner'), ('m', '
     ('d', 'scylla_test_depender');
 grant usage on schema scylla to public;
 grant execute on all routines in schema scylla to public;
-grant select on scylla.resubmissions, scylla.job_type, scylla.job_freshness, scylla.job_plan, scylla.workflow, scylla.workflow_version, scylla.workflow_properties_history, scylla.workflow_run, scylla.workflow_step, scylla.workflow_step_attempt, scylla.workflow_rollup, scylla.workflow_timeline, scylla.workflow_lineage, scylla.workflow_action, scylla.workflow_breakpoint, scylla.workflow_backfill, scylla.workflow_backfill_item, scylla.stat_workflow, scylla.pool, scylla.pool_reservation, scylla.pool_queue, scylla.stat_pool, scylla.signal, scylla.signal_grants, scylla.condition, scylla.task, scylla.queue_grants, scylla.queue_settings, scylla.stat_heads, scylla.stat_queue,
+grant select on scylla.resubmissions, scylla.job_type, scylla.job_freshness, scylla.job_plan, scylla.workflow, scylla.workflow_version, scylla.workflow_properties_history, scylla.job_template, scylla.workflow_run, scylla.workflow_step, scylla.workflow_step_attempt, scylla.workflow_rollup, scylla.workflow_timeline, scylla.workflow_lineage, scylla.workflow_action, scylla.workflow_breakpoint, scylla.workflow_backfill, scylla.workflow_backfill_item, scylla.stat_workflow, scylla.pool, scylla.pool_reservation, scylla.pool_queue, scylla.stat_pool, scylla.signal, scylla.signal_grants, scylla.condition, scylla.task, scylla.queue_grants, scylla.queue_settings, scylla.stat_heads, scylla.stat_queue,
     scylla.stat_worker, scylla.stat_monitor, scylla.stat_server_worker, scylla.schedules, scylla.trigger, scylla.trigger_signal, scylla.trigger_failure, scylla.plan, scylla.plan_task to public;
 set local scylla.schedules = manual;
 
@@ -81,6 +81,8 @@ do $$ begin
     update scylla.task_plan set owner = 'scylla test owner';
     perform scylla.create_workflow('{"properties": {"owner": "ann"}, "workflow": {"id": "theirs", "steps": [{"step": {"id": "s", "type": "NoOp"}}]}}');
     update scylla.workflow_head set owner = 'scylla test owner';
+    perform scylla.create_job_template('{"job_type": "theirs", "type": "NoOp"}');
+    update scylla.job_template_text set owner = 'scylla test owner';
     perform scylla.grant_workflow('theirs', 'scylla_test_' || role, privilege)
     from (values ('admin', 'admin'), ('submitter', 'run'), ('worker', 'view')) g (role, privilege);
     perform scylla.start_workflow('theirs'), scylla._advance();
@@ -301,6 +303,10 @@ insert into way values
 ('validate_workflow',  $$select problem from scylla.validate_workflow('{}')$$,     'has no "workflow"', null,  'yyyyyyyyyyyy'),
 ('create_workflow',    $$select scylla.create_workflow('{"properties": {"owner": "ann"}, "workflow": {"id": "mine", "steps": [{"step": {"id": "s", "type": "NoOp"}}]}}')$$, '1', null, 'yyyyyyyyyyyy'),
 ('create_workflow',    $$select scylla.create_workflow('{"properties": {"owner": "ann"}, "workflow": {"id": "theirs", "steps": [{"step": {"id": "s", "type": "NoOp"}}]}}')$$, '2', null, 'yyyykkkkkkkk'),
+('create_job_template', $$select scylla.create_job_template('{"job_type": "mine", "type": "NoOp"}')$$,   '', null,     'yyyyyyyyyyyy'),
+('create_job_template', $$select scylla.create_job_template('{"job_type": "theirs", "type": "NoOp"}')$$, '', null,     'yyyqqqqqqqqq'),
+('drop_job_template',  $$select scylla.drop_job_template('theirs', 'default')$$,                '', null,     'yyyqqqqqqqqq'),
+('view job_template',  $$select count(*) from scylla.job_template$$,                          '1', '1',      'yyyyyyyyyyyy'),
 ('activate_workflow',  $$select scylla.activate_workflow('theirs')$$,                           '', null,     'yyyykkkkkkkk'),
 ('deactivate_workflow', $$select scylla.deactivate_workflow('theirs')$$,                        '', null,     'yyyykkkkkkkk'),
 ('alter_workflow',     $$select scylla.alter_workflow('theirs', '{"tags": ["t"]}')$$,              '', null,     'yyyykkkkkkkk'),
@@ -384,6 +390,7 @@ select is(as_role(k.role, w.query),
               when 'i' then '42704 trigger "their trigger" does not exist'
               when 'k' then format('42501 permission denied for workflow "theirs"; Role "%s" does not have the privilege "%s".', k.role,
                                    case when w.name ~ 'start_workflow|_run$|_step$|stop_|kill_|unblock|backfill|breakpoint|pause_workflow|resume_workflow' then 'run' when w.name ~ '^run_|failed_steps|_dot|_mermaid' then 'view' else 'admin' end)
+              when 'q' then format('42501 permission denied for job template "theirs"; Role "%s" is not its owner.', k.role)
               when 'z' then format('42501 permission denied for pool "their pool"; Role "%s" does not have the privilege "%s".',
                                    k.role, case w.name when 'submit' then 'use' when 'report_usage' then 'report' else 'admin' end)
           end,

@@ -195,6 +195,8 @@ select scylla.activate_workflow('odd', 1);
 select is((select array_agg(scylla.workflow_dot('odd', v) ~ 'other' order by v) from unnest('{active,default,latest,1,2}'::text[]) v),
           '{f,t,f,f,t}', 'any version is drawn');
 
+-- As the planner sees tables that were empty when they were analyzed, and have grown since.
+update pg_class set reltuples = 0, relpages = 1 where oid in ('scylla.workflow_step_state'::regclass, 'scylla.workflow_iteration'::regclass);
 -- ---- many iterations --------------------------------------------------------------------------------------------------------
 
 select make('many', jsonb_build_array(each('loop', 3000, jsonb_build_array(step('s', '{}', '{"failure_mode": "IGNORE_FAILURE", "params": {"x": {"type": "LONG", "expression": "loop_i == 2900 ? 1 / 0 : 1"}}}', 'NoOp')))))

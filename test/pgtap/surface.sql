@@ -100,8 +100,8 @@ select is((select array_agg(substring(ev_action::text from '.*:setOperations (\S
 select is_empty($$select distinct r.reader from reads join reader r using (name)
                   where r.reader not in (select a.reader from calls c join reader a using (name)
                                          where c.function in ('scylla._may_view'::regproc, 'scylla._may_watch'::regproc))
-                  and r.reader <> 'scylla.schedules'$$,
-                'and asks for the rights of who looks (schedules have an owner instead)');
+                  and r.reader not in ('scylla.schedules', 'scylla.job_template')$$,
+                'and asks for the rights of who looks (schedules have an owner instead, job templates are for everybody)');
 select is_empty($$select name from view_ where 'security_invoker=true' = any(options)$$,
                 'no reader of a view needs a privilege on a table');
 select is_empty($$select c.name, c.function::regproc from calls c

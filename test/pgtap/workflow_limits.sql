@@ -20,9 +20,11 @@ create function running(of text) returns bigint language sql as $$
     select count(*) from scylla.workflow_step where workflow = of and step = 's' and ended is null
 $$;
 
-select results_eq($$select name, setting, context from pg_settings where name ~ '^scylla.max_(workflow_|foreach_|loop_|run_|definition_)' order by name$$,
+select results_eq($$select name, setting, context from pg_settings where name ~ '^scylla.max_(workflow_|foreach_|loop_|run_|definition_|step_|retry_)' order by name$$,
     $$values ('scylla.max_definition_size', '256', 'superuser'), ('scylla.max_foreach_concurrency', '500', 'superuser'), ('scylla.max_loop_iterations', '25000', 'superuser'),
-             ('scylla.max_run_params', '128', 'superuser'), ('scylla.max_workflow_nesting', '10', 'superuser'), ('scylla.max_workflow_steps', '300', 'superuser')$$,
+             ('scylla.max_retry_wait', '86400', 'superuser'), ('scylla.max_run_leaves', '1000000', 'superuser'), ('scylla.max_run_params', '128', 'superuser'),
+             ('scylla.max_step_retries', '99', 'superuser'), ('scylla.max_workflow_nesting', '10', 'superuser'), ('scylla.max_workflow_steps', '300', 'superuser'),
+             ('scylla.max_workflow_timeout', '10368000', 'superuser')$$,
     'the limits');
 
 -- Made with the usual limits, and run with lower ones below.
@@ -99,6 +101,60 @@ select start('while'), advance(), advance() \g /dev/null
 select is((select error ->> 'message' from scylla.workflow_step where workflow = 'while' and step = 'again'), 'a while can have at most 5 iterations', '... of a while');
 select is((select count(*) from scylla.workflow_step where workflow = 'while' and step = 's'), 5::bigint, '... which has had them');
 reset scylla.max_loop_iterations;
+
+-- ---- steps in loops ------------------------------------------------------------------------------------------------------
+
+-- Two loops of six, whose inner loop has six iterations.
+select make('leaves', jsonb_build_array(jsonb_set(each('out', 6, jsonb_build_array(jsonb_set(each('in', 6, jsonb_build_array(step('s'))), '{foreach,concurrency}', '1'))),
+            '{foreach,concurrency}', '1'))) \g /dev/null
+set local scylla.max_run_leaves = 36;
+select start('leaves'), work_all() \g /dev/null
+select is(status('leaves'), 'SUCCEEDED', 'steps in loops: no more than the limit');
+set local scylla.max_run_leaves = 20;
+select start('leaves'), work_all() \g /dev/null
+select is(status('leaves', 2), 'FAILED', '... more (5.6)');
+select alike((select error ->> 'message' from scylla.workflow_step where workflow = 'leaves' and instance = 2 and error is not null and error ->> 'message' ~ 'steps' limit 1),
+             'a run can have at most 20 steps in its loops', '... is told');
+select cmp_ok((select count(*) from scylla.workflow_step where workflow = 'leaves' and instance = 2 and step = 's'), '<', 36::bigint, '... and the loop goes no further');
+reset scylla.max_run_leaves;
+select scylla.restart_run('leaves', 2), advance(), work_all() \g /dev/null
+select is(status('leaves', 2), 'SUCCEEDED', 'with a higher one a restart comes to the end');
+
+-- ---- retries, waits and times --------------------------------------------------------------------------------------------
+
+create function retried(rule text) returns jsonb language sql as $$select jsonb_build_array(step('s', '{}', jsonb_build_object('retry_policy', rule::jsonb)))$$;
+create function timed(longest text) returns jsonb language sql as $$select jsonb_build_array(step('s', '{}', jsonb_build_object('timeout', longest)))$$;
+select is(problems(retried('{"error_retry_limit": 100}')), 'workflow.steps[0].step.retry_policy.error_retry_limit: must be from 0 to 99', 'retries: the limit');
+select is(problems(retried('{"backoff": {"error_retry_backoff_in_secs": 86401}}')), 'workflow.steps[0].step.retry_policy.backoff.error_retry_backoff_in_secs: must be from 1 to 86400',
+          'wait: the limit');
+select is(problems(timed('121 days')), 'workflow.steps[0].step.timeout: must be from 1 to 10368000 seconds', 'timeout: the limit');
+set local scylla.max_step_retries = 200;
+set local scylla.max_retry_wait = '2 d';
+set local scylla.max_workflow_timeout = '200 d';
+select is(problems(retried('{"error_retry_limit": 100, "backoff": {"error_retry_backoff_in_secs": 86401}}')), null, '... higher ones');
+select is(problems(timed('121 days')), null, '... of a timeout');
+select make('patient', timed('${days}'), '{"params": {"days": {"type": "STRING", "value": "121 days"}}}'), start('patient') \g /dev/null
+select is((select due - started from scylla.workflow_step_state where step = 's' and due is not null order by started desc limit 1), interval '121 days', '... also of a run');
+reset scylla.max_workflow_timeout;
+select start('patient') \g /dev/null
+select is((select error ->> 'message' from scylla.workflow_step where workflow = 'patient' and instance = 2),
+          'the timeout "121 days" cannot be non-positive or more than system limit: 120 days', 'and without it');
+set local scylla.max_workflow_timeout = '90 s';
+select is(problems(timed('2 minutes')), 'workflow.steps[0].step.timeout: must be from 1 to 90 seconds', '... lower ones');
+select start('patient'), make('sleeps', jsonb_build_array(step('s', '{}', '{"params": {"sleep_seconds": {"type": "LONG", "value": 91}}}', 'Sleep'))), start('sleeps') \g /dev/null
+select is((select error ->> 'message' from scylla.workflow_step where workflow = 'patient' and instance = 3),
+          'the timeout "121 days" cannot be non-positive or more than system limit: 90 seconds', '... of a run');
+select is((select error ->> 'message' from scylla.workflow_step where workflow = 'sleeps'), 'sleep_seconds: must be a time of at most 90 seconds', '... of a Sleep');
+set local scylla.max_step_retries = 1;
+set local scylla.max_retry_wait = 30;
+select make('tries', jsonb_build_array(step('s'))), start('tries') \g /dev/null
+select break('a', '{"code": "x"}') \g /dev/null
+select is((select status || ' ' || (due - ended <= interval '30 s') from scylla.workflow_step_state where status = 'USER_FAILED' order by ended desc limit 1), 'USER_FAILED true',
+          'what is usual is not more than the limits');
+select scylla.kill_run('tries', 1), scylla.kill_run('patient', 1), advance() \g /dev/null
+reset scylla.max_workflow_timeout;
+reset scylla.max_step_retries;
+reset scylla.max_retry_wait;
 
 -- ---- parameters of a run -------------------------------------------------------------------------------------------------
 

@@ -27,12 +27,13 @@ $$;
 select scylla.create_pool('tag:db', '{"permits": 2}'), scylla.create_pool('tag:gpu', '{"permits": 1}') \g /dev/null
 select make('tagged', jsonb_build_array(step('s1', '{}', '{"tags": ["gpu"]}'), step('s2', '{}', '{"tags": [{"name": "gpu"}, "free"]}'), step('s3')), '{"tags": ["db"]}') \g /dev/null
 select start('tagged') \g /dev/null
-select is(steps('tagged'), 's1 WAITING_FOR_PERMITS, s2 WAITING_FOR_PERMITS, s3 WAITING_FOR_PERMITS', 'steps whose tags have pools wait for permits (13)');
-select is((select array_agg(s.needs order by t.spec ->> 'step') from scylla.task t join scylla.task_spec s using (rn) where t.queue = 'a' and t.status = 'waiting'),
+select is(steps('tagged'), 's1 RUNNING, s2 WAITING_FOR_PERMITS, s3 WAITING_FOR_PERMITS',
+          'a step for whose tags there are permits runs at once; one for which there are none waits, and who comes after it gets in line (13)');
+select is((select array_agg(s.needs order by t.spec ->> 'step') from scylla.task t join scylla.task_spec s using (rn) where t.queue = 'a'),
           array['{"tag:db": {"permits": 1}, "tag:gpu": {"permits": 1}}', '{"tag:db": {"permits": 1}, "tag:gpu": {"permits": 1}}', '{"tag:db": {"permits": 1}}']::jsonb[],
           'of those of the workflow, and those of the step; a tag without a pool is only a word');
-select is(work(), null, 'no worker gets them before');
-select is(place(), 2::bigint, 'all tags or none');
+select is((select string_agg(s.spec ->> 'step', ',') from scylla.task s where s.queue = 'a' and s.status = 'ready'), 's1', 'no worker gets those that wait');
+select is(place(), 1::bigint, 'all tags or none');
 select is(steps('tagged'), 's1 RUNNING, s2 WAITING_FOR_PERMITS, s3 RUNNING', 'a step that has its permits runs');
 select is((select started is not null from scylla.workflow_step where workflow = 'tagged' and step = 's1'), true, 'its time has begun (6.6)');
 select is((select started from scylla.workflow_step where workflow = 'tagged' and step = 's2'), null, 'that of a step which waits has not');
@@ -105,7 +106,8 @@ select make('bounded', jsonb_build_array(step('s1'), step('s2'), over('l', 3, js
 select is(permits('workflow:bounded'), '0 of 2, 0 wait', 'step_concurrency is a pool');
 select raises($$select scylla.alter_pool('workflow:bounded', '{"capacity": {"permits": 1}}')$$, '22023', 'task', 'argument');
 select start('bounded'), start('bounded') \g /dev/null
-select is(place(), 2::bigint, 'of all runs of the workflow, and of what is in its loops, so many steps run (13.4)');
+select is(place(), 0::bigint, 'the permits are reserved at once');
+select is((select count(*) from scylla.workflow_step where workflow = 'bounded' and step <> 'l' and status = 'RUNNING'), 2::bigint, 'of all runs of the workflow, and of what is in its loops, so many steps run (13.4)');
 select is(permits('workflow:bounded'), '2 of 2, 6 wait', 'the others wait; a loop holds none');
 select scylla.alter_workflow('bounded', '{"step_concurrency": 3}') \g /dev/null
 select is(place(), 1::bigint, 'more are let in at once when it is raised');
@@ -139,8 +141,8 @@ select start('tree'), start('tree') \g /dev/null
 select advance(), advance() \g /dev/null
 select is((select array_agg(pool order by pool) from scylla.pool where pool like 'workflow:tree%' or pool like 'workflow:child%'),
           '{workflow:tree/1,workflow:tree/2}', 'each instance has a pool; a subworkflow shares that of its tree (13.4)');
-select is(place(), 6::bigint, 'so many steps of a tree run');
-select is(permits('workflow:tree/1') || '; ' || permits('workflow:tree/2'), '3 of 3, 1 wait; 3 of 3, 1 wait', 'whatever they are in');
+select is(place(), 0::bigint, 'nobody has to place what fits');
+select is(permits('workflow:tree/1') || '; ' || permits('workflow:tree/2'), '3 of 3, 1 wait; 3 of 3, 1 wait', 'so many steps of a tree run, whatever they are in');
 select scylla.stop_run('tree', 2), advance(), advance(), advance() \g /dev/null
 select is(status('tree', 2), 'STOPPED', 'a tree that is stopped');
 select is((select count(*) from scylla.pool where pool = 'workflow:tree/2'), 0::bigint, 'takes its pool with it');
@@ -148,9 +150,35 @@ select place(), work_all(), place(), work_all() \g /dev/null
 select is(status('tree'), 'SUCCEEDED', 'and so does one');
 select is((select count(*) from scylla.pool where pool like 'workflow:tree%'), 0::bigint, 'that ends by itself');
 select scylla.restart_run('tree', 2), advance(), advance(), advance() \g /dev/null
-select is(permits('workflow:tree/2'), '0 of 3, 4 wait', 'a restart has it again');
+select is(permits('workflow:tree/2'), '3 of 3, 1 wait', 'a restart has it again');
 select start('child') \g /dev/null
 select is((select capacity ->> 'permits' from scylla.pool where pool = 'workflow:child/3'), '9', 'a run that nobody waits for is a tree of its own');
+
+-- ---- what cannot be had at once -----------------------------------------------------------------------------------------
+
+select scylla.create_pool('tag:later', '{"permits": 9}') \g /dev/null
+select make('timed', jsonb_build_array(step('s', '{}', '{"timeout": "1 hour"}')), '{"tags": ["later"]}'), start('timed') \g /dev/null
+select is(steps('timed'), 's WAITING_FOR_PERMITS', 'a step whose time is to be reckoned from its beginning is placed first');
+select is(place() || ' ' || steps('timed'), '1 s RUNNING', 'and then runs');
+select is((select due - started from scylla.workflow_step_state where step = 's' and due is not null),
+          interval '1 hour', 'with its time');
+select make('calm', jsonb_build_array(step('s')), '{"tags": ["later"]}') \g /dev/null
+select scylla.drain_pool('tag:later'), start('calm') \g /dev/null
+select is(steps('calm'), 's WAITING_FOR_PERMITS', 'a drained pool gives nothing');
+select scylla.resume_pool('tag:later'), start('calm') \g /dev/null
+select is(steps('calm', 2), 's WAITING_FOR_PERMITS', 'nobody passes those who wait');
+select is(place(), 2::bigint, 'they are placed');
+select scylla.pause_queue('a'), start('calm') \g /dev/null
+select is(steps('calm', 3), 's WAITING_FOR_PERMITS', 'a paused queue gets nothing');
+select scylla.resume_queue('a') \g /dev/null
+select is(place(), 1::bigint, 'before it goes on');
+select scylla.alter_pool('tag:later', '{"capacity": {"permits": 6}}') \g /dev/null
+select make('ranked', jsonb_build_array(step('s')), '{"tags": ["later"]}') \g /dev/null
+select start('ranked'), start('ranked'), start('ranked') \g /dev/null
+select is((select array_agg(step_status order by instance) from (select instance, (select s.status from scylla.workflow_step s where s.workflow = 'ranked' and s.instance = r.instance) step_status
+           from scylla.workflow_run r where workflow = 'ranked') r), '{RUNNING,RUNNING,WAITING_FOR_PERMITS}', 'as many as there is room for');
+select work_all() \g /dev/null
+select is(permits('tag:later'), '0 of 6, 1 wait', 'what they hold is given back');
 select is_empty('select * from scylla.check()', 'nothing is wrong');
 select * from finish();
 rollback;

@@ -5,7 +5,7 @@ select * from no_plan();
 
 select is((select format('%s -> %s; %s, %s', pg_get_function_arguments(oid), pg_get_function_result(oid), provolatile, proparallel)
            from pg_proc where oid = 'scylla.validate_workflow'::regproc),
-          'definition jsonb -> TABLE(place text, problem text); v, s', 'signature');
+          'definition jsonb -> TABLE(place text, problem text); v, u', 'signature');
 
 -- ---- definitions ---------------------------------------------------------------------------------------------------
 

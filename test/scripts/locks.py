@@ -105,6 +105,9 @@ CALLS = [
     ("drop_workflow", "select scylla.drop_workflow('idle_flow_@')"),
     ("grant_workflow", "select scylla.grant_workflow('flow_@', 'guest', 'run')"),
     ("revoke_workflow", "select scylla.revoke_workflow('flow_@', 'guest', 'run')"),
+    ("create_job_template", """select scylla.create_job_template('{"job_type": "template_@", "type": "NoOp"}')"""),
+    ("create_job_template, new", """select scylla.create_job_template('{"job_type": "new_@", "type": "NoOp"}')"""),
+    ("drop_job_template", "select scylla.drop_job_template('idle_template_@', 'default')"),
     ("start_workflow", "select * from scylla.start_workflow('flow_@')"),
     ("start_workflows", """select * from scylla.start_workflows('[{"workflow": "flow_@"}]')"""),
     ("set_output", "select scylla.set_output(rn, '{}') from scylla.list_tasks('out_@', 'running')"),
@@ -223,7 +226,7 @@ def counted(session, names, column, xid):
 OTHER_LOCKS = """select distinct case when locktype <> 'object' then locktype
         when classid = 'scylla.queue'::regclass then 'queue, ' || case objsubid when 0 then 'limits' when 1 then 'depth' when 2 then 'running'
             else 'a key' end
-        when classid = 'scylla.task_spec'::regclass then case objsubid when 0 then 'name of a queue' else 'pool' end
+        when classid = 'scylla.task_spec'::regclass then case objsubid when 0 then 'name of a queue' when -2 then 'job type' else 'pool' end
         when classid = 'scylla.task_waiting'::regclass then 'line'
         else classid::regclass::text end || ' (' || mode || ')'
     from pg_locks where pid = pg_backend_pid() and locktype not in ('relation', 'virtualxid', 'transactionid')

@@ -49,6 +49,7 @@ begin
 
     perform scylla.create_workflow(format('{"properties": {"owner": "ann"}, "workflow": {"id": "%s_%s", "steps": [{"step": {"id": "s", "type": "NoOp"}}]}}', w, s)::jsonb)
     from unnest('{flow,idle_flow}'::text[]) w;
+    perform scylla.create_job_template(format('{"job_type": "%s_%s", "type": "NoOp"}', t, s)::jsonb) from unnest('{template,idle_template}'::text[]) t;
     perform scylla.create_workflow(format('{"properties": {"owner": "ann"}, "workflow": {"id": "busy_flow_%s", "steps": [{"step": {"id": "s", "type": "T"}}]}}', s)::jsonb);
     perform scylla.start_workflow('busy_flow_' || s);
     perform scylla.create_workflow(format('{"properties": {"owner": "ann"}, "workflow": {"id": "filled_flow_%s", "steps": [{"step": {"id": "s", "type": "T"}}]}}', s)::jsonb);

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -128,14 +129,18 @@ public:
     std::map<StepKey, KeptWait> waits{};     // of steps that wait for signals
     std::vector<StepKey> cancelled{};
     workflow::Permits permits{};
+    std::function<bool()> grants{};   // whether a task that may begin at once gets its permits at once; null: none does
     bool loops_restart = false;       // in a run that goes on, with their iterations
     bool ends_are_late = false;       // a task can have ended before its event is delivered
     std::vector<std::string> asked{}; // needs
-    std::size_t changes = 0;          // steps and scopes that the last turn has changed
-    std::size_t new_scopes = 0;       // of the last turn
-    std::vector<KeptEvent> again{};   // iterations that are to run again
-    std::size_t forgotten = 0;        // iterations
-    bool is_sound = true;             // what is stored
+    // Job templates, as an array of their definitions; and tags that have pools.
+    std::string templates = "[]";
+    std::string limited = "[]";
+    std::size_t changes = 0;        // steps and scopes that the last turn has changed
+    std::size_t new_scopes = 0;     // of the last turn
+    std::vector<KeptEvent> again{}; // iterations that are to run again
+    std::size_t forgotten = 0;      // iterations
+    bool is_sound = true;           // what is stored
     std::vector<workflow::Hold> holds{};
     workflow::RunName &name() { return name_; }
     const workflow::Definition &definition() const { return *loaded_.definition; }
@@ -179,7 +184,9 @@ public:
             ASSERT_EQ(turn.kind, sel::OutcomeKind::value);
             const bool done = turn.needs.empty();
             if (done)
-                apply(turn);
+                if (grants)
+                    grant(turn);
+            apply(turn);
             for (const workflow::Need &need : turn.needs)
                 supplies.push_back(supply(need));
             workflow::release(turn);
@@ -242,11 +249,11 @@ public:
             children.erase({scope, step});
         send({kind, scope, step, 1, std::string(data)});
     }
-    void act(EventKind kind, std::string_view path) {
+    void act(EventKind kind, std::string_view path, std::string_view data = {}) {
         if (path.empty())
             return send({.kind = kind});
         const auto [scope, step] = find(path);
-        send({kind, scope, step, 0, {}});
+        send({kind, scope, step, 0, show(data)});
     }
 
     // Moves the clock to the next time that somebody waits for; false: nobody waits.
@@ -374,6 +381,10 @@ private:
     workflow::Supply supply(const workflow::Need &need) {
         if (need.what == workflow::Need::What::iterations)
             return supply_iterations(need);
+        if (need.what == workflow::Need::What::but_one)
+            return supply_but_one(need);
+        if (need.what == workflow::Need::What::job_template)
+            return supply_template(need);
         std::string json = "[";
         bool missing = false;
         asked.push_back(show(need.step) + "." + show(need.inner) + "." + show(need.param));
@@ -396,6 +407,16 @@ private:
         *kept = {show(need.step), show(need.inner), show(need.param), missing ? "" : json};
         return {need.scope, (*kept)[0], (*kept)[1], (*kept)[2], (*kept)[3]};
     }
+    // Nothing if no template of that name is among them.
+    workflow::Supply supply_template(const workflow::Need &need) {
+        asked.push_back(show(need.inner) + " " + show(need.param));
+        const bool is_there = templates.find("\"job_type\": \"" + show(need.inner) + "\", \"version\": \"" +
+                                             show(need.param) + "\"") != std::string::npos;
+        auto &kept = kept_supplies_.emplace_back(std::make_unique<std::vector<std::string>>());
+        *kept = {"", show(need.inner), show(need.param),
+                 is_there ? R"({"templates": )" + templates + R"(, "limited": )" + limited + "}" : ""};
+        return {need.scope, (*kept)[0], (*kept)[1], (*kept)[2], (*kept)[3]};
+    }
     workflow::Supply supply_iterations(const workflow::Need &need) {
         std::map<std::int64_t, std::int64_t> found;
         for (const auto &[id, scope] : scopes) {
@@ -412,6 +433,27 @@ private:
         *kept = {show(need.step), show(need.inner), show(need.param), "[" + json + "]"};
         return {need.scope, (*kept)[0], (*kept)[1], (*kept)[2], (*kept)[3]};
     }
+    workflow::Supply supply_but_one(const workflow::Need &need) {
+        std::map<RunStatus, int> counts;
+        std::int64_t one = 0;
+        for (const auto &[id, scope] : scopes) {
+            if (scope.parent != need.scope || scope.step != need.step || scope.number > k_past)
+                continue;
+            EXPECT_TRUE(workflow::is_terminal(scope.status));
+            if (scope.number == std::stoll(show(need.inner)))
+                one = id;
+            else
+                counts[scope.status]++;
+        }
+        const std::string json = "{\"id\":" + std::to_string(one) +
+                                 ",\"succeeded\":" + std::to_string(counts[RunStatus::succeeded]) +
+                                 ",\"failed\":" + std::to_string(counts[RunStatus::failed]) +
+                                 ",\"stopped\":" + std::to_string(counts[RunStatus::stopped]) +
+                                 ",\"timed_out\":" + std::to_string(counts[RunStatus::timed_out]) + "}";
+        auto &kept = kept_supplies_.emplace_back(std::make_unique<std::vector<std::string>>());
+        *kept = {show(need.step), show(need.inner), show(need.param), one == 0 ? "" : json};
+        return {need.scope, (*kept)[0], (*kept)[1], (*kept)[2], (*kept)[3]};
+    }
     // Of a JSON object; empty: it has none.
     std::string member(const std::string &json, std::string_view name) {
         auto outcome = sel::evaluate_json("params['" + show(name) + "']", json.empty() ? "{}" : json, world, limits);
@@ -422,6 +464,15 @@ private:
 
     // ---- writing ---------------------------------------------------------------------------------------------------
 
+    void grant(workflow::Turn &turn) {
+        std::vector<std::size_t> granted;
+        for (std::size_t task = 0; task < turn.tasks.size(); task++) {
+            EXPECT_FALSE(turn.tasks[task].at_once && turn.tasks[task].needs.empty());
+            if (turn.tasks[task].at_once && grants())
+                granted.push_back(task);
+        }
+        EXPECT_TRUE(granted.empty() || workflow::begin_at_once(turn, granted, world.now));
+    }
     void apply(const workflow::Turn &turn) {
         std::map<std::int64_t, std::int64_t> ids; // of new scopes
         changes = turn.scopes.size() + turn.steps.size();
@@ -429,7 +480,7 @@ private:
         for (const workflow::Forgotten &loop : turn.forgotten)
             forget({real(ids, loop.scope), show(loop.step)});
         for (const workflow::Again &iteration : turn.again)
-            again.push_back({EventKind::restart, iteration.scope, {}, iteration.attempt, {}});
+            again.push_back({EventKind::restart, iteration.scope, {}, iteration.attempt, show(iteration.below)});
         for (const workflow::ScopeChange &change : turn.scopes)
             write(change, ids);
         std::set<StepKey> seen;
@@ -548,7 +599,9 @@ private:
 
     void submit(const workflow::NewTask &task, const StepKey &key) {
         const KeptStep &kept = scopes.at(key.first).steps.at(key.second);
-        EXPECT_EQ(kept.step.status, task.needs.empty() ? StepStatus::running : StepStatus::waiting_for_permits)
+        EXPECT_TRUE(kept.step.status == StepStatus::running
+                        ? kept.step.started != 0 && (task.needs.empty() || (task.at_once && grants))
+                        : kept.step.status == StepStatus::waiting_for_permits && !task.needs.empty())
             << key.second;
         EXPECT_TRUE(submitted_.insert({key, kept.step.attempt}).second) << key.second << " had a task";
         tasks.insert_or_assign(key, KeptTask{show(task.queue), show(task.spec), static_cast<int>(task.priority),

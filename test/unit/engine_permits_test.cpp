@@ -100,4 +100,35 @@ TEST(Permits_13, ATimeoutThatCannotBeReadEndsTheStepAndItsTask) {
     EXPECT_TRUE(keeper.tasks.empty());
 }
 
+std::string loop_of(std::string_view id, std::string_view count, const std::string &steps) {
+    return R"({"foreach": {"id": ")" + std::string(id) +
+           R"(", "params": {"loop_params": {"type": "MAP", "value": {"i": {"type": "LONG_ARRAY", "value": [)" +
+           std::string(count) + R"(]}}}}, "steps": [)" + steps + "]}}";
+}
+
+TEST(Permits_13, WhoGetsThemWhenItIsSubmittedRunsAtOnce) {
+    Keeper keeper(
+        with_steps(job("a", R"({"b": "true"})") + "," + job("b") + "," + job("timed", "{}", R"(, "timeout": 60)")));
+    keeper.permits.of_all = k_workflow_pool;
+    keeper.grants = [] { return true; };
+    keeper.start();
+    EXPECT_EQ(keeper.steps(), "a RUNNING, timed WAITING_FOR_PERMITS") << "when a timeout ends is to be reckoned first";
+    EXPECT_EQ(keeper.scopes.at(1).steps.at("a").step.started, keeper.world.now);
+    EXPECT_EQ(needs(keeper, "a"), R"({"workflow:w":{"permits":1}})");
+    keeper.complete("a");
+    EXPECT_EQ(keeper.steps(), "a SUCCEEDED, b RUNNING, timed WAITING_FOR_PERMITS");
+}
+
+TEST(Permits_13, WhoGetsThemAtOnceCountsInAllLoopsAroundIt) {
+    Keeper keeper(with_steps(loop_of("out", "1", loop_of("in", "1, 2, 3", job("a")))));
+    keeper.permits.of_all = k_workflow_pool;
+    int left = 2;
+    keeper.grants = [&left] { return left-- > 0; };
+    keeper.start();
+    const std::string counted = R"({"WAITING_FOR_PERMITS":{"cnt":1,"ref":["a[1,3]:1"]},)"
+                                R"("RUNNING":{"cnt":2,"ref":["a[1,2]:1","a[1,1]:1"]}})";
+    EXPECT_EQ(keeper.scopes.at(1).steps.at("out").rollup, counted);
+    EXPECT_EQ(keeper.scopes.at(2).steps.at("in").rollup, counted);
+}
+
 } // namespace

@@ -607,4 +607,184 @@ TEST(Restart_11, AStepThatARestartHoldsBackBegins) {
     EXPECT_EQ(keeper.open(), "b, c");
 }
 
+// ---- a path to what runs again
+// ---------------------------------------------------------------------------------------
+
+std::string loop_of_three(std::string_view inside, std::string_view more = "") {
+    return R"({"foreach": {"id": "l", "concurrency": 3, "params": {"loop_params": {"type": "MAP", "value":
+        {"i": {"type": "LONG_ARRAY", "value": [1, 2, 3]}}}}, "steps": [)" +
+           std::string(inside) + "]" + std::string(more) + "}}";
+}
+std::string iteration(int number, std::string_view step, std::string_view below = "") {
+    return R"({"iteration": )" + std::to_string(number) + R"(, "step": ")" + std::string(step) + "\"" +
+           (below.empty() ? "" : R"(, "below": )" + std::string(below)) + "}";
+}
+std::string on_way(std::string_view step, std::string_view below) {
+    return from(step, R"(, "below": )" + std::string(below));
+}
+
+TEST(RestartPath_11, OneIterationRunsAgainAndOthersAreKept) {
+    Keeper keeper(with_steps(loop_of_three(job("a", R"({"b": "true"})") + "," + job("b") + "," + job("c"))));
+    keeper.start();
+    for (const char *step : {"l/1/a", "l/1/b", "l/1/c", "l/2/c", "l/3/c"})
+        keeper.complete(step);
+    keeper.fail("l/2/a", k_no_retry);
+    keeper.fail("l/3/a", k_no_retry);
+    EXPECT_EQ(keeper.status(), "FAILED");
+    keeper.restart(on_way("l", iteration(3, "a")));
+    keeper.send_again();
+    EXPECT_EQ(keeper.open(), "l/3/a");
+    keeper.complete("l/3/a");
+    EXPECT_EQ(keeper.open(), "l/3/b");
+    keeper.complete("l/3/b");
+    EXPECT_EQ(keeper.status(), "FAILED") << "for the iteration that is kept";
+    keeper.restart(on_way("l", iteration(1, "b")));
+    keeper.send_again();
+    EXPECT_EQ(keeper.open(), "l/1/b") << "of an iteration that has succeeded";
+    keeper.complete("l/1/b");
+    EXPECT_EQ(keeper.status(), "FAILED");
+    keeper.restart(on_way("l", iteration(2, "a")));
+    keeper.send_again();
+    keeper.complete("l/2/a");
+    keeper.complete("l/2/b");
+    EXPECT_EQ(keeper.status(), "SUCCEEDED");
+    keeper.restart(on_way("l", iteration(2, "b")));
+    keeper.send_again();
+    EXPECT_EQ(keeper.open(), "l/2/b") << "of a loop that has succeeded";
+    keeper.complete("l/2/b");
+    EXPECT_EQ(keeper.status(), "SUCCEEDED");
+}
+
+TEST(RestartPath_11, StepsBesideAreHeldBackInAnIteration) {
+    Keeper keeper(with_steps(loop_of_three(job("a") + "," + job("b"))));
+    keeper.start();
+    for (const char *step : {"l/1/a", "l/1/b", "l/3/a", "l/3/b"})
+        keeper.complete(step);
+    keeper.fail("l/2/a", k_no_retry);
+    keeper.fail("l/2/b", k_no_retry);
+    keeper.restart(on_way("l", iteration(2, "a")));
+    keeper.send_again();
+    EXPECT_EQ(keeper.open(), "l/2/a");
+    keeper.complete("l/2/a");
+    EXPECT_EQ(keeper.status(), "FAILED") << "the iteration is not complete";
+    keeper.restart();
+    keeper.send_again();
+    EXPECT_EQ(keeper.open(), "l/2/b");
+    keeper.complete("l/2/b");
+    EXPECT_EQ(keeper.status(), "SUCCEEDED");
+}
+
+TEST(RestartPath_11, NewIterationsFollowIfNoneHasFailed) {
+    Keeper keeper(with_steps(
+        R"({"foreach": {"id": "l", "concurrency": 1, "strict_ordering": true, "params": {"loop_params": {"type": "MAP", "value":
+        {"i": {"type": "LONG_ARRAY", "value": [1, 2, 3, 4]}}}}, "steps": [)" +
+        job("in") + "]}}"));
+    keeper.start();
+    keeper.complete("l/1/in");
+    keeper.fail("l/2/in", k_no_retry);
+    keeper.restart(on_way("l", iteration(2, "in")));
+    keeper.send_again();
+    for (const char *step : {"l/2/in", "l/3/in", "l/4/in"}) {
+        keeper.send_again();
+        EXPECT_TRUE(keeper.open().find(step) != std::string::npos) << step;
+        keeper.complete(step);
+    }
+    EXPECT_EQ(keeper.status(), "SUCCEEDED");
+}
+
+TEST(Restart_5_2, AStrictLoopGoesOnBehindIterationsOfAnEarlierRun) {
+    Keeper keeper(with_steps(
+        R"({"foreach": {"id": "l", "concurrency": 1, "strict_ordering": true, "params": {"loop_params": {"type": "MAP", "value":
+        {"i": {"type": "LONG_ARRAY", "value": [1, 2, 3, 4]}}}}, "steps": [)" +
+        job("in") + "]}}"));
+    keeper.start();
+    keeper.complete("l/1/in");
+    keeper.fail("l/2/in", k_no_retry);
+    keeper.restart();
+    keeper.send_again();
+    for (const char *step : {"l/2/in", "l/3/in", "l/4/in"}) {
+        EXPECT_EQ(keeper.open(), step);
+        keeper.complete(step);
+    }
+    EXPECT_EQ(keeper.status(), "SUCCEEDED");
+}
+
+TEST(RestartPath_11, FailsAtOnceOnlyForWhatRunsAgain) {
+    Keeper keeper(with_steps(loop_of_three(job("a"), R"(, "failure_mode": "FAIL_IMMEDIATELY")")));
+    keeper.start();
+    keeper.fail("l/2/a", k_no_retry);
+    EXPECT_EQ(keeper.status(), "FAILED");
+    keeper.restart(on_way("l", iteration(1, "a")));
+    keeper.send_again();
+    EXPECT_EQ(keeper.open(), "l/1/a") << "the failure that is kept does not stop it";
+    keeper.complete("l/1/a");
+    EXPECT_EQ(keeper.status(), "FAILED");
+}
+
+TEST(RestartPath_11, ThroughLoops) {
+    const std::string inner = R"({"foreach": {"id": "m", "params": {"loop_params": {"type": "MAP", "value":
+        {"j": {"type": "LONG_ARRAY", "value": [1, 2]}}}}, "steps": [)" +
+                              job("a") + "]}}";
+    Keeper keeper(with_steps(loop_of_three(inner)));
+    keeper.start();
+    for (const char *step : {"l/1/m/1/a", "l/1/m/2/a", "l/2/m/1/a", "l/3/m/1/a", "l/3/m/2/a"})
+        keeper.fail(step, k_no_retry);
+    keeper.complete("l/2/m/2/a");
+    EXPECT_EQ(keeper.status(), "FAILED");
+    keeper.restart(on_way("l", iteration(3, "m", iteration(2, "a"))));
+    keeper.send_again();
+    EXPECT_EQ(keeper.open(), "l/3/m/2/a");
+    keeper.complete("l/3/m/2/a");
+    EXPECT_EQ(keeper.status(), "FAILED");
+}
+
+TEST(RestartPath_11, OneThatIsNotThereIsNoPath) {
+    Keeper keeper(with_steps(loop_of_three(job("a"))));
+    keeper.start();
+    keeper.complete("l/1/a");
+    keeper.complete("l/3/a");
+    keeper.fail("l/2/a", k_no_retry);
+    keeper.restart(on_way("l", iteration(9, "a")));
+    keeper.send_again();
+    EXPECT_EQ(keeper.open(), "l/2/a") << "what is incomplete";
+}
+
+TEST(RestartPath_5_2, AnIterationThatHasEndedInALoopThatGoesOn) {
+    Keeper keeper(with_steps(loop_of_three(job("a"))));
+    keeper.loops_restart = true;
+    keeper.start();
+    keeper.complete("l/1/a");
+    keeper.fail("l/2/a", k_no_retry);
+    keeper.act(EventKind::restart_inside, "l/1/a", iteration(1, "a"));
+    EXPECT_EQ(keeper.open(), "l/3/a") << "not one that has succeeded";
+    keeper.act(EventKind::restart_inside, "l/2/a", iteration(2, "a"));
+    EXPECT_EQ(keeper.open(), "l/2/a, l/3/a");
+    keeper.act(EventKind::restart_inside, "l/2/a", iteration(2, "a"));
+    EXPECT_EQ(keeper.changes, 0U) << "it runs";
+    keeper.complete("l/3/a");
+    keeper.complete("l/2/a");
+    EXPECT_EQ(keeper.status(), "SUCCEEDED");
+}
+
+TEST(RestartPath_11, ALoopThatHasNotComeToGoOnStillCan) {
+    const std::string gate = R"(, "signal_dependencies": [{"name": "go"}])";
+    Keeper keeper(with_steps(job("first", R"({"l": "true"})") + "," + loop_of_three(job("a"), gate)));
+    keeper.start();
+    keeper.complete("first");
+    keeper.act(EventKind::bypass, "l");
+    keeper.complete("l/1/a");
+    keeper.complete("l/3/a");
+    keeper.fail("l/2/a", k_no_retry);
+    keeper.restart(on_way("l", iteration(3, "a")));
+    EXPECT_EQ(keeper.open(), "") << keeper.steps();
+    keeper.act(EventKind::stop, "l");
+    EXPECT_EQ(keeper.status(), "STOPPED");
+    keeper.restart();
+    keeper.act(EventKind::bypass, "l");
+    keeper.send_again();
+    EXPECT_EQ(keeper.open(), "l/2/a") << "and the path was that of the restart before";
+    keeper.complete("l/2/a");
+    EXPECT_EQ(keeper.status(), "SUCCEEDED");
+}
+
 } // namespace

@@ -418,6 +418,8 @@ public:
         keeper_.loops_restart = true;
         if (seed % 3 == 0)
             keeper_.permits.of_all = k_pool;
+        if (seed % 2 == 0)
+            keeper_.grants = [this] { return below(3) > 0; };
         keeper_.is_sound = !with_garbage;
         agenda_.push_back({.kind = EventKind::start});
     }

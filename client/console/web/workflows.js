@@ -92,7 +92,8 @@ const breakForm = (id, steps, act) => h("div", { class: "row", "data-key": "brea
 
 export const restartButtons = (r, act) => [["Restart", "RESTART_FROM_INCOMPLETE", "What is complete stays; all else runs again, with the same parameters."],
   ["Restart from the beginning", "RESTART_FROM_BEGINNING", "All steps run again, with the same parameters."]].map(([name, policy, text]) =>
-  act.button(name, "restart_run", { workflow: r.workflow, instance: r.instance, policy }, (made) => `Run ${made.run}: ${made.status}.`,
+  act.button(name, "restart_run", { workflow: r.workflow, instance: r.instance, policy }, 
+    (made) => `Run ${made.run}${made.workflow === r.workflow && made.instance === r.instance ? "" : ` of instance ${made.instance} of ${made.workflow}`}: ${made.status}.`,
     { question: `${name} instance ${r.instance} of workflow "${r.workflow}"?`, text }));
 
 export const workflowPage = {

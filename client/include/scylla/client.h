@@ -414,6 +414,11 @@ public:
     void alter_workflow(const workflow_name &workflow, const json &changes);
     /// Removes a workflow with its versions. @throw not_found @throw denied
     void drop_workflow(const workflow_name &workflow);
+    /// Makes a job template, or a version of one, or puts another in its place. @throw invalid_argument the definition
+    /// has a fault @throw denied the job type belongs to another role
+    void create_job_template(const json &definition);
+    /// Removes a version of a job template. @throw not_found @throw denied @throw error others inherit from it
+    void drop_job_template(const std::string &job_type, const std::string &version);
     /// @throw not_found @throw denied
     void grant_workflow(const workflow_name &workflow, const std::string &role, workflow_privilege privilege);
     void revoke_workflow(const workflow_name &workflow, const std::string &role, workflow_privilege privilege);
@@ -425,9 +430,10 @@ public:
     /// Puts out parameters and artifacts of a step before its task has ended. @throw not_found @throw not_held
     /// @throw invalid_argument the task does not run or is of no step, or the step has no such parameter
     void set_output(const resource_name &rn, const step_output &output);
-    /// Runs an instance again, whose last run has ended. @throw not_found @throw denied @throw invalid_argument
-    /// @throw wrong_state it goes on, all its steps are complete, or a step before the one that is named has to run
-    /// again
+    /// Runs an instance again, whose last run has ended. If a step of another run has started it and waits for it, that
+    /// one runs again, too: what is returned is the topmost run above it that had ended, or the nearest one that goes
+    /// on. @throw not_found @throw denied @throw invalid_argument @throw wrong_state it goes on, all its steps are
+    /// complete, a step before the one that is named has to run again, or the step above cannot be restarted
     started_run restart_run(const workflow_name &workflow, std::int64_t instance, const restart_options &options = {});
     /// Has the last run of an instance end as STOPPED, or as FAILED. Returns at once. @throw not_found @throw denied
     /// @throw wrong_state it has ended
@@ -448,10 +454,12 @@ public:
     std::optional<std::int64_t> skip_step(const workflow_name &workflow, std::int64_t instance, const std::string &step,
                                           const std::vector<std::int64_t> &iterations = {});
     /// Gives another attempt to a step that has ended: in the run, or, if that has ended, in a new run that begins with
-    /// the step. @param iterations as above @return the id of the action @throw not_found @throw denied @throw
-    /// wrong_state the step has not ended, or is complete in a run that goes on
+    /// the step, as restart_run() makes it. @param iterations as above @param alone as of restart_options @return the
+    /// id of the action @throw not_found @throw denied @throw wrong_state the step has not ended, or is complete in a
+    /// run that goes on
     std::optional<std::int64_t> restart_step(const workflow_name &workflow, std::int64_t instance,
-                                             const std::string &step, const std::vector<std::int64_t> &iterations = {});
+                                             const std::string &step, const std::vector<std::int64_t> &iterations = {},
+                                             bool alone = false);
     /// Lets a step go on that waits for signals, without those that have not come. @param iterations as above @return
     /// the id of the action @throw not_found @throw denied @throw wrong_state the step does not wait for signals, or
     /// another action has not been taken up yet

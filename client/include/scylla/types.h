@@ -446,6 +446,7 @@ struct restart_options {
     json step_params{"{}"};              ///< by step, for steps that run again
     std::vector<std::string> skip_steps; ///< of these, the ones that are skipped
     std::optional<std::string> step;     ///< with from_specific
+    bool alone = false;                  ///< the step that has started it as a subworkflow does not run again
 };
 
 /// Where a breakpoint stops a step: in all versions, instances and runs that are not named.
@@ -457,8 +458,10 @@ struct breakpoint_place {
 
 /// A run of a workflow, as start_workflow() and restart_run() answer.
 struct started_run {
-    int code = 0;             ///< 1: started, or it waits for its turn; 0: the request came before; -1: stopped at once
-    workflow_name workflow{}; ///< its id
+    /// 1: started, or it waits for its turn; 0: the request came before; -1: stopped at once; 2: it goes on, and a step
+    /// of it gets another attempt
+    int code = 0;
+    workflow_name workflow{};  ///< its id
     std::int64_t instance = 0; ///< from 1
     int run = 0;               ///< of the instance, from 1
     std::string status;        ///< CREATED, IN_PROGRESS, SUCCEEDED, FAILED, STOPPED or TIMED_OUT

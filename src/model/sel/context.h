@@ -53,7 +53,7 @@ struct Context {
     std::int64_t steps = 0;
     std::int64_t next_look = k_steps_between_looks;
     std::int64_t deadline = 0;
-    Place place{};
+    Position place{};
 
     Context(Heap &with_heap, World &with_world, Params &with_params, const Limits &with_limits) noexcept
         : heap{with_heap}, world{with_world}, params{with_params}, limits{with_limits}, deadline{

@@ -8,7 +8,7 @@
 namespace scylla::model::sel {
 
 // A place in the text, counted from 1; a column is a character. Line 0: the fault has no place.
-struct Place {
+struct Position {
     std::int32_t line = 0;
     std::int32_t column = 0;
 };
@@ -24,7 +24,7 @@ enum class FaultKind : std::uint8_t {
 
 struct Fault {
     FaultKind kind = FaultKind::value;
-    Place place{};
+    Position place{};
     std::string message{};
 };
 

@@ -58,7 +58,7 @@ template <typename Plain, typename Refer> void for_each_piece(std::string_view t
     }
 }
 
-Place place_at(std::string_view text, std::size_t at) noexcept {
+Position place_at(std::string_view text, std::size_t at) noexcept {
     const std::string_view before = text.substr(0, at);
     const std::size_t newline = before.rfind('\n');
     return {

@@ -32,7 +32,7 @@ std::string_view before(std::string_view digits, std::string_view suffixes) noex
 
 } // namespace
 
-void fail_at(Place place, std::string message, FaultKind kind) { throw Failure{{kind, place, std::move(message)}}; }
+void fail_at(Position place, std::string message, FaultKind kind) { throw Failure{{kind, place, std::move(message)}}; }
 
 void Lexer::advance(std::size_t bytes) noexcept {
     for (const std::size_t end = at_ + bytes; at_ < end; at_++) {
@@ -44,7 +44,7 @@ void Lexer::advance(std::size_t bytes) noexcept {
 }
 
 void Lexer::skip_comment() {
-    const Place start = place_;
+    const Position start = place_;
     if (at("//")) {
         const std::size_t end = text_.find('\n', at_);
         advance((end == std::string_view::npos ? text_.size() : end) - at_);
@@ -135,7 +135,7 @@ void Lexer::read_unicode(std::string &into) {
         advance(6);
         return code;
     };
-    const Place start = place_;
+    const Position start = place_;
     char32_t code = unit();
     if (code >= 0xD800 && code < 0xDC00 && at("\\u")) {
         const char32_t low = unit();

@@ -13,7 +13,7 @@ enum class TokenKind : std::uint8_t { end, word, long_, double_, string, sign };
 
 struct Token {
     TokenKind kind = TokenKind::end;
-    Place place{};
+    Position place{};
     std::string_view text{}; // as it is written
     std::string string{};    // of a string: what it means
     std::int64_t number = 0;
@@ -46,9 +46,9 @@ private:
 
     std::string_view text_;
     std::size_t at_ = 0;
-    Place place_{1, 1};
+    Position place_{1, 1};
 };
 
-[[noreturn]] void fail_at(Place place, std::string message, FaultKind kind = FaultKind::syntax);
+[[noreturn]] void fail_at(Position place, std::string message, FaultKind kind = FaultKind::syntax);
 
 } // namespace scylla::model::sel

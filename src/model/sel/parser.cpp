@@ -465,7 +465,7 @@ private:
         Node whole = node(NodeKind::chain);
         whole.children.push_back(std::move(first));
         while (const Operator *known = operator_of(level)) {
-            const Place place = take().place;
+            const Position place = take().place;
             Node operand = parse_chain(level + 1);
             operand.joins = known->op;
             operand.joined_at = place;

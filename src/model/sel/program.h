@@ -90,8 +90,8 @@ struct Node {
     Elements elements = Elements::any;
     Kind declared = Kind::any;
     std::int32_t slot = -1;
-    Place place{};
-    Place joined_at{};
+    Position place{};
+    Position joined_at{};
     Value constant{};
     std::string_view text{};
     const Function *function = nullptr; // of a call of a class

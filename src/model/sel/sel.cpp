@@ -49,7 +49,7 @@ OutcomeKind kind_of(FaultKind kind) noexcept {
     return OutcomeKind::fault;
 }
 
-Outcome keep(OutcomeKind kind, Place place, std::string &&text) {
+Outcome keep(OutcomeKind kind, Position place, std::string &&text) {
     auto *owned = new std::string(std::move(text));
     return {kind, place.line, place.column, *owned, owned};
 }

@@ -25,6 +25,7 @@ bool find_step(const StepList &list, std::string_view step, LoopsAround &around)
     for (const StepNode &node : list.steps) {
         if (node.steps == nullptr || around.count == LoopsAround::k_most)
             continue;
+        around.repeats[around.count] = node.kind == StepKind::while_;
         around.ids[around.count++] = node.id;
         if (find_step(*node.steps, step, around))
             return true;

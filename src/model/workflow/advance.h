@@ -20,12 +20,12 @@ public:
     void run();
 
 private:
-    struct Place {
+    struct StepInScope {
         LiveScope *scope;
         LiveStep *step;
     };
     struct LoopWork {
-        Place loop;
+        StepInScope loop;
         LiveScope *ended; // an iteration; null: the loop is to go on
     };
 
@@ -94,10 +94,11 @@ private:
 
     // Restarts (restart.cpp)
     void restart_run(LiveScope &scope);
-    void restart_steps(LiveScope &scope, RestartPolicy policy, std::string_view chosen);
+    void restart_steps(LiveScope &scope, RestartPolicy policy, std::string_view chosen, RestartPath below);
     void restart_iteration(LiveScope &scope, const Event &event);
-    void restart_step(LiveScope &scope, LiveStep &step);
-    void reset(LiveStep &step, bool goes_on);
+    void begin_iteration_again(LiveScope &scope, RestartPath path);
+    void restart_step(LiveScope &scope, LiveStep &step, RestartPath below);
+    void reset(LiveStep &step, bool goes_on, RestartPath below);
     std::int64_t instance_to_restart(const LiveStep &step);
     void begin_or_skip(LiveScope &scope, LiveStep &step);
     bool is_to_be_skipped(const LiveScope &scope, const LiveStep &step);
@@ -109,11 +110,13 @@ private:
     std::vector<std::int64_t> restart_iterations(LiveScope &scope, LiveStep &step, std::int64_t after,
                                                  std::int64_t most);
     std::int64_t restart_some(LiveScope &scope, LiveStep &step, ForeachState &loop, std::int64_t most);
+    bool restart_one(LiveScope &scope, LiveStep &step);
     void go_on(const LoopWork &work);
     void go_on_foreach(LiveScope &scope, LiveStep &step, const LiveScope *ended);
     bool end_foreach(LiveScope &scope, LiveStep &step, const ForeachState &loop);
     void go_on_while(LiveScope &scope, LiveStep &step, LiveScope *ended);
     bool end_while(LiveScope &scope, LiveStep &step, RunStatus status);
+    bool is_too_large(LiveScope &scope, LiveStep &step);
     void add_iteration(LiveScope &scope, LiveStep &step, std::int64_t number, std::string params);
     bool is_full() const noexcept;
 
@@ -124,9 +127,10 @@ private:
     template <typename Work> bool attempt(LiveScope &scope, LiveStep &step, Work work);
 
     RunState &state_;
-    std::deque<Place> ready_{};         // to be created
+    std::deque<StepInScope> ready_{};   // to be created
     std::deque<LiveScope *> touched_{}; // may have come to their end
     std::deque<LoopWork> loops_{};
+    std::optional<std::int64_t> leaves_{}; // in the loops of the run before the turn; nothing: not looked at yet
 };
 
 bool are_complete(const LiveScope &scope, const std::vector<std::size_t> &places) noexcept;

@@ -14,6 +14,7 @@
 #include "model/workflow/run_strategy.h"
 #include "model/workflow/signals.h"
 #include "model/workflow/steps.h"
+#include "model/workflow/templates.h"
 
 namespace scylla::model::workflow {
 
@@ -213,14 +214,24 @@ void try_params(const Reader &reader, const sel::Map &workflow, const sel::Map *
 
 // ---- the document --------------------------------------------------------------------------------------------------
 
+// The version of templates that a run has unless it is given another one; empty: only a run knows.
+std::string template_version(const ParamMap &params) {
+    const Param *version = params.find(k_template_version);
+    if (version == nullptr)
+        return std::string(k_default_template);
+    const bool is_known = version->form == ParamForm::literal && version->value.type == sel::Type::string &&
+                          version->value.view().find('$') == std::string_view::npos;
+    return std::string(is_known ? version->value.view() : std::string_view{});
+}
+
 void check_workflow(const Reader &reader, const Object &workflow, const sel::Map *properties,
-                    const DefinitionLimits &limits) {
+                    TemplatesAtHand &templates) {
     reader.refuse_others(workflow, {"id", "name", "description", "tags", "timeout", "time_triggers", "signal_triggers"},
                          {"criticality", "instance_step_concurrency", "params", "steps"});
     require_id(reader, workflow, Named::workflow);
     check_words(reader, workflow);
     reader.tags(workflow);
-    reader.duration(workflow, "timeout", {1, k_max_timeout});
+    reader.duration(workflow, "timeout", {1, reader.limits().of_steps.timeout});
     check_time_triggers(reader, workflow);
     check_signal_triggers(reader, workflow);
     reader.choice(workflow, "criticality", k_criticalities);
@@ -229,10 +240,11 @@ void check_workflow(const Reader &reader, const Object &workflow, const sel::Map
     const ParamMap params = read_user_params(reader, workflow, "params");
     if (reader.problems().found().size() == before)
         try_params(reader, workflow.map, properties, params, workflow.where.member("params"));
-    check_steps(reader, workflow, limits);
+    templates.version = template_version(params);
+    check_steps(reader, workflow, templates);
 }
 
-void check_document(const Reader &reader, const Value &json, const DefinitionLimits &limits) {
+void check_document(const Reader &reader, const Value &json, TemplatesAtHand &templates) {
     const Where root;
     const sel::Map *document = reader.as_object(json, root);
     if (document == nullptr)
@@ -245,7 +257,7 @@ void check_document(const Reader &reader, const Value &json, const DefinitionLim
     reader.object(object, "git_info");
     const sel::Map *workflow = reader.object(object, "workflow");
     if (workflow != nullptr)
-        check_workflow(reader, {*workflow, root.member("workflow")}, properties, limits);
+        check_workflow(reader, {*workflow, root.member("workflow")}, properties, templates);
     else if (document->find("workflow") == nullptr)
         reader.problem(root, R"(has no "workflow")");
 }
@@ -254,6 +266,8 @@ void check_document(const Reader &reader, const Value &json, const DefinitionLim
 struct Found {
     Problems problems{};
     std::vector<ShownProblem> shown{};
+    std::vector<TemplateUse> used{};
+    std::vector<TemplateName> templates{};
 };
 
 std::optional<Value> read_document(sel::Context &context, std::string_view json, Problems &problems) {
@@ -269,13 +283,12 @@ std::optional<Value> read_document(sel::Context &context, std::string_view json,
 }
 
 template <typename Check>
-void check(const Check &document, std::string_view text, sel::World &world, const sel::Limits &limits,
-           Problems &problems) {
+void check(const Check &document, std::string_view text, sel::World &world, const sel::Limits &limits, Found &found) {
     NoParams nothing;
     sel::Heap heap(limits.memory);
     sel::Context context(heap, world, nothing, limits);
-    if (const auto json = read_document(context, text, problems))
-        document(Reader(context, problems), *json);
+    if (const auto json = read_document(context, text, found.problems))
+        document(Reader(context, found.problems), *json, found);
 }
 
 template <typename Check>
@@ -285,7 +298,7 @@ Checked checked_by(const Check &document, std::string_view json, sel::World &wor
         auto found = std::make_unique<Found>();
         auto kind = sel::OutcomeKind::value;
         try {
-            check(document, json, world, limits, found->problems);
+            check(document, json, world, limits, *found);
         } catch (const sel::Failure &failure) {
             if (failure.fault.kind == sel::FaultKind::stopped)
                 kind = sel::OutcomeKind::stopped;
@@ -294,32 +307,79 @@ Checked checked_by(const Check &document, std::string_view json, sel::World &wor
         }
         for (const Problem &problem : found->problems.found())
             found->shown.push_back({problem.where, problem.what});
+        for (const TemplateUse &use : found->used)
+            found->templates.push_back({use.job_type, use.version});
         Found *owned = found.release();
-        return {kind, owned->shown, owned};
+        return {kind, owned->shown, owned->templates, owned};
     } catch (...) { // there is nothing else that is thrown
-        return {sel::OutcomeKind::out_of_memory, {}, nullptr};
+        return {sel::OutcomeKind::out_of_memory, {}, {}, nullptr};
+    }
+}
+
+// What the caller has read of templates: an object in the heap of the context.
+void take_templates(const Reader &reader, std::string_view json, TemplatesAtHand &templates) {
+    if (json.empty())
+        return;
+    const Value read = sel::read_json(reader.context(), json);
+    templates.templates = read.map->find("templates");
+    templates.known = read.map->find("known");
+}
+
+void check_inheritance_of(const Reader &reader, const Value &templates, const TemplateName &name) {
+    try {
+        if (!join_template(reader, templates, name))
+            reader.problems().add(std::string{}, "there is no " + show_template(name));
+    } catch (const ParamFailure &failure) {
+        if (failure.fault.kind == sel::FaultKind::stopped)
+            throw sel::Failure{failure.fault};
+        reader.problems().add(failure.name, show_fault(failure.fault));
     }
 }
 
 } // namespace
 
 Checked check_definition(std::string_view json, sel::World &world, const sel::Limits &limits,
-                         const DefinitionLimits &of_definitions) noexcept {
+                         const DefinitionLimits &of_definitions, std::string_view templates) noexcept {
     // cppcheck-suppress throwInNoexceptFunction // checked_by() catches it
-    const auto document = [&](const Reader &reader, const Value &value) {
-        check_document(reader, value, of_definitions);
+    const auto document = [&](const Reader &reader, const Value &value, Found &found) {
+        TemplatesAtHand at_hand;
+        take_templates(reader, templates, at_hand);
+        check_document(Reader(reader.context(), reader.problems(), of_definitions), value, at_hand);
+        found.used = std::move(at_hand.used);
     };
     return checked_by(document, json, world, limits);
 }
 
+Checked check_template(std::string_view json, sel::World &world, const sel::Limits &limits) noexcept {
+    // cppcheck-suppress throwInNoexceptFunction // checked_by() catches it
+    const auto document = [](const Reader &reader, const Value &value, const Found & /*found*/) {
+        check_template_request(reader, value);
+    };
+    return checked_by(document, json, world, limits);
+}
+
+Checked check_inheritance(std::string_view templates, const TemplateName &name, sel::World &world,
+                          const sel::Limits &limits) noexcept {
+    // cppcheck-suppress throwInNoexceptFunction // checked_by() catches it
+    const auto document = [&](const Reader &reader, const Value &value, const Found & /*found*/) {
+        check_inheritance_of(reader, value, name);
+    };
+    return checked_by(document, templates, world, limits);
+}
+
 Checked check_change(std::string_view json, sel::World &world, const sel::Limits &limits) noexcept {
-    return checked_by(check_changes, json, world, limits);
+    // cppcheck-suppress throwInNoexceptFunction // checked_by() catches it
+    const auto document = [](const Reader &reader, const Value &value, const Found & /*found*/) {
+        check_changes(reader, value);
+    };
+    return checked_by(document, json, world, limits);
 }
 
 void release(Checked &checked) noexcept {
     delete static_cast<Found *>(checked.owned);
     checked.owned = nullptr;
     checked.problems = {};
+    checked.templates = {};
 }
 
 } // namespace scylla::model::workflow

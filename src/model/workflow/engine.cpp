@@ -1,5 +1,6 @@
 #include "model/workflow/engine.h"
 
+#include <algorithm>
 #include <memory>
 
 #include "model/workflow/advance.h"
@@ -135,6 +136,22 @@ Turn take_turn(const Definition &definition, const Run &run, sel::World &world, 
         return show(memory.release());
     } catch (...) { // there is nothing else that is thrown
         return {.kind = OutcomeKind::out_of_memory};
+    }
+}
+
+bool begin_at_once(Turn &turn, std::span<const std::size_t> tasks, std::int64_t now) noexcept {
+    auto &memory = *static_cast<TurnMemory *>(turn.owned);
+    try {
+        auto beginner = memory.beginners.begin();
+        for (const std::size_t task : tasks) {
+            beginner =
+                std::find_if(beginner, memory.beginners.end(), [&](const Beginner &each) { return each.task == task; });
+            begin(memory, *beginner, now);
+        }
+        write_rollups(memory);
+        return true;
+    } catch (...) { // there is nothing else that is thrown
+        return false;
     }
 }
 

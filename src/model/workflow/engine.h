@@ -92,8 +92,8 @@ struct RunName {
     std::string_view owner{};
     std::string_view initiator{};  // JSON: {"type": "MANUAL", "user": …}, {"type": "TIME", "timezone": …}, …
     std::string_view properties{}; // JSON: those of the workflow when the run began
-    // Of a run that is not the first of its instance, JSON: {"policy", "step", "step_params": {step: {name: value}},
-    // "skip_steps": [step]}.
+    // Of a run that is not the first of its instance, JSON: {"policy", "step", "below", "step_params": {step: {name:
+    // value}}, "skip_steps": [step]}. below: what of the step runs again, see RestartPath.
     std::string_view restart{};
     RunLimits limits{};
 };
@@ -103,6 +103,7 @@ struct LoopsAround {
     static constexpr std::size_t k_most = 16;
     std::size_t count = 0;
     std::array<std::string_view, k_most> ids{}; // views of the definition
+    std::array<bool, k_most> repeats{};         // it is a while
 };
 std::optional<LoopsAround> loops_around(const Definition &definition, std::string_view step) noexcept;
 
@@ -132,8 +133,15 @@ enum class RestartPolicy : std::uint8_t { from_incomplete, from_beginning, from_
 inline constexpr std::array<std::string_view, 3> k_restart_policies{"RESTART_FROM_INCOMPLETE", "RESTART_FROM_BEGINNING",
                                                                     "RESTART_FROM_SPECIFIC"};
 
+// What of a step runs again, if not all that is incomplete in it: JSON, so far down as there is something in it.
+// Of a loop {"iteration": 3, "step": "copy", "below": {…}}: of this iteration, the step and what follows it. Of a
+// subworkflow {"workflow", "instance", "policy", "step", "below", "params", "step_params", "skip_steps"}: the instance
+// that it has started, restarted so. Iterations beside it, and steps beside it, stay as they are.
+using RestartPath = std::string_view; // empty: all that is incomplete
+
 struct Restart {
     RestartPolicy policy = RestartPolicy::from_incomplete;
+    std::string_view within{};                       // the loop whose iteration runs again; empty: the run itself does
     std::string_view step{};                         // with from_specific: it and what follows it
     std::span<const std::string_view> with_params{}; // steps that are given parameters
     std::span<const std::string_view> skipped{};     // steps that are skipped
@@ -151,9 +159,9 @@ struct RestartCheck {
     std::string_view step; // that is at fault, as it was given
 };
 // Whether a run that goes on holds the step back, as one that its restart did not choose: it has not been created, and
-// all before it are complete. steps: those of the run itself.
+// all before it are complete. steps: those of the run, or of the iteration that the step is in.
 bool is_held_back(const Definition &definition, std::span<const Step> steps, std::string_view step) noexcept;
-// steps: those of the run itself.
+// steps: those of the run, or of the iteration.
 RestartCheck check_restart(const Definition &definition, std::span<const Step> steps, const Restart &restart) noexcept;
 
 // The parameters of the next run: the values that the run before it had (JSON), and over them what is given now.
@@ -163,8 +171,9 @@ Outcome evaluate_restart_params(const Definition &definition, const RunName &nam
 // ---- a turn --------------------------------------------------------------------------------------------------------
 
 enum class EventKind : std::uint8_t {
-    start,          // of the run, or of a step that waits to be tried again
-    restart,        // of the run, if it is not the first of its instance; or of an iteration (see Again)
+    start,   // of the run, or of a step that waits to be tried again
+    restart, // of the run, if it is not the first of its instance; or of an iteration (see Again; data: its path)
+    restart_inside, // of an iteration that has ended in a foreach that goes on; data: its path, with a step
     permitted,      // the task of a step that waits for permits has got them
     task_completed, // data: the result, if it is an object {"params": {name: value}, "artifacts": {…}}; else anything
     task_failed,    // data: the error, an object with "code", "message" and perhaps "class": user, platform, timeout
@@ -182,10 +191,11 @@ enum class EventKind : std::uint8_t {
     // Of a step whose task runs: what the result of the task is to have. data: {"params": {…}, "artifacts": {…}, "at":
     // microseconds}; one with a later time goes over one with an earlier, whichever comes first.
     output,
-    skip,         // of a step, also of one that has failed: it is complete, and what follows it may begin
-    resume,       // of a step that is PAUSED: it goes on
-    unpaused,     // of a step that has not begun because its workflow was paused: it is to look again
-    restart_step, // that has ended without being complete gets another attempt; one that a restart holds begins
+    skip,     // of a step, also of one that has failed: it is complete, and what follows it may begin
+    resume,   // of a step that is PAUSED: it goes on
+    unpaused, // of a step that has not begun because its workflow was paused: it is to look again
+    // That has ended without being complete gets another attempt; one that a restart holds begins. data: its path
+    restart_step,
     // That a step waits for (Turn::waits). data: {"number": from 0, "signal": {"name", "seq", "params", "sent"}}
     signal_matched,
     bypass, // of a step that waits for signals: it goes on without those that have not come
@@ -243,6 +253,13 @@ struct Need {
         // The next iterations of the loop that have not succeeded, as [[number, scope], …], in the order of their
         // numbers; inner: after this number; param: at most so many.
         iterations,
+        // How many iterations of a foreach have ended how, but for one, as {"id": its scope, "succeeded", "failed",
+        // "stopped", "timed_out"}; inner: its number; param: k_but_one. Empty: there is no such iteration.
+        but_one,
+        // A job template; inner: its job type; param: its version. Scope and step are not set. {"templates": an array
+        // of it and of those that it inherits from, "limited": those of their tags for which there is a pool that the
+        // owner of the run may use}
+        job_template,
     };
     What what;
     std::int64_t scope;
@@ -251,6 +268,8 @@ struct Need {
     std::string_view param;
     std::string_view loop; // of the step
 };
+
+inline constexpr std::string_view k_but_one = "but one";
 
 struct StepChange {
     std::int64_t scope;
@@ -271,6 +290,7 @@ struct NewTask {
     std::string_view spec; // {"workflow", "instance", "run", "step", "attempt", "type", "params", "iteration": [3, 1]}
     std::int16_t priority;
     std::string_view needs{}; // of pools, as submit() takes it; the task waits for that. Empty: nothing
+    bool at_once = false;     // it may begin at once if it gets them (begin_at_once())
 };
 // What a step has begun is not needed any more.
 struct Cancel {
@@ -296,6 +316,7 @@ struct Child {
     bool sync;
     // Of an instance that an earlier run has started and that is to run again; 0: a new one.
     std::int64_t instance;
+    RestartPath below; // of that instance
 };
 
 // Signals are to be sent, all of them or none. An event signals_sent or signals_refused follows.
@@ -316,6 +337,7 @@ struct Wait {
 struct Again {
     std::int64_t scope;
     std::int32_t attempt; // of the loop
+    RestartPath below;
 };
 // The iterations that the loop has had become history: it begins with the first one again.
 struct Forgotten {
@@ -339,5 +361,10 @@ struct Turn {
 };
 Turn take_turn(const Definition &definition, const Run &run, sel::World &world, const sel::Limits &limits) noexcept;
 void release(Turn &turn) noexcept;
+
+// Tasks of the turn have got what they need when they were submitted, so nobody will tell it: those at these places,
+// which rise, and all of which have `at_once`. Their steps run from now on, also in what the loops around them count.
+// False: there is not enough memory.
+bool begin_at_once(Turn &turn, std::span<const std::size_t> tasks, std::int64_t now) noexcept;
 
 } // namespace scylla::model::workflow

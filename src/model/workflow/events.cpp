@@ -82,7 +82,7 @@ void Advance::settle() {
     for (;;) {
         state_.look_whether_to_stop();
         if (!ready_.empty()) {
-            const Place place = ready_.front();
+            const StepInScope place = ready_.front();
             ready_.pop_front();
             create(*place.scope, *place.step);
         } else if (!touched_.empty()) {
@@ -101,7 +101,8 @@ void Advance::settle() {
 
 void Advance::take(const Event &event) {
     LiveScope *scope = state_.find_scope(event.scope);
-    if (scope != nullptr && event.kind == EventKind::restart && scope->around != nullptr)
+    const bool again = event.kind == EventKind::restart || event.kind == EventKind::restart_inside;
+    if (scope != nullptr && again && scope->around != nullptr)
         return restart_iteration(*scope, event);
     if (scope == nullptr || is_terminal(scope->now.status))
         return;
@@ -193,7 +194,7 @@ void Advance::take_of_step(LiveScope &scope, LiveStep &step, const Event &event)
     case EventKind::skip:
         return skip(scope, step);
     case EventKind::restart_step:
-        return restart_step(scope, step);
+        return restart_step(scope, step, event.data);
     case EventKind::resume:
         return step.now.status == StepStatus::paused ? enter(scope, step, StepStatus::waiting_for_signals) : void();
     case EventKind::bypass:
@@ -231,7 +232,7 @@ void Advance::take_of_task(LiveScope &scope, LiveStep &step, const Event &event)
         const bool read = attempt(scope, step, [&] {
             if (!output.empty())
                 data = state_.keep(put_over(state_, output, data));
-            if (auto params = put_out(state_, step, data)) {
+            if (auto params = put_out(state_, scope, step, data)) {
                 step.now.params = state_.keep(std::move(*params));
                 step.params.reset();
             }

@@ -110,10 +110,12 @@ private:
         for (std::string &tag : reader_.tags(json))
             if (std::find(step.tags.begin(), step.tags.end(), tag) == step.tags.end())
                 step.tags.push_back(std::move(tag));
-        const ParamMap written = read_user_params(reader_, json, "params");
+        ParamMap written = read_user_params(reader_, json, "params");
         for (const auto &[name, param] : written)
             step.written.push_back(name);
         step.params = merge_step(reader_.context(), kind, written);
+        if (kind == StepKind::typed)
+            read_template(json, step, std::move(written));
         read_dependencies(json, step);
         read_outputs(json, step);
         if (kind == StepKind::typed) {
@@ -126,6 +128,14 @@ private:
         }
         if (step.is_loop())
             read_loop(json, step);
+    }
+
+    void read_template(const Object &json, StepNode &step, ParamMap written) const {
+        step.sub_type = std::string(reader_.text(json, "sub_type").value_or(""));
+        if (step.sub_type.empty())
+            return;
+        step.sub_type_version = std::string(reader_.text(json, "sub_type_version").value_or(""));
+        step.own = std::move(written);
     }
 
     void read_dependencies(const Object &json, StepNode &step) {

@@ -57,11 +57,14 @@ struct StepNode {
     std::string id{};
     StepKind kind = StepKind::typed;
     std::string type{};
-    std::string sql{}; // of a step of type Sql
+    std::string sub_type{};         // the job type of its template; empty: it has none
+    std::string sub_type_version{}; // of the template; empty: not given
+    std::string sql{};              // of a step of type Sql
     FailureMode failure_mode = FailureMode::fail_after_running;
     std::string timeout{};
     std::vector<std::string> tags{};    // with those of the workflow and of the loops around it
-    ParamMap params{};                  // of all layers
+    ParamMap params{};                  // of all layers, but for that of the template
+    ParamMap own{};                     // of a step with a template: those of the definition
     std::vector<std::string> written{}; // those of the definition
     RetryPolicy retries{};
     std::vector<SignalDependency> dependencies{};

@@ -26,6 +26,8 @@ void Advance::begin_loop(LiveScope &scope, LiveStep &step) {
         begin_first(step);
     } else if (step.node->kind == StepKind::while_) {
         restart_last(scope, step);
+    } else if (!restart_one(scope, step)) {
+        step.now.loop = state_.keep(with_path(state_, step.now.loop, {}));
     }
     loops_.push_back({{&scope, &step}, nullptr});
 }
@@ -43,12 +45,15 @@ void Advance::begin_first(LiveStep &step) {
 // Of a while, the iteration in which it has come to its end.
 void Advance::restart_last(LiveScope &scope, LiveStep &step) {
     const WhileState loop = read_while(state_, step);
-    if (loop.begun > loop.ended && restart_iterations(scope, step, loop.begun - 1, 1).empty()) {
+    const bool has_ended = loop.begun == loop.ended;
+    if (!has_ended && restart_iterations(scope, step, loop.begun - 1, 1).empty()) {
         step.forgets = true; // it has succeeded, and the loop could not make anything of what it has left
-        begin_first(step);
-    } else {
-        step.now.loop = state_.keep(write_while(state_, loop));
+        return begin_first(step);
     }
+    const std::string below = path_in(state_, step);
+    if (!has_ended && !below.empty() && read_path(state_, below).number == loop.begun)
+        state_.again.back().below = state_.keep(std::string(below));
+    step.now.loop = state_.keep(write_while(state_, loop));
 }
 
 // The numbers of those that run again: the next ones that have not succeeded.
@@ -62,12 +67,34 @@ std::vector<std::int64_t> Advance::restart_iterations(LiveScope &scope, LiveStep
             continue;
         std::vector<std::int64_t> numbers;
         for (const auto &[number, id] : read_iterations(state_, supply.json)) {
-            state_.again.push_back({id, step.now.attempt});
+            state_.again.push_back({id, step.now.attempt, {}});
             numbers.push_back(number);
         }
         return numbers;
     }
     throw NeedMore{{Need::What::iterations, scope.now.id, step.node->id, state_.keep(from), state_.keep(count), {}}};
+}
+
+// The iteration that the path of the restart names, and no other that has begun. False: it names none.
+bool Advance::restart_one(LiveScope &scope, LiveStep &step) {
+    const std::string below = path_in(state_, step);
+    const IterationPath path = below.empty() ? IterationPath{} : read_path(state_, below);
+    if (path.number == 0)
+        return false;
+    const std::string number = std::to_string(path.number);
+    for (const Supply &supply : state_.run.supplies) {
+        if (supply.scope != scope.now.id || supply.step != step.node->id || supply.inner != number ||
+            supply.param != k_but_one)
+            continue;
+        if (supply.json.empty())
+            return false;
+        ForeachState loop = read_foreach(state_, step);
+        const std::int64_t id = keep_others(state_, loop, supply.json);
+        state_.again.push_back({id, step.now.attempt, state_.keep(std::string(below))});
+        step.now.loop = state_.keep(write_foreach(loop, step.node->strict));
+        return true;
+    }
+    throw NeedMore{{Need::What::but_one, scope.now.id, step.node->id, state_.keep(number), k_but_one, {}}};
 }
 
 // Of a loop that has ended meanwhile, nothing more.
@@ -98,7 +125,10 @@ void Advance::go_on_foreach(LiveScope &scope, LiveStep &step, const LiveScope *e
     std::int64_t room = room_of(loop, strict, concurrency_of(state_, *step.node));
     if (loop.left > 0 && loop.failed == 0 && room > 0)
         room -= restart_some(scope, step, loop, std::min({room, loop.left, k_most_again}));
-    for (int begun = 0; loop.left == 0 && loop.failed == 0 && loop.next <= loop.total && room-- > 0; begun++) {
+    const bool begins = loop.left == 0 && loop.failed == 0 && loop.next <= loop.total;
+    if (begins && room > 0 && is_too_large(scope, step))
+        return;
+    for (int begun = 0; begins && loop.next <= loop.total && room-- > 0; begun++) {
         if (is_full()) {
             step.now.due = state_.now;
             break;
@@ -130,7 +160,7 @@ std::int64_t Advance::restart_some(LiveScope &scope, LiveStep &step, ForeachStat
 bool Advance::end_foreach(LiveScope &scope, LiveStep &step, const ForeachState &loop) {
     const bool at_once = step.node->failure_mode == FailureMode::fail_immediately;
     const bool all_begun = (loop.next > loop.total && loop.left == 0) || loop.failed > 0;
-    if (!all_begun || (loop.running() > 0 && !(loop.failed > 0 && at_once)))
+    if (!all_begun || (loop.running() > 0 && !(loop.failed > loop.kept && at_once)))
         return false;
     if (loop.running() > 0)
         withdraw(step);
@@ -165,6 +195,8 @@ void Advance::go_on_while(LiveScope &scope, LiveStep &step, LiveScope *ended) {
     if (const std::int64_t most = state_.run.name.limits.iterations; loop.begun >= most)
         return fail_for_good(scope, step,
                              error_message("a while can have at most " + std::to_string(most) + " iterations"));
+    if (is_too_large(scope, step))
+        return;
     if (is_full()) {
         step.now.due = state_.now;
         return;
@@ -181,6 +213,18 @@ bool Advance::end_while(LiveScope &scope, LiveStep &step, RunStatus status) {
         fail_for_good(scope, step, error_message("an iteration has failed"));
     else
         end(scope, step, status == RunStatus::timed_out ? StepStatus::timed_out : StepStatus::stopped);
+    return true;
+}
+
+// Whether the run has too many leaves for another iteration (section 5.6): then the loop fails.
+bool Advance::is_too_large(LiveScope &scope, LiveStep &step) {
+    const std::int64_t most = state_.run.name.limits.leaves;
+    if (!leaves_)
+        leaves_ = leaves_before(state_);
+    if (*leaves_ < most)
+        return false;
+    withdraw(step);
+    fail_for_good(scope, step, error_message("a run can have at most " + std::to_string(most) + " steps in its loops"));
     return true;
 }
 

@@ -55,7 +55,8 @@ ForeachState read_foreach(RunState &state, const LiveStep &step) {
                       .stopped = count_in(map, "stopped"),
                       .timed_out = count_in(map, "timed_out"),
                       .left = map.find("left") == nullptr ? 0 : count_in(map, "left"),
-                      .after = map.find("after") == nullptr ? 0 : count_in(map, "after")};
+                      .after = map.find("after") == nullptr ? 0 : count_in(map, "after"),
+                      .kept = map.find("kept") == nullptr ? 0 : count_in(map, "kept")};
     if (loop.running() < 0 || loop.next < 1 || loop.next > loop.total + 1)
         fail_unreadable();
     if (!step.node->strict)
@@ -85,25 +86,60 @@ std::string write_foreach(const ForeachState &loop, bool strict) {
     }
     if (loop.left > 0)
         json += ",\"left\":" + std::to_string(loop.left) + ",\"after\":" + std::to_string(loop.after);
+    if (loop.kept > 0)
+        json += ",\"kept\":" + std::to_string(loop.kept);
     return json + '}';
 }
 
+namespace {
+
+std::int64_t &count_of(ForeachState &loop, RunStatus status) noexcept {
+    return status == RunStatus::succeeded   ? loop.succeeded
+           : status == RunStatus::failed    ? loop.failed
+           : status == RunStatus::timed_out ? loop.timed_out
+                                            : loop.stopped;
+}
+
+} // namespace
+
 void count_end(ForeachState &loop, bool strict, const Scope &iteration) {
-    (iteration.status == RunStatus::succeeded   ? loop.succeeded
-     : iteration.status == RunStatus::failed    ? loop.failed
-     : iteration.status == RunStatus::timed_out ? loop.timed_out
-                                                : loop.stopped)++;
+    count_of(loop, iteration.status)++;
     if (loop.running() < 0)
         fail_unreadable();
-    if (!strict)
+    if (!strict || iteration.number < loop.first) // it was begun by an earlier run
         return;
-    loop.ahead.insert(std::lower_bound(loop.ahead.begin(), loop.ahead.end(), iteration.number), iteration.number);
+    const auto place = std::lower_bound(loop.ahead.begin(), loop.ahead.end(), iteration.number);
+    if (place != loop.ahead.end() && *place == iteration.number) // it has run again
+        return;
+    loop.ahead.insert(place, iteration.number);
     std::size_t gone = 0;
     while (gone < loop.ahead.size() && loop.ahead[gone] == loop.first) {
         loop.first++;
         gone++;
     }
     loop.ahead.erase(loop.ahead.begin(), loop.ahead.begin() + static_cast<std::ptrdiff_t>(gone));
+}
+
+bool uncount_end(ForeachState &loop, const Scope &iteration) {
+    std::int64_t &count = count_of(loop, iteration.status);
+    if (count == 0 || (loop.left > 0 && iteration.number > loop.after)) // it is left, and runs again anyway
+        return false;
+    count--;
+    loop.kept = std::min(loop.kept, loop.failed);
+    return true;
+}
+
+std::int64_t keep_others(RunState &state, ForeachState &loop, std::string_view counts) {
+    const auto parsed = state.parse(counts);
+    loop.succeeded = count_in(*parsed->map, "succeeded");
+    loop.failed = loop.kept = count_in(*parsed->map, "failed");
+    loop.stopped = count_in(*parsed->map, "stopped");
+    loop.timed_out = count_in(*parsed->map, "timed_out");
+    loop.left = loop.after = 0;
+    const Value *id = parsed->map->find("id");
+    if (loop.running() != 1 || id == nullptr || id->type != sel::Type::long_)
+        fail_unreadable();
+    return id->number;
 }
 
 std::int64_t room_of(const ForeachState &loop, bool strict, std::int64_t concurrency) noexcept {
@@ -191,13 +227,18 @@ std::vector<std::pair<std::int64_t, std::int64_t>> read_iterations(RunState &sta
 }
 
 std::string keep_for_restart(RunState &state, LiveStep &step) {
-    if (step.now.loop.empty() || step.now.params.empty())
+    if (step.now.loop.empty())
         return {};
+    if (step.now.params.empty()) { // it was to go on, and has not come to that
+        std::string as_before = with_path(state, step.now.loop, {});
+        const auto parsed = state.parse(as_before);
+        return parsed->map->find(k_of) == nullptr ? std::string{} : as_before;
+    }
     std::string kept;
     if (step.node->kind == StepKind::foreach) {
         ForeachState loop = read_foreach(state, step);
         loop.left = loop.next - 1 - loop.succeeded;
-        loop.after = loop.failed = loop.stopped = loop.timed_out = 0;
+        loop.after = loop.failed = loop.stopped = loop.timed_out = loop.kept = 0;
         loop.first = loop.next;
         loop.ahead.clear();
         kept = write_foreach(loop, step.node->strict);
@@ -214,6 +255,54 @@ bool goes_on(RunState &state, LiveStep &step) {
     const auto parsed = state.parse(step.now.loop);
     const Value *of = parsed->map->find(k_of);
     return of != nullptr && of->type == sel::Type::string && of->view() == mark_of(state, step);
+}
+
+// ---- a part of it runs again ---------------------------------------------------------------------------------------
+
+namespace {
+
+constexpr std::string_view k_below = "below";
+
+} // namespace
+
+std::string member_json(RunState &state, const sel::Map &map, std::string_view name) {
+    const Value *found = map.find(name);
+    if (found == nullptr || found->type == sel::Type::null)
+        return {};
+    sel::Heap heap(state.limits.memory);
+    return write(state, heap, *found);
+}
+
+std::string with_path(RunState &state, std::string_view loop, RestartPath below) {
+    if (loop.empty())
+        return {};
+    const auto parsed = state.parse(loop);
+    std::string json;
+    for (const sel::Map::Member &member : parsed->map->all()) {
+        if (member.key.view() == k_below)
+            continue;
+        sel::Heap heap(state.limits.memory);
+        json += (json.empty() ? "{" : ",") + json_text(member.key.view()) + ":" + write(state, heap, member.value);
+    }
+    if (!below.empty())
+        json += (json.empty() ? "{" : ",") + json_text(k_below) + ":" + std::string(below);
+    return json.empty() ? "{}" : json + "}";
+}
+
+std::string path_in(RunState &state, const LiveStep &step) {
+    if (step.now.loop.empty())
+        return {};
+    const auto parsed = state.parse(step.now.loop);
+    return member_json(state, *parsed->map, k_below);
+}
+
+IterationPath read_path(RunState &state, RestartPath path) {
+    const auto parsed = state.parse(path);
+    const Value *number = parsed->map->find("iteration");
+    const Value *step = parsed->map->find("step");
+    if (number == nullptr || number->type != sel::Type::long_ || step == nullptr || step->type != sel::Type::string)
+        return {};
+    return {number->number, std::string(step->view()), member_json(state, *parsed->map, k_below)};
 }
 
 // ---- while ---------------------------------------------------------------------------------------------------------

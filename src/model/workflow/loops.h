@@ -23,11 +23,16 @@ struct ForeachState {
     std::vector<std::int64_t> ahead{}; // those after it that have ended
     std::int64_t left = 0;             // of earlier runs, which are to run again
     std::int64_t after = 0;            // the last one of these that does already
+    std::int64_t kept = 0;             // failed in earlier runs, and do not run again
     std::int64_t running() const noexcept { return next - 1 - left - succeeded - failed - stopped - timed_out; }
 };
 ForeachState read_foreach(RunState &state, const LiveStep &step);
 std::string write_foreach(const ForeachState &loop, bool strict);
 void count_end(ForeachState &loop, bool strict, const Scope &iteration);
+// One that has ended in this run, or is kept from an earlier one, runs again. False: it is no such iteration.
+bool uncount_end(ForeachState &loop, const Scope &iteration);
+// One of an earlier run is to run again, and no other; counts: what Need::What::but_one asks for. Returns its scope.
+std::int64_t keep_others(RunState &state, ForeachState &loop, std::string_view counts);
 // Number and scope of each, as they were asked for.
 std::vector<std::pair<std::int64_t, std::int64_t>> read_iterations(RunState &state, std::string_view json);
 // How many more may run.
@@ -50,6 +55,19 @@ void take_values(RunState &state, WhileState &loop, const LiveStep &step, LiveSc
 // may with the loop parameters that it had.
 std::string keep_for_restart(RunState &state, LiveStep &step);
 bool goes_on(RunState &state, LiveStep &step);
+// The same as it is kept, with what of the step is to run again.
+std::string with_path(RunState &state, std::string_view loop, RestartPath below);
+std::string path_in(RunState &state, const LiveStep &step);
+
+// A path, as far as it says which iteration of a loop runs again. number 0: it does not.
+struct IterationPath {
+    std::int64_t number = 0;
+    std::string step{};
+    std::string below{};
+};
+IterationPath read_path(RunState &state, RestartPath path);
+// A member of an object, as JSON; empty: there is none.
+std::string member_json(RunState &state, const sel::Map &map, std::string_view name);
 
 // With the index of the iteration that is to follow.
 std::string values_of_next(RunState &state, const WhileState &loop);

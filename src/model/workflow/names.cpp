@@ -45,7 +45,7 @@ bool is_reserved(std::string_view param) noexcept {
 } // namespace
 
 void check_id(const Reader &reader, std::string_view id, const Where &where, Named named) {
-    const bool may_begin_with_digit = named == Named::workflow;
+    const bool may_begin_with_digit = named == Named::workflow || named == Named::job_template;
     if (id.size() > static_cast<std::size_t>(k_max_id))
         return reader.problem(where, "is longer than " + std::to_string(k_max_id) + " characters");
     if (id.empty() || !(is_letter(id[0]) || (may_begin_with_digit && is_digit(id[0]))) ||

@@ -5,7 +5,7 @@
 
 namespace scylla::model::workflow {
 
-enum class Named : std::uint8_t { workflow, step, param };
+enum class Named : std::uint8_t { workflow, step, param, job_template };
 
 void check_id(const Reader &reader, std::string_view id, const Where &where, Named named);
 // The member "id", which must be there.

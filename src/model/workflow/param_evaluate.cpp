@@ -55,7 +55,7 @@ public:
             if (found || place == params_.size())
                 return found;
         }
-        const sel::Place here = asking.place;
+        const sel::Position here = asking.place;
         charge(asking);
         const Value value = value_of(prepared_[place]);
         pay(asking);

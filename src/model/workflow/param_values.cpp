@@ -204,6 +204,12 @@ ParamType type_of(const Value &value) noexcept {
     }
 }
 
+ParamType natural_type(const Value &value) noexcept {
+    if (value.type == sel::Type::array)
+        sel::settle_elements(*value.array);
+    return type_of(value);
+}
+
 std::optional<Value> to_type(sel::Context &context, const Value &value, ParamType type) {
     switch (type) {
     case ParamType::string:

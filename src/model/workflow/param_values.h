@@ -10,6 +10,8 @@ namespace scylla::model::workflow {
 
 // The type of a value that an expression has made. An empty array is one of strings.
 ParamType type_of(const sel::Value &value) noexcept;
+// The same for one that was read from JSON.
+ParamType natural_type(const sel::Value &value) noexcept;
 // The value as one of that type (rule 7 of section 4.3); nothing if it cannot be represented as such.
 std::optional<sel::Value> to_type(sel::Context &context, const sel::Value &value, ParamType type);
 // In the heap of the context, so that changing one of them leaves the other as it is.

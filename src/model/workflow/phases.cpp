@@ -3,24 +3,39 @@
 
 #include "model/workflow/advance.h"
 #include "model/workflow/dependencies.h"
+#include "model/workflow/step_template.h"
 
 namespace scylla::model::workflow {
 
 namespace {
 
 // A permit of each pool: {"tag:db": {"permits": 1}}. Empty: there is none.
-std::string needs_of(const RunState &state, const StepNode &step) {
-    std::string json;
-    const auto add = [&](const std::string &pool) {
-        json += (json.empty() ? "{" : ",") + json_text(pool) + ":{" + json_text(k_permits) + ":1}";
-    };
+class Needs {
+public:
+    void add(const std::string &pool) {
+        json_ += (json_.empty() ? "{" : ",") + json_text(pool) + ":{" + json_text(k_permits) + ":1}";
+    }
+    void add_tag(const std::string &tag) { add(std::string(k_tag_pool_prefix) + tag); }
+    std::string take() { return json_.empty() ? std::string{} : json_ + "}"; }
+
+private:
+    std::string json_{};
+};
+
+std::string needs_of(RunState &state, LiveScope &scope, LiveStep &step) {
+    Needs needs;
     for (const std::string_view pool : state.run.permits.of_all)
-        add(std::string(pool));
+        needs.add(std::string(pool));
+    const std::vector<std::string> &tags = step.node->tags;
     const auto &limited = state.run.permits.tags;
-    for (const std::string &tag : step.tags)
+    for (const std::string &tag : tags)
         if (std::find(limited.begin(), limited.end(), tag) != limited.end())
-            add(std::string(k_tag_pool_prefix) + tag);
-    return json.empty() ? json : json + "}";
+            needs.add_tag(tag);
+    if (!step.node->sub_type.empty())
+        for (const std::string &tag : template_of(state, scope, step).limited)
+            if (std::find(tags.begin(), tags.end(), tag) == tags.end())
+                needs.add_tag(tag);
+    return needs.take();
 }
 
 // Whether these are the numbers of the iteration and of those around it, the outer one first.
@@ -141,16 +156,19 @@ bool Advance::evaluate(LiveScope &scope, LiveStep &step) {
     }
 }
 
-// The task is there already, and waits for the permits that the step needs. False: it needs none, or has failed.
+// The task is there already, and waits for the permits that the step needs. False: it needs none.
 bool Advance::wait_for_permits(LiveScope &scope, LiveStep &step) {
-    step.needs = has_task(*step.node) ? state_.keep(needs_of(state_, *step.node)) : std::string_view{};
-    if (step.needs.empty())
+    step.needs = {};
+    if (!has_task(*step.node))
         return false;
-    attempt(scope, step, [&] {
+    const bool done = attempt(scope, step, [&] {
+        step.needs = state_.keep(needs_of(state_, scope, step));
+        if (step.needs.empty())
+            return;
         step.target = state_.keep(queue_of(state_, step));
         step.wants_work = true;
     });
-    return true;
+    return !done || !step.needs.empty();
 }
 
 // Its task can be leased from now on, which is when its time begins.

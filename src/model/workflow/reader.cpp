@@ -240,4 +240,10 @@ void Reader::refuse_others(const Object &of, std::initializer_list<std::string_v
     }
 }
 
+std::string show_seconds(std::int64_t seconds) {
+    constexpr std::int64_t k_day = 86'400;
+    return seconds % k_day == 0 ? std::to_string(seconds / k_day) + (seconds == k_day ? " day" : " days")
+                                : std::to_string(seconds) + " seconds";
+}
+
 } // namespace scylla::model::workflow

@@ -10,6 +10,7 @@
 
 #include "model/sel/context.h"
 #include "model/workflow/problem.h"
+#include "model/workflow_limits.h"
 
 namespace scylla::model::workflow {
 
@@ -32,8 +33,10 @@ struct Object {
 
 class Reader {
 public:
-    Reader(sel::Context &context, Problems &problems) noexcept : context_{context}, problems_{problems} {}
+    Reader(sel::Context &context, Problems &problems, const DefinitionLimits &limits = {}) noexcept
+        : context_{context}, problems_{problems}, limits_{limits} {}
 
+    const DefinitionLimits &limits() const noexcept { return limits_; }
     sel::Context &context() const noexcept { return context_; }
     Problems &problems() const noexcept { return problems_; }
     void problem(const Where &where, std::string what) const { problems_.add(where, std::move(what)); }
@@ -66,7 +69,11 @@ private:
 
     sel::Context &context_;
     Problems &problems_;
+    DefinitionLimits limits_;
 };
+
+// A time as a person says it: "120 days", "90 seconds".
+std::string show_seconds(std::int64_t seconds);
 
 // The milliseconds of a duration in words: the sum of all numbers with a unit behind them, whatever is between. Nothing
 // if there is none.

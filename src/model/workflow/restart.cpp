@@ -60,8 +60,30 @@ std::vector<StepStatus> statuses_of(const StepList &list, std::span<const Step> 
     return statuses;
 }
 
+// That the step is in.
+const StepList *find_list(const StepList &list, std::string_view step) noexcept {
+    if (list.find(step) != nullptr)
+        return &list;
+    for (const StepNode &node : list.steps) {
+        const StepList *found = node.steps == nullptr ? nullptr : find_list(*node.steps, step);
+        if (found != nullptr)
+            return found;
+    }
+    return nullptr;
+}
+
+const StepList *list_of(const Definition &definition, std::string_view loop) noexcept {
+    if (loop.empty())
+        return &definition.steps;
+    const StepList *around = find_list(definition.steps, loop);
+    return around == nullptr ? nullptr : around->find(loop)->steps.get();
+}
+
 RestartCheck check(const Definition &definition, std::span<const Step> steps, const Restart &restart) {
-    const StepList &list = definition.steps;
+    const StepList *found = list_of(definition, restart.within);
+    if (found == nullptr)
+        return {RestartProblem::unknown_step, restart.within};
+    const StepList &list = *found;
     const auto statuses = statuses_of(list, steps);
     const StepNode *chosen = list.find(restart.step);
     if (restart.policy == RestartPolicy::from_specific && chosen == nullptr)
@@ -93,9 +115,12 @@ RestartCheck check_restart(const Definition &definition, std::span<const Step> s
 
 bool is_held_back(const Definition &definition, std::span<const Step> steps, std::string_view step) noexcept {
     try {
-        const StepNode *node = definition.steps.find(step);
-        const auto statuses = statuses_of(definition.steps, steps);
-        return node != nullptr && statuses[definition.steps.place_of(*node)] == StepStatus::not_created &&
+        const StepList *list = find_list(definition.steps, step);
+        if (list == nullptr)
+            return false;
+        const StepNode *node = list->find(step);
+        const auto statuses = statuses_of(*list, steps);
+        return statuses[list->place_of(*node)] == StepStatus::not_created &&
                std::all_of(node->predecessors.begin(), node->predecessors.end(),
                            [&](std::size_t place) { return is_complete(statuses[place]); });
     } catch (...) { // out of memory
@@ -118,6 +143,7 @@ const RestartRequest &RunState::restart() {
     const auto policy = find_word(k_restart_policies, text("policy"));
     request->policy = policy ? static_cast<RestartPolicy>(*policy) : RestartPolicy::from_incomplete;
     request->step = text("step");
+    request->below = member_json(*this, map, "below");
     if (const sel::Value *skipped = map.find("skip_steps"); skipped != nullptr && skipped->type == sel::Type::array) {
         for (const sel::Value &each : skipped->array->values()) {
             if (each.type == sel::Type::string)
@@ -140,7 +166,7 @@ void Advance::restart_run(LiveScope &scope) {
         return;
     try {
         const RestartRequest &request = state_.restart();
-        restart_steps(scope, request.policy, request.step);
+        restart_steps(scope, request.policy, request.step, request.below);
     } catch (const sel::Failure &failure) {
         if (failure.fault.kind == sel::FaultKind::stopped)
             throw;
@@ -149,7 +175,8 @@ void Advance::restart_run(LiveScope &scope) {
     touch(scope);
 }
 
-void Advance::restart_steps(LiveScope &scope, RestartPolicy policy, std::string_view chosen) {
+// below: of the chosen step.
+void Advance::restart_steps(LiveScope &scope, RestartPolicy policy, std::string_view chosen, RestartPath below) {
     std::vector<StepStatus> statuses;
     for (const LiveStep &step : scope.steps)
         statuses.push_back(step.now.status);
@@ -158,37 +185,58 @@ void Advance::restart_steps(LiveScope &scope, RestartPolicy policy, std::string_
                                         node == nullptr ? std::nullopt : std::optional(scope.list->place_of(*node)));
     for (std::size_t place = 0; place < scope.steps.size(); place++) {
         if (graph.again[place])
-            reset(scope.steps[place], policy != RestartPolicy::from_beginning);
+            reset(scope.steps[place], policy != RestartPolicy::from_beginning,
+                  &scope.list->steps[place] == node ? below : RestartPath{});
         if (graph.roots[place] && !graph.held[place])
             ready_.push_back({&scope, &scope.steps[place]});
     }
 }
 
-// An iteration of an earlier run, in a loop that goes on with those that have not succeeded.
+// An iteration of an earlier run, in a loop that goes on with those that have not succeeded or with this one; or one
+// that has ended in a loop that has not.
 void Advance::restart_iteration(LiveScope &scope, const Event &event) {
-    const bool wanted = scope.around != nullptr && event.attempt == scope.loop->now.attempt &&
-                        scope.loop->now.status == StepStatus::running && !is_terminal(scope.around->now.status) &&
-                        is_terminal(scope.now.status) && scope.now.status != RunStatus::succeeded;
-    if (!wanted)
+    const bool inside = event.kind == EventKind::restart_inside;
+    const bool goes_on = scope.loop->now.status == StepStatus::running && !is_terminal(scope.around->now.status) &&
+                         (inside || event.attempt == scope.loop->now.attempt);
+    const bool has_ended =
+        is_terminal(scope.now.status) && (scope.now.status != RunStatus::succeeded || (!inside && !event.data.empty()));
+    if (!goes_on || !has_ended || (inside && scope.loop->node->kind != StepKind::foreach))
         return;
+    if (!inside)
+        return begin_iteration_again(scope, event.data);
+    ForeachState loop = read_foreach(state_, *scope.loop);
+    if (!uncount_end(loop, scope.now))
+        return;
+    scope.loop->now.loop = state_.keep(write_foreach(loop, scope.loop->node->strict));
+    change(*scope.loop);
+    begin_iteration_again(scope, event.data);
+    loops_.push_back({{scope.around, scope.loop}, nullptr});
+}
+
+void Advance::begin_iteration_again(LiveScope &scope, RestartPath path) {
     scope.now.status = RunStatus::in_progress;
     scope.now.ended = 0;
     scope.is_changed = true;
     scope.is_closed = false;
-    restart_steps(scope, RestartPolicy::from_incomplete, {});
+    const IterationPath of = path.empty() ? IterationPath{} : read_path(state_, path);
+    if (of.step.empty())
+        restart_steps(scope, RestartPolicy::from_incomplete, {}, {});
+    else
+        restart_steps(scope, RestartPolicy::from_specific, of.step, of.below);
     touch(scope);
 }
 
 // A step that has ended in a run that goes on, or that a restart of the run has not chosen. The row of the attempt
 // before must have been written. A loop goes on, and a subworkflow runs again.
-void Advance::restart_step(LiveScope &scope, LiveStep &step) {
+void Advance::restart_step(LiveScope &scope, LiveStep &step, RestartPath below) {
     if (step.is_changed)
         return;
     if (step.now.status == StepStatus::not_created) {
         if (!are_complete(scope, step.node->predecessors))
             return;
+        step.now.loop = state_.keep(with_path(state_, step.now.loop, below));
     } else if (is_restartable(step.now.status)) {
-        reset(step, true);
+        reset(step, true, below);
     } else {
         return;
     }
@@ -197,14 +245,19 @@ void Advance::restart_step(LiveScope &scope, LiveStep &step) {
 
 // Back to NOT_CREATED. The row of its last attempt is kept as that. What was not complete may go on: a loop with its
 // iterations, a step with its subworkflow.
-void Advance::reset(LiveStep &step, bool goes_on) {
-    if (step.now.status == StepStatus::not_created)
+void Advance::reset(LiveStep &step, bool goes_on, RestartPath below) {
+    if (step.now.status == StepStatus::not_created) {
+        if (!below.empty())
+            step.now.loop = state_.keep(with_path(state_, step.now.loop, below));
         return;
+    }
     std::string loop;
-    if (goes_on && step.node->is_loop() && !is_complete(step.now.status))
+    const bool has_more = goes_on && (!is_complete(step.now.status) || !below.empty());
+    if (has_more && step.node->is_loop())
         loop = keep_for_restart(state_, step);
-    if (goes_on && step.node->kind == StepKind::subworkflow && step.node->sync && !is_complete(step.now.status))
+    if (has_more && step.node->kind == StepKind::subworkflow && step.node->sync)
         loop = step.now.loop;
+    loop = with_path(state_, loop, below);
     step.now = {.id = step.node->id,
                 .status = StepStatus::not_created,
                 .attempt = step.now.attempt,

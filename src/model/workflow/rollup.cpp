@@ -116,6 +116,10 @@ std::string write_rollup(const Rollup &rollup) {
     return json.empty() ? json : json + "}";
 }
 
+std::string ref_of(const LiveScope &scope, const LiveStep &step, std::int32_t attempt) {
+    return step.node->id + "[" + path_of(scope) + "]:" + std::to_string(attempt);
+}
+
 // ---- in a turn -----------------------------------------------------------------------------------------------------
 
 namespace {
@@ -188,14 +192,17 @@ private:
         }
         return rollup_of(step.now.status, ref_of(scope, step, step.now.attempt));
     }
-    static std::string ref_of(const LiveScope &scope, const LiveStep &step, std::int32_t attempt) {
-        return step.node->id + "[" + path_of(scope) + "]:" + std::to_string(attempt);
-    }
-
     RunState &state_;
 };
 
 } // namespace
+
+std::int64_t leaves_before(RunState &state) {
+    std::int64_t leaves = 0;
+    for (const LiveStep &step : state.scopes.front().steps)
+        leaves += read_rollup(state, step.rollup_before).total();
+    return leaves;
+}
 
 void roll_up(RunState &state) { Roller(state).roll(); }
 

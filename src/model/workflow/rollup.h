@@ -13,6 +13,8 @@
 namespace scylla::model::workflow {
 
 class RunState;
+struct LiveScope;
+struct LiveStep;
 
 struct Rollup {
     static constexpr std::size_t k_most_refs = 10; // of a status
@@ -31,7 +33,9 @@ struct Rollup {
     bool operator==(const Rollup &) const = default;
 };
 
-// One leaf. ref: what names it.
+// What names a leaf, like "copy[3]:1".
+std::string ref_of(const LiveScope &scope, const LiveStep &step, std::int32_t attempt);
+// One leaf.
 Rollup rollup_of(StepStatus status, std::string ref);
 void aggregate(Rollup &rollup, const Rollup &more);
 // Never less than nothing.
@@ -43,6 +47,8 @@ void settle(Rollup &rollup, StepStatus status);
 Rollup read_rollup(RunState &state, std::string_view json);
 std::string write_rollup(const Rollup &rollup); // empty: there is nothing
 
+// How many leaves there were in the loops of the run before this turn.
+std::int64_t leaves_before(RunState &state);
 // What the turn has made of the rollups of loops.
 void roll_up(RunState &state);
 

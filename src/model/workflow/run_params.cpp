@@ -48,13 +48,6 @@ Merge merge_for(const RunName &name, sel::Context &context) {
                         : Merge{.source = ParamSource::subworkflow, .upstream = true};
 }
 
-// The type that a value has by itself.
-ParamType natural_type(const Value &value) {
-    if (value.type == sel::Type::array)
-        sel::settle_elements(*value.array);
-    return type_of(value);
-}
-
 bool is_definition(const Value &json) noexcept {
     if (json.type != sel::Type::map)
         return false;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <deque>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -11,6 +12,7 @@
 #include "model/sel/context.h"
 #include "model/workflow/graph.h"
 #include "model/workflow/rollup.h"
+#include "model/workflow/templates.h"
 
 namespace scylla::model::workflow {
 
@@ -37,6 +39,7 @@ struct LiveStep {
     bool forgets = false;       // its iterations so far are history
     std::string_view needs{};   // of pools, for its task
     bool rolls_up = false;      // the rollup is another one
+    std::size_t place = 0;      // among the changes of the turn, while they are collected
     std::string_view target{};  // of the work that it wants: a queue or a workflow
     std::string_view version{}; // of the workflow
     std::string_view request{}; // the parameters for it
@@ -44,6 +47,7 @@ struct LiveStep {
     std::string_view waits{};   // the signals that it begins to wait for, as JSON
 
     std::int64_t instance = 0; // of a workflow that is to run again
+    RestartPath below{};       // of that instance
     std::unique_ptr<Parsed> params{};
     std::unique_ptr<Parsed> edges{};
     std::unique_ptr<Rollup> rollup{}; // as it is by now; null: as before
@@ -62,11 +66,20 @@ struct LiveScope {
     std::unique_ptr<Parsed> params{};
 };
 
+// A job template that the turn has read.
+struct LiveTemplate {
+    explicit LiveTemplate(std::int64_t memory) noexcept : heap{memory} {}
+    sel::Heap heap;
+    JobTemplate joined{};
+    std::vector<std::string> limited{}; // tags of it for which there is a pool
+};
+
 // What whoever has restarted the run wants.
 struct RestartRequest {
     std::unique_ptr<Parsed> parsed{};
     RestartPolicy policy = RestartPolicy::from_incomplete;
     std::string_view step{};
+    std::string below{};
     std::vector<std::string_view> skipped{};
     const sel::Map *step_params = nullptr; // by step; null: none
 };
@@ -94,6 +107,7 @@ public:
     const std::int64_t now; // one time for the whole turn
     std::deque<LiveScope> scopes{};
     std::vector<Again> again{};
+    std::map<std::pair<std::string, std::string>, std::unique_ptr<LiveTemplate>> templates{}; // by job type and version
 
     // Null: it was not given, or the definition has no such scope.
     LiveScope *find_scope(std::int64_t id);

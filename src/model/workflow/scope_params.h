@@ -19,13 +19,14 @@ public:
 
     std::optional<sel::Value> find(std::string_view name, sel::Context &context) override;
     std::optional<sel::Value> find_from(std::string_view function, sel::Args args, sel::Context &context) override;
+    // Of the step, the iterations and loops around it, and the run. Null: there is none.
+    const sel::Value *find_around(std::string_view name);
 
 private:
     struct Found {
         LiveScope *scope;
         LiveStep *step;
     };
-    const sel::Value *find_around(std::string_view name);
     std::optional<sel::Value> find_joined(std::string_view name, sel::Context &context);
     Found find_step(std::string_view id);
     std::optional<sel::Value> of_step(std::string_view id, std::string_view param, sel::Context &context);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "model/join.h"
 #include "model/workflow/param_json.h"
 #include "model/workflow/steps.h"
 #include "model/workflow/trigger_times.h"
@@ -11,8 +12,6 @@ namespace scylla::model::workflow {
 namespace {
 
 using sel::Value;
-
-constexpr std::size_t k_max_signals = 8;
 
 // ---- time ----------------------------------------------------------------------------------------------------------
 
@@ -32,7 +31,7 @@ void check_cron(const Reader &reader, std::string_view text, const Where &where)
 
 // Nothing is known that a reference in it could mean.
 void check_trigger_duration(const Reader &reader, const Object &trigger, std::string_view name, std::int64_t least) {
-    reader.duration(trigger, name, {least, k_max_timeout});
+    reader.duration(trigger, name, {least, reader.limits().of_steps.timeout});
     const Value *given = trigger.map.find(name);
     if (given != nullptr && given->type == sel::Type::string && given->view().find('$') != std::string_view::npos)
         reader.problem(trigger.where.member(name), "must not refer to parameters");
@@ -133,9 +132,9 @@ void check_signal_trigger(const Reader &reader, const Object &trigger) {
     reader.expression(trigger, "dedup_expr");
     read_user_params(reader, trigger, "params");
     const sel::Map *signals = reader.object(trigger, "definitions");
-    if (signals == nullptr || signals->size == 0 || signals->size > k_max_signals)
+    if (signals == nullptr || signals->size == 0 || signals->size > k_max_inputs)
         return reader.problem(trigger.where,
-                              "must have 1 to " + std::to_string(k_max_signals) + " signals in \"definitions\"");
+                              "must have 1 to " + std::to_string(k_max_inputs) + " signals in \"definitions\"");
     const Where where = trigger.where.member("definitions");
     std::optional<std::size_t> keys;
     for (const sel::Map::Member &member : signals->all()) {

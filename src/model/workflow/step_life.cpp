@@ -15,6 +15,13 @@ bool is_live(const LiveStep &step) noexcept {
            (!is_terminal(step.now.status) || is_retryable(step.now.status));
 }
 
+// Steps that the restart of an iteration has not chosen. There are none else, once nothing is left to be created.
+bool has_held_back(const LiveScope &scope) noexcept {
+    return std::any_of(scope.steps.begin(), scope.steps.end(), [&](const LiveStep &step) {
+        return step.now.status == StepStatus::not_created && are_complete(scope, step.node->predecessors);
+    });
+}
+
 std::string edges_json(const LiveScope &scope, const StepNode &node, const std::vector<bool> &taken) {
     if (node.successors.empty())
         return {};
@@ -128,6 +135,7 @@ void Advance::start_child(LiveScope &scope, LiveStep &step) {
     step.version = state_.keep(text_param(state_, step, "subworkflow_version"));
     step.request = state_.keep(params_of_child(state_, scope, step));
     step.instance = instance_to_restart(step);
+    step.below = state_.keep(path_in(state_, step));
     step.now.loop = {};
     step.wants_work = true;
 }
@@ -317,6 +325,8 @@ void Advance::end_if_done(LiveScope &scope) {
             (worse == RunStatus::timed_out && status == RunStatus::stopped))
             status = worse;
     }
+    if (status == RunStatus::succeeded && scope.around != nullptr && has_held_back(scope))
+        status = RunStatus::failed; // so that the next restart of the loop finds the iteration
     if (created)
         end_scope(scope, status);
 }

@@ -15,6 +15,7 @@
 #include "model/workflow/reader.h"
 #include "model/workflow/run_params.h"
 #include "model/workflow/scope_params.h"
+#include "model/workflow/step_template.h"
 #include "model/workflow/steps.h"
 
 namespace scylla::model::workflow {
@@ -115,16 +116,18 @@ std::string evaluate_step_params(RunState &state, LiveScope &scope, LiveStep &st
     sel::Heap heap(state.limits.memory);
     sel::Context context(heap, state.world, params, state.limits);
     const sel::Map *given = given_to_step(state, scope, step);
-    if (given == nullptr)
+    if (given == nullptr && step.node->sub_type.empty())
         return write_values(context, evaluate_params(context, step.node->params));
-    ParamMap merged = step.node->params;
-    merge_params(context, merged, read_given(context, merged, *given),
-                 {.source = ParamSource::restart, .restart = true});
+    ParamMap merged =
+        step.node->sub_type.empty() ? step.node->params : params_over_template(state, scope, step, context);
+    if (given != nullptr)
+        merge_params(context, merged, read_given(context, merged, *given),
+                     {.source = ParamSource::restart, .restart = true});
     finish_merge(merged);
     return write_values(context, evaluate_params(context, merged));
 }
 
-std::optional<std::string> put_out(RunState &state, LiveStep &step, std::string_view data) {
+std::optional<std::string> put_out(RunState &state, LiveScope &scope, LiveStep &step, std::string_view data) {
     if (data.find("\"params\"") == std::string_view::npos)
         return std::nullopt;
     NoParams none;
@@ -134,7 +137,8 @@ std::optional<std::string> put_out(RunState &state, LiveStep &step, std::string_
     const Value *output = result.type == sel::Type::map ? result.map->find("params") : nullptr;
     if (output == nullptr || output->type != sel::Type::map || output->map->size == 0)
         return std::nullopt;
-    ParamMap params = read_values(context, step.node->params, state.params_of(step));
+    ParamMap params = step.node->sub_type.empty() ? read_values(context, step.node->params, state.params_of(step))
+                                                  : params_to_put_out(state, scope, step, context);
     merge_output(context, params, read_output(context, params, *output->map));
     ParamValues values;
     for (const auto &[name, param] : params)
@@ -158,9 +162,11 @@ bool is_to_go_on(RunState &state, LiveScope &scope, LiveStep &step, const sel::M
 std::int64_t timeout_of(RunState &state, LiveScope &scope, LiveStep *step, std::string_view text) {
     const std::string filled = fill_in(state, scope, step, text);
     const auto millis = parse_millis(filled);
-    if (!millis || *millis <= 0 || *millis > k_max_timeout * 1'000)
+    const std::int64_t most = state.run.name.limits.of_steps.timeout;
+    if (!millis || *millis <= 0 || *millis > most * 1'000)
         sel::fail(sel::FaultKind::value,
-                  "the timeout " + quoted(filled) + " cannot be non-positive or more than system limit: 120 days");
+                  "the timeout " + quoted(filled) +
+                      " cannot be non-positive or more than system limit: " + show_seconds(most));
     return *millis;
 }
 
@@ -168,16 +174,16 @@ std::int64_t sleep_of(RunState &state, LiveStep &step) {
     const Value *seconds = state.params_of(step).find(k_sleep);
     if (seconds == nullptr)
         return 0;
-    constexpr std::int64_t k_most = k_max_timeout * 1'000;
+    const std::int64_t most = state.run.name.limits.of_steps.timeout; // seconds
     std::optional<std::int64_t> millis;
-    if (seconds->type == sel::Type::long_ && seconds->number >= 0 && seconds->number <= k_max_timeout)
+    if (seconds->type == sel::Type::long_ && seconds->number >= 0 && seconds->number <= most)
         millis = seconds->number * 1'000;
-    else if (seconds->type == sel::Type::double_ && seconds->real >= 0 && seconds->real <= k_max_timeout)
+    else if (seconds->type == sel::Type::double_ && seconds->real >= 0 && seconds->real <= static_cast<double>(most))
         millis = static_cast<std::int64_t>(std::ceil(seconds->real * 1'000));
     else if (seconds->type == sel::Type::string)
         millis = parse_millis(seconds->view());
-    if (!millis || *millis > k_most)
-        fail_param(k_sleep, "must be a time of at most 120 days");
+    if (!millis || *millis > most * 1'000)
+        fail_param(k_sleep, "must be a time of at most " + show_seconds(most));
     return *millis;
 }
 
@@ -185,7 +191,7 @@ std::string queue_of(RunState &state, LiveStep &step) {
     std::string queue = step.node->type;
     std::transform(queue.begin(), queue.end(), queue.begin(),
                    [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-    if (step.node->params.find(k_queue) == nullptr)
+    if (step.node->params.find(k_queue) == nullptr && step.node->sub_type.empty())
         return queue;
     const std::string named = text_param(state, step, k_queue);
     return named.empty() ? queue : named;
@@ -263,8 +269,6 @@ struct RetryNumbers {
     std::int64_t exponent;
     std::int64_t longest;
 };
-constexpr std::int64_t k_most_retries = 99;
-constexpr std::int64_t k_longest_wait = 86'400;
 constexpr RetryNumbers k_default_retries[] = {{2, 60, 2, 600}, {10, 60, 2, 3'600}, {0, 60, 2, 3'600}};
 
 // What cannot be read counts as not given.
@@ -288,14 +292,16 @@ std::int64_t within(std::int64_t number, std::int64_t least, std::int64_t most, 
 RetryNumbers numbers_of(RunState &state, LiveScope &scope, LiveStep &step, FailureClass why) {
     const RetryRule &rule = step.node->retries.of[static_cast<std::size_t>(why)];
     const RetryNumbers &other = k_default_retries[static_cast<std::size_t>(why)];
+    const StepLimits &limits = state.run.name.limits.of_steps;
     const auto number = [&](std::string_view text, std::int64_t RetryNumbers::*member, std::int64_t least,
                             std::int64_t most) {
-        return within(number_of(state, scope, step, text, other.*member), least, most, other.*member);
+        const std::int64_t usual = std::min(other.*member, most);
+        return within(number_of(state, scope, step, text, usual), least, most, usual);
     };
-    return {number(rule.limit, &RetryNumbers::limit, 0, k_most_retries),
-            number(rule.wait, &RetryNumbers::wait, 1, k_longest_wait),
+    return {number(rule.limit, &RetryNumbers::limit, 0, limits.retries),
+            number(rule.wait, &RetryNumbers::wait, 1, limits.retry_wait),
             number(rule.exponent, &RetryNumbers::exponent, 1, INT32_MAX),
-            number(rule.longest, &RetryNumbers::longest, 1, k_longest_wait)};
+            number(rule.longest, &RetryNumbers::longest, 1, limits.retry_wait)};
 }
 
 } // namespace

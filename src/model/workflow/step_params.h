@@ -14,7 +14,7 @@ namespace scylla::model::workflow {
 // The values of all its parameters, as JSON.
 std::string evaluate_step_params(RunState &state, LiveScope &scope, LiveStep &step);
 // The same with what it has put out (section 4.8); nothing if that is nothing. data: the result of its task.
-std::optional<std::string> put_out(RunState &state, LiveStep &step, std::string_view data);
+std::optional<std::string> put_out(RunState &state, LiveScope &scope, LiveStep &step, std::string_view data);
 
 // Of the edge, when the step has come to its end (section 5.1).
 bool is_taken(RunState &state, LiveScope &scope, LiveStep &step, const Edge &edge);

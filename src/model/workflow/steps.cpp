@@ -9,6 +9,7 @@
 #include "model/workflow/param_json.h"
 #include "model/workflow/param_merge.h"
 #include "model/workflow/signals.h"
+#include "model/workflow/templates.h"
 #include "model/workflow/words.h"
 
 namespace scylla::model::workflow {
@@ -18,8 +19,6 @@ namespace {
 using sel::Value;
 
 constexpr std::string_view k_backoffs[] = {"EXPONENTIAL_BACKOFF", "FIXED_BACKOFF"};
-constexpr Bounds k_retries{0, 99};
-constexpr Bounds k_retry_wait{1, 86'400};
 
 bool is_sql(std::string_view type) noexcept {
     constexpr std::string_view k_sql[] = {"SQL"};
@@ -43,15 +42,16 @@ void refuse_of_users(const Reader &reader, const ParamMap &params, const Where &
 
 void check_backoff(const Reader &reader, const Object &backoff) {
     const bool fixed = reader.choice(backoff, "type", k_backoffs) == 1;
+    const Bounds wait{1, reader.limits().of_steps.retry_wait};
     for (const std::string_view name :
          {"error_retry_backoff_in_secs", "platform_retry_backoff_in_secs", "timeout_retry_backoff_in_secs"})
-        reader.duration(backoff, name, k_retry_wait);
+        reader.duration(backoff, name, wait);
     if (fixed)
         return reader.refuse_others(backoff, {"type", "error_retry_backoff_in_secs", "platform_retry_backoff_in_secs",
                                               "timeout_retry_backoff_in_secs"});
     for (const std::string_view name :
          {"error_retry_limit_in_secs", "platform_retry_limit_in_secs", "timeout_retry_limit_in_secs"})
-        reader.duration(backoff, name, k_retry_wait);
+        reader.duration(backoff, name, wait);
     for (const std::string_view name : {"error_retry_exponent", "platform_retry_exponent", "timeout_retry_exponent"})
         reader.parsable(backoff, name, {1, INT32_MAX});
     reader.refuse_others(
@@ -69,7 +69,7 @@ void check_retry_policy(const Reader &reader, const Object &step) {
     const Object object{*policy, where};
     reader.refuse_others(object, {"error_retry_limit", "platform_retry_limit", "timeout_retry_limit", "backoff"});
     for (const std::string_view name : {"error_retry_limit", "platform_retry_limit", "timeout_retry_limit"})
-        reader.parsable(object, name, k_retries);
+        reader.parsable(object, name, {0, reader.limits().of_steps.retries});
     if (const sel::Map *backoff = reader.object(object, "backoff"))
         check_backoff(reader, {*backoff, where.member("backoff")});
 }
@@ -173,7 +173,8 @@ private:
 
 class StepChecker {
 public:
-    StepChecker(const Reader &reader, const DefinitionLimits &limits) noexcept : reader_{reader}, limits_{limits} {}
+    StepChecker(const Reader &reader, TemplatesAtHand &templates) noexcept
+        : reader_{reader}, limits_{reader.limits()}, templates_{templates} {}
 
     void check_list(const Object &of, std::int64_t depth) {
         const Where where = of.where.member("steps");
@@ -217,7 +218,7 @@ private:
     void check_common(const Object &step) {
         check_words(reader_, step);
         reader_.tags(step);
-        reader_.duration(step, "timeout", {1, k_max_timeout});
+        reader_.duration(step, "timeout", {1, limits_.of_steps.timeout});
         reader_.choice(step, "failure_mode", k_failure_modes);
         check_signal_dependencies(reader_, step);
         check_signal_outputs(reader_, step);
@@ -230,8 +231,7 @@ private:
         case StepKind::typed:
             refuse_others(step, {"type", "sub_type", "sub_type_version", "retry_policy", "sql"});
             check_statement(step, reader_.require_text(step, "type").value_or(""));
-            reader_.text(step, "sub_type");
-            reader_.text(step, "sub_type_version");
+            check_template_of(step, params);
             return check_retry_policy(reader_, step);
         case StepKind::subworkflow:
             refuse_others(step, {"sync", "explicit_params"});
@@ -259,6 +259,64 @@ private:
             reader_.require_text(step, "sql");
         else if (step.map.find("sql") != nullptr)
             reader_.problem(step.where.member("sql"), "only steps of type Sql have it");
+    }
+
+    void check_template_of(const Object &step, const ParamMap &params) {
+        const std::string job_type(reader_.text(step, "sub_type").value_or(""));
+        const std::string version(reader_.text(step, "sub_type_version").value_or(""));
+        if (job_type.empty())
+            return;
+        const TemplateUse use{job_type, version.empty() ? templates_.version : version};
+        if (templates_.templates != nullptr)
+            return check_fit(step, params, use, !version.empty());
+        const auto is_same = [&](const TemplateUse &other) {
+            return other.job_type == use.job_type && other.version == use.version;
+        };
+        if (std::none_of(templates_.used.begin(), templates_.used.end(), is_same))
+            templates_.used.push_back(use);
+    }
+
+    // is_named: by the step. Its run can name another version otherwise, of which nothing is known here.
+    void check_fit(const Object &step, const ParamMap &params, const TemplateUse &use, bool is_named) const {
+        const TemplateName name{use.job_type, use.version};
+        const Where where = step.where.member(is_named ? "sub_type_version" : "sub_type");
+        try {
+            const auto found = join_template(reader_, *templates_.templates, name);
+            if (!found)
+                return check_known(where, name, is_named);
+            const std::string fault = type_fault(*found, name, text_of(step, "type"));
+            if (!fault.empty())
+                return reader_.problem(where, fault);
+            check_params(step, *found, params);
+        } catch (const ParamFailure &failure) {
+            if (failure.fault.kind == sel::FaultKind::stopped)
+                throw;
+            reader_.problem(where, show_template(name) + ": " + failure.name + ": " + show_fault(failure.fault));
+        }
+    }
+
+    void check_known(const Where &where, const TemplateName &name, bool is_named) const {
+        const auto &known = templates_.known->array->values();
+        const bool exists = std::any_of(known.begin(), known.end(), [&](const Value &job_type) {
+            return job_type.type == sel::Type::string && job_type.view() == name.job_type;
+        });
+        if (!exists)
+            reader_.problem(where, "there is no job template " + quoted(name.job_type));
+        else if (is_named)
+            reader_.problem(where, "there is no " + show_template(name));
+    }
+
+    void check_params(const Object &step, const JobTemplate &found, const ParamMap &params) const {
+        try {
+            (void)merge_over_template(reader_.context(), found.params, params);
+        } catch (const ParamFailure &failure) {
+            reader_.problem(step.where.member("params").member(failure.name), show_fault(failure.fault));
+        }
+    }
+
+    static std::string_view text_of(const Object &object, std::string_view name) noexcept {
+        const Value *found = object.map.find(name);
+        return found != nullptr && found->type == sel::Type::string ? found->view() : std::string_view{};
     }
 
     void refuse_others(const Object &step, std::initializer_list<std::string_view> of_kind) const {
@@ -310,6 +368,7 @@ private:
 
     const Reader &reader_;
     const DefinitionLimits &limits_;
+    TemplatesAtHand &templates_;
     std::int64_t count_ = 0;
     std::unordered_set<std::string_view> ids_{};
     std::unordered_set<std::string> loop_names_{};
@@ -338,8 +397,9 @@ ParamMap read_user_params(const Reader &reader, const Object &of, std::string_vi
     return params;
 }
 
-void check_steps(const Reader &reader, const Object &workflow, const DefinitionLimits &limits) {
-    StepChecker checker(reader, limits);
+void check_steps(const Reader &reader, const Object &workflow, TemplatesAtHand &templates) {
+    const DefinitionLimits &limits = reader.limits();
+    StepChecker checker(reader, templates);
     checker.check_list(workflow, 0);
     if (checker.count() > limits.steps)
         reader.problem(workflow.where.member("steps"), "there are " + std::to_string(checker.count()) +

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "model/workflow_limits.h"
 #include "model/workflow/param.h"
@@ -10,8 +12,6 @@
 #include "model/workflow/reader.h"
 
 namespace scylla::model::workflow {
-
-inline constexpr std::int64_t k_max_timeout = 120 * 86'400; // seconds
 
 inline constexpr std::string_view k_failure_modes[] = {"FAIL_AFTER_RUNNING", "FAIL_IMMEDIATELY", "IGNORE_FAILURE"};
 
@@ -21,7 +21,20 @@ std::optional<StepKind> find_kind(std::string_view name) noexcept;
 // Parameters as a user may write them.
 ParamMap read_user_params(const Reader &reader, const Object &of, std::string_view name);
 
+// A step that has a job template.
+struct TemplateUse {
+    std::string job_type;
+    std::string version;
+};
+// What is known of job templates when a definition is checked (definition.h), and which ones its steps use.
+struct TemplatesAtHand {
+    const sel::Value *templates = nullptr; // null: they have not been read yet
+    const sel::Value *known = nullptr;
+    std::string version{};           // that a step without one of its own gets, unless its run says otherwise
+    std::vector<TemplateUse> used{}; // each once
+};
+
 // The member "steps" of a workflow.
-void check_steps(const Reader &reader, const Object &workflow, const DefinitionLimits &limits);
+void check_steps(const Reader &reader, const Object &workflow, TemplatesAtHand &templates);
 
 } // namespace scylla::model::workflow

@@ -25,7 +25,10 @@ public:
 private:
     void collect(LiveScope &scope, LiveStep &step) {
         const bool same_params = step.is_stored && step.now.params.data() == step.params_before.data();
+        step.place = memory_.steps.size();
         memory_.steps.push_back({scope.now.id, step.is_new, step.new_attempt, same_params, step.now, step.before});
+        if (step.rolls_up)
+            memory_.rollups.emplace(step.place, std::move(*step.rollup));
         if (step.forgets)
             memory_.forgotten.push_back({scope.now.id, step.node->id});
         if (step.drops_work)
@@ -41,10 +44,22 @@ private:
             return;
         if (step.node->kind == StepKind::subworkflow)
             memory_.children.push_back({scope.now.id, step.node->id, step.now.attempt, step.target, step.version,
-                                        step.request, step.node->sync, step.instance});
+                                        step.request, step.node->sync, step.instance, step.below});
         else
-            memory_.tasks.push_back({scope.now.id, step.node->id, step.target, state_.keep(spec_of(scope, step)),
-                                     state_.definition.priority, step.needs});
+            collect_task(scope, step);
+    }
+
+    // Of a step with a timeout there is something to be evaluated when it begins.
+    void collect_task(const LiveScope &scope, const LiveStep &step) {
+        const bool at_once = step.now.status == StepStatus::waiting_for_permits && step.node->timeout.empty();
+        if (at_once)
+            memory_.beginners.push_back({memory_.tasks.size(), step.place, ref_of(scope, step, step.now.attempt)});
+        for (const LiveScope *in = &scope; at_once && in->loop != nullptr; in = in->around) {
+            if (in->loop->rolls_up)
+                memory_.beginners.back().loops.push_back(in->loop->place);
+        }
+        memory_.tasks.push_back({scope.now.id, step.node->id, step.target, state_.keep(spec_of(scope, step)),
+                                 state_.definition.priority, step.needs, at_once});
     }
 
     std::string spec_of(const LiveScope &scope, const LiveStep &step) const {
@@ -69,6 +84,24 @@ private:
 void collect(RunState &state, TurnMemory &memory) {
     roll_up(state);
     Collector(state, memory).collect();
+}
+
+void begin(TurnMemory &memory, const Beginner &beginner, std::int64_t now) {
+    Step &step = memory.steps[beginner.step].step;
+    const Rollup before = rollup_of(step.status, beginner.ref);
+    const Rollup after = rollup_of(StepStatus::running, beginner.ref);
+    step.status = StepStatus::running;
+    step.started = now;
+    for (const std::size_t loop : beginner.loops) {
+        Rollup &rollup = memory.rollups.at(loop);
+        segregate(rollup, before);
+        aggregate(rollup, after);
+    }
+}
+
+void write_rollups(TurnMemory &memory) {
+    for (const auto &[loop, rollup] : memory.rollups)
+        memory.steps[loop].step.rollup = memory.texts.emplace_back(write_rollup(rollup));
 }
 
 } // namespace scylla::model::workflow

@@ -2,12 +2,22 @@
 #pragma once
 
 #include <deque>
+#include <map>
 #include <string>
 #include <vector>
 
+#include "model/workflow/rollup.h"
 #include "model/workflow/run_state.h"
 
 namespace scylla::model::workflow {
+
+// A step that may begin at once (begin_at_once()).
+struct Beginner {
+    std::size_t task;                 // of the turn
+    std::size_t step;                 // among its changes
+    std::string ref;                  // of the leaf, in rollups
+    std::vector<std::size_t> loops{}; // around it, among the changes
+};
 
 // What a caller has of a turn until he releases it.
 struct TurnMemory {
@@ -22,8 +32,13 @@ struct TurnMemory {
     std::vector<Wait> waits{};
     std::vector<Again> again{};
     std::vector<Forgotten> forgotten{};
+    std::vector<Beginner> beginners{};
+    std::map<std::size_t, Rollup> rollups{}; // that the turn has changed, by the place of the loop among the changes
 };
 
 void collect(RunState &state, TurnMemory &memory);
+// write_rollups() follows.
+void begin(TurnMemory &memory, const Beginner &beginner, std::int64_t now);
+void write_rollups(TurnMemory &memory);
 
 } // namespace scylla::model::workflow

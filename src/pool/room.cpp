@@ -1,0 +1,170 @@
+#include "pool/room.h"
+
+#include "pg/memory.h"
+#include "pg/text.h"
+
+namespace scylla {
+
+using store::Sight;
+using store::Store;
+using store::TableId;
+
+namespace {
+
+// k_nothing if there is none.
+std::size_t pool_of(const Room &room, std::string_view name) {
+    const auto *place = std::lower_bound(
+        room.by_name.data(), room.by_name.data() + room.by_name.size(), name,
+        [&](std::size_t pool, std::string_view wanted) { return view(row_of(room, pool).name) < wanted; });
+    return place != room.by_name.data() + room.by_name.size() && view(row_of(room, *place).name) == name ? *place
+                                                                                                         : k_nothing;
+}
+
+std::size_t cell_of(const Room &room, std::size_t pool, std::string_view resource) {
+    for (std::size_t c = room.first_cell[pool]; pool != k_nothing && c < room.first_cell[pool + 1]; c++)
+        if (room.resources[c] == resource)
+            return c;
+    return k_nothing;
+}
+
+void add_pool(Room &room, const PoolRow &row) {
+    const std::size_t pool = room.pools.count;
+    room.first_cell[pool] = room.cells.count;
+    room.pools.add({.policy = row.policy,
+                    .closed = row.drained || is_stale(row, room.now),
+                    .max_bypass = row.max_bypass,
+                    .head = {.task = row.head, .passed = row.passed}});
+    for (const ResourceAmount &each : read_amounts("capacity", row.capacity)) {
+        room.cells.add({.pool = pool, .capacity = each.amount, .free = each.amount});
+        room.resources.add(each.resource);
+    }
+}
+
+std::span<const model::Need> needs_of(const Room &room, const Needs &needs, std::size_t any_pool) {
+    Growing<model::Need> cells;
+    for (const PoolNeeds &each : needs.all)
+        for (const ResourceAmount &amount : each.amounts)
+            cells.add({cell_of(room, pool_of(room, each.pool), amount.resource), amount.amount});
+    if (!needs.any.empty())
+        for (const ResourceAmount &amount : needs.of_any)
+            cells.add({cell_of(room, any_pool, amount.resource), amount.amount});
+    return cells.all();
+}
+
+std::span<const ResourceAmount> amounts_in(const KnownShape &shape, std::size_t place) {
+    return place < shape.chosen ? shape.parts.all[place].amounts : shape.parts.of_any;
+}
+
+} // namespace
+
+LOCKTAG lock_of_passes(Store &store) {
+    LOCKTAG tag;
+    SET_LOCKTAG_OBJECT(tag, MyDatabaseId, RelationGetRelid(store[TableId::line].rel), 0, 0);
+    return tag;
+}
+
+const PoolRow &row_of(const Room &room, std::size_t pool) { return room.rows[pool - 1]; }
+
+Room begin_room(std::span<const PoolRow> rows, TimestampTz now) {
+    Room room{};
+    room.now = now;
+    room.rows = rows;
+    room.first_cell = allocate<std::size_t>(rows.size() + 2);
+    room.has_reservations = allocate<bool>(rows.size() + 1);
+    room.by_name = allocate<std::size_t>(rows.size());
+    room.first_cell[k_nothing] = 0;
+    room.pools.add({.policy = model::Policy::greedy, .closed = false, .max_bypass = 0});
+    room.cells.add({.pool = k_nothing, .capacity = 0, .free = 0});
+    room.resources.add("");
+    for (const PoolRow &row : rows)
+        add_pool(room, row);
+    room.first_cell[rows.size() + 1] = room.cells.count;
+    std::fill(room.has_reservations.begin(), room.has_reservations.end(), false);
+    room.has_reservations[k_nothing] = true;
+    for (std::size_t i = 0; i < rows.size(); i++)
+        room.by_name[i] = i + 1;
+    std::sort(room.by_name.begin(), room.by_name.end(),
+              [&](std::size_t a, std::size_t b) { return view(row_of(room, a).name) < view(row_of(room, b).name); });
+    return room;
+}
+
+// Free is what the capacity leaves of the larger of two: what is reserved, and what was reported plus what was reserved
+// after the report.
+void count_reservations(Room &room, store::Dirty *dirty, std::size_t pool) {
+    if (room.has_reservations[pool])
+        return;
+    room.has_reservations[pool] = true;
+    const PoolRow &row = row_of(room, pool);
+    const std::size_t first = room.first_cell[pool];
+    const std::size_t count = room.first_cell[pool + 1] - first;
+    const auto reserved = allocate<Amount>(count);
+    const auto in_use = allocate<Amount>(count);
+    const auto reported =
+        row.reported != nullptr ? read_amounts("used", row.reported) : std::span<const ResourceAmount>{};
+    for (std::size_t c = 0; c < count; c++) {
+        reserved[c] = 0;
+        in_use[c] = amount_of(reported, room.resources[first + c]);
+    }
+    store::ReservationRow reservation;
+    walk_reservations(dirty, row.id);
+    while (next_reservation(dirty, &reservation) != Sight::absent) {
+        CHECK_FOR_INTERRUPTS();
+        for (const ResourceAmount &each : read_amounts("amounts", reservation.amounts)) {
+            const std::size_t cell = cell_of(room, pool, each.resource);
+            if (cell == k_nothing)
+                continue; // the resource has been taken out of the pool
+            reserved[cell - first] += each.amount;
+            if (row.reported_at && reservation.since > *row.reported_at)
+                in_use[cell - first] += each.amount;
+            if (reservation.ends)
+                room.ends.add({.at = *reservation.ends, .cell = cell, .amount = each.amount});
+        }
+    }
+    for (std::size_t c = 0; c < count; c++)
+        room.cells[first + c].free -= Max(reserved[c], in_use[c]);
+}
+
+KnownShape take_apart(const Room &room, Jsonb *value) {
+    const Needs needs = read_needs(value);
+    Growing<std::size_t> pools;
+    Growing<model::Way> ways;
+    for (const PoolNeeds &each : needs.all)
+        pools.add(pool_of(room, each.pool));
+    const std::size_t fixed = pools.count;
+    for (const std::string_view name : needs.any) {
+        pools.add(pool_of(room, name));
+        ways.add({needs_of(room, needs, pools[pools.count - 1])});
+    }
+    if (needs.any.empty())
+        ways.add({needs_of(room, needs, k_nothing)});
+    return {value, needs, ways.all(), pools.all(), fixed};
+}
+
+bool same_needs(const Jsonb *a, const Jsonb *b) {
+    return a != nullptr && b != nullptr && VARSIZE(a) == VARSIZE(b) && memcmp(a, b, VARSIZE(a)) == 0;
+}
+
+void reserve(Store &store, const Room &room, const store::SpecRow &spec, const KnownShape &shape, std::size_t way,
+             text **chosen) {
+    const bool has_choice = shape.chosen < shape.pools.size();
+    for (std::size_t place = 0; place < shape.pools.size(); place++) {
+        if (place >= shape.chosen && place != shape.chosen + way)
+            continue;
+        const PoolRow &pool = row_of(room, shape.pools[place]);
+        const bool is_chosen = has_choice ? place >= shape.chosen : shape.pools.size() == 1;
+        if (is_chosen)
+            *chosen = pool.name;
+        insert(store, store::ReservationRow{.task = spec.id,
+                                            .pool = pool.id,
+                                            .since = room.now,
+                                            .version = pool.version,
+                                            .ends = spec.runtime && *spec.runtime < DT_NOEND - room.now
+                                                        ? std::optional(room.now + *spec.runtime)
+                                                        : std::nullopt,
+                                            .chosen = is_chosen ? pool.name : nullptr,
+                                            .amounts = to_jsonb(amounts_in(shape, place)),
+                                            .tid = {}});
+    }
+}
+
+} // namespace scylla

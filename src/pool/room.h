@@ -1,0 +1,49 @@
+// The room in pools, as whoever places tasks sees it while it holds the lock of the passes (pool/pass.h).
+#pragma once
+
+#include "pool/pools.h"
+#include "store/pool_rows.h"
+
+namespace scylla {
+
+// Needs as the rows have them, taken apart once.
+struct KnownShape {
+    Jsonb *needs;
+    Needs parts;
+    std::span<const model::Way> ways;
+    std::span<const std::size_t> pools; // that it names, in the order of its gates
+    std::size_t chosen;                 // how many of them are needed anyway; from there on: the choice
+};
+
+// Stands for pools and resources that do not exist (any more): there is nothing of them.
+inline constexpr std::size_t k_nothing = 0;
+
+struct Room {
+    TimestampTz now;
+    std::span<const PoolRow> rows; // by id; pool p of the model is rows[p - 1]
+    Growing<model::PlacementPool> pools;
+    Growing<model::ResourceCell> cells;
+    Growing<std::string_view> resources; // of the cells
+    std::span<std::size_t> first_cell;   // of a pool; one element more than there are pools
+    std::span<std::size_t> by_name;      // pools
+    std::span<bool> has_reservations;    // of a pool: they have been counted
+    Growing<model::End> ends;
+};
+
+// The lock of the passes, until the end of the call.
+LOCKTAG lock_of_passes(store::Store &store);
+
+// With all capacities free.
+Room begin_room(std::span<const PoolRow> rows, TimestampTz now);
+const PoolRow &row_of(const Room &room, std::size_t pool);
+// Takes off what is reserved in a pool, the first time that it is asked for.
+void count_reservations(Room &room, store::Dirty *dirty, std::size_t pool);
+
+KnownShape take_apart(const Room &room, Jsonb *value);
+bool same_needs(const Jsonb *a, const Jsonb *b);
+
+// Writes what a task reserves in one of the ways, and says which pool was chosen, if there was a choice.
+void reserve(store::Store &store, const Room &room, const store::SpecRow &spec, const KnownShape &shape,
+             std::size_t way, text **chosen);
+
+} // namespace scylla

@@ -1,0 +1,353 @@
+// Restarts that begin above what is to run again: with the outer loop of a step, or with the runs that wait for a run
+// (section 11). What runs again is a path, made on the way up, from the step or the instance that was asked for to the
+// topmost ancestor that has ended, or to the nearest one that goes on. On the way down each of them takes its part of
+// the path, and gives the rest to what it begins again.
+#include "pg/error.h"
+#include "pg/growing.h"
+#include "pg/json.h"
+#include "store/spi_rows.h"
+#include "workflow/new_run.h"
+#include "workflow/restarts.h"
+#include "workflow/texts.h"
+
+namespace scylla::workflow {
+
+using model::workflow::Allowed;
+using model::workflow::RestartPolicy;
+using model::workflow::RunStatus;
+using model::workflow::StepAction;
+using model::workflow::StepStatus;
+using store::Columns;
+using store::Parameters;
+
+namespace {
+
+constinit SPIPlanPtr levels_statement = nullptr;
+constinit SPIPlanPtr step_statement = nullptr;
+constinit SPIPlanPtr above_statement = nullptr;
+
+// ---- paths ---------------------------------------------------------------------------------------------------------
+
+Jsonb *concat(Jsonb *one, Jsonb *other) {
+    return DatumGetJsonbP(DirectFunctionCall2(jsonb_concat, JsonbPGetDatum(one), JsonbPGetDatum(other)));
+}
+
+Jsonb *path_of_instance(const RestartCall &call) {
+    JsonbParseState *state = nullptr;
+    pushJsonbValue(&state, WJB_BEGIN_OBJECT, nullptr);
+    json::push_text(&state, "workflow", call.workflow);
+    json::push(&state, "instance", json::of_whole(call.instance));
+    if (JB_ROOT_COUNT(call.params) > 0)
+        json::push_json(&state, "params", call.params);
+    push_restart(&state, call);
+    return JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, nullptr));
+}
+
+Jsonb *path_of_iteration(int64 number, const text *step, Jsonb *below) {
+    JsonbParseState *state = nullptr;
+    pushJsonbValue(&state, WJB_BEGIN_OBJECT, nullptr);
+    json::push(&state, "iteration", json::of_whole(number));
+    json::push_text(&state, "step", step);
+    if (below != nullptr)
+        json::push_json(&state, "below", below);
+    return JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, nullptr));
+}
+
+// ---- in one run ----------------------------------------------------------------------------------------------------
+
+// A run with what of it is to run again, so far.
+struct Ascent {
+    const text *workflow;
+    int64 instance;
+    LastRun run;
+    const text *step;
+    int64 scope; // that the step is in: the run, or an iteration
+    Jsonb *below;
+};
+
+// An iteration around a step.
+struct Level {
+    int64 scope;
+    int64 parent;
+    const text *loop;
+    int64 number;
+    bool ended;
+    RunStatus status;
+    StepStatus of_loop;
+};
+
+// The inner one first.
+std::span<const Level> levels_of(const Ascent &at) {
+    if (at.scope == at.run.id)
+        return {};
+    Parameters parameters;
+    parameters.add(at.scope);
+    return store::select<Level>(
+        &levels_statement,
+        "with recursive up as (select i.id, i.parent, i.step, i.number, i.ended, i.status from "
+        "scylla.workflow_iteration i where i.id operator(pg_catalog.=) $1 union all "
+        "select i.id, i.parent, i.step, i.number, i.ended, i.status from scylla.workflow_iteration i "
+        "join up on up.parent operator(pg_catalog.=) i.id) "
+        "select u.id, u.parent, u.step, u.number, u.ended is not null, u.status, s.status from up u "
+        "join scylla.workflow_step_state s on s.scope operator(pg_catalog.=) u.parent "
+        "and s.step operator(pg_catalog.=) u.step order by u.id desc",
+        parameters, SPI_OK_SELECT, [](uint64 row) {
+            Columns columns(row);
+            Level level{};
+            level.scope = columns.next_int64();
+            level.parent = columns.next_int64();
+            level.loop = columns.next_text();
+            level.number = columns.next_int64();
+            level.ended = columns.next_bool();
+            level.status = columns.next_word<RunStatus>(model::workflow::k_run_statuses);
+            level.of_loop = columns.next_word<StepStatus>(model::workflow::k_step_statuses);
+            return level;
+        });
+}
+
+struct StepNow {
+    StepStatus status;
+    int32 attempt;
+};
+
+StepNow step_now(const Ascent &at) {
+    Parameters parameters;
+    parameters.add(at.scope).add(at.step);
+    const auto found = store::select<StepNow>(
+        &step_statement,
+        "select status, attempt from scylla.workflow_step_state where scope operator(pg_catalog.=) $1 "
+        "and step operator(pg_catalog.=) $2",
+        parameters, SPI_OK_SELECT, [](uint64 row) {
+            Columns columns(row);
+            const auto status = columns.next_word<StepStatus>(model::workflow::k_step_statuses);
+            return StepNow{status, columns.next_int32()};
+        });
+    return found.empty() ? StepNow{StepStatus::not_created, 0} : found[0];
+}
+
+// For a message. levels: around the step.
+const char *show_step(const Ascent &at, std::span<const Level> levels) {
+    Growing<int64> numbers;
+    for (std::size_t i = levels.size(); i > 0; i--)
+        numbers.add(levels[i - 1].number);
+    return show({.workflow = at.workflow, .instance = at.instance, .step = at.step, .iterations = numbers.all()});
+}
+
+[[noreturn]] void refuse(const Ascent &at, std::span<const Level> levels, StepStatus status) {
+    error::step_refuses(show_step(at, levels), model::workflow::name_of(status), "restarted");
+}
+
+bool repeats(const Ascent &at, const text *loop) {
+    const auto version = find_version(at.workflow, at.run.version);
+    const auto around = model::workflow::loops_around(definition_of(*version), view(at.step));
+    if (around)
+        for (std::size_t i = 0; i < around->count; i++)
+            if (around->ids[i] == view(loop))
+                return around->repeats[i];
+    return false;
+}
+
+// The step is in a scope that goes on: the engine restarts it there.
+int64 put_step(const Ascent &at, std::span<const Level> levels) {
+    const StepNow now = step_now(at);
+    const auto version = find_version(at.workflow, at.run.version);
+    const bool held = at.run.begun && is_held_back(definition_of(*version), steps_of(at.scope), view(at.step));
+    if (!at.run.begun || (now.status == StepStatus::not_created && !held))
+        error::step_not_created(show_step(at, levels));
+    if (!held && allows(now.status, StepAction::restart) != Allowed::yes)
+        refuse(at, levels, now.status);
+    const auto id = put_action({.root = at.run.id,
+                                .kind = "restart",
+                                .item = "restart_step",
+                                .scope = at.scope,
+                                .step = at.step,
+                                .attempt = now.attempt,
+                                .data = at.below});
+    if (!id)
+        error::action_pending(show_step(at, levels));
+    return *id;
+}
+
+// The step is in an iteration that has ended, in a loop that goes on.
+int64 put_iteration(const Ascent &at, std::span<const Level> levels) {
+    const StepNow now = step_now(at);
+    if (levels[0].status == RunStatus::succeeded || repeats(at, levels[0].loop))
+        refuse(at, levels, now.status);
+    const auto id = put_action({.root = at.run.id,
+                                .kind = "restart",
+                                .item = "restart_inside",
+                                .scope = at.scope,
+                                .step = at.step,
+                                .attempt = now.attempt,
+                                .data = path_of_iteration(levels[0].number, at.step, at.below)});
+    if (!id)
+        error::action_pending(show_step(at, levels));
+    return *id;
+}
+
+RestartCall call_of(const Ascent &at, Jsonb *initiator) {
+    return {.workflow = at.workflow,
+            .instance = at.instance,
+            .policy = RestartPolicy::from_specific,
+            .step = at.step,
+            .params = json::empty_object(),
+            .step_params = json::empty_object(),
+            .skip_steps = {},
+            .initiator = initiator,
+            .below = at.below};
+}
+
+// Up to the first thing that goes on. Returns the action on that; 0: all of the run has ended, and `at` is a step of
+// the run itself.
+int64 ascend(Ascent &at) {
+    std::span<const Level> levels = levels_of(at);
+    for (; !levels.empty(); levels = levels.subspan(1)) {
+        const Level &level = levels[0];
+        if (!at.run.ended && !level.ended)
+            return put_step(at, levels);
+        if (level.status == RunStatus::succeeded && repeats(at, level.loop))
+            refuse(at, levels, step_now(at).status);
+        require_sound_restart(call_of(at, nullptr), {.scope = at.scope, .version = at.run.version, .loop = level.loop});
+        const bool is_in_live = levels.size() == 1 || !levels[1].ended;
+        if (!at.run.ended && is_in_live && level.of_loop == StepStatus::running)
+            return put_iteration(at, levels);
+        at.below = path_of_iteration(level.number, at.step, at.below);
+        at.step = level.loop;
+        at.scope = level.parent;
+    }
+    return at.run.ended ? 0 : put_step(at, levels);
+}
+
+// ---- from run to run -----------------------------------------------------------------------------------------------
+
+// The run whose step has started the last run of an instance and waits for it; nothing: there is none, or it has moved
+// on to another instance since, or is not kept any more.
+std::optional<Ascent> find_above(const RestartCall &call, const LastRun &last) {
+    if (last.parent.root == 0)
+        return std::nullopt;
+    Parameters parameters;
+    parameters.add(last.parent.root).add(last.parent.scope).add(last.parent.step).add(call.workflow).add(call.instance);
+    const auto found = store::select<Ascent>(
+        &above_statement,
+        "select r.workflow, r.instance, r.id, r.version, r.run, r.started is not null, r.ended is not null, "
+        "r.parent_root, r.parent_scope, r.parent_step, r.parent_attempt from scylla.workflow_run_state r "
+        "join scylla.workflow_head h on h.id operator(pg_catalog.=) r.workflow "
+        "and h.created operator(pg_catalog.<=) r.created "
+        "join scylla.workflow_step_state s on s.scope operator(pg_catalog.=) $2 and s.step operator(pg_catalog.=) $3 "
+        "left join scylla.workflow_iteration i on i.id operator(pg_catalog.=) $2 "
+        "where r.id operator(pg_catalog.=) $1 and i.past is not true "
+        "and ((s.loop operator(pg_catalog.->>) 'workflow' operator(pg_catalog.=) $4 "
+        "and s.loop operator(pg_catalog.->) 'instance' operator(pg_catalog.=) pg_catalog.to_jsonb($5)) "
+        "or (s.loop is null and s.status operator(pg_catalog.=) 'RUNNING'))",
+        parameters, SPI_OK_SELECT, [](uint64 row) {
+            Columns columns(row);
+            Ascent above{};
+            above.workflow = columns.next_text();
+            above.instance = columns.next_int64();
+            above.run.id = columns.next_int64();
+            above.run.version = columns.next_int32();
+            above.run.run = columns.next_int32();
+            above.run.begun = columns.next_bool();
+            above.run.ended = columns.next_bool();
+            above.run.parent.root = columns.next_int64();
+            above.run.parent.scope = columns.next_int64();
+            above.run.parent.step = columns.next_text();
+            above.run.parent.attempt = columns.next_int32();
+            return above;
+        });
+    if (found.empty())
+        return std::nullopt;
+    Ascent above = found[0];
+    above.step = last.parent.step;
+    above.scope = last.parent.scope;
+    return above;
+}
+
+Restarted made(const RestartCall &call, const Started &started) {
+    return {started.code, call.workflow, call.instance, started.run, started.status, 0};
+}
+
+// Nothing: what was found is not so any more.
+std::optional<Restarted> climb(const RestartCall &call, const LastRun &last) {
+    CHECK_FOR_INTERRUPTS();
+    check_stack_depth();
+    auto above = find_above(call, last);
+    if (!above) {
+        const auto started = try_restart(call);
+        return started ? std::optional(made(call, *started)) : std::nullopt;
+    }
+    (void)require(above->workflow, Privilege::run);
+    require_sound_restart(call, {.scope = last.id, .version = last.version});
+    above->below = path_of_instance(call);
+    if (const int64 action = ascend(*above))
+        return Restarted{2, above->workflow, above->instance, above->run.run, cstring_to_text("IN_PROGRESS"), action};
+    return climb(call_of(*above, call.initiator), above->run);
+}
+
+} // namespace
+
+RestartCall on_path(const RestartCall &call, Jsonb *below) {
+    RestartCall on = call;
+    Growing<const text *> skipped;
+    on.is_exact = true;
+    json::for_each_member(&below->root, [&](const char *name, JsonbValue *value) {
+        const std::string_view word(name);
+        if (word == "step")
+            on.step = json::to_text(name, value);
+        else if (word == "below")
+            on.below = json::to_jsonb(value);
+        else if (word == "params")
+            on.params = concat(call.params, json::to_jsonb(value));
+        else if (word == "step_params")
+            on.step_params = json::to_jsonb(value);
+        else if (word == "policy")
+            for (std::size_t i = 0; i < model::workflow::k_restart_policies.size(); i++)
+                if (view(json::to_text(name, value)) == model::workflow::k_restart_policies[i])
+                    on.policy = static_cast<RestartPolicy>(i);
+        if (word != "skip_steps")
+            return;
+        JsonbIterator *iterator = JsonbIteratorInit(value->val.binary.data);
+        JsonbValue step;
+        for (auto token = JsonbIteratorNext(&iterator, &step, true); token != WJB_DONE;
+             token = JsonbIteratorNext(&iterator, &step, true))
+            if (token == WJB_ELEM)
+                skipped.add(json::to_text(name, &step));
+    });
+    on.skip_steps = skipped.all();
+    return on;
+}
+
+Restarted restart_with_ancestors(const RestartCall &call, bool alone) {
+    if (alone)
+        return made(call, restart(call));
+    for (;;) {
+        const LastRun last = require_last(call.workflow, call.instance);
+        if (!last.ended)
+            error::instance_runs(call.workflow, call.instance);
+        if (const auto restarted = climb(call, last))
+            return *restarted;
+    }
+}
+
+int64 restart_step(const StepName &name, bool alone) {
+    const LastRun run = require_last(name.workflow, name.instance);
+    const StepPlace place = place_in(name, run);
+    if (place.scope == 0)
+        error::no_such_iteration(show(name));
+    const Allowed allowed = run.ended ? allows_after_end(place.status, StepAction::restart) : Allowed::yes;
+    if (run.ended && place.status == StepStatus::not_created)
+        error::step_not_created(show(name));
+    if (allowed == Allowed::no)
+        error::step_refuses(show(name), model::workflow::name_of(place.status), "restarted");
+    Ascent at{name.workflow, name.instance, run, name.step, place.scope, nullptr};
+    if (const int64 action = ascend(at))
+        return action;
+    const Restarted restarted = restart_with_ancestors(call_of(at, name.initiator), alone);
+    if (restarted.action != 0)
+        return restarted.action;
+    return put_restart(
+        {.root = run.id, .kind = "restart", .scope = place.scope, .step = name.step, .attempt = place.attempt},
+        restarted.status);
+}
+
+} // namespace scylla::workflow

@@ -21,7 +21,7 @@ my @files = @ARGV;
 
 make_path($dump);
 $ENV{PERL_TEST_HARNESS_DUMP_TAP} = $dump;
-my $harness = TAP::Harness->new({ exec => \@command, jobs => $jobs });
+my $harness = TAP::Harness->new({ exec => \@command, jobs => $jobs, timer => 1 });
 my ($passed, $failed) = (0, 0);
 my @bad;
 $harness->callback(

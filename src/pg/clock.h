@@ -1,5 +1,5 @@
-// Time as something that passes. When something happens is told by the server's clock (GetCurrentTimestamp), which
-// somebody may set; how long to wait for something is not to depend on that.
+// Time that passes. GetCurrentTimestamp() tells when something happens; but somebody may set that clock, so how long to
+// wait must not depend on it.
 #pragma once
 
 #include "pg/prelude.h"

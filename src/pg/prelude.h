@@ -1,9 +1,10 @@
-// The border with the server: every server header that the extension uses, in one place and in the order that works
-// (postgres.h first, all of them as C, the standard headers after them). Nothing else includes server headers.
+// The border with the server: the server headers that many files use, in the order that works (postgres.h first, all of
+// them as C, the standard headers after them). A file that alone needs another server header includes it after this
+// one, as C.
 //
-// The rules of this side of the border (docs/internals.md tells why):
+// The rules on this side of the border (docs/internals.md says why):
 //   * ereport(ERROR) leaves by longjmp and runs no destructors: every local in a frame that can raise is trivially
-//     destructible, memory is palloc'ed, and what must be released is released by the server's abort processing.
+//     destructible, memory is palloc'ed, and the server's abort processing releases what must be released.
 //   * Any function may raise unless it is noexcept.
 #pragma once
 

@@ -6,18 +6,16 @@
 // counted (store::count_permits).
 //
 //   * max_running goes by a number in shared memory, which is made of such a count and is never too small
-//   (shmem/depth.h). A lease
-//     takes its part of it before it takes the task, and nobody waits for anybody.
+//     (shmem/depth.h). A lease takes its part of it before it takes the task, and nobody waits for anybody.
 //   * Of a key, whoever wants to lease counts the permits. For that time, which ends long before the transaction does,
-//   nobody else may
-//     add any: a lock per key sees to that. A lease that is rolled back gives its permit back because its row is gone;
-//     one that is being ended keeps it until that commits. Locks of keys are not waited for as long as other keys have
-//     tasks: what somebody else is just leasing is passed over, as rows are. Keys share 256 locks per queue, by their
-//     hash, so that a call that leases from a hundred thousand keys does not fill the server's lock table.
+//     nobody else may add any: a lock per key sees to that. A lease that is rolled back gives its permit back because
+//     its row is gone; one that is being ended keeps it until that commits. Locks of keys are not waited for as long as
+//     other keys have tasks: what somebody else is just leasing is passed over, as rows are. Keys share 256 locks per
+//     queue, by their hash, so that a call that leases from a hundred thousand keys does not fill the server's lock
+//     table.
 //   * Without shared memory, where max_running goes by a count, the queue is locked against others that lease from it.
 //   * Who holds a lock waits for nobody who may wait for it: rows are taken without waiting, tables are open before,
-//   and whoever
-//     waits for the lock of a key holds no other.
+//     and whoever waits for the lock of a key holds no other.
 //   * A queue that gets its first limit has leases without permits, and perhaps somebody is just adding one. The limit
 //     is pending until all have permits (queue/pending.h). The same goes for keys of ready tasks.
 #pragma once

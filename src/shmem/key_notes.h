@@ -1,5 +1,6 @@
-// What the present transaction means to the gaps of keys (gaps.h), in queues that go by keys: of which keys it has made
-// tasks ready, which its commit tells, and of which it has taken some. And which leases with permits it has ended.
+// What the present transaction means to the gaps of keys (gaps.h), in queues where tasks have keys: the keys of which
+// it has made tasks ready, which its commit tells; the keys of which it has taken tasks; and the leases with permits
+// that it has ended.
 #pragma once
 
 #include "shmem/heads.h"
@@ -18,10 +19,10 @@ struct OwnIds {
     int64 low;
     int64 high;
 };
-// What it has made ready of a key and priority.
+// What this transaction has made ready, of a key and priority.
 OwnIds own_ready(Oid file, int32 queue, uint64 hash, int16 priority);
 bool has_taken(Oid file, int32 queue, uint64 hash);
-// The leases of a queue that it has ended.
+// The leases of a queue that this transaction has ended.
 OwnIds own_ended(int32 queue);
 
 // For the callback at the end of a transaction (pending.cpp). The first one only if it has committed.

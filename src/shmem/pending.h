@@ -1,9 +1,9 @@
 // What the present transaction means to others once it ends: tasks that can be leased, times at which the monitor is
-// needed, a database that has got the extension. The verbs note it; the callback at the end of the transaction tells
-// it.
+// needed, a database in which the extension was created. The verbs note it; the callback at the end of the transaction
+// acts on the notes.
 //
-// All of it is a hint. A savepoint that is rolled back leaves notes that may wake somebody for nothing; a prepared
-// transaction loses them, and the monitor's rounds and the derivation of the heads make up for it.
+// All of it is a hint. The notes of a savepoint that is rolled back may wake a process for nothing. The notes of a
+// prepared transaction are lost; the monitor's rounds and the derivation of the heads find its tasks.
 #pragma once
 
 #include "shmem/heads.h"
@@ -11,45 +11,46 @@
 
 namespace scylla::shmem {
 
-// A task has become ready. `is_new`: its id is just given out; tasks that come back have older ids.
+// A task has become ready. `is_new`: its id is new; tasks that come back have older ids.
 void note_ready(Oid file, int32 queue, int16 priority, int64 id, bool is_new);
 // A ready task has been taken out of its table. If the transaction rolls back it is there again.
 void note_taken(Oid file, int32 queue, int16 priority);
 // A queue has been created.
 void note_queue(const text *name, int32 queue);
-// There may be tasks to lease that nobody could lease before: `count` waiters of the queue are to look.
+// Tasks may have become leasable that were not before: `count` waiters of the queue have to look.
 void note_room(int32 queue, int64 count);
 void note_time(Timer timer, TimestampTz when);
-// A task that waits for gates, or a plan, about which nobody could decide yet (task/gates.h).
+// A task that waits for gates, or a plan, is in doubt (task/gates.h): the monitor decides later.
 void note_recheck(int64 id);
-// Whether there is a monitor to do what is noted, now or as soon as it has started again.
+// Whether the database has a monitor that acts on the notes, now or after it has started again.
 bool has_monitor() noexcept;
 bool monitor_is_running() noexcept;
-// A running task has been ended by others than its worker: a server worker need not go on with it.
+// Somebody other than its worker has ended a running task: a server worker stops running it.
 void note_taken_away(int64 id);
-// Something has changed of a pool that may let a task of its line start. 0: of any pool.
+// A pool has changed, so a task in its line may be able to start. 0: any pool.
 void note_pool(int64 pool);
-// Tasks have been placed: if the transaction rolls back others may have what they were to get.
+// Tasks have been placed: if the transaction rolls back, other tasks may get their permits.
 void note_placed();
-// For the monitor: the pools of which commits have told since the last call. Of none: all, as it looks without a sign.
+// For the monitor: the pools that commits have noted since the last call. If none: all, because then no note led to the
+// look.
 struct ChangedPools {
     bool all;
     std::size_t count;
     std::array<int64, k_changed_pools> pool;
 };
 ChangedPools take_changed_pools();
-// A plan is finished: whoever waits for one is to look.
+// A plan has ended: calls that wait for a plan have to look.
 void note_plan_finished();
-// There is something for the engine of workflows.
+// The engine of workflows has something to do.
 void note_agenda();
-// This database has got the extension.
+// The extension was created in this database.
 void note_extension();
-// Databases are made, dropped or changed. When the transaction ends, committed or not, those that this backend holds
-// back from monitors (Shared::blocked) are given back and the launcher looks.
+// Databases are created, dropped or changed. When the transaction ends, committed or not, the launcher may start
+// monitors again in those that this backend has blocked (Shared::blocked).
 void note_databases();
 
-// The tasks that this transaction has made ready, of one queue and priority: those with new ids between two of them (0:
-// none), and those that came back.
+// The tasks of one queue and priority that this transaction has made ready: new ones, with ids from `new_low` to
+// `new_high` (0: none), and those that came back.
 constexpr std::size_t k_own_stretches = 32;
 struct Own {
     int64 new_low;

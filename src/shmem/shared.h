@@ -1,6 +1,6 @@
-// What the processes of a server share: who monitors which database, and what the launcher is to look at.
+// What the processes of a server share: which process monitors which database, and what the launcher has to look at.
 //
-// Only a preloaded library has it; without preloading `shared` stays null and everything works without.
+// It exists only if the library is preloaded. Otherwise `shared` is null, and everything works without it.
 #pragma once
 
 #include "pg/prelude.h"
@@ -22,8 +22,8 @@ struct MonitorSlot {
     pg_atomic_uint32 duty;     // what it is doing, by its number; before it begins: with what it is to begin
     // The earliest time per timer at which the monitor means to act; commits lower it and wake the monitor.
     pg_atomic_uint64 wake[k_timers];
-    // Tasks and plans that were in doubt when the transactions that tell it committed. Under the lock.
-    bool recheck_all; // more than there is room for: look at everything that waits
+    // Tasks and plans that are in doubt, as transactions have noted at their commit. Under the lock.
+    bool recheck_all; // there were too many: look at everything that waits
     std::size_t rechecks;
     int64 recheck[k_rechecks];
     // Pools that have changed. Under the lock.
@@ -45,12 +45,12 @@ struct WorkerSlot {
     pg_atomic_uint32 stop;     // it is asked to exit
     pg_atomic_uint32 idle;     // it has found nothing to do
     int64 task;                // whose handler it is calling; 0: none
-    bool interrupted;          // the task has been taken away from it
+    bool interrupted;          // its task has been ended or taken by somebody else
     TimestampTz since;         // when it began what it is doing
 };
 inline constexpr int k_max_workers = 32;
 
-// A role in a database that has so many tasks for handlers, at least.
+// A role in a database that has at least so many tasks for handlers.
 struct WantedWorkers {
     Oid database;
     Oid role; // invalid: the engine of workflows
@@ -58,7 +58,7 @@ struct WantedWorkers {
     int64 since; // steady_now()
 };
 
-// A database that somebody is just dropping, renaming, moving or copying.
+// A database that a backend is dropping, renaming, moving or copying.
 struct Blocked {
     Oid database;
     int pid; // of the backend that does it
@@ -67,9 +67,9 @@ struct Blocked {
 struct Shared {
     LWLock *lock;                // guards everything below that is no atomic
     pg_atomic_uint32 launcher;   // its process number + 1; 0: not running
-    pg_atomic_uint32 rescan;     // the launcher is to read the list of databases
+    pg_atomic_uint32 rescan;     // the launcher has to read the list of databases
     ConditionVariable exited;    // a monitor has exited
-    int announced_count;         // databases that have got the extension, for the launcher
+    int announced_count;         // databases in which the extension was created, for the launcher
     Oid announced[k_max_marked]; // more than that many: the launcher looks at all
     bool announced_all;
     int blocked_count;
@@ -89,9 +89,9 @@ extern Shared *shared;
 void install();
 
 void wake_launcher() noexcept;
-// The monitor of a database, if it has one.
+// Wakes the monitor of a database, if it has one.
 void wake_monitor(Oid database) noexcept;
-// Sets the latch of a process given by its number + 1 (0: nobody). The process may be another one by now: then it wakes
+// Sets the latch of a process given by its number + 1 (0: nobody). If another process has that number by now, it wakes
 // for nothing.
 void wake(uint32 proc_plus_one) noexcept;
 

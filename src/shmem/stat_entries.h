@@ -1,5 +1,5 @@
-// The counters in shared memory as they lie there, for the files that keep them: stats.cpp (looking at them),
-// stat_notes.cpp (what transactions have done), stat_file.cpp (restarts). What they mean is told in stats.h.
+// The layout of the counters in shared memory, for the files that maintain them: stats.cpp (reading them),
+// stat_notes.cpp (what transactions have done), stat_file.cpp (restarts). stats.h says what they mean.
 #pragma once
 
 #include "model/rate.h"
@@ -16,12 +16,12 @@ inline constexpr int32 k_none = -1;
 // How many tasks of a queue are waiting or ready, for max_depth, or running, for max_running (depth.h).
 struct Depth {
     bool known;      // `base` is true
-    int64 base;      // with the places of the entry that count: what has been committed
+    int64 base;      // plus the places of the entry that count: the committed tasks
     int64 in_flight; // brought by transactions in progress
-    int64 prepared;  // of transactions that were prepared: nobody tells how they end
+    int64 prepared;  // of transactions that were prepared: no callback tells how they end
     uint64 doubts;   // transactions that were prepared
     bool doubtful;   // one may have ended since the last count
-    uint64 version;  // another one since a count began: it is void
+    uint64 version;  // a count is void if it has changed since the count began
     TimestampTz counted_at;
     int64 count_time; // microseconds
 };
@@ -33,12 +33,13 @@ struct StatEntry {
     TimestampTz used;
     TimestampTz reset;
     QueueStats stats;
-    bool told;   // by NOTIFY, that there are tasks
-    bool untold; // the monitor is to do so
-    // Of a queue with a rate, and of keys that have no bucket of their own (rates.h). No rate: there has been none yet.
+    bool told;   // a NOTIFY was sent
+    bool untold; // the monitor has to send one
+    // The bucket of a queue with a rate, and that of its keys without a bucket of their own (rates.h). No rate: not
+    // used yet.
     model::Bucket bucket;
     model::Bucket other_keys;
-    std::array<Depth, k_bounded> depth; // while something is in flight, the entry does not give way
+    std::array<Depth, k_bounded> depth; // while something is in flight, the entry is not evicted
     // Of queue 0 only.
     bool counted; // Places of the database's queues are true
     TimestampTz counted_at;
@@ -46,7 +47,7 @@ struct StatEntry {
     MonitorStats monitor;
 };
 
-// The transaction that a backend is just committing: 0 if none, or if its notes are added.
+// The transaction that a backend is committing; 0: none, or its notes have been added.
 struct alignas(PG_CACHE_LINE_SIZE) Committing {
     pg_atomic_uint32 xid;
 };
@@ -55,11 +56,11 @@ struct Stats {
     LWLock *lock;
     int size;
     int count;                // of entries that have been in use; the others come after them
-    int hand;                 // where the next entry that gives way is looked for
-    uint64 generation;        // counts anchors, and entries that have given way
+    int hand;                 // where the search for the next entry to evict begins
+    uint64 generation;        // counts anchors and evictions
     uint64 depth_version;     // the last one given out
     pg_atomic_uint64 changes; // of any entry
-    pg_atomic_uint32 untold;  // an entry may have its mark of that name
+    pg_atomic_uint32 untold;  // StatEntry::untold may be set in an entry
 
     int32 *bucket(uint32 hash) noexcept {
         return reinterpret_cast<int32 *>(this + 1) + hash % static_cast<uint32>(size);
@@ -133,16 +134,16 @@ void change(HeldRoom &held, Bounded which, int64 by) noexcept;
 // one alone leaves others enough.
 bool may_hold_another() noexcept;
 
-// Of this transaction's notes of the queue: how the number of its tasks has changed; and how much more that is than all
-// the room that it has taken.
+// From this transaction's notes of the queue: how the number of tasks has changed, and by how much that exceeds the
+// slots that it has reserved.
 int64 noted_depth(const StatKey &key, Bounded which) noexcept;
 int64 noted_excess(const StatKey &key, Bounded which) noexcept;
-// How much has come to the queue without any room taken for it.
+// How many tasks have come to the queue without a reserved slot.
 int64 noted_without_room(const StatKey &key, Bounded which) noexcept;
-// Takes room for that. With the lock held exclusively.
+// Reserves slots for these. With the lock held exclusively.
 void take_noted_room(StatEntry &entry, Bounded which) noexcept;
 
-// In the postmaster: takes over what the last clean shutdown has saved, and saves at the next one.
+// In the postmaster: loads what the last clean shutdown has saved, and saves at the next one.
 void restore_stats();
 
 } // namespace scylla::shmem

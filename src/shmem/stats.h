@@ -1,16 +1,16 @@
 // Statistics: what has happened in each queue, and how many tasks are in each state.
 //
-// A verb notes in the memory of its backend what it does. At the end of the transaction the commit callback adds the
-// notes to the counters in shared memory; notes of a transaction or savepoint that rolls back are dropped. So the
-// counters tell what was committed, and cost no write.
+// A verb notes what it does in the memory of its backend. At the end of the transaction the commit callback adds the
+// notes to the counters in shared memory; the notes of a transaction or savepoint that rolls back are dropped. So the
+// counters show what was committed, and cost no write.
 //
 // The counters of events begin with zero and only grow. The numbers of tasks in each state begin with a count of the
-// tables (api/stat.cpp) and are then kept by adding what each commit changes. For the sum to be right, a commit must
-// be in one of the two and not in both: see Anchor. A commit without a callback (COMMIT PREPARED, logical apply,
-// changes by hand) is in neither; the next count makes up for it.
+// tables (api/stat.cpp); from then on each commit adds its changes. For the sum to be right, each commit must be either
+// in the count or in the additions: see anchor(). A commit without a callback (COMMIT PREPARED, logical apply, changes
+// by hand) is in neither; the next count corrects that.
 //
-// There is room for scylla.max_queues queues; the one that has not changed for longest gives way. The counters of
-// events survive a clean restart in a file, and begin anew after a crash.
+// There are scylla.max_queues entries; the one that has not changed for longest is evicted. The counters of events
+// survive a clean restart in a file, and begin anew after a crash.
 #pragma once
 
 #include "model/histogram.h"
@@ -88,22 +88,22 @@ void count_departure(const StatKey &key, Place place);
 
 // ---- NOTIFY --------------------------------------------------------------------------------------------------------
 //
-// A queue whose setting `notify` is on is told of by NOTIFY once when it gets a task that can be leased, and again only
-// after a lease has found nothing. The monitor sends it, so that no other transaction pays for the lock that NOTIFY
-// takes at commit.
+// In a queue with the setting `notify`, a NOTIFY is sent when it gets a task that can be leased, and again only after a
+// lease has found nothing. The monitor sends it, so that no other transaction pays for the lock that NOTIFY takes at
+// commit.
 //
-// A mark in the queue's entry says that it has been told of. A commit that makes a task ready, or a rollback that gives
-// one back, sets it, after its task can be seen; the one that finds it unset leaves it to the monitor to tell. A lease
-// that has found nothing takes the mark away and then looks again: what became ready before that it finds, what does
-// after that is told of.
+// A mark in the queue's entry says that a NOTIFY was sent. A commit that makes a task ready, or a rollback that gives
+// one back, sets the mark after its task is visible; if the mark was unset, the monitor sends a NOTIFY. A lease that
+// has found nothing clears the mark and then looks again: it finds what became ready before that, and a NOTIFY is sent
+// for what becomes ready later.
 
 // This transaction makes a task of such a queue ready, or takes a ready one.
 void note_notify_ready(const StatKey &key);
 void note_notify_taken(const StatKey &key);
-// A lease has found nothing. True: the mark was there, look again.
+// A lease has found nothing. True: the mark was set, look again.
 bool found_empty(const StatKey &key) noexcept;
-// The queues of the database that the monitor is to tell of; how many. `again`: also those that were told of before, in
-// case that the monitor who was to tell has died.
+// The queues of the database for which the monitor has to send a NOTIFY. Returns how many. `again`: also those whose
+// mark was set before, because an earlier monitor may have died before it sent them.
 std::size_t take_untold(const StatKey &monitor, bool again, std::span<int32> queues) noexcept;
 
 // Whether this transaction has noted anything: its changes are in no counter yet, but a count of the tables sees them.
@@ -126,7 +126,7 @@ struct StatView {
     TimestampTz counted_at;
     int64 count_time; // the processor time that the last count of the tables took, microseconds
     uint64 generation;
-    std::span<QueueEntry> queues; // by number; those that nothing has happened in may be missing
+    std::span<QueueEntry> queues; // by number; queues in which nothing has happened may be missing
 };
 StatView look_at_stats(Oid database, Oid extension);
 
@@ -138,25 +138,24 @@ StatView look_at_stats(Oid database, Oid extension);
 //   4. count what the snapshot sees
 //   5. anchor(view, what was counted)
 //
-// A commit is visible a moment before its callback adds its notes. What it changed must come into the sum once: if the
-// snapshot sees it, its notes must be in the view, which is subtracted; if it does not, they must not. So the view must
-// be that of the moment of the snapshot. It is if, when it is taken, nothing has been added since before the snapshot,
-// and nobody whom the snapshot sees as ended has its callback still to come: each backend shows its transaction id from
-// before its commit until its notes are added.
+// A commit is visible a moment before its callback adds its notes. Its changes must be in the sum once. If the snapshot
+// sees the commit, its notes must be in the view, which is subtracted; if not, they must not be. So the view must show
+// the moment of the snapshot. It does if nothing has been added between the time before the snapshot and the view, and
+// if no transaction that the snapshot sees as ended has yet to run its callback: each backend publishes its transaction
+// id from before its commit until its notes are added.
 uint64 stat_changes() noexcept;
-// Nothing: the moment was not good.
+// Nothing: the view does not show the moment of the snapshot.
 std::optional<StatView> look_at_snapshot(Oid database, Oid extension, Snapshot snapshot, uint64 changes);
 
 struct Counted {
     int32 queue;
     Places places;
 };
-// What the snapshot saw was `counted`; queues that are not there have no tasks. `time`: the processor time of the
-// count. Comes to nothing if somebody else has done it since, or the counters of a queue have given way.
+// `counted`: what the snapshot saw; queues that are not in it have no tasks. `time`: the CPU time of the count. Has no
+// effect if another process has anchored since, or if the entry of a queue was evicted.
 void anchor(const StatView &view, std::span<const Counted> counted, int64 time);
 
-// Begins the counters of events of these queues anew, whose numbers are sorted; or those of the whole database and its
-// monitor.
+// Resets the counters of events of these queues, sorted by number; or those of the whole database and its monitor.
 void reset_stats(Oid database, Oid extension, std::optional<std::span<const int32>> queues);
 
 // ---- the monitor ---------------------------------------------------------------------------------------------------
@@ -178,7 +177,7 @@ struct MonitorStats {
 
 void count_round(const StatKey &key, Work work, int64 tasks, int64 micros);
 void count_error(const StatKey &key, const char *message);
-// Nothing if there is no shared memory. *reset: when its counting began.
+// Nothing if there is no shared memory. *reset: when its counters began.
 std::optional<MonitorStats> monitor_stats(const StatKey &key, TimestampTz *reset);
 
 // ---- set-up --------------------------------------------------------------------------------------------------------
@@ -187,8 +186,8 @@ struct Stats;
 Size stats_size();
 void make_stats(Stats *made, LWLock *lock, bool found);
 
-// Registers the callbacks; once per process. What they do must come after what pending.h does at the end of a
-// transaction, and the server calls those that are registered last first.
+// Registers the callbacks, once per process. They must run after those of pending.h; the server calls the callbacks
+// that were registered last first.
 void install_stat_callbacks();
 
 } // namespace scylla::shmem

@@ -1,8 +1,7 @@
-// The times at which a monitor means to act. Commits lower them; the monitor goes by the earliest.
+// The times at which a monitor has to act. Commits lower them; the monitor sleeps until the earliest.
 //
-// No time is lost: the monitor clears a timer before it takes the snapshot with which it looks, and afterwards lowers
-// the timer to what it found. A commit that its snapshot does not see comes after the clearing, so its time is in the
-// timer.
+// The monitor clears a timer, takes its snapshot, then lowers the timer to the next time found. A commit that the
+// snapshot missed sets the timer after it was cleared, so no time is lost.
 #pragma once
 
 #include "shmem/shared.h"

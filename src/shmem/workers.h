@@ -1,4 +1,5 @@
-// Server workers as others see them: who is wanted, and who is calling the handler of which task (shmem/shared.h).
+// Server workers as other processes see them: which are wanted, and which task's handler each is calling
+// (shmem/shared.h).
 #pragma once
 
 #include "shmem/shared.h"
@@ -7,9 +8,9 @@ namespace scylla::shmem {
 
 // Asks the launcher for workers. Of several calls for the same role, the one with the most tasks counts.
 void want_workers(const WantedWorkers &wanted);
-// The same for the launcher itself, which looks again by itself.
+// The same by the launcher, which need not be woken.
 void keep_wanted(const WantedWorkers &wanted);
-// What has been asked for, each once. Returns how many.
+// Returns each request once, and how many there are.
 std::size_t take_wanted(std::span<WantedWorkers, k_max_workers> wanted);
 
 // Asks a worker to exit when it has run its task.
@@ -19,7 +20,7 @@ void stop(WorkerSlot &worker) noexcept;
 // The same for all of a database. False: there are none.
 bool stop_workers(Oid database) noexcept;
 
-// What a worker does, for people.
+// What a worker does, for scylla.stat_server_worker.
 struct WorkerState {
     int pid;
     Oid role;
@@ -30,21 +31,21 @@ struct WorkerState {
 // The workers of a database. Returns how many.
 std::size_t look_at_workers(Oid database, std::span<WorkerState, k_max_workers> states);
 
-// Whether the engine of workflows runs in the database, or is just being started.
+// Whether the engine of workflows runs in the database, or is being started.
 bool has_engine(Oid database) noexcept;
-// Has the monitor look whether the database needs one. For commit callbacks.
+// Has the monitor check whether the database needs an engine. For commit callbacks.
 void ask_for_engine(Oid database) noexcept;
 
-// The worker has found nothing to do, or goes on looking.
+// The worker has found nothing to do, or looks again.
 void set_idle(WorkerSlot &worker, bool idle) noexcept;
 
 // The task whose handler the worker is calling from now on; 0: none.
 void begin_call(WorkerSlot &worker, int64 task) noexcept;
 // For how long it has been calling a handler, in microseconds, at least 1; 0: it calls none.
 int64 length_of_call(WorkerSlot &worker) noexcept;
-// Ends it. True: it was interrupted because its task was taken away.
+// Ends the call. True: it was interrupted because its task was taken away.
 bool end_call(WorkerSlot &worker) noexcept;
-// Interrupts who is calling the handler of the task. For commit callbacks.
+// Interrupts the worker that is calling the handler of the task. For commit callbacks.
 void interrupt_call(Oid database, int64 task) noexcept;
 
 } // namespace scylla::shmem

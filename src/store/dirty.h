@@ -1,12 +1,12 @@
-// Looks that see what is not committed yet.
+// Reads that see what is not committed yet.
 //
-// Gates open without locks (task/gates.h): whoever ends a provider must know of dependants that somebody is just
-// submitting, and of other providers that somebody is just ending. A snapshot does not show them; SnapshotDirty does,
-// and tells that a transaction is still at it.
+// Gates open without locks (task/gates.h). A call that ends a provider must find dependants that another transaction is
+// submitting, and other providers that another transaction is ending. A snapshot does not show them. SnapshotDirty
+// does, and says which transaction is in progress.
 //
-// A row that is just being replaced by a new version may be missed by such a look, so it is for tables whose rows are
-// written once. Plans are updated: absent means nothing there. So are specifications of tasks that wait or are ready
-// (update_spec()): whoever does that has the task looked at once more.
+// Such a read may miss a row that is being replaced by a new version, so it is for tables whose rows are written once.
+// Plans are updated: for them, absent means nothing. So are the specifications of tasks that wait or are ready
+// (update_spec()): such an update has the task looked at once more.
 #pragma once
 
 #include "store/check_rows.h"

@@ -1,9 +1,9 @@
-// Where this backend has last seen rows: a worker comes back to the tasks that it has leased, and mostly by the same
-// connection. A hint spares the descent of an index, the memory of a scan (28 kB) and, where a snapshot holds back
-// vacuum, the walk over all dead versions of a row that heartbeats have left behind.
+// Where this backend has last seen rows. A worker returns to the tasks that it has leased, mostly on the same
+// connection. A hint saves the descent of an index, the memory of a scan (28 kB) and, while a snapshot holds back
+// vacuum, the walk over all dead versions that heartbeats have left behind.
 //
-// A hint may be wrong: the row may have moved, gone, or given its place to another. So whoever follows it looks whether
-// a row that the snapshot sees is there and is the one in question, and otherwise goes by the index.
+// A hint may be wrong: the row may have moved or be gone, or another row may be in its place. So the caller checks that
+// its snapshot sees a row there and that it is the right one, and otherwise uses the index.
 #pragma once
 
 #include "pg/prelude.h"

@@ -6,8 +6,7 @@
 //     What cannot be joined at once is not joined: then the question gets another check.
 //   * Who ends a check inserts its outcome, then looks for gates, as with any task.
 //   * A check that nobody waits for is cancelled by the monitor: it removes the row, without waiting, and then looks
-//   for
-//     gates. So a transaction that joins keeps it off, and whoever comes later does not find the check.
+//     for gates. So a transaction that joins keeps it off, and whoever comes later does not find the check.
 //
 // A transaction that has made a check and has not committed is not waited for either: it shares it with nobody.
 //

@@ -10,8 +10,7 @@
 // first writes, then looks, and looks at what is not committed yet, too (store/dirty.h):
 //
 //   * Who ends a provider inserts its outcome, then walks through the gates of the provider, and for each dependant
-//   looks at
-//     the outcomes of its other providers.
+//     looks at the outcomes of its other providers.
 //   * Who submits a dependant inserts its gates, then looks at the outcomes of its providers.
 //
 // Of two that are at it at the same time at least one sees the other's row. What it sees may yet be rolled back: then

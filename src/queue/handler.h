@@ -1,5 +1,5 @@
 // The function that the server calls for each task of a queue: f(scylla.task) returns jsonb. It is stored by its name,
-// with its schema, so that a dump can be restored; a call looks for it again.
+// with its schema, so that a dump can be restored. Each call looks it up again.
 #pragma once
 
 #include "pg/prelude.h"
@@ -10,8 +10,8 @@ namespace scylla {
 // it.
 text *find_handler(const text *name);
 
-// Whoever sets a handler chooses what runs as the owner of the queue. 42501 if the current user is no member of it.
-// Warns if the server cannot run anything as that role.
+// The role that sets a handler chooses what runs as the owner of the queue. 42501 if the current user is no member of
+// the owner. Warns if the server cannot run anything as that role.
 void require_handler_rights(const text *queue, const char *owner);
 
 // Whether the server can run workers as the role.

@@ -1,10 +1,10 @@
-// rate, rate_per_key: how many leases of a queue, and of each key in it, may start in a time. Each takes a token from
-// the queue's bucket, and one from that of its key (model/rate.h).
+// rate, rate_per_key: how many leases of a queue, and of each key in it, may start in a time. Each lease takes a token
+// from the bucket of the queue, and one from that of its key (model/rate.h).
 //
-// With shared memory the buckets are there (shmem/rates.h), and a token is gone when it is taken, whatever becomes of
-// the lease. Without, they are rows of queue_rate. That of the queue, or for keys that of the keys which have none, is
-// made with the setting; it is locked to the end of the transaction, and what was taken is rolled back with it: others
-// that want to lease from the queue wait for that.
+// With shared memory the buckets are there (shmem/rates.h), and a taken token is gone, even if the lease rolls back.
+// Without it, they are rows of queue_rate. The row of the queue, or that of all keys without a row, is made with the
+// setting. It is locked to the end of the transaction, and a rollback restores it: other leases from the queue wait for
+// that.
 #pragma once
 
 #include "model/rate.h"
@@ -15,8 +15,8 @@ namespace scylla {
 // A setting: an object with "tasks", "per" (1 s) and "burst" (1). 22023 if it is none.
 model::Rate read_rate(const char *setting, Jsonb *rate);
 
-// The settings of a queue have been made or changed; null: it has no such rate any more. Buckets begin used up if their
-// rate is another than before.
+// The rates of a queue have been set or changed; null: it has no such rate any more. A bucket begins used up if its
+// rate has changed.
 void begin_rates(int32 queue, Jsonb *rate, Jsonb *rate_per_key);
 
 // The tokens of one call.
@@ -35,24 +35,24 @@ struct Tokens {
     HTAB *of_key;          // the buckets of keys that were asked for; null: none yet
 };
 Tokens begin_tokens(store::Store &store, const store::QueueRow &queue);
-// For a look: none is taken, and nobody waits.
+// For a look: no token is taken, and no other call waits.
 Tokens look_at_tokens(const store::QueueRow &queue);
-// Has a token for the next lease. False: there is none.
+// Takes a token for the next lease, unless one is held. False: there is none.
 bool take_token(Tokens &tokens);
 void use_token(Tokens &tokens);
-// Gives back what was not used.
+// Gives back unused tokens.
 void end_tokens(Tokens &tokens);
 
-// Nothing if a lease from the queue could have a token now. Else when there may be one (steady_now()); without shared
-// memory that is never, for nobody waits for it.
+// Nothing if a lease from the queue could get a token now. Else when there may be one (steady_now()); never without
+// shared memory, because then nothing waits for it.
 std::optional<int64> next_token(const store::QueueRow &queue);
 
-// How many tokens there are for a key, or PG_INT64_MAX if it needs none: null and the empty text are no key. If none,
-// *next is when the first comes, as above.
+// How many tokens there are for a key, or PG_INT64_MAX if it needs none: null and the empty text are no key. If there
+// are none, *next is when the first comes, as above.
 int64 tokens_of(Tokens &tokens, const text *key, int64 *next);
 // Takes one for a lease. False: there is none.
 bool take_token(Tokens &tokens, const text *key);
-// One that was not used.
+// Gives back a token that was not used.
 void return_token(Tokens &tokens, const text *key);
 
 } // namespace scylla

@@ -1,5 +1,4 @@
-// What holds back a task that is ready: settings of its queue, tasks before it, no worker. Rooms above register what
-// they hold tasks back by.
+// Why a ready task does not run: settings of its queue, tasks before it, no worker. Rooms above register their reasons.
 #pragma once
 
 #include "store/rows.h"

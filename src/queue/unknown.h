@@ -1,11 +1,11 @@
-// Queues that callers name and that do not exist: mostly a name that is wrong.
+// Queues that callers name and that do not exist, mostly because of a misspelt name.
 #pragma once
 
 #include "pg/prelude.h"
 
 namespace scylla {
 
-// A notice about such a queue, once per session. For calls that leave everything as it is then.
+// A notice about such a queue, once per session. For calls that then do nothing.
 void tell_unknown_queue(const text *name);
 
 } // namespace scylla

@@ -1,4 +1,4 @@
-// Which elements of submit_many are new: names and deduplication keys that are taken.
+// Which elements of submit_many are new, and which have a name or a deduplication key that is taken.
 #pragma once
 
 #include "store/rows.h"
@@ -12,8 +12,8 @@ struct Admission {
     text *holder; // key_taken: the name of the task that has the key; null if the role may not see it
 };
 
-// Inserts rows as if one after the other was submitted, each unless its name is taken or, if it is not, its
-// deduplication key.
+// Inserts rows as if they were submitted one after the other. A row whose name or deduplication key is taken is not
+// inserted; the name is checked first.
 void insert_rows(store::Store &store, std::span<const store::SpecRow> rows, std::span<Admission> admissions);
 
 } // namespace scylla

@@ -1,4 +1,4 @@
-// Doing something with many tasks that a filter finds. What somebody else is just changing is left, and said.
+// Acting on many tasks that a filter finds. Tasks that another transaction is changing are left out, and reported.
 #pragma once
 
 #include "task/find.h"
@@ -12,7 +12,7 @@ struct BulkTask {
     int64 id;
     text *rn;
     Cursor cursor;
-    model::Status status; // as it is now
+    model::Status status; // the present one
     const char *problem;  // a sentence; null: it is done
 };
 

@@ -5,19 +5,18 @@
 
 namespace scylla {
 
-// A ready task, or one that waits for its time, waits until this one; of the past: it is ready. P0002; 55000 if it
-// runs, has ended, or waits for gates.
+// A ready task, or one that waits for its time, waits until not_before; if that is past, it is ready. P0002; 55000 if
+// it runs, has ended, or waits for gates.
 Task reschedule(store::Store &store, const text *rn, TimestampTz not_before);
 
 // Gives another priority to a task that waits or is ready. P0002; 55000 if it runs or has ended.
 Task set_priority(store::Store &store, const text *rn, int16 priority);
 
-// The same for a check, whatever the current user may, without waiting; if it is higher. Does nothing where it runs.
-// False: somebody is just changing it.
+// The same for a check, without looking at rights and without waiting, and only if the priority is higher. Does nothing
+// if the check runs. False: another transaction is changing it.
 bool raise_priority(store::Store &store, int64 check, int16 priority, bool *changed);
 
-// Gives a task that waits or is ready what a later submission says; gates that it waits for stay. Nothing: it has
-// changed meanwhile.
+// Replaces a task that waits or is ready by a later submission; its gates stay. Nothing: it has changed meanwhile.
 struct Replacement {
     Jsonb *spec;
     int16 priority;

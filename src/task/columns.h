@@ -5,8 +5,8 @@
 
 namespace scylla {
 
-// no_spec: spec and args are null, for workers who have them. no_content: so is all that users put in, for those who
-// may not see.
+// no_spec: spec and args are null, for workers that have them. no_content: all that users put in is null, for roles
+// that may not see it.
 enum class Show : std::uint8_t { all, no_spec, no_content };
 
 struct TaskColumns {

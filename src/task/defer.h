@@ -6,19 +6,19 @@
 
 namespace scylla {
 
-// The answer of a task that asks for something: it is offered again after a while (microseconds; nothing: as often as
-// the waiters of a check want, else after the first delay of its retry policy). No failure, and no entry in the
-// history. P0002 or 55000 if the lease is not held; so with the other.
+// A task that asks for something has no answer yet: it becomes ready again after retry_after (microseconds; nothing: as
+// often as the waiters of a check want, else after the first delay of its retry policy). That is no failure, and leaves
+// no entry in the history. P0002 or 55000 if the lease is not held; defer() too.
 Task not_yet(store::Store &store, const LeaseName &name, std::optional<int64> retry_after);
 
-// The same for those to whom it is no error that it is not held.
+// The same, but a lease that is not held is no error.
 Claim not_yet_if_held(store::Store &store, const LeaseName &name);
 
-// New gates take the place of those that the task had. When they are open it is ready again, with their values as args
-// and with the state. No failure. 22023 if it would wait for itself.
+// New gates replace those of the task. When they are open, the task is ready again, with their values as args and with
+// the state. That is no failure. 22023 if it would wait for itself.
 struct Deferral {
     std::span<const WaitFor> waits;
-    Jsonb *state; // null: it keeps the one that it has
+    Jsonb *state; // null: the present one
 };
 Task defer(store::Store &store, const LeaseName &name, const Deferral &deferral);
 

@@ -1,37 +1,34 @@
-// Bounds that are held without counting: max_depth, how many tasks of a queue may be waiting or ready when one is
-// submitted (what comes back, a retry, a time-out, an opened gate, is always let in); and max_running, how many may
-// run.
+// Bounds that are enforced without counting: max_depth, the number of waiting and ready tasks of a queue at a submit
+// (tasks that come back by a retry, a time-out or an opened gate are always admitted); and max_running, the number of
+// running tasks.
 #pragma once
 
 #include "task/open.h"
 
 namespace scylla {
 
-// Takes room for tasks that are going to be submitted to the queue in this transaction. Returns for how many there is
-// room: all, or in a queue that sheds perhaps fewer. 53400 in a queue that does not, if there is not enough. May
-// refresh the store.
+// Reserves slots for tasks that will be submitted to the queue in this transaction. Returns how many it reserved: all,
+// or fewer in a queue that sheds. 53400 in other queues if there are not enough. May refresh the store.
 //
-// Exact without counting, by shared memory (shmem/depth.h). Without it, or where open transactions leave no entry for
-// the queue, the tasks are counted, and the queue is locked to the end of the transaction: others that submit to it
-// wait.
+// Exact without counting, by shared memory (shmem/depth.h). Without it, or if all entries are held by open
+// transactions, the tasks are counted, and the queue is locked to the end of the transaction: other submits to it wait.
 int64 take_room(store::Store &store, const store::QueueRow &queue, int64 wanted);
 
-// The queue has its first max_depth, or max_running (queue/pending.h). Takes room for what this transaction has brought
-// to it without any, or keeps the lock of those who count, as take_room() does.
+// The queue has got its first max_depth, or max_running (queue/pending.h). Reserves slots for the tasks that this
+// transaction has brought without any, or takes the lock of calls that count, as take_room() does.
 void begin_depth(store::Store &store, int32 queue, shmem::Bounded which);
 
-// For max_running where shared memory has the number; queue/limits.h does it where it has not. How many more tasks may
-// run: a hint; whether that is more than `wanted` does not matter. Nothing if shared memory does not know. May refresh
-// the store.
+// How many more tasks may run by max_running, if shared memory has the number; otherwise see queue/limits.h. A hint; it
+// does not matter whether it is more than `wanted`. Nothing if shared memory does not know. May refresh the store.
 std::optional<int64> see_running_room(store::Store &store, const store::QueueRow &queue, int64 wanted);
-// Takes the room of one task that is to be leased in this transaction, and says whether there was any; if it does not
-// know, see_running_room() may, or permits are to be counted. It is for the middle of a scan: nothing is counted.
+// Reserves a slot for one task that will be leased in this transaction. unknown: see_running_room() may know, or
+// permits have to be counted. It is for the middle of a scan, so it does not count.
 enum class Grant : std::uint8_t { granted, none, unknown };
 Grant take_running_room(const store::QueueRow &queue);
-// It was not used.
+// Releases a slot that was not used.
 void return_running_room(int32 queue);
-// What is leased from now on in this transaction is counted in the tables. Nobody else may be leasing from the queue.
-// False: others have something in flight in shared memory, which has to be asked again.
+// From now on this transaction counts leases in the tables. No other call may lease from the queue meanwhile. False:
+// others have tasks in flight in shared memory, so use shared memory again.
 bool leave_running_room(store::Store &store, int32 queue);
 
 } // namespace scylla

@@ -1,7 +1,7 @@
-// What is left of queues that were dropped with tasks. From the commit of drop_queue() on nobody sees the queue or its
-// tasks: no verb finds the queue of such a task. The rows are removed in portions. What others depend on has its effect
-// first: a live task is cancelled, so its dependants and its plan go on as they say, and a result stays as long as a
-// live task elsewhere may still get it.
+// What is left of queues that were dropped with tasks. From the commit of drop_queue() on the queue and its tasks are
+// invisible: no verb finds the queue of such a task. The rows are removed in portions. Others may depend on a task, so
+// its end takes effect first: a live task is cancelled, with the effects on its dependants and its plan, and a result
+// stays as long as a live task elsewhere may still get it.
 #pragma once
 
 #include "store/rows.h"
@@ -13,8 +13,8 @@ void register_dropped_duty();
 // Removes all that no other transaction is changing.
 void remove_all_dropped(store::Store &store);
 
-// Makes room for a task of this name, if a task that is left of a dropped queue has it. Waits for whoever is just
-// changing that task. For each name before it is used; cheap where nothing was dropped.
+// Frees the name if a task that is left of a dropped queue has it. Waits for a transaction that is changing that task.
+// To be called for each name before it is used; cheap if no queue was dropped.
 void free_dropped_name(store::Store &store, const text *rn);
 
 } // namespace scylla

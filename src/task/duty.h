@@ -35,7 +35,7 @@ struct Duty {
     void (*restart)() = nullptr;  // forgets how far its walk is, because settings or the clock have changed
 };
 
-// A portion of a duty's walk through a table in the order of ids. *after says how far it has come: the scan begins
+// A portion of a duty's walk through a table in the order of ids. *after: how far the walk has come. The scan begins
 // behind it, and it becomes 0 at the end. look(scan) looks at a row and returns its id.
 template <typename Look> void walk_portion(Turn &turn, int64 *after, store::Scan scan, Look look) {
     const RowMemory memory = begin_row_memory();

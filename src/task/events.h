@@ -1,17 +1,16 @@
-// Events: what happens to the tasks of a queue whose setting `events` is on, as rows that can be followed without gaps.
+// Events: what happens to the tasks of a queue with the setting `events`, as rows that can be read without gaps.
 //
-// An event has a position: the number that the next transaction would have got when it was written. Its own transaction
-// has a smaller number. So whatever is written by a transaction that runs now, or will begin, gets a position above the
-// number of the oldest running one; up to there everything is final, and whoever has read it need not look back. Of two
-// events of which one followed the other, the later one has no smaller position, whichever transaction began first; ids
-// put those of one position in order.
+// An event has a position: the next transaction id at the time it was written. Its own transaction has a smaller id. So
+// every transaction that runs now, or begins later, writes positions above the id of the oldest running transaction. Up
+// to that id everything is final, and a reader that has read it need not look back. An effect never has a smaller
+// position than its cause, whichever transaction began first. Events of one position are ordered by id.
 #pragma once
 
 #include "store/rows.h"
 
 namespace scylla {
 
-// Records the change of status of a task, if its queue wants that.
+// Records a change of status of a task, if its queue has events.
 void record_event(store::Store &store, const store::SpecRow &spec, model::Status status, const store::Carry &carry,
                   text *worker, TimestampTz now);
 
@@ -21,9 +20,9 @@ void notify_ready(store::Store &store, int32 queue);
 // NOTIFY on the channel "scylla", with the name of the queue.
 void notify(store::Store &store, int32 queue);
 
-// The position of what is written now. The transaction has a number afterwards.
+// The position of an event that is written now. Gives the transaction an id.
 int64 event_position();
-// The position up to which everything is final, for whoever reads afterwards.
+// The position up to which everything is final, for a reader that reads afterwards.
 int64 event_horizon(Snapshot snapshot);
 
 // A place between two events.

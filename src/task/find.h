@@ -18,8 +18,8 @@ struct TaskFilter {
     std::optional<TimestampTz> created_before = {};
 };
 
-// The tables that a filter leads to, one after the other: all tasks by their specifications; ready ones queue by queue,
-// in the order of priority and id; all others newest first.
+// The tables that are read for a filter, one after the other: all tasks by their specifications; ready tasks queue by
+// queue, in the order of priority and id; all others newest first.
 enum class Source : char { any = 'a', waiting = 'w', ready = 'r', running = 'l', ended = 'e' };
 
 // A row of such a table. Id 0: before the first.
@@ -35,7 +35,7 @@ struct FindLimits {
     int32 max_looks; // at rows, whether they match or not
 };
 
-// What is called with each task that matches, in memory of its own. False: enough.
+// Called with each task that matches, in a memory context of its own. False: stop.
 struct FoundSink {
     bool (*put)(void *to, store::Store &store, const Task &task, const Cursor &cursor);
     void *to;
@@ -46,7 +46,7 @@ struct FoundSink {
 std::optional<Cursor> find_tasks(store::Store &store, const TaskFilter &filter, const std::optional<Cursor> &after,
                                  const FindLimits &limits, const FoundSink &sink);
 
-// A cursor as a text, and back. 22023 where the text is none that the filter leads to.
+// A cursor as a text, and back. 22023 if the text is no cursor for the filter.
 text *to_text(const Cursor &cursor);
 Cursor to_cursor(const TaskFilter &filter, const text *written);
 

@@ -1,5 +1,4 @@
-// How a worker ends its lease with a word about the task: it is completed, aborted, or has failed and may be tried
-// again.
+// How a worker ends its lease: the task is completed, aborted, or has failed and may be retried.
 #pragma once
 
 #include "task/batch.h"
@@ -11,11 +10,11 @@ struct Outcome {
     Jsonb *metrics; // likewise
 };
 
-// P0002 or 55000 if the lease is not held; so do the others that are about one lease.
+// P0002 or 55000 if the lease is not held; the other functions for one lease too.
 Task complete(store::Store &store, const LeaseName &name, const Outcome &outcome);
-// Those that are held. Notes in the batch what came of each.
+// Completes the leases that are held. Stores the result of each in the batch.
 void complete_each(store::Store &store, const Batch &batch);
-// All, or an error. True: it has changed others, which have waited for these.
+// Completes all, or raises an error. True: it has changed tasks that waited for these.
 bool complete_all(store::Store &store, const Batch &batch);
 
 // error: an object, see args::error().
@@ -27,12 +26,12 @@ struct Failure {
 };
 Task fail(store::Store &store, const LeaseName &name, const Failure &failure);
 
-// A lease that was taken out of its table counts as a failure. settle_gates() is to follow.
+// Counts a lease that was taken out of its table as a failure. The caller must call settle_gates() afterwards.
 Task fail_run(store::Store &store, const store::SpecRow &spec, const store::LeaseRow &lease, const Failure &failure,
               TimestampTz now);
 
-// For those who call a handler, which may have ended the lease itself, or whose task may have been taken away: what
-// came of it is no error.
+// For callers of a handler, which may have ended the lease itself, or whose task may have been taken away: that is no
+// error.
 Claim complete_if_held(store::Store &store, const LeaseName &name, const Outcome &outcome);
 bool fail_if_held(store::Store &store, const LeaseName &name, const Failure &failure);
 

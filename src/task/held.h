@@ -1,4 +1,4 @@
-// Fencing: what every call of a worker about its task goes through.
+// Fencing: the check that every call of a worker about its task goes through.
 #pragma once
 
 #include "pg/error.h"
@@ -8,23 +8,23 @@
 
 namespace scylla {
 
-// What a worker says about a lease: which task, who it is, and (optionally) which attempt.
+// How a worker names a lease: the task, the worker, and (optionally) the attempt.
 struct LeaseName {
     text *rn;
     text *worker;
     std::optional<int32> attempt;
 };
 
-// What came of it. No spec: there is no such task for this worker. No lease: the worker does not hold it; `instead` is
-// how it stands (nothing only while a restore has not brought all tables yet).
+// The result. No spec: there is no such task for this worker. No lease: the worker does not hold it; `instead` is the
+// task as it is (nothing only while a restore has not brought all tables yet).
 struct Claim {
     std::optional<store::SpecRow> spec;
     std::optional<store::LeaseRow> lease;
     std::optional<Task> instead;
 };
 
-// Looks whether the lease is held and lets `change` act on its row: it returns false where a concurrent change came
-// first, and then everything is looked at again.
+// Checks that the lease is held and calls `change` with its row. `change` returns false if a concurrent change came
+// first; then everything is looked up again.
 template <typename Change> Claim change_held(store::Store &store, const LeaseName &name, Change change) {
     for (;; refresh(store)) {
         Claim claim{find_spec(store, name.rn, store::With::no_spec), {}, {}};
@@ -45,14 +45,14 @@ template <typename Change> Claim change_held(store::Store &store, const LeaseNam
     }
 }
 
-// Takes the lease out of its table, to be put somewhere else.
+// Takes the lease out of its table, before the task moves to another.
 inline Claim take_held(store::Store &store, const LeaseName &name) {
     return change_held(store, name, [&](const store::SpecRow &spec, const store::LeaseRow &row) {
         return take_lease(store, spec, row.tid, row.permit != nullptr, Wait::yes) == store::Taken::ok;
     });
 }
 
-// P0002 or 55000 where the claim came to nothing.
+// P0002 or 55000 if the lease is not held.
 inline void require_held(const LeaseName &name, const Claim &claim) {
     if (!claim.spec || (!claim.lease && !claim.instead))
         error::no_such_task(name.rn);

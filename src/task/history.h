@@ -7,18 +7,18 @@ namespace scylla {
 
 enum class Ending : std::uint8_t { timeout, yield, retry, defer };
 
-// The stored history with the assignment of the last lease, unless `leased` is null: that one is kept as columns. Null
-// when there is nothing to tell.
+// The stored history with the assignment of the last lease, which is stored in columns, unless `leased` is null. Null
+// if the history is empty.
 Jsonb *full_history(Jsonb *stored, const text *worker, int32 attempt, std::optional<TimestampTz> leased);
 
-// The stored history of a lease that begins in this session. Where scylla.code_version is set, the assignment has it
-// and is stored at once; elsewhere it is told by the columns of the lease.
+// The stored history of a lease that begins in this session. If scylla.code_version is set, the assignment contains it
+// and is stored at once; else the columns of the lease hold the assignment.
 Jsonb *begin_history(Jsonb *stored, const text *worker, int32 attempt, TimestampTz leased);
 
-// What the task carries on after its lease has ended and it is to run again: assignment and ending go to the history.
+// What the task keeps when its lease has ended and it will run again: assignment and ending go to the history.
 store::Carry carry_on(const store::LeaseRow &lease, Ending how, TimestampTz now);
 
-// When the task has been deferred last; nothing: never.
+// When the task was last deferred; nothing: never.
 std::optional<TimestampTz> last_deferral(Jsonb *history);
 
 // errors || error. error is an object.

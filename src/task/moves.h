@@ -1,6 +1,6 @@
-// The moves of a task from table to table: what the verbs and the monitor have in common. A task is taken out of its
-// table by take() first. Each move also tells shared memory what the commit means to others: a task that can be leased,
-// a time at which the monitor is needed, the numbers of the statistics.
+// The moves of a task from table to table, which the verbs and the monitor share. take() first takes the task out of
+// its table. Each move also notes for the commit what others need to know: a task that can be leased, a time at which
+// the monitor is needed, the numbers of the statistics.
 #pragma once
 
 #include "task/open.h"
@@ -10,10 +10,10 @@ namespace scylla {
 
 Task make_ready(store::Store &store, const store::SpecRow &spec, const store::Carry &carry, TimestampTz now,
                 bool is_new = false);
-// Until a time.
+// The task waits until a time.
 Task make_waiting(store::Store &store, const store::SpecRow &spec, const store::Carry &carry, TimestampTz due,
                   TimestampTz now);
-// For its gates. times_out: when the first of them does; nothing: none does.
+// The task waits for its gates. times_out: when the first of them times out; nothing: none does.
 Task make_gated(store::Store &store, const store::SpecRow &spec, const store::Carry &carry,
                 std::optional<TimestampTz> times_out, TimestampTz now);
 struct NewLease {
@@ -21,7 +21,7 @@ struct NewLease {
     int64 timeout;
     text *permit; // see queue/limits.h; null: none
 };
-// A new lease of a ready task: attempt counts up.
+// A new lease of a ready task: the next attempt.
 Task make_running(store::Store &store, const store::SpecRow &spec, const store::ReadyRow &ready, const NewLease &lease,
                   TimestampTz now);
 
@@ -34,16 +34,16 @@ struct Final {
     Jsonb *result = nullptr;
     Jsonb *metrics = nullptr;
 };
-// Others may wait for this one: settle_gates() is to follow, when the rows are in the tables.
+// Others may wait for this task: the caller must call settle_gates() when the rows are in the tables.
 Task make_final(store::Store &store, const store::SpecRow &spec, const Final &end, TimestampTz now);
 
-// Takes the row of a task out of its table. Without waiting: `busy` if somebody is just changing it. `gone`: it was
-// changed or removed; refresh the store and look again. A ready task is told to the heads if the transaction rolls
-// back.
+// Takes the row of a task out of its table. `busy`, only without waiting: another transaction is changing it. `gone`:
+// it was changed or removed; refresh the store and look again. If the transaction rolls back, the heads are told of a
+// ready task.
 enum class Wait : bool { no, yes };
 store::Taken take(store::Store &store, store::TableId table, const store::SpecRow &spec, const ItemPointerData &tid,
                   Wait wait);
-// The same for a lease. limited: it has a permit, which somebody else can have now.
+// The same for a lease. limited: it has a permit, which another task can get now.
 store::Taken take_lease(store::Store &store, const store::SpecRow &spec, const ItemPointerData &tid, bool limited,
                         Wait wait);
 

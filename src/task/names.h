@@ -1,4 +1,4 @@
-// Names that are made up where the caller gives none.
+// Names for tasks and plans that were submitted without one.
 #pragma once
 
 #include "pg/prelude.h"

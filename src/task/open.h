@@ -1,4 +1,4 @@
-// How a call begins: the tables opened, and the name of a queue for shared memory.
+// The beginning of a call: it opens the tables. And the key of a queue in shared memory.
 #pragma once
 
 #include "shmem/stats.h"
@@ -8,7 +8,7 @@ namespace scylla {
 
 // Every verb that changes tasks starts with this: it refuses read-only transactions, standbys and parallel workers, as
 // a SQL command would. `call` is the SQL name for the message. task_spec is locked first, before the snapshot with
-// which the verb looks at queues: whoever waits for all that may work by old settings goes by that lock
+// which the verb reads queues: a wait for all transactions that may use old settings waits for the holders of that lock
 // (queue/pending.cpp).
 store::Store open_for_write(const char *call);
 // The same for verbs that change queues, rights and plans.

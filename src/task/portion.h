@@ -5,7 +5,7 @@
 
 namespace scylla {
 
-// How much one call does at most; it says by `more` that it stopped there.
+// The most that one call does. It sets `more` if it stopped there.
 struct Portion {
     int64 limit;
     int64 done;

@@ -1,5 +1,5 @@
-// Why a task does not run, in words for people (explain_waiting). The gates of a task describe themselves
-// (GateProviders::describe in task/gates.h); what holds back a task that is ready is in queue/reasons.h.
+// Why a task does not run, as text (explain_waiting). The gates of a task describe themselves (GateProviders::describe
+// in task/gates.h); queue/reasons.h says what holds back a ready task.
 #pragma once
 
 #include "pg/prelude.h"
@@ -20,7 +20,7 @@ struct ReasonSink {
 
 inline void put(const ReasonSink &sink, const Reason &reason) { sink.put(sink.to, reason); }
 
-// A word before a number of things: "1 task", "2 tasks".
+// A number of tasks: "1 task", "2 tasks".
 inline const char *tasks(int64 count) { return psprintf(INT64_FORMAT " task%s", count, count == 1 ? "" : "s"); }
 
 } // namespace scylla

@@ -1,4 +1,4 @@
-// Tasks that have ended, once more: copies of them.
+// Copies of tasks that have ended, to be run again.
 #pragma once
 
 #include "task/duty.h"
@@ -13,22 +13,22 @@ struct Copy {
     bool is_new;  // else it was there before, and has the same deduplication key
 };
 
-// What the copies are to be.
+// What the copies get.
 struct CopyAs {
     text *rn = nullptr;   // of the only one; null: made up
     text *plan = nullptr; // null: none
-    bool again = false;   // also those that were resubmitted already: these keep their first copies
+    bool again = false;   // also tasks that were resubmitted already; they keep their first copies
 };
 
-// Copies tasks that have ended, given with their specs and in the order of their ids. Those that are gone are
-// passed over, and those that were resubmitted already. Where a live task has the deduplication key that one counts as
-// the copy. Who depends on one of them depends on its copy.
+// Copies tasks that have ended, given with their specs and in the order of their ids. Tasks that are gone or were
+// resubmitted already are skipped. If a live task has the deduplication key, it counts as the copy. A copy that
+// depended on one of the tasks depends on its copy.
 std::span<const Copy> copy_tasks(store::Store &store, std::span<const store::SpecRow> originals, const CopyAs &as);
 
 // P0002; 55000 if it has not ended or was resubmitted already. new_rn may be null.
 Task resubmit(store::Store &store, const text *rn, text *new_rn);
 
-// Tasks that ended so and were not resubmitted.
+// Tasks that ended with a status and were not resubmitted.
 struct EndedFilter {
     std::optional<int32> queue; // nothing: all that the current user may view
     model::Status status;

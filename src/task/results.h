@@ -1,4 +1,4 @@
-// The results of the tasks that a task depends on, put together to its args.
+// The results of the tasks that a task depends on, collected into its args.
 #pragma once
 
 #include "pg/growing.h"
@@ -11,10 +11,11 @@ struct Results {
     bool too_large = false;
 };
 
-// Adds a result, which is to live as long. Those that are too much for one value are let go at once.
+// Adds a result, which must live as long as the list. If the results are too large for one value, all are dropped at
+// once.
 void add_result(Results &results, Jsonb *result);
 
-// Null if they are too much for one value, that is as much text as a spec may have.
+// Null if they are too large for one value: their text is larger than a spec may be.
 Jsonb *to_array(const Results &results);
 
 } // namespace scylla

@@ -46,8 +46,8 @@ starts or changes the same workflow.';
 create or replace function scylla.stop_run(workflow text, instance bigint) returns void
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_stop_run';
 comment on function scylla.stop_run is
-'Has the last run of an instance end as STOPPED: its tasks are cancelled, and nothing more begins. Returns at once.
-Errors: 42704 no such workflow; 42501 no privilege run; P0002 no such instance; 55000 it has ended; 22023 bad argument.';
+'Has the last run of an instance end as STOPPED: its tasks are cancelled, and nothing more begins. Returns at once. One that is STOPPED stays so.
+Errors: 42704 no such workflow; 42501 no privilege run; P0002 no such instance; 55000 it has ended otherwise; 22023 bad argument.';
 
 create or replace function scylla.kill_run(workflow text, instance bigint) returns void
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_kill_run';

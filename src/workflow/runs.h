@@ -85,7 +85,8 @@ Started restart(const RestartCall &call);
 // Nothing: there is no such instance, or its last run has not ended.
 std::optional<Started> try_restart(const RestartCall &call);
 
-// Has the last run of an instance end: kind is stop or kill. 42704, 42501, P0002, 55000.
+// Has the last run of an instance end: kind is stop or kill. One that has ended so already stays as it is. 42704,
+// 42501, P0002, 55000.
 void end_run(const text *workflow, int64 instance, const char *kind);
 
 // STRICT_SEQUENTIAL starts others though the last run of the instance, or any run of the workflow (returns how many),

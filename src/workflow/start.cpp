@@ -33,6 +33,7 @@ constinit SPIPlanPtr last_statement = nullptr;
 constinit SPIPlanPtr leave_statement = nullptr;
 constinit SPIPlanPtr blocking_statement = nullptr;
 constinit SPIPlanPtr unblock_statement = nullptr;
+constinit SPIPlanPtr status_statement = nullptr;
 constinit SPIPlanPtr unblock_all_statement = nullptr;
 
 // The answer to a request that has come before.
@@ -354,10 +355,22 @@ int64 count_blocking(const text *workflow) {
                                 [](uint64 row) { return store::Columns(row).next_int64(); })[0];
 }
 
+bool status_is(int64 run, const char *status) {
+    Parameters parameters;
+    parameters.add(run).add(TEXTOID, CStringGetTextDatum(status));
+    return !store::select<bool>(&status_statement,
+                                "select true from scylla.workflow_run_state where id operator(pg_catalog.=) $1 "
+                                "and status operator(pg_catalog.=) $2",
+                                parameters, SPI_OK_SELECT, [](uint64) { return true; })
+                .empty();
+}
+
 } // namespace
 
 void end_run(const text *workflow, int64 instance, const char *kind) {
     const LastRun last = require_last(workflow, instance);
+    if (last.ended && status_is(last.id, std::string_view(kind) == "stop" ? "STOPPED" : "FAILED"))
+        return;
     if (last.ended)
         error::instance_ended(workflow, instance);
     (void)put_action({.root = last.id, .kind = kind});

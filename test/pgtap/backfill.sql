@@ -180,6 +180,22 @@ select is((scylla.lease('a', 'w')).priority::int, 0, 'its tasks have priority 0'
 select scylla.complete(rn, 'w'), scylla._advance() from scylla.list_tasks('a', 'running') \g /dev/null
 select is(work() || ', ' || work(), 'live, late 2', 'other runs begin before its own');
 
+-- Permits as well, which nobody gets back before their time.
+select make('slots') \g /dev/null
+select scylla.alter_workflow('slots', '{"step_concurrency": 1}') \g /dev/null
+select scylla.backfill('slots', '{"day": ["late 1", "late 2"]}', concurrency => 2, yields => true) \g /dev/null
+select scylla._advance() \g /dev/null
+select scylla.start_workflow('slots', '{"day": "live"}') \g /dev/null
+select scylla._advance() \g /dev/null
+create function work_of_slots() returns text language plpgsql as $$
+declare day text := work();
+begin
+    perform scylla.place();
+    perform scylla._advance();
+    return day;
+end $$;
+select is(work_of_slots() || ', ' || work_of_slots() || ', ' || work_of_slots(), 'late 1, live, late 2', 'steps of other runs get permits before its own');
+
 -- ---- wrong calls ---------------------------------------------------------------------------------------------------
 
 select raises($$select scylla.backfill('nothing', '[{}]')$$, '42704', 'workflow', 'exists');

@@ -1,4 +1,4 @@
--- Conditions: callbacks and signals, and tasks that wait for them.
+-- Conditions: callbacks and signals, and tasks that wait for them. Numbers in brackets are sections of the specification of Maestro's behaviour.
 begin;
 \ir include/helpers.psql
 select * from no_plan();
@@ -50,7 +50,7 @@ select is(state('c6'), 'ready [null, "one"]', 'their values are in order');
 select is((select (scylla.submit('q', '1', rn => 'c7', depends_on => '{c1}', wait_for => '[{"callback": "t1"}]')).args),
           '["one", {"approved": true}]', 'after those of depends_on');
 
--- ---- signals ---------------------------------------------------------------------------------------------------------
+-- ---- signals (7.1) ---------------------------------------------------------------------------------------------------
 
 create function sent(name text, params jsonb = '{}', payload jsonb = null, request_id text = null) returns bigint language sql as
     $$ select scylla.send_signal(name, params, payload, request_id) $$;

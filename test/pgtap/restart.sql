@@ -5,7 +5,7 @@ begin;
 select * from no_plan();
 select scylla.create_queue('a'), scylla.create_queue('b') \g /dev/null
 
--- ---- from what is incomplete ------------------------------------------------------------------------------------------
+-- ---- from what is incomplete (11) -------------------------------------------------------------------------------------
 
 select make('chain', jsonb_build_array(step('s1', '{"s2": "true"}'), step('s2', '{"s3": "true"}'), step('s3')),
             '{"params": {"day": {"type": "STRING", "value": "monday"}}}') \g /dev/null
@@ -39,7 +39,7 @@ select is((select array_agg(row(finished is not null, failed)::text order by nam
 select raises($$select scylla.restart_run('chain', 1)$$, '55000', 'workflow', 'complete');
 select is_empty('select * from scylla.check()', 'nothing is wrong');
 
--- ---- from the beginning, and from a step --------------------------------------------------------------------------------
+-- ---- from the beginning, and from a step (11) ---------------------------------------------------------------------------
 
 select is((select run from scylla.restart_run('chain', 1, 'RESTART_FROM_BEGINNING', '{"day": "sunday"}')), 3, 'from the beginning');
 select advance();
@@ -94,7 +94,21 @@ select work('b') \g /dev/null
 select is(steps('join'), 'x SUCCEEDED, y SUCCEEDED, z RUNNING', 'the edge of a parent that was complete before is still true');
 select work_all() \g /dev/null
 
--- ---- parameters and skipped steps ---------------------------------------------------------------------------------------
+-- ---- the version (11) ---------------------------------------------------------------------------------------------------
+
+select make('kept', jsonb_build_array(step('old'))) \g /dev/null
+select start('kept') \g /dev/null
+select break('a', '{"code": "x", "retryable": false}') \g /dev/null
+select make('kept', jsonb_build_array(step('new'))) \g /dev/null
+select scylla.restart_run('kept', 1, 'RESTART_FROM_BEGINNING'), advance() \g /dev/null
+select is((select format('%s %s', version, steps('kept')) from scylla.workflow_run where workflow = 'kept' and run = 2), '1 old RUNNING',
+          'an instance keeps its definition, also if another version is active now (11)');
+select work_all() \g /dev/null
+select start('kept') \g /dev/null
+select is(steps('kept', 2), 'new RUNNING', 'which another instance has');
+select work_all() \g /dev/null
+
+-- ---- parameters and skipped steps (11) ----------------------------------------------------------------------------------
 
 select make('given', jsonb_build_array(step('p', '{"q": "n > 5"}', '{"params": {"n": {"type": "LONG", "value": 1}}}'), step('q')),
             '{"params": {"fixed": {"type": "LONG", "value": 1, "mode": "MUTABLE_ON_START"}}}') \g /dev/null
@@ -125,7 +139,7 @@ select scylla.restart_run('given', 2, params => '{"hour": 3}', skip_steps => '{p
 select is((select row(params ->> 'day', params ->> 'hour', params ->> 'workflow_id', status)::text from scylla.workflow_run where workflow = 'given' and instance = 2 and run = 2),
           '(x,3,given,SUCCEEDED)', 'a run that could not evaluate its parameters tries it again');
 
--- ---- foreach and while (5.2, 5.3) ---------------------------------------------------------------------------------------
+-- ---- foreach and while (5.2, 5.3, 11) -----------------------------------------------------------------------------------
 
 create function foreach_step(id text, n int, inside jsonb, more jsonb = '{}') returns jsonb language sql as $$
     select jsonb_build_object('foreach', jsonb_build_object('id', id, 'steps', inside, 'params', jsonb_build_object('loop_params', jsonb_build_object(
@@ -213,7 +227,7 @@ select advance();
 select is(status('big'), 'SUCCEEDED', 'the run has succeeded');
 select is(rollup_of('big'), '50000: SUCCEEDED 50000', 'and so have all leaves');
 
--- ---- subworkflows (5.4) --------------------------------------------------------------------------------------------------
+-- ---- subworkflows (5.4, 11) ----------------------------------------------------------------------------------------------
 
 select make('child', jsonb_build_array(step('c1', '{"c2": "true"}'), step('c2')), '{"params": {"x": {"type": "LONG", "value": 1}}}') \g /dev/null
 create function sub_step(id text, more jsonb = '{}') returns jsonb language sql as $$
@@ -251,7 +265,7 @@ select work_all('a'), work_all('b') \g /dev/null
 select is(status('parent', 2), 'SUCCEEDED', 'which ends');
 select is_empty('select * from scylla.check()', 'nothing is wrong');
 
--- ---- run strategies (3.1, 3.2, 3.6) -------------------------------------------------------------------------------------
+-- ---- run strategies (3.1, 3.2, 3.6, 11) ---------------------------------------------------------------------------------
 
 select make('strict', jsonb_build_array(step('s')), '{}', '{"run_strategy": "STRICT_SEQUENTIAL"}') \g /dev/null
 select start('strict') \g /dev/null
@@ -278,7 +292,7 @@ select is((select code from scylla.restart_run('first', 1)), 1, 'later it may ru
 select advance();
 select is(work_all(), 's', 'and does');
 
--- ---- queued, stopped, late ----------------------------------------------------------------------------------------------
+-- ---- queued, stopped, late (11) -----------------------------------------------------------------------------------------
 
 select scylla.restart_run('chain', 1, 'RESTART_FROM_BEGINNING') \g /dev/null
 select scylla.stop_run('chain', 1) \g /dev/null

@@ -1,5 +1,5 @@
 -- Triggers: sets of signals that start tasks and plans. That nothing is lost and nothing done twice between sessions is in
--- specs/triggers.spec and t/triggers.pl.
+-- specs/triggers.spec and t/triggers.pl. Numbers in brackets are sections of the specification of Maestro's behaviour.
 begin;
 \ir include/helpers.psql
 select * from no_plan();
@@ -25,7 +25,7 @@ create function of_trigger(name text) returns scylla.trigger language sql as $$
 $$;
 select scylla.create_queue('q') \g /dev/null
 
--- ---- one signal --------------------------------------------------------------------------------------------------------
+-- ---- one signal (7.3) -------------------------------------------------------------------------------------------------
 
 select send('single', '{"n": 0}') \g /dev/null
 select scylla.create_trigger('one', '[{"signal": "single", "match": {"n": {">=": 0}}}]', '{"submit": {"queue": "q", "spec": {"a": 1}, "priority": 5}}')
@@ -47,7 +47,7 @@ select scylla.send_signal('single', '{"n": 9}', request_id => 'r'), scylla.send_
 select run() \g /dev/null
 select is((of_trigger('one')).fired, 3::bigint, 'a signal with a request_id starts one task');
 
--- ---- sets --------------------------------------------------------------------------------------------------------------
+-- ---- sets (7.3) -------------------------------------------------------------------------------------------------------
 
 select scylla.create_trigger('two', '[{"signal": "a", "join": ["k"]}, {"signal": "b", "join": ["id"]}]',
                              '{"submit": {"queue": "q", "spec": 1}}') \g /dev/null
@@ -86,7 +86,7 @@ select run() \g /dev/null
 select is(started('pairs'), 'p{"n": 1}+p{"n": 2}', 'it is at the place where the set is complete');
 select is(waiting('pairs'), 'nothing', 'and used at both');
 
--- ---- conditions --------------------------------------------------------------------------------------------------------
+-- ---- conditions (7.3) -------------------------------------------------------------------------------------------------
 
 select scylla.create_trigger('if', '[{"signal": "v"}]', '{"submit": {"queue": "q", "spec": 1}}', '$[0].params.n > 1') \g /dev/null
 select send('v', '{"n": 1}'), send('v', '{"n": 2}'), send('v') \g /dev/null

@@ -1,5 +1,5 @@
 -- Events of workflows: what read_workflow_events() shows, and what it refuses. What other transactions do meanwhile is in
--- test/specs/workflow_events.spec.
+-- test/specs/workflow_events.spec. Numbers in brackets are sections of the specification of Maestro's behaviour.
 begin;
 \ir include/helpers.psql
 \ir include/workflows.psql
@@ -29,7 +29,7 @@ begin
     perform advance();
 end $$;
 
--- ---- what is recorded ----------------------------------------------------------------------------------------------------
+-- ---- what is recorded (12) ----------------------------------------------------------------------------------------------
 
 select make('quiet', jsonb_build_array(step('s'))), start('quiet'), work(), scylla.deactivate_workflow('quiet') \g /dev/null
 select is_empty('select news()', 'nothing of a workflow that has not switched it on');
@@ -73,7 +73,7 @@ select advance(), advance() \g /dev/null
 reset client_min_messages;
 select set_eq('select news()', $$values ('first run 1/1 IN_PROGRESS -> FAILED v1'), ('first step 1/1 s 1 NONSENSE -> INTERNALLY_FAILED v1')$$, 'a run that is broken');
 
--- ---- changes of the workflow ---------------------------------------------------------------------------------------------
+-- ---- changes of the workflow (12) ---------------------------------------------------------------------------------------
 
 select scylla.alter_workflow('quiet', '{"events": true}') \g /dev/null
 select results_eq('select news()', $$values ('quiet properties ')$$, 'switching it on is an event');

@@ -160,6 +160,17 @@ select is((select string_agg(iterations::text || status, ' ' order by iterations
 select call($$scylla.resume_step('looped', 3, 'after', '{3}')$$) \g /dev/null
 select work_all() \g /dev/null
 
+-- One that has not come to its end does not outlive the run.
+select make('forgotten', jsonb_build_array(step('s1', '{"s2": "true"}'), step('s2'))) \g /dev/null
+select start('forgotten') \g /dev/null
+select call($$scylla.pause_step('forgotten', 1, 's2'), scylla.set_breakpoint('forgotten', 's2', instance => 1)$$) \g /dev/null
+select is((select string_agg(kind, ' ' order by kind) from scylla.workflow_breakpoint where workflow = 'forgotten'), 'breakpoint pause', 'a step that is to be paused');
+select call($$scylla.stop_run('forgotten', 1)$$) \g /dev/null
+select is((select string_agg(kind, ' ' order by kind) from scylla.workflow_breakpoint where workflow = 'forgotten'), 'breakpoint', 'is that no more when its run has ended; a breakpoint stays (9, 14)');
+select call($$scylla.drop_breakpoint('forgotten', 's2', instance => 1), scylla.restart_run('forgotten', 1)$$) \g /dev/null
+select work_all() \g /dev/null
+select is(steps('forgotten'), 's1 SUCCEEDED, s2 SUCCEEDED', 'and the next run does not stop there');
+
 -- ---- workflows (14) -----------------------------------------------------------------------------------------------------
 
 select make('halted', jsonb_build_array(step('s1', '{"s2": "true"}'), step('s2', '{"s3": "true"}'), step('s3'), step('other', '{}', '{}', 'B'))) \g /dev/null

@@ -98,6 +98,20 @@ select start('wrong'), advance() \g /dev/null
 select is((select status || ': ' || (error ->> 'message') from scylla.workflow_step where workflow = 'wrong'),
           'FATALLY_FAILED: invalid value for argument "needs": {"tag:wrong": {"permits": 1}}', 'a pool of a tag that has no permits makes the step fail');
 
+-- ---- in a workflow that is paused (14) ------------------------------------------------------------------------------------
+
+select scylla.create_pool('tag:halts', '{"permits": 1}') \g /dev/null
+select make('halts', jsonb_build_array(step('s', '{"t": "true"}', '{"tags": ["halts"]}', 'H'), step('t', '{}', '{}', 'H'))) \g /dev/null
+select start('halts'), start('halts') \g /dev/null
+select scylla.pause_workflow('halts'), advance() \g /dev/null
+select is(steps('halts') || '; ' || steps('halts', 2), 's RUNNING; s WAITING_FOR_PERMITS', 'a step that waits for permits has begun');
+select work('h') \g /dev/null
+select place() \g /dev/null
+select is(steps('halts') || '; ' || steps('halts', 2), 's SUCCEEDED, t INITIALIZED; s RUNNING', 'so it goes on when it has them, though nothing begins (14)');
+select scylla.resume_workflow('halts'), advance() \g /dev/null
+select work_all('h') \g /dev/null
+select is(status('halts') || ' ' || status('halts', 2), 'SUCCEEDED SUCCEEDED', 'both end');
+
 -- ---- step_concurrency (1.2, 13.4) ---------------------------------------------------------------------------------------
 
 select raises($$select scylla.create_pool('workflow:x', '{"permits": 1}')$$, '22023', 'task', 'argument');

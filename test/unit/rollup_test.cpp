@@ -15,7 +15,7 @@ Rollup counts(std::initializer_list<std::pair<StepStatus, std::int64_t>> all) {
     return rollup;
 }
 
-TEST(Rollup, AddsUp) {
+TEST(Rollup_10_3, AddsUp) {
     Rollup rollup = counts({{StepStatus::succeeded, 9'950}, {StepStatus::initialized, 67}, {StepStatus::running, 27}});
     rollup.of(StepStatus::fatally_failed) = {35, {"a[1]:1"}};
     EXPECT_EQ(rollup.total(), 10'079);
@@ -27,7 +27,7 @@ TEST(Rollup, AddsUp) {
     EXPECT_EQ(rollup.of(StepStatus::fatally_failed), (Rollup::Leaves{36, {"b[2]:3", "a[1]:1"}}));
 }
 
-TEST(Rollup, TakesAway) {
+TEST(Rollup_10_3, TakesAway) {
     Rollup rollup = counts({{StepStatus::succeeded, 9'985}, {StepStatus::initialized, 67}});
     rollup.of(StepStatus::running) = {27, {"c[9]:1", "d[9]:1"}};
     EXPECT_EQ(rollup.total(), 10'079);
@@ -39,19 +39,19 @@ TEST(Rollup, TakesAway) {
     EXPECT_EQ(rollup.of(StepStatus::running), (Rollup::Leaves{26, {"d[9]:1"}}));
 }
 
-TEST(Rollup, ARestartTakesAwayWhatRunsAgain) {
+TEST(Rollup_10_3, ARestartTakesAwayWhatRunsAgain) {
     Rollup rollup = counts({{StepStatus::succeeded, 10}, {StepStatus::fatally_failed, 2}});
     segregate(rollup, counts({{StepStatus::fatally_failed, 2}}));
     EXPECT_EQ(rollup, counts({{StepStatus::succeeded, 10}}));
 }
 
-TEST(Rollup, IsNeverLessThanNothing) {
+TEST(Rollup_10_3, IsNeverLessThanNothing) {
     Rollup rollup = counts({{StepStatus::running, 1}});
     segregate(rollup, counts({{StepStatus::running, 5}, {StepStatus::stopped, 1}}));
     EXPECT_EQ(rollup, Rollup{});
 }
 
-TEST(Rollup, NamesTheNewest) {
+TEST(Rollup_10_3, NamesTheNewest) {
     Rollup rollup;
     for (int i = 1; i <= 25; i++)
         aggregate(rollup, rollup_of(StepStatus::running, "a[" + std::to_string(i) + "]:1"));
@@ -64,7 +64,7 @@ TEST(Rollup, NamesTheNewest) {
     EXPECT_TRUE(rollup.of(StepStatus::succeeded).refs.empty());
 }
 
-TEST(Rollup, NothingIsLiveInALoopThatHasEnded) {
+TEST(Rollup_10_3, NothingIsLiveInALoopThatHasEnded) {
     Rollup rollup = counts({{StepStatus::not_created, 4},
                             {StepStatus::running, 3},
                             {StepStatus::user_failed, 2},
@@ -83,7 +83,7 @@ std::string loop(std::string_view id, std::string_view steps, int iterations) {
 }
 
 // The Keeper compares each with a recount after each turn.
-TEST(Rollup, OfALoop) {
+TEST(Rollup_10_3, OfALoop) {
     Keeper keeper(with_steps(loop("all", job("a", R"({"b": "true"})") + "," + job("b"), 3)));
     keeper.start();
     EXPECT_EQ(keeper.step("all").rollup, R"({"NOT_CREATED":{"cnt":2},"RUNNING":{"cnt":2,"ref":["a[1]:1","a[2]:1"]}})");
@@ -103,7 +103,7 @@ TEST(Rollup, OfALoop) {
               R"({"NOT_CREATED":{"cnt":2},"RUNNING":{"cnt":2,"ref":["a[2]:2","a[3]:2"]},"SUCCEEDED":{"cnt":2}})");
 }
 
-TEST(Rollup, OfALoopInALoop) {
+TEST(Rollup_10_3, OfALoopInALoop) {
     Keeper keeper(with_steps(loop("outer", loop("inner", job("a"), 2) + "," + loop("none", job("b"), 0), 1)));
     keeper.start();
     EXPECT_EQ(keeper.step("outer").rollup,

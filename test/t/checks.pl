@@ -105,8 +105,14 @@ for (1 .. 300) {
 }
 is(sql($node, $left), '0', 'every waiter has an answer');
 is(sql($node, q(select string_agg(distinct status::text, ' ' order by status::text) from scylla.task where queue = 'race')), 'cancelled ready', 'or was cancelled');
-is(sql($node, q(select count(*) from scylla.task t join scylla.task_spec s using (rn) join scylla.task_gate g on g.task = s.id join scylla.task_spec c on c.id = g.provider
-	where t.queue = 'race' and t.status = 'ready' and t.args -> 0 is distinct from c.spec)), '0', 'each its own');
+# By the tables: of 100,000 tasks the view of tasks would take minutes, by a plan that is made while there are no statistics.
+sql($node, 'analyze');
+is(sql($node, q(select count(*) = (select count(*) from scylla.task where queue = 'race' and status = 'ready'), count(*) filter (where c.spec is distinct from o.result)
+	from scylla.task_ready r join scylla.queue q on q.id = r.queue and q.name = 'race' join scylla.task_gate g on g.task = r.id and g.kind = 'k'
+	join scylla.task_spec c on c.id = g.provider join scylla.task_outcome o on o.id = g.provider)), 't|0', 'each its own');
+is(sql($node, q(select count(*) from (select g.provider, t.args from scylla.task t join scylla.task_spec s on s.rn = t.rn join scylla.task_gate g on g.task = s.id
+	where t.rn in (select 'r' || m || '-' || n from generate_series(1, 2) m, generate_series(1, 200) n) and t.status = 'ready') t
+	join scylla.task_spec c on c.id = t.provider where t.args -> 0 is distinct from c.spec)), '0', '... as args show');
 eventually($node, $checks, '', 'and no check is left');
 checked($node, 'check() finds nothing after the races');
 

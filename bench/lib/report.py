@@ -225,6 +225,7 @@ def goals(run):
         ("a pass there after one end, ms", ms("pass after one end, ms", "10000"), 5, 1, True),
         ("the end of a step to the next one, p50 ms", ms("latency p50", "from the end of a step to the worker with the next one"), 2.5, 1.2, True),
         ("the end of a step to the next one, p99 ms", ms("latency p99", "from the end of a step to the worker with the next one"), 10, 4, True),
+        ("a signal that starts a workflow, to its first worker, p50 ms", ms("latency p50", "from a signal to the worker with the first step that it starts"), 3, None, True),
         ("chains of 3 steps, one by one, per second", ms("chains", "one by one"), 300, 530, False),
         ("a foreach of 1,000, seconds", ms("loop, seconds", "1000"), 0.5, 0.25, True),
         ("a foreach of 25,000, seconds", ms("loop, seconds", "25000"), 8, 3, True),

@@ -17,13 +17,21 @@ measure_workflows() {
       {"foreach": {"id": "each", "concurrency": 500, "params": {"loop_params": {"type": "MAP", "value": {"i": {"type": "LONG_ARRAY", "expression": "Util.intsBetween(0, n, 1)"}}}},
         "steps": [{"step": {"id": "inner", "type": "Work"}}], "transition": {"successors": {"after": "true"}}}},
       {"step": {"id": "after", "type": "Work"}}]}}');
+    select scylla.create_workflow('{"properties": {"owner": "bench", "run_strategy": "1000"}, "workflow": {"id": "triggered",
+      "params": {"n": {"type": "LONG", "value": 0}},
+      "signal_triggers": [{"definitions": {"start": {}}, "params": {"n": {"type": "LONG", "expression": "params.getFromSignal(''start'', ''n'')"}}}],
+      "steps": [{"step": {"id": "first", "type": "Started", "params": {"n": {"type": "LONG", "expression": "n"}}}}]}}');
     create sequence turns;
+    create sequence starts;
+    create unlogged table sent (n bigint, at timestamptz);
+    create unlogged table begun (n bigint, at timestamptz);
     create unlogged table ended (n bigint, at timestamptz);
     create unlogged table held (n bigint, at timestamptz);
 SQL
   # A smoke run is for what is ours.
   [[ -n $smoke ]] || install_flow_peers
   next_step
+  triggered_start
   for ((round = 1; round <= rounds; round++)); do
     chain_rate "one by one" 8 1 "$chains"
     chain_rate "batches of 50" 2 50 "$chains"
@@ -71,4 +79,21 @@ next_step() {
     >"$work/logs/workflow_chain" 2>&1 || failed "next step" worker "$work/logs/workflow_chain"
   percentiles "from the end of a step to the worker with the next one" \
     'select extract(epoch from h.at - e.at) * 1000 from ended e join held h on h.n = e.n + 1' workflows
+}
+
+# A client sends signals, each of which starts a run; a worker waits for the first step.
+triggered_start() {
+  local seconds=$((steady_seconds / 3)) waiter
+  setsid "$bin/pgbench" -n -M prepared -c 1 -j 1 -T "$((seconds + 3))" -f "$here/lib/trigger_waiter.sql" workflows \
+    </dev/null >"$work/logs/trigger_waiter" 2>&1 &
+  waiter=$!
+  helpers+=("$waiter")
+  run_group "$bin/pgbench" -n -M prepared -c 1 -R 50 -T "$seconds" -f "$here/lib/trigger_sender.sql" workflows \
+    >"$work/logs/trigger_sender" 2>&1 || failed "triggered start" sender "$work/logs/trigger_sender"
+  wait "$waiter" || failed "triggered start" waiter "$work/logs/trigger_waiter"
+  helpers=()
+  percentiles "from a signal to the worker with the first step that it starts" \
+    'select extract(epoch from b.at - s.at) * 1000 from sent s join begun b using (n)' workflows
+  # What a slow machine has left over.
+  sql workflows -c "select scylla.deactivate_workflow('triggered')" -c "select scylla.stop_workflow('triggered')" >/dev/null
 }

@@ -58,12 +58,11 @@ create view lost as
 SQL
 sql($node, $helpers . $lost);
 
-# A session of its own, with a deadline for every statement.
+# A session of its own.
 sub session
 {
 	my ($node, $database) = @_;
 	my $session = $node->background_psql($database // 'postgres', on_error_stop => 0);
-	$session->set_query_timer_restart;
 	$session->query_safe('set client_min_messages = warning');
 	return $session;
 }

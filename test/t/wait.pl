@@ -23,7 +23,6 @@ sub new_waiter
 {
 	my ($node, $database) = @_;
 	my $session = $node->background_psql($database // 'postgres', on_error_stop => 0);
-	$session->set_query_timer_restart;
 	return { node => $node, session => $session, pid => $session->query_safe('select pg_backend_pid()') };
 }
 

@@ -15,6 +15,18 @@ our @EXPORT = qw(new_node sql result_of sqlstate fails_with eventually comes tas
   monitors wait_for_monitor own_installation write_script side_by_side raced
   $append_column $pages_function);
 
+# A session in the background has its deadline for each statement. PostgreSQL::Test gives it one for its whole life, which a test on a slow
+# machine may outlast.
+{
+	no warnings 'redefine';
+	my $begin = \&PostgreSQL::Test::Cluster::background_psql;
+	*PostgreSQL::Test::Cluster::background_psql = sub {
+		my $session = $begin->(@_);
+		$session->set_query_timer_restart;
+		return $session;
+	};
+}
+
 # A started node that preloads the library. The monitor is off unless the settings say otherwise: then the test decides
 # when time acts. allows_streaming is for init.
 sub new_node

@@ -1,6 +1,7 @@
--- What the sample definitions of Netflix Maestro do, said in other words: each is taken as it is, and again as a second version.
+-- What the sample definitions of Netflix Maestro do, said in other words: each is taken as it is, again as a second version, and run.
 begin;
 \ir include/helpers.psql
+\ir include/workflows.psql
 select * from no_plan();
 
 create temp table sample (what text, properties text, members text, steps text);
@@ -38,8 +39,9 @@ insert into sample values
                            "subworkflow_version": {"type": "STRING", "value": "latest"}, "map": {"type": "STRING_MAP", "value": {"a": "b"}}}}}]}}]'),
 ('a command in a container, and what follows from its output', '{"run_strategy": "sequential"}', '{"description": "Long"}',
  '[{"step": {"id": "run", "type": "kubernetes", "retry_policy": {"error_retry_limit": 0}, "transition": {"successors": {"end": "found != ''nothing''"}},
-             "params": {"found": {"type": "STRING", "value": "nothing"}, "kubernetes": {"type": "MAP", "value": {"image": {"type": "STRING", "value": "busybox"},
-                        "args": {"type": "STRING_ARRAY", "value": ["-c", "echo $$HOME"]}, "env": {"type": "STRING_MAP", "value": {"A": "1"}}}}}}},
+             "params": {"found": {"type": "STRING", "value": "nothing"}, "tries": {"type": "LONG", "expression": "params.getFromStep(''MAESTRO_STEP_ERROR_RETRIES'')"},
+                        "kubernetes": {"type": "MAP", "value": {"image": {"type": "STRING", "value": "busybox"},
+                        "args": {"type": "STRING_ARRAY", "value": ["-c", "echo $$HOME"]}, "env": {"type": "STRING_MAP", "value": {"A": "${tries}"}}}}}}},
    {"step": {"id": "end", "type": "NoOp"}}]'),
 ('a notebook', '{}', '{"timeout": "2 hours"}',
  '[{"step": {"id": "run", "type": "notebook", "failure_mode": "fail_after_running", "timeout": "30min", "retry_policy": {"error_retry_limit": "2", "platform_retry_limit": 3},
@@ -54,6 +56,19 @@ select is(scylla.create_workflow(document), 1, what || ': is taken') from docume
 select is(scylla.create_workflow(document, false), 2, what || ': again') from document;
 select is((select count(*) from scylla.workflow_version v join document d on v.definition = d.document -> 'workflow'), 2 * (select count(*) from document), 'as it is');
 select is((select string_agg(distinct active_version::text, ',') from scylla.workflow), '1', 'the first versions are active');
+
+-- ---- and run ------------------------------------------------------------------------------------------------------------
+
+select is((scylla.start_workflow(document #>> '{workflow,id}')).status, 'CREATED', what || ': is started') from document;
+select advance() \g /dev/null
+select is((select spec #>> '{params,kubernetes,env,A}' from scylla.task where queue = 'kubernetes'), '0', 'a container is told how often it has failed');
+select work('kubernetes', '{"params": {"found": "much"}}'), work('notebook') \g /dev/null
+select is(status(document #>> '{workflow,id}'), case when document -> 'workflow' ? 'signal_triggers' then 'IN_PROGRESS' else 'SUCCEEDED' end, what || ': is run') from document;
+select is(steps('sample-1'), 'count.1 SUCCEEDED, end.1 SUCCEEDED, few.1 UNSATISFIED, many.1 SUCCEEDED', 'one of two branches');
+select is(steps('sample-3'), 'report WAITING_FOR_SIGNALS', 'what waits for a signal');
+select is(steps('sample-4'), 'days SUCCEEDED' || (select string_agg(format(', next{%s} SUCCEEDED', i), '') from generate_series(1, 5) i), 'one iteration after the other');
+select is((select string_agg(params ->> 'text', ' ' order by iterations) from scylla.workflow_step where workflow = 'sample-5' and step = 'both'), '1a 1a 2a 2a 3a 3a 1b 1b 2b 2b 3b 3b', 'loops in each other');
+select is(steps('sample-7'), 'end SUCCEEDED, run SUCCEEDED', 'what follows from an output');
 select is_empty('select * from scylla.check()', 'check() finds nothing wrong');
 select * from finish();
 rollback;

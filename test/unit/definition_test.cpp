@@ -461,6 +461,11 @@ TEST(Definition_1_5, DryRun) {
         params(
             R"({"day": {"type": "STRING", "value": "$RUN_DATE $FROM_DATE ${TO_DATE}"}, "who": {"type": "STRING", "expression": "owner + workflow_id"}})"),
         "");
+    EXPECT_EQ(
+        params(
+            R"x({"a": {"type": "BOOLEAN", "expression": "params.getFromInstance('INITIATOR_TYPE') == 'VALIDATION' && params.getFromInstance('INITIATOR_TIMEZONE') == ''"},
+                 "b": {"type": "LONG", "expression": "a ? 1 : 1 / 0"}})x"),
+        "");
     EXPECT_EQ(params(R"({"a": {"type": "LONG", "expression": "b"}, "b": {"type": "LONG", "expression": "a"}})"),
               "workflow.params.a: parameters refer to each other in a circle: a, b, a");
     EXPECT_EQ(params(R"({"a": {"type": "LONG", "expression": "1 / 0"}})"),

@@ -119,6 +119,21 @@ TEST(Permits_13, WhoGetsThemWhenItIsSubmittedRunsAtOnce) {
     EXPECT_EQ(keeper.steps(), "a SUCCEEDED, b RUNNING, timed WAITING_FOR_PERMITS");
 }
 
+TEST(Permits_13, InALongRunAStepTimesOutByDefault) {
+    for (const auto &[timeout, at_once] : {std::pair{"10 days", true}, {"11 days", false}}) {
+        Keeper keeper(with_steps(job("a"), R"(, "timeout": ")" + std::string(timeout) + "\""));
+        keeper.permits.of_all = k_workflow_pool;
+        keeper.grants = [] { return true; };
+        keeper.start();
+        EXPECT_EQ(keeper.steps(), at_once ? "a RUNNING" : "a WAITING_FOR_PERMITS");
+        keeper.world.now += 86'400'000 / 2;
+        keeper.permit("a");
+        EXPECT_EQ(keeper.steps(), "a RUNNING");
+        const auto &step = keeper.scopes.at(1).steps.at("a").step;
+        EXPECT_EQ(step.due, at_once ? 0 : step.started + 10 * std::int64_t{86'400'000});
+    }
+}
+
 TEST(Permits_13, WhoGetsThemAtOnceCountsInAllLoopsAroundIt) {
     Keeper keeper(with_steps(loop_of("out", "1", loop_of("in", "1, 2, 3", job("a")))));
     keeper.permits.of_all = k_workflow_pool;

@@ -319,6 +319,8 @@ TEST(Engine_4_6, WhatARunKnowsOfItself) {
                                                                     {"owner", R"("ann")"},
                                                                     {"INITIATOR_TYPE", R"("MANUAL")"},
                                                                     {"INITIATOR_RUNNER_NAME", R"("bob")"},
+                                                                    {"INITIATOR_TIMEZONE", R"("")"},
+                                                                    {"FIRST_TIME_TRIGGER_TIMEZONE", R"("")"},
                                                                     {"RUN_POLICY", R"("START_FRESH_NEW_RUN")"}};
     for (const auto &[field, value] : fields) {
         Keeper keeper(
@@ -329,6 +331,24 @@ TEST(Engine_4_6, WhatARunKnowsOfItself) {
         keeper.start();
         EXPECT_EQ(param_of(keeper, "a", "f"), value) << field;
     }
+}
+
+TEST(Engine_4_7, WhatAStepKnowsOfItself) {
+    Keeper keeper(with_steps(
+        job("a", "{}",
+            R"x(, "retry_policy": {"error_retry_limit": 3})x" +
+                with_params(R"x("r": {"type": "LONG", "expression": "params.getFromStep('MAESTRO_STEP_ERROR_RETRIES')"},
+            "n": {"type": "LONG", "expression": "params.getFromStep('step_attempt_id')"},
+            "i": {"type": "STRING", "expression": "params.getFromStep('step_id') + ' ' + params.getFromStep('step_type_info')"})x"))));
+    keeper.start();
+    EXPECT_EQ(param_of(keeper, "a", "r") + param_of(keeper, "a", "n"), "01");
+    keeper.fail("a");
+    EXPECT_TRUE(keeper.wait());
+    EXPECT_EQ(param_of(keeper, "a", "r") + param_of(keeper, "a", "n"), "12");
+    keeper.fail("a", R"({"class": "platform"})");
+    EXPECT_TRUE(keeper.wait());
+    EXPECT_EQ(param_of(keeper, "a", "r") + param_of(keeper, "a", "n"), "13") << "of its class";
+    EXPECT_EQ(param_of(keeper, "a", "i"), R"("a JOB")");
 }
 
 TEST(Engine_4_6, AParameterThatCannotBeEvaluatedFailsItsStepOnly) {
@@ -636,6 +656,31 @@ TEST(Engine_6_6, AStepThatTakesTooLong) {
     EXPECT_EQ(keeper.steps(), "a RUNNING");
     keeper.wait();
     EXPECT_EQ(keeper.steps(), "a TIMED_OUT");
+    EXPECT_EQ(keeper.status(), "TIMED_OUT");
+}
+
+// In a run that may take longer. Others end first, and have nothing to be looked at.
+TEST(Engine_6_6, AStepHasTenDays) {
+    const std::string steps =
+        job("a") + "," +
+        job("s", "{}", with_params(R"("sleep_seconds": {"type": "STRING", "value": "15 days"})"), "Sleep");
+    Keeper shorter(with_steps(steps, R"(, "timeout": "10 days")"));
+    shorter.start();
+    EXPECT_EQ(shorter.step("a").step.due, 0);
+
+    Keeper keeper(with_steps(steps, R"(, "timeout": "20 days")"));
+    const std::int64_t began = keeper.world.now;
+    keeper.start();
+    EXPECT_EQ(keeper.step("a").step.due, began + 10 * k_day);
+    keeper.world.now += 10 * k_day - 1;
+    keeper.send({EventKind::due, 1, "a", 1, {}}); // too early
+    EXPECT_EQ(keeper.changes, 0U);
+    EXPECT_TRUE(keeper.wait());
+    EXPECT_EQ(keeper.steps(), "a TIMED_OUT, s RUNNING") << "a Sleep lasts as long as it says";
+    EXPECT_EQ(keeper.cancelled.size(), 1U);
+    EXPECT_TRUE(keeper.wait());
+    EXPECT_EQ(keeper.world.now, began + 15 * k_day);
+    EXPECT_EQ(keeper.steps(), "a TIMED_OUT, s SUCCEEDED");
     EXPECT_EQ(keeper.status(), "TIMED_OUT");
 }
 

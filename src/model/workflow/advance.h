@@ -66,6 +66,7 @@ private:
     void end_if_done(LiveScope &scope);
     void end_scope(LiveScope &scope, RunStatus status);
     void aggregate_run(LiveScope &scope);
+    std::int64_t timeout_at(LiveScope &scope, LiveStep &step);
     void set_due(LiveScope &scope, LiveStep &step);
     void postpone(LiveScope &scope, LiveStep &step, StepStatus status);
 

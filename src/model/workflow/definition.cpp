@@ -163,7 +163,9 @@ public:
         if (field == "FIRST_TIME_TRIGGER_TIMEZONE")
             return sel::make_string(context.heap, zone_);
         if (field == "INITIATOR_TIMEZONE")
-            return Value{};
+            return sel::make_string(context.heap, {});
+        if (field == "INITIATOR_TYPE")
+            return sel::make_string(context.heap, "VALIDATION");
         throw OnlyInARun{};
     }
 

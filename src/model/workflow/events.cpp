@@ -10,8 +10,6 @@ namespace scylla::model::workflow {
 
 namespace {
 
-constexpr std::int64_t k_default_timeout = std::int64_t{10} * 86'400'000; // of a run
-
 // What an event says of a failure.
 struct Failed {
     FailureClass why = FailureClass::user;
@@ -319,8 +317,8 @@ void Advance::come_due_running(LiveScope &scope, LiveStep &step) {
     const bool read = attempt(scope, step, [&] {
         if (is_sleep(*step.node))
             wakes = step.now.started + sleep_of(state_, step);
-        if (!step.node->timeout.empty())
-            ends = step.now.started + timeout_of(state_, scope, &step, step.node->timeout);
+        if (const std::int64_t at = timeout_at(scope, step); at != 0)
+            ends = at;
     });
     if (!read)
         return;

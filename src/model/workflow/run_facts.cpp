@@ -19,9 +19,10 @@ const Value *member_of(std::string_view json, std::string_view member, sel::Cont
     return object.type == sel::Type::map ? object.map->find(member) : nullptr;
 }
 
-std::optional<Value> of_initiator(const RunName &name, std::string_view member, sel::Context &context) {
+// A parameter cannot be null: what there is not is an empty text.
+Value of_initiator(const RunName &name, std::string_view member, sel::Context &context) {
     const Value *found = member_of(name.initiator, member, context);
-    return found == nullptr ? Value{} : *found;
+    return found == nullptr ? sel::make_string(context.heap, {}) : *found;
 }
 
 // FNV-1a.
@@ -54,7 +55,7 @@ std::optional<Value> fact_of_run(const Definition &definition, const RunName &na
     if (field == "owner")
         return sel::make_string(context.heap, name.owner);
     if (field == "FIRST_TIME_TRIGGER_TIMEZONE")
-        return definition.zone.empty() ? Value{} : sel::make_string(context.heap, definition.zone);
+        return sel::make_string(context.heap, definition.zone);
     if (field == "INITIATOR_TYPE")
         return of_initiator(name, "type", context);
     if (field == "INITIATOR_RUNNER_NAME")

@@ -16,6 +16,9 @@
 
 namespace scylla::model::workflow {
 
+// Of a run, and of a step, that have none of their own.
+inline constexpr std::int64_t k_default_timeout = std::int64_t{10} * 86'400'000;
+
 // A JSON object that has been read.
 struct Parsed {
     explicit Parsed(std::int64_t memory) noexcept : heap{memory} {}
@@ -119,6 +122,11 @@ public:
     const sel::Map &params_of(LiveStep &step);
     const sel::Map &edges_of(LiveStep &step);
     std::unique_ptr<Parsed> parse(std::string_view json);
+
+    // The run ends before a step that started then reaches the default timeout, as runs mostly do.
+    bool ends_before_default_timeout(std::int64_t started) const noexcept {
+        return scopes.front().now.due <= started + k_default_timeout;
+    }
 
     std::string_view keep(std::string text);
     // Of what it has made. A turn that has made much leaves the rest to the next one.

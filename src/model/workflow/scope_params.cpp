@@ -14,6 +14,15 @@ namespace {
 using sel::Value;
 
 constexpr std::string_view k_between = "__";
+constexpr std::string_view k_error_retries = "MAESTRO_STEP_ERROR_RETRIES";
+
+// The job type of its template, or the name of its type as Maestro has it.
+std::string type_info(const StepNode &step) {
+    std::string name = step.type;
+    std::transform(name.begin(), name.end(), name.begin(),
+                   [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; });
+    return step.sub_type.empty() ? name : step.sub_type;
+}
 
 // What a loop has for itself, and not for its iterations.
 constexpr std::string_view k_of_the_loop[] = {"loop_params", "loop_index",      "condition",
@@ -90,7 +99,7 @@ std::optional<Value> ScopeParams::of_step(std::string_view id, std::string_view 
         return sel::make_string(context.heap, name_of(step->now.status));
     if (param == "MAESTRO_STEP_END_TIME")
         return Value::of(step->now.ended);
-    if (param == "MAESTRO_STEP_ERROR_RETRIES")
+    if (param == k_error_retries)
         return Value::of(static_cast<std::int64_t>(step->now.retries.error));
     const Value *found = state_.params_of(*step).find(param);
     return found == nullptr ? std::nullopt : std::optional(copy_value(context, *found));
@@ -103,6 +112,10 @@ std::optional<Value> ScopeParams::own_field(std::string_view field, sel::Context
         return sel::make_string(context.heap, step_->node->id);
     if (field == "step_attempt_id")
         return Value::of(static_cast<std::int64_t>(step_->now.attempt));
+    if (field == "step_type_info")
+        return sel::make_string(context.heap, type_info(*step_->node));
+    if (field == k_error_retries)
+        return Value::of(static_cast<std::int64_t>(step_->now.retries.error));
     if (field == "step_instance_uuid")
         return sel::make_string(context.heap,
                                 uuid_of_step(state_.run.name, path_of(scope_), step_->node->id, step_->now.attempt));

@@ -140,11 +140,18 @@ void Advance::start_child(LiveScope &scope, LiveStep &step) {
     step.wants_work = true;
 }
 
+// When a step that runs times out; 0: not before its run does. A Sleep lasts as long as it says.
+std::int64_t Advance::timeout_at(LiveScope &scope, LiveStep &step) {
+    if (!step.node->timeout.empty())
+        return step.now.started + timeout_of(state_, scope, &step, step.node->timeout);
+    if (is_sleep(*step.node) || state_.ends_before_default_timeout(step.now.started))
+        return 0;
+    return step.now.started + k_default_timeout;
+}
+
 // The end of a Sleep, or the timeout.
 void Advance::set_due(LiveScope &scope, LiveStep &step) {
-    step.now.due = 0;
-    if (!step.node->timeout.empty())
-        step.now.due = step.now.started + timeout_of(state_, scope, &step, step.node->timeout);
+    step.now.due = timeout_at(scope, step);
     if (!is_sleep(*step.node))
         return;
     const std::int64_t wakes = step.now.started + sleep_of(state_, step);

@@ -51,7 +51,8 @@ private:
 
     // Of a step with a timeout there is something to be evaluated when it begins.
     void collect_task(const LiveScope &scope, const LiveStep &step) {
-        const bool at_once = step.now.status == StepStatus::waiting_for_permits && step.node->timeout.empty();
+        const bool at_once = step.now.status == StepStatus::waiting_for_permits && step.node->timeout.empty() &&
+                             state_.ends_before_default_timeout(state_.now);
         if (at_once)
             memory_.beginners.push_back({memory_.tasks.size(), step.place, ref_of(scope, step, step.now.attempt)});
         for (const LiveScope *in = &scope; at_once && in->loop != nullptr; in = in->around) {

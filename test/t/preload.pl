@@ -88,6 +88,25 @@ is(sql($node, 'select rn, status, failures from scylla.task order by rn'), "c|ca
 checked($node, 'check() finds nothing');
 is(sql($node, q(select count(*) from pg_stat_activity where backend_type like 'scylla%')), '0', 'there is no monitor');
 
+# Workflows go on by hand.
+sql($node, q~
+	select scylla.create_queue('sql', handler => 'scylla.run_sql');
+	select scylla.create_workflow('{"properties": {"owner": "ann"}, "workflow": {"id": "w", "steps": [
+		{"step": {"id": "first", "type": "T", "transition": {"successors": {"ask": "true"}}}},
+		{"step": {"id": "ask", "type": "Sql", "sql": "select 1 as n", "params": {"n": {"type": "LONG", "value": 0}}, "transition": {"successors": {"sleep": "n == 1"}}}},
+		{"step": {"id": "sleep", "type": "Sleep", "params": {"sleep_seconds": {"type": "LONG", "value": 1}}}}]}}');
+	select scylla.start_workflow('w');~);
+my $steps = q(select string_agg(step || ' ' || status, ', ' order by step) from scylla.workflow_step);
+sql($node, 'call scylla.advance()');
+sql($node, q(select scylla.complete(rn, 'w') from scylla.lease('t', 'w')));
+is(sql($node, $steps), 'first RUNNING', 'no engine takes up the end of a step');
+sql($node, 'call scylla.advance()');
+is(sql($node, $steps), 'ask RUNNING, first SUCCEEDED', 'advance() does');
+sql($node, q(call scylla.work('sql')));
+ok(comes(sub { sql($node, 'call scylla.advance()'); sql($node, 'select status from scylla.workflow_run') eq 'SUCCEEDED' }), 'and what has come due')
+  or diag sql($node, $steps);
+checked($node, 'check() finds nothing after a run');
+
 # Preloaded for one's own sessions, by whatever way, changes nothing.
 sql($node, q(alter system set session_preload_libraries = 'scylla'));
 $node->reload;

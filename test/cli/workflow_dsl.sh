@@ -1,5 +1,5 @@
 #!/bin/bash
-# The short form of definitions of workflows (docs/workflows.md): what scylla workflow push makes of it.
+# The short form of definitions of workflows (docs/workflows.md; section 1.9 of the specification of Maestro's behaviour): what scylla workflow push makes of it.
 set -uo pipefail
 # shellcheck source=test/lib/tap.sh
 source "$(dirname "$(readlink -f "$0")")/../lib/tap.sh"

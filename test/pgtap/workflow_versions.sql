@@ -1,4 +1,4 @@
--- Workflows and their versions: create, activate, deactivate, drop, and who may.
+-- Workflows and their versions (section 1.6 of the specification of Maestro's behaviour): create, activate, deactivate, drop, and who may.
 begin;
 \ir include/helpers.psql
 select * from no_plan();

@@ -305,8 +305,8 @@ private:
         switch (edge) {
         case Edge::yes:
             return true;
-        case Edge::by_output:
-            return std::stoll(eval("out", step.params)) > 5;
+        case Edge::by_output: // one that was killed before it had parameters has none
+            return !step.params.empty() && std::stoll(eval("out", step.params)) > 5;
         case Edge::by_attempt:
             return step.step.attempt % 2 == 1;
         default:

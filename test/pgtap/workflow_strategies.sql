@@ -70,6 +70,9 @@ select is(runs('first'), 'IN_PROGRESS STOPPED', '[3.2] FIRST_ONLY: what comes me
 select end_run('first', 1), begin_runs('first', 1) \g /dev/null
 select is(runs('first'), 'SUCCEEDED STOPPED IN_PROGRESS', '[3.2] and begins when there is none');
 
+select make('parent', jsonb_build_array(call('call', 'first'))), start('parent') \g /dev/null
+select is(steps('parent') || ', ' || status('parent'), 'call STOPPED, STOPPED', '[5.4] so does a step whose subworkflow may not run');
+
 -- ---- [3.4] batches -----------------------------------------------------------------------------------------------------
 
 -- The codes and instances of requests with the ids A, A and B, and the statuses that come of them.

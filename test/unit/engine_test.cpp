@@ -458,6 +458,16 @@ TEST(Engine_5_1, AConditionMustBeTrueOrFalse) {
 
 // ---- 6.1: failure modes --------------------------------------------------------------------------------------------
 
+TEST(Engine_5_5, ATemplateCannotBeRun) {
+    Keeper keeper(with_steps(R"({"template": {"id": "t", "transition": {"successors": {"c": "true"}}}},)" + job("b") +
+                             "," + job("c")));
+    keeper.start();
+    EXPECT_EQ(keeper.steps(), "b RUNNING, t FATALLY_FAILED");
+    EXPECT_EQ(keeper.step("t").error, R"({"message":"templates cannot be run"})");
+    keeper.complete("b");
+    EXPECT_EQ(keeper.status(), "FAILED");
+}
+
 TEST(Engine_6_1, FailImmediatelyStopsAllOthers) {
     Keeper keeper(
         with_steps(job("a", "{}", R"(, "failure_mode": "FAIL_IMMEDIATELY", "retry_policy": {"error_retry_limit": 0})") +

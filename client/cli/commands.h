@@ -126,9 +126,7 @@ int delete_tasks(const context &, const std::vector<std::string> &rns);
 struct resubmit_options {
     maybe_text rn;
     maybe_text new_rn;
-    maybe_text queue;
-    maybe_text status;
-    maybe_text code;
+    filter_options filter;
     maybe_text after;
     maybe_text before;
     std::string limit = "1000";

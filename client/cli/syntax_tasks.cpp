@@ -202,11 +202,20 @@ public:
                                       resubmit_tasks);
             CLI::Option *rn = argument(command, "RN", o->rn, "Name of the task.");
             option(command, "--rn", o->new_rn, "NAME", "Name of the copy. Default: the server generates one.");
-            CLI::Option *queue = option(command, "--queue", o->queue, "QUEUE", "Tasks of this queue.")->excludes(rn);
-            choice(command, "--status", o->status, "aborted|cancelled|completed", "Only tasks in this status.")
+            filter_options &f = o->filter;
+            CLI::Option *queue = option(command, "--queue", f.queue, "QUEUE", "Tasks of this queue.")->excludes(rn);
+            choice(command, "--status", f.status, "aborted|cancelled|completed", "Only tasks in this status.")
                 ->default_str("aborted")
                 ->needs(queue);
-            option(command, "--code", o->code, "CODE", "Only tasks whose last error has this code.")->needs(queue);
+            option(command, "--worker", f.worker, "NAME", "Only tasks of this worker.")->needs(queue);
+            option(command, "--key", f.key, "KEY", "Only tasks with this key.")->needs(queue);
+            option(command, "--code", f.code, "CODE", "Only tasks whose last error has this code.")->needs(queue);
+            option(command, "--spec", f.spec, "JSON", "Only tasks whose spec contains this: {\"customer\": 17}.")
+                ->needs(queue);
+            option(command, "--created-after", f.created_after, "TIME", "Only tasks submitted then or later.")
+                ->needs(queue);
+            option(command, "--created-before", f.created_before, "TIME", "Only tasks submitted earlier.")
+                ->needs(queue);
             option(command, "--ended-after", o->after, "TIME", "Only tasks that ended then or later.")->needs(queue);
             option(command, "--ended-before", o->before, "TIME", "Only tasks that ended earlier.")->needs(queue);
             option(command, "--limit", o->limit, "N", "Maximum number of tasks, up to 100,000.")

@@ -203,31 +203,6 @@ int delete_tasks(const context &given, const std::vector<std::string> &rns) {
     return 0;
 }
 
-int resubmit_tasks(const context &given, const resubmit_options &options) {
-    if (options.rn.has_value() == options.queue.has_value())
-        throw failure{"either RN or --queue is needed"};
-    session server{given.connection};
-    if (options.rn) {
-        const call again = call{"scylla.resubmit"}.argument("rn", options.rn).argument("new_rn", options.new_rn);
-        if (given.json)
-            show(server, "select * from " + again.sql(), again.values(), form::json_one);
-        else
-            std::cout << *server.ask("select rn from " + again.sql(), again.values()) << '\n';
-        return 0;
-    }
-    const call again = call{"scylla.resubmit_many"}
-                           .argument("queue", options.queue)
-                           .argument("status", options.status)
-                           .argument("code", options.code)
-                           .argument("ended_after", options.after)
-                           .argument("ended_before", options.before)
-                           .argument("max_tasks", options.limit)
-                           .argument("preview", options.preview ? value{"true"} : value{});
-    show(server, std::string{"select rn"} + (options.preview ? "" : ", new_rn") + " from " + again.sql(),
-         again.values(), given.rows());
-    return 0;
-}
-
 int list_dead_tasks(const context &given, const dead_options &options) {
     session server{given.connection};
     const call dead = call{"scylla.dead_tasks"}
@@ -300,6 +275,72 @@ int cancel_named(const context &given, session &server, const std::vector<std::s
 }
 
 } // namespace
+
+namespace {
+
+// Those that the filter finds, portion by portion, up to the limit.
+void resubmit_matching(const context &given, session &server, const resubmit_options &options) {
+    std::vector<std::string> names;
+    std::vector<std::string> copies;
+    const value filter = filter_of(server, options.filter);
+    std::size_t left = std::strtoul(options.limit.c_str(), nullptr, 10);
+    value after;
+    do {
+        const rows portion = server.query(
+            "select cursor, rn, coalesce(new_rn, '') from scylla.resubmit_matching($1::jsonb, least($2::int, 500), $3, "
+            "$4::bool, 100000)",
+            {filter, names.empty() ? options.limit : std::to_string(left), after, options.preview ? "true" : "false"});
+        after.reset();
+        for (const auto &row : portion.cells) {
+            if (!row[1]) {
+                after = row[0];
+                continue;
+            }
+            names.push_back(*row[1]);
+            copies.push_back(*row[2]);
+            left--;
+        }
+    } while (after && left > 0);
+    show(server,
+         std::string{"select rn"} + (options.preview ? "" : ", new_rn") +
+             " from unnest($1::text[], $2::text[]) as t (rn, new_rn)",
+         {array_literal(names), array_literal(copies)}, given.rows());
+}
+
+} // namespace
+
+int resubmit_tasks(const context &given, const resubmit_options &options) {
+    const filter_options &f = options.filter;
+    if (options.rn.has_value() == f.queue.has_value())
+        throw failure{"either RN or --queue is needed"};
+    const bool by_content = f.worker || f.key || f.spec || f.created_after || f.created_before;
+    if (by_content && (options.after || options.before))
+        throw usage_failure{"--ended-after and --ended-before go with --queue, --status and --code only"};
+    session server{given.connection};
+    if (options.rn) {
+        const call again = call{"scylla.resubmit"}.argument("rn", options.rn).argument("new_rn", options.new_rn);
+        if (given.json)
+            show(server, "select * from " + again.sql(), again.values(), form::json_one);
+        else
+            std::cout << *server.ask("select rn from " + again.sql(), again.values()) << '\n';
+        return 0;
+    }
+    if (by_content) {
+        resubmit_matching(given, server, options);
+        return 0;
+    }
+    const call again = call{"scylla.resubmit_many"}
+                           .argument("queue", f.queue)
+                           .argument("status", f.status)
+                           .argument("code", f.code)
+                           .argument("ended_after", options.after)
+                           .argument("ended_before", options.before)
+                           .argument("max_tasks", options.limit)
+                           .argument("preview", options.preview ? value{"true"} : value{});
+    show(server, std::string{"select rn"} + (options.preview ? "" : ", new_rn") + " from " + again.sql(),
+         again.values(), given.rows());
+    return 0;
+}
 
 int find_tasks(const context &given, const find_options &options) {
     session server{given.connection};

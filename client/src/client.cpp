@@ -477,6 +477,20 @@ bulk_result client::yield_many(const task_filter &filter, const portion &part, b
     return run_bulk(*m_executor, sql::yield_many, to_params(filter, part), preview);
 }
 
+resubmitted_tasks client::resubmit_matching(const task_filter &filter, const portion &part, bool preview) {
+    params values = to_params(filter, part);
+    values.emplace_back(preview ? "true" : "false");
+    resubmitted_tasks result;
+    for_each_row(m_executor->run(sql::resubmit_matching, values), [&](const auto &row) {
+        if (row[1].is_null())
+            result.next = std::string{text_of(row[0])};
+        else
+            result.tasks.push_back({resource_name{text_of(row[1])},
+                                    row[2].is_null() ? std::nullopt : std::optional{resource_name{text_of(row[2])}}});
+    });
+    return result;
+}
+
 std::vector<task> client::list(const list_filter &filter) {
     return to_tasks(
         m_executor->run(sql::list_tasks, {text(filter.queue, "queue"),

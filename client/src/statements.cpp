@@ -147,6 +147,9 @@ const statement cancel_many{"scylla_cancel_many", "select cursor, rn, status, pr
                                                   ", $9::int, $10, $12::bool, $11::int)"};
 const statement yield_many{"scylla_yield_many", "select cursor, rn, status, problem from scylla.yield_many(" FILTER
                                                 ", $9::int, $10, $12::bool, $11::int)"};
+const statement resubmit_matching{"scylla_resubmit_matching",
+                                  "select cursor, rn, new_rn from scylla.resubmit_matching(" FILTER
+                                  ", $9::int, $10, $12::bool, $11::int)"};
 const statement reschedule{"scylla_reschedule", TASK "scylla.reschedule($1, " TIME("$2") ")", "reschedulable"};
 const statement set_priority{"scylla_set_priority", TASK "scylla.set_priority($1, $2::int)", "unleased"};
 const statement delete_task{"scylla_delete_task", "select scylla.delete_task($1)", "ended"};
@@ -410,6 +413,7 @@ std::vector<const statement *> all_statements() {
             &cancel,
             &cancel_many,
             &yield_many,
+            &resubmit_matching,
             &find_tasks,
             &get_task,
             &list_tasks,

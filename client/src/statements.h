@@ -27,7 +27,8 @@ extern const statement create_plan, open_plan, cancel_plan, plan_completed, set_
     plan_dot, plan_mermaid, plan_timeline;
 extern const statement lease, lease_task, heartbeat, heartbeat_many, complete, complete_many, complete_and_lease, abort,
     fail, yield, not_yet, defer, register_worker, wait, wait_any, work;
-extern const statement cancel, cancel_many, yield_many, find_tasks, get_task, list_tasks, explain_waiting;
+extern const statement cancel, cancel_many, yield_many, resubmit_matching, find_tasks, get_task, list_tasks,
+    explain_waiting;
 extern const statement create_queue, alter_queue, pause_queue, resume_queue, drop_queue, queue_settings;
 extern const statement grant_queue, revoke_queue, set_queue_owner, queue_grants;
 extern const statement schedule, schedule_plan, schedule_job, unschedule, schedules, run_schedules, arm_schedules,

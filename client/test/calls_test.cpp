@@ -483,6 +483,22 @@ TEST_F(Calls, FindAndActOnMany) {
     EXPECT_EQ(c.cancel_many(filter).tasks.size(), 1u);
     filter.status = task_status::aborted;
     EXPECT_THROW(c.cancel_many(filter), invalid_argument);
+    filter.status = task_status::cancelled;
+    const auto cancelled = c.find(filter).tasks;
+    ASSERT_GE(cancelled.size(), 2u);
+    const portion first_one{.max_tasks = 1, .after = {}, .max_looks = 10000};
+    const resubmitted_tasks shown = c.resubmit_matching(filter, first_one, true);
+    ASSERT_EQ(shown.tasks.size(), 1u);
+    EXPECT_EQ(shown.tasks[0].rn, cancelled.back().rn) << "the oldest";
+    EXPECT_FALSE(shown.tasks[0].new_rn);
+    EXPECT_TRUE(shown.next);
+    const resubmitted_tasks copied = c.resubmit_matching(filter, first_one);
+    ASSERT_EQ(copied.tasks.size(), 1u);
+    EXPECT_EQ(c.get(copied.tasks[0].new_rn.value()).status, task_status::ready);
+    const resubmitted_tasks others = c.resubmit_matching(filter);
+    EXPECT_EQ(others.tasks.size(), cancelled.size() - 1);
+    EXPECT_FALSE(others.next);
+    EXPECT_TRUE(c.resubmit_matching(filter).tasks.empty());
 }
 
 TEST_F(Calls, RerunPlan) {

@@ -42,3 +42,17 @@ comment on function scylla.yield_many is
 'Takes up to max_tasks running tasks that match a filter from their workers: they are ready again at once, for any worker. The next call of
 a worker for such a task fails with 55000. Arguments and rows as in cancel_many.
 Errors: 42704 no such queue; 42501 no right to work on it or to view it; 22023 bad argument.';
+
+create or replace function scylla.resubmit_matching(
+    filter jsonb, max_tasks integer = 1000, after text = null, preview boolean = false, max_looks integer = 10000,
+    out cursor text, out rn text, out new_rn text)
+    returns setof record
+    language c volatile parallel unsafe rows 100 as 'MODULE_PATHNAME', 'scylla_resubmit_matching';
+comment on function scylla.resubmit_matching is
+'Resubmits up to max_tasks tasks that have ended, match a filter and were not resubmitted yet, oldest first. Returns one row for each.
+  filter, max_looks  as in find_tasks; without a status: aborted ones
+  after              go on behind this cursor; null: from the oldest
+  preview            true: only shows them, and new_rn is null
+If there may be more, a last row has no rn, and its cursor is where to go on. A call copies all that it finds, or nothing.
+Errors: 42704 no such queue; 42501 no right to submit to it or to view it; 22023 bad argument; P0002 and 53400 as for resubmit. Locks:
+waits for transactions that are resubmitting the same tasks.';

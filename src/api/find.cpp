@@ -1,4 +1,4 @@
-// find_tasks, cancel_many, yield_many: tasks by a filter, a portion at a time.
+// find_tasks, cancel_many, yield_many, resubmit_matching: tasks by a filter, a portion at a time.
 #include "task/find.h"
 
 #include "api/call.h"
@@ -9,6 +9,7 @@
 #include "pg/text.h"
 #include "task/bulk.h"
 #include "task/open.h"
+#include "task/resubmit.h"
 #include "task/rights.h"
 #include "task/rules.h"
 
@@ -121,11 +122,54 @@ void put_bulk(const Rows &rows, Store &store, const Bulk &bulk) {
     tuplestore_putvalues(rows.store, rows.type, values, nulls);
 }
 
+GivenFilter require_filter(FunctionCallInfo fcinfo, int n) {
+    if (PG_ARGISNULL(n))
+        error::bad_argument("filter", "null", k_filter_rule);
+    return get_filter(fcinfo, n);
+}
+
+// The privileges on the queue that the filter names, if it names one.
+void require_queue(Store &store, GivenFilter *given, model::Privilege privilege) {
+    if (given->queue == nullptr)
+        return;
+    const auto queue = rights::require_queue(store, given->queue, privilege);
+    rights::require(store, queue, model::Privilege::view);
+    given->wanted.queue = queue.id;
+}
+
+void require_final_status(TaskFilter *filter) {
+    if (filter->is_live || !model::is_final(filter->status.value_or(Status::aborted)))
+        error::bad_argument("status", filter->is_live ? "live" : model::name(*filter->status),
+                            "It must be \"aborted\", \"cancelled\" or \"completed\".");
+    filter->status = filter->status.value_or(Status::aborted);
+    filter->for_copies = true;
+}
+
+// The tasks to be copied, oldest first, and where each was found.
+struct Originals {
+    MemoryContext context;
+    Growing<store::SpecRow> rows;
+    Growing<Cursor> cursors;
+};
+
+bool keep_original(void *to, Store &store, const Task &task, const Cursor &cursor) {
+    auto *found = static_cast<Originals *>(to);
+    const MemoryContext caller = MemoryContextSwitchTo(found->context);
+    found->rows.add(*find_spec(store, task.spec.id, store::With::spec), found->context);
+    found->cursors.add(cursor, found->context);
+    MemoryContextSwitchTo(caller);
+    return true;
+}
+
+void put_copied(const Rows &rows, const Cursor &cursor, const text *rn, const text *new_rn) {
+    Datum values[] = {PointerGetDatum(to_text(cursor)), PointerGetDatum(rn), PointerGetDatum(new_rn)};
+    bool nulls[] = {false, rn == nullptr, new_rn == nullptr};
+    tuplestore_putvalues(rows.store, rows.type, values, nulls);
+}
+
 Datum do_many(FunctionCallInfo fcinfo, BulkVerb verb) {
     const bool cancels = verb == BulkVerb::cancel;
-    if (PG_ARGISNULL(0))
-        error::bad_argument("filter", "null", k_filter_rule);
-    GivenFilter given = get_filter(fcinfo, 0);
+    GivenFilter given = require_filter(fcinfo, 0);
     require_status(verb, &given.wanted);
     const int32 max_tasks = args::max_tasks(args::get_int(fcinfo, 1).value_or(1000));
     const auto after = get_cursor(fcinfo, 2, given.wanted);
@@ -134,12 +178,7 @@ Datum do_many(FunctionCallInfo fcinfo, BulkVerb verb) {
     const Rows rows = begin_rows(fcinfo);
     Store store = preview ? store::open(AccessShareLock)
                           : open_for_write(cancels ? "scylla.cancel_many()" : "scylla.yield_many()");
-    if (given.queue != nullptr) {
-        const auto queue =
-            rights::require_queue(store, given.queue, cancels ? model::Privilege::submit : model::Privilege::work);
-        rights::require(store, queue, model::Privilege::view);
-        given.wanted.queue = queue.id;
-    }
+    require_queue(store, &given, cancels ? model::Privilege::submit : model::Privilege::work);
     Bulk bulk = find_bulk(store, given.wanted, after, limits);
     if (!preview)
         carry_out(store, verb, bulk);
@@ -176,3 +215,30 @@ SCYLLA_FUNCTION(scylla_find_tasks) {
 SCYLLA_FUNCTION(scylla_cancel_many) { return scylla::do_many(fcinfo, scylla::BulkVerb::cancel); }
 
 SCYLLA_FUNCTION(scylla_yield_many) { return scylla::do_many(fcinfo, scylla::BulkVerb::yield); }
+
+SCYLLA_FUNCTION(scylla_resubmit_matching) {
+    using namespace scylla;
+    GivenFilter given = require_filter(fcinfo, 0);
+    require_final_status(&given.wanted);
+    const int32 max_tasks = args::max_tasks(args::get_int(fcinfo, 1).value_or(1000));
+    const auto after = get_cursor(fcinfo, 2, given.wanted);
+    const bool preview = args::get_bool(fcinfo, 3).value_or(false);
+    const FindLimits limits{max_tasks, args::max_tasks(args::get_int(fcinfo, 4).value_or(10000), "max_looks")};
+    const Rows rows = begin_rows(fcinfo);
+    store::Store store = preview ? store::open(AccessShareLock) : open_for_write("scylla.resubmit_matching()");
+    require_queue(store, &given, model::Privilege::submit);
+    Originals found{.context = CurrentMemoryContext, .rows = {}, .cursors = {}};
+    const auto next = find_tasks(store, given.wanted, after, limits, {keep_original, &found});
+    const auto copies = preview ? std::span<const Copy>() : copy_tasks(store, found.rows.all(), {});
+    std::size_t copied = 0; // in the same order, without those that somebody else has resubmitted meanwhile
+    for (std::size_t i = 0; i < found.rows.count; i++) {
+        const bool is_copied = copied < copies.size() && copies[copied].original == found.rows[i].id;
+        if (preview || is_copied)
+            put_copied(rows, found.cursors[i], found.rows[i].rn, is_copied ? copies[copied].new_rn : nullptr);
+        copied += is_copied ? 1 : 0;
+    }
+    if (next)
+        put_copied(rows, *next, nullptr, nullptr);
+    close(store);
+    return 0;
+}

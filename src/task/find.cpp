@@ -5,6 +5,7 @@
 #include "pg/error.h"
 #include "pg/memory.h"
 #include "pg/text.h"
+#include "store/copies.h"
 #include "task/history.h"
 #include "task/rights.h"
 
@@ -133,7 +134,8 @@ template <typename Row> bool see(Walk &walk, const Row &row, const text *owner, 
         const auto head = find_spec(walk.store, row.id, store::With::no_spec);
         const auto spec =
             head && matches(walk.filter, *head) ? find_spec(walk.store, row.id, store::With::spec) : std::nullopt;
-        if (spec && (walk.filter.spec == nullptr || contains(spec->spec, walk.filter.spec)))
+        if (spec && (walk.filter.spec == nullptr || contains(spec->spec, walk.filter.spec)) &&
+            !(walk.filter.for_copies && store::is_resubmitted(row.id)))
             return put(walk, task_of(*spec, row), cursor);
     }
     walk.seen = cursor;
@@ -184,12 +186,18 @@ bool see_row(Walk &walk, const store::Scan &scan, Source source) {
     }
 }
 
-void walk_newest_first(Walk &walk, Source source, int64 before) {
+store::Scan scan_by_age(Store &store, Source source, const Cursor &after, bool oldest_first) {
+    if (oldest_first)
+        return scan_outcomes(store, after.id);
     const TableId table = source == Source::waiting   ? TableId::waiting
                           : source == Source::running ? TableId::lease
                           : source == Source::ended   ? TableId::outcome
                                                       : TableId::spec;
-    store::Scan scan = scan_before(walk.store, table, before);
+    return scan_before(store, table, after.id);
+}
+
+void walk_by_age(Walk &walk, Source source) {
+    store::Scan scan = scan_by_age(walk.store, source, walk.seen, walk.filter.for_copies);
     const RowMemory memory = begin_row_memory();
     while (next(scan)) {
         if (!may_look(walk) || !see_row(walk, scan, source))
@@ -244,12 +252,13 @@ void walk_ready_queues(Walk &walk, const Cursor &after) {
 }
 
 void walk_source(Walk &walk, Source source, const std::optional<Cursor> &after) {
-    walk.seen = after.value_or(Cursor{.source = source, .id = source == Source::ready ? 0 : PG_INT64_MAX});
+    const bool is_ascending = source == Source::ready || walk.filter.for_copies;
+    walk.seen = after.value_or(Cursor{.source = source, .id = is_ascending ? 0 : PG_INT64_MAX});
     if (source == Source::ready) {
         if (walk.filter.worker == nullptr) // a ready task has no owner
             walk_ready_queues(walk, walk.seen);
     } else
-        walk_newest_first(walk, source, walk.seen.id);
+        walk_by_age(walk, source);
 }
 
 } // namespace

@@ -16,10 +16,11 @@ struct TaskFilter {
     Jsonb *spec = nullptr;      // contained in theirs
     std::optional<TimestampTz> created_after = {};
     std::optional<TimestampTz> created_before = {};
+    bool for_copies = false; // of tasks that have ended: only those without a copy, oldest first
 };
 
 // The tables that are read for a filter, one after the other: all tasks by their specifications; ready tasks queue by
-// queue, in the order of priority and id; all others newest first.
+// queue, in the order of priority and id; all others newest first, or oldest first where they are to be copied.
 enum class Source : char { any = 'a', waiting = 'w', ready = 'r', running = 'l', ended = 'e' };
 
 // A row of such a table. Id 0: before the first.

@@ -127,6 +127,15 @@ run scylla resubmit --queue dead --code net --preview --json
 is "$(sql "select '$output'::jsonb")" '[{"rn": "dead-2"}, {"rn": "dead-3"}]' 'a preview of many'
 run scylla resubmit --queue dead --code net --limit 1 --json
 is "$(sql "select '$output'::jsonb -> 0 ->> 'rn' || ' ' || (select count(*) from scylla.dead_tasks('dead'))")" 'dead-2 1' 'so many of them'
+sql "select from scylla.submit_many((select jsonb_agg(jsonb_build_object('queue', 'dead by key', 'rn', 'dk-' || i, 'spec', i, 'key', 'k' || i % 2)) from generate_series(1, 6) i)), scylla.cancel_many('{\"queue\": \"dead by key\"}')"
+run scylla resubmit --queue 'dead by key' --status cancelled --key k1 --preview --json
+is "$(sql "select '$output'::jsonb")" '[{"rn": "dk-1"}, {"rn": "dk-3"}, {"rn": "dk-5"}]' 'a preview of those with a key, oldest first'
+run scylla resubmit --queue 'dead by key' --status cancelled --key k1 --limit 2 --json
+is "$(sql "select string_agg(x ->> 'rn', ' ' order by n) || ' ' || count(r.new_rn) from jsonb_array_elements('$output') with ordinality as t (x, n) left join scylla.resubmissions r on r.new_rn = x ->> 'new_rn'")" 'dk-1 dk-3 2' 'so many of them are resubmitted'
+run scylla resubmit --queue 'dead by key' --status cancelled --key k1 --json
+is "$(sql "select string_agg(x ->> 'rn', ' ') from jsonb_array_elements('$output') x")" 'dk-5' 'and then the rest'
+run scylla resubmit --queue 'dead by key' --key k1 --ended-after 2001-01-01
+is "$status ${errors%%$'\n'*}" '2 scylla: --ended-after and --ended-before go with --queue, --status and --code only' 'two kinds of filter'
 run scylla resubmit
 is "$status $errors" '1 scylla: either RN or --queue is needed' 'resubmit needs to know what'
 run scylla resubmit dead-1 --queue dead

@@ -44,7 +44,7 @@ insert into usual values (null, 'queue', '''taken'''), (null, 'spec', '''{}'''),
     ('clear_trigger', 'name', '''trigger'''), ('defer', 'wait_for', '''[{"callback": "token"}]'''),
     (null, 'job', '''job'''), ('define_job', 'job', '''new'''), (null, 'ids', '''{[1,2)}'''), (null, 'expression', '''1'''), (null, 'template', '''x'''),
     ('set_output', 'rn', '(select rn from scylla.list_tasks(''out''))'), ('set_output', 'params', '''{}'''), (null, 'workflow', '''flow'''), ('restart_run', 'workflow', '''again'''), ('restart_step', 'workflow', '''ended'''), ('bypass_step', 'workflow', '''waits'''), ('drop_breakpoint', 'workflow', '''held'''), ('pause_step', 'workflow', '''held'''), ('resume_step', 'workflow', '''held'''), (null, 'instance', '1'), (null, 'step', '''s'''), (null, 'items', '''[{}]'''), (null, 'backfill', '1'), (null, 'definition', '''{"properties": {"owner": "ann"}, "workflow": {"id": "new", "steps": [{"step": {"id": "s", "type": "NoOp"}}]}}'''),
-    ('cancel_many', 'filter', '''{"queue": "taken"}'''), ('yield_many', 'filter', '''{"queue": "taken"}'''), (null, 'pool', '''pool'''), ('create_pool', 'pool', '''new'''), (null, 'capacity', '''{"a": 1}'''), (null, 'used', '''{"a": 1}''');
+    ('cancel_many', 'filter', '''{"queue": "taken"}'''), ('yield_many', 'filter', '''{"queue": "taken"}'''), ('resubmit_matching', 'filter', '''{"queue": "taken"}'''), (null, 'pool', '''pool'''), ('create_pool', 'pool', '''new'''), (null, 'capacity', '''{"a": 1}'''), (null, 'used', '''{"a": 1}''');
 
 create temp table argument as
 select p.oid, p.proname::text as function, p.prokind, i, p.proargnames[i] as name, coalesce(p.proallargtypes[i], p.proargtypes[i - 1])::regtype as type, i > p.pronargs - p.pronargdefaults as optional

@@ -1,4 +1,4 @@
--- find_tasks, cancel_many, yield_many: tasks by a filter, a portion at a time.
+-- find_tasks, cancel_many, yield_many, resubmit_matching: tasks by a filter, a portion at a time.
 begin;
 \ir include/helpers.psql
 select * from no_plan();
@@ -6,6 +6,7 @@ select * from no_plan();
 select signature_is('find_tasks', 'filter jsonb DEFAULT ''{}''::jsonb, max_tasks integer DEFAULT 100, after text DEFAULT NULL::text, max_looks integer DEFAULT 10000, OUT cursor text, OUT task scylla.task', 'SETOF record');
 select signature_is(verb, 'filter jsonb, max_tasks integer DEFAULT 1000, after text DEFAULT NULL::text, preview boolean DEFAULT false, max_looks integer DEFAULT 10000, OUT cursor text, OUT rn text, OUT status scylla.task_status, OUT problem text', 'SETOF record')
 from unnest('{cancel_many,yield_many}'::text[]) verb;
+select signature_is('resubmit_matching', 'filter jsonb, max_tasks integer DEFAULT 1000, after text DEFAULT NULL::text, preview boolean DEFAULT false, max_looks integer DEFAULT 10000, OUT cursor text, OUT rn text, OUT new_rn text', 'SETOF record');
 
 -- All that a filter finds, portion by portion, as long as a last row says that there may be more.
 create function found(filter jsonb, portion integer = 100, looks integer = 10000, out names text, out portions integer) language plpgsql as $$
@@ -102,7 +103,7 @@ insert into refused values
     ('{"created_after": "soon"}', 'created_after', '"soon"', 'It must be a timestamp.'),
     ('{"created_before": 5}', 'created_before', '5', 'It must be a text.');
 select refuses_argument(format('select scylla.%s(%L)', verb, filter), argument, value, rule)
-from refused, unnest('{find_tasks,cancel_many,yield_many}'::text[]) verb;
+from refused, unnest('{find_tasks,cancel_many,yield_many,resubmit_matching}'::text[]) verb;
 select refuses_argument(format('select scylla.find_tasks(after => %L)', at), 'after', '"' || at || '"', 'It must be a cursor that the same filter has given.')
 from unnest('{x,a,a-1,"a1.2",r1,w3,"a1 ","a99999999999999999999",r1.2.3}'::text[]) at;
 select refuses_argument(format($$select scylla.find_tasks('{"status": "ready"}', after => %L)$$, at), 'after', '"' || at || '"', 'It must be a cursor that the same filter has given.')
@@ -110,12 +111,16 @@ from unnest('{r1.2,r1.99999.3,r-1.2.3,r99999999999.2.3,r1.2.3.4,r1..3}'::text[])
 select refuses_argument('select scylla.find_tasks(max_tasks => 0)', 'max_tasks', '0', 'It must be between 1 and 100000.');
 select refuses_argument('select scylla.find_tasks(max_looks => 0)', 'max_looks', '0', 'It must be between 1 and 100000.');
 select refuses_argument(format('select scylla.%s(null)', verb), 'filter', 'null', 'It must be an object with queue, status, worker, key, code, spec, created_after, created_before.')
-from unnest('{cancel_many,yield_many}'::text[]) verb;
+from unnest('{cancel_many,yield_many,resubmit_matching}'::text[]) verb;
 select refuses_argument($$select scylla.cancel_many('{"status": "aborted"}')$$, 'status', 'aborted', 'It must be "waiting", "ready", "running" or "live".');
 select refuses_argument($$select scylla.yield_many('{"status": "ready"}')$$, 'status', 'ready', 'It must be "running".');
 select refuses_argument($$select scylla.yield_many('{"status": "live"}')$$, 'status', 'live', 'It must be "running".');
+select refuses_argument(format('select scylla.resubmit_matching(%L)', jsonb_build_object('status', status)), 'status', status, 'It must be "aborted", "cancelled" or "completed".')
+from unnest('{live,waiting,ready,running}'::text[]) status;
+select refuses_argument(format($$select scylla.resubmit_matching('{}', after => %L)$$, at), 'after', '"' || at || '"', 'It must be a cursor that the same filter has given.')
+from unnest('{x,a1,r1.2.3,e,e-1}'::text[]) at;
 select refuses(format($$select scylla.%s('{"queue": "none"}')$$, verb), '42704', 'exists', 'queue "none" does not exist', table_ => 'queue')
-from unnest('{cancel_many,yield_many}'::text[]) verb;
+from unnest('{cancel_many,yield_many,resubmit_matching}'::text[]) verb;
 
 -- ---- acting --------------------------------------------------------------------------------------------------------
 
@@ -142,6 +147,50 @@ create temp table done as select * from scylla.cancel_many('{"queue": "i"}', 3);
 select is((select string_agg(coalesce(rn, '-'), ' ') from done), 'i1 i2 i3 -', 'the oldest first, where priorities are the same');
 select is((select string_agg(coalesce(rn, '-'), ' ') from scylla.cancel_many('{"queue": "i"}', 3, (select cursor from done where rn is null))), 'i4 i5 i6 -', 'the cursor goes on behind them');
 
+-- ---- once more -----------------------------------------------------------------------------------------------------
+
+do $$ begin
+    perform scylla.submit('again', jsonb_build_object('kind', i % 2), rn => 'a' || i, key => 'k' || i % 3, depends_on => case when i = 8 then '{a2}'::text[] end) from generate_series(1, 9) i;
+    perform scylla.lease_task('a' || i, 'w' || i % 2) from generate_series(1, 6) i;
+    perform scylla.abort('a' || i, 'w' || i % 2, jsonb_build_object('code', case when i > 3 then 'late' else 'early' end)) from generate_series(1, 5) i;
+    perform scylla.complete('a6', 'w0'), scylla.cancel('a7');
+end $$;
+-- What a filter finds to be copied.
+create function to_copy(filter jsonb) returns text language sql as $$
+    select string_agg(rn || coalesce(new_rn, ''), ' ') from scylla.resubmit_matching(filter, preview => true)
+$$;
+select is(to_copy(filter), names, 'to be copied: ' || filter::text) from (values
+    ('{"queue": "again"}'::jsonb,                      'a1 a2 a3 a4 a5 a8'),
+    ('{"queue": "again", "status": "aborted"}',        'a1 a2 a3 a4 a5 a8'),
+    ('{"queue": "again", "status": "cancelled"}',      'a7'),
+    ('{"queue": "again", "status": "completed"}',      'a6'),
+    ('{"queue": "again", "key": "k1"}',                'a1 a4'),
+    ('{"queue": "again", "worker": "w1"}',             'a1 a3 a5'),
+    ('{"queue": "again", "code": "late"}',             'a4 a5'),
+    ('{"queue": "again", "spec": {"kind": 1}}',        'a1 a3 a5'),
+    ('{"queue": "again", "created_after": "infinity"}', null),
+    ('{"key": "k2", "code": "late"}',                  'a5')) v (filter, names);
+select is((select string_agg(coalesce(rn, '-'), ' ') from scylla.resubmit_matching('{"queue": "again"}', 2, preview => true)), 'a1 a2 -', 'a preview comes in portions, too');
+select is((select string_agg(coalesce(rn, '-'), ' ') from scylla.resubmit_matching('{"queue": "again"}', 3, (select cursor from scylla.resubmit_matching('{"queue": "again"}', 2, preview => true) where rn is null), true)), 'a3 a4 a5 -', 'the cursor goes on behind them');
+select is((select string_agg(coalesce(rn, '-'), ' ') from scylla.resubmit_matching('{"queue": "again", "key": "k2"}', max_looks => 1, preview => true)), '-', 'rows that do not match count as rows');
+select is_empty($$select from scylla.resubmissions where queue = 'again'$$, 'and does nothing');
+create temp table copied as select * from scylla.resubmit_matching('{"queue": "again", "spec": {"kind": 0}}');
+select is((select string_agg(rn, ' ' order by rn) from copied where new_rn is not null), 'a2 a4 a8', 'those that match are copied');
+select is((select string_agg(r.rn || ' ' || (r.new_rn = c.new_rn), ' ' order by r.rn) from scylla.resubmissions r join copied c using (rn)), 'a2 true a4 true a8 true', 'under the names that it returns');
+select is((select string_agg(t.status::text, ' ' order by c.rn) from copied c join scylla.task t on t.rn = c.new_rn), 'ready ready waiting', 'a copy waits for the copy of what its original waited for');
+select is(to_copy('{"queue": "again"}'), 'a1 a3 a5', 'each once: done again it goes on');
+select is((select string_agg(coalesce(rn, '-'), ' ') from scylla.resubmit_matching('{"queue": "again"}', 2)), 'a1 a3 -', 'a portion says that there may be more');
+select is((select string_agg(coalesce(rn, '-'), ' ') from scylla.resubmit_matching('{"queue": "again"}', 2)), 'a5', 'and those that are done do not count');
+-- What waits for another comes later, also in another portion.
+do $$ begin
+    perform scylla.submit('chain', '1', rn => 'c1'), scylla.submit('chain', '1', rn => 'c2', depends_on => '{c1}'), scylla.submit('chain', '1', rn => 'c3', depends_on => '{c2}');
+    perform scylla.lease_task('c1', 'w'), scylla.abort('c1', 'w', '{"code": "x"}');
+    for i in 1 .. 3 loop
+        perform scylla.resubmit_matching('{"queue": "chain"}', 1);
+    end loop;
+end $$;
+select is((select string_agg(r.rn || ' ' || t.status, ', ' order by r.rn) from scylla.resubmissions r join scylla.task t on t.rn = r.new_rn where r.queue = 'chain'), 'c1 ready, c2 waiting, c3 waiting', 'a chain that has failed, one task at a time');
+
 -- ---- and what cannot be done ---------------------------------------------------------------------------------------
 
 do $$ begin
@@ -150,7 +199,7 @@ do $$ begin
 end $$;
 create role "scylla test bulk";
 grant usage on schema scylla to "scylla test bulk";
-grant execute on function scylla.cancel_many, scylla.yield_many, scylla.find_tasks to "scylla test bulk";
+grant execute on function scylla.cancel_many, scylla.yield_many, scylla.find_tasks, scylla.resubmit_matching to "scylla test bulk";
 do $$ begin
     perform scylla.grant_queue('mine', 'scylla test bulk', p) from unnest('{view,submit,work}'::text[]) p;
     perform scylla.grant_queue('theirs', 'scylla test bulk', 'view');
@@ -162,6 +211,10 @@ reset role;
 select is((select string_agg(concat_ws(' ', n, rn, status, problem), ', ' order by n, rn) from tried),
           '1 m1 ready, 1 t1 running This needs the privilege "work" on its queue., 2 m1 cancelled, 2 t1 running This needs the privilege "submit" on its queue.',
           'what this role may not do is said, and the rest is done');
+set local role "scylla test bulk";
+select is(left(raised($$select scylla.resubmit_matching('{"queue": "theirs"}')$$), 6), '42501 ', 'copies need the privilege "submit" on the queue');
+select is((select count(*) from scylla.resubmit_matching('{"queue": "mine", "status": "cancelled"}')), 1::bigint, 'which this role has');
+reset role;
 
 select all_is_sound();
 select * from finish();

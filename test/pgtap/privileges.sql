@@ -107,6 +107,7 @@ insert into use_ (name, statement) values
     ('set_priority',       $$select scylla.set_priority('p delayed', 3)$$),
     ('resubmit',           $$select scylla.resubmit('p dead')$$),
     ('resubmit_many',      $$select * from scylla.resubmit_many('p')$$),
+    ('resubmit_matching',  $$select * from scylla.resubmit_matching('{"queue": "p"}')$$),
     ('dead_tasks',         $$select * from scylla.dead_tasks()$$),
     ('rerun_plan',         $$select scylla.rerun_plan('to rerun')$$),
     ('delete_task',        $$select scylla.delete_task('p to delete')$$),

@@ -178,6 +178,7 @@ insert into way values
 ('resubmit',           $$select (scylla.resubmit('r aborted', 'r again')).rn$$,         'r again', null,    'yyyynyndnnnn'),
 ('resubmit',           $$select coalesce((scylla.resubmit('r aborted')).spec::text, 'hidden')$$, '{"a": 1}', 'hidden', 'yyyynendnnnn'),
 ('resubmit_many',      $$select rn from scylla.resubmit_many('r')$$,                   'r aborted', null,    'yyyydldddddd'),
+('resubmit_matching',  $$select rn from scylla.resubmit_matching('{"queue": "r"}')$$,   'r aborted', null,    'yyyydldddddd'),
 ('dead_tasks',         $$select count(*) from scylla.dead_tasks('r')$$,                        '1', '0',      'yyyyeeeyeeee'),
 ('dead_tasks',         $$select count(*) from scylla.dead_tasks() where queue = 'r'$$,         '1', '0',      'yyyyeeeyeeee'),
 ('rerun_plan',         $$select scylla.rerun_plan('their plan')$$, '55000 plan "their plan" has not ended', null, 'yyyppppppppp'),

@@ -59,6 +59,7 @@ CALLS = [
     ("delete_task", "select scylla.delete_task('completed @')"),
     ("resubmit", "select scylla.resubmit('aborted @', 'again @')"),
     ("resubmit_many", "select * from scylla.resubmit_many('q @')"),
+    ("resubmit_matching", """select * from scylla.resubmit_matching('{"queue": "q @"}')"""),
     ("create_plan", "select scylla.create_plan('new @')"),
     ("open_plan", "select scylla.open_plan('building @')"),
     ("cancel_plan", "select scylla.cancel_plan('open @')"),

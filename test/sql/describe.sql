@@ -6,7 +6,7 @@
 \df scylla.(lease|lease_task|complete_and_lease)
 \df scylla.(heartbeat|heartbeat_many)
 \df scylla.(complete|complete_many|abort|fail|yield|not_yet|defer|cancel)
-\df scylla.(reschedule|set_priority|delete_task|resubmit|resubmit_many|dead_tasks|rerun_plan)
+\df scylla.(reschedule|set_priority|delete_task|resubmit|resubmit_many|resubmit_matching|dead_tasks|rerun_plan)
 \df scylla.(get_task|list_tasks|find_tasks|cancel_many|yield_many|explain_waiting)
 \df scylla.(create_queue|alter_queue|pause_queue|resume_queue|drop_queue|register_worker|backoff)
 \df scylla.(grant_queue|revoke_queue|set_queue_owner)

@@ -325,6 +325,9 @@ public:
     bulk_result cancel_many(const task_filter &filter, const portion &part = {}, bool preview = false);
     /// Takes running tasks from their workers: they are ready again. @param preview only show which
     bulk_result yield_many(const task_filter &filter, const portion &part = {}, bool preview = false);
+    /// Submits copies of a portion of the ended tasks that match, oldest first: all or none. Without a status: of
+    /// aborted ones. @param preview only show which
+    resubmitted_tasks resubmit_matching(const task_filter &filter, const portion &part = {}, bool preview = false);
     /// @}
 
     /// @name Queues and rights

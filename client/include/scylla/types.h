@@ -163,7 +163,7 @@ struct list_filter {
     int max_tasks = 100; ///< 1 to 100,000
 };
 
-/// Which tasks find(), cancel_many() and yield_many() are about. What is not set is any.
+/// Which tasks find(), cancel_many(), yield_many() and resubmit_matching() are about. What is not set is any.
 struct task_filter {
     std::optional<queue_name> queue = {};
     std::optional<task_status> status = {};
@@ -214,6 +214,11 @@ struct ended_filter {
 struct resubmission {
     resource_name rn;
     std::optional<resource_name> new_rn; ///< none: it was only to be shown
+};
+
+struct resubmitted_tasks {
+    std::vector<resubmission> tasks;
+    std::optional<std::string> next; ///< where to go on; none: there are no more
 };
 
 /// The settings of a new queue. Everything has a default.

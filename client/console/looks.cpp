@@ -91,9 +91,9 @@ constexpr const char *k_conditions = R"(
 
 constexpr const char *k_errors = R"(
     select coalesce(json_agg(e), '[]') from (
-        select queue, errors -> -1 ->> 'code' as code, min(errors -> -1 ->> 'description') as description, count(*) as tasks,
+        select queue, errors -> -1 ->> 'code' as code, errors -> -1 ->> 'description' as description, count(*) as tasks,
                min(updated) as first, max(updated) as last, (array_agg(rn order by updated desc))[1:3] as newest
-        from scylla.dead_tasks(max_tasks => 1000) group by 1, 2 order by count(*) desc, 1, 2) e)";
+        from scylla.dead_tasks(max_tasks => 1000) group by 1, 2, 3 order by count(*) desc, 1, 2, 3) e)";
 
 constexpr const char *k_workflows = R"(
     select coalesce(json_agg(x), '[]') from (
@@ -101,6 +101,14 @@ constexpr const char *k_workflows = R"(
                (select json_build_object('instance', r.instance, 'run', r.run, 'status', r.status, 'started', r.started)
                 from scylla.workflow_run r where r.workflow = w.id and r.instance = w.latest_instance order by r.run desc limit 1) as last
         from scylla.workflow w order by w.modified desc limit 200) x)";
+
+constexpr const char *k_templates = R"(
+    select coalesce(json_agg(t), '[]') from (
+        select job_type, version, type, status, inherit_from, description, owner, modified
+        from scylla.job_template order by job_type, modified desc, version limit 500) t)";
+
+constexpr const char *k_template = R"(
+    select coalesce((select row_to_json(t) from scylla.job_template t where job_type = $1 and version = $2), '{}'))";
 
 // Whether the role has the privilege run on the workflow w.
 #define MAY_RUN                                                                                                        \
@@ -219,7 +227,7 @@ constexpr const char *k_step = R"(
                  where workflow = $1 and instance = $2::bigint and ($3::integer is null or run = $3::integer) and step = $4
                    and )" OF_ITERATIONS R"(),
         'may_run', (select )" MAY_RUN R"( from scylla.workflow w where w.id = $1),
-        'run', (select json_build_object('ended', r.ended, 'version', r.version, 'last', $3::integer is null or r.run = $3::integer) from scylla.workflow_run r
+        'run', (select json_build_object('ended', r.ended, 'version', r.version, 'initiator', r.initiator, 'last', $3::integer is null or r.run = $3::integer) from scylla.workflow_run r
                 where r.workflow = $1 and r.instance = $2::bigint order by r.run desc limit 1),
         'breakpoints', (select coalesce(json_agg(b), '[]') from (
             select b.* from scylla.workflow_breakpoint b
@@ -259,6 +267,8 @@ const std::vector<look> &looks() {
         {"conditions", k_conditions, {}, 1000ms},
         {"errors", k_errors, {}, 5s},
         {"workflows", k_workflows, {}, 1000ms},
+        {"templates", k_templates, {}, 5s},
+        {"template", k_template, {"type", "version"}, 1000ms},
         {"workflow", k_workflow, {"id", "status", "before"}, 1000ms},
         {"run", k_run, {"workflow", "instance", "run"}, 1000ms},
         {"iterations", k_iterations, {"workflow", "instance", "run", "inside", "loop", "status", "after"}, 5s},
@@ -281,9 +291,11 @@ const std::vector<look> &looks() {
     "'next', max(cursor) filter (where rn is null)) from "
 
 // Of a step: {"workflow", "instance", "step", "iterations": "1,2" or null}.
-#define STEP                                                                                                           \
-    "($1::jsonb ->> 'workflow', ($1::jsonb ->> 'instance')::bigint, $1::jsonb ->> 'step', "                            \
-    "string_to_array($1::jsonb ->> 'iterations', ',')::bigint[])"
+#define NAME_OF_STEP                                                                                                   \
+    "$1::jsonb ->> 'workflow', ($1::jsonb ->> 'instance')::bigint, $1::jsonb ->> 'step', "                             \
+    "string_to_array($1::jsonb ->> 'iterations', ',')::bigint[]"
+#define STEP "(" NAME_OF_STEP ")"
+#define ALONE "coalesce(($1::jsonb ->> 'alone')::boolean, false)"
 
 // A breakpoint: {"workflow", "step", and perhaps "version", "instance", "run"}.
 #define BREAKPOINT                                                                                                     \
@@ -328,18 +340,16 @@ const std::vector<change> &changes() {
         {"cancel", "select json_build_object('rn', t.rn, 'status', t.status) from scylla.cancel($1::jsonb ->> 'rn') t"},
         {"resubmit",
          "select json_build_object('rn', t.rn, 'status', t.status) from scylla.resubmit($1::jsonb ->> 'rn') t"},
-        // What the next one would do. It takes locks, so a transaction that only reads will not do.
+        // What the next three would do, up to a thousand.
         {"preview_resubmit",
-         "select json_build_object('count', count(*), 'first', (array_agg(rn))[1:5]) from "
-         "scylla.resubmit_many($1::jsonb "
-         "->> 'queue', 'aborted', code => $1::jsonb ->> 'code', max_tasks => 1000, preview => true)"},
-        {"resubmit_all", "select json_build_object('count', count(*)) from scylla.resubmit_many($1::jsonb ->> 'queue', "
-                         "'aborted', code => $1::jsonb ->> 'code', max_tasks => 1000)"},
-        // What the next two would do, up to a thousand.
+         PREVIEW "scylla.resubmit_matching($1::jsonb -> 'filter', preview => true, max_looks => 100000)"},
         {"preview_cancel", PREVIEW "scylla.cancel_many($1::jsonb -> 'filter', preview => true, max_looks => 100000)"},
         {"preview_yield", PREVIEW "scylla.yield_many($1::jsonb -> 'filter', preview => true, max_looks => 100000)"},
         {"cancel_all", PORTION "scylla.cancel_many($1::jsonb -> 'filter', 250, $1::jsonb ->> 'after', false, 20000)"},
         {"yield_all", PORTION "scylla.yield_many($1::jsonb -> 'filter', 250, $1::jsonb ->> 'after', false, 20000)"},
+        {"resubmit_all",
+         "select json_build_object('done', count(rn), 'problems', '[]'::json, 'next', max(cursor) filter (where rn is "
+         "null)) from scylla.resubmit_matching($1::jsonb -> 'filter', 250, $1::jsonb ->> 'after', false, 20000)"},
         {"run_now",
          "select json_build_object('rn', t.rn, 'status', t.status) from scylla.reschedule($1::jsonb ->> 'rn') t"},
         {"priority", "select json_build_object('rn', t.rn, 'priority', t.priority) from "
@@ -362,11 +372,11 @@ const std::vector<change> &changes() {
         {"restart_run", "select json_build_object('workflow', r.of_workflow, 'instance', r.of_instance, 'run', r.run, "
                         "'status', r.status) "
                         "from scylla.restart_run($1::jsonb ->> 'workflow', ($1::jsonb ->> 'instance')::bigint, "
-                        "$1::jsonb ->> 'policy') r"},
+                        "$1::jsonb ->> 'policy', alone => " ALONE ") r"},
         {"stop_step", "select '{}' from scylla.stop_step" STEP},
         {"kill_step", "select '{}' from scylla.kill_step" STEP},
         {"skip_step", "select '{}' from scylla.skip_step" STEP},
-        {"restart_step", "select '{}' from scylla.restart_step" STEP},
+        {"restart_step", "select '{}' from scylla.restart_step(" NAME_OF_STEP ", " ALONE ")"},
         {"pause_step", "select '{}' from scylla.pause_step" STEP},
         {"resume_step", "select '{}' from scylla.resume_step" STEP},
         {"activate_workflow",

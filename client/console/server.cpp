@@ -41,7 +41,7 @@ constexpr const char *k_json = "application/json";
 // Paths that pages of their own have; app.js knows what each shows.
 constexpr const char *k_pages[] = {"/",          "/queue",    "/task",       "/plans",  "/plan",
                                    "/pools",     "/jobs",     "/conditions", "/errors", "/schedules",
-                                   "/workflows", "/workflow", "/run",        "/step"};
+                                   "/workflows", "/workflow", "/run",        "/step",   "/template"};
 
 // Nothing but our own files is loaded, no script stands in a page, and no text becomes elements.
 httplib::Headers headers_of_all() {

@@ -85,6 +85,10 @@ select from scylla.task t, scylla.abort(t.rn, 'w', '{"code": "bad-data", "descri
 call reach($$exists (select from scylla.workflow_step where step = 'load' and status = 'FATALLY_FAILED')$$);
 call reach($$exists (select from scylla.workflow_step where step = 'load' and status = 'SUCCEEDED')$$);
 
+select scylla.create_job_template('{"job_type": "base", "type": "wf_load", "params": {"p": {"type": "STRING", "value": "<b>base</b>"}}}');
+select scylla.create_job_template('{"job_type": "special", "version": "2", "type": "wf_load", "description": "<img src=x onerror=alert(1)>", "inherit_from": {"base": "default"},
+    "params": {"q": {"type": "STRING", "value": "<script>alert(1)</script>"}}}');
+
 -- A workflow whose values try to be more than text, stopped at a breakpoint.
 select scylla.create_workflow('{"properties": {"owner": "<b>ann</b>"}, "workflow": {"id": "odd", "params": {"p": {"type": "STRING", "value": "<img src=x onerror=alert(1)>"}}, "steps": [
     {"step": {"id": "stopped", "type": "wf_odd", "params": {"q": {"type": "STRING", "value": "</script><script>alert(1)</script>"}}}},

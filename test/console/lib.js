@@ -1,5 +1,6 @@
 // What the tests of the console share: databases, consoles, a browser.
 "use strict";
+const assert = require("node:assert/strict");
 const { execFileSync, spawn } = require("node:child_process");
 const fs = require("node:fs");
 const path = require("node:path");
@@ -45,6 +46,12 @@ class Console {
     this.process.kill("SIGTERM");
     return this.ended;
   }
+  // What it writes arrives a little after what it answers.
+  async logs(pattern) {
+    const until = Date.now() + 30000;
+    while (!pattern.test(this.log) && Date.now() < until) await new Promise((resolve) => setTimeout(resolve, 20));
+    assert.match(this.log, pattern);
+  }
   get(where, headers = {}) {
     return fetch(this.address + where, { headers });
   }
@@ -62,11 +69,12 @@ class Console {
 const openBrowser = () =>
   chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"] });
 
-// A page, and what was wrong with it: errors of scripts, what its security policy stopped, scripts that ran.
-async function openPage(browser, options = {}) {
+// A page, and what was wrong with it: errors of scripts, what its security policy stopped, scripts that ran. A plain one has no checker
+// of accessibility.
+async function openPage(browser, { plain, ...options } = {}) {
   const context = await browser.newContext({ viewport: { width: 1200, height: 800 }, reducedMotion: "reduce", ...options });
   const page = await context.newPage();
-  page.setDefaultTimeout(10000);
+  page.setDefaultTimeout(30000);
   page.wrong = [];
   page.on("pageerror", (error) => page.wrong.push(error.message));
   page.on("console", (message) => {
@@ -76,7 +84,7 @@ async function openPage(browser, options = {}) {
     page.wrong.push("a script ran: " + dialog.message());
     await dialog.dismiss();
   });
-  await page.addInitScript(axe);
+  if (!plain) await page.addInitScript(axe); // it takes longer than the console
   return page;
 }
 

@@ -7,12 +7,12 @@ import { overview } from "./overview.js";
 import { queuePage, taskPage } from "./tasks.js";
 import { planPage, plansPage } from "./plans.js";
 import { runPage, stepPage } from "./runs.js";
-import { workflowPage, workflowsPage } from "./workflows.js";
+import { templatePage, workflowPage, workflowsPage } from "./workflows.js";
 import { conditionsPage, errorsPage, jobsPage, poolsPage, schedulesPage } from "./others.js";
 
 const pages = {
   "": overview, queue: queuePage, task: taskPage, plans: plansPage, plan: planPage, workflows: workflowsPage, workflow: workflowPage, run: runPage, step: stepPage, schedules: schedulesPage, pools: poolsPage,
-  jobs: jobsPage, conditions: conditionsPage, errors: errorsPage,
+  template: templatePage, jobs: jobsPage, conditions: conditionsPage, errors: errorsPage,
 };
 const menu = [["", "Overview", "o"], ["plans", "Plans", "p"], ["workflows", "Workflows", "w"], ["schedules", "Schedules", "s"], ["pools", "Pools", "l"],
   ["jobs", "Jobs", "j"], ["conditions", "Conditions", "c"], ["errors", "Errors", "e"]];
@@ -25,6 +25,7 @@ let drawing = 0; // the latest load
 let loading = 0; // how many are under way
 let drawn = 0; // beats since the page was loaded
 let lost = false;
+let begun = null; // becomes null when it is known who looks at the pages, or why it is not
 
 function visit() {
   const name = place();
@@ -36,23 +37,37 @@ function visit() {
   return load();
 }
 
-// Loads what the page shows, and draws it. A look that is refused shows that in its place.
+const isLost = (answer) => answer instanceof Error && (answer.status === 503 || answer.status === 0);
+
+// Loads what the page shows, and draws it. A look that is refused shows that in its place. A new page that can be shown in parts
+// is drawn with each of them.
 async function load() {
   const mine = ++drawing;
   const { page, parameters } = shown;
   drawn = 0;
   const asked = Object.entries(page.looks(parameters));
+  const isNew = $("main").dataset.page !== location.href;
+  const data = {};
   loading++;
-  const answers = await Promise.all(asked.map(([, [look, of]]) => get(look, of).catch((error) => error)));
+  const answers = await Promise.all(asked.map(async ([name, [look, of]]) => {
+    const answer = await get(look, of).catch((error) => error);
+    const failed = await begun;
+    data[name] = answer;
+    if (isNew && page.parts && mine === drawing && !failed && !isLost(answer)) {
+      shown.data = data;
+      draw();
+    }
+    return answer;
+  }));
   loading--;
-  if (mine !== drawing) return;
-  const data = Object.fromEntries(asked.map(([name], i) => [name, answers[i]]));
-  const unreachable = answers.find((answer) => answer instanceof Error && (answer.status === 503 || answer.status === 0));
+  if (mine !== drawing || (await begun)) return;
+  const unreachable = answers.find(isLost);
   if (unreachable) {
     trouble(unreachable);
     if ($("main").dataset.page === location.href) return; // what is there stays
   }
   shown.data = data;
+  shown.complete = true;
   draw();
 }
 
@@ -63,6 +78,7 @@ function draw() {
   const json = page.json?.(parameters);
   update($("main"), [h("h1", {}, page.title(parameters)), ...[content].flat(Infinity).filter((node) => node instanceof Node),
     json && h("p", {}, h("a", { href: path(...json), target: "_blank", rel: "noopener" }, "As JSON"))].filter(Boolean));
+  if (!shown.complete) return;
   const isNew = $("main").dataset.page !== location.href;
   $("main").dataset.page = location.href;
   $("main").removeAttribute("aria-busy");
@@ -100,30 +116,42 @@ function beat() {
   }
   drawn++;
   // One that takes longer than a beat is not overtaken by the next.
-  if (drawn >= shown.page.beats && !loading) load();
+  if (drawn >= beatsOf(shown) && !loading) load();
   else if (shown.page.live) draw();
 }
+
+// How many beats pass before the page is loaded again: a number, or a function of what it shows.
+const beatsOf = ({ page: { beats }, data }) => (typeof beats === "function" ? (data ? beats(data) : 1) : beats);
 
 const tell = (text, bad = false) => update($("told"), [h("span", { class: bad && "bad" }, text)]);
 
 // ---- changes ----------------------------------------------------------------------------------------------------------------
 
-// False, or what was answered. field: {label, value}: an object is to be typed, as JSON.
-function ask(question, text, button, { grave, field } = {}) {
+// False, or what was answered. field: {label, value, read, wrong}: what is to be typed; `read` makes a value of it, or null: an object, as
+// JSON, if it says nothing else. choice: what can be ticked.
+function ask(question, text, button, { grave, field, choice } = {}) {
   const dialog = $("ask");
   return new Promise((resolve) => {
     const end = (answer) => { dialog.close(); resolve(answer); };
-    const input = field && h("textarea", { id: "given", rows: 6, spellcheck: "false", "aria-describedby": "wrong" }, field.value);
+    const { read = objectIn, wrong: complaint = "This is no JSON object." } = field ?? {};
+    const typed = { id: "given", "aria-describedby": "wrong" };
+    const input = field && (field.read ? h("input", { ...typed, value: field.value, autocomplete: "off" }) : h("textarea", { ...typed, rows: 6, spellcheck: "false" }, field.value));
+    const box = choice && h("input", { type: "checkbox", id: "chosen" });
     const wrong = h("p", { id: "wrong", class: "bad", role: "alert" });
     const yes = () => {
-      if (!field) return end({});
-      const given = objectIn(input.value);
-      if (given) return end({ given });
-      wrong.textContent = "This is no JSON object.";
+      const given = field ? read(input.value) : undefined;
+      if (given !== null) return end({ given, chosen: Boolean(box?.checked) });
+      wrong.textContent = complaint;
       input.focus();
+    };
+    if (input?.nodeName === "INPUT") input.onkeydown = (event) => {
+      if (event.key !== "Enter") return;
+      event.preventDefault(); // else the button that has the focus next is pressed
+      yes();
     };
     dialog.replaceChildren(h("h2", { id: "question" }, question), ...[text].flat().filter(Boolean).map((line) => h("p", {}, line)),
       ...(field ? [h("label", { for: "given" }, field.label), input, wrong] : []),
+      ...(choice ? [h("p", {}, box, " ", h("label", { for: "chosen" }, choice))] : []),
       h("p", { class: "row" }, h("button", { type: "button", class: grave && "grave", onclick: yes }, button),
         h("button", { type: "button", onclick: () => end(false) }, "Back")));
     dialog.oncancel = () => resolve(false);
@@ -157,19 +185,20 @@ const actions = {
   go,
   replace,
   tell,
-  // A button. {question, text, grave, field}: asks before; `text` may be a function that returns a promise, `body` one that gets what was typed.
-  button(label, name, body, done, { question, text, grave, field } = {}) {
+  // A button. {question, text, grave, field, choice}: asks before; `text` may be a function that returns a promise, `body` one that gets what
+  // was typed, and whether the choice was ticked.
+  button(label, name, body, done, { question, text, grave, field, choice } = {}) {
     if (session.read_only) return null;
     const run = async () => {
       let answer = {};
       try {
         const more = typeof text === "function" ? await text() : text;
-        if (question) answer = await ask(question, more, label, { grave, field });
+        if (question) answer = await ask(question, more, label, { grave, field, choice });
         if (!answer) return;
       } catch (error) {
         return tell(error.message, true);
       }
-      await carryOut(name, typeof body === "function" ? body(answer.given) : body, done);
+      await carryOut(name, typeof body === "function" ? body(answer.given, answer.chosen) : body, done);
     };
     return h("button", { type: "button", class: grave && "grave", onclick: run }, label);
   },
@@ -218,17 +247,17 @@ document.addEventListener("keydown", (event) => {
 
 // ---- the beginning ------------------------------------------------------------------------------------------------------------
 
+// What the page shows is asked for while it is not yet known who looks at it.
 async function start() {
-  try {
-    await begin();
-  } catch (error) {
-    trouble(error);
+  begun = begin().then(() => null, (error) => error);
+  listen({ pulse: beat, trouble });
+  const first = visit();
+  const failed = await begun;
+  if (failed) {
+    trouble(failed);
     return void setTimeout(start, 2000);
   }
   $("where").textContent = `${session.role} @ ${session.database}${session.read_only ? " · read-only" : ""}`;
-  listen({ pulse: beat, trouble });
-  lost = false;
-  $("trouble").hidden = true;
-  await visit();
+  await first;
 }
 start();

@@ -1,6 +1,6 @@
 // A graph of tasks, from left to right: a task stands behind all that it depends on.
 import { h } from "./dom.js";
-import { link } from "./format.js";
+import { duration, link } from "./format.js";
 
 const width = 170, height = 30, gapX = 60, gapY = 14, margin = 10;
 
@@ -46,7 +46,8 @@ const cut = (text) => (text.length > 21 ? text.slice(0, 20) + "…" : text);
 
 const ofTasks = { href: (node) => link("task", { rn: node.rn }), title: (node) => `${node.rn}: ${node.status}, queue ${node.queue}`, label: "Graph of the tasks" };
 
-export function graph(tasks, { href, title, label } = ofTasks) {
+// href, title, text: of a node.
+export function graph(tasks, { href, title, label, text = (node) => node.rn } = ofTasks) {
   const columns = layers(tasks);
   const tallest = Math.max(...columns.map((column) => column.length));
   const x = (node) => margin + node.layer * (width + gapX);
@@ -65,7 +66,25 @@ export function graph(tasks, { href, title, label } = ofTasks) {
         h("a", { xmlns: true, class: node.status + (isFallen(node) ? " fallen" : ""), href: href(node), "data-key": node.rn },
           h("title", {}, title(node)),
           h("rect", { x: x(node), y: y(node), width, height, rx: 6 }),
-          h("text", { x: x(node) + 9, y: y(node) + 20 }, signs[node.status] + " " + cut(node.rn))))));
+          h("text", { x: x(node) + 9, y: y(node) + 20 }, signs[node.status] + " " + cut(text(node)))))));
+}
+
+// When things ran, from the beginning of the whole to its end or now: {name, kind, status, started, ended}. The first hundred.
+export function gantt(whole, rows, { label, also }) {
+  const ran = rows.filter((s) => s.started).sort((x, y) => new Date(x.started) - new Date(y.started)).slice(0, 100);
+  if (!ran.length) return h("p", { class: "faint" }, "Nothing has run yet.");
+  const from = new Date(whole.started && whole.started < ran[0].started ? whole.started : ran[0].started).getTime(), until = whole.ended ? new Date(whole.ended).getTime() : Date.now();
+  const width = 700, left = 200, line = 24, scale = width / Math.max(until - from, 1);
+  const x = (moment) => left + Math.max(0, new Date(moment).getTime() - from) * scale;
+  const cut = (text) => (text.length > 26 ? text.slice(0, 25) + "…" : text);
+  const took = (s) => duration((new Date(s.ended ?? Date.now()) - new Date(s.started)) / 1000);
+  return h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": label },
+    h("svg", { class: "gantt", width: left + width + 80, height: ran.length * line + 8, role: "img", "aria-label": also(ran.length) },
+      ran.map((s, i) => h("g", { class: s.kind, "data-key": s.key ?? s.name },
+        h("title", {}, `${s.name}: ${s.status}, ${took(s)}`),
+        h("text", { x: 4, y: i * line + 20 }, cut(s.name)),
+        h("rect", { x: x(s.started), y: i * line + 6, width: Math.max(2, x(s.ended ?? new Date()) - x(s.started)), height: line - 8, rx: 3 }),
+        h("text", { x: x(s.ended ?? new Date()) + 5, y: i * line + 20 }, took(s))))));
 }
 
 export function spark(values) {

@@ -1,6 +1,7 @@
 // Schedules, pools, job types, conditions with signals and triggers, errors.
 import { h } from "./dom.js";
-import { a, number, plan, plural, queue, short, status, table, task, time } from "./format.js";
+import { a, duration, number, plan, plural, queue, short, status, table, task, time } from "./format.js";
+import { graph } from "./graph.js";
 import { either } from "./overview.js";
 
 const runsNow = (made) => made.missing ? "There is no such schedule any more."
@@ -67,6 +68,15 @@ function cell(name, value) {
   return typeof value === "object" ? short(value) : String(value);
 }
 
+// What each job needs stands before it. Its colour: whether it ever was brought up to date.
+function jobGraph(jobs, fresh) {
+  const newest = (name) => fresh.filter((f) => f.job === name).map((f) => f.newest).sort().at(-1);
+  const nodes = jobs.map(({ name, needs }) => ({ rn: name, status: newest(name) ? "completed" : "waiting", attempt: 1, age: ageOf(newest(name)),
+    depends_on: (Array.isArray(needs) ? needs : []).map((need) => need.job) }));
+  return graph(nodes, { href: (node) => "#job " + node.rn, title: (node) => `${node.rn}: ${node.age}`, text: (node) => `${node.rn}, ${node.age}`, label: "Graph of the jobs" });
+}
+const ageOf = (text) => (text ? duration((Date.now() - new Date(text).getTime()) / 1000) + " old" : "never");
+
 export const jobsPage = {
   title: () => "Job types",
   looks: () => ({ all: ["jobs"] }),
@@ -74,7 +84,7 @@ export const jobsPage = {
   beats: 4,
   draw: ({ all }) => either(all, ({ jobs, fresh, runs }) => [
     table("Job types", [
-      { name: "job", of: (j) => j.name },
+      { name: "job", of: (j) => h("span", { id: "job " + j.name }, j.name) },
       { name: "queue", of: (j) => queue(j.queue) },
       { name: "needs", of: (j) => (Array.isArray(j.needs) ? j.needs.map((need) => need.job ?? short(need)).join(", ") : short(j.needs)) },
       { name: "oldest success", of: (j) => fresh.filter((f) => f.job === j.name).map((f) => h("div", {}, f.variant && f.variant + ": ", time(f.oldest))) },
@@ -82,6 +92,7 @@ export const jobsPage = {
       { name: "owner", of: (j) => j.owner },
       { name: "defined", of: (j) => time(j.changed) },
     ], jobs, { key: (j) => j.name, empty: "There is no job type, or none of this role." }),
+    jobs.length > 0 && jobs.length <= 300 && [h("h2", {}, "Needs"), jobGraph(jobs, fresh)],
     h("h2", {}, "Runs"),
     table("Runs", [
       { name: "plan", of: (r) => plan(r.plan) }, { name: "job", of: (r) => r.job }, { name: "variant", of: (r) => r.variant }, { name: "ids", of: (r) => short(r.ids) },
@@ -128,15 +139,15 @@ export const errorsPage = {
   json: () => ["errors"],
   beats: 5,
   draw: ({ errors }) => either(errors, (rows) => [
-    h("p", { class: "faint" }, "Aborted tasks that were not resubmitted, by queue and error code: the newest 1,000."),
+    h("p", { class: "faint" }, "Aborted tasks that were not resubmitted, by queue, error code and description: the newest 1,000."),
     table("Errors", [
       { name: "error", of: (e) => e.code ?? "none" },
       { name: "queue", of: (e) => queue(e.queue) },
       { name: "tasks", number: true, of: (e) => a("queue", { name: e.queue, status: "aborted", code: e.code }, plural(e.tasks, "task")) },
-      { name: "description", of: (e) => e.description },
+      { name: "description", of: (e) => short(e.description) },
       { name: "newest", of: (e) => e.newest.map((rn) => h("div", {}, task(rn))) },
       { name: "last", of: (e) => time(e.last) },
       { name: "first", of: (e) => time(e.first) },
-    ], rows, { key: (e) => e.queue + "\n" + e.code, empty: "No task was aborted." }),
+    ], rows, { key: (e) => [e.queue, e.code, e.description].join("\n"), empty: "No task was aborted." }),
   ]),
 };

@@ -5,8 +5,8 @@ import { spark } from "./graph.js";
 import { curveOf, latest, rateOf } from "./live.js";
 
 export const refused = (error) => h("p", { class: "bad" }, error.message);
-// What the function makes of an answer, or why there is none.
-export const either = (answer, draw) => (answer instanceof Error ? refused(answer) : draw(answer));
+// What the function makes of an answer, or why there is none, or none yet.
+export const either = (answer, draw) => answer instanceof Error ? refused(answer) : answer === undefined ? h("p", { class: "faint" }, "Loading.") : draw(answer);
 
 const count = (name, what, n) => (n ? a("queue", { name, status: what }, number(n)) : number(n));
 
@@ -49,6 +49,7 @@ export const overview = {
   looks: () => ({ workers: ["workers"], monitor: ["monitor"], doctor: ["doctor"] }),
   beats: 5,
   live: true,
+  parts: true,
   draw: (data) => [
     h("h2", {}, "Queues"),
     latest() ? queues(latest().queues) : h("p", { class: "faint" }, "Loading."),

@@ -1,7 +1,7 @@
 // Plans, and one plan: its graph with live status, and when its tasks ran.
 import { h } from "./dom.js";
 import { duration, facts, json, number, percent, plan, plural, queue, status, table, task, time } from "./format.js";
-import { graph, isFallen } from "./graph.js";
+import { gantt, graph, isFallen } from "./graph.js";
 import { either } from "./overview.js";
 
 const most = 300; // tasks that a graph shows
@@ -55,11 +55,14 @@ const attempts = (rows) => table("Attempts", [
   { name: "ended", of: (t) => t.status },
 ], rows, { key: (t) => t.rn + "\n" + t.attempt, empty: "Nothing has run yet." });
 
+const times = (p, rows) => gantt({ started: p.opened, ended: p.finished }, rows.map((t) => ({ ...t, name: t.rn + (t.attempt > 1 ? " " + t.attempt : ""), kind: t.status })),
+  { label: "Times of the attempts", also: (n) => `Times of ${plural(n, "attempt")}, also in the list of attempts` });
+
 export const planPage = {
   title: ({ name }) => "Plan " + name,
   looks: ({ name }) => ({ all: ["plan", { name }] }),
   json: ({ name }) => ["plan", { name }],
-  beats: 1,
+  beats: ({ all }) => 1 + Math.floor((all.tasks?.length ?? 0) / 100), // each task costs a third of a millisecond
   draw: ({ all }, _, act) => either(all, ({ plan: p, tasks: rows, timeline }) => [
     buttons(p, act),
     facts([["status", status(p.status)], ["progress", percent(p.progress)], ["tasks", counts.filter((name) => p[name]).map((name) => `${name} ${p[name]}`).join(", ")],
@@ -68,6 +71,7 @@ export const planPage = {
     rows.length === 0 ? h("p", { class: "faint" }, "It has no task that this role may view.")
       : rows.length <= most ? graph(rows) : h("p", { class: "note" }, `The plan has more than ${most} tasks: too many for a graph.`),
     h("h2", {}, "Tasks"), tasks(rows),
+    h("h2", {}, "Times"), times(p, timeline),
     h("h2", {}, "Attempts"), attempts(timeline),
     p.spec && [h("h2", {}, "Spec"), json(p.spec, "Spec")],
     p.result && [h("h2", {}, "Result"), json(p.result, "Result")],

@@ -2,9 +2,9 @@
 // signals. And one step.
 import { h } from "./dom.js";
 import { a, duration, facts, json, link, number, plan, plural, short, table, task, time } from "./format.js";
-import { graph } from "./graph.js";
+import { gantt, graph } from "./graph.js";
 import { either } from "./overview.js";
-import { breakButton, breakpoints, initiator, killButton, kindOf, restartButtons, run, seconds, startButton, state, stopButton, workflow } from "./workflows.js";
+import { breakButton, breakpoints, initiator, isStarted, killButton, kindOf, onlyThis, restartButtons, run, seconds, startButton, state, stopButton, workflow } from "./workflows.js";
 
 // The steps of a definition: [{id, kind, type, steps, successors}].
 function stepsOf(definition) {
@@ -31,21 +31,8 @@ function runGraph(r, steps, states) {
 }
 
 // When each step ran, from the beginning of the run to its end or now.
-function gantt(r, rows) {
-  const ran = rows.filter((s) => s.started).sort((x, y) => new Date(x.started) - new Date(y.started)).slice(0, 100);
-  if (!ran.length) return h("p", { class: "faint" }, "Nothing has run yet.");
-  const from = new Date(r.started && r.started < ran[0].started ? r.started : ran[0].started).getTime(), until = r.ended ? new Date(r.ended).getTime() : Date.now();
-  const width = 700, left = 200, line = 24, scale = width / Math.max(until - from, 1);
-  const x = (moment) => left + Math.max(0, new Date(moment).getTime() - from) * scale;
-  const cut = (text) => (text.length > 26 ? text.slice(0, 25) + "…" : text);
-  return h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Times of the steps" },
-    h("svg", { class: "gantt", width: left + width + 80, height: ran.length * line + 8, role: "img", "aria-label": `Times of ${plural(ran.length, "step")}, also in the tree of steps` },
-      ran.map((s, i) => h("g", { class: kindOf(s.status), "data-key": nameOf(s) },
-        h("title", {}, `${nameOf(s)}: ${s.status}, ${duration(seconds(s))}`),
-        h("text", { x: 4, y: i * line + 20 }, cut(nameOf(s))),
-        h("rect", { x: x(s.started), y: i * line + 6, width: Math.max(2, x(s.ended ?? new Date()) - x(s.started)), height: line - 8, rx: 3 }),
-        h("text", { x: x(s.ended ?? new Date()) + 5, y: i * line + 20 }, duration(seconds(s)))))));
-}
+const times = (r, rows) => gantt(r, rows.map((s) => ({ name: nameOf(s), kind: kindOf(s.status), status: s.status, started: s.started, ended: s.ended })),
+  { label: "Times of the steps", also: (n) => `Times of ${plural(n, "step")}, also in the tree of steps` });
 
 const stepLine = (r, s, type, name = stepLink(r, s)) => [state(s.status), " ", name, type && h("span", { class: "faint" }, " " + type),
   s.attempt > 1 && ` attempt ${s.attempt}`, s.started && [", ", duration(seconds(s))], s.error && h("span", { class: "bad" }, " " + errorOf(s.error))];
@@ -185,7 +172,7 @@ export const runPage = {
       h("h2", {}, "Graph"), runGraph(r, steps, states),
       h("h2", {}, "Steps"), tree(page, steps, states),
       all.breakpoints.length > 0 && [h("h2", {}, "Breakpoints"), breakpoints(all.breakpoints, act.may && all.may_run && act)],
-      h("h2", {}, "Times"), gantt(r, [...rows, ...unfoldedRows]),
+      h("h2", {}, "Times"), times(r, [...rows, ...unfoldedRows]),
       part("timeline", page, events(r)), part("lineage", page, signals),
       h("h2", {}, "Parameters"), json(r.params, "Parameters"),
     ];
@@ -213,7 +200,8 @@ const nameOfStep = (p) => `step ${p.step}${p.iterations ? " " + p.iterations.rep
 function stepButtons(p, act, s, of) {
   const place = { workflow: p.workflow, instance: p.instance, step: p.step, iterations: p.iterations };
   return h("div", { class: "row" }, stepActions.filter(([, , when]) => when(s, of.ended !== null, Boolean(p.iterations))).map(([name, call, , text, grave]) =>
-    act.button(name, call, place, () => `${name}: asked for.`, text ? { question: `${name} ${nameOfStep(p)}?`, text, grave } : {})),
+    act.button(name, call, (_, alone) => (call === "restart_step" ? { ...place, alone } : place), () => `${name}: asked for.`,
+      text ? { question: `${name} ${nameOfStep(p)}?`, text, grave, choice: call === "restart_step" && isStarted(of.initiator) && onlyThis } : {})),
   !of.ended && breakButton("Break in this instance", { workflow: p.workflow, step: p.step, instance: p.instance }, act, "Each attempt of it that is to begin is PAUSED until it is resumed."),
   breakButton("Break in all instances", { workflow: p.workflow, step: p.step }, act, "Each attempt of it that is to begin, in every instance, is PAUSED until it is resumed."));
 }

@@ -74,17 +74,6 @@ const pauseButton = (q, act) =>
     ? act.button("Resume", "resume_queue", { queue: q.queue }, () => "Queue resumed.")
     : act.button("Pause", "pause_queue", { queue: q.queue }, () => "Queue paused.", { question: `Pause queue "${q.queue}"?`, text: "None of its tasks can be leased until it is resumed. Running tasks continue." });
 
-function resubmitAll(parameters, act) {
-  const { name, code } = parameters;
-  const preview = async () => {
-    const { count, first } = await change("preview_resubmit", { queue: name, code: code || null });
-    if (!count) throw new Error("There is nothing to resubmit.");
-    return `${plural(count, "aborted task")}${code ? ` with error "${code}"` : ""}${count >= 1000 ? " (more follow after these)" : ""}, for example ${first.join(", ")}.`;
-  };
-  return act.button("Retry all as copies", "resubmit_all", { queue: name, code: code || null }, ({ count }) => plural(count, "task") + " resubmitted.",
-    { question: "Submit copies of these tasks?", text: preview });
-}
-
 // Something with all tasks that the filters of the page match, portion by portion.
 function actOnAll(p, act, { label, verb, name, done, question, grave }) {
   const preview = async () => {
@@ -113,6 +102,9 @@ const cancelAll = (p, act) => actOnAll(p, act, { label: "Cancel all of these", v
 const yieldAll = (p, act) => actOnAll(p, act, { label: "Take all of these back", verb: "take back", name: "yield", done: "taken back",
   question: "Take all running tasks like these from their workers?" });
 
+const resubmitAll = (p, act) => actOnAll(p, act, { label: "Retry all as copies", verb: "resubmit", name: "resubmit", done: "resubmitted",
+  question: `Submit copies of all ${p.status} tasks like these?` });
+
 const tasksOf = ({ name, status, worker, key, code, spec, created_after, created_before, after }) =>
   ({ queue: name, status, worker, key, code, spec, created_after, created_before, after });
 
@@ -134,7 +126,7 @@ export const queuePage = {
       h("h2", {}, "Tasks"),
       h("ul", { class: "tabs" }, tab("", "all"), statuses.map((name) => tab(name, name + (numbers && numbers[name] !== undefined && ["waiting", "ready", "running"].includes(name) ? " " + number(numbers[name]) : "")))),
       filters(p, act),
-      p.status === "aborted" && h("div", { class: "row" }, resubmitAll(p, act)),
+      ["completed", "aborted", "cancelled"].includes(p.status) && h("div", { class: "row" }, resubmitAll(p, act)),
       ["waiting", "ready", "running"].includes(p.status) && h("div", { class: "row" }, cancelAll(p, act), p.status === "running" && yieldAll(p, act)),
       either(data.tasks, ({ tasks, next }) => [tasksTable(tasks),
         next && tasks.length < 50 && h("p", { class: "note" }, "More tasks were not looked at yet: 10,000 are looked at for each page."), pages(p, next)]),
@@ -169,6 +161,9 @@ function buttons({ task: t, copy }, act) {
   return h("div", { class: "row" },
     !ended && act.button("Cancel", "cancel", { rn: t.rn }, () => "Task cancelled.", { question: `Cancel task "${t.rn}"?`, grave: true, text: t.status === "running" ? "Its worker notices at its next heartbeat." : null }),
     ["waiting"].includes(t.status) && t.not_before && act.button("Run now", "run_now", { rn: t.rn }, () => "Task is ready.", { question: `Make task "${t.rn}" ready now?` }),
+    !ended && act.button("Change priority", "priority", (given) => ({ rn: t.rn, priority: given }), (answer) => `Its priority is ${answer.priority}.`,
+      { question: `Change the priority of task "${t.rn}"?`, text: "Higher ones are leased first.",
+        field: { label: "Priority", value: String(t.priority), read: (text) => (/^\s*[-+]?\d+\s*$/.test(text) ? Number(text) : null), wrong: "This is no whole number." } }),
     ended && !copy && act.button("Retry as a copy", "resubmit", { rn: t.rn }, (answer) => `Resubmitted as ${answer.rn}.`, { question: `Submit a copy of task "${t.rn}"?` }));
 }
 

@@ -1,6 +1,6 @@
 // Workflows, and one workflow with its runs and breakpoints.
 import { h } from "./dom.js";
-import { a, duration, facts, link, number, short, table, time } from "./format.js";
+import { a, duration, facts, json, link, number, short, table, time } from "./format.js";
 import { either } from "./overview.js";
 
 const runStatuses = ["CREATED", "IN_PROGRESS", "SUCCEEDED", "FAILED", "STOPPED", "TIMED_OUT"];
@@ -15,15 +15,15 @@ export const workflow = (id) => a("workflow", { id }, id);
 const runName = (r) => `${r.instance}${r.run > 1 ? " run " + r.run : ""}`;
 export const run = (r, text) => a("run", { workflow: r.workflow, instance: r.instance, run: r.run }, text ?? runName(r));
 export const seconds = (row) => (row.started ? ((row.ended ? new Date(row.ended) : new Date()) - new Date(row.started)) / 1000 : null);
-export const initiator = (by) => by?.type === "SUBWORKFLOW" ? ["SUBWORKFLOW, step ", by.step, " of ", run(by, `${by.workflow}/${by.instance}`)]
+export const initiator = (by) => by?.type === "SUBWORKFLOW" ? h("span", { class: "refs" }, "SUBWORKFLOW, step ", by.step, " of ", run(by, `${by.workflow}/${by.instance}`))
   : (by ? [by.type, ...Object.entries(by).filter(([name]) => name !== "type").map(([, value]) => short(value))].filter(Boolean).join(" ") : null);
 
 export const workflowsPage = {
   title: () => "Workflows",
-  looks: () => ({ workflows: ["workflows"] }),
+  looks: () => ({ workflows: ["workflows"], templates: ["templates"] }),
   json: () => ["workflows"],
   beats: 3,
-  draw: ({ workflows }) => either(workflows, (rows) => table("Workflows", [
+  draw: ({ workflows, templates: given }) => [either(workflows, (rows) => table("Workflows", [
     { name: "workflow", of: (w) => [workflow(w.id), w.paused && h("span", { class: "note" }, " paused")] },
     { name: "active version", number: true, of: (w) => w.active_version ?? h("span", { class: "note" }, "none") },
     { name: "versions", number: true, of: (w) => number(w.latest_version) },
@@ -34,6 +34,37 @@ export const workflowsPage = {
     { name: "changed", of: (w) => time(w.modified) },
     { name: "owner", of: (w) => w.owner },
   ], rows, { key: (w) => w.id, empty: "There is no workflow, or none of this role." })),
+  h("h2", {}, "Job templates"), either(given, templates)],
+};
+
+// ---- job templates ------------------------------------------------------------------------------------------------------------
+
+const template = (type, version) => a("template", { type, version }, `${type} ${version}`);
+const parents = (of) => Object.entries(of ?? {}).map(([type, version]) => h("div", {}, template(type, version)));
+
+const templates = (rows) => table("Job templates", [
+  { name: "template", of: (t) => template(t.job_type, t.version) },
+  { name: "step type", of: (t) => t.type },
+  { name: "inherits from", of: (t) => parents(t.inherit_from) },
+  { name: "description", of: (t) => short(t.description) },
+  { name: "status", of: (t) => t.status },
+  { name: "changed", of: (t) => time(t.modified) },
+  { name: "owner", of: (t) => t.owner },
+], rows, { key: (t) => t.job_type + "\n" + t.version, empty: "There is no job template." });
+
+export const templatePage = {
+  title: ({ type, version }) => `Job template ${type} ${version ?? ""}`,
+  looks: ({ type, version }) => ({ all: ["template", { type, version }] }),
+  json: ({ type, version }) => ["template", { type, version }],
+  beats: 5,
+  draw: ({ all }) => either(all, (t) => !t.job_type
+    ? h("p", { class: "note" }, "There is no such job template.")
+    : [
+      facts([["step type", t.type], ["inherits from", t.inherit_from && parents(t.inherit_from)], ["tags", t.tags && short(t.tags)], ["description", t.description], ["status", t.status],
+        ["owner", t.owner], ["made by", t.author], ["created", time(t.created)], ["changed", time(t.modified)]]),
+      h("h2", {}, "Parameters"), json(t.params, "Parameters"),
+      h("h2", {}, "Definition"), json(t.definition, "Definition"),
+    ]),
 };
 
 const runs = (rows, act, mine) => table("Runs", [
@@ -90,11 +121,15 @@ const breakForm = (id, steps, act) => h("div", { class: "row", "data-key": "brea
   act.button("Set breakpoint", "set_breakpoint", () => ({ workflow: id, step: chosenStep() }), () => "Breakpoint set.",
     { question: "Set a breakpoint in all instances?", text: async () => `Each attempt of step ${chosenStep()} that is to begin is PAUSED until it is resumed.` }));
 
+// By a step of another run, which waits for it.
+export const isStarted = (by) => Boolean(by?.workflow);
+export const onlyThis = "Only this instance: what has started it does not hear of that";
+
 export const restartButtons = (r, act) => [["Restart", "RESTART_FROM_INCOMPLETE", "What is complete stays; all else runs again, with the same parameters."],
   ["Restart from the beginning", "RESTART_FROM_BEGINNING", "All steps run again, with the same parameters."]].map(([name, policy, text]) =>
-  act.button(name, "restart_run", { workflow: r.workflow, instance: r.instance, policy }, 
+  act.button(name, "restart_run", (_, alone) => ({ workflow: r.workflow, instance: r.instance, policy, alone }),
     (made) => `Run ${made.run}${made.workflow === r.workflow && made.instance === r.instance ? "" : ` of instance ${made.instance} of ${made.workflow}`}: ${made.status}.`,
-    { question: `${name} instance ${r.instance} of workflow "${r.workflow}"?`, text }));
+    { question: `${name} instance ${r.instance} of workflow "${r.workflow}"?`, text: [text, isStarted(r.initiator) && "So does the path down to it, of the runs above."], choice: isStarted(r.initiator) && onlyThis }));
 
 export const workflowPage = {
   title: ({ id }) => "Workflow " + id,

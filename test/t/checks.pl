@@ -165,9 +165,9 @@ sql($node, q(select count(*) from scylla.submit_many((select jsonb_agg(jsonb_bui
 	'wait_for', on_check(to_jsonb('c' || n % 100), '1 min'))) from generate_series(1, 10000) n))));
 is(sql($node, q(select count(*) || ' ' || min(waiters) || ' ' || max(waiters) from scylla.condition where kind = 'check')), '100 100 100', '10,000 waiters of 100 checks');
 sql($node, 'vacuum analyze');
-sql($node, q(select count(*) from scylla.lease('ask', 'w', 100)));
+is(sql($node, q(select count(*) from scylla.lease('ask', 'w', 100, '1 h'))), '100', 'all of them are asked');
 my $before = sql($node, 'select pg_current_wal_insert_lsn()');
-sql($node, q(select count(scylla.not_yet(rn, 'w')) from scylla.task where queue = 'ask' and status = 'running'));
+is(sql($node, q(select count(scylla.not_yet(rn, 'w')) from scylla.task where queue = 'ask' and status = 'running')), '100', 'and answered');
 my $bytes = sql($node, "select pg_current_wal_insert_lsn() - '$before'");
 cmp_ok($bytes / 100, '<', 16384, 'an answer writes nothing for each waiter (' . int($bytes / 100) . ' bytes)');
 is(sql($node, q(select count(*) from scylla.task where queue = 'ask' and status = 'waiting' and not_before - updated = '1 min')), '100', '100 answers a minute');

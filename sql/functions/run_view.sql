@@ -307,6 +307,97 @@ create or replace function scylla._draw_gantt(run bigint, viewer bigint, max_ite
 $$;
 comment on function scylla._draw_gantt is 'Internal: when which step of a run ran.';
 
+-- The signals of an instance, the newest ones: those that have started it, those that its steps have waited for, and those with the names that its
+-- definition gives, which its steps have sent. A row for each, and for each who has used it, the first ones. source and target: an instance, with a step
+-- and its iterations on a second line; null: nobody, or nobody that the viewer may see.
+create or replace function scylla._lineage_of(run bigint, viewer bigint, max_signals int)
+    returns table (seq bigint, signal text, params jsonb, source text, target text)
+    language sql stable parallel unsafe set search_path = pg_catalog, pg_temp set jit = off as $$
+    with of_run as materialized (
+        select r.id, r.workflow, r.instance, r.owner, r.initiator, v.definition
+        from scylla.workflow_run_state r join scylla.workflow_text v on v.workflow = r.workflow and v.version = r.version
+        where r.id = _lineage_of.run
+    ), scope as (
+        select id from of_run
+        union all select i.id from scylla.workflow_iteration i where i.root = _lineage_of.run and not i.past
+    ), known as (
+        (select (s.value ->> 'seq')::bigint as seq
+         from of_run r cross join lateral jsonb_each(case when jsonb_typeof(r.initiator -> 'signals') = 'object' then r.initiator -> 'signals' end) s)
+        union
+        (select (e.value ->> 'seq')::bigint
+         from scope cross join lateral (select w.signals from scylla.workflow_step_state w where w.scope = scope.id and w.signals is not null offset 0) w
+         cross join lateral jsonb_array_elements(w.signals) e where e.value ? 'seq')
+        union
+        (select sent.id
+         from of_run r
+         cross join lateral (select distinct n.value #>> '{}' as name from jsonb_path_query(r.definition, '$.**.signal_outputs[*].name') n (value)) n
+         cross join lateral (
+            select s.id from scylla.signal_sent s
+            where s.name = n.name and s.sender = r.owner and s.payload #>> '{signal_source,workflow}' = r.workflow
+              and s.payload #>> '{signal_source,instance}' = r.instance::text
+            order by s.id desc limit _lineage_of.max_signals) sent)
+    )
+    select s.id, s.name, s.params, f.workflow || '/' || f.instance || E'\n' || (o.source ->> 'step')
+               || coalesce(' ' || (select string_agg(i.value, '.' order by i.place)
+                                   from jsonb_array_elements_text(case when jsonb_typeof(o.source -> 'iteration') = 'array' then o.source -> 'iteration' end)
+                                        with ordinality i (value, place)), ''),
+           t.target
+    from (select seq from known order by seq desc limit greatest(_lineage_of.max_signals, 0)) k
+    join scylla.signal_sent s on s.id = k.seq
+    join scylla.signal_name n on n.name = s.name and scylla._may_role_view(_lineage_of.viewer, n.owner, n.waiters, n.admins)
+    cross join lateral (select case when jsonb_typeof(s.payload -> 'signal_source') = 'object' then s.payload -> 'signal_source' end as source) o
+    left join scylla.workflow_run_state f on f.workflow = o.source ->> 'workflow' and f.owner = s.sender
+         and f.instance = case when o.source ->> 'instance' ~ '^[0-9]{1,18}$' then (o.source ->> 'instance')::bigint end
+    left join lateral (
+        select u.target from (
+            select r.id, r.workflow || '/' || r.instance as target
+            from scylla.workflow_run_state r
+            join scylla.workflow_head h on h.id = r.workflow and h.created <= r.created
+            where r.initiator ? 'signals' and r.initiator @> jsonb_build_object('signals', jsonb_build_object(s.name, jsonb_build_object('seq', s.id)))
+              and scylla._may_role_view(_lineage_of.viewer, h.owner, h.viewers || h.runners, h.admins)
+            union all
+            select r.id, r.workflow || '/' || r.instance || E'\n' || w.step || coalesce(' ' || array_to_string(i.numbers, '.'), '')
+            from scylla.workflow_step_state w
+            join scylla.workflow_run_state r on r.id = w.root
+            join scylla.workflow_head h on h.id = r.workflow and h.created <= r.created
+            left join scylla.workflow_iteration i on i.id = w.scope
+            where w.signals is not null and w.signals @> jsonb_build_array(jsonb_build_object('seq', s.id))
+              and scylla._may_role_view(_lineage_of.viewer, h.owner, h.viewers || h.runners, h.admins)
+        ) u order by u.id = _lineage_of.run desc, u.id, u.target collate "C" limit 20
+    ) t on true
+$$;
+comment on function scylla._lineage_of is 'Internal: where signals of an instance come from and who has used them, for pictures.';
+
+-- Signals are round, and what is of the instance itself is coloured.
+create or replace function scylla._draw_lineage(run bigint, viewer bigint, max_signals int, as_dot boolean) returns text
+    language sql stable parallel unsafe set search_path = pg_catalog, pg_temp set jit = off as $$
+    with found as materialized (select * from scylla._lineage_of(_draw_lineage.run, _draw_lineage.viewer, _draw_lineage.max_signals)),
+    node as materialized (
+        select row_number() over (order by u.seq nulls first, u.label collate "C") as n, u.seq, u.label,
+               u.seq is null and split_part(u.label, E'\n', 1) = r.workflow || '/' || r.instance as own
+        from (select null::bigint as seq, source as label from found where source is not null
+              union select null, target from found where target is not null
+              union select null, s.workflow || '/' || s.instance from scylla.workflow_run_state s
+                    where s.id = _draw_lineage.run and not exists (select from found)
+              union select seq, signal || E'\n' || case when length(params::text) > 60 then left(params::text, 57) || '...' else params::text end from found) u
+        cross join (select s.workflow, s.instance from scylla.workflow_run_state s where s.id = _draw_lineage.run) r
+    ), edge as (
+        select distinct a.n as tail, b.n as head from found f join node a on a.label = f.source and a.seq is null join node b on b.seq = f.seq
+        union
+        select a.n, b.n from found f join node a on a.seq = f.seq join node b on b.label = f.target and b.seq is null
+    )
+    select case when _draw_lineage.as_dot
+           then E'digraph lineage {\n  rankdir=LR;\n  node [shape=box, style="rounded,filled", fillcolor="#ffffff", fontname="sans-serif"];\n' ||
+                (select string_agg(format(E'  n%s [label="%s"%s%s];\n', n, scylla._dot_text(label), case when seq is not null then ', shape=ellipse, style=filled' end,
+                                          case when own then ', fillcolor="#a5d8ff"' end), '' order by n) from node) ||
+                coalesce((select string_agg(format(E'  n%s -> n%s;\n', tail, head), '' order by tail, head) from edge), '') || E'}\n'
+           else E'flowchart LR\n' ||
+                (select string_agg(format(case when seq is null then E'  n%s["%s"]\n' else E'  n%s(["%s"])\n' end, n, scylla._mermaid_text(label)), '' order by n) from node) ||
+                coalesce((select string_agg(format(E'  n%s %s> n%s\n', tail, repeat('-', 2), head), '' order by tail, head) from edge), '') ||
+                coalesce((select string_agg(format(E'  class n%s own\n', n), '' order by n) from node where own), '') || E'  classDef own fill:#a5d8ff\n' end
+$$;
+comment on function scylla._draw_lineage is 'Internal: a picture of where signals of an instance come from and who has used them.';
+
 create or replace function scylla.workflow_dot(workflow text, version text = 'default') returns text
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_workflow_dot';
 comment on function scylla.workflow_dot is
@@ -334,3 +425,16 @@ comment on function scylla.run_gantt is
 'When the steps of an instance ran, as a Mermaid Gantt chart.
   max_iterations  0..1000: of a loop with more iterations those with the same status share a bar
 Errors: 42704 no such workflow; 42501 no privilege view; P0002 no such instance; 22023 bad argument.';
+
+create or replace function scylla.lineage_dot(workflow text, instance bigint, max_signals int = 50) returns text
+    language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_lineage_dot';
+comment on function scylla.lineage_dot is
+'The signals of an instance as a Graphviz graph: those that have started it or that its steps have waited for, with the steps that sent them, and those that
+its steps have sent, with the instances and steps that have used them. What is of the instance itself has a colour. Signals on which the caller has not
+the privilege wait, and users that he may not view, are not there; nor are signals that only a worker has named, and of each signal there are up to 20 users.
+  max_signals  1..1000: the newest ones
+Errors: 42704 no such workflow; 42501 no privilege view; P0002 no such instance; 22023 bad argument.';
+
+create or replace function scylla.lineage_mermaid(workflow text, instance bigint, max_signals int = 50) returns text
+    language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_lineage_mermaid';
+comment on function scylla.lineage_mermaid is 'The same as lineage_dot, as a Mermaid flowchart.';

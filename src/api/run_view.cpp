@@ -16,6 +16,8 @@ using store::Parameters;
 constexpr int32 k_iterations = 10;
 constexpr int32 k_max_iterations = 1'000;
 constexpr int32 k_steps = 1'000;
+constexpr int32 k_signals = 50;
+constexpr int32 k_max_signals = 1'000;
 
 constinit SPIPlanPtr last_statement = nullptr;
 constinit SPIPlanPtr tree_statement = nullptr;
@@ -25,6 +27,7 @@ constinit SPIPlanPtr dot_statement = nullptr;
 constinit SPIPlanPtr mermaid_statement = nullptr;
 constinit SPIPlanPtr run_dot_statement = nullptr;
 constinit SPIPlanPtr run_mermaid_statement = nullptr;
+constinit SPIPlanPtr lineage_statement = nullptr;
 
 const text *get_workflow(FunctionCallInfo fcinfo) { return args::name("workflow", args::get_text(fcinfo, 0)); }
 
@@ -86,6 +89,18 @@ Datum draw_run(FunctionCallInfo fcinfo, SPIPlanPtr *plan, const char *sql) {
     Parameters parameters;
     parameters.add(require_run(fcinfo));
     return return_text(plan, sql, parameters);
+}
+
+Datum draw_lineage(FunctionCallInfo fcinfo, bool as_dot) {
+    const int32 max_signals = args::get_int(fcinfo, 2).value_or(k_signals);
+    if (max_signals < 1 || max_signals > k_max_signals)
+        error::bad_argument("max_signals", psprintf("%d", max_signals), "It must be between 1 and 1000.");
+    Parameters parameters;
+    parameters.add(require_run(fcinfo))
+        .add(static_cast<int64>(GetUserId()))
+        .add(INT4OID, Int32GetDatum(max_signals))
+        .add(BOOLOID, BoolGetDatum(as_dot));
+    return return_text(&lineage_statement, "select scylla._draw_lineage($1, $2, $3, $4)", parameters);
 }
 
 } // namespace
@@ -162,3 +177,8 @@ SCYLLA_FUNCTION(scylla_run_gantt) {
         .add(INT4OID, Int32GetDatum(max_iterations));
     return return_text(&gantt_statement, "select scylla._draw_gantt($1, $2, $3)", parameters);
 }
+
+// lineage_dot(workflow, instance, max_signals)
+SCYLLA_FUNCTION(scylla_lineage_dot) { return scylla::draw_lineage(fcinfo, true); }
+
+SCYLLA_FUNCTION(scylla_lineage_mermaid) { return scylla::draw_lineage(fcinfo, false); }

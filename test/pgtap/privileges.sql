@@ -202,6 +202,8 @@ insert into use_ (name, statement) values
     ('run_dot',            $$select scylla.run_dot('w_broken', 1) ~ 'digraph'$$),
     ('run_mermaid',        $$select scylla.run_mermaid('w_broken', 1) ~ 'flowchart'$$),
     ('run_gantt',          $$select scylla.run_gantt('w_broken', 1) ~ 'gantt'$$),
+    ('lineage_dot',        $$select scylla.lineage_dot('w_broken', 1) ~ 'digraph'$$),
+    ('lineage_mermaid',    $$select scylla.lineage_mermaid('w_broken', 1) ~ 'flowchart'$$),
     ('cron_next',          $$select scylla.cron_next('@daily')$$),
     ('unschedule',         $$select scylla.unschedule('p schedule')$$),
     ('run_schedules',      $$select scylla.run_schedules()$$),

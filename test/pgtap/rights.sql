@@ -345,6 +345,8 @@ insert into way values
 ('run_dot',             $$select scylla.run_dot('theirs', 1) ~ 'digraph'$$, 'true', null, 'yyyykyykkkkk'),
 ('run_mermaid',         $$select scylla.run_mermaid('theirs', 1) ~ 'flowchart'$$, 'true', null, 'yyyykyykkkkk'),
 ('run_gantt',           $$select scylla.run_gantt('theirs', 1) ~ 'gantt'$$, 'true', null, 'yyyykyykkkkk'),
+('lineage_dot',         $$select scylla.lineage_dot('theirs', 1) ~ 'digraph'$$, 'true', null, 'yyyykyykkkkk'),
+('lineage_mermaid',     $$select scylla.lineage_mermaid('theirs', 1) ~ 'flowchart'$$, 'true', null, 'yyyykyykkkkk'),
 ('backfill',           $$select scylla.backfill('theirs', '[{}]') > 0$$,                       'true', null,  'yyyykykkkkkk'),
 ('preview_backfill',   $$select action from scylla.preview_backfill('theirs', '[{}]')$$,       'start', null, 'yyyykykkkkkk'),
 ('pause_backfill',     $$select scylla.pause_backfill(1)$$,                                    '', null,      'yyyykykkkkkk'),

@@ -226,11 +226,11 @@ reset role;
 
 -- ---- arguments ------------------------------------------------------------------------------------------------------------------
 
-select checks_name(format('select scylla.%s($1, 1)', f), 'workflow') from unnest('{run_tree,failed_steps,run_dot,run_mermaid,run_gantt}'::text[]) f;
+select checks_name(format('select scylla.%s($1, 1)', f), 'workflow') from unnest('{run_tree,failed_steps,run_dot,run_mermaid,run_gantt,lineage_dot,lineage_mermaid}'::text[]) f;
 select checks_name(format('select scylla.%s($1)', f), 'workflow') from unnest('{workflow_dot,workflow_mermaid}'::text[]) f;
-select alike(raised(format('select scylla.%s(''nothing'', 1)', f)), '42704 scylla.workflow/exists%', f || ' of no workflow') from unnest('{run_tree,failed_steps,run_dot,run_mermaid,run_gantt}'::text[]) f;
-select alike(raised(format('select scylla.%s(''all'', 7)', f)), 'P0002 scylla.workflow/instance%', f || ' of no instance') from unnest('{run_tree,failed_steps,run_dot,run_mermaid,run_gantt}'::text[]) f;
-select refuses_argument(format('select scylla.%s(''all'', null)', f), 'instance', 'null', 'It must not be null.') from unnest('{run_tree,failed_steps,run_dot,run_mermaid,run_gantt}'::text[]) f;
+select alike(raised(format('select scylla.%s(''nothing'', 1)', f)), '42704 scylla.workflow/exists%', f || ' of no workflow') from unnest('{run_tree,failed_steps,run_dot,run_mermaid,run_gantt,lineage_dot,lineage_mermaid}'::text[]) f;
+select alike(raised(format('select scylla.%s(''all'', 7)', f)), 'P0002 scylla.workflow/instance%', f || ' of no instance') from unnest('{run_tree,failed_steps,run_dot,run_mermaid,run_gantt,lineage_dot,lineage_mermaid}'::text[]) f;
+select refuses_argument(format('select scylla.%s(''all'', null)', f), 'instance', 'null', 'It must not be null.') from unnest('{run_tree,failed_steps,run_dot,run_mermaid,run_gantt,lineage_dot,lineage_mermaid}'::text[]) f;
 select refuses_argument(format('select scylla.%s(''all'', 1, %s)', f, n), 'max_iterations', n::text, 'It must be between 0 and 1000.') from unnest('{run_tree,run_gantt}'::text[]) f, unnest('{-1,1001}'::int[]) n;
 select refuses_argument(format('select scylla.failed_steps(''all'', 1, %s)', n), 'max_steps', n::text, 'It must be between 1 and 100000.') from unnest('{0,100001}'::int[]) n;
 select is(tree('all', null, null), tree('all'), 'null is the default');

@@ -131,6 +131,56 @@ select scylla.send_signal('other', '{}') \g /dev/null
 select scylla.maintain();
 select advance();
 select is(lineage('whole') || ', ' || lineage('other'), 'sends/1/1 t 1 - trigger takes/2, - trigger takes/2', 'several signals can start one instance');
+
+select is(scylla.lineage_dot('sends', 1), $$digraph lineage {
+  rankdir=LR;
+  node [shape=box, style="rounded,filled", fillcolor="#ffffff", fontname="sans-serif"];
+  n1 [label="sends/1\ns 1", fillcolor="#a5d8ff"];
+  n2 [label="sends/1\ns 2", fillcolor="#a5d8ff"];
+  n3 [label="sends/1\nt", fillcolor="#a5d8ff"];
+  n4 [label="takes/1"];
+  n5 [label="takes/2"];
+  n6 [label="whole\n{\"n\": 1}", shape=ellipse, style=filled];
+  n7 [label="part\n{\"n\": 0}", shape=ellipse, style=filled];
+  n8 [label="part\n{\"n\": 1}", shape=ellipse, style=filled];
+  n1 -> n7;
+  n2 -> n8;
+  n3 -> n6;
+  n6 -> n5;
+  n8 -> n4;
+}
+$$, 'a picture of what an instance has sent, and what has come of it');
+select is(scylla.lineage_mermaid('takes', 2), $$flowchart LR
+  n1["sends/1<br>t"]
+  n2["takes/2"]
+  n3(["whole<br>{#34;n#34;#58; 1}"])
+  n4(["other<br>{}"])
+  n1 --> n3
+  n3 --> n2
+  n4 --> n2
+  class n2 own
+  classDef own fill:#a5d8ff
+$$, 'and of what has started one');
+select unalike(scylla.lineage_dot('sends', 1, 1), '%whole%', 'of many signals the newest ones');
+select make('waits', jsonb_build_array(each('each', 2, jsonb_build_array(step('s', '{}', '{"signal_dependencies": [{"name": "whole", "match_params": {}}]}', 'NoOp'))))) \g /dev/null
+select start('waits'), advance() \g /dev/null
+select is(scylla.lineage_mermaid('waits', 1), $$flowchart LR
+  n1["sends/1<br>t"]
+  n2["takes/2"]
+  n3["waits/1<br>s 1"]
+  n4["waits/1<br>s 2"]
+  n5(["whole<br>{#34;n#34;#58; 1}"])
+  n1 --> n5
+  n5 --> n2
+  n5 --> n3
+  n5 --> n4
+  class n3 own
+  class n4 own
+  classDef own fill:#a5d8ff
+$$, 'and of what the steps of one have waited for');
+select is(scylla.lineage_mermaid('all', 1), E'flowchart LR\n  n1["all/1"]\n  class n1 own\n  classDef own fill:#a5d8ff\n', 'one that has nothing to do with signals');
+select throws_ok(format('select scylla.lineage_%s(''takes'', 2, %s)', f, n), '22023', format('invalid value for argument "max_signals": %s', n), f || ': a number of signals')
+from unnest('{dot,mermaid}'::text[]) f, unnest('{0,1001}'::int[]) n;
 select scylla.restart_run('takes', 2, 'RESTART_FROM_BEGINNING') \g /dev/null
 select advance();
 select is(lineage('other'), '- trigger takes/2', 'a restart changes nothing of that');
@@ -145,6 +195,21 @@ set local role scylla_test_liar;
 select scylla.send_signal('other', '{"n": 3}', '{"signal_source": {"workflow": "sends", "instance": 1, "run": 1, "step": "t", "attempt": 1}}') \g /dev/null
 reset role;
 select is((select concat(source_workflow, source_step) from scylla.workflow_lineage where signal = 'other' and params = '{"n": 3}'), '', 'and a source is believed only if its owner has sent it');
+
+-- Who may see the instance, but none of the signals.
+select scylla.grant_workflow('takes', 'scylla_test_liar', 'view') \g /dev/null
+set local role scylla_test_liar;
+select scylla.lineage_mermaid('takes', 2) as seen \gset
+reset role;
+select is(:'seen'::text, E'flowchart LR\n  n1["takes/2"]\n  class n1 own\n  classDef own fill:#a5d8ff\n', 'signals on which the caller has no privilege are not in pictures');
+-- Who may see the signals, but not who has used them.
+select scylla.grant_signal('part', 'scylla_test_liar', 'wait'), scylla.grant_workflow('sends', 'scylla_test_liar', 'view'),
+       scylla.revoke_workflow('takes', 'scylla_test_liar', 'view') \g /dev/null
+set local role scylla_test_liar;
+select scylla.lineage_mermaid('sends', 1) as seen \gset
+reset role;
+select ok(:'seen'::text like '%part%' and :'seen'::text !~ 'whole|takes', 'nor is who has used them, if he may not see that');
+select scylla.revoke_signal('part', 'scylla_test_liar', 'wait'), scylla.revoke_workflow('sends', 'scylla_test_liar', 'view') \g /dev/null
 
 -- ---- what others see of it ------------------------------------------------------------------------------------------------
 

@@ -165,6 +165,8 @@ READS = [
     ("run_dot", "select scylla.run_dot('busy_flow_@', 1) ~ 'digraph'"),
     ("run_mermaid", "select scylla.run_mermaid('busy_flow_@', 1) ~ 'flowchart'"),
     ("run_gantt", "select scylla.run_gantt('busy_flow_@', 1) ~ 'gantt'"),
+    ("lineage_dot", "select scylla.lineage_dot('busy_flow_@', 1) ~ 'digraph'"),
+    ("lineage_mermaid", "select scylla.lineage_mermaid('busy_flow_@', 1) ~ 'flowchart'"),
     ("explain_job", "select * from scylla.explain_job('job @', '{[1,20)}')"),
     ("job_dot", "select scylla.job_dot('job @')"),
     ("job_mermaid", "select scylla.job_mermaid('job @')"),

@@ -390,6 +390,11 @@ struct view_run_options : run_options {
 };
 int show_run_tree(const context &, const view_run_options &);
 int draw_run_as_gantt(const context &, const view_run_options &);
+struct lineage_options : run_options {
+    maybe_text max_signals;
+    bool mermaid = false;
+};
+int draw_lineage(const context &, const lineage_options &);
 struct failed_steps_options : run_options {
     maybe_text limit;
 };
@@ -510,11 +515,12 @@ int forget_job_freshness(const context &, const forget_job_options &);
 // ---- watching ------------------------------------------------------------------------------------------------------
 
 struct watch_options {
-    std::vector<std::string> queues;
+    std::vector<std::string> of; // queues, or workflows
     std::string interval = "2s";
     unsigned count = 0; // 0: no end
 };
 int watch(const context &, const watch_options &);
+int watch_workflows(const context &, const watch_options &);
 
 struct events_options {
     std::vector<std::string> of; // queues, or workflows

@@ -1,4 +1,4 @@
-// workflow: dot, mermaid; run: tree, failed, rollup, timeline, dot, mermaid, gantt.
+// workflow: dot, mermaid; run: tree, failed, rollup, timeline, dot, mermaid, gantt, lineage.
 #include <iostream>
 
 #include "commands.h"
@@ -90,6 +90,13 @@ int draw_run_as_gantt(const context &given, const view_run_options &options) {
                             .argument("workflow", options.workflow)
                             .argument("instance", options.instance)
                             .argument("max_iterations", options.max_iterations));
+}
+
+int draw_lineage(const context &given, const lineage_options &options) {
+    return print(given, call{options.mermaid ? "scylla.lineage_mermaid" : "scylla.lineage_dot"}
+                            .argument("workflow", options.workflow)
+                            .argument("instance", options.instance)
+                            .argument("max_signals", options.max_signals));
 }
 
 int draw_workflow_as_dot(const context &given, const workflow_version_options &options) {

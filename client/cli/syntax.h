@@ -85,6 +85,12 @@ protected:
         return command->add_option(name, into, description);
     }
     // Which events.
+    static void how_to_watch(CLI::App *command, watch_options &into) {
+        option(command, "--interval", into.interval, "TIME", "Time between rounds: 500ms, 2s, 1min.")
+            ->default_str("2s");
+        option(command, "--count", into.count, "N", "Stop after this many rounds.")
+            ->check(CLI::PositiveNumber.description(""));
+    }
     static void how_to_follow(CLI::App *command, events_options &into) {
         option(command, "--after", into.after, "CURSOR", "Only events after this one.");
         option(command, "--since", into.since, "INTERVAL", "Only events that are not older: 10min, 1h.");

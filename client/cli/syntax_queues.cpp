@@ -17,11 +17,8 @@ public:
                 "round. With --json, prints an object per round, with the columns of scylla.stat_queue "
                 "and scylla.stat_worker.",
                 watch);
-            argument(command, "QUEUE", o->queues, "Only these queues.");
-            option(command, "--interval", o->interval, "TIME", "Time between rounds: 500ms, 2s, 1min.")
-                ->default_str("2s");
-            option(command, "--count", o->count, "N", "Stop after this many rounds.")
-                ->check(CLI::PositiveNumber.description(""));
+            argument(command, "QUEUE", o->of, "Only these queues.");
+            how_to_watch(command, *o);
             command->footer("Rates are measured since the previous round. Like all counters, they need the library "
                             "to be preloaded.\n\n"
                             "Keys: s sorts the queues by the next column, r reverses the order, / filters queues and "

@@ -36,6 +36,22 @@ public:
             argument(command, "WORKFLOW", *one, "Id of the workflow. Default: all.");
         }
         {
+            auto [command, o] = add<watch_options>(
+                *workflow, "watch",
+                "Watch workflows, and their runs that have not ended.\n\n"
+                "On a terminal, refreshes a screen until Ctrl-C. Elsewhere, prints a line per workflow and round. With "
+                "--json, prints an object per round: workflows, with the columns of scylla.stat_workflow, and runs.",
+                watch_workflows);
+            argument(command, "WORKFLOW", o->of, "Only these workflows.");
+            how_to_watch(command, *o);
+            command->footer(
+                "Of each workflow up to 20 runs are shown, the oldest first, of its 1000 newest instances; 100 in "
+                "all. Leaves are steps without those that are inside of them; subworkflows that are waited for "
+                "count.\n\n"
+                "Keys: s sorts the workflows by the next column, r reverses the order, / filters workflows and runs "
+                "by the text that follows, p pauses, q quits.");
+        }
+        {
             auto [command, o] = add<events_options>(
                 *workflow, "events",
                 "Show what has happened to workflows, oldest first: to those whose property \"events\" is on.\n\n"
@@ -304,6 +320,16 @@ private:
         of_run(run, "dot", "Draw an instance for Graphviz.\n\nFor example: scylla run dot nightly 7 | dot -Tsvg",
                draw_run_as_dot);
         of_run(run, "mermaid", "Draw an instance as a flowchart for Mermaid.", draw_run_as_mermaid);
+        {
+            auto [command, o] =
+                add(run, "lineage",
+                    "Draw where the signals of an instance come from and who has used them, for Graphviz.\n\n"
+                    "Signals that have started it, that its steps have waited for, and that they have sent.",
+                    draw_lineage);
+            name_run(command, *o);
+            option(command, "--max-signals", o->max_signals, "N", "At most so many, the newest ones. Default: 50.");
+            flag(command, "--mermaid", o->mermaid, "Draw a flowchart for Mermaid instead.");
+        }
         auto [command, o] =
             add(run, "gantt", "Draw when the steps of an instance ran, for Mermaid.", draw_run_as_gantt);
         name_run(command, *o);

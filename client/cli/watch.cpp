@@ -1,4 +1,5 @@
-// watch: queues, rates and workers, again and again. A screen on a terminal, lines elsewhere.
+// watch: queues, rates and workers, again and again; workflow watch: workflows and their runs. A screen on a terminal,
+// lines elsewhere.
 #include <algorithm>
 #include <chrono>
 #include <csignal>
@@ -16,6 +17,7 @@
 #include "commands.h"
 #include "duration.h"
 #include "keys.h"
+#include "watch.h"
 
 namespace scylla::cli {
 
@@ -76,15 +78,15 @@ private:
     std::map<std::string, counters> m_counters;
 };
 
-class view {
+class watched_queues : public watched {
 public:
-    view(session &server, const std::vector<std::string> &queues) : m_server{server} {
+    watched_queues(session &server, const std::vector<std::string> &queues) : m_server{server} {
         if (!queues.empty())
             m_queues = array_literal(queues);
     }
 
     // What happened since the last round, a row per queue.
-    rows queues() {
+    rows first() override {
         const rows answer =
             m_server.query("select extract(epoch from clock_timestamp()), queue, waiting, ready, running, "
                            "       round(extract(epoch from oldest_ready)::numeric, 1) || ' s', submitted, completed, "
@@ -104,7 +106,7 @@ public:
         return shown;
     }
 
-    rows workers() {
+    rows second() override { // workers
         return m_server.query(
             "select worker, queue, leases, "
             "       round(extract(epoch from clock_timestamp() - last_heartbeat)::numeric, 1) || ' s' as \"last "
@@ -116,26 +118,29 @@ public:
             {m_queues});
     }
 
-    // On one line: json_agg() puts its elements on lines of their own.
-    std::string json() {
-        std::string object = *m_server.ask(
+    std::string json() override {
+        return *m_server.ask(
             "select json_build_object('time', clock_timestamp(), "
             "  'queues', (select coalesce(json_agg(q order by queue), '[]') from scylla.stat_queue as q "
             "              where $1::text[] is null or queue = any ($1)), "
             "  'workers', (select coalesce(json_agg(w order by worker, queue), '[]') from scylla.stat_worker as w "
             "               where $1::text[] is null or queue = any ($1)))",
             {m_queues});
-        object.erase(std::remove(object.begin(), object.end(), '\n'), object.end());
-        return object;
     }
-
-    std::string now() { return *m_server.ask("select date_trunc('second', clock_timestamp())::text"); }
 
 private:
     session &m_server;
     value m_queues;
     rates m_rates;
 };
+
+std::string now(session &server) { return *server.ask("select date_trunc('second', clock_timestamp())::text"); }
+
+// On one line: json_agg() puts its elements on lines of their own.
+std::string in_a_line(std::string object) {
+    object.erase(std::remove(object.begin(), object.end(), '\n'), object.end());
+    return object;
+}
 
 // The top left part of a text that the terminal has room for, written over what was there.
 class screen {
@@ -169,12 +174,12 @@ private:
     }
 };
 
-std::string to_lines(const std::string &now, const rows &queues) {
+std::string to_lines(const std::string &now, const rows &first) {
     std::string text;
-    for (const auto &row : queues.cells) {
+    for (const auto &row : first.cells) {
         text += now + " " + *row[0];
         for (std::size_t i = 1; i < row.size(); i++)
-            text += " " + queues.columns[i] + "=" + *row[i];
+            text += " " + first.columns[i] + "=" + *row[i];
         text += '\n';
     }
     return text;
@@ -196,17 +201,17 @@ void obey(keyboard &keyboard, watch_keys &keys, std::chrono::milliseconds interv
     }
 }
 
-void watch_on_screen(session &server, view &view, std::chrono::milliseconds interval, unsigned count) {
+void watch_on_screen(session &server, watched &what, std::chrono::milliseconds interval, unsigned count) {
     const screen on_screen;
     keyboard keyboard;
     watch_keys keys;
     for (unsigned round = 1; !keys.quits(); round++) {
-        const std::string now = view.now();
-        const rows queues = view.queues();
-        const rows workers = view.workers();
+        const std::string time = now(server);
+        const rows first = what.first();
+        const rows second = what.second();
         const auto draw = [&] {
-            screen::show(server.database() + "  " + now + "\n" + (keyboard.is_there() ? keys.describe(queues) : "") +
-                         "\n" + to_table(keys.sorted(keys.filtered(queues))) + "\n" + to_table(keys.filtered(workers)));
+            screen::show(server.database() + "  " + time + "\n" + (keyboard.is_there() ? keys.describe(first) : "") +
+                         "\n" + to_table(keys.sorted(keys.filtered(first))) + "\n" + to_table(keys.filtered(second)));
         };
         draw();
         if (!std::cout || round == count)
@@ -217,30 +222,35 @@ void watch_on_screen(session &server, view &view, std::chrono::milliseconds inte
 
 } // namespace
 
-int watch(const context &given, const watch_options &options) {
-    const auto interval = to_duration("--interval", options.interval);
-    session server{given.connection};
-    view view{server, options.queues};
-
+void watch_again(const context &given, session &server, watched &what, std::chrono::milliseconds interval,
+                 unsigned count) {
     for (const int signal : {SIGINT, SIGTERM, SIGHUP})
         std::signal(signal, end);
     std::signal(SIGWINCH, [](int) {}); // ends the pause: the screen is drawn anew
 
     if (!given.json && isatty(STDOUT_FILENO) != 0) {
-        watch_on_screen(server, view, interval, options.count);
-        return 0;
+        watch_on_screen(server, what, interval, count);
+        return;
     }
     for (unsigned round = 1;; round++) {
         if (given.json) {
-            std::cout << view.json() << std::endl;
+            std::cout << in_a_line(what.json()) << std::endl;
         } else {
-            const std::string now = view.now();
-            std::cout << to_lines(now, view.queues()) << std::flush;
+            const std::string time = now(server);
+            std::cout << to_lines(time, what.first()) << std::flush;
         }
-        if (!std::cout || round == options.count)
-            return 0;
+        if (!std::cout || round == count)
+            return;
         poll(nullptr, 0, static_cast<int>(interval.count()));
     }
+}
+
+int watch(const context &given, const watch_options &options) {
+    const auto interval = to_duration("--interval", options.interval);
+    session server{given.connection};
+    watched_queues queues{server, options.of};
+    watch_again(given, server, queues, interval, options.count);
+    return 0;
 }
 
 } // namespace scylla::cli

@@ -105,5 +105,14 @@ std::string client::run_gantt(const workflow_name &workflow, std::int64_t instan
     return std::string{text_of(m_executor->run(
         sql::run_gantt, {text(workflow, "workflow"), std::to_string(instance), std::to_string(max_iterations)})[0][0])};
 }
+std::string client::lineage_dot(const workflow_name &workflow, std::int64_t instance, int max_signals) {
+    return std::string{text_of(m_executor->run(
+        sql::lineage_dot, {text(workflow, "workflow"), std::to_string(instance), std::to_string(max_signals)})[0][0])};
+}
+std::string client::lineage_mermaid(const workflow_name &workflow, std::int64_t instance, int max_signals) {
+    return std::string{
+        text_of(m_executor->run(sql::lineage_mermaid, {text(workflow, "workflow"), std::to_string(instance),
+                                                       std::to_string(max_signals)})[0][0])};
+}
 
 } // namespace scylla

@@ -307,6 +307,8 @@ const statement workflow_mermaid{"scylla_workflow_mermaid", "select scylla.workf
 const statement run_dot{"scylla_run_dot", "select scylla.run_dot($1, $2::bigint)"};
 const statement run_mermaid{"scylla_run_mermaid", "select scylla.run_mermaid($1, $2::bigint)"};
 const statement run_gantt{"scylla_run_gantt", "select scylla.run_gantt($1, $2::bigint, $3::int)"};
+const statement lineage_dot{"scylla_lineage_dot", "select scylla.lineage_dot($1, $2::bigint, $3::int)"};
+const statement lineage_mermaid{"scylla_lineage_mermaid", "select scylla.lineage_mermaid($1, $2::bigint, $3::int)"};
 const statement advance{"scylla_advance", "call scylla.advance()"};
 const statement quantile{"scylla_quantile",
                          "select " MICROSECONDS("q") " from scylla.quantile($1::bigint[], $2::float8) as q"};
@@ -477,6 +479,8 @@ std::vector<const statement *> all_statements() {
             &run_dot,
             &run_mermaid,
             &run_gantt,
+            &lineage_dot,
+            &lineage_mermaid,
             &read_events,
             &read_workflow_events,
             &metrics,

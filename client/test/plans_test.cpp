@@ -498,6 +498,9 @@ TEST_F(Calls, Workflows) {
     EXPECT_EQ(c.run_dot(workflow, 1).substr(0, 7), "digraph");
     EXPECT_EQ(c.run_mermaid(workflow, 1).substr(0, 9), "flowchart");
     EXPECT_EQ(c.run_gantt(workflow, 1).substr(0, 5), "gantt");
+    EXPECT_EQ(c.lineage_dot(workflow, 1).substr(0, 7), "digraph");
+    EXPECT_EQ(c.lineage_mermaid(workflow, 1, 5).substr(0, 9), "flowchart");
+    thrown<invalid_argument>([&] { c.lineage_dot(workflow, 1, 0); });
     thrown<not_found>([&] { c.workflow_dot(workflow, "99"); });
     EXPECT_EQ(c.stop_workflow(workflow), 0);
     EXPECT_EQ(c.kill_workflow(workflow), 0);

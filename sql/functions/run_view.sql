@@ -335,7 +335,7 @@ create or replace function scylla._lineage_of(run bigint, viewer bigint, max_sig
             select s.id from scylla.signal_sent s
             where s.name = n.name and s.sender = r.owner and s.payload #>> '{signal_source,workflow}' = r.workflow
               and s.payload #>> '{signal_source,instance}' = r.instance::text
-            order by s.id desc limit _lineage_of.max_signals) sent)
+            order by s.id desc limit greatest(_lineage_of.max_signals, 0)) sent)
     )
     select s.id, s.name, s.params, f.workflow || '/' || f.instance || E'\n' || (o.source ->> 'step')
                || coalesce(' ' || (select string_agg(i.value, '.' order by i.place)

@@ -128,6 +128,7 @@ workflow push   | WORKFLOW                              | prints | library
 workflow list   |                                       | prints | views
 workflow stat   |                                       | prints | views
 workflow events |                                       | silent | library
+workflow watch  | --count 1                             | prints | views
 workflow versions| w                                    | prints | views
 workflow show   | w                                     | prints | views
 workflow start  | w --request-id r                      | prints | library
@@ -166,6 +167,7 @@ run timeline    | busy 1                                | prints | views
 run dot         | busy 1                                | prints | library
 run mermaid     | busy 1                                | prints | library
 run gantt       | busy 1                                | prints | library
+run lineage     | busy 1                                | prints | library
 workflow dot    | w                                     | prints | library
 workflow mermaid| w                                     | prints | library
 workflow activate| w                                    | silent | library

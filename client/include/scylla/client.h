@@ -523,6 +523,10 @@ public:
     std::string run_mermaid(const workflow_name &workflow, std::int64_t instance);
     /// When its steps ran, as a Gantt chart for Mermaid. @throw not_found @throw denied @throw invalid_argument
     std::string run_gantt(const workflow_name &workflow, std::int64_t instance, int max_iterations = 10);
+    /// Where its signals come from and who has used them, as a Graphviz graph, and for Mermaid. @param max_signals the
+    /// newest ones @throw not_found @throw denied @throw invalid_argument
+    std::string lineage_dot(const workflow_name &workflow, std::int64_t instance, int max_signals = 50);
+    std::string lineage_mermaid(const workflow_name &workflow, std::int64_t instance, int max_signals = 50);
     /// Does what the engine of workflows does, until there is nothing more to do. Not in a transaction. @return how
     /// many transactions that took
     std::int64_t advance();

@@ -21,7 +21,7 @@ comment on view scylla.stat_queue is
 'One row per queue that the current user may view (members of pg_monitor: every queue): the number of its tasks in each state, and
 what committed transactions have done since stats_reset.';
 comment on column scylla.stat_queue.queue is 'The queue.';
-comment on column scylla.stat_queue.waiting is 'Tasks that wait: for their time, for other tasks, or for their plan.';
+comment on column scylla.stat_queue.waiting is 'Tasks that wait: for their time, for other tasks, for conditions, for pools, or for their plan.';
 comment on column scylla.stat_queue.ready is 'Tasks that can be leased.';
 comment on column scylla.stat_queue.running is 'Tasks that are leased.';
 comment on column scylla.stat_queue.terminal is 'Finished tasks that are not purged yet.';

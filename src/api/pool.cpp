@@ -100,22 +100,24 @@ void put_placed(void *to, const store::SpecRow &spec, const text *pool) {
 }
 
 // The pools that the caller may place in.
-std::span<const int64> pools_to_place(const text *name) {
+std::span<const int64> pools_to_place(store::Store &store, const text *name) {
     Growing<int64> ids;
     if (name != nullptr)
         ids.add(require_pool(name, PoolPrivilege::admin).id);
     else
-        for (const PoolRow &pool : read_pools())
+        for (const PoolRow &pool : read_pools(pools_in_line(store)))
             if (may(pool, PoolPrivilege::admin))
                 ids.add(pool.id);
     return ids.all();
 }
 
-// Whether the caller may see tasks of the queue that wait for the pool.
+// Whether the caller may see tasks of the queue that wait for the pool. pools: by id.
 bool may_see(store::Store &store, std::span<const PoolRow> pools, int32 queue, int64 pool) {
-    return rights::may(store, queue, model::Privilege::view) ||
-           std::any_of(pools.begin(), pools.end(),
-                       [&](const PoolRow &row) { return row.id == pool && may(row, PoolPrivilege::admin); });
+    if (rights::may(store, queue, model::Privilege::view))
+        return true;
+    const auto found = std::lower_bound(pools.begin(), pools.end(), pool,
+                                        [](const PoolRow &row, int64 wanted) { return row.id < wanted; });
+    return found != pools.end() && found->id == pool && may(*found, PoolPrivilege::admin);
 }
 
 template <typename Change> void change_pool(FunctionCallInfo fcinfo, const char *call, Change change) {
@@ -206,7 +208,7 @@ SCYLLA_FUNCTION(scylla_place) {
     const text *name = args::optional_name("pool", args::get_text(fcinfo, 0));
     Rows rows = begin_rows(fcinfo);
     store::Store store = open_for_write("scylla.place()");
-    const auto pools = pools_to_place(name);
+    const auto pools = pools_to_place(store, name);
     if (!pools.empty())
         for (PassResult result{0, true}; result.more;)
             result = run_pass(store, {.pools = pools, .tells = true, .sink = {.put = put_placed, .to = &rows}});
@@ -219,7 +221,7 @@ SCYLLA_FUNCTION(scylla_pool_lines) {
     using namespace scylla;
     const Rows rows = begin_rows(fcinfo);
     store::Store store = store::open(AccessShareLock, store::TableId::spec);
-    const auto pools = read_pools();
+    const auto pools = read_pools(pools_in_line(store));
     const Explanation lines = explain_lines(store);
     for (const WaitReason &each : lines.reasons) {
         if (!may_see(store, pools, each.queue, each.pool))

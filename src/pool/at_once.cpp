@@ -29,7 +29,8 @@ bool has_line(Store &store, int64 pool) {
 
 // Who finds a pool with somebody in line would pass him over.
 Room open_room(Store &store, std::span<const Newcomer> tasks) {
-    Room room = begin_room(read_pools(pools_of_all(tasks)), GetCurrentTimestamp());
+    Room room = begin_room(GetCurrentTimestamp());
+    add_pools(room, read_pools(pools_of_all(tasks)));
     store::Dirty *dirty = store::begin_dirty(store);
     for (std::size_t pool = k_nothing + 1; pool < room.pools.count; pool++) {
         room.pools[pool].closed = room.pools[pool].closed || has_line(store, row_of(room, pool).id);
@@ -84,8 +85,10 @@ void reserve_at_once(Store &store, std::span<Newcomer> tasks) {
     std::optional<KnownShape> shape; // the tasks of a call mostly need the same
     for (const std::size_t i : by_priority(tasks)) {
         CHECK_FOR_INTERRUPTS();
-        if (!shape || !same_needs(shape->needs, tasks[i].spec->needs))
-            shape = take_apart(room, tasks[i].spec->needs);
+        if (!shape || !same_needs(shape->needs, tasks[i].spec->needs)) {
+            shape = begin_shape(tasks[i].spec->needs);
+            find_ways(room, *shape);
+        }
         take_or_close(store, room, tasks[i], *shape);
     }
     shmem::note_placed();

@@ -58,7 +58,7 @@ std::size_t enter(const Index &index, uint64 key, std::size_t otherwise, bool *i
 
 struct Pass : Room {
     Store *store;
-    std::span<bool> has_line;   // of a pool: its line is in the classes, or is to be
+    Growing<bool> has_line;     // of a pool: its line is in the classes, or is to be
     Growing<std::size_t> lines; // pools whose lines are to be read
     Growing<KnownShape> known_shapes;
     Growing<model::Shape> shapes;
@@ -69,13 +69,19 @@ struct Pass : Room {
     std::size_t widest; // the most cells that a way has
 };
 
-Pass begin_pass(Store &store, std::span<const PoolRow> rows, TimestampTz now) {
+void know_pools(Pass &pass, std::span<const PoolRow> rows) {
+    add_pools(pass, rows);
+    while (pass.has_line.count < pass.pools.count)
+        pass.has_line.add(false);
+}
+
+// Of the lines of these pools; others become known as their tasks need them.
+Pass begin_pass(Store &store, std::span<const int64> pools) {
     Pass pass{};
     Room &room = pass;
-    room = begin_room(rows, now);
+    room = begin_room(GetCurrentTimestamp());
     pass.store = &store;
-    pass.has_line = allocate<bool>(rows.size() + 1);
-    std::fill(pass.has_line.begin(), pass.has_line.end(), false);
+    know_pools(pass, read_pools(pools));
     pass.shape_index = make_index("scylla needs");
     pass.class_index = make_index("scylla classes");
     return pass;
@@ -90,12 +96,24 @@ std::size_t shape_of(Pass &pass, Jsonb *needs) {
     const std::size_t at = enter(pass.shape_index, hash, pass.known_shapes.count, &is_new);
     if (!is_new && same_needs(pass.known_shapes[at].needs, needs))
         return at;
-    const KnownShape shape = take_apart(pass, needs);
-    pass.known_shapes.add(shape);
-    pass.shapes.add({shape.ways});
-    for (const model::Way &way : shape.ways)
-        pass.widest = Max(pass.widest, way.needs.size());
+    pass.known_shapes.add(begin_shape(needs));
     return pass.known_shapes.count - 1;
+}
+
+// Those of the shapes that have come since the last time.
+void find_new_ways(Pass &pass) {
+    Growing<std::string_view> missing;
+    for (std::size_t s = pass.shapes.count; s < pass.known_shapes.count; s++)
+        find_missing(pass, pass.known_shapes[s].parts, missing);
+    if (missing.count > 0)
+        know_pools(pass, read_pools(missing.all()));
+    for (std::size_t s = pass.shapes.count; s < pass.known_shapes.count; s++) {
+        KnownShape &shape = pass.known_shapes[s];
+        find_ways(pass, shape);
+        pass.shapes.add({shape.ways});
+        for (const model::Way &way : shape.ways)
+            pass.widest = Max(pass.widest, way.needs.size());
+    }
 }
 
 Waiting waiting_of(const Pass &pass, const store::LineRow &row, float8 aging) {
@@ -115,7 +133,7 @@ void follow(Pass &pass, store::Dirty *dirty, const KnownShape &shape) {
     }
 }
 
-void add_class(Pass &pass, store::Dirty *dirty, const store::LineRow &row) {
+void add_class(Pass &pass, const store::LineRow &row) {
     bool is_new = false;
     (void)enter(pass.class_index, static_cast<uint64>(row.task_class), pass.classes.count, &is_new);
     if (!is_new)
@@ -128,11 +146,10 @@ void add_class(Pass &pass, store::Dirty *dirty, const store::LineRow &row) {
     pass.classes.add({.shape = shape,
                       .runtime = row.runtime.value_or(model::k_no_time),
                       .first = waiting_of(pass, row, queue->aging)});
-    follow(pass, dirty, pass.known_shapes[shape]);
 }
 
 // The first task of each class.
-void read_line(Pass &pass, store::Dirty *dirty, std::size_t pool) {
+void read_line(Pass &pass, std::size_t pool) {
     const int64 id = row_of(pass, pool).id;
     store::Scan scan = scan_line(*pass.store, id, PG_INT64_MIN);
     int64 last = PG_INT64_MIN;
@@ -141,7 +158,7 @@ void read_line(Pass &pass, store::Dirty *dirty, std::size_t pool) {
         CHECK_FOR_INTERRUPTS();
         const store::LineRow row = line_row(scan);
         if (row.task_class != last) {
-            add_class(pass, dirty, row);
+            add_class(pass, row);
             last = row.task_class;
             skips = false;
         } else if (!skips) {
@@ -152,15 +169,21 @@ void read_line(Pass &pass, store::Dirty *dirty, std::size_t pool) {
     end(scan);
 }
 
-void read_lines(Pass &pass, std::span<const int64> ids, bool all) {
+// Those of the pools that the pass has begun with, and of those that their tasks need too.
+void read_lines(Pass &pass) {
     store::Dirty *dirty = store::begin_dirty(*pass.store);
-    for (std::size_t pool = 1; pool <= pass.rows.size(); pool++)
-        if (all || std::find(ids.begin(), ids.end(), row_of(pass, pool).id) != ids.end()) {
-            pass.has_line[pool] = true;
-            pass.lines.add(pool);
-        }
-    for (std::size_t i = 0; i < pass.lines.count; i++)
-        read_line(pass, dirty, pass.lines[i]);
+    for (std::size_t pool = k_nothing + 1; pool < pass.pools.count; pool++) {
+        pass.has_line[pool] = true;
+        pass.lines.add(pool);
+    }
+    std::size_t classes = 0;
+    for (std::size_t i = 0; i < pass.lines.count;) {
+        for (const std::size_t lines = pass.lines.count; i < lines; i++)
+            read_line(pass, pass.lines[i]);
+        find_new_ways(pass);
+        for (; classes < pass.classes.count; classes++)
+            follow(pass, dirty, pass.known_shapes[pass.classes[classes].shape]);
+    }
     end(dirty);
 }
 
@@ -272,6 +295,18 @@ void note_heads(const Pass &pass) {
 
 } // namespace
 
+std::span<const int64> pools_in_line(Store &store) {
+    Growing<int64> pools;
+    store::Scan scan = scan_lines(store, PG_INT64_MIN);
+    while (next(scan)) {
+        CHECK_FOR_INTERRUPTS();
+        pools.add(line_row(scan).pool);
+        restart_lines(scan, pools.last());
+    }
+    end(scan);
+    return pools.all();
+}
+
 PassResult run_pass(Store &store, const PassRequest &request) {
     if (store::is_empty(store[TableId::line]))
         return {0, false};
@@ -280,15 +315,16 @@ PassResult run_pass(Store &store, const PassRequest &request) {
     for (const TableId table : {TableId::spec, TableId::waiting, TableId::ready, TableId::gate, TableId::reservation})
         (void)store[table];
     MemoryContext caller = MemoryContextSwitchTo(memory);
-    (void)read_pools();
+    (void)read_pools(std::span<const int64>{});
+    (void)read_pools(std::span<const std::string_view>{});
     MemoryContextSwitchTo(caller);
     const LOCKTAG tag = lock_of_passes(store);
     (void)LockAcquire(&tag, ExclusiveLock, false, false);
     CommandCounterIncrement();
     refresh(store);
     MemoryContextSwitchTo(memory);
-    Pass pass = begin_pass(store, read_pools(), GetCurrentTimestamp());
-    read_lines(pass, request.pools, request.all);
+    Pass pass = begin_pass(store, request.all ? pools_in_line(store) : request.pools);
+    read_lines(pass);
     Line line{.pass = &pass,
               .request = &request,
               .placed = 0,
@@ -348,8 +384,8 @@ Explanation explain_lines(Store &store, std::optional<int64> pool) {
     constexpr std::size_t k_limit = 10'000;
     if (store::is_empty(store[TableId::line]))
         return {};
-    Pass pass = begin_pass(store, read_pools(), GetCurrentTimestamp());
-    read_lines(pass, pool ? std::span<const int64>(&*pool, 1) : std::span<const int64>{}, !pool);
+    Pass pass = begin_pass(store, pool ? std::span<const int64>(&*pool, 1) : pools_in_line(store));
+    read_lines(pass);
     Line line{.pass = &pass,
               .request = nullptr,
               .placed = 0,
@@ -391,12 +427,10 @@ Verdict judge(store::Dirty *dirty, const store::GateRow &gate) {
 // What the line says of the task of a gate.
 Reason describe(Store &store, const store::GateRow &gate) {
     Reason reason{"a pool", std::nullopt, std::nullopt, "The monitor, or scylla.place(), has not placed it yet."};
-    const auto pools = read_pools();
-    const auto *pool = std::find_if(pools.data(), pools.data() + pools.size(),
-                                    [&](const PoolRow &row) { return row.id == gate.provider; });
-    if (pool == pools.data() + pools.size() || !may_see(*pool))
+    const auto pools = read_pools(std::span<const int64>(&gate.provider, 1));
+    if (pools.empty() || !may_see(pools[0]))
         return reason;
-    reason.waits_for = psprintf("pool %s", text_to_cstring(pool->name));
+    reason.waits_for = psprintf("pool %s", text_to_cstring(pools[0].name));
     const Explanation lines = explain_lines(store, gate.provider);
     int64 task_class = PG_INT64_MIN;
     store::Scan scan = scan_lines_of(store, gate.task);
@@ -413,8 +447,8 @@ Reason describe(Store &store, const store::GateRow &gate) {
 }
 
 const char *label(Store &, const store::GateRow &gate) {
-    for (const PoolRow &pool : read_pools())
-        if (pool.id == gate.provider && may_see(pool))
+    for (const PoolRow &pool : read_pools(std::span<const int64>(&gate.provider, 1)))
+        if (may_see(pool))
             return psprintf("pool %s", text_to_cstring(pool.name));
     return "a pool";
 }

@@ -31,6 +31,8 @@ struct PassResult {
     std::size_t placed;
     bool more; // the limit was reached
 };
+// The pools in whose line tasks are, by id.
+std::span<const int64> pools_in_line(store::Store &store);
 // The rows of the transaction are to be looked at with a fresh snapshot after it.
 PassResult run_pass(store::Store &store, const PassRequest &request);
 

@@ -4,6 +4,7 @@
 #include "pg/memory.h"
 #include "pg/text.h"
 #include "shmem/pending.h"
+#include "store/index_plans.h"
 #include "store/locks.h"
 #include "store/spi.h"
 #include "task/gates.h"
@@ -15,16 +16,20 @@ using model::Policy;
 
 namespace {
 
+// With limits, so that no plan reads the heads or reports of all pools to find those of one.
 #define SCYLLA_POOL_COLUMNS                                                                                            \
     "select p.id, p.name, p.policy, p.max_bypass, p.drained, p.metrics_max_age, r.at, p.capacity, "                    \
     "r.used, p.owner, p.users, p.reporters, p.admins, coalesce(h.task, 0), coalesce(h.passed, 0), p.version "          \
-    "from scylla.resource_pool p left join scylla.pool_head h on h.pool operator(pg_catalog.=) p.id "                  \
+    "from scylla.resource_pool p "                                                                                     \
+    "left join lateral (select k.task, k.passed from scylla.pool_head k where k.pool operator(pg_catalog.=) p.id "     \
+    "limit 1) h on true "                                                                                              \
     "left join lateral (select u.at, u.used from scylla.pool_report u where u.pool operator(pg_catalog.=) p.id "       \
     "order by u.at desc limit 1) r on true "
 
 constinit SPIPlanPtr find_statement = nullptr;
 constinit SPIPlanPtr read_statement = nullptr;
 constinit SPIPlanPtr some_statement = nullptr;
+constinit SPIPlanPtr named_statement = nullptr;
 constinit SPIPlanPtr numbers_statement = nullptr;
 constinit SPIPlanPtr create_statement = nullptr;
 constinit SPIPlanPtr head_statement = nullptr;
@@ -90,26 +95,30 @@ struct Argument {
     Datum value = 0;
 };
 
-// What is committed by now, and what this transaction did: of each row what `read` makes of it.
+// What is committed by now, and what this transaction did: of each row what `read` makes of it. What is asked for by an
+// argument is found by indexes, with one plan for any number of values.
 template <typename Row>
 std::span<const Row> query(SPIPlanPtr *plan, const char *sql, const Argument &argument, Row (*read)(std::size_t)) {
     std::array<Oid, 1> types{argument.type};
     std::array<Datum, 1> values{argument.value};
-    const std::size_t arguments = OidIsValid(argument.type) ? 1 : 0;
+    const bool has_argument = OidIsValid(argument.type);
     MemoryContext caller = CurrentMemoryContext;
     PushActiveSnapshot(GetLatestSnapshot());
     store::AsOwner as_owner;
     as_owner.begin();
     if (*plan == nullptr) {
-        SPIPlanPtr prepared = SPI_prepare(sql, static_cast<int>(arguments), types.data());
+        SPIPlanPtr prepared = SPI_prepare_cursor(sql, has_argument ? 1 : 0, types.data(), CURSOR_OPT_GENERIC_PLAN);
         if (prepared == nullptr)
             elog(ERROR, "SPI_prepare failed: %s", SPI_result_code_string(SPI_result));
         SPI_keepplan(prepared);
         *plan = prepared;
     }
+    const int settings_level = has_argument ? store::use_indexes_only() : 0;
     const int code = SPI_execute_plan(*plan, values.data(), nullptr, true, 0);
     if (code != SPI_OK_SELECT)
         elog(ERROR, "SPI_execute_plan failed: %s", SPI_result_code_string(code));
+    if (has_argument)
+        AtEOXact_GUC(true, settings_level);
     MemoryContext spi = MemoryContextSwitchTo(caller);
     const auto rows = allocate<Row>(SPI_processed);
     for (std::size_t i = 0; i < rows.size(); i++)
@@ -203,6 +212,15 @@ std::span<const PoolRow> read_pools(std::span<const int64> ids) {
                  {INT8ARRAYOID, PointerGetDatum(array)}, pool_row);
 }
 
+std::span<const PoolRow> read_pools(std::span<const std::string_view> names) {
+    const auto datums = allocate<Datum>(names.size());
+    for (std::size_t i = 0; i < names.size(); i++)
+        datums[i] = PointerGetDatum(cstring_to_text_with_len(names[i].data(), static_cast<int>(names[i].size())));
+    ArrayType *array = construct_array(datums.data(), static_cast<int>(names.size()), TEXTOID, -1, false, 'i');
+    return query(&named_statement, SCYLLA_POOL_COLUMNS "where p.name operator(pg_catalog.=) any ($1)",
+                 {TEXTARRAYOID, PointerGetDatum(array)}, pool_row);
+}
+
 std::span<const PoolNumbers> read_pool_numbers() {
     const auto all =
         query(&numbers_statement,
@@ -213,11 +231,16 @@ std::span<const PoolNumbers> read_pool_numbers() {
               {}, numbers_of);
     if (has_privs_of_role(GetUserId(), ROLE_PG_MONITOR))
         return all;
-    Growing<PoolNumbers> seen;
+    Growing<std::string_view> names;
     for (const PoolRow &pool : read_pools())
-        for (const PoolNumbers &row : all)
-            if (equal(row.pool, pool.name) && may_see(pool))
-                seen.add(row);
+        if (may_see(pool))
+            names.add(view(pool.name));
+    const auto may_see_these = names.all();
+    std::sort(may_see_these.begin(), may_see_these.end());
+    Growing<PoolNumbers> seen;
+    for (const PoolNumbers &row : all)
+        if (std::binary_search(may_see_these.begin(), may_see_these.end(), view(row.pool)))
+            seen.add(row);
     return seen.all();
 }
 

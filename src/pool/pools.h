@@ -61,8 +61,10 @@ struct PoolNumbers {
 std::span<const PoolNumbers> read_pool_numbers();
 
 std::optional<PoolRow> find_pool(const text *name);
-std::span<const PoolRow> read_pools();
+// At a price that does not grow with the pools that are not asked for.
 std::span<const PoolRow> read_pools(std::span<const int64> ids); // by id
+std::span<const PoolRow> read_pools(std::span<const std::string_view> names);
+std::span<const PoolRow> read_pools(); // all
 // 42704, 42501.
 PoolRow require_pool(const text *name); // whatever the rights are
 PoolRow require_pool(const text *name, PoolPrivilege privilege);

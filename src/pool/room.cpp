@@ -13,11 +13,11 @@ namespace {
 
 // k_nothing if there is none.
 std::size_t pool_of(const Room &room, std::string_view name) {
-    const auto *place = std::lower_bound(
-        room.by_name.data(), room.by_name.data() + room.by_name.size(), name,
-        [&](std::size_t pool, std::string_view wanted) { return view(row_of(room, pool).name) < wanted; });
-    return place != room.by_name.data() + room.by_name.size() && view(row_of(room, *place).name) == name ? *place
-                                                                                                         : k_nothing;
+    const auto all = room.by_name.all();
+    const auto place = std::lower_bound(all.begin(), all.end(), name, [&](std::size_t pool, std::string_view wanted) {
+        return view(row_of(room, pool).name) < wanted;
+    });
+    return place != all.end() && view(row_of(room, *place).name) == name ? *place : k_nothing;
 }
 
 std::size_t cell_of(const Room &room, std::size_t pool, std::string_view resource) {
@@ -29,7 +29,9 @@ std::size_t cell_of(const Room &room, std::size_t pool, std::string_view resourc
 
 void add_pool(Room &room, const PoolRow &row) {
     const std::size_t pool = room.pools.count;
-    room.first_cell[pool] = room.cells.count;
+    room.rows.add(row);
+    room.by_name.add(pool);
+    room.has_reservations.add(false);
     room.pools.add({.policy = row.policy,
                     .closed = row.drained || is_stale(row, room.now),
                     .max_bypass = row.max_bypass,
@@ -38,6 +40,7 @@ void add_pool(Room &room, const PoolRow &row) {
         room.cells.add({.pool = pool, .capacity = each.amount, .free = each.amount});
         room.resources.add(each.resource);
     }
+    room.first_cell.add(room.cells.count);
 }
 
 std::span<const model::Need> needs_of(const Room &room, const Needs &needs, std::size_t any_pool) {
@@ -65,27 +68,24 @@ LOCKTAG lock_of_passes(Store &store) {
 
 const PoolRow &row_of(const Room &room, std::size_t pool) { return room.rows[pool - 1]; }
 
-Room begin_room(std::span<const PoolRow> rows, TimestampTz now) {
+Room begin_room(TimestampTz now) {
     Room room{};
     room.now = now;
-    room.rows = rows;
-    room.first_cell = allocate<std::size_t>(rows.size() + 2);
-    room.has_reservations = allocate<bool>(rows.size() + 1);
-    room.by_name = allocate<std::size_t>(rows.size());
-    room.first_cell[k_nothing] = 0;
     room.pools.add({.policy = model::Policy::greedy, .closed = false, .max_bypass = 0});
     room.cells.add({.pool = k_nothing, .capacity = 0, .free = 0});
     room.resources.add("");
+    room.first_cell.add(0);
+    room.first_cell.add(room.cells.count);
+    room.has_reservations.add(true);
+    return room;
+}
+
+void add_pools(Room &room, std::span<const PoolRow> rows) {
     for (const PoolRow &row : rows)
         add_pool(room, row);
-    room.first_cell[rows.size() + 1] = room.cells.count;
-    std::fill(room.has_reservations.begin(), room.has_reservations.end(), false);
-    room.has_reservations[k_nothing] = true;
-    for (std::size_t i = 0; i < rows.size(); i++)
-        room.by_name[i] = i + 1;
-    std::sort(room.by_name.begin(), room.by_name.end(),
+    const auto all = room.by_name.all();
+    std::sort(all.begin(), all.end(),
               [&](std::size_t a, std::size_t b) { return view(row_of(room, a).name) < view(row_of(room, b).name); });
-    return room;
 }
 
 // Free is what the capacity leaves of the larger of two: what is reserved, and what was reported plus what was reserved
@@ -124,20 +124,34 @@ void count_reservations(Room &room, store::Dirty *dirty, std::size_t pool) {
         room.cells[first + c].free -= Max(reserved[c], in_use[c]);
 }
 
-KnownShape take_apart(const Room &room, Jsonb *value) {
-    const Needs needs = read_needs(value);
+KnownShape begin_shape(Jsonb *needs) {
+    return {.needs = needs, .parts = read_needs(needs), .ways = {}, .pools = {}, .chosen = 0};
+}
+
+void find_missing(const Room &room, const Needs &needs, Growing<std::string_view> &missing) {
+    for (const PoolNeeds &each : needs.all)
+        if (pool_of(room, each.pool) == k_nothing)
+            missing.add(each.pool);
+    for (const std::string_view name : needs.any)
+        if (pool_of(room, name) == k_nothing)
+            missing.add(name);
+}
+
+void find_ways(const Room &room, KnownShape &shape) {
+    const Needs &needs = shape.parts;
     Growing<std::size_t> pools;
     Growing<model::Way> ways;
     for (const PoolNeeds &each : needs.all)
         pools.add(pool_of(room, each.pool));
-    const std::size_t fixed = pools.count;
+    shape.chosen = pools.count;
     for (const std::string_view name : needs.any) {
         pools.add(pool_of(room, name));
         ways.add({needs_of(room, needs, pools[pools.count - 1])});
     }
     if (needs.any.empty())
         ways.add({needs_of(room, needs, k_nothing)});
-    return {value, needs, ways.all(), pools.all(), fixed};
+    shape.pools = pools.all();
+    shape.ways = ways.all();
 }
 
 bool same_needs(const Jsonb *a, const Jsonb *b) {

@@ -10,6 +10,7 @@ namespace scylla {
 struct KnownShape {
     Jsonb *needs;
     Needs parts;
+    // Found in a room:
     std::span<const model::Way> ways;
     std::span<const std::size_t> pools; // that it names, in the order of its gates
     std::size_t chosen;                 // how many of them are needed anyway; from there on: the choice
@@ -20,26 +21,31 @@ inline constexpr std::size_t k_nothing = 0;
 
 struct Room {
     TimestampTz now;
-    std::span<const PoolRow> rows; // by id; pool p of the model is rows[p - 1]
+    Growing<PoolRow> rows; // those that somebody has asked for; pool p of the model is rows[p - 1]
     Growing<model::PlacementPool> pools;
     Growing<model::ResourceCell> cells;
     Growing<std::string_view> resources; // of the cells
-    std::span<std::size_t> first_cell;   // of a pool; one element more than there are pools
-    std::span<std::size_t> by_name;      // pools
-    std::span<bool> has_reservations;    // of a pool: they have been counted
+    Growing<std::size_t> first_cell;     // of a pool; one element more than there are pools
+    Growing<std::size_t> by_name;        // pools
+    Growing<bool> has_reservations;      // of a pool: they have been counted
     Growing<model::End> ends;
 };
 
 // The lock of the passes, until the end of the call.
 LOCKTAG lock_of_passes(store::Store &store);
 
-// With all capacities free.
-Room begin_room(std::span<const PoolRow> rows, TimestampTz now);
+Room begin_room(TimestampTz now);
+// With all their capacities free.
+void add_pools(Room &room, std::span<const PoolRow> rows);
 const PoolRow &row_of(const Room &room, std::size_t pool);
 // Takes off what is reserved in a pool, the first time that it is asked for.
 void count_reservations(Room &room, store::Dirty *dirty, std::size_t pool);
 
-KnownShape take_apart(const Room &room, Jsonb *value);
+// Needs of which no ways have been found yet.
+KnownShape begin_shape(Jsonb *needs);
+// The names of the pools in needs that are not in the room.
+void find_missing(const Room &room, const Needs &needs, Growing<std::string_view> &missing);
+void find_ways(const Room &room, KnownShape &shape);
 bool same_needs(const Jsonb *a, const Jsonb *b);
 
 // Writes what a task reserves in one of the ways, and says which pool was chosen, if there was a choice.

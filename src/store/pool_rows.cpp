@@ -43,6 +43,8 @@ std::array<Match, 3> of_class(int64 pool, int64 task_class, int64 after) {
              {3, Int64GetDatum(after), F_INT8GT, BTGreaterStrategyNumber}}};
 }
 
+Match behind_pool(int64 pool) { return {1, Int64GetDatum(pool), F_INT8GT, BTGreaterStrategyNumber}; }
+
 } // namespace
 
 Scan scan_line(Store &store, int64 pool, int64 after_class) {
@@ -57,6 +59,16 @@ Scan scan_class(Store &store, int64 pool, int64 task_class, int64 after) {
 
 void restart_class(Scan &scan, int64 pool, int64 task_class, int64 after) {
     restart(scan, of_class(pool, task_class, after));
+}
+
+Scan scan_lines(Store &store, int64 after_pool) {
+    const Match match[] = {behind_pool(after_pool)};
+    return begin(store[TableId::line], 0, store.snapshot, match);
+}
+
+void restart_lines(Scan &scan, int64 after_pool) {
+    const Match match[] = {behind_pool(after_pool)};
+    restart(scan, match);
 }
 
 Scan scan_lines_of(Store &store, int64 task) {

@@ -37,6 +37,9 @@ void restart_line(Scan &scan, int64 pool, int64 after_class);
 // The tasks of a class behind one of them.
 Scan scan_class(Store &store, int64 pool, int64 task_class, int64 after);
 void restart_class(Scan &scan, int64 pool, int64 task_class, int64 after);
+// The lines of the pools with larger ids, from the first pool that has one on.
+Scan scan_lines(Store &store, int64 after_pool);
+void restart_lines(Scan &scan, int64 after_pool);
 // Those of a task.
 Scan scan_lines_of(Store &store, int64 task);
 Scan scan_reservations_of(Store &store, int64 task);

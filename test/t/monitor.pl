@@ -45,8 +45,8 @@ sub lateness
 lateness(q(select round(extract(epoch from (history -> -1 ->> 'time')::timestamptz - (history -> -2 ->> 'time')::timestamptz) * 1000 - 300, 1)
 	from scylla.task where rn = 'expires'), 'it is ended when its time is over');
 
-sql($node, q(select scylla.submit('due', '1', rn => 'due', not_before => clock_timestamp() + interval '300 ms')));
-is(sql($node, q(select status from scylla.task where rn = 'due')), 'waiting', 'a delayed task waits');
+is( sql($node, q(select status from scylla.submit('due', '1', rn => 'due', not_before => clock_timestamp() + interval '300 ms'))),
+	'waiting', 'a delayed task waits');
 eventually($node, q(select status from scylla.task where rn = 'due'), 'ready', 'it becomes ready without any call');
 lateness(q(select round(extract(epoch from updated - not_before) * 1000, 1) from scylla.task where rn = 'due'), 'it becomes ready when it is due');
 

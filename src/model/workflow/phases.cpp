@@ -93,8 +93,11 @@ std::optional<StepStatus> Advance::pass(LiveScope &scope, LiveStep &step) {
     }
 }
 
-// Its workflow is not paused any more. A breakpoint that was set meanwhile stops the step.
+// Its workflow is not paused any more, if it has not been paused again since. A breakpoint that was set meanwhile stops
+// the step.
 void Advance::go_on_after_pause(LiveScope &scope, LiveStep &step) {
+    if (is_paused(state_.run))
+        return;
     if (step.now.status == StepStatus::initialized)
         return enter(scope, step, step.now.status);
     bool is_ready = false;

@@ -486,7 +486,8 @@ TEST_F(Calls, FindAndActOnMany) {
     filter.status = task_status::cancelled;
     const auto cancelled = c.find(filter).tasks;
     ASSERT_GE(cancelled.size(), 2u);
-    const portion first_one{.max_tasks = 1, .after = {}, .max_looks = 10000};
+    portion first_one;
+    first_one.max_tasks = 1;
     const resubmitted_tasks shown = c.resubmit_matching(filter, first_one, true);
     ASSERT_EQ(shown.tasks.size(), 1u);
     EXPECT_EQ(shown.tasks[0].rn, cancelled.back().rn) << "the oldest";

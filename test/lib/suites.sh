@@ -125,7 +125,7 @@ suite_unit() {
   build=$(build_folder cmake)
   find_tests unit cpp || return 0
   if ! run_group flock "$checkout/.build/lock.cmake" bash -euc '
-      cmake -S "$1" -B "$2" -DCMAKE_BUILD_TYPE=Debug -DSCYLLA_WERROR=ON -DSCYLLA_CLIENT=OFF
+      cmake -S "$1" -B "$2" -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS=-O1 -DSCYLLA_WERROR=ON -DSCYLLA_CLIENT=OFF
       cmake --build "$2" -j2
       cd "$2" && ctest --output-on-failure -j2
     ' unit "$checkout" "$build" >"$log" 2>&1; then

@@ -168,10 +168,12 @@ bool is_failed(StepStatus status) noexcept {
 
 class Look {
 public:
-    // failing: how many iterations the loops had when the first one had failed.
+    // failing: how many iterations the attempts of loops had when the first one had failed. again: the iterations that
+    // are to run again in an attempt of their loop, and have not begun to.
     Look(const Keeper &keeper, const MadeList &steps, const std::set<std::int64_t> &acted_on,
-         std::map<StepKey, int> &failing)
-        : keeper_{keeper}, acted_on_{acted_on}, failing_{failing} {
+         std::map<std::pair<StepKey, std::int32_t>, int> &failing,
+         const std::set<std::pair<std::int64_t, std::int32_t>> &again)
+        : keeper_{keeper}, acted_on_{acted_on}, failing_{failing}, again_{again} {
         lists_.emplace(1, &steps);
     }
 
@@ -339,31 +341,37 @@ private:
         std::int64_t first_running = INT64_MAX;
         std::int64_t last = 0;
     };
-    Count count(const KeptScope &scope, const Made &loop) const {
+    Count count(const KeptScope &scope, const Made &loop, const KeptStep &kept) const {
         Count found;
+        const bool goes_on = kept.step.status == StepStatus::running;
         for (const auto &[id, inner] : keeper_.scopes) {
             if (inner.parent != scope.id || inner.step != loop.id)
                 continue;
             found.all++;
             found.last = std::max(found.last, inner.number);
-            found.running += workflow::is_terminal(inner.status) ? 0 : 1;
+            const bool is_to_run_again = goes_on && again_.contains({id, kept.step.attempt});
+            const bool runs = is_to_run_again || !workflow::is_terminal(inner.status);
+            if (runs) {
+                found.running++;
+                found.first_running = std::min(found.first_running, inner.number);
+                continue;
+            }
             found.succeeded += inner.status == RunStatus::succeeded ? 1 : 0;
             found.failed += inner.status == RunStatus::failed ? 1 : 0;
             found.timed_out += inner.status == RunStatus::timed_out ? 1 : 0;
             found.stopped += inner.status == RunStatus::stopped ? 1 : 0;
-            if (!workflow::is_terminal(inner.status))
-                found.first_running = std::min(found.first_running, inner.number);
         }
         return found;
     }
 
     void check_loop(const KeptScope &scope, const Made &loop, const KeptStep &kept) {
-        const Count found = count(scope, loop);
+        const Count found = count(scope, loop, kept);
         const std::string name = keeper_.path_of(scope.id) + loop.id;
         EXPECT_EQ(found.last, found.all) << name;
         EXPECT_LE(found.all, loop.iterations) << name;
         if (found.failed > 0) {
-            EXPECT_EQ(failing_.try_emplace({scope.id, loop.id}, found.all).first->second, found.all) << name;
+            const auto key = std::pair(StepKey(scope.id, loop.id), kept.step.attempt);
+            EXPECT_EQ(failing_.try_emplace(key, found.all).first->second, found.all) << name;
         }
         const int most = loop.kind == Kind::while_ ? 1 : loop.concurrency;
         EXPECT_LE(found.running, most) << name;
@@ -401,7 +409,8 @@ private:
 
     const Keeper &keeper_;
     const std::set<std::int64_t> &acted_on_; // runs and iterations that were stopped, killed or timed out as a whole
-    std::map<StepKey, int> &failing_;
+    std::map<std::pair<StepKey, std::int32_t>, int> &failing_;
+    const std::set<std::pair<std::int64_t, std::int32_t>> &again_;
     std::map<std::int64_t, const MadeList *> lists_{};
 };
 
@@ -440,14 +449,19 @@ public:
             const auto tasks = keeper_.tasks;
             const auto children = keeper_.children;
             keeper_.send(events);
-            for (const KeptEvent &event : std::exchange(keeper_.again, {}))
+            for (const KeptEvent &event : events)
+                if (event.kind == EventKind::restart)
+                    again_.erase({event.scope, event.attempt});
+            for (const KeptEvent &event : std::exchange(keeper_.again, {})) {
+                again_.insert({event.scope, event.attempt});
                 agenda_.push_back(event);
+            }
             changes += keeper_.changes;
             note_actions(events);
             check_held(tasks, keeper_.tasks);
             check_held(children, keeper_.children);
             if (!with_garbage_) {
-                Look(keeper_, steps_, acted_on_, failing_).check();
+                Look(keeper_, steps_, acted_on_, failing_, again_).check();
                 check_matches();
                 check_again(events);
             }
@@ -661,7 +675,8 @@ private:
     std::vector<KeptEvent> delivered_{};
     std::set<StepKey> started_{};
     std::set<std::int64_t> acted_on_{};
-    std::map<StepKey, int> failing_{};
+    std::map<std::pair<StepKey, std::int32_t>, int> failing_{};
+    std::set<std::pair<std::int64_t, std::int32_t>> again_{}; // iterations, by the attempt of their loop
     std::map<StepKey, std::set<std::string>> matched_{};
     std::int64_t seq_ = 0;
     bool paused_ = false;

@@ -177,6 +177,7 @@ class ChaosTest(TestCase):
                 rns = self.submit(1, 2, 3)
                 process = self.hire(kind, name, lease=60, concurrency=1, prefetch=2, grace=60, gate=True)
                 self.eventually(lambda: self.running(name) == 3)
+                self.eventually(lambda: self.logged(name, "begun"))  # one of the three: it would go back, too
                 process.send_signal(signal.SIGTERM)
                 self.eventually(lambda: self.running(name) == 1)  # what has not been started goes back at once
                 time.sleep(0.3)

@@ -2,7 +2,7 @@
 
     worker_program.py threads|asyncio NAME QUEUE LEASE-SECONDS CONCURRENCY PREFETCH GRACE LOG [GATE]
 
-Events go to LOG, a line each, written at once. With GATE a task takes until that file exists, whatever it is told.
+Events go to LOG, a line each, written at once; also "begun", when a handler begins. With GATE a task takes until that file exists, whatever it is told.
 """
 
 from __future__ import annotations
@@ -28,13 +28,19 @@ class File(logging.Handler):
         os.write(self.file, f"{record.scylla_event} {record.scylla_rn or '-'} {record.getMessage()}\n".encode())
 
 
+def tell(job: Any) -> None:
+    logging.getLogger("scylla_client").info("a handler begins", extra={"scylla_event": "begun", "scylla_rn": job.task.rn})
+
+
 def run(job: Job) -> str:
+    tell(job)
     while gate and not os.path.exists(gate[0]):
         time.sleep(0.005)
     return job.worker
 
 
 async def run_async(job: AsyncJob) -> str:
+    tell(job)
     while gate and not os.path.exists(gate[0]):
         try:
             await asyncio.sleep(0.005)

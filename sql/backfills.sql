@@ -57,4 +57,4 @@ comment on column scylla.workflow_backfill_item.instance is 'The instance; null:
 comment on column scylla.workflow_backfill_item.run is 'The number of its last run; null: it has none.';
 comment on column scylla.workflow_backfill_item.started is 'When the run began; null: not yet.';
 comment on column scylla.workflow_backfill_item.ended is 'When the run ended; null: not yet.';
-comment on column scylla.workflow_backfill_item.error is 'Why it could not be started; null: it could, or nobody has tried.';
+comment on column scylla.workflow_backfill_item.error is 'Why it could not be started; null: it was started, or is yet to be started.';

@@ -656,7 +656,7 @@ begin
     select null, format('step %s in scope %s of run %s of a workflow waits for condition %s, which does not exist or is of gates', w.step, w.scope, w.root, w.id)
     from scylla.workflow_wait w where not exists (select from scylla.signal_condition c where c.id = w.id and c.of_step)
     union all
-    -- What was left while somebody was sending the signal is removed after a day.
+    -- What was left because a transaction was sending the signal is removed after a day.
     select null, format('step %s in scope %s of run %s of a workflow has left condition %s behind', w.step, w.scope, w.root, w.id)
     from scylla.workflow_wait w
     where w.created < now() - interval '2 days'

@@ -21,7 +21,7 @@ create table scylla.task_callback (
     constraint task_callback_pkey primary key (id)
 ) using heap with (vacuum_truncate = off);
 create unique index task_callback_token on scylla.task_callback (token text_pattern_ops);
-comment on table scylla.task_callback is 'Callbacks: conditions that whoever knows the token ends.';
+comment on table scylla.task_callback is 'Callbacks: conditions that any caller who knows the token can end.';
 comment on column scylla.task_callback.expires is 'From then on it cannot be resolved or rejected; null: never.';
 comment on column scylla.task_callback.owner is 'The role that created it.';
 
@@ -73,7 +73,7 @@ comment on column scylla.signal_condition.digest is 'Of the name, the parameters
 comment on column scylla.signal_condition.since is 'Signals that were sent earlier do not count; null: all count.';
 comment on column scylla.signal_condition.bound is 'The bound of the range, in a form that sorts (src/model/sortable.h); empty: no range.';
 comment on column scylla.signal_condition.match is 'The parameters and what they are compared with.';
-comment on column scylla.signal_condition.of_step is 'True: a step of a workflow waits (scylla.workflow_wait), and nobody else; false: gates of tasks do.';
+comment on column scylla.signal_condition.of_step is 'True: only a step of a workflow waits (scylla.workflow_wait); false: gates of tasks do.';
 
 -- Who sends a signal knows by these rows which digests to make. Equal rows may be there twice.
 create table scylla.signal_shape (

@@ -35,7 +35,7 @@ create table scylla.pool_report (
     constraint pool_report_pkey primary key (id)
 ) using heap with (vacuum_truncate = off);
 create index pool_report_at on scylla.pool_report (pool, at);
-comment on table scylla.pool_report is 'What is in use of pools by anybody, as report_usage() was told.';
+comment on table scylla.pool_report is 'The usage of pools that report_usage() has reported.';
 
 -- A task has a row per pool that could serve it while it waits only for pools. Tasks of one class differ in nothing but their age.
 create table scylla.pool_line (

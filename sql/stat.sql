@@ -81,8 +81,8 @@ comment on column scylla.stat_worker.progress is 'Mean progress of its tasks, 0 
 -- ---- workflows -------------------------------------------------------------------------------------------------------
 
 -- By the index of live runs, that of failed ones, and from a run to its steps by their key; loops keep the counts of their iterations. The
--- subqueries that return one row leave the planner no other way, whatever it knows of the tables. Runs that have ended have no index: nobody
--- counts them.
+-- subqueries that return one row leave the planner no other way, whatever its statistics say. Runs that have ended have no index, because they
+-- are not counted.
 create or replace view scylla._stat_workflow as
     select h.id as workflow, h.owner, nullif(h.active_version, 0) as active_version, p.created as paused, h.latest_instance as instances,
            coalesce(r.queued, 0) as queued, coalesce(r.running, 0) as running, coalesce(f.failed, 0) as failed, r.oldest_queued, r.oldest_running,
@@ -138,7 +138,7 @@ comment on column scylla.stat_workflow.instances is 'Instances that were ever st
 comment on column scylla.stat_workflow.queued is 'Runs that wait for their turn.';
 comment on column scylla.stat_workflow.running is 'Runs in progress.';
 comment on column scylla.stat_workflow.failed is
-    'Instances that are kept whose last run has failed, and that nobody has restarted or unblocked.';
+    'Instances that are kept, whose last run has failed, and that were not restarted or unblocked.';
 comment on column scylla.stat_workflow.oldest_queued is 'When the run that has been queued for longest was asked for; null: none is queued.';
 comment on column scylla.stat_workflow.oldest_running is 'When the run that has been in progress for longest began; null: none is in progress.';
 comment on column scylla.stat_workflow.steps_running is
@@ -146,7 +146,7 @@ comment on column scylla.stat_workflow.steps_running is
 comment on column scylla.stat_workflow.steps_waiting_for_signals is 'Steps that wait for signals.';
 comment on column scylla.stat_workflow.steps_waiting_for_permits is 'Steps that wait for permits.';
 comment on column scylla.stat_workflow.steps_paused is 'Steps that a breakpoint or a pause holds back.';
-comment on column scylla.stat_workflow.steps_retrying is 'Steps that have failed and are to be tried again.';
+comment on column scylla.stat_workflow.steps_retrying is 'Steps that have failed and will be retried.';
 comment on column scylla.stat_workflow.steps_failed is 'Steps that have failed for good, in runs that go on.';
 comment on column scylla.stat_workflow.agenda is 'What has happened in its runs and the engine has not acted on yet.';
 comment on column scylla.stat_workflow.oldest_agenda is 'When the first of that happened; null: there is nothing.';

@@ -1,6 +1,6 @@
--- Live checks: tasks that are a question which many may wait for (scylla.submit with {"check": ...} in wait_for). Rows are only
--- inserted and removed. Whoever begins to wait for a check locks its row (FOR KEY SHARE, without waiting); whoever ends the check
--- removes it, without waiting.
+-- Live checks: tasks that answer a question for which many tasks may wait (scylla.submit with {"check": ...} in wait_for). Rows are
+-- only inserted and removed. A call that joins a check locks its row (FOR KEY SHARE, without waiting); the call that ends the check
+-- removes the row, without waiting.
 create table scylla.task_check (
     id bigint not null,
     digest bytea not null,

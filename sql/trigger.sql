@@ -59,7 +59,7 @@ create index signal_arrival_seq on scylla.signal_arrival (seq);
 create index signal_arrival_fresh on scylla.signal_arrival (trigger) where fresh;
 comment on table scylla.signal_arrival is 'Signals that a trigger has seen and that wait for their partners.';
 comment on column scylla.signal_arrival.digest is 'Of the join key.';
-comment on column scylla.signal_arrival.fresh is 'Nobody has looked for partners since it came.';
+comment on column scylla.signal_arrival.fresh is 'It has not been matched with other signals since it arrived.';
 comment on column scylla.signal_arrival.join_key is 'The values of the parameters by which it joins.';
 
 create table scylla.signal_trigger_failure (

@@ -1,4 +1,4 @@
--- What somebody has wanted of runs of workflows and of their steps (docs/workflows.md).
+-- Actions that users have requested on runs of workflows and on their steps (docs/workflows.md).
 
 create table scylla.workflow_action_state (
     id bigint not null default nextval('scylla.task_id_seq'),

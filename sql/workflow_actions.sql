@@ -8,7 +8,7 @@ create or replace view scylla.workflow_action with (security_barrier) as
     join scylla.workflow_head h on h.id = r.workflow and h.created <= r.created
     left join scylla.workflow_iteration i on i.id = a.scope
     where scylla._may_view(h.owner, h.viewers || h.runners, h.admins);
-comment on view scylla.workflow_action is 'Who has wanted what of runs and their steps, and what has come of it.';
+comment on view scylla.workflow_action is 'Who has requested which action on runs and steps, and its result.';
 comment on column scylla.workflow_action.id is 'What the call has returned.';
 comment on column scylla.workflow_action.workflow is 'The id of the workflow.';
 comment on column scylla.workflow_action.instance is 'The number of the instance.';

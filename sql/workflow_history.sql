@@ -107,7 +107,7 @@ create or replace view scylla.workflow_timeline with (security_barrier) as
                     ) m (at, type, level, message, place)
                     where m.at is not null
                     union all
-                    -- what somebody has wanted of them
+                    -- actions that users have requested on them
                     select coalesce((select max(p.run) from scylla.workflow_run_past p where p.root = r.id and a.created < p.ended and p.created <= a.created), r.run),
                            a.step, i.numbers, a.attempt, a.created, 'ACTION', 'INFO', a.kind || ' by ' || a.role || coalesce(': ' || a.outcome, ''), 4
                     from scylla.workflow_action_state a
@@ -126,7 +126,7 @@ comment on column scylla.workflow_timeline.step is 'The id of the step; null: th
 comment on column scylla.workflow_timeline.iterations is 'As in scylla.workflow_step.';
 comment on column scylla.workflow_timeline.attempt is 'Of the step; null: the event is of the run.';
 comment on column scylla.workflow_timeline.at is 'When.';
-comment on column scylla.workflow_timeline.type is 'STATUS: it has come to a status; ACTION: somebody has wanted something; LOG: what was wrong.';
+comment on column scylla.workflow_timeline.type is 'STATUS: a change of status; ACTION: a user has requested an action; LOG: an error.';
 comment on column scylla.workflow_timeline.level is 'INFO, or ERROR.';
 comment on column scylla.workflow_timeline.message is 'The status, the action with its role and what has come of it, or the error.';
 
@@ -160,7 +160,7 @@ create or replace view scylla.workflow_lineage with (security_barrier) as
           and scylla._may_view(h.owner, h.viewers || h.runners, h.admins)
     ) t on true;
 comment on view scylla.workflow_lineage is
-'Where signals come from and what has come of them: the step that has sent it, and who has used it, a row for each. Of signals on which the
+'Where signals come from and what they have caused: the step that has sent the signal, and each step or instance that has used it, a row for each. Of signals on which the
 current user has the privilege wait.';
 comment on column scylla.workflow_lineage.seq is 'The number of the signal, as in scylla.signal.';
 comment on column scylla.workflow_lineage.signal is 'Its name.';
@@ -173,7 +173,7 @@ comment on column scylla.workflow_lineage.source_step is 'The id of the step.';
 comment on column scylla.workflow_lineage.source_iterations is 'The numbers of the iterations that the step is in, an array; null: it is in no loop.';
 comment on column scylla.workflow_lineage.source_attempt is 'The number of the attempt.';
 comment on column scylla.workflow_lineage.used_by is
-    'trigger: a signal trigger has started the instance; step: a step has waited for it; null: nobody has used it, or nobody whose workflow the current user may view.';
+    'trigger: a signal trigger has started the instance; step: a step has waited for it; null: it was not used, or only by workflows that the current user may not view.';
 comment on column scylla.workflow_lineage.target_workflow is 'The workflow that has used it.';
 comment on column scylla.workflow_lineage.target_instance is 'The number of the instance.';
 comment on column scylla.workflow_lineage.target_step is 'The id of the step; null: the instance was started by it.';

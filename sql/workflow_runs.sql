@@ -52,7 +52,7 @@ create or replace view scylla.workflow_step with (security_barrier) as
     left join scylla.task_spec t on t.id = s.task
     where s.status <> 'NOT_CREATED' and not i.past and scylla._may_view(h.owner, h.viewers || h.runners, h.admins);
 comment on view scylla.workflow_step is
-    'The steps of instances, as their last attempts left them. Those that have not been created yet, or are to be created again, are not there.';
+    'The steps of instances, as their last attempts left them. Steps that have not been created yet, or will be created again, are not shown.';
 comment on column scylla.workflow_step.workflow is 'The id of the workflow.';
 comment on column scylla.workflow_step.instance is 'The number of the instance.';
 comment on column scylla.workflow_step.run is 'The number of the run in which it was tried for the last time.';

@@ -53,7 +53,7 @@ comment on column scylla.workflow_run_state.backfill is 'The backfill that has s
 comment on column scylla.workflow_run_state.aggregated is
     'The status of the instance over its runs; of a run that has not ended, what it was before; null: that of the run.';
 comment on column scylla.workflow_run_state.late is 'Other runs of the workflow begin before it, and its tasks have priority 0.';
-comment on column scylla.workflow_run_state.blocks is 'It has failed, and STRICT_SEQUENTIAL starts nothing before somebody has looked at it.';
+comment on column scylla.workflow_run_state.blocks is 'It has failed, and STRICT_SEQUENTIAL starts no run until a user unblocks it.';
 comment on column scylla.workflow_run_state.owner is 'That of the workflow: the role as which its tasks are submitted.';
 comment on column scylla.workflow_run_state.permits is
     'The pool that the leaf steps of the run need a permit of, with those of all runs that wait for each other; null: none.';
@@ -170,7 +170,7 @@ create table scylla.workflow_wait (
     constraint workflow_wait_pkey primary key (id)
 ) using heap with (vacuum_truncate = off);
 create index workflow_wait_scope on scylla.workflow_wait (root, scope);
-comment on table scylla.workflow_wait is 'The steps that wait for signals. Written with a condition, and removed by whoever ends that.';
+comment on table scylla.workflow_wait is 'The steps that wait for signals. Written with a condition, and removed when the condition ends.';
 comment on column scylla.workflow_wait.id is 'Of its condition in signal_condition.';
 comment on column scylla.workflow_wait.number is 'Of the signal in the dependencies of the step, from 0.';
 
@@ -208,7 +208,7 @@ comment on table scylla.workflow_agenda is 'What has happened to runs and what t
 comment on column scylla.workflow_agenda.root is 'The instance, or the plan of one of its runs.';
 comment on column scylla.workflow_agenda.noted is 'When it happened.';
 comment on column scylla.workflow_agenda.kind is 'What: start, task (a task has ended), next (a run of the workflow may begin), child_started, child_failed, child_ended, child (a subworkflow is to be started), backfill (the run has ended, and its backfill is to go on), restart (an iteration is to run again), signals (of a step are to be sent), signals_sent, wait (a step is to wait for signals), matched (a signal has come that a step waits for), signals_refused, output (a worker has put out something), refused and failed (a task could not be submitted), stop, kill, skip, bypass, restart_step, resume, released (steps that are PAUSED are to go on), unpaused (what the pause of the workflow has held back is).';
-comment on column scylla.workflow_agenda.action is 'The row of workflow_action_state; null: nobody has asked for it.';
+comment on column scylla.workflow_agenda.action is 'The row of workflow_action_state; null: no user has requested it.';
 
 select pg_catalog.pg_extension_config_dump('scylla.workflow_agenda_seq', '');
 select pg_catalog.pg_extension_config_dump('scylla.workflow_run_state', '');

@@ -3,7 +3,7 @@
 create or replace function scylla.create_callback(token text = null, expires interval = null) returns text
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_create_callback';
 comment on function scylla.create_callback is
-'Creates a callback: a condition that ends when somebody who knows its token resolves or rejects it. Returns the token.
+'Creates a callback: a condition that ends when a caller who knows its token resolves or rejects it. Returns the token.
   token    1..200 characters, unique among callbacks; null: 128 random bits
   expires  how long it can be resolved and rejected; null: without end
 Errors: 42710 the token is taken; 22023 bad argument. Locks: waits for a transaction that is creating the same token.';
@@ -12,7 +12,7 @@ create or replace function scylla.resolve_callback(token text, value jsonb = nul
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_resolve_callback';
 comment on function scylla.resolve_callback is
 'Resolves a callback: tasks that wait for it get the value among their args, and become ready if they wait for nothing else.
-False: the callback had been resolved or rejected before; nothing changes. Needs nothing but the token.
+False: the callback had been resolved or rejected before; nothing changes. Needs only the token.
 Errors: P0002 there is no such callback, or it has expired. Locks: waits for a transaction that is ending the same callback.';
 
 create or replace function scylla.reject_callback(token text, error jsonb) returns boolean
@@ -20,7 +20,7 @@ create or replace function scylla.reject_callback(token text, error jsonb) retur
 comment on function scylla.reject_callback is
 'Rejects a callback: it has failed, and the on_failure of each task that waits for it decides what that means.
   error  an object {"code", "args", "description"}, as for abort(); it becomes the error of tasks that are aborted
-False: the callback had been resolved or rejected before; nothing changes. Needs nothing but the token.
+False: the callback had been resolved or rejected before; nothing changes. Needs only the token.
 Errors: P0002 there is no such callback, or it has expired; 22023 bad argument. Locks: as resolve_callback().';
 
 create or replace function scylla.send_signal(name text, params jsonb = '{}', payload jsonb = null, request_id text = null)
@@ -31,7 +31,7 @@ comment on function scylla.send_signal is
 gaps.
   name        1..200 characters; a name belongs to the role that used it first (grant_signal)
   params      what conditions compare: an object of at most 16 texts (at most 500 bytes), numbers (100 digits), booleans and nulls
-  payload     anything else, for whoever gets the signal
+  payload     any other data, for the tasks that get the signal
   request_id  makes the call idempotent: if a signal of that name was sent with it before, nothing happens and its number is returned
 Errors: 42501 no privilege send; 22023 bad argument. Locks: waits for a transaction that is sending the same name and request_id, or
 is using the name for the first time.';

@@ -1,4 +1,4 @@
--- Waiting in the middle: a running task gives up its lease, and goes on later, perhaps with another worker. Both return the task
+-- Waiting in the middle of a task: a running task gives up its lease, and continues later, perhaps with another worker. Both return the task
 -- without spec and args. They fail with 55000 if the worker (or the attempt) does not hold the task, and with P0002 if the task does
 -- not exist.
 
@@ -6,17 +6,17 @@ create or replace function scylla.not_yet(rn text, worker text, retry_after inte
     returns scylla.task
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_not_yet';
 comment on function scylla.not_yet is
-'The answer of a task that asks for something outside which is not there yet: the task is offered again after retry_after. Null: a
-check after the smallest "every" of its waiters; others after the first delay of the retry policy of the task or its queue, else 1 s. No failure, and no entry in the history: the task only counts
-its answers.
+'For a task that asks for something outside which is not there yet: the task becomes ready again after retry_after. Null: a check
+after the smallest "every" of its waiters; other tasks after the first delay of the retry policy of the task or its queue, else 1 s.
+That is no failure, and leaves no entry in the history: the task only counts its answers.
 Errors: P0002 no such task; 55000 the lease is lost; 22023 bad argument.';
 
 create or replace function scylla.defer(rn text, worker text, wait_for jsonb, state jsonb = null, attempt integer = null)
     returns scylla.task
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_defer';
 comment on function scylla.defer is
-'Gives up the lease until something has happened. Then the task is ready again, for any worker, with what has come as its args.
+'Gives up the lease until the conditions in wait_for have ended. Then the task is ready again, for any worker, with their values as args.
   wait_for  as for submit(); timeouts count from now. It replaces what the task waited for before
-  state     for whoever leases the task next; null: it keeps the state that it has
-No failure. Errors: P0002 no such task, or something in wait_for does not exist; 55000 the lease is lost; 42501 no right to wait for
+  state     for the worker that leases the task next; null: the present state stays
+That is no failure. Errors: P0002 no such task, or something in wait_for does not exist; 55000 the lease is lost; 42501 no right to wait for
 it; 22023 bad argument, or the task would wait for itself.';

@@ -1,4 +1,4 @@
--- Tasks by a filter, a portion at a time: looking at them, and doing something with all of them.
+-- Tasks by a filter, a portion at a time: looking at them, and acting on all of them.
 
 create or replace function scylla.find_tasks(
     filter jsonb = '{}', max_tasks integer = 100, after text = null, max_looks integer = 10000,
@@ -6,17 +6,17 @@ create or replace function scylla.find_tasks(
     returns setof record
     language c volatile parallel unsafe rows 100 as 'MODULE_PATHNAME', 'scylla_find_tasks';
 comment on function scylla.find_tasks is
-'Returns up to max_tasks tasks that match a filter. Ready tasks, where the filter has that status, are in the order of their priority and
-age, all others newest first.
+'Returns up to max_tasks tasks that match a filter. If the filter has the status ready, they are ordered by priority and age, otherwise
+newest first.
   filter     an object; a missing or null member is any
                queue, status (or "live": waiting, ready or running), worker, key
                code            of its last error
                spec            is contained in its spec
                created_after   it was submitted then or later
                created_before  it was submitted earlier
-  after      go on behind this cursor; null: from the beginning
+  after      continue behind this cursor; null: from the beginning
   max_looks  stop after so many rows, whether they match or not
-Each row has the cursor of its task. If there may be more, a last row has no task, and its cursor is where to go on.
+Each row has the cursor of its task. If there may be more, a last row has no task; continue with its cursor.
 Errors: 22023 bad argument.';
 
 create or replace function scylla.cancel_many(
@@ -30,7 +30,7 @@ comment on function scylla.cancel_many is
   preview                   true: only shows them
   status                    of the task now
   problem                   why it was not cancelled; null: it was, or this is a preview
-If there may be more, a last row has no rn, and its cursor is where to go on. A task that somebody else is just changing is left.
+If there may be more, a last row has no rn; continue with its cursor. A task that another transaction is changing is left out.
 Errors: 42704 no such queue; 42501 no right to submit to it or to view it; 22023 bad argument.';
 
 create or replace function scylla.yield_many(

@@ -11,7 +11,7 @@ comment on function scylla.define_job is
             at a time), priority, max_attempts, retry, run_timeout (as for submit), sources, sinks (any JSON: documentation)
   needs     an array of {"job": name, "max_lag": interval, "args": {...}, "unique": false, "allow_missing": false}: what must not be
             older than max_lag, for the same ids. args override those of the request, for that job and all that it needs; unique: its
-            tasks, and those of all that it needs, are shared with nobody; allow_missing: it is enough that the job as a whole has
+            tasks, and those of all that it needs, are not shared with other plans; allow_missing: it is enough that the job as a whole has
             completed a run within max_lag
 Errors: 42704 no such job or queue; 42501 no privilege, or not the owner; 22023 bad argument, or jobs that need each other.';
 

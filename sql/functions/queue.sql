@@ -41,16 +41,16 @@ Errors: 42710 it exists; 22023 bad argument; 42501 no privilege for the handler.
 create or replace function scylla.alter_queue(queue text, settings jsonb) returns void
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_alter_queue';
 comment on function scylla.alter_queue is
-'Changes settings of a queue, by the names of create_queue''s arguments; null is the default. What is not named stays.
-max_running, max_running_per_key, max_depth, key_weights and rate_per_key are pending where there was none, until the monitor, or
-maintain(), has prepared the tasks that are there: scylla.queue_settings.pending.
-Needs admin. Errors: 42704 no such queue; 42501 no privilege; 22023 no such setting, or bad value. Locks: waits for a transaction that is
-just changing the queue, and for nobody else; only such changes, and creating and dropping a queue of the name, wait for it.';
+'Changes settings of a queue, by the names of create_queue''s arguments; null is the default. Other settings stay.
+max_running, max_running_per_key, max_depth, key_weights and rate_per_key, if the queue had none, are pending until the monitor, or
+maintain(), has prepared its tasks: scylla.queue_settings.pending.
+Needs admin. Errors: 42704 no such queue; 42501 no privilege; 22023 no such setting, or bad value. Locks: waits only for a
+transaction that is changing the queue; only such changes, and creating and dropping a queue of the name, wait for it.';
 
 create or replace function scylla.pause_queue(queue text) returns void
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_pause_queue';
 comment on function scylla.pause_queue is
-'From now on no task of the queue can be leased. Tasks that run go on, and others may be submitted.
+'From now on no task of the queue can be leased. Running tasks continue, and tasks may be submitted.
 Needs admin. Errors: 42704 no such queue; 42501 no privilege. Locks: as alter_queue.';
 
 create or replace function scylla.resume_queue(queue text) returns void
@@ -61,10 +61,10 @@ comment on function scylla.resume_queue is
 create or replace function scylla.drop_queue(queue text, force boolean = false) returns void
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_drop_queue';
 comment on function scylla.drop_queue is
-'Removes a queue; with force also its tasks, whatever their state. From the commit on nobody sees them; the monitor, or maintain(),
+'Removes a queue; with force also its tasks, whatever their state. From the commit on they are invisible; the monitor, or maintain(),
 cancels the live ones, which counts for tasks of other queues that depend on them, and removes all. Reads all tasks.
-Needs admin. Errors: 42704 no such queue; 42501 no privilege; 2BP01 it has tasks, also such as are not committed. Locks: waits for a
-transaction that is just changing the queue; submits to the queue, and changes of it, wait for this one.';
+Needs admin. Errors: 42704 no such queue; 42501 no privilege; 2BP01 it has tasks, committed or not. Locks: waits for a
+transaction that is changing the queue; submits to the queue, and changes of it, wait for this one.';
 
 create or replace function scylla.register_worker() returns text
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_register_worker';

@@ -1,4 +1,4 @@
--- Doing again what has ended.
+-- Running again what has ended.
 
 create or replace function scylla.resubmit(rn text, new_rn text = null) returns scylla.task
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_resubmit';
@@ -17,7 +17,7 @@ create or replace function scylla.resubmit_many(
     returns setof record
     language c volatile parallel unsafe rows 100 as 'MODULE_PATHNAME', 'scylla_resubmit_many';
 comment on function scylla.resubmit_many is
-'Resubmits the tasks of a queue that ended so and were not resubmitted yet, oldest first. Returns one row per task.
+'Resubmits the tasks of a queue that ended with this status and were not resubmitted yet, oldest first. Returns one row per task.
   status        aborted, cancelled or completed
   code          of their last error; null: any
   ended_after   only tasks that ended then or later; null: no bound
@@ -38,11 +38,11 @@ comment on function scylla.dead_tasks is
 create or replace function scylla.rerun_plan(plan text, only_failed boolean = false, new_plan text = null) returns text
     language c volatile parallel unsafe as 'MODULE_PATHNAME', 'scylla_rerun_plan';
 comment on function scylla.rerun_plan is
-'Does a plan again that has ended: creates and opens a plan with the same spec and copies of its tasks, which wait for each other as the
+'Runs a plan again that has ended: creates and opens a plan with the same spec and copies of its tasks, which wait for each other as the
 originals did. Of a plan that run_job() has made, the job runs again: with the same ids, arguments and options, without what is fresh now.
 Returns the name of the new plan.
   only_failed  true: only the tasks that were not completed and those that depended on them, also of a plan of a job; completed tasks
                give their results to the copies. Tasks that were resubmitted already are left out
   new_plan     1..200 characters, unique among plans; null: a generated UUIDv7
-Errors: P0002 no such plan; 55000 it has not ended, or nothing of it is to be done again; 42710 new_plan is taken; others as for
+Errors: P0002 no such plan; 55000 it has not ended, or none of its tasks has to run again; 42710 new_plan is taken; others as for
 resubmit, and for run_job().';

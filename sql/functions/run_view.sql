@@ -1,5 +1,5 @@
--- What there is to see of runs of workflows, and pictures. The functions with an underscore read as the owner of the tables, and nobody
--- else may call them; those without check what their caller may view first. Nothing is compiled for them: that takes
+-- Views of runs of workflows, and pictures of them. The functions with an underscore read as the owner of the tables, and only that role
+-- may call them; those without first check what their caller may view. Nothing is compiled for them: that takes
 -- seconds, and the queries milliseconds.
 
 create or replace function scylla._may_role_view(viewer bigint, owner name, viewers text[], admins text[]) returns boolean

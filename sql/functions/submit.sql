@@ -30,7 +30,7 @@ comment on function scylla.submit is
                 "resource": amount}, of one of them; it is ready once it has been placed
   expected_runtime  how long it will hold that, for planning (docs/pools.md); null: not known
   dedup_for     the dedup_key stays taken for this time after the submission, also when the task has been completed before
-  debounce      the task starts when nobody has submitted its dedup_key again for this time; the last spec counts. As
+  debounce      the task starts when its dedup_key has not been submitted again for this time; the last spec counts. As
                 on_duplicate ''replace'' with a not_before
   run_timeout   how long one run of it may take, whatever its heartbeats; null: the queue''s at the time of the run
   on_duplicate  if rn or dedup_key is taken: ''error'', or ''ignore'' to return the existing task unchanged, or

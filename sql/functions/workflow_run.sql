@@ -32,7 +32,7 @@ and waits for it, as a subworkflow, that step runs again, and so the runs above 
 which only the path down to the instance runs again, and what follows it; or the step of the nearest one that goes on gets another attempt.
   policy       RESTART_FROM_INCOMPLETE: steps that are not complete, and what follows them; RESTART_FROM_BEGINNING: all steps;
                RESTART_FROM_SPECIFIC: a step, and what follows it
-  params       what is to be different: an object as of start_workflow()
+  params       parameters to change: an object as of start_workflow()
   step_params  an object with such an object for steps that run again
   skip_steps   of these, the ones that are skipped
   step         with RESTART_FROM_SPECIFIC only
@@ -83,9 +83,9 @@ and a later call over an earlier one, member by member. Of an attempt that is no
   params     values of parameters that the step has; null: none
   artifacts  an object; maestro_dynamic_output: {"signal_outputs": [...]}: more signals; maestro_retry: {"retryable": false}: the step is
              not tried again; null: none
-  worker     who must hold the lease; null: anybody
+  worker     the worker that must hold the lease; null: any
   attempt    of the task, which must be the present one; null: any
-Errors: P0002 no such task; 42501 no privilege work; 55000 somebody else holds the lease; 22023 bad argument, a task that does not run or is
+Errors: P0002 no such task; 42501 no privilege work; 55000 another worker holds the lease; 22023 bad argument, a task that does not run or is
 of no step, or a parameter that the step has not.';
 
 create or replace function scylla.run_sql(task scylla.task) returns jsonb

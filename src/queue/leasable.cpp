@@ -18,8 +18,8 @@ using store::Store;
 
 namespace {
 
-constexpr int64 k_first_share = 64; // so many tasks are passed over before keys are looked at
-constexpr int64 k_price_of_key = 4; // in tasks that are passed over
+constexpr int64 k_first_share = 64; // so many tasks are skipped before keys are looked at
+constexpr int64 k_price_of_key = 4; // in tasks that are skipped
 constexpr std::string_view k_all_others = "*";
 
 // The next task of a key; with aging, of one priority of a key.
@@ -50,7 +50,7 @@ struct Sharer {
 // What the scan of the keys goes through.
 enum class Scope : std::uint8_t { priority, key, queue };
 
-// The dead entries that it has just walked over, or jumped: of one key and priority.
+// The dead entries of one key and priority that the scan has just walked over or jumped over.
 struct Run {
     int64 walked; // 0: none
     text *key;
@@ -59,8 +59,8 @@ struct Run {
     int64 last;
 };
 
-constexpr int k_steps_to_next = 64; // so many keys are passed before all of them are collected
-constexpr int k_races = 16;         // so often may others be faster to pass the turn on
+constexpr int k_steps_to_next = 64; // so many keys are visited before all of them are collected
+constexpr int k_races = 16;         // so often may other processes pass the turn first
 
 } // namespace
 
@@ -72,30 +72,30 @@ struct LeasableScan {
     double aging;
     TimestampTz now;
     KeyRooms *rooms;
-    int64 *room; // of the key of the row that was given last
+    int64 *room; // of the key of the row that was returned last
 
-    ReadyScan *along; // the queue; null: the keys tell
+    ReadyScan *along; // the queue; null: the keys decide
     int64 passed_over;
-    int64 share; // so many may be until it is the turn of the keys
+    int64 share; // so many may be skipped until the keys are looked at
 
     bool has_keys; // the scan has begun
     store::Scan keys;
     uint64 clock; // of the gaps, before the snapshot
-    Scope scope;  // what is to be gone through
+    Scope scope;  // what the scan has to read
     Scope at;     // the part of it that the scan is in, having jumped over a gap
-    text *jumped; // of this key; the scan goes by it
+    text *jumped; // of this key; the scan uses it
     int16 jumped_priority;
     Run run;
-    std::optional<KeyedPlace> within; // with aging: the key whose lower priorities are looked for
+    std::optional<KeyedPlace> within; // with aging: the key whose lower priorities are read next
     Candidates tasks;
 
-    // Where keys take turns.
+    // If keys take turns.
     bool takes_turns;
     Jsonb *weights;
     shmem::HeadKey head;
     int32 most;     // so many tasks are still wanted
     int32 granted;  // of the present turn
-    Sharer *sharer; // whose turn it is
+    Sharer *sharer; // the key that has the turn
     HTAB *sharers;
     int steps;    // from key to key
     bool has_all; // keys that were not done, in their order
@@ -118,7 +118,7 @@ shmem::GapKey gap_key(const LeasableScan *scan, const text *key) {
     return {head_key(*scan->store, scan->queue), view(key)};
 }
 
-// The dead entries end here. What it cost to walk over them, others need not pay again.
+// The dead entries end here. Remembers them as a gap, so that other scans need not walk over them again.
 void end_run(LeasableScan *scan) {
     const Run &run = scan->run;
     if (run.walked >= shmem::k_worth_a_gap && run.first <= run.last) {
@@ -131,7 +131,7 @@ void end_run(LeasableScan *scan) {
     scan->run.walked = 0;
 }
 
-// Goes through a scope anew: restart(scan->keys, …).
+// Begins a scope anew: restart(scan->keys, …).
 template <typename Restart, typename... Where>
 void go(LeasableScan *scan, Scope scope, Restart restart, Where... where) {
     end_run(scan);
@@ -148,7 +148,7 @@ void go_behind(LeasableScan *scan, const KeyedPlace &place) {
     go(scan, Scope::priority, store::restart_keyed_behind, place);
 }
 
-// Jumps over the gap that a dead entry is in, if others have left word of one.
+// Jumps over the gap that a dead entry is in, if one is known.
 void jump(LeasableScan *scan, int64 id) {
     Run &run = scan->run;
     const shmem::GapKey key = gap_key(scan, run.key);
@@ -179,7 +179,7 @@ void pass_dead(LeasableScan *scan, const KeyedPlace &entry) {
         jump(scan, entry.id);
 }
 
-// Behind the end of the part that a jump has led to. False: all of the scope has been gone through.
+// Continues behind the end of the part that a jump has led to. False: all of the scope has been read.
 bool widen(LeasableScan *scan) {
     if (scan->at == scan->scope)
         return false;
@@ -193,7 +193,7 @@ bool widen(LeasableScan *scan) {
     return true;
 }
 
-// The next row that the snapshot sees where the scan of the keys is. Its key lives as long as the scan.
+// The next row in the scan of the keys that the snapshot sees. Its key lives as long as the scan.
 bool next_place(LeasableScan *scan, KeyedPlace *place) {
     MemoryContext caller = MemoryContextSwitchTo(scan->context);
     Found found = Found::end;
@@ -241,7 +241,7 @@ bool collect(LeasableScan *scan, int64 keys) {
     return false;
 }
 
-// The next task that is not passed over, going along the queue. Nothing if there is none.
+// The next task along the queue that is not skipped. Nothing if there is none.
 bool next_along(LeasableScan *scan, store::ReadyRow *row) {
     while (next_ready(scan->along, row)) {
         scan->room = &room_of(scan->rooms, row->key);
@@ -271,7 +271,7 @@ void add_successor(LeasableScan *scan, Candidates &tasks, const KeyedPlace &of) 
         add_candidate(scan, tasks, place);
 }
 
-// Whether there is one whose key has room: the best of these is on top then.
+// Whether there is one whose key has free slots; then the best of these is on top.
 bool has_next(LeasableScan *scan, Candidates &tasks) {
     if (tasks.given)
         add_successor(scan, tasks, tasks.given->place);
@@ -281,12 +281,12 @@ bool has_next(LeasableScan *scan, Candidates &tasks) {
         scan->room = &room_of(scan->rooms, heap.front().place.key);
         if (*scan->room > 0)
             return true;
-        std::pop_heap(heap.begin(), heap.end(), goes_after); // nor have the others of this key
+        std::pop_heap(heap.begin(), heap.end(), goes_after); // the others of this key have none either
     }
     return false;
 }
 
-// The best of them whose key has room.
+// The best of them whose key has free slots.
 bool next_of(LeasableScan *scan, Candidates &tasks, store::ReadyRow *row) {
     if (!has_next(scan, tasks))
         return false;
@@ -324,7 +324,7 @@ int32 weight_of(const LeasableScan *scan, const text *key) {
     return 1;
 }
 
-// The key behind this one that has a ready task, around to the first; null: there is none.
+// The next key that has a ready task, after the last one the first; null: there is none.
 const text *step(LeasableScan *scan, const text *from) {
     KeyedPlace place;
     go_after(scan, from);
@@ -344,7 +344,7 @@ void collect_all(LeasableScan *scan) {
     scan->has_all = true;
 }
 
-// The next one behind `from` and around that is not done; null: all are.
+// The next one after `from`, wrapping around, that is not done; null: all are.
 Sharer *next_sharer(LeasableScan *scan, const text *from) {
     for (const text *key = from; !scan->has_all;) {
         if (++scan->steps > k_steps_to_next) {
@@ -369,7 +369,7 @@ Sharer *next_sharer(LeasableScan *scan, const text *from) {
     return nullptr;
 }
 
-// It has no more tasks for this call, or no room.
+// The key has no more tasks for this call, or no free slot.
 void set_done(LeasableScan *scan, Sharer *sharer) {
     sharer->done = true;
     const auto all = scan->all.all();
@@ -397,7 +397,7 @@ bool has_task(LeasableScan *scan, Sharer *sharer) {
     return has_next(scan, sharer->tasks);
 }
 
-// Whose turn it is. False: nobody has anything.
+// Finds the key that has the turn. False: no key has a task.
 bool begin_turn(LeasableScan *scan) {
     for (int races = 0;; races++) {
         shmem::Turn turn;
@@ -463,7 +463,7 @@ LeasableScan *begin_leasable(Store &store, const store::QueueRow &queue, KeyRoom
     if (queue.is_shared && purpose.lease) {
         refresh(store);
         const auto settings = find_settings(store, queue.id);
-        scan->weights = settings ? settings->key_weights : nullptr; // null: it has just got others, or is gone
+        scan->weights = settings ? settings->key_weights : nullptr; // null: it has just lost them, or is gone
     }
     if (scan->weights != nullptr) {
         scan->takes_turns = true;

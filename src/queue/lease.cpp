@@ -1,7 +1,7 @@
 // lease, lease_task: giving ready tasks to workers.
 //
-// A lease deletes the ready row without waiting: a row that someone else is just deleting is passed over. That means
-// what FOR UPDATE SKIP LOCKED means, with one WAL record instead of two. Nobody takes row locks on ready rows: a lock
+// A lease deletes the ready row without waiting: it skips a row that another transaction is deleting. That has the
+// effect of FOR UPDATE SKIP LOCKED, with one WAL record instead of two. Nothing takes row locks on ready rows: a lock
 // would make them look taken (docs/internals.md).
 #include "queue/lease.h"
 
@@ -128,8 +128,8 @@ int32 lease_limited(Store &store, const LeaseRequest &request, const store::Queu
     }
 }
 
-// Takes the permit by max_running that the lease of one task needs. False: shared memory does not know whether there is
-// one. If there is none, calls refuse(setting, limit, key), which raises.
+// Takes the permit by max_running for the lease of one task. False: shared memory does not know whether there is one.
+// If there is none, calls refuse(setting, limit, key), which raises.
 template <typename Refuse>
 bool require_permit(Store &store, const store::QueueRow &queue, const LimitsLock &lock, Refuse refuse) {
     Permits permits = begin_permits(queue, lock);
@@ -155,7 +155,7 @@ std::optional<store::QueueRow> lock_permit(Store &store, const store::QueueRow &
     }
 }
 
-// Takes the room of the key, as above. What it returns is to be ended when the lease is written.
+// Takes a slot of the key, as above. The caller ends the result when the lease is written.
 template <typename Refuse>
 KeyRooms *require_room(Store &store, const store::QueueRow &queue, const LimitsLock &lock, const text *key,
                        Refuse refuse) {
@@ -175,12 +175,12 @@ void lease_tasks(Store &store, const LeaseRequest &request, const TaskSink &sink
     }
     rights::require(store, *queue, model::Privilege::work);
     if (queue->paused) {
-        shmem::found_empty(stat_key(queue->id)); // its end is told of
+        shmem::found_empty(stat_key(queue->id)); // waiters are told when the pause ends
         return;
     }
     Tokens tokens = begin_tokens(store, *queue);
     if (!take_token(tokens)) {
-        shmem::found_empty(stat_key(queue->id)); // what comes from now on is told of
+        shmem::found_empty(stat_key(queue->id)); // waiters are told of tasks from now on
         return;
     }
     const auto nothing = [&] {
@@ -283,7 +283,7 @@ Task lease_task(Store &store, const TaskLeaseRequest &request) {
             end_tokens(tokens);
             error::limit_reached(queue->name, setting, limit, key);
         };
-        // Only now: who waits for a row must not hold the lock.
+        // Only now: a call that waits for a row must not hold the lock.
         LimitsLock lock{};
         KeyRooms *rooms = nullptr;
         if (queue && has_limits(*queue)) {

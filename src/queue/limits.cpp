@@ -23,14 +23,14 @@ text *permit_of(const store::QueueRow &queue, const store::SpecRow &spec) {
 namespace {
 
 bool acquire(Store &store, const LimitsLock &lock, bool wait) {
-    // What a lease needs is open before: to wait for the lock of a table is to wait for others' transactions.
+    // Opens the tables that a lease needs first: waiting for the lock of a table means waiting for other transactions.
     for (const TableId table : {TableId::spec, TableId::ready, TableId::lease})
         (void)store[table];
     const LOCKTAG tag = lock_tag(store, lock.queue, QueueLock::limits);
     return LockAcquire(&tag, lock.mode, false, !wait) != LOCKACQUIRE_NOT_AVAIL;
 }
 
-// With all that has been committed, and that this call has done itself: it may have ended leases.
+// Sees all that has been committed, and what this call has done itself: it may have ended leases.
 void look_again(Store &store) {
     CommandCounterIncrement();
     refresh(store);
@@ -123,7 +123,7 @@ struct KeyRooms {
     Tokens *tokens; // null: any number may start in a time
     bool lock_keys;
     std::array<bool, k_key_locks> locked;
-    text *busy; // a key with room that somebody else has locked; null: none
+    text *busy; // a key with free slots that another call has locked; null: none
     int64 without_key;
 };
 
@@ -133,7 +133,7 @@ namespace {
 struct KeyRoom {
     const text *key;
     int64 room;
-    int64 next; // when there is room by its rate; 0: there was
+    int64 next; // when its rate allows a lease again; 0: it does now
 };
 
 void forget(KeyRooms *rooms) {
@@ -165,7 +165,7 @@ void unlock_keys(KeyRooms *rooms) {
         }
 }
 
-// Whether what the count finds may be left behind for the next one: only with the lock of the key.
+// Whether the count may store the gaps that it finds: only with the lock of the key.
 enum class Learn : bool { no, yes };
 
 // The leases of a key, without walking over the dead entries in its gaps (shmem/gaps.h).
@@ -181,7 +181,7 @@ int64 count_permits(KeyRooms *rooms, const text *key, Learn learn) {
         shmem::KeyGaps gaps{1, {{{0, PG_INT64_MAX, shmem::k_permits}}}};
         for (const int64 id : found.ids)
             take_out(gaps, shmem::k_permits, id, id);
-        // They are held again if this transaction rolls back.
+        // These leases are held again if this transaction rolls back.
         if (const shmem::OwnIds ended = shmem::own_ended(rooms->queue); ended.low <= ended.high)
             take_out(gaps, shmem::k_permits, ended.low, ended.high);
         shmem::replace_gaps(place, gaps, found.dead, now);
@@ -189,7 +189,7 @@ int64 count_permits(KeyRooms *rooms, const text *key, Learn learn) {
     return static_cast<int64>(found.ids.size());
 }
 
-// By how many run.
+// By max_running_per_key.
 int64 count_running_room(KeyRooms *rooms, text *key) {
     if (!rooms->bound)
         return PG_INT64_MAX;
@@ -212,7 +212,7 @@ int64 count_running_room(KeyRooms *rooms, text *key) {
     return 0;
 }
 
-// The room of a key that is counted for the first time.
+// The free slots of a key that is counted for the first time.
 KeyRoom count_room(KeyRooms *rooms, text *key) {
     int64 next = 0;
     const int64 starting = rooms->tokens != nullptr ? tokens_of(*rooms->tokens, key, &next) : PG_INT64_MAX;

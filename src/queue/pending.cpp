@@ -34,13 +34,13 @@ void look_again(Store &store) {
 // ---- preparing rows ------------------------------------------------------------------------------------------------
 
 void tell_ready(Store &store, const store::ReadyRow &row) {
-    // To the heads it is as if it had come back: some scan may have seen the old version go.
+    // For the heads, the task has come back: a scan may have seen the old version as dead.
     shmem::note_ready(compat::file_number(store[TableId::ready].rel), row.queue, row.priority, row.id, false);
 }
 
 using Kind = bool (*)(const store::QueueRow &queue);
 
-// What give() has not changed of the queues of a kind is noted in `left`.
+// Notes in `left` which queues of a kind have rows that give() has not changed.
 template <typename Give>
 void repair_rows(std::span<const store::QueueRow> queues, Kind kind, Whose whose, Portion &portion,
                  std::span<bool> left, Give give) {
@@ -68,7 +68,7 @@ std::span<const bool> prepare_rows(Store &store, std::span<const store::QueueRow
     std::fill(left.begin(), left.end(), false);
     repair_rows(queues, store::has_limits, whose, portion, left, [&](Repair &repair) {
         give_permits(store, repair);
-        // The queue may have had a limit before: what was known of its permits then is not true any more.
+        // The queue may have had a limit before: what was known of its permits then is outdated.
         for (const store::QueueRepair &queue : repair.queues)
             shmem::forget_gaps({MyDatabaseId, compat::file_number(store[TableId::lease].rel), queue.queue});
     });
@@ -79,7 +79,7 @@ std::span<const bool> prepare_rows(Store &store, std::span<const store::QueueRow
     return left;
 }
 
-// What this transaction has taken, and what runs, is counted from now on.
+// From now on running tasks count, also those that this transaction has leased.
 void begin_counts(Store &store, const store::QueueRow &queue) {
     if (queue.max_depth)
         begin_depth(store, queue.id, shmem::Bounded::unleased);
@@ -95,7 +95,7 @@ void put_in_effect(Store &store, const store::QueueRow &queue) {
 
 // ---- waiting without a lock ----------------------------------------------------------------------------------------
 
-// What has to end before the settings of a queue, as one version of its row has them, can take effect.
+// What has to end before the settings in one version of a queue's row can take effect.
 struct Watch {
     int32 queue; // the key
     TransactionId version;
@@ -103,7 +103,7 @@ struct Watch {
     TimestampTz since;
     TimestampTz at; // the next look
     int64 delay;    // after that one
-    uint64 round;   // of settle_queues() that has met the queue last
+    uint64 round;   // the last one of settle_queues() that has met the queue
     std::span<VirtualTransactionId> verbs;
     std::span<TransactionId> writers;
 };
@@ -175,7 +175,7 @@ void begin_watches(Store &store, std::span<const store::QueueRow> queues) {
     }
 }
 
-// Whether nobody writes any more who may not know of the settings.
+// Whether all transactions have ended that may write without knowing the settings.
 bool is_over(Watch &watch) {
     std::size_t verbs = watch.verbs.size();
     while (verbs > 0 && VirtualXactLock(watch.verbs[verbs - 1], false))
@@ -188,7 +188,8 @@ bool is_over(Watch &watch) {
     return writers == 0 && (verbs == 0 || GetCurrentTimestamp() - watch.since >= k_patience);
 }
 
-// Whether the transaction that recorded the settings has given up its locks: then everybody has been told of them.
+// Whether the transaction that recorded the settings has released its locks: then its message has been sent to all
+// processes.
 bool is_told(const store::QueueRow &queue) {
     if (TransactionIdIsNormal(queue.version) && TransactionIdIsCurrentTransactionId(queue.version))
         return store::is_own_queue(queue.id);
@@ -233,9 +234,9 @@ void end_watches() {
         }
 }
 
-// Puts those in effect whose rows can be prepared now, in one pass.
+// Puts the settings into effect whose rows can be prepared now, in one pass.
 void settle(Store &store, std::span<const store::QueueRow> queues, Portion &portion) {
-    refresh(store); // it sees what those have committed who were waited for
+    refresh(store); // to see what the transactions have committed that it waited for
     const auto left = prepare_rows(store, queues, Whose::all, portion);
     for (std::size_t i = 0; i < queues.size(); i++)
         if (!left[i] && end_pending(store, queues[i]) == store::Taken::ok) {
@@ -248,7 +249,7 @@ void settle(Store &store, std::span<const store::QueueRow> queues, Portion &port
 
 namespace {
 
-// Of queues that are watched. A watch whose time has come looks again later and later, unless it has been interrupted.
+// The duty for watched queues. A watch looks at growing intervals, unless it has been interrupted.
 TimestampTz next_look(std::span<const store::QueueRow> told, TimestampTz now, bool interrupted) {
     TimestampTz next = shmem::k_never;
     for (const store::QueueRow &queue : told) {
@@ -321,13 +322,13 @@ namespace {
 
 bool did(const store::QueueUse &use, Use what) { return use.use[static_cast<std::size_t>(what)]; }
 
-// What a verb lacks that has written by other settings than these.
+// What the rows of a verb lack that has used other settings than these.
 struct Lack {
     bool permits;
     bool running;
     bool depth;
     bool keys;
-    bool binding; // of a bound that is in effect: others have gone by it
+    bool binding; // of a bound that is in effect: other calls have relied on it
 };
 
 Lack lack_of(const store::QueueUse &use, const store::QueueRow &queue) {
@@ -362,7 +363,7 @@ void catch_up(Store &store, const store::QueueUse &use) {
         const auto queue = read_queue(store, use.queue);
         const bool submitted = did(use, Use::submitted);
         if (!queue && submitted)
-            error::no_such_queue(use.name); // it was dropped, and nobody has seen the tasks
+            error::no_such_queue(use.name); // it was dropped, and its drop has not seen the tasks
         if (!queue)
             return;
         if (submitted && !store::outlives_drop(*queue))

@@ -40,7 +40,7 @@ int64 arrival_of(const std::optional<Bucket> &row, const model::Rate &rate) {
     return row && row->rate == rate ? Max(row->arrival, start) : start;
 }
 
-// True: the rate is another one than before.
+// True: the rate has changed.
 bool begin_rate(const store::BucketOf &whose, const std::optional<model::Rate> &rate) {
     const auto row = store::find_bucket(whose);
     if (rate ? row && row->rate == *rate : !row)
@@ -109,7 +109,7 @@ Tokens begin_tokens(store::Store &store, const store::QueueRow &queue) {
     tokens.now = server_time();
     if (tokens.rate)
         tokens.there = model::tokens(*tokens.rate, tokens.arrival, tokens.now);
-    refresh(store); // with what those have done who had the lock
+    refresh(store); // with what the holders of the lock have done
     return tokens;
 }
 

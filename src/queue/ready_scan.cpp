@@ -18,15 +18,15 @@ constexpr int64 k_step_interval = USECS_PER_SEC; // between two steps of the der
 constexpr int64 k_empty_step_interval = 10'000;  // where a scan has found nothing
 constexpr int64 k_step_entries = 4096;           // index entries that one step may look at: about a millisecond
 constexpr int64 k_probe_entries = 128;           // what it costs to look for the next priority, in entries
-// An index scan looks at the rest of the page that it comes to, and all but the first few entries are seldom wanted: so
-// a range is gone through in windows of ids, each wider than the one before.
+// An index scan reads the rest of the page that it reaches, and all but the first few entries are seldom wanted. So a
+// range is read in windows of ids, each wider than the one before.
 constexpr int64 k_first_window = 16;
 constexpr int64 k_wider = 64;
 constexpr int64 k_widest = k_first_window * k_wider * k_wider;
 constexpr int64 k_far =
-    100; // so many dead entries behind a row that cannot be passed are a way that nobody should go twice
+    100; // so many dead entries behind a row that cannot be passed make a piece, so that no scan walks over them twice
 
-// A range of ids of one priority to go through.
+// A range of ids of one priority to read.
 struct Range {
     int64 low;
     int64 high;
@@ -35,10 +35,10 @@ struct Range {
 
 constexpr std::size_t k_own = shmem::k_frontier + 1; // it contains own tasks: nothing is concluded
 
-// Goes through the tasks of one priority, oldest first: the stretches, then the range from the frontier on.
+// Reads the tasks of one priority, oldest first: the stretches, then the range above the frontier.
 struct Cursor {
     int16 priority;
-    bool concludes; // not where the transaction has own tasks: what it has taken only looks as if it were gone
+    bool concludes; // false if the transaction has own tasks: those that it has taken only look as if they were gone
     std::span<const Range> ranges;
     std::size_t opened; // ranges; the scan is in the last of them
     bool in_range;
@@ -57,13 +57,13 @@ struct Cursor {
     int64 last;       // the id of the row given last; 0: none
     int64 first_left; // by all ranges; 0: none
 
-    // With aging every priority shows its first task, and the best is given.
+    // With aging every priority shows its first task, and the best is returned.
     bool has_task;
     int64 id;
     double effective;
 };
 
-// The row given last, and what became of it.
+// The row returned last, and what became of it.
 struct Last {
     Cursor *cursor; // null: none
     int64 id;
@@ -79,7 +79,7 @@ struct ReadyScan {
     TimestampTz now;
     shmem::HeadKey key;
     bool by_priority;  // false: without heads and without aging, one scan shows everything in order
-    int next_priority; // those above have had their turn
+    int next_priority; // those above have been read
     int count;         // of cursors: with aging one per priority, else the one of the present priority
     Cursor *cursor;
     Last last;
@@ -96,8 +96,8 @@ bool marked(const shmem::HeadView &view, int priority) {
 
 // If the last step of the derivation is long enough ago, the next one. True: it told the head something.
 //
-// It looks for rows that the head does not know: below the frontiers, and at all where a priority is marked as empty;
-// there one is enough. The order of the index leads it from priority to priority.
+// It looks for rows that the head does not know: below the frontiers, and anywhere in a priority that is marked as
+// empty, where one row is enough. It goes from priority to priority in the order of the index.
 bool derive(Store &store, const shmem::HeadKey &key, TimestampTz now, int64 interval) {
     const auto claimed = shmem::claim_step(key, now, interval);
     if (!claimed)
@@ -141,7 +141,7 @@ bool derive(Store &store, const shmem::HeadKey &key, TimestampTz now, int64 inte
     return told;
 }
 
-// Up to which id there is nothing for this transaction by what its own scans have seen.
+// The id below which there is nothing for this transaction, as its own scans have seen.
 int64 progress_of(const ReadyScan *scan, int16 priority, const shmem::Own &own) {
     const shmem::Progress &progress = own.progress;
     if (progress.below == 0 || progress.epoch != scan->view.epoch || scan->view.generation - progress.generation > 1)
@@ -235,7 +235,7 @@ void open_window(ReadyScan *scan, Cursor *cursor, int64 low) {
 void open_range(ReadyScan *scan, Cursor *cursor) {
     const Range &range = cursor->ranges[cursor->opened++];
     cursor->range_high = range.high;
-    cursor->window = range.low > 0 ? k_first_window : PG_INT64_MAX; // a head that begins knows no place
+    cursor->window = range.low > 0 ? k_first_window : PG_INT64_MAX; // a new head knows no position
     open_window(scan, cursor, range.low);
     cursor->in_range = true;
     cursor->kept_low = 0;
@@ -254,7 +254,7 @@ bool next_in_range(ReadyScan *scan, Cursor *cursor) {
 
 int64 walked(const Cursor *cursor) { return cursor->scan.dead + cursor->gone; }
 
-// If it is far behind the rows that were kept, they become a piece of their own.
+// If it is far behind the rows that were left or taken, they become a piece of their own.
 void leave_behind(ReadyScan *scan, Cursor *cursor) {
     shmem::HeadFindings &findings = scan->findings;
     if (!cursor->concludes || cursor->kept_low == 0 || walked(cursor) - cursor->walked <= k_far ||
@@ -266,7 +266,7 @@ void leave_behind(ReadyScan *scan, Cursor *cursor) {
     cursor->kept_low = 0;
 }
 
-// What a row means for the range.
+// Records in the range what became of a row.
 void settle_row(ReadyScan *scan, Cursor *cursor, int64 id, RowFate fate) {
     cursor->last = id;
     if (fate == RowFate::gone) {
@@ -299,7 +299,7 @@ void close_range(ReadyScan *scan, Cursor *cursor, bool to_the_end) {
 
 void close_cursor(ReadyScan *scan, Cursor *cursor) {
     if (cursor->has_task)
-        settle_row(scan, cursor, cursor->id, RowFate::left); // it was shown, but not given
+        settle_row(scan, cursor, cursor->id, RowFate::left); // it was shown, but not returned
     if (cursor->in_range)
         close_range(scan, cursor, false);
     if (cursor->has_scan)
@@ -311,7 +311,7 @@ void close_cursor(ReadyScan *scan, Cursor *cursor) {
                               cursor->first_left != 0 ? cursor->first_left : cursor->last + 1});
 }
 
-// The next row of a cursor. False: the cursor has come to its end.
+// The next row of a cursor. False: the cursor is at its end.
 bool next_of(ReadyScan *scan, Cursor *cursor, store::ReadyRow *row) {
     for (;;) {
         if (!cursor->in_range) {
@@ -395,7 +395,7 @@ shmem::HeadKey head_key(Store &store, int32 queue) {
 }
 
 ReadyScan *begin_ready(Store &store, int32 queue, double aging, TimestampTz now, Use use) {
-    auto *scan = static_cast<ReadyScan *>(palloc(sizeof(ReadyScan))); // large: only what is used gets its values
+    auto *scan = static_cast<ReadyScan *>(palloc(sizeof(ReadyScan))); // large: only what is used is initialised
     scan->store = &store;
     scan->context = CurrentMemoryContext;
     scan->aging = aging;
@@ -412,7 +412,7 @@ ReadyScan *begin_ready(Store &store, int32 queue, double aging, TimestampTz now,
         refresh(store);
     }
     if (!scan->view.valid) {
-        // As a head that knows nothing, and learns nothing.
+        // Like a head that knows nothing, and stores nothing.
         scan->view.nonempty = {PG_UINT64_MAX, PG_UINT64_MAX};
         scan->view.frontier = {};
         scan->view.returned.count = 0;

@@ -23,7 +23,7 @@ const char *name_of(const store::QueueRow &queue) { return text_to_cstring(queue
 
 bool has_key(const store::SpecRow &spec) { return spec.key != nullptr && !view(spec.key).empty(); }
 
-// A moment of steady_now() by the server's clock. Nothing: it is not known.
+// A time of steady_now() by the server's clock. Nothing: it is not known.
 std::optional<TimestampTz> at_clock(int64 moment, TimestampTz now) {
     if (moment == 0 || moment == PG_INT64_MAX)
         return std::nullopt;
@@ -76,7 +76,7 @@ void explain_rate_of_key(const ReadyTask &task, TimestampTz now, const ReasonSin
     end_tokens(tokens);
 }
 
-// Where keys take turns only those of its own key are certain to come before it.
+// If keys take turns, only tasks of its own key are certain to come before it.
 bool comes_before(const ReadyTask &task, const store::ReadyRow &other) {
     if (!task.queue.is_shared)
         return true;

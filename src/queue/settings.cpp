@@ -59,7 +59,7 @@ void check(const Setting &setting, NullableDatum value) {
     case SettingRule::key_weights:
         check_key_weights(DatumGetJsonbP(value.value));
         break;
-    case SettingRule::handler: // put() has looked for it
+    case SettingRule::handler: // put() has looked it up
         break;
     case SettingRule::rate:
         (void)read_rate(setting.name, DatumGetJsonbP(value.value));
@@ -67,7 +67,7 @@ void check(const Setting &setting, NullableDatum value) {
     }
 }
 
-// Every setting, wherever it comes from, goes through here.
+// Checks a setting, wherever it comes from.
 void check(const QueueSettings &settings) {
     for (const Setting &setting : k_queue_settings)
         check(setting, get(settings, setting));
@@ -94,7 +94,8 @@ NullableDatum from_json(const Setting &setting, JsonbValue *value) {
 
 // ---- what is pending -----------------------------------------------------------------------------------------------
 
-// Those that were set where there was nothing, and are to be prepared; what was pending and is still set stays so.
+// Settings become pending if the queue had none of the kind and its rows have to be prepared. Pending ones that are
+// still set stay pending.
 SettingSet pending_after(const QueueRow &queue, const QueueSettings &before, const QueueSettings &after) {
     SettingSet pending{};
     for (std::size_t place = 0; place < k_queue_settings.size(); place++) {
@@ -111,10 +112,10 @@ QueueRow require_queue(Store &store, const text *name) {
     return rights::require_queue(store, name, model::Privilege::admin);
 }
 
-// A change is heard of a moment after it is committed.
+// Other processes learn of a change a moment after its commit.
 constexpr int64 k_heard_of = 10'000; // microseconds
 
-// Lets `change` act on the settings of a queue. Waits for whoever is just changing them, and for nobody else.
+// Calls `change` with the settings of a queue. Waits only for a transaction that is changing them.
 template <typename Change> void change_settings(Store &store, const text *name, Change change) {
     for (;; refresh(store)) {
         const QueueRow queue = require_queue(store, name);
@@ -125,7 +126,7 @@ template <typename Change> void change_settings(Store &store, const text *name, 
             require_handler_rights(queue.name, queue.owner);
         const SettingSet pending = pending_after(queue, before, after);
         if (update_settings(store, queue, after, pending) != store::Taken::ok)
-            continue; // somebody else has just changed it
+            continue; // another transaction has changed it
         if (after.rate != nullptr || before.rate != nullptr || after.rate_per_key != nullptr ||
             before.rate_per_key != nullptr)
             begin_rates(queue.id, after.rate, after.rate_per_key);
@@ -133,9 +134,9 @@ template <typename Change> void change_settings(Store &store, const text *name, 
             settle_own_queue(store, queue.id);
         else if (!pending.empty())
             shmem::note_time(shmem::Timer::settings, GetCurrentTimestamp());
-        if (after.run_timeout != nullptr) // what runs may have to end
+        if (after.run_timeout != nullptr) // runs may have to end
             shmem::note_time(shmem::Timer::deadline, GetCurrentTimestamp() + k_heard_of);
-        shmem::note_room(queue.id, PG_INT64_MAX); // there may be something to lease now
+        shmem::note_room(queue.id, PG_INT64_MAX); // tasks may have become leasable
         if (before.paused && !after.paused)
             shmem::note_pool(0); // tasks of a paused queue are not placed
         notify_ready(store, queue.id);
@@ -181,7 +182,8 @@ void create_queue(Store &store, const text *name, const QueueSettings &settings)
     check(settings);
     if (settings.handler != nullptr)
         require_handler_rights(name, GetUserNameFromId(GetUserId(), false));
-    // Others that make a queue of that name wait for this transaction if it has made one, so it must not wait for them.
+    // Transactions that create a queue of that name wait for this one if it has created one, so it must not wait for
+    // them.
     const auto known = find_queue(store, name);
     if ((known && store::is_own_queue(known->id)) || !store::insert_queue(name, settings))
         error::duplicate_queue(name);
@@ -200,9 +202,9 @@ void set_paused(Store &store, const text *name, bool paused) {
     change_settings(store, name, [&](QueueSettings &settings) { settings.paused = paused; });
 }
 
-// A submit that has read the queue before it is removed here may write its task afterwards. Neither waits for the other
-// without need: this removes the row and tells of it, and looks for tasks then; the submit looks for the queue when its
-// task is written (queue/pending.h).
+// A submit that has read the queue before it is removed here may write its task afterwards. Neither waits for the
+// other: this call removes the row, sends the message, and then looks for tasks. The submit looks for the queue when
+// its task is written (queue/pending.h).
 void drop_queue(Store &store, const text *name, bool force) {
     for (;; refresh(store)) {
         const QueueRow queue = require_queue(store, name);
@@ -216,7 +218,7 @@ void drop_queue(Store &store, const text *name, bool force) {
             shmem::note_time(shmem::Timer::dropped, GetCurrentTimestamp());
         }
         begin_rates(queue.id, nullptr, nullptr);
-        shmem::note_room(queue.id, PG_INT64_MAX); // whoever waits for it waits for a queue that does not exist yet
+        shmem::note_room(queue.id, PG_INT64_MAX); // its waiters wait for a queue that does not exist yet
         return;
     }
 }

@@ -38,7 +38,7 @@ void sleep_until(int64 end) {
 } // namespace
 
 bool wait_until(const Patience &patience, const Look &look) {
-    PreventCommandDuringRecovery(patience.call); // nothing would happen here
+    PreventCommandDuringRecovery(patience.call); // no task can appear there
     const int64 end = steady_now() + patience.timeout;
     bool found = false;
     SPI_connect_ext(SPI_OPT_NONATOMIC);
@@ -47,7 +47,7 @@ bool wait_until(const Patience &patience, const Look &look) {
         found = look.at(look.what, &again);
         if (found || steady_now() >= end)
             break;
-        SPI_commit(); // gives up the snapshot; the transaction that begins has none until the next look
+        SPI_commit(); // releases the snapshot; the new transaction has none until the next look
         sleep_until(again);
         if (!client_is_there())
             error::client_gone(); // ends the transaction, and so passes the signal on
@@ -93,7 +93,7 @@ std::optional<std::size_t> look_once(const Queues &queues, int64 *again) {
     std::optional<std::size_t> found;
     store::Store store = store::open(AccessShareLock);
     store.reads_queues =
-        true; // it would sleep by what it finds, and who drops a queue tells of it only after waking the waiters
+        true; // it would sleep by what it finds, and drop_queue() sends its message only after waking the waiters
     find_queues(store, queues);
     if (shmem::shared != nullptr) {
         shmem::enlist(awaited(queues));

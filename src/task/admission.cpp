@@ -36,14 +36,14 @@ std::span<std::size_t> make_groups(std::size_t count, Has has, Compare compare) 
     return group;
 }
 
-// What several rows may want and one can have: a name, or a deduplication key.
+// A name or a deduplication key, for which rows compete.
 struct Prize {
     bool taken;
     text *holder;    // of a key: the name of the task that has it, if the role may see it
-    std::size_t met; // the last round in which a row that was undecided wanted it
+    std::size_t met; // the last round in which an undecided row competed for it
 };
 
-// The rows of one call as they compete for names and keys. Rows that want the same have the same prize.
+// The rows of one call, which compete for names and keys. Rows with the same name or key compete for the same prize.
 struct Contest {
     std::span<const SpecRow> rows;
     std::span<Admission> admissions;
@@ -55,7 +55,7 @@ struct Contest {
     std::size_t candidate_count;
     std::size_t undecided;
     std::size_t round;
-    std::span<std::size_t> chosen; // of the candidates those that a statement gets,
+    std::span<std::size_t> chosen; // the candidates that a statement gets,
     std::span<SpecRow> part;       // their rows,
     std::span<bool> done;          // and what it did
 
@@ -110,7 +110,8 @@ void take_key(Store &store, const Contest &contest, std::size_t i, text *holder)
     key.holder = rights::may(store, contest.rows[i].queue, model::Privilege::view) ? holder : nullptr;
 }
 
-// Decides what is clear already. Of the others the first of each name and key are the candidates of the round.
+// Decides rows whose name or key is known to be taken. Of the others, the first of each name and key are the candidates
+// of the round.
 void choose_candidates(Store &store, Contest &contest) {
     contest.round++;
     contest.candidate_count = 0;
@@ -139,7 +140,7 @@ void choose_candidates(Store &store, Contest &contest) {
             decide(contest, i, Admitted::name_taken);
 }
 
-// Has a statement insert the candidates that are wanted, and tells what became of each.
+// Inserts the chosen candidates by one statement, and stores what became of each.
 template <typename Wanted, typename Statement, typename Tell>
 void insert_candidates(Store &store, const Contest &contest, Wanted wanted, Statement statement, Tell tell) {
     std::size_t size = 0;
@@ -156,7 +157,7 @@ void insert_candidates(Store &store, const Contest &contest, Wanted wanted, Stat
         tell(contest.chosen[n], contest.done[n]);
 }
 
-// Who does not get his key counts as key_taken for now, though who has it may have ended meanwhile.
+// A row that does not get its key counts as key_taken for now, though the holder may have ended meanwhile.
 void insert_keys(Store &store, Contest &contest) {
     insert_candidates(
         store, contest, [&](std::size_t i) { return contest.key(i) != nullptr; },
@@ -174,7 +175,7 @@ void insert_keys(Store &store, Contest &contest) {
         });
 }
 
-// Who does not get his name gives his key back.
+// A row that does not get its name releases its key.
 void insert_names(Store &store, Contest &contest) {
     insert_candidates(
         store, contest, [](std::size_t) { return true; }, store::insert_specs,
@@ -187,7 +188,7 @@ void insert_names(Store &store, Contest &contest) {
         });
 }
 
-// Who has lost his key to a task that has ended meanwhile tries again in the next round.
+// A row that has lost its key to a task that has ended meanwhile tries again in the next round.
 void settle_lost_keys(Contest &contest) {
     for (const std::size_t i : contest.these_candidates())
         if (contest.admissions[i].admitted == Admitted::key_taken) {
@@ -199,9 +200,8 @@ void settle_lost_keys(Contest &contest) {
 
 } // namespace
 
-// Many go in at once, sorted, so that two calls cannot wait for each other in a circle. Rows that want the same as an
-// earlier one have to wait until it is clear what becomes of that: they come in a later round, which mostly finds the
-// name or key taken.
+// Many rows are inserted at once, sorted, so that two calls cannot deadlock. A row with the name or key of an earlier
+// row waits until that one is decided: it comes in a later round, which mostly finds the name or key taken.
 void insert_rows(Store &store, std::span<const SpecRow> rows, std::span<Admission> admissions) {
     Contest contest = make_contest(rows, admissions);
     while (contest.undecided > 0) {

@@ -18,17 +18,17 @@ LOCKTAG tag_of(Store &store, int32 queue, Bounded which) {
     return lock_tag(store, queue, which == Bounded::running ? QueueLock::running : QueueLock::depth);
 }
 
-// Takes the lock of those who count for shared memory. A submit waits for submits that count for themselves; a lease
-// waits for nobody's transaction.
+// Takes the lock for a count for shared memory. A submit waits for submits that count for themselves; a lease waits for
+// no transaction.
 bool lock_for_count(const LOCKTAG &tag, Bounded which) {
     const bool wait = which == Bounded::unleased;
     return LockAcquire(&tag, RowExclusiveLock, false, !wait) != LOCKACQUIRE_NOT_AVAIL;
 }
 
-// Takes a snapshot of a moment at which nobody was between his commit and telling it. False: there was none, or the
-// entry has been evicted.
+// Takes a snapshot of a moment at which no transaction was between its commit and its callback. False: there was none,
+// or the entry has been evicted.
 bool find_moment(Store &store, const shmem::StatKey &key, Bounded which, shmem::DepthView *view) {
-    constexpr int k_attempts = 1000; // a moment comes soon, unless somebody is kept from telling his commit
+    constexpr int k_attempts = 1000; // such a moment comes soon, unless a process is kept from running its callback
     constexpr int k_until_sleep = 100;
     for (int attempt = 1; attempt <= k_attempts; attempt++) {
         CHECK_FOR_INTERRUPTS();
@@ -48,14 +48,14 @@ bool find_moment(Store &store, const shmem::StatKey &key, Bounded which, shmem::
     return false;
 }
 
-// Counts what is committed, and what prepared transactions may commit (shmem/depth.h). False: it cannot become known,
-// for transactions are open that count for themselves.
+// Counts what is committed, and what prepared transactions may commit (shmem/depth.h). False: the number cannot become
+// known, because transactions are open that count for themselves.
 bool count_tasks(Store &store, int32 queue, Bounded which) {
     const LOCKTAG tag = tag_of(store, queue, which);
     if (!lock_for_count(tag, which))
         return false;
     const shmem::StatKey key = stat_key(queue);
-    CommandCounterIncrement(); // what this transaction has noted is in the tables, and is to be seen
+    CommandCounterIncrement(); // makes visible what this transaction has noted and written
     const int64 begin = processor_time();
     const shmem::PreparedDepth prepared = shmem::prepared_depth(key, which);
     const bool running = which == Bounded::running;
@@ -70,8 +70,8 @@ bool count_tasks(Store &store, int32 queue, Bounded which) {
     return true;
 }
 
-// Asks shared memory until it knows: ask(has_counted). False: it does not come to know. Entries may be evicted as fast
-// as they are counted, so nobody counts again and again.
+// Calls ask(has_counted) until shared memory knows the number. False: it does not. Entries may be evicted as fast as
+// they are counted, so the number of counts is bounded.
 template <typename Ask> bool with_count(Store &store, const store::QueueRow &queue, Bounded which, Ask ask) {
     constexpr int k_counts = 2;
     for (int counts = 0;; counts++)
@@ -95,7 +95,7 @@ shmem::Wish wish(const store::QueueRow &queue, Bounded which, int64 wanted, bool
             .has_counted = has_counted};
 }
 
-// The room that was taken in shared memory; nothing if it does not know how much there is.
+// The slots that were reserved in shared memory; nothing if it does not know the number.
 std::optional<int64> reserve_room(Store &store, const store::QueueRow &queue, int64 wanted) {
     const auto share = queue.on_full == store::OnFull::error ? shmem::Share::all : shmem::Share::some;
     int64 taken = 0;
@@ -105,8 +105,8 @@ std::optional<int64> reserve_room(Store &store, const store::QueueRow &queue, in
     return known ? std::optional(taken) : std::nullopt;
 }
 
-// Keeps others from submitting to the end of the transaction. False if shared memory has to be asked, as others have
-// something in flight there.
+// Keeps others from submitting to the end of the transaction. False: use shared memory, because others have tasks in
+// flight there.
 bool hold_depth(Store &store, int32 queue) {
     const LOCKTAG tag = tag_of(store, queue, Bounded::unleased);
     (void)LockAcquire(&tag, ExclusiveLock, false, false);
@@ -116,11 +116,11 @@ bool hold_depth(Store &store, int32 queue) {
     return false;
 }
 
-// The room by a count, with others kept from submitting. Nothing if shared memory has to be asked.
+// The free slots by a count, while others are kept from submitting. Nothing: use shared memory.
 std::optional<int64> lock_room(Store &store, const store::QueueRow &queue, int64 wanted) {
     if (!hold_depth(store, queue.id))
         return std::nullopt;
-    store::PreparedTasks prepared{}; // without shared memory they hold the lock
+    store::PreparedTasks prepared{}; // without shared memory, prepared transactions hold the lock
     if (shmem::shared != nullptr)
         prepared = find_prepared(store, queue.id);
     CommandCounterIncrement();

@@ -30,9 +30,9 @@ namespace {
 constexpr const char *k_dependency_failed = "dependency-failed";
 constexpr const char *k_dependency_timeout = "dependency-timeout";
 
-// Where this backend last found a closed gate of a task, or a live member of a plan. Where many providers of one task
-// end one after the other, that one mostly is still closed: then there is nothing to search. It is only believed if a
-// look confirms it, and the file of the table is part of it, as ids may begin anew with the tables.
+// Where this backend last found a closed gate of a task, or a live member of a plan. If many providers of one task end
+// one after the other, that gate mostly is still closed, and there is nothing to search. The hint is checked before it
+// is used. It contains the file of the table, because ids may begin anew with new tables.
 struct Closed {
     Oid file;
     int64 id; // of the task or the plan
@@ -85,7 +85,7 @@ Jsonb *value_of(Store &store, const GateRow &gate) {
 
 namespace {
 
-// A task that another one depends on. Who may not view it learns that it is there, as from args in scylla.task.
+// A task that another one depends on. A role that may not view it learns that it exists, as from args in scylla.task.
 Reason describe_task(Store &store, const GateRow &gate) {
     const auto spec = find_spec(store, gate.provider, store::With::no_spec);
     if (!spec || !rights::may(store, spec->queue, model::Privilege::view))
@@ -156,13 +156,13 @@ const char *label_provider(Store &store, const GateRow &gate) {
     return label != nullptr ? label(store, gate) : nullptr;
 }
 
-// What ends in a transaction that has not committed by the deadline has not ended in time: else a transaction that
-// stays open could keep a gate from timing out.
+// A provider that ends in a transaction that has not committed by the deadline has not ended in time. Otherwise an open
+// transaction could keep a gate from timing out.
 Verdict judge_gate(Dirty *dirty, const GateRow &gate, TimestampTz now) {
     const Verdict verdict = judge_provider(dirty, gate);
     const bool has_timed_out = gate.limit && gate.limit->deadline <= now;
     if (verdict == Verdict::failed && has_timed_out && gate.limit->on_timeout == OnTimeout::ignore)
-        return Verdict::open; // the task has gone on without it, as far as it is concerned
+        return Verdict::open; // the task has gone on without this gate
     if ((verdict != Verdict::closed && verdict != Verdict::in_doubt) || !has_timed_out)
         return verdict;
     return gate.limit->on_timeout == OnTimeout::ignore ? Verdict::open : Verdict::timed_out;
@@ -173,7 +173,7 @@ namespace {
 // Whether such a gate ends its task.
 bool ends_task(Verdict verdict) { return verdict == Verdict::failed || verdict == Verdict::timed_out; }
 
-// How a task stands to its gates. failed: by that gate.
+// The verdict on all gates of a task. failed: the gate that failed.
 struct Judgement {
     Verdict verdict;
     GateRow gate;
@@ -199,8 +199,8 @@ Judgement judge_all(Dirty *dirty, int64 task, TimestampTz now) {
     return judge_range(dirty, task, -1, PG_INT32_MAX, now, false);
 }
 
-// After the provider of the gate `ord` has been ended: whether there is a closed one among the others. Failures of
-// others are the business of those who end them.
+// After the provider of the gate `ord` has ended: whether another gate is closed. Failed providers are handled by the
+// calls that end them.
 Judgement judge_others(Dirty *dirty, int64 task, int32 ord, TimestampTz now) {
     const Judgement above = judge_range(dirty, task, ord, PG_INT32_MAX, now, true);
     if (above.verdict == Verdict::closed || ends_task(above.verdict))
@@ -235,7 +235,7 @@ Final end_by(Dirty *dirty, const Judgement &judgement, store::Carry carry) {
     return {.status = skips ? Status::cancelled : Status::aborted, .carry = carry};
 }
 
-// Where a task goes when its gates are open. One that has run before has had its first time.
+// Moves a task whose gates are open. The not_before of a task that has run before is past.
 Task begin_task(Store &store, const store::SpecRow &spec, const store::Carry &carry, TimestampTz now, bool is_new) {
     if (spec.not_before && *spec.not_before > now && carry.attempt == 0)
         return make_waiting(store, spec, carry, *spec.not_before, now);
@@ -265,12 +265,13 @@ Sight consider(Store &store, Dirty *dirty, int64 task, const GateRow *ended, Tim
     if (judgement.verdict == Verdict::in_doubt)
         return Sight::in_doubt;
     store::SpecRow spec;
-    store::SpecRow provider; // its name is needed where it has failed
+    store::SpecRow provider; // its name is needed if it has failed
     if (see_spec(dirty, task, &spec) != Sight::present ||
         (judgement.verdict == Verdict::failed && is_of_task(judgement.gate.kind) &&
          see_spec(dirty, judgement.gate.provider, &provider) != Sight::present))
         return Sight::in_doubt;
-    // Not there any more, or about to: cancelled, say. If that is rolled back it is to be looked at again.
+    // The task has left the table, or is leaving it: it is being cancelled, for example. If that is rolled back, it has
+    // to be looked at again.
     if (take(store, TableId::waiting, spec, waiting.tid, Wait::no) != store::Taken::ok)
         return Sight::in_doubt;
     *changed = true;
@@ -281,7 +282,7 @@ Sight consider(Store &store, Dirty *dirty, int64 task, const GateRow *ended, Tim
     return Sight::present;
 }
 
-// What is done already may be purged at any moment: held until the gate is committed; from then on
+// A provider that has ended may be purged at any moment. It is held until the gate is committed; from then on
 // has_live_dependants() keeps it.
 void hold_provider(Store &store, Dirty *dirty, const GateRow &gate, const store::SpecRow &dependant) {
     store::SpecRow provider;
@@ -295,12 +296,12 @@ void hold_provider(Store &store, Dirty *dirty, const GateRow &gate, const store:
 
 namespace {
 
-// How many dependants a call looks at: so many, and some more for each task that it ends, so that a batch leaves no
+// How many dependants a call looks at: a fixed number, and some more for each task that it ends. So a batch leaves no
 // more to the monitor than its tasks would one by one.
 constexpr int64 k_dependants = 1000;
 constexpr int64 k_dependants_per_end = 10;
 
-// The walk through store.ended, which grows by those that end on account of others.
+// The walk through store.ended, which grows by tasks that end because of others.
 struct Settling {
     Store &store;
     Dirty *dirty;
@@ -310,13 +311,13 @@ struct Settling {
     bool changed;
 };
 
-// Looks at the dependants of one provider. False: the budget did not suffice, and ended->after says how far it got.
+// Looks at the dependants of one provider. False: the budget is used up, and ended->after says how far it got.
 bool settle_dependants(Settling &all, store::Ended *ended, const RowMemory &memory) {
     GateRow gate;
     walk_dependants(all.dirty, ended->id, ended->after, PG_INT64_MAX);
     for (Sight sight; (sight = next_dependant(all.dirty, &gate)) != Sight::absent; reset(memory)) {
-        // Often the next has the same dependant. It need not be looked at again: whoever ends what it waits for comes
-        // later, and sees all that has ended here.
+        // Often the next provider has the same dependant. It need not be looked at again: the call that ends what it
+        // waits for comes later, and sees all that has ended here.
         if (sight == Sight::present && gate.task == all.waits_on && judge_provider(all.dirty, gate) == Verdict::open)
             continue;
         if (all.budget == 0)
@@ -334,7 +335,7 @@ bool settle_dependants(Settling &all, store::Ended *ended, const RowMemory &memo
     return true;
 }
 
-// ---- tasks of plans that something has made -----------------------------------------------------------------------
+// ---- tasks of plans with a maker -----------------------------------------------------------------------
 
 constinit std::array<CompletionHook, 3> completion_hooks{}; // by place_of(maker)
 constinit std::array<PlacementHook, 3> placement_hooks{};
@@ -351,7 +352,7 @@ std::size_t place_of(store::PlanMaker maker) {
     return 0;
 }
 
-// What has made a plan never changes, and one backend ends many tasks of one plan.
+// The maker of a plan never changes, and one backend ends many tasks of one plan.
 struct KnownPlan {
     Oid tables; // of which installation of the extension
     int64 id;
@@ -364,7 +365,7 @@ store::PlanMaker maker_of(Store &store, int64 id) {
     const Oid tables = store::identity();
     if (known.tables != tables || known.id != id) {
         const auto plan = find_plan(store, id);
-        if (!plan) // the snapshot is older than it; then nobody has completed a task of it
+        if (!plan) // the snapshot is older than the plan; then none of its tasks has been completed
             return store::PlanMaker::caller;
         known = {tables, id, plan->maker};
     }
@@ -390,7 +391,7 @@ void tell_makers(Store &store) {
 bool settle(Store &store, TimestampTz now, int64 budget) {
     if (store.ended.count == 0)
         return false;
-    // As long as nobody has ever used a gate this costs next to nothing. (A first gate that somebody is just writing
+    // As long as no gate was ever written this costs next to nothing. (A first gate that another transaction is writing
     // comes after our outcomes, so its writer sees them.)
     if (store.ended[0].plan == 0 && store::is_empty(store[TableId::gate])) {
         store.ended.clear();
@@ -403,7 +404,7 @@ bool settle(Store &store, TimestampTz now, int64 budget) {
     for (std::size_t i = 0; i < store.ended.count; i++) {
         store::Ended ended = store.ended[i];
         const bool done = settle_dependants(all, &ended, memory);
-        // A plan is looked at once for a row of its tasks.
+        // A plan is looked at once for a run of its tasks.
         const bool last = i + 1 == store.ended.count || store.ended[i + 1].plan != ended.plan;
         if (ended.plan != 0 && last &&
             providers_of(GateKind::plan).consider(store, all.dirty, ended, now, &all.changed) == Sight::in_doubt)
@@ -426,13 +427,13 @@ struct Backlog {
 };
 constinit Backlog backlog{};
 
-// Moves what is left of store.ended to the end of the backlog.
+// Moves the rest of store.ended to the end of the backlog.
 void keep_rest(Store &store) {
     backlog.ended.add_all(store.ended.all(), TopMemoryContext);
     store.ended.clear();
 }
 
-// The monitor's duty: the oldest of the backlog, and what ends on account of it.
+// The monitor's duty: the oldest of the backlog, and what ends because of it.
 void settle_backlog(Store &store, Turn &turn) {
     for (const store::Ended &ended : backlog.ended.all())
         note_ended(store, ended);
@@ -499,7 +500,7 @@ Task place_gated(Store &store, Dirty *dirty, const store::SpecRow &spec, const s
 
 namespace {
 
-// The first of the gates of a task that are still to time out.
+// The gate of a task that times out next.
 std::optional<TimestampTz> next_timeout(Dirty *dirty, int64 task, TimestampTz now) {
     std::optional<TimestampTz> first;
     GateRow gate;
@@ -510,8 +511,8 @@ std::optional<TimestampTz> next_timeout(Dirty *dirty, int64 task, TimestampTz no
     return first;
 }
 
-// The row gets the time at which the next gate times out. Who ends a provider meanwhile may see neither the old row nor
-// the new one (store/dirty.h), so the task is looked at once more when this is committed.
+// The row gets the time at which the next gate times out. A call that ends a provider meanwhile may see neither the old
+// row nor the new one (store/dirty.h), so the task is looked at once more after the commit.
 bool wait_for_next(Store &store, Dirty *dirty, store::WaitingRow row, TimestampTz now) {
     if (remove(store[TableId::waiting], row.tid, store.snapshot, false) != store::Taken::ok)
         return false;
@@ -539,7 +540,8 @@ bool expire_gates(Store &store, const store::WaitingRow &row, TimestampTz now) {
 
 namespace {
 
-// A task that waits for gates; or one that has ended, and has more dependants than its end looked at.
+// A task that waits for gates; or one that has ended, and has more dependants than the call that ended it has looked
+// at.
 Sight recheck_task(Store &store, Dirty *dirty, const store::SpecRow &spec, TimestampTz now) {
     bool changed = false;
     Status status;
@@ -582,7 +584,7 @@ bool recheck(Store &store, int64 id, TimestampTz now) {
 
 namespace {
 
-constinit int64 looked_until = 0; // how far the walk is: the id of a task, 0 at its end
+constinit int64 looked_until = 0; // how far the walk has come: the id of a task, 0 at its end
 
 void look_at_waiting(Store &store, Turn &turn) {
     bool changed = false;
@@ -681,7 +683,7 @@ void leave_plan(Store &store, const store::SpecRow &spec) {
     const store::Toll toll = toll_of(ending);
     if (toll.aborted || toll.cancelled)
         store::charge_plan(*spec.plan, toll);
-    note_ended(store, {spec.id, *spec.plan}); // it may have been the last live one
+    note_ended(store, {spec.id, *spec.plan}); // it may have been the last live task
 }
 
 } // namespace scylla

@@ -69,8 +69,8 @@ bool queue_goes_by_keys(Store &store, int32 queue) {
     return row && goes_by_keys(*row);
 }
 
-// A server worker that waits is woken by the commit itself. The monitor starts one if there is none, and need not look
-// at each commit.
+// The commit itself wakes a server worker that waits. The monitor starts one if there is none, and need not look at
+// each commit.
 constexpr int64 k_handler_delay = 10'000; // microseconds
 
 bool has_handler(Store &store, int32 queue) {
@@ -78,14 +78,14 @@ bool has_handler(Store &store, int32 queue) {
     return row && row->handler != nullptr;
 }
 
-// What a ready task is found by where the queue goes by keys: all its tasks have to be in that index.
+// The key in the index by keys. In a queue where tasks are found by their keys, all its tasks must be in that index.
 text *ready_key(Store &store, const store::SpecRow &spec) {
     if (spec.key != nullptr)
         return spec.key;
     return queue_goes_by_keys(store, spec.queue) ? cstring_to_text("") : nullptr;
 }
 
-// To the gaps of keys.
+// Tells the gaps of keys.
 void note_key_ready(Store &store, const store::ReadyRow &row) {
     if (row.key != nullptr && queue_goes_by_keys(store, row.queue))
         shmem::note_key_ready(compat::file_number(store[TableId::ready].rel), row.queue, shmem::gap_hash(view(row.key)),
@@ -156,7 +156,7 @@ Task make_running(Store &store, const store::SpecRow &spec, const store::ReadyRo
                         .run_timeout = spec.run_timeout};
     row.carry.attempt++;
     row.carry.history = begin_history(row.carry.history, lease.worker, row.carry.attempt, now);
-    if (lease.permit != nullptr) { // before it is there
+    if (lease.permit != nullptr) { // before the row is written
         const shmem::HeadKey queue{MyDatabaseId, compat::file_number(store[TableId::lease].rel), spec.queue};
         shmem::tell_gaps(queue, shmem::gap_hash(view(lease.permit)), shmem::k_permits, spec.id, spec.id);
     }

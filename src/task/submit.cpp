@@ -25,7 +25,7 @@ namespace scylla {
 using store::SpecRow;
 using store::Store;
 
-// The queue, made on first use where that is allowed.
+// The queue, created on first use if that is allowed.
 store::QueueRow queue_to_submit(Store &store, text *name) {
     for (;;) {
         if (const auto queue = find_queue(store, name)) {
@@ -81,7 +81,7 @@ SpecRow make_spec(const Submission &task, const store::QueueRow &queue, int64 pl
             .key_until = task.dedup_for ? std::optional(now + *task.dedup_for) : std::nullopt};
 }
 
-// 23505 if the name is taken; one that we have made up cannot be.
+// 23505 if the name is taken; a generated name cannot be.
 void insert_new(Store &store, const SpecRow &spec, bool made_up) {
     if (made_up)
         insert_made_up(store, spec);
@@ -89,7 +89,7 @@ void insert_new(Store &store, const SpecRow &spec, bool made_up) {
         insert(store, spec);
 }
 
-// The plan that a task is to belong to, held so that it cannot end before this transaction. 0: none.
+// The plan of a task, held so that it cannot end before this transaction. 0: none.
 int64 plan_id(const text *name) {
     if (name == nullptr)
         return 0;
@@ -121,7 +121,7 @@ void insert_all_gates(Store &store, store::Dirty *dirty, const SpecRow &spec, co
                                      .on_failure = store::OnFailure::cascade});
 }
 
-// Where a new task begins. Its gates are in the table.
+// Puts a new task into its first state. Its gates are in the table.
 Task place(Store &store, store::Dirty *dirty, const SpecRow &spec) {
     shmem::count(stat_key(spec.queue), shmem::Count::submitted);
     if (spec.gates)
@@ -131,13 +131,13 @@ Task place(Store &store, store::Dirty *dirty, const SpecRow &spec) {
     return make_ready(store, spec, {}, spec.created, true);
 }
 
-// The same where it is known that a gate is closed, and that no provider has failed.
+// The same for a task of which a gate is known to be closed, and no provider has failed.
 Task place_closed(Store &store, const SpecRow &spec, std::optional<TimestampTz> times_out) {
     shmem::count(stat_key(spec.queue), shmem::Count::submitted);
     return make_gated(store, spec, {}, times_out, spec.created);
 }
 
-// Where a task ends at once for which there is no room (task/depth.h). Gates are to be settled, as others may wait for
+// Ends a task at once because no slot is free (task/depth.h). The caller must settle gates, because others may wait for
 // it.
 Task shed(Store &store, const SpecRow &spec) {
     const shmem::StatKey key = stat_key(spec.queue);
@@ -169,13 +169,12 @@ std::optional<Task> try_submit(Store &store, const Submission &task, bool ignore
     }
     const auto pools = pools_of(store, task.needs);
     const store::QueueRow queue = queue_to_submit(store, task.queue);
-    // What is not needed after all, because somebody else has just taken the name, is given back at the end of the
-    // transaction.
+    // Unused slots, because another transaction has taken the name, are released at the end of the transaction.
     const bool has_room = take_room(store, queue, 1) == 1;
     const SpecRow spec = make_spec(task, queue, plan_id(task.plan), pools.size(), GetCurrentTimestamp());
     bool inserted = true;
     if (spec.dedup_key != nullptr) {
-        // Where both are taken it is the name that is said to be.
+        // If both are taken, the error is about the name.
         if (!ignore && task.rn != nullptr && find_spec(store, task.rn, store::With::no_spec))
             error::duplicate_task(task.rn);
         remove_free_dedup_keys(store, {&spec, 1});
@@ -201,7 +200,7 @@ std::optional<Task> try_submit(Store &store, const Submission &task, bool ignore
     const Task placed = has_room ? place(store, dirty, spec) : shed(store, spec);
     end(dirty);
     if (spec.gates) {
-        // A provider that had failed may have ended it at once; and its gates are to be seen for its args.
+        // A failed provider may have ended it at once; and its gates must be visible for its args.
         CommandCounterIncrement();
         settle_gates(store, spec.created);
         refresh(store);
@@ -209,7 +208,7 @@ std::optional<Task> try_submit(Store &store, const Submission &task, bool ignore
     return placed;
 }
 
-// The later submission counts, as far as it can. Nothing: look again, or submit it.
+// The later submission replaces what it can of the task. Nothing: look again, or submit it.
 std::optional<Task> replace_found(Store &store, const SpecRow &existing, const Submission &task) {
     const Task found = require_task(store, existing);
     if (found.status == model::Status::waiting || found.status == model::Status::ready)
@@ -220,7 +219,7 @@ std::optional<Task> replace_found(Store &store, const SpecRow &existing, const S
     const auto holder = find_dedup_key(store, existing.queue, existing.dedup_key);
     if (holder && holder->id == existing.id && holder->until && *holder->until > GetCurrentTimestamp())
         return found;
-    (void)remove_dedup_key(store, existing, true); // from now on it is the new task's
+    (void)remove_dedup_key(store, existing, true); // from now on the new task has it
     CommandCounterIncrement();
     return std::nullopt;
 }
@@ -257,7 +256,7 @@ Task submit_or_find(Store &store, const Submission &task, IfTaken if_taken) {
     }
 }
 
-// Puts indices in the order of the names of what they stand for, and those of the same name in their own.
+// Sorts indices by the names of their elements, then by index.
 template <typename NameOf> void sort_by_name(std::span<std::size_t> order, NameOf name_of) {
     std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
         CHECK_FOR_INTERRUPTS();
@@ -266,8 +265,8 @@ template <typename NameOf> void sort_by_name(std::span<std::size_t> order, NameO
     });
 }
 
-// Looks up something by a name of each element, once per name and in the order of the names, so that two calls cannot
-// wait for each other in a circle. Elements without the name get the value 0.
+// Looks up a value by a name of each element, once per name and in the order of the names, so that two calls cannot
+// deadlock. Elements without the name get the value 0.
 template <typename Id, typename NameOf, typename Find>
 std::span<Id> look_up_each(std::span<const Submission> tasks, NameOf name_of, Find find) {
     const auto ids = allocate<Id>(tasks.size());
@@ -361,9 +360,8 @@ Dependencies resolve(Store &store, std::span<const Submission> tasks, TimestampT
     return all;
 }
 
-// For which of the rows that were inserted there is room: the first of each queue, where a row comes after those that
-// it depends on, as it would end with them. Every queue once, and in the order of their ids, so that two calls cannot
-// wait for each other in a circle.
+// The inserted rows for which slots are free: the first of each queue. A row comes after those that it depends on,
+// because it would end with them. Each queue once, in the order of ids, so that two calls cannot deadlock.
 std::span<const bool> take_rooms(Store &store, std::span<const store::QueueRow *const> queues,
                                  std::span<const Admission> admissions, const Dependencies &dependencies) {
     const auto inserted = [&](std::size_t i) { return admissions[i].admitted == Admitted::inserted; };
@@ -384,8 +382,8 @@ std::span<const bool> take_rooms(Store &store, std::span<const store::QueueRow *
     return has_room;
 }
 
-// The providers that are elements become tasks: where an element was not inserted it is the task that is there instead.
-// That may be another element, with the same deduplication key: 22023 if a cycle comes of it.
+// Replaces providers that are elements by tasks: an element that was not inserted stands for the task that exists
+// instead. That may be another element, with the same deduplication key: 22023 if that makes a cycle.
 void settle_elements(Store &store, std::span<const Submission> tasks, std::span<const SpecRow> rows,
                      std::span<const Admission> admissions, const Dependencies &all) {
     bool moved = false;
@@ -437,12 +435,12 @@ void insert_gates_of_rows(Store &store, store::Dirty *dirty, const Batch &batch,
         reset(memory);
     }
     end(memory);
-    end_bulk(store[store::TableId::gate]); // all of them, before anybody looks whether they are open
+    end_bulk(store[store::TableId::gate]); // all gates, before any of them is looked at
     look_back(store, made, now);
 }
 
-// Gates and beginnings of the rows that were inserted. What a row depends on is mostly other rows, whose ends nobody
-// else can bring about: whether they are open need not be looked up.
+// Inserts the gates of the inserted rows, and puts the rows into their first states. A row mostly depends on other rows
+// of the call, which nobody else can end: so these gates need not be looked up.
 void place_rows(Store &store, const Batch &batch, TimestampTz now) {
     const std::size_t count = batch.rows.size();
     const auto ended = allocate<bool>(count);
@@ -474,7 +472,7 @@ void place_rows(Store &store, const Batch &batch, TimestampTz now) {
     end_bulk(store[store::TableId::ready]);
     end_bulk(store[store::TableId::waiting]);
     CommandCounterIncrement();
-    settle_gates(store, now); // what a failed provider has ended at once
+    settle_gates(store, now); // for tasks that a failed provider has ended at once
 }
 
 } // namespace
@@ -505,7 +503,7 @@ std::span<const std::span<const int64>> pools_of_each(Store &store, std::span<co
     return pools;
 }
 
-// Has what can be had at once reserved for those that are to have it so.
+// Reserves the permits that are free now, for tasks that ask for that.
 void reserve_for(Store &store, const Batch &batch, std::span<const store::QueueRow *const> queues,
                  std::span<Submitted> answers) {
     Growing<Newcomer> newcomers;
@@ -520,8 +518,7 @@ void reserve_for(Store &store, const Batch &batch, std::span<const store::QueueR
         answers[of[n]].reserved = newcomers[n].reserved;
 }
 
-// Queues that are used for the first time are made in the order of their names, those of checks among the others, so
-// that two calls cannot wait for each other in a circle.
+// New queues are created in the order of their names, also those of checks, so that two calls cannot deadlock.
 void make_queues(Store &store, std::span<const Submission> tasks) {
     std::size_t checks = 0;
     for (const Submission &task : tasks)
@@ -596,8 +593,7 @@ void submit_bulk(Store &store, std::span<const Submission> tasks) {
     const auto rows = allocate<SpecRow>(tasks.size());
     for (std::size_t i = 0; i < tasks.size(); i++)
         rows[i] = make_spec(tasks[i], row, 0, 0, GetCurrentTimestamp());
-    // By name, so that two calls with the same names cannot wait for each other in a circle. Nobody else has names that
-    // are made here.
+    // By name, so that two calls with the same names cannot deadlock. Generated names are unique.
     const auto order = allocate<std::size_t>(tasks.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     if (named)
@@ -611,7 +607,7 @@ void submit_bulk(Store &store, std::span<const Submission> tasks) {
         if (i < has_room)
             place(store, nullptr, rows[i]); // without gates
         else
-            shed(store, rows[i]); // nobody can wait for it yet
+            shed(store, rows[i]); // no task can wait for it yet
         reset(memory);
     }
     end(memory);

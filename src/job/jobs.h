@@ -1,8 +1,8 @@
 // Job types: what must run, over which ids, before something may run (docs/jobs.md). The idea is Stau's.
 //
 // A run is resolved once, by the model (model/job_plan.h), and becomes a plan of ordinary tasks with ordinary gates.
-// All that is kept besides is which ids each task is for (job_chunk), and what its completion says (job_success): a row
-// that is written with the completion and never changed, so that completions never meet.
+// Two more things are stored: which ids each task is for (job_chunk), and what its completion made fresh (job_success).
+// The latter row is written with the completion and never changed, so completions never wait for each other.
 #pragma once
 
 #include "model/job_fresh.h"
@@ -41,13 +41,13 @@ struct Type {
     TimestampTz last_plan; // when the last completed run of it began; model::k_never: none
 };
 
-// 22023. Members that are null have their default. select_work is looked for by the search path.
+// 22023. Members that are null have their default. select_work is looked up by the search path.
 Settings read_settings(Jsonb *settings);
 std::span<const Need> read_needs(Jsonb *needs);
 // Arguments: an object that leaves "ids" alone; null: none.
 Jsonb *read_args(const char *argument, Jsonb *args, int64 element = 0);
 const text *find_select_work(const text *name);
-// Whether it returns a set; otherwise an array. 42804: it is gone.
+// Whether the function returns a set; otherwise an array. 42804: it is gone.
 bool returns_set(const text *job, const text *select_work);
 
 struct Definition {
@@ -78,7 +78,7 @@ struct Stored {
     Datum ids; // int8multirange
     TimestampTz began;
 };
-// The latest for each id, sorted.
+// The latest success for each id, sorted.
 std::span<const model::FreshRange> fresh_ranges(std::span<const Stored> successes);
 std::span<const model::FreshRange> read_fresh(int64 job, const text *variant);
 
@@ -91,7 +91,7 @@ struct Mark {
 void mark_fresh(const Mark &mark);
 // ids: 0: all; variant: null: all. Returns how many successes lose ids.
 int64 forget_freshness(const text *job, Datum ids, const text *variant);
-// A plan that a job has made is removed: so are its chunks, and what newer successes cover.
+// When a plan of a job is removed: removes its chunks, and its successes that newer ones cover.
 void forget_plan(int64 plan);
 
 // ---- runs ----------------------------------------------------------------------------------------------------------

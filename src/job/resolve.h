@@ -1,4 +1,4 @@
-// From a request to the chunks that run, and what they wait for.
+// Resolving a request: the chunks that run, and what they wait for.
 #pragma once
 
 #include "job/jobs.h"
@@ -8,10 +8,10 @@ namespace scylla::job {
 struct Options {
     model::Prune prune = model::Prune::slice;
     bool strict_order = false;
-    bool wait = true;                 // for older plans that are at something which this one needs
+    bool wait = true;                 // for older plans that are running something which this one needs
     const text *variant = nullptr;    // not null
     const text *request_id = nullptr; // may be null
-    text *plan = nullptr;             // its name; null: one is made up
+    text *plan = nullptr;             // its name; null: one is generated
     std::optional<TimestampTz> not_before = {};
 };
 // 22023.

@@ -1,5 +1,5 @@
-// Plans as providers of gates (task/gates.h): a plan is a gate of each of its tasks, which opening it opens. It is
-// finished by whoever ends the last of its live tasks, in the same transaction.
+// Plans as providers of gates (task/gates.h): each task of a plan has a gate on it, which opens when the plan is
+// opened. The call that ends the last live task of a plan finishes the plan, in the same transaction.
 #pragma once
 
 #include "store/rows.h"

@@ -39,13 +39,13 @@ bool matches(const SignalMatch &match, std::span<const SignalTerm> params);
 
 int64 digest_of(std::string_view signal, const SignalMatch &match);
 
-// The bounds of the conditions that a signal ends whose probe this is.
+// The bounds of the conditions that a signal with this probe ends.
 store::Bounds bounds_of(const SignalMatch &probe);
 
 // The shape of a match as jsonb: [["table"], "day", ">="].
 Jsonb *shape_of(const SignalMatch &match);
-// What a signal with these parameters has to look for: for a shape, the match that a condition would have whose bound
-// is the value of the parameter. Nothing: it cannot match any of that shape.
+// The probe of a signal with these parameters for a shape: the match of a condition whose bound is the value of the
+// parameter. Nothing: the signal cannot match any condition of that shape.
 std::optional<SignalMatch> probe_of(Jsonb *shape, std::span<const SignalTerm> params);
 
 // The part of a match that is compared for equality, as an object.

@@ -1,4 +1,4 @@
-// Names of signals: who may send, wait and grant. A name belongs to the role that used it first.
+// Names of signals: which roles may send, wait and grant. A name belongs to the role that used it first.
 #pragma once
 
 #include "pg/prelude.h"
@@ -8,13 +8,13 @@ namespace scylla {
 enum class SignalPrivilege : std::uint8_t { send, wait, admin };
 inline constexpr std::array<const char *, 3> k_signal_privileges = {"send", "wait", "admin"};
 
-// Makes the name the current user's if nobody has used it. 42501.
+// Gives a name that was never used to the current user. 42501.
 void require(const text *signal, SignalPrivilege privilege);
 
-// Whether a role may; false if nobody has used the name.
+// Whether a role has the privilege; false if the name was never used.
 bool may(Oid user, const text *signal, SignalPrivilege privilege);
 
-// 42704 if nobody has used the name, 42501 if the current user has no privilege admin on it.
+// 42704 if the name was never used, 42501 if the current user has no privilege admin on it.
 void grant_signal(const text *signal, const text *role, SignalPrivilege privilege);
 void revoke_signal(const text *signal, const text *role, SignalPrivilege privilege);
 // 42501 if the current user is not the owner, or cannot become the new one.

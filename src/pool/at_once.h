@@ -1,8 +1,8 @@
-// New tasks that need not get in line: there is room for them, and nobody waits for it.
+// New tasks that need not get in line: their permits are free, and no task is in line for them.
 //
 // A task of a run (src/workflow) that needs permits gets them in the call that submits it, if all its pools are open,
-// have an empty line and enough left. That spares its place in line, a pass, and the message that it has been placed.
-// Whoever comes when somebody is in line gets in line too, so nobody is passed over.
+// have an empty line and enough permits left. That saves the row in line, a pass, and the message that it has been
+// placed. A task that finds others in line gets in line too, so none is overtaken.
 #pragma once
 
 #include "task/line.h"

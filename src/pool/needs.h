@@ -27,7 +27,7 @@ struct Needs {
     std::span<const ResourceAmount> of_any;
 };
 
-// 22023. What it returns points into the value. `element` as in pg/error.h.
+// 22023. The result points into the value. `element` as in pg/error.h.
 Needs read_needs(Jsonb *needs, int64 element = 0);
 // Amounts by resource: of a capacity, a report, or of needs of one pool. 22023 for this argument.
 std::span<const ResourceAmount> read_amounts(const char *argument, Jsonb *amounts);

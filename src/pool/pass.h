@@ -1,12 +1,12 @@
 // Passes: placing the tasks of a line as the model says (model/placement.h).
 //
-// Any number of sessions may place; never is more reserved than there is. A pass holds a heavyweight lock while it
-// reads reservations and writes new ones, until the call ends, not the transaction. It counts all reservations that
-// others are just writing or removing (store::walk_reservations()): those whose transaction is open are what may yet
-// be. So a session that is idle in a transaction after a pass, or after it has ended a task, holds only what that
-// transaction has reserved or not given back.
+// Any number of sessions may place tasks, and no more is ever reserved than a pool has. A pass holds a heavyweight lock
+// while it reads reservations and writes new ones; it is released when the call ends, not at commit. The pass counts
+// all reservations that open transactions are writing or removing (store::walk_reservations()), because they may yet
+// exist. So a session that is idle in a transaction after a pass, or after it has ended a task, holds only what that
+// transaction has reserved or not yet released.
 //
-// A pass takes rows without waiting: a task that somebody is just cancelling stays.
+// A pass takes rows without waiting: a task that another transaction is cancelling stays in line.
 #pragma once
 
 #include "pool/pools.h"
@@ -14,7 +14,7 @@
 
 namespace scylla {
 
-// For a task that has been placed.
+// Called for each task that has been placed.
 struct PlacedSink {
     void (*put)(void *to, const store::SpecRow &spec, const text *pool);
     void *to;
@@ -31,10 +31,10 @@ struct PassResult {
     std::size_t placed;
     bool more; // the limit was reached
 };
-// The rows of the transaction are to be looked at with a fresh snapshot after it.
+// Afterwards the caller must refresh its snapshot to see the rows.
 PassResult run_pass(store::Store &store, const PassRequest &request);
 
-// What a pass would say now, without doing anything.
+// What a pass would decide now, without a change.
 struct WaitReason {
     int64 task_class;
     int32 queue;

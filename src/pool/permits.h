@@ -1,18 +1,18 @@
-// Pools of permits that workflows keep for themselves. Their names begin with "workflow:", and nobody else makes or
-// alters one.
+// Pools of permits that belong to workflows. Their names begin with "workflow:", and callers cannot create or alter
+// them.
 #pragma once
 
 #include "pg/prelude.h"
 
 namespace scylla {
 
-// Makes the pool with so many permits, or changes how many there are. Nothing: there is no bound any more; a pool that
-// does not exist is not made.
+// Creates the pool with so many permits, or changes their number. Nothing: there is no bound any more, and no pool is
+// created.
 void set_permits(const text *pool, const char *owner, std::optional<int64> count);
-// Unless somebody is just changing or asking for it. No live task needs it.
+// Removes the pool, unless another transaction is changing or using it. No live task may need it.
 void remove_permits(const text *pool);
 
-// Of the pools with these names those that exist and have a bound.
+// Those of the pools with these names that exist and have a bound.
 struct PermitPool {
     text *name;
     const char *owner;
@@ -20,7 +20,7 @@ struct PermitPool {
     ArrayType *admins;
 };
 std::span<const PermitPool> find_permits(std::span<const text *const> names);
-// Whether tasks of the role may ask for them.
+// Whether tasks of the role may use the permits.
 bool may_use(const PermitPool &pool, Oid role);
 
 } // namespace scylla

@@ -1,4 +1,4 @@
-// Pools as such: resources, settings, rights. A control table, reached by SQL.
+// The pools: resources, settings, rights. A control table, accessed by SQL.
 #pragma once
 
 #include "model/placement.h"
@@ -15,7 +15,7 @@ inline constexpr std::array<const char *, 3> k_policies = {"strict", "greedy", "
 inline constexpr int32 k_max_bypass = 100; // by default
 
 struct PoolSettings {
-    Jsonb *capacity; // null in a change: as it is
+    Jsonb *capacity; // null in a change: unchanged
     std::optional<model::Policy> policy;
     std::optional<int32> max_bypass;
     bool changes_max_age = false;
@@ -35,12 +35,12 @@ struct PoolRow {
     Jsonb *reported; // null: never
     const char *owner;
     std::array<ArrayType *, 3> grantees; // by PoolPrivilege
-    int64 head;                          // the task that was passed over, and how often; see pool_head
+    int64 head;                          // the task that was overtaken, and how often; see pool_head
     int64 passed;
     int32 version; // how often the capacity has been changed
 };
 
-// True: it is out of date, so nothing may be placed.
+// True: its report is out of date, so no task may be placed.
 bool is_stale(const PoolRow &pool, TimestampTz now);
 bool may(const PoolRow &pool, PoolPrivilege privilege);
 // Any of them.
@@ -64,14 +64,14 @@ std::optional<PoolRow> find_pool(const text *name);
 std::span<const PoolRow> read_pools();
 std::span<const PoolRow> read_pools(std::span<const int64> ids); // by id
 // 42704, 42501.
-PoolRow require_pool(const text *name); // whatever the rights are
+PoolRow require_pool(const text *name); // without looking at rights
 PoolRow require_pool(const text *name, PoolPrivilege privilege);
 
 void create_pool(const text *name, const PoolSettings &settings); // 42710
 void alter_pool(const text *name, const PoolSettings &changes);
 void set_drained(const text *name, bool drained);
 void report_usage(const text *name, Jsonb *used, TimestampTz at);
-// 2BP01 while a live task needs it, or one that is just being submitted.
+// 2BP01 while a live task needs it, or a task that another transaction is submitting.
 void drop_pool(store::Store &store, const text *name);
 void grant_pool(const text *name, const text *role, PoolPrivilege privilege);
 void revoke_pool(const text *name, const text *role, PoolPrivilege privilege);
@@ -81,7 +81,7 @@ void require_found_pools(store::Store &store);
 
 // The ids of the pools that needs name, checked against what the pools have. 22023, 42704, 42501.
 std::span<const int64> find_pools(store::Store &store, Jsonb *needs, const NeedsFrom &from);
-// Without waiting: if somebody is at it, the number stays as it is.
+// Without waiting: if another transaction is changing the row, the number stays.
 void note_passed(int64 pool, int64 head, int64 passed);
 
 } // namespace scylla

@@ -1,4 +1,4 @@
-// The room in pools, as whoever places tasks sees it while it holds the lock of the passes (pool/pass.h).
+// The free capacity of pools, as a pass sees it while it holds the lock of the passes (pool/pass.h).
 #pragma once
 
 #include "pool/pools.h"
@@ -6,16 +6,16 @@
 
 namespace scylla {
 
-// Needs as the rows have them, taken apart once.
+// The needs of rows, parsed once.
 struct KnownShape {
     Jsonb *needs;
     Needs parts;
     std::span<const model::Way> ways;
     std::span<const std::size_t> pools; // that it names, in the order of its gates
-    std::size_t chosen;                 // how many of them are needed anyway; from there on: the choice
+    std::size_t chosen;                 // how many of them are needed in any case; the others are the choice
 };
 
-// Stands for pools and resources that do not exist (any more): there is nothing of them.
+// Stands for pools and resources that do not exist (any more): they have no capacity.
 inline constexpr std::size_t k_nothing = 0;
 
 struct Room {
@@ -36,13 +36,13 @@ LOCKTAG lock_of_passes(store::Store &store);
 // With all capacities free.
 Room begin_room(std::span<const PoolRow> rows, TimestampTz now);
 const PoolRow &row_of(const Room &room, std::size_t pool);
-// Takes off what is reserved in a pool, the first time that it is asked for.
+// Subtracts what is reserved in a pool, the first time that the pool is used.
 void count_reservations(Room &room, store::Dirty *dirty, std::size_t pool);
 
 KnownShape take_apart(const Room &room, Jsonb *value);
 bool same_needs(const Jsonb *a, const Jsonb *b);
 
-// Writes what a task reserves in one of the ways, and says which pool was chosen, if there was a choice.
+// Writes the reservations of a task for one of its ways, and stores which pool was chosen, if there was a choice.
 void reserve(store::Store &store, const Room &room, const store::SpecRow &spec, const KnownShape &shape,
              std::size_t way, text **chosen);
 

@@ -1,4 +1,4 @@
-// When a schedule comes: model/cron.h by the server's time zones.
+// The times of a schedule: model/cron.h with the server's time zones.
 #pragma once
 
 #include "model/cron.h"
@@ -9,10 +9,10 @@ namespace scylla::schedule {
 struct Calendar {
     model::Cron cron;
     const pg_tz *zone;
-    int64 shift = 0; // microseconds that its times come after those of the cron expression
+    int64 shift = 0; // microseconds by which its times are after those of the cron expression
 };
 
-// 22023 for what is no schedule, or no time zone. A null pointer is a null.
+// 22023 if it is no schedule, or no time zone. A null pointer is a null.
 model::Cron read_cron(const text *cron);
 const pg_tz *read_timezone(const text *timezone);
 inline Calendar read_calendar(const text *cron, const text *timezone) {

@@ -5,15 +5,15 @@
 
 namespace scylla::schedule {
 
-// Makes a schedule, or changes it if the caller has the rights of its owner. Returns when it comes first; nothing:
-// never. What a submit of its tasks would refuse is refused.
+// Creates a schedule, or changes it if the caller has the rights of its owner. Returns its first time; nothing: there
+// is none. Raises the errors that a submit of its tasks would raise.
 std::optional<TimestampTz> put(const store::ScheduleSettings &settings, Oid caller);
-// 42704 if there is none that the caller may change.
+// 42704 if there is no such schedule that the caller may change.
 void remove(const text *name, Oid caller);
-// Makes or changes one for a maker (schedule/submission.h), or removes it.
+// Creates or changes one for a maker (schedule/submission.h), or removes it.
 void put_made(const store::ScheduleSettings &settings, const char *owner);
 void remove_made(const text *name);
-// Those that the caller may change, and that came with a copy of the database. Returns how many.
+// Arms the schedules that came with a copy of the database and that the caller may change. Returns how many.
 int64 arm(Oid caller);
 
 } // namespace scylla::schedule

@@ -5,13 +5,13 @@
 
 namespace scylla::schedule {
 
-// Makes, changes or removes the job so that it is what the schedules need. It is one for all of a database, so that
-// nobody can schedule too much for pg_cron, and what it does does not depend on when exactly it comes. `warn`: says
-// what to do where pg_cron works in another database.
+// Creates, changes or removes the job as the schedules need it. There is one job for the database, so that schedules
+// cannot overload pg_cron, and its exact time does not matter. `warn`: says what to do if pg_cron works in another
+// database.
 enum class Warn : std::uint8_t { no, yes };
 void keep_job(Warn warn);
 
-// Before the extension is dropped: the job has nothing to call any more.
+// Before the extension is dropped: the job would have nothing to call.
 void drop_job();
 
 } // namespace scylla::schedule

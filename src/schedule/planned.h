@@ -21,8 +21,8 @@ struct Common {
     const text *planned_key; // may be null
     Jsonb *wait_for;         // an array, for tasks that depend on no other of the plan; null: nothing
 };
-// An array for submit_many(): the task, or those of a plan (an array), with the names that they have within it put
-// after the name of the plan.
+// An array for submit_many(): the task, or the tasks of a plan (an array), whose names are appended to the name of the
+// plan.
 Jsonb *named_tasks(Jsonb *task, const Common &common);
 
 // name/planned time: of the task, or of the plan.
@@ -30,7 +30,7 @@ text *planned_name(const store::ScheduleSettings &schedule, TimestampTz planned)
 Jsonb *planned_tasks(const store::ScheduleSettings &schedule, TimestampTz planned);
 // Of a job: the arguments of run_job(), by their names.
 Jsonb *planned_request(const store::ScheduleSettings &schedule, TimestampTz planned);
-// What the plan is about: {"schedule": …, "planned": …}.
+// The spec of the plan: {"schedule": …, "planned": …}.
 Jsonb *planned_spec(const store::ScheduleSettings &schedule, TimestampTz planned);
 
 } // namespace scylla::schedule

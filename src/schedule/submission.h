@@ -1,4 +1,4 @@
-// What a schedule does as the role that made it: with the rights that this role has now, whoever ticks.
+// What a schedule does as the role that created it: with the present rights of this role, whichever process ticks.
 #pragma once
 
 #include "schedule/calendar.h"
@@ -6,7 +6,7 @@
 
 namespace scylla::schedule {
 
-// The name in a row belongs to a role, and the role `user` has its rights. If the role is gone only superusers may.
+// Whether the role `user` has the rights of the role with the name in a row. If that role is gone, only superusers may.
 bool may_act_for(Oid user, const char *owner);
 
 // Tasks, and the plan that they belong to; null: none.
@@ -19,9 +19,8 @@ struct Submission {
 // do.
 void submit_as(Oid role, const Submission &submission);
 
-// What other rooms have schedules do. Such a schedule has no task, but an object with a member of this name and without
-// "queue", and belongs to what it is made for: unschedule() leaves it alone. All its planned times are dealt with, in
-// their order.
+// What other rooms let schedules do. Such a schedule has no task, but an object with a member of this name and without
+// "queue". It belongs to its maker: unschedule() does not remove it. All its planned times are handled, in order.
 struct Maker {
     const char *member;
     // Its planned times.

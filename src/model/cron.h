@@ -1,17 +1,14 @@
-// Schedules in the language of cron: what they mean, and when they come next. Times are seconds since 1970 in UTC; a
-// local time is what the clock on the wall shows, counted the same way.
+// Schedules in the syntax of cron: parsing them, and computing their next time. Times are seconds since 1970 in UTC; a
+// local time is what a clock on the wall shows, counted the same way.
 //
-// Understood is what pg_cron understands, and nothing else: five fields (minute, hour, day of the month, month, day of
-// the week) of numbers, names, ranges, lists and steps, $ for the last day of the month, @hourly and its like, "N
-// seconds".
+// The syntax is that of pg_cron: five fields (minute, hour, day of the month, month, day of the week) of numbers,
+// names, ranges, lists and steps, $ for the last day of the month, @hourly and its like, "N seconds".
 //
-// If neither of the fields for the day begins with a star, a day that fits one of them will do; otherwise it must fit
-// both.
+// If neither of the fields for the day begins with a star, a day must fit one of them; otherwise it must fit both.
 //
-// Where the clock on the wall is put forward or back, the rule is the one of Vixie's cron. A schedule whose minute or
-// hour begins with a star goes by elapsed time: it takes the clock as it is. Any other is for fixed times, and each
-// comes once: a time that is left out comes when the clock has jumped, and one that is repeated comes the first time
-// only.
+// When the clock on the wall is put forward or back, the rule is that of Vixie's cron. A schedule whose minute or hour
+// begins with a star runs by elapsed time: it takes the clock as it is. Any other has fixed times, and each comes once:
+// a time that the clock skips comes at the jump, and a time that is repeated comes only the first time.
 #pragma once
 
 #include <algorithm>
@@ -309,13 +306,13 @@ constexpr CronFault parse_cron(std::string_view text, Cron &cron) noexcept {
 // A time zone at one moment: how far its clocks are ahead of UTC, and when that changes next.
 struct ZoneSpan {
     std::int64_t offset;
-    bool changes;     // if not, the rest means nothing
+    bool changes;     // if false, `end` has no meaning
     std::int64_t end; // the first moment of the next span
     std::int64_t next_offset;
 };
 
-// When the schedule comes next after a moment: nothing if never. `span_at(moment)` is the ZoneSpan of the time zone
-// then.
+// The next time of the schedule after a moment; nothing: there is none. `span_at(moment)` is the ZoneSpan of the time
+// zone then.
 template <typename SpanAt>
 constexpr std::optional<std::int64_t> next_time(const Cron &cron, std::int64_t after, SpanAt span_at) noexcept {
     using namespace cron_detail;
@@ -336,7 +333,7 @@ constexpr std::optional<std::int64_t> next_time(const Cron &cron, std::int64_t a
         if (!span.changes)
             break;
         shown = std::max(shown.value_or(span.end + span.offset), span.end + span.offset);
-        // The times that the clock leaves out come at the jump.
+        // Times that the clock skips come at the jump.
         if (cron.fixed && span.end > after && first_fit(cron, *shown, span.end + span.next_offset))
             return span.end;
         begin = span.end;

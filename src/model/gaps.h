@@ -1,5 +1,5 @@
-// Gaps: ranges of ids of which it is known that there is nothing (shmem/gaps.h). A bounded number of them: the set may
-// come to cover fewer ids than were put into it, but never more.
+// Gaps: ranges of ids that are known to be empty (shmem/gaps.h). Their number is bounded: the set may cover fewer ids
+// than were added to it, but never more.
 #pragma once
 
 #include <algorithm>
@@ -32,7 +32,7 @@ template <std::size_t N> struct Gaps {
 
 template <std::size_t N> void drop(Gaps<N> &set, std::size_t i) noexcept { set.at[i] = set.at[--set.count]; }
 
-// Where there is no room, the narrowest gap is forgotten.
+// If there are too many, the narrowest gap is forgotten.
 template <std::size_t N> void add(Gaps<N> &set, Gap added) noexcept {
     for (std::size_t i = set.count; i-- > 0;) {
         const Gap &it = set.at[i];
@@ -53,7 +53,7 @@ template <std::size_t N> void add(Gaps<N> &set, Gap added) noexcept {
     set.at[set.count++] = added;
 }
 
-// There may be something with ids from `low` to `high`.
+// There may be rows with ids from `low` to `high`.
 template <std::size_t N>
 void take_out(Gaps<N> &set, std::int16_t priority, std::int64_t low, std::int64_t high) noexcept {
     for (std::size_t i = set.count; i-- > 0;) {

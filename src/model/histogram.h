@@ -1,4 +1,5 @@
-// Times as counts in buckets whose bounds double: as exact at a millisecond as at a day, in little room.
+// Times as counts in buckets whose bounds double: with the same relative precision at a millisecond as at a day, and
+// little memory.
 #pragma once
 
 #include <algorithm>

@@ -1,7 +1,8 @@
 // Freshness: when the last success of a job type began, for each id.
 //
-// Successes are kept as they come, each with its ids as ranges and the time when it began; they are never changed, so
-// that no two completions meet. What counts for an id is the latest of its successes, in whatever order they came.
+// Successes are stored as they come, each with its ids as ranges and the time when it began. They are never changed, so
+// that no two completions wait for each other. For an id the latest of its successes counts, in whatever order they
+// came.
 #pragma once
 
 #include "model/job_plan.h"
@@ -38,7 +39,7 @@ inline std::size_t find_bare(std::span<std::size_t> next, std::size_t from) noex
     std::size_t bare = from;
     while (next[bare] != bare)
         bare = next[bare];
-    while (next[from] != bare) // for those who come later
+    while (next[from] != bare) // so that later searches skip them
         from = std::exchange(next[from], bare);
     return bare;
 }
@@ -87,7 +88,7 @@ inline std::size_t paint(std::span<Success> successes, const PaintMemory &memory
 }
 
 // The same for the ids of a request, by number, with the gaps. Both lists are sorted and have no overlaps. Writes to
-// `stretches`, which has room for 2 × fresh + 2 × requested + 1 elements; returns how many.
+// `stretches`, which must have 2 × fresh + 2 × requested + 1 elements; returns how many.
 inline std::size_t number_fresh(std::span<const FreshRange> fresh, std::span<const JobRange> requested,
                                 std::span<FreshStretch> stretches) noexcept {
     std::size_t count = 0;

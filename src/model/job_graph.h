@@ -1,8 +1,8 @@
 // From job types to the graph of a request: a node is a type with the arguments that it gets here.
 //
 // Arguments go down: those of the request, overlaid with those of each need on the way, the last one winning. The same
-// type with the same arguments is one node, however many need it; a need that is `unique` has a copy of all that is
-// below it for itself.
+// type with the same arguments is one node, however many need it. A `unique` need has its own copy of everything below
+// it.
 #pragma once
 
 #include "model/job_plan.h"
@@ -12,7 +12,7 @@ namespace scylla::model {
 struct JobTypeNeed {
     std::size_t type;
     std::int64_t max_lag;
-    std::size_t args; // the host's number for what it overlays
+    std::size_t args; // the caller's number for the arguments of the need
     bool unique = false;
     bool allow_missing = false;
 };
@@ -23,7 +23,7 @@ struct JobType {
     std::int64_t last_plan = k_never;
 };
 
-// What tells a node from others.
+// The identity of a node.
 struct JobNodeName {
     std::size_t type;
     std::size_t args;
@@ -32,7 +32,7 @@ struct JobNodeName {
     friend constexpr bool operator==(const JobNodeName &, const JobNodeName &) = default;
 };
 
-// Met where both are.
+// Merges two needs: the result is met if both are.
 constexpr void merge(JobNeed &need, const JobTypeNeed &other) noexcept {
     need.max_lag = std::min(need.max_lag, other.max_lag);
     need.allow_missing = need.allow_missing && other.allow_missing;

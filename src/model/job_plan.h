@@ -6,9 +6,9 @@
 // largest chunk of any node, and within a slice each node has chunks of its own size, which begin at the slice's start.
 //
 //   * The chunks of the requested type always run.
-//   * A chunk of another type runs if something that runs needs ids of it, and they are not fresh enough for that:
-//     any id of the slice (Prune::slice), or any id of the chunk (Prune::chunk). Below what does not run nothing is
-//     looked at.
+//   * A chunk of another type runs if something that runs needs ids of it, and they are not fresh enough for that: any
+//     id of the slice (Prune::slice), or any id of the chunk (Prune::chunk). The needs of a chunk that does not run are
+//     not looked at.
 //   * A chunk depends on the chunks that it needs where both have an id, unless the need itself is met: a result can be
 //     fresh enough for one and run again for another. With `strict_order` it depends on it even then.
 //
@@ -43,7 +43,7 @@ struct FreshStretch {
 };
 
 struct JobNeed {
-    std::size_t node; // which is needed
+    std::size_t node; // the needed one
     std::int64_t max_lag;
     bool allow_missing = false;
     std::int64_t last_plan = k_never; // when the last run of the whole type began
@@ -132,7 +132,7 @@ constexpr bool is_stale(std::int64_t at, std::int64_t max_lag, std::int64_t now)
     return __builtin_sub_overflow(now, at, &age) ? now > at : age > max_lag;
 }
 
-// Tells the sink, slice by slice and what is needed before what needs it:
+// Calls the sink, slice by slice, and for a chunk after those that it needs:
 //   task(JobChunk, JobReason) -> the number of the task that runs it;
 //   depends(task, on_task), after both;
 //   fresh(JobChunk, JobReason): a chunk that was asked for, and is left out.
@@ -165,7 +165,7 @@ public:
 private:
     // In place of the task's number, until there is one: which need has asked for the chunk.
     static constexpr std::size_t chosen_by(std::size_t need) noexcept { return k_no_task - 1 - need; }
-    static constexpr std::size_t k_requested = k_no_task / 2; // so many needs there are not
+    static constexpr std::size_t k_requested = k_no_task / 2; // more needs than there can be
 
     [[nodiscard]] std::int64_t size(const JobNode &node) const noexcept { return job_plan::size_in(node, width_); }
     [[nodiscard]] std::size_t chunks(const JobNode &node) const noexcept {

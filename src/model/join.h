@@ -46,7 +46,7 @@ struct Search {
         tried[tried_count++] = seq;
         return true;
     }
-    // Gives the input a signal; who has that one gets another.
+    // Gives the input a signal; the input that has that signal gets another.
     bool assign(std::size_t input) {
         for (const JoinCandidate &candidate : candidates) {
             if (candidate.input != input || !try_once(candidate.seq))

@@ -1,23 +1,23 @@
-// Placement: which of the waiting tasks start now, where needs must not exceed what pools have.
+// Placement: which of the waiting tasks start now, so that their needs do not exceed the capacity of pools.
 //
-// A pool has resources; each is a cell here. Tasks that nothing tells apart but their age are a class: same queue,
-// same priority, same needs, same expected runtime. If one does not fit, no later one of its class fits in the same
-// pass, because what is free only becomes less. So a pass costs as many steps as there are classes and tasks that
-// start, however many wait.
+// A pool has resources; each is a cell here. Tasks that differ only by age are a class: same queue, same priority, same
+// needs, same expected runtime. If one does not fit, no later one of its class fits in the same pass, because free
+// amounts only shrink. So the cost of a pass is the number of classes and of tasks that start, however many wait.
 //
 // The policies:
 //
 //   * strict: the first task that does not fit stops its pools.
-//   * greedy: a task that does not fit is passed over.
-//   * backfill: as greedy, but the first task that is passed over in a pool becomes the head there. Its start is
-//     planned from the expected ends of what runs, and nothing starts that would delay it: what starts either ends by
-//     then, or takes what is spare even then. This is EASY backfilling (A. Mu'alem, D. Feitelson: Utilization,
+//   * greedy: a task that does not fit is overtaken.
+//   * backfill: as greedy, but the first task that is overtaken in a pool becomes its head. Its start is planned from
+//     the expected ends of running tasks, and no task starts that would delay it: a task that starts either ends
+//     before, or takes what is spare even then. This is EASY backfilling (A. Mu'alem, D. Feitelson: Utilization,
 //     predictability, workloads, and user runtime estimates in scheduling the IBM SP2 with backfilling, IEEE TPDS
-//     2001), for several resources and pools. Where no start can be planned, because tasks without an expected runtime
-//     hold what the head needs, nothing else gets the resources that it needs once so many have passed it.
+//     2001), for several resources and pools. If no start can be planned, because tasks without an expected runtime
+//     hold what the head needs, then after max_bypass other tasks have overtaken it no other task gets the resources
+//     that it needs.
 //
-// A task that can be served by none of its ways, because a pool is closed or its needs exceed a capacity, does not wait
-// for room: it neither stops a pool nor becomes its head.
+// A task that none of its ways can serve, because a pool is closed or its needs exceed a capacity, does not wait for
+// free capacity: it neither stops a pool nor becomes its head.
 #pragma once
 
 #include <algorithm>
@@ -58,18 +58,18 @@ struct ResourceCell {
     Amount held = 0;  // set by the pass: what the head needs
 };
 
-// What a pass knows of a pool's head: the task that was first passed over.
+// The head of a pool: the task that was overtaken first.
 struct Head {
     std::int64_t task = 0; // 0: none
     std::size_t of = k_none_of;
     std::int64_t start = k_no_time; // planned; k_no_time: it cannot be planned
-    std::int64_t passed = 0;        // how many tasks have started before it since it is the head
+    std::int64_t passed = 0;        // how many tasks have started before it since it became the head
 };
 
 struct PlacementPool {
     Policy policy;
     bool closed;                  // nothing starts
-    std::int64_t max_bypass;      // what becomes free is kept for a head without a plan that so many have passed
+    std::int64_t max_bypass;      // so many tasks may overtake a head that has no planned start
     Head head{};                  // of the last pass, in; of this one, out
     bool stopped = false;         // set by the pass, of a strict pool
     std::size_t ends = k_none_of; // set by the pass: the chain of its ends
@@ -145,7 +145,7 @@ constexpr std::int64_t end_of(const PlacementState &state, std::int64_t runtime)
     return runtime < k_no_time - state.now ? state.now + runtime : k_no_time;
 }
 
-// Whether the way could serve the task, if only there was room.
+// Whether the way could serve the task if its pools were empty.
 constexpr Refusal judge_possible(const PlacementState &state, const Way &way) noexcept {
     for (const Need &need : way.needs) {
         const ResourceCell &cell = state.cells[need.cell];
@@ -214,7 +214,7 @@ inline void add_end(PlacementState &state, std::size_t at) noexcept {
 // Takes what the task needs.
 inline void start(PlacementState &state, const TaskClass &of, const Way &way) noexcept {
     const std::int64_t end = end_of(state, of.runtime);
-    std::size_t counted = k_none_of; // the pool whose head has been told last
+    std::size_t counted = k_none_of; // the pool whose head was counted last
     for (const Need &need : way.needs) {
         ResourceCell &cell = state.cells[need.cell];
         PlacementPool &pool = state.pools[cell.pool];
@@ -231,7 +231,7 @@ inline void start(PlacementState &state, const TaskClass &of, const Way &way) no
     }
 }
 
-// When a resource will have so much free, by what is expected to end.
+// When so much of a resource will be free, by the expected ends.
 inline std::int64_t plan_cell(const PlacementState &state, const Need &need) noexcept {
     const ResourceCell &cell = state.cells[need.cell];
     if (need.amount == 0 || need.amount <= cell.free)
@@ -297,16 +297,16 @@ constexpr bool wants_head(const PlacementState &state, const Way &way) noexcept 
     });
 }
 
-// When a task that stays can start by this way. What is behind the head of another pool, and does not only lack room,
-// cannot be planned.
+// When a task that stays can start by this way. A task that is behind the head of another pool, and does not only lack
+// free capacity, cannot be planned.
 inline std::int64_t plan_start(const PlacementState &state, const Way &way) noexcept {
     const bool behind = std::any_of(way.needs.begin(), way.needs.end(),
                                     [&](const Need &need) { return state.pools[state.cells[need.cell].pool].stopped; });
     return behind || judge_room(state, way).reason == Reason::none ? k_no_time : plan_way(state, way);
 }
 
-// What it means to others that a task stays: it becomes the head where its start is planned first. True: so can the
-// next of its class, where else it could be served.
+// The effect on others of a task that stays: it becomes the head where its start is planned first. True: the next of
+// its class can become the head of another pool that could serve it.
 inline bool stay(PlacementState &state, std::size_t c, std::span<const Head> before) noexcept {
     const Way *chosen = nullptr;
     std::int64_t at = k_no_time;
@@ -329,7 +329,7 @@ inline bool stay(PlacementState &state, std::size_t c, std::span<const Head> bef
     return candidates > 1;
 }
 
-// Whether others hear of it that a task stays: it would be the head of a pool, or stop its line.
+// Whether a task that stays affects others: it would be the head of a pool, or stop its line.
 constexpr bool holds_up(const PlacementState &state, const TaskClass &of) noexcept {
     const std::span<const Way> ways = state.shapes[of.shape].ways;
     return std::any_of(ways.begin(), ways.end(), [&](const Way &way) {
@@ -374,7 +374,7 @@ bool place_tasks(PlacementState &state, std::span<Head> before, std::size_t limi
         std::pop_heap(heap.begin(), heap.end(), later);
         bool goes_on = true;
         if (stays && placement::holds_up(state, of) && !line.is_waiting(c)) {
-            // What it needs is counted as taken already, by itself: it must not be kept for it once more.
+            // Its needs are counted as taken already, by the task itself: they must not be kept for it once more.
         } else if (stays) {
             of.refusal = fit.refusal;
             goes_on = placement::stay(state, c, before);

@@ -1,7 +1,7 @@
 // Rates: how many tasks may start in a time, by the generic cell rate algorithm (ATM Forum, Traffic Management
 // Specification, 1996): a token bucket whose state is one number. A bucket holds `burst` tokens and gets one more each
-// `interval`. The number is the *theoretical arrival time*: when the bucket will be full again. Taking n tokens puts it
-// off by n intervals; there are tokens while it is less than burst intervals ahead.
+// `interval`. The number is the *theoretical arrival time*: when the bucket will be full again. Taking n tokens moves
+// it n intervals later; there are tokens while it is less than burst intervals ahead.
 //
 // In any time t no more than burst + t / interval tokens are taken. The interval is rounded up, so this is never more
 // than was asked for.
@@ -54,10 +54,11 @@ constexpr std::int64_t to_nanos(std::int64_t micros) noexcept {
     return micros < 0 ? 0 : micros > k_latest / k_nanos ? k_latest : micros * k_nanos;
 }
 
-// The bucket just used up: how it begins.
+// A used-up bucket: the initial state.
 constexpr std::int64_t used_up(const Rate &rate, std::int64_t now) noexcept { return now + rate.span(); }
 
-// How long until it is full. If the clock has been set back that would be too long: then it is as just used up.
+// How long until it is full. If the clock has been set back, that would be too long: then the bucket counts as used up
+// now.
 constexpr std::int64_t missing(const Rate &rate, std::int64_t arrival, std::int64_t now) noexcept {
     return arrival <= now ? 0 : std::min(arrival - now, rate.span());
 }
@@ -77,18 +78,18 @@ constexpr std::int64_t give_back(const Rate &rate, std::int64_t arrival, std::in
     return std::max<std::int64_t>(arrival - n * rate.interval, 0);
 }
 
-// When it will have n tokens, if nobody takes any; n up to burst.
+// When it will have n tokens if none are taken; n up to burst.
 constexpr std::int64_t time_of(const Rate &rate, std::int64_t arrival, std::int64_t now, std::int64_t n) noexcept {
     return std::max(now, now + missing(rate, arrival, now) - (rate.burst - n) * rate.interval);
 }
 
 // ---- many buckets of one rate --------------------------------------------------------------------------------------
 //
-// There may be any number of them, so one is kept only while it is not full. `others` is the arrival of all that are
-// not kept.
+// There may be any number of buckets, so one is stored only while it is not full. `others` is the arrival of all
+// buckets that are not stored.
 
-// The arrival of a bucket that is kept, or of one that is not. One that was kept for another rate, and is not full by
-// it, is used up: nobody knows when that rate ended.
+// The arrival of a bucket, stored or not. A bucket that was stored for another rate, and is not full by it, counts as
+// used up, because the time when that rate ended is unknown.
 constexpr std::int64_t arrival_of(const std::optional<Bucket> &kept, const Rate &rate, std::int64_t others,
                                   std::int64_t now) noexcept {
     if (!kept || kept->arrival <= now)
@@ -96,7 +97,7 @@ constexpr std::int64_t arrival_of(const std::optional<Bucket> &kept, const Rate 
     return std::max(others, kept->rate == rate ? kept->arrival : used_up(rate, now));
 }
 
-// When the n-th token of all of them comes, if nobody takes any: each has its first at one of `firsts`, and then one in
+// When the n-th token of all of them comes if none are taken: each gets its first at one of `firsts`, and then one in
 // each `step`. n from 0 on; there is at least one bucket. Changes firsts.
 constexpr std::int64_t time_of_any(std::span<std::int64_t> firsts, std::int64_t step, std::int64_t n) noexcept {
     const auto is_later = [](std::int64_t a, std::int64_t b) { return a > b; }; // for a heap with the earliest on top

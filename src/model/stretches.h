@@ -1,5 +1,5 @@
-// Sets of ids as a bounded number of stretches: where ready tasks may lie apart from the bulk of them (shmem/heads.h,
-// shmem/pending.h). A set may come to cover more ids than were put into it, but never fewer.
+// Sets of ids as a bounded number of stretches: the ids of ready tasks apart from the bulk of them (shmem/heads.h,
+// shmem/pending.h). A set may cover more ids than were added to it, but never fewer.
 #pragma once
 
 #include <algorithm>
@@ -22,8 +22,8 @@ struct Stretch {
     std::int16_t priority;
 };
 
-// Stretches that neither overlap nor touch, by priority, highest first, then by id. There is room for one more than N,
-// so that one can be added before two become one.
+// Stretches that neither overlap nor touch, by priority, highest first, then by id. It can hold one more than N, so
+// that one can be added before two are merged.
 template <std::size_t N> struct Stretches {
     std::size_t count;
     std::array<Stretch, N + 1> at;
@@ -68,7 +68,7 @@ template <std::size_t N> std::int64_t gap_after(const Stretches<N> &set, std::si
     return neighbours ? set.at[i + 1].low - set.at[i].high : k_no_id;
 }
 
-// Makes one of stretch i and the next one.
+// Merges stretch i with the next one.
 template <std::size_t N> void join_next(Stretches<N> &set, std::size_t i) noexcept {
     absorb(set.at[i], set.at[i + 1]);
     remove(set, i + 1);

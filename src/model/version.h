@@ -1,4 +1,4 @@
-// Which versions of the extension's objects a library goes with: those whose first two numbers are its own. The third
+// Which versions of the extension's objects a library supports: those whose first two numbers equal its own. The third
 // may differ: such versions change neither tables nor what the library finds in them.
 #pragma once
 

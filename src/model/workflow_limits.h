@@ -15,7 +15,7 @@ struct StepLimits {
     std::int64_t timeout = std::int64_t{120} * 86'400; // seconds; also of workflows and triggers, and of a Sleep
 };
 
-// Of what is new: what is stored keeps what it was allowed.
+// They apply to new definitions and runs; stored ones keep the limits that they were accepted with.
 struct DefinitionLimits {
     std::int64_t steps = 300;       // with those of loops
     std::int64_t nesting = 10;      // of loops, at most k_deepest_nesting

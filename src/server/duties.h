@@ -6,14 +6,15 @@
 
 namespace scylla::monitor {
 
-// Once, before the first of them: what an earlier monitor may have left undone is looked for without pauses.
+// Called once, before the first of them: the walks that find what an earlier monitor may have left undone run without
+// pauses.
 void begin_duties();
 uint32 count_duties();
-// Does a portion, if it is time.
+// Does a portion, if it is due.
 void run_duty(uint32 number);
-// When the first of them is to be run.
+// When the first of them is due.
 TimestampTz next_duty();
-// Everything is to be done at once: settings or the clock have changed.
+// All of them are due at once: settings or the clock have changed.
 void restart_duties();
 
 } // namespace scylla::monitor

@@ -20,11 +20,11 @@ struct Transactions {
 struct Worker {
     Transactions transactions;
     text *name;
-    Oid user;                            // who works; a handler may have become another role
+    Oid user;                            // the role of the process; a handler may have switched to another
     std::array<MemoryContext, 2> memory; // of the task that is called, and of the next one; they outlive transactions
     // What a server worker does about each call; null pointers for a session, which is its user's.
     void (*begin_call)(const text *rn, int64 id) = nullptr;
-    // Whether an interrupt gives the task back; else it is an error of the handler.
+    // Whether an interrupt yields the task; otherwise it is an error of the handler.
     bool (*end_call)() = nullptr;
     bool (*may_go_on)() = nullptr; // to the next task
 };

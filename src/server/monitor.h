@@ -1,5 +1,5 @@
-// The monitor: background workers that do what time asks for. One launcher per server finds the databases that have the
-// extension and keeps a monitor in each, up to scylla.max_monitors at once; beyond that they take turns.
+// The monitor: background workers for work that depends on time. One launcher per server finds the databases that have
+// the extension and keeps a monitor in each, up to scylla.max_monitors at once; beyond that they take turns.
 #pragma once
 
 #include "pg/prelude.h"

@@ -5,8 +5,8 @@
 
 namespace scylla::monitor {
 
-// For the launcher: starts the workers that monitors have asked for, and lets those go whose place another role needs.
-// Monitors ask again as long as they are needed. Returns when to look again at the latest.
+// For the launcher: starts the workers that monitors have asked for, and asks workers to exit if another role needs
+// their slots. Monitors ask again as long as they are needed. Returns when to look again at the latest.
 int64 assign_workers(int64 now);
 void reap_workers(int64 now);
 void stop_all_workers();

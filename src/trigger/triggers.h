@@ -1,17 +1,16 @@
 // Triggers: sets of signals that start tasks and plans.
 //
-// The sender only leaves the number of its signal (signal_unseen), if any trigger uses its name. All else is done by
-// the monitor, or by maintain(): so triggers of others neither slow a sender nor make it fail.
+// The sender only stores the number of its signal (signal_unseen), if any trigger uses its name. The monitor, or
+// maintain(), does the rest: so triggers of others neither slow a sender nor make it fail.
 //
-//   * A signal *arrives* at each trigger that it matches. Who takes it from signal_unseen writes the arrivals in the
-//     same transaction, so it arrives once. An arrival is fresh until somebody has looked for its partners.
+//   * A signal *arrives* at each trigger that it matches. The transaction that removes it from signal_unseen writes the
+//     arrivals, so it arrives once. An arrival is fresh until it has been matched with others.
 //   * Sets are *joined* under the lock on the trigger's row, in one transaction with the action. So a signal is used
-//     once, and a set is carried out exactly once. Whoever finds the row locked leaves the fresh arrivals: the next
+//     once, and a set is acted on exactly once. A process that finds the row locked leaves the fresh arrivals: the next
 //     turn sees them when they are committed. So no pair is lost, however many sessions work on a trigger.
-//   * An action that fails is undone by itself. Its set is kept and tried again, later and later.
+//   * An action that fails is undone in its subtransaction. Its set is kept and retried at growing intervals.
 //
-// The action is carried out by functions of SQL as the role that created the trigger, so with the rights that this role
-// has then.
+// SQL functions carry out the action as the role that created the trigger, with the present rights of that role.
 #pragma once
 
 #include "task/duty.h"
@@ -27,7 +26,7 @@ struct TriggerRequest {
 // 22023, 42501, 42710, and what the action raises.
 void create(const TriggerRequest &request);
 
-// 42704 if there is none, or none of the current user's; so do the others.
+// 42704 if there is no such trigger of the current user; the other functions too.
 void drop(const text *name);
 void pause(const text *name);
 void resume(const text *name);
@@ -42,18 +41,19 @@ struct Firing {
     Jsonb *signals; // an array of values as those of gates
     std::span<const int64> seqs;
 };
-// The action of such a trigger is an object with a member of this name, and without "queue". The trigger belongs to
-// what it is made for: drop_trigger() leaves it alone.
+// The action of such a trigger is an object with a member of this name, and without "queue". The trigger belongs to its
+// maker: drop_trigger() does not remove it.
 struct Maker {
     const char *member;
-    // Does it, as the current role, which is the owner of the trigger. False: it is not to be done for this set.
+    // Carries out the action as the current role, which is the owner of the trigger. False: there is nothing to do for
+    // this set.
     bool (*make)(const Firing &firing);
 };
 void register_maker(const Maker &maker);
 // Null: the trigger submits tasks.
 const Maker *find_maker(Jsonb *action);
 
-// For a maker, with the rights of the owner: one that is there already stays as it is. 22023, 42501.
+// For a maker, with the rights of the owner. An existing trigger stays as it is. 22023, 42501.
 void put_made(const TriggerRequest &request, Oid owner);
 void remove_made(const text *name);
 

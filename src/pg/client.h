@@ -21,7 +21,7 @@ extern "C" {
 
 namespace scylla {
 
-// False: the client has gone. A backend without a client (a background worker) is never without it.
+// False: the client has gone. A process that never had a client (a background worker) counts as connected.
 inline bool client_is_there() { return MyProcPort == nullptr || pq_check_connection(); }
 
 } // namespace scylla

@@ -126,7 +126,7 @@ inline constexpr bool k_workers_need_login = true;
 inline constexpr uint32 k_bypass_login = 0;
 #endif
 
-// 16 tells membership from the right to become the role (commit 3d14e171e9e).
+// 16 distinguishes membership from the right to become the role (commit 3d14e171e9e).
 inline void require_can_become(Oid user, Oid role) {
 #if PG_VERSION_NUM >= 160000
     check_can_set_role(user, role);
@@ -135,7 +135,7 @@ inline void require_can_become(Oid user, Oid role) {
 #endif
 }
 
-// The same as a question.
+// The same, as a test.
 inline bool can_become(Oid user, Oid role) {
 #if PG_VERSION_NUM >= 160000
     return member_can_set_role(user, role);

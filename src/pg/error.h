@@ -1,5 +1,5 @@
-// Errors that a client can meet. Each text stands here once; each carries the schema scylla, the table it is about and
-// a constraint name, so that a client can tell ours from the server's own.
+// Errors that a client can get. Each text exists once. Each error has the schema scylla, the table concerned and a
+// constraint name, by which a client distinguishes it from the server's own.
 #pragma once
 
 #include "pg/prelude.h"
@@ -8,8 +8,8 @@ namespace scylla::error {
 
 // 42704: there is no extension in this database.
 [[noreturn]] void not_installed();
-// 0A000, constraint "version", table extension: the objects in this database are of a version that the library does not
-// go with.
+// 0A000, constraint "version", table extension: the library does not support the version of the objects in this
+// database.
 [[noreturn]] void other_version(const char *installed, bool older);
 
 // 55000, constraint "shape", table extension: somebody has changed a table of the extension. problem: a sentence.
@@ -32,7 +32,7 @@ namespace scylla::error {
 [[noreturn]] void plan_ended(const text *plan, const char *status);
 // 55000, constraint "ended".
 [[noreturn]] void plan_not_ended(const text *plan);
-// 55000, constraint "failed": it has no task that is to be done again.
+// 55000, constraint "failed": none of its tasks has to run again.
 [[noreturn]] void nothing_to_rerun(const text *plan, bool only_failed);
 // 55000, constraint "building": the plan has been opened already.
 [[noreturn]] void plan_open(const text *plan);
@@ -43,7 +43,7 @@ namespace scylla::error {
 [[noreturn]] void no_such_queue(const text *queue);
 // A notice with the same text and fields.
 void tell_no_such_queue(const text *queue, bool created_by_submit);
-// A warning: what was meant to be longer, by far.
+// A warning: the value was probably meant to be much longer.
 void tell_short_retention(const char *setting, const Interval *value);
 // 40001, constraint "settings", table queue: a bound has come into effect while the call worked without it.
 [[noreturn]] void settings_changed(const text *queue);
@@ -62,8 +62,8 @@ void tell_short_retention(const char *setting, const Interval *value);
 // 2BP01, constraint "empty", table queue: drop_queue() without force.
 [[noreturn]] void queue_not_empty(const text *queue);
 
-// 55000, constraint "held": the worker does not hold the task (any more).
-// given: the attempt that the worker says; nothing where it is not that.
+// 55000, constraint "held": the worker does not hold the task (any more). given: the attempt that the worker named;
+// nothing if that is not the reason.
 [[noreturn]] void not_held(const text *rn, const text *worker, const char *status, const text *owner, int attempt,
                            std::optional<int> given);
 // 55000, constraint "ready": lease_task() found the task in another state. reason: a sentence; null: none is known.
@@ -77,7 +77,7 @@ void tell_short_retention(const char *setting, const Interval *value);
 [[noreturn]] void not_unleased(const text *rn, const char *status, const text *owner, int attempt);
 // 55000, constraint "ended".
 [[noreturn]] void not_ended(const text *rn, const char *status, const text *owner, int attempt);
-// 55000, constraint "resubmitted". newest: the last copy; null: it is gone, or not to be seen.
+// 55000, constraint "resubmitted". newest: the last copy; null: it is gone, or the role may not see it.
 [[noreturn]] void already_resubmitted(const text *rn, const text *newest);
 // 55000, constraint "needed": a live task depends on it.
 [[noreturn]] void task_needed(const text *rn);
@@ -112,14 +112,14 @@ const char *array_of(int64 size);
 
 // 25001, constraint "transaction": a procedure that commits was called inside a transaction block.
 [[noreturn]] void inside_transaction(const char *call);
-// 08006: nobody is there to tell it to.
+// 08006: the client is gone.
 [[noreturn]] void client_gone();
 
 // 42710, constraint "unique", table callback.
 [[noreturn]] void duplicate_callback(const text *token);
 // P0002, constraint "exists", table callback.
 [[noreturn]] void no_such_callback(const text *token, int64 element = 0);
-// 42704, constraint "exists", table signal: nobody has used the name.
+// 42704, constraint "exists", table signal: the name was never used.
 [[noreturn]] void no_such_signal(const text *name);
 // P0002, constraint "sent", table signal: it was never sent, or has been purged.
 [[noreturn]] void no_such_sent_signal(const text *name, int64 seq);
@@ -214,7 +214,7 @@ const char *array_of(int64 size);
 [[noreturn]] void no_handler(const text *queue);
 // 42804, constraint "handler", table queue: the function has been replaced by another kind.
 [[noreturn]] void other_handler(const text *handler);
-// A warning: until 17 the server runs nothing as a role without LOGIN.
+// A warning: before 17 the server runs no worker as a role without LOGIN.
 void warn_of_nologin(const text *queue, const char *role);
 // A warning: server workers run schedules of jobs, and there is none as its role. off: there is none at all.
 void warn_of_no_workers(const text *schedule, bool off);
@@ -228,7 +228,7 @@ void warn_of_no_workers(const text *schedule, bool off);
 [[noreturn]] void trigger_of_workflow(const text *name);
 // 42704, constraint "owner", table schedule: the role that made it is gone.
 [[noreturn]] void no_schedule_role(const char *role);
-// 55000, constraint "pg_cron", table schedule: nothing is there that would tick.
+// 55000, constraint "pg_cron", table schedule: nothing would tick.
 enum class NoTicker : std::uint8_t { nothing, not_created };
 [[noreturn]] void no_ticker(NoTicker why);
 // 0A000, constraint "pg_cron", table schedule.
@@ -237,7 +237,7 @@ enum class NoTicker : std::uint8_t { nothing, not_created };
 [[noreturn]] void no_such_job(const text *job);
 // 42501, constraint "owner", table job.
 [[noreturn]] void not_job_owner(const text *job);
-// 42704, constraint "owner", table job: the role that defined it is gone, and with it who selects its ids.
+// 42704, constraint "owner", table job: the role that defined it is gone, and select_work runs as that role.
 [[noreturn]] void no_job_role(const text *job, const char *role);
 // 2BP01, constraint "needed", table job.
 [[noreturn]] void job_needed(const text *job, const text *by);

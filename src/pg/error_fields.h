@@ -1,4 +1,4 @@
-// What the messages of error.h are made of. For the files that write them only.
+// Helpers for the messages of error.h. Only for the files that implement these.
 #pragma once
 
 #include "pg/error.h"

@@ -5,7 +5,7 @@
 
 namespace scylla {
 
-// First: the room with which it begins.
+// First: the initial capacity.
 template <Pod T, std::size_t First = 16> struct Growing {
     T *at = nullptr;
     std::size_t count = 0;
@@ -23,7 +23,7 @@ template <Pod T, std::size_t First = 16> struct Growing {
         count += values.size();
     }
     void clear() { count = 0; }
-    // As the lists of the model are used.
+    // The interface that the model expects of lists.
     void push_back(const T &value) { add(value); }
     [[nodiscard]] std::size_t size() const { return count; }
     [[nodiscard]] std::span<T> all() const { return {at, count}; }

@@ -20,7 +20,7 @@ TimestampTz to_time(const char *argument, JsonbValue *value, int64 element = 0);
 Timestamp to_local_time(const char *argument, JsonbValue *value); // as a clock on a wall shows it
 Interval *to_interval(const char *argument, JsonbValue *value, int64 element = 0);
 
-// Values for what is being built. They point to what they are made of.
+// Values for building JSON. They point to their arguments.
 JsonbValue of_text(std::string_view value);
 JsonbValue of_whole(int64 value);
 JsonbValue of_number(Numeric value);

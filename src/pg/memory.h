@@ -5,7 +5,7 @@
 
 namespace scylla {
 
-// One row's worth of memory, however many rows a loop goes through. What has to outlive a row (a scan, say) is made
+// Memory for one row, however many rows a loop processes. What has to outlive a row (a scan, for example) is allocated
 // before begin_row_memory().
 struct RowMemory {
     MemoryContext own;
@@ -24,10 +24,10 @@ inline void end(const RowMemory &memory) {
     MemoryContextDelete(memory.own);
 }
 
-// Has the process keep the memory that a call for many tasks gives back, for the next such call, once in its life:
+// Makes the process keep the memory that a call for many tasks frees, for the next such call. Called once per process:
 // glibc raises the amount of free memory at which it returns some to the system to twice the largest block that was
-// ever freed. Else each lease of 50 tasks of 6 kB would get 110 pages anew, which is 8 % of its time. A memory context
-// that we keep would not do: most of this memory is in contexts of the executor.
+// ever freed. Otherwise each lease of 50 tasks of 6 kB would get 110 pages anew, which is 8 % of its time. A memory
+// context of our own would not help: most of this memory is in contexts of the executor.
 inline void keep_freed_memory() {
     constexpr Size k_block = Size{1024} * 1024;
     static bool done = false;
@@ -36,7 +36,7 @@ inline void keep_freed_memory() {
     done = true;
 }
 
-// An array of values to be written; it may be larger than 1 GB.
+// An uninitialised array; it may be larger than 1 GB.
 template <Pod T> std::span<T> allocate(std::size_t count) {
     // NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers is one of the arrays that are meant
     return {static_cast<T *>(MemoryContextAllocHuge(CurrentMemoryContext, count * sizeof(T) + 1)), count};

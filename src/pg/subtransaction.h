@@ -1,4 +1,4 @@
-// Work that may fail, without the transaction around it.
+// Work that may fail without failing the transaction around it.
 #pragma once
 
 #include "pg/prelude.h"
@@ -35,7 +35,8 @@ template <typename Work> ErrorData *attempt_any(Work work) {
     return error;
 }
 
-// The same, where Keep::no undoes it always. That the caller is to end is no error of the work, and goes on.
+// The same, where Keep::no always undoes it. A request to end the process or the query is no error of the work, and is
+// raised again.
 template <typename Work> ErrorData *attempt(Work work, Keep keep = Keep::yes) {
     ErrorData *error = attempt_any([&] {
         work();

@@ -1,4 +1,4 @@
-// The tables that are written directly, as the catalog must have them, and where this database has them.
+// The tables that are written directly: their definitions, and their OIDs in this database.
 #pragma once
 
 #include "store/columns.h"
@@ -56,24 +56,25 @@ struct TableDef {
 const TableDef &definition(TableId id) noexcept;
 std::optional<TableId> table_of_name(std::string_view name) noexcept;
 
-// Whether the extension's tables exist in this database. If so, they do until the end of the transaction. Raises an
-// error if they are of a version that the library does not go with.
+// Whether the extension's tables exist in this database. If so, they stay until the end of the transaction. Raises an
+// error if the library does not support their version.
 bool hold_installed();
 
-// Tells one installation of the extension from another in the same database, before or after it: it stays the same as
-// long as the extension is there.
+// Identifies an installation of the extension: it stays the same until the extension is dropped, and differs from that
+// of any other installation in the same database.
 Oid identity();
 
-// Counts what the server has told this process of changes of our tables: as long as it stays the same, so do their
-// definitions, and the rows of those tables whose writers call tell_changed(). A change is told before its transaction
-// gives up its locks and before its client hears of it, but a moment after others can see it; and it is heard of by
-// refresh() and wherever a table is locked.
+// Counts the invalidations of our tables that this process has received. While it stays the same, so do their
+// definitions, and the rows of those tables whose writers call tell_changed(). The invalidation of a change is sent
+// before its transaction releases its locks and before its client gets the result, but a moment after the change is
+// visible. It is received by refresh() and wherever a table is locked.
 uint64 table_changes() noexcept;
-// Has every process told, at the end of the transaction, and this one at the end of the command. To be called before
-// the change.
+// Sends an invalidation to every process at the end of the transaction, and to this one at the end of the command. To
+// be called before the change.
 void tell_changed(TableId id);
-// Has every process told now, before this transaction ends: for who looks next what others do. Whoever has written
-// before he hears of it is seen by that look; whoever hears of it looks himself (queue/settings.cpp).
+// Sends it to every process now, before this transaction ends, for a caller that next looks for the rows of others.
+// That look sees rows that were written before their process received the invalidation; a process that has received it
+// looks itself (queue/settings.cpp).
 void tell_at_once(TableId id);
 
 // The role that owns the tables.
@@ -86,7 +87,7 @@ const char *shape_problem(const TableDef &def, Relation rel, const std::array<Oi
 const char *shape_problem(TableId id);
 
 // Triggers, rules, check constraints, foreign keys and row security of a table: rows that are written directly bypass
-// them. How many there are; the name of one, or null; the same of a table of this database.
+// them. Their number; the name of one, or null; the same for a table of this database.
 int count_bypassed(Relation rel);
 const char *bypassed(Relation rel);
 const char *bypassed(TableId id);

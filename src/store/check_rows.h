@@ -1,5 +1,5 @@
-// Live checks, by what they ask (task/checks.h). A row is inserted with its task, and removed by whoever ends that, or
-// later, if somebody is just joining the check.
+// Live checks, by what they ask (task/checks.h). A row is inserted with its task, and removed by the call that ends the
+// task, or later if another transaction is joining the check.
 #pragma once
 
 #include "store/rows.h"
@@ -17,7 +17,7 @@ std::optional<CheckRow> find_check(Store &store, int64 id);
 Scan scan_checks_after(Store &store, int64 after); // ids larger than `after`, ascending
 
 void insert(Store &store, const CheckRow &row);
-// ok also if there is none. busy: somebody is just joining it (only without wait).
+// ok also if there is none. busy: another transaction is joining it (only without wait).
 enum class Waiting : bool { no, yes };
 Taken remove_check(Store &store, int64 id, Waiting waiting);
 

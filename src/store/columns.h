@@ -1,5 +1,5 @@
-// The columns of the tables that are written directly, once: their numbers, and what the catalog is to say of them when
-// a table is opened (store/catalog.cpp). In the order of sql/tables.sql, from 1 as the server counts.
+// The columns of the tables that are written directly: their numbers, and what the catalog must say of them when a
+// table is opened (store/catalog.cpp). In the order of sql/tables.sql, from 1 as the server counts.
 //
 // lease_col::deadline is the number of a column, lease_col::k_columns describes all of them, lease_col::k_count is how
 // many there are.
@@ -13,7 +13,7 @@ struct ColumnDef {
     const char *name;
     Oid type;
 };
-inline constexpr Oid k_our_type = InvalidOid; // scylla.task_status, whose number is another in each database
+inline constexpr Oid k_our_type = InvalidOid; // scylla.task_status, whose OID differs between databases
 
 #define SCYLLA_COLUMN_NUMBER(name, type) name,
 #define SCYLLA_COLUMN_DEF(name, type) ColumnDef{#name, type},

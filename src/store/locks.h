@@ -7,38 +7,39 @@
 namespace scylla {
 
 enum class QueueLock : uint16 {
-    // Who may lease from a queue with max_running or max_running_per_key. A lease holds it until the call ends: in
+    // Guards leases from a queue with max_running or max_running_per_key. A lease holds it until the call ends: in
     // ShareLock; in ExclusiveLock where the call counts the permits of the whole queue, because there is no shared
     // memory, or no entry in it for the queue. Leases that count wait.
     limits = 0,
 
-    // Who may submit to a queue with max_depth. A submit that counts the tables, because there is no shared memory, or
+    // Guards submits to a queue with max_depth. A submit that counts the tables, because there is no shared memory, or
     // no entry in it for the queue, holds it in ExclusiveLock until its transaction ends. A submit that counts for
-    // shared memory holds it in RowExclusiveLock during the count. The former make all submits wait that count.
+    // shared memory holds it in RowExclusiveLock during the count. The former makes all submits that count wait.
     depth = 1,
 
-    // Whether shared memory may come to know how many tasks of a queue with max_running are running. A lease that
+    // Guards making the number of running tasks of a queue with max_running known in shared memory. A lease that
     // counted permits, because there was no entry in shared memory for the queue, holds it in ShareLock until its
-    // transaction ends. Whoever counts for shared memory holds it in RowExclusiveLock during the count, but does not
-    // wait for it. Only the former waits, for a count.
+    // transaction ends. A call that counts for shared memory holds it in RowExclusiveLock during the count, but does
+    // not wait for it. Only the former waits, for a count.
     running = 2,
 
-    // From here on: who may lease tasks of the keys whose hash falls on the number (key_lock()), in a queue with
-    // max_running_per_key. A lease holds it in ExclusiveLock until the call ends. Only a lease that finds nothing else,
-    // or is for one task, waits.
+    // From here on: guard leases of tasks whose key has this hash (key_lock()), in a queue with max_running_per_key. A
+    // lease holds it in ExclusiveLock until the call ends. Only a lease that finds nothing else, or is for one task,
+    // waits.
     first_key = 256,
 };
 
-// Who makes a queue of a name, whose hash is the object of class scylla.task_spec. Held in ExclusiveLock until the row
-// is inserted; until then, whoever makes a queue of the same name waits, and after that for the row.
+// Guards the creation of a queue; the hash of its name is the object of class scylla.task_spec. Held in ExclusiveLock
+// until the row is inserted. Until then others that create a queue of the same name wait for the lock, after that for
+// the row.
 inline LOCKTAG name_lock_tag(uint64 hash) {
     LOCKTAG tag;
     SET_LOCKTAG_OBJECT(tag, MyDatabaseId, store::identity(), static_cast<Oid>(hash), 0);
     return tag;
 }
 
-// Whether a pool may be found for needs. drop_pool() holds it in ExclusiveLock until its transaction ends. A submit
-// that has found the pool waits for it in ShareLock, and releases it at once.
+// Guards finding a pool for needs. drop_pool() holds it in ExclusiveLock until its transaction ends. A submit that has
+// found the pool waits for it in ShareLock, and releases it at once.
 inline LOCKTAG pool_lock_tag(int64 pool) {
     LOCKTAG tag;
     SET_LOCKTAG_OBJECT(tag, MyDatabaseId, store::identity(), static_cast<Oid>(pool),
@@ -46,15 +47,16 @@ inline LOCKTAG pool_lock_tag(int64 pool) {
     return tag;
 }
 
-// Who decides which queued runs of workflows begin. The engine holds it in ExclusiveLock until its transaction ends,
-// and does not wait for it.
+// Guards the decision which queued runs of workflows begin. The engine holds it in ExclusiveLock until its transaction
+// ends, and does not wait for it.
 inline LOCKTAG runs_lock_tag() {
     LOCKTAG tag;
     SET_LOCKTAG_OBJECT(tag, MyDatabaseId, store::identity(), InvalidOid, 0xffff);
     return tag;
 }
 
-// Who changes templates of a job type, by a hash of its name. Held in ExclusiveLock until the transaction ends.
+// Guards changes of the templates of a job type, by a hash of its name. Held in ExclusiveLock until the transaction
+// ends.
 inline LOCKTAG templates_lock_tag(uint32 job_type) {
     LOCKTAG tag;
     SET_LOCKTAG_OBJECT(tag, MyDatabaseId, store::identity(), job_type, 0xfffe);

@@ -1,5 +1,5 @@
-// All that can be set of a queue. Each setting is described once, in k_queue_settings: the row, the arguments of
-// create_queue(), the members that alter_queue() takes and the rules follow from that.
+// The settings of a queue. Each is described once, in k_queue_settings: the row, the arguments of create_queue(), the
+// members of alter_queue()'s argument and the rules follow from that.
 #pragma once
 
 #include "pg/prelude.h"
@@ -8,11 +8,11 @@
 
 namespace scylla::store {
 
-// What becomes of a submit to a queue that has as many tasks as it may have.
+// What happens to a submit to a queue that has reached its max_depth.
 enum class OnFull : std::uint8_t { error, shed };
 inline constexpr std::array<const char *, 2> k_on_full_names{"error", "shed"};
 
-// A setting that is null, or was not given, has the value that it has here.
+// The values here are those of settings that are null or were not given.
 struct QueueSettings {
     Interval *default_timeout = nullptr; // null: scylla.default_timeout
     Interval *retention = nullptr;       // null: scylla.retention
@@ -36,7 +36,7 @@ struct QueueSettings {
     Interval *run_timeout = nullptr; // null: none
 };
 
-// What a value has to be (queue/settings.cpp).
+// The rule for a value (queue/settings.cpp).
 enum class SettingRule : std::uint8_t {
     none,
     timeout,
@@ -50,16 +50,16 @@ enum class SettingRule : std::uint8_t {
     handler
 };
 
-// Where the value is. Its type is the kind of the setting.
+// The member with the value. Its type is the kind of the setting.
 using SettingMember =
     std::variant<Interval * QueueSettings::*, float8 QueueSettings::*, std::optional<int32> QueueSettings::*,
                  bool QueueSettings::*, OnFull QueueSettings::*, Jsonb * QueueSettings::*, text * QueueSettings::*>;
 
-// When a value is in effect that was set where there was none.
+// When a value takes effect that is set in a queue without one.
 enum class Effect : std::uint8_t {
     at_commit,
-    // When the rows of the queue are prepared for it, which takes until the transactions have ended that wrote rows
-    // without knowing of it (queue/pending.h). Until then the setting is pending.
+    // When the rows of the queue are prepared for it, after all transactions have ended that wrote rows without knowing
+    // of it (queue/pending.h). Until then the setting is pending.
     prepared,
 };
 
@@ -109,10 +109,10 @@ consteval std::size_t place_of(std::string_view name) {
     return place;
 }
 
-// The SQL type of a setting, and its value as such; null where that is what it is by default.
+// The SQL type of a setting, and its value of that type; null if it is the default.
 Oid type_of(const Setting &setting);
 NullableDatum get(const QueueSettings &settings, const Setting &setting);
-// The opposite; null is the default. Copies. 22023 if it is a word that there is not.
+// The opposite: sets the value; null is the default. Copies. 22023 if it is an unknown word.
 void set(QueueSettings &settings, const Setting &setting, NullableDatum value);
 
 } // namespace scylla::store

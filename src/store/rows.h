@@ -12,7 +12,7 @@
 
 namespace scylla::store {
 
-// Of a queue, what submits and leases need.
+// What submits and leases need of a queue.
 struct QueueRow {
     int32 id;
     text *name;
@@ -21,60 +21,60 @@ struct QueueRow {
     std::optional<int32> max_attempts;
     bool paused;
     std::optional<int32> max_running;
-    bool events; // changes of status are recorded
-    bool notify; // NOTIFY tells of tasks to be leased
+    bool events; // records changes of status
+    bool notify; // sends NOTIFY when there are tasks to lease
     std::optional<int32> max_running_per_key;
     std::optional<int32> max_depth;
     OnFull on_full;
-    bool is_shared;                                                    // between keys, by their weights
+    bool is_shared;                                                    // keys take turns, by their weights
     Jsonb *rate;                                                       // null: none
     Jsonb *rate_per_key;                                               // likewise
     const char *owner;                                                 // a role
     std::array<ArrayType *, model::k_privilege_names.size()> grantees; // roles (text[]) by model::Privilege; null: none
-    ItemPointerData tid;   // where it was when it was read: only for a Store that reads_queues
+    ItemPointerData tid;   // its position when it was read: only for a Store that reads_queues
     text *handler;         // the function that the server calls for each task, with its schema; null: none
     Interval *run_timeout; // how long a run may take; null: any time
-    // Settings that are not in effect yet. In this row such a bound is k_no_bound, which nothing reaches, so that
-    // whoever goes by it prepares what the bound will need; keys that are to take turns, or to have a rate, do not yet.
+    // Settings that are not in effect yet. In this row such a bound is k_no_bound, which nothing reaches, so that calls
+    // write what the bound will need. Keys do not take turns or have a rate yet.
     SettingSet pending;
     bool keeps_keys;       // its ready tasks are found by their keys once what is pending is in effect
-    TransactionId version; // who has written the row
-    TransactionId dropper; // that is just removing it; invalid: none
+    TransactionId version; // the transaction that has written the row
+    TransactionId dropper; // the transaction in progress that is removing it; invalid: none
 };
 
 inline constexpr int32 k_no_bound = PG_INT32_MAX;
 inline constexpr bool in_effect(const std::optional<int32> &bound) { return bound && *bound != k_no_bound; }
 
-// What runs of it is bounded: its leases have permits.
+// Whether its running tasks are bounded: then its leases have permits.
 inline bool has_limits(const QueueRow &queue) { return queue.max_running || queue.max_running_per_key; }
-// Its ready tasks are found by their keys, too.
+// Whether its ready tasks are also found by their keys.
 inline bool goes_by_keys(const QueueRow &queue) {
     return queue.max_running_per_key || queue.is_shared || queue.rate_per_key != nullptr || queue.keeps_keys;
 }
 
-// The queue that was asked for last: one call comes back to the same one again and again.
+// The queue that was read last: a call reads the same queue again and again.
 struct LastQueue {
     int32 id;                                    // 0: none yet
     std::optional<QueueRow> row;                 // nothing: there is no such queue
-    std::optional<model::Privileges> privileges; // of the current user, once somebody wanted to know (task/rights.h)
+    std::optional<model::Privileges> privileges; // of the current user, once they were needed (task/rights.h)
 };
 
-// A scan for single rows, kept for the next lookup by the same index: a btree scan is much to set up for one row.
+// A scan for single rows, kept for the next lookup by the same index, because a btree scan is expensive to set up.
 struct Lookup {
     bool open;
     Scan scan;
 };
 
-// A task that has ended, or a plan that was opened: what waits for it is to be looked at (task/gates.h).
+// A task that has ended, or a plan that was opened, whose dependants have to be looked at (task/gates.h).
 struct Ended {
     int64 id;
-    int64 plan;            // that it belongs to; 0: none
+    int64 plan;            // the plan of the task; 0: none
     int64 after = 0;       // the last of its dependants that has been looked at
-    TimestampTz began = 0; // the run with which it was completed; 0: it was not
+    TimestampTz began = 0; // when the run began that completed it; 0: it was not completed
 };
 
-// What a verb has done in a queue, and by which settings. Others may have changed them before it wrote its rows: that
-// is looked at when the verb closes the store (queue/pending.h).
+// What a verb has done in a queue, and with which settings. Another transaction may have changed these before the verb
+// wrote its rows: that is checked when the verb closes the store (queue/pending.h).
 enum class Use : std::uint8_t { made_ready, leased, submitted };
 struct QueueUse {
     int32 queue;
@@ -92,7 +92,7 @@ struct PoolUse {
     const text *name;
 };
 
-// The tables that a verb has open, and the snapshot with which it looks. Tables are opened when first used.
+// The tables that a verb has open, and its snapshot. Tables are opened when first used.
 struct Store {
     LOCKMODE mode;         // RowExclusiveLock for verbs that write, AccessShareLock for those that look
     MemoryContext context; // of what lives as long as the store
@@ -105,7 +105,7 @@ struct Store {
     bool reads_queues; // each time from their table, whether this process knows them or not: for who changes them, or
                        // waits
     LastQueue last_queue;
-    int64 last_plan; // whose name was asked for last; 0: none
+    int64 last_plan; // whose name was read last; 0: none
     text *last_plan_name;
     std::array<Oid, model::k_status_names.size()> status; // values of scylla.task_status, as far as known
     std::array<TupleTableSlot *, k_tables> slots;         // of slot_of(); null: not made yet
@@ -119,26 +119,26 @@ struct Store {
 
 Store open(LOCKMODE mode);
 Store open(LOCKMODE mode, TableId first); // opens this table before the snapshot is taken
-// Takes a fresh snapshot, and hears of what has changed: everything committed by now, and everything this transaction
-// did.
+// Takes a fresh snapshot, and processes invalidations: sees everything committed by now, and everything that this
+// transaction did.
 void refresh(Store &store);
-// Makes what was done visible to what comes next in this transaction, and closes the tables.
+// Makes the changes visible to later commands of this transaction, and closes the tables.
 void close(Store &store);
 
-// A slot for a row of the table, one for all who need it for a moment.
+// A slot for a row of the table, shared by all callers that need it briefly.
 TupleTableSlot *slot_of(Store &store, TableId table);
 
 void note_ended(Store &store, const Ended &ended);
-// By this row: what the caller knew of the queue. It lives as long as the store.
+// queue: the row that the caller used. It must live as long as the store.
 void note_use(Store &store, const QueueRow &queue, Use use);
 void note_pool_use(Store &store, int64 pool, const text *name);
-// Called by close() where settings of queues or pools have changed since the store was opened, if the verb has used
-// any. One for queues, one for pools.
+// Called by close() if settings of queues or pools that the verb has used have changed since the store was opened. One
+// for queues, one for pools.
 using SettingsHook = void (*)(Store &store);
 extern SettingsHook settings_changed_hook;
 extern SettingsHook pools_changed_hook;
 
-// What a task carries from run to run. History and errors are null as long as they are empty.
+// What a task keeps from run to run. History and errors are null as long as they are empty.
 struct Carry {
     int32 attempt;
     int32 failures;
@@ -152,17 +152,17 @@ struct SpecRow {
     int32 queue;
     int16 priority;
     text *rn;
-    Jsonb *spec; // null where it was not asked for
+    Jsonb *spec; // null if it was not requested
     std::optional<TimestampTz> not_before;
     std::optional<int32> max_attempts;
     std::optional<int32> gates; // how many; nothing: none
     std::optional<int64> plan;
-    Jsonb *retry;                     // null: as the queue says
+    Jsonb *retry;                     // null: the queue's
     text *dedup_key;                  // may be null
     text *key;                        // may be null
     Jsonb *needs;                     // of pools; null: nothing
     std::optional<int64> runtime;     // expected, in microseconds
-    bool is_check;                    // what others wait for together (task/checks.h)
+    bool is_check;                    // tasks wait together for its answer (task/checks.h)
     std::optional<int64> run_timeout; // how long a run may take, in microseconds; nothing: as the queue says
     ItemPointerData tid = {};
     std::optional<TimestampTz> key_until = {}; // of a new one: how long its deduplication key is taken at least
@@ -176,7 +176,7 @@ struct ReadyRow {
     Carry carry;
     text *key; // may be null
     ItemPointerData tid = {};
-    bool untouched; // nobody had begun to take it when it was read
+    bool untouched; // no transaction was taking it when it was read
 };
 
 struct LeaseRow {
@@ -188,7 +188,7 @@ struct LeaseRow {
     int32 queue;
     float4 progress = 0;
     text *owner;
-    Carry carry;  // as a rule without the assignment of this lease, which `leased`, `owner` and `attempt` tell
+    Carry carry;  // usually without the assignment of this lease, which is in `leased`, `owner` and `attempt`
     text *permit; // null: its queue had no limit; else its key, or an empty text
     std::optional<int64> run_timeout; // as in SpecRow
     ItemPointerData tid = {};
@@ -204,7 +204,7 @@ struct WaitingRow {
     ItemPointerData tid = {};
 };
 
-// Else its gates are open, and it waits for its time.
+// Otherwise its gates are open, and it waits for its time.
 inline bool waits_for_gates(const WaitingRow &row) { return !row.due || row.expiring; }
 
 struct OutcomeRow {
@@ -221,12 +221,12 @@ struct OutcomeRow {
     ItemPointerData tid = {};
 };
 
-// A reason why a task may not start yet: its provider, another task, say, is not done. Pools give no values.
+// A reason why a task may not start yet: its provider, another task for example, is not done. Pools give no values.
 enum class GateKind : char { task = 't', plan = 'p', condition = 'c', pool = 'r', check = 'k' };
 enum class OnFailure : char { cascade = 'c', skip = 's', ignore = 'i' };
 enum class OnTimeout : char { abort = 'a', skip = 's', ignore = 'i' };
 
-// When a gate times out whose provider has not ended by then, and what that does to its task.
+// The deadline of a gate whose provider has not ended by then, and what that does to its task.
 struct GateLimit {
     TimestampTz deadline;
     OnTimeout on_timeout;
@@ -245,7 +245,7 @@ struct GateRow {
     ItemPointerData tid = {};
 };
 
-// What has made a plan, and is told of its tasks that are completed (task/gates.h).
+// The maker of a plan, which is called for its completed tasks (task/gates.h).
 enum class PlanMaker : char { caller = 0, job = 'j', workflow = 'w' };
 
 struct PlanRow {
@@ -288,11 +288,11 @@ std::optional<QueueRow> find_queue(Store &store, const text *name); // also beco
 std::optional<QueueSettings> find_settings(Store &store, int32 queue);
 std::optional<SpecRow> find_spec(Store &store, const text *rn, With with);
 std::optional<SpecRow> find_spec(Store &store, int64 id, With with);
-// For ids that follow each other, as those of a batch do: from one to the next it is a step and no descent.
+// For ids in order, as in a batch: from one to the next it is a step in the index and no descent.
 std::optional<SpecRow> find_next_spec(Store &store, int64 id, With with);
 std::optional<ReadyRow> find_ready(Store &store, int32 queue, int16 priority, int64 id);
 std::optional<LeaseRow> find_lease(Store &store, int64 id);
-// Whether the ready task can be taken, as far as can be told without trying.
+// Whether the ready task can be taken, as far as is known without trying.
 Taken standing(Store &store, const ReadyRow &row);
 std::optional<WaitingRow> find_waiting(Store &store, int64 id);
 std::optional<OutcomeRow> find_outcome(Store &store, int64 id);
@@ -312,7 +312,7 @@ OutcomeRow outcome_row(const Scan &scan);
 GateRow gate_row(const Scan &scan);
 PlanRow plan_row(const Scan &scan);
 
-// Scans in the orders that verbs need.
+// Scans, in the orders that verbs need.
 Scan scan_queues(Store &store);
 Scan scan_ready(Store &store, int32 queue); // in the order of leasing
 // The same from a priority down. Another queue or priority can follow in the same scan.
@@ -339,15 +339,15 @@ Scan scan_dependants(Store &store, int64 provider);                    // gates 
 Scan scan_events_at(Store &store, int64 position, int64 after);
 Scan scan_events(Store &store, int64 from);
 
-// Only what a long scan needs to know of each row.
+// What a long scan needs of each row.
 struct ReadyEntry {
     int16 priority;
     int64 id;
 };
 Found next_ready_entry(Scan &scan, ReadyEntry *entry);
 
-// The ready tasks of a queue in the order of keys, and of each key in the order of leasing: by the index only,
-// for next_keyed(). Begins with the first key; restart_keyed_…() go on behind a key, or within one.
+// The ready tasks of a queue in the order of keys, and of each key in the order of leasing: by the index only, for
+// next_keyed(). Begins with the first key; restart_keyed_…() continue behind a key, or within one.
 struct KeyedPlace {
     text *key;
     int16 priority;
@@ -360,10 +360,10 @@ void restart_keyed_from(Scan &scan, int32 queue, const text *key);
 void restart_keyed_below(Scan &scan, int32 queue, const text *key, int16 priority);
 void restart_keyed_behind(Scan &scan, int32 queue, const KeyedPlace &place);
 Found next_keyed(Scan &scan, KeyedPlace *place); // without the key if the entry is dead
-// The key of the entry that it has come to; whether it is this one.
+// The key of the present entry; whether it is this one.
 text *copy_key(const Scan &scan);
 bool has_key(const Scan &scan, const text *key);
-// What tells whether a lease is to end, without the rest of the row.
+// The columns that decide whether a lease ends, without the rest of the row.
 struct LeaseTimes {
     TimestampTz deadline;
     TimestampTz leased;
@@ -388,11 +388,11 @@ struct Ending {
 Ending outcome_ending(Store &store, const Scan &scan);
 
 void insert(Store &store, const SpecRow &row);         // 23505 if the rn is taken
-void insert_made_up(Store &store, const SpecRow &row); // with a name that we have made, which cannot be taken
-// Replaces what may change of a task that waits or is ready, and whose row there this transaction has taken:
-// priority and not_before, and perhaps the spec. Whoever sees the new row there also sees this.
+void insert_made_up(Store &store, const SpecRow &row); // with a generated name, which cannot be taken
+// Replaces what may change of a task that waits or is ready: priority and not_before, and perhaps the spec. This
+// transaction has taken the row of its state. A reader that sees the new row of the state also sees this.
 void update_spec(Store &store, const SpecRow &row, With with);
-// Writes how many gates a task has, for whoever has taken the row that tells where it is.
+// Writes how many gates a task has. The caller has taken the row of its state.
 void set_gates(Store &store, const SpecRow &row, std::optional<int32> gates);
 void insert(Store &store, const ReadyRow &row);
 void insert(Store &store, const LeaseRow &row);
@@ -401,13 +401,13 @@ void insert(Store &store, const OutcomeRow &row);
 void insert(Store &store, const GateRow &row);
 void insert(Store &store, const EventRow &row);
 
-// Writes deadline, updated and progress of a lease that is just found. ok or gone.
+// Writes deadline, updated and progress of a lease that was found just before. ok or gone.
 Taken update_lease(Store &store, const LeaseRow &row);
 
-// How many leases with permits the queue has: all that are committed and all of transactions that are in progress.
-// Nobody may add any meanwhile.
+// How many leases with permits the queue has, committed or of transactions in progress. The caller must keep others
+// from adding any.
 int64 count_permits(Store &store, int32 queue);
-// The same for those with this permit, as far as their ids are in one of the ranges.
+// The same for leases with this permit whose ids are in one of the ranges.
 struct PermitCount {
     std::span<const int64> ids; // sorted
     int64 dead;                 // index entries that led to none
@@ -455,13 +455,13 @@ bool has_tasks(Store &store, int32 queue);
 
 // How many tasks of the queue are waiting or ready, up to `limit`.
 int64 count_unleased(Store &store, int32 queue, int64 limit);
-// The waiting and ready tasks that prepared transactions have brought to the queue.
+// The waiting and ready tasks of the queue that prepared transactions have inserted.
 struct PreparedTasks {
     std::span<const int64> ids; // sorted
-    bool any;                   // such transactions have brought any, or are known to have taken some
+    bool any;                   // such transactions have inserted some, or are known to have taken some
 };
 PreparedTasks find_prepared(Store &store, int32 queue);
-// How many tasks are waiting or ready, or among these.
+// How many tasks are waiting or ready, plus those of these that are not visible.
 int64 count_unleased(Store &store, int32 queue, std::span<const int64> prepared);
 // The same for leases with permits.
 PreparedTasks find_prepared_permits(Store &store, int32 queue);
@@ -469,11 +469,11 @@ int64 count_permits(Store &store, int32 queue, std::span<const int64> prepared);
 
 // Writes the settings of a queue, waiting for a concurrent change. gone: look again.
 Taken update_settings(Store &store, const QueueRow &queue, const QueueSettings &settings, SettingSet pending);
-// What is pending is in effect, without waiting: busy if somebody is just changing the queue.
+// Marks pending settings as in effect, without waiting: busy if another transaction is changing the queue.
 Taken end_pending(Store &store, const QueueRow &queue);
-// Waits for a transaction that is just removing the queue. False: refresh the store and look again.
+// Waits for a transaction that is removing the queue. False: refresh the store and look again.
 bool outlives_drop(const QueueRow &queue);
-// The row as it is now, whatever this process knows.
+// The row as it is now, not from the cache.
 std::optional<QueueRow> read_queue(Store &store, int32 queue);
 Taken remove_queue(Store &store, const QueueRow &queue); // the same
 
@@ -483,8 +483,8 @@ bool is_own_row(Store &store, TableId table, const ItemPointerData &tid);
 // Scans of every row of a table: those that belong to a queue.
 Scan scan_all(Store &store, TableId table);
 int32 queue_of(const Scan &scan, TableId table);
-// Who has a deduplication key: a live task, or one that is completed and keeps the key for a time. The row of any other
-// task counts for nothing: the next task that wants the key takes its place.
+// The holder of a deduplication key: a live task, or a completed one that keeps the key for a time. The row of any
+// other task has no effect: the next task with the key replaces it.
 struct KeyHolder {
     int64 id;
     std::optional<TimestampTz> until; // it keeps the key until then, if it is completed
@@ -493,12 +493,12 @@ struct KeyHolder {
 std::optional<KeyHolder> find_dedup_key(Store &store, int32 queue, const text *key);
 // Whether a task that has ended still has its key.
 bool keeps_dedup_key(Store &store, const SpecRow &row);
-// Removes the row of a key that a task has, or had; unless another task has it by now. False: somebody is just changing
-// the row (only without wait).
+// Removes the row of a key that a task has, or had, unless another task has it by now. False: another transaction is
+// changing the row (only without wait).
 bool remove_dedup_key(Store &store, const SpecRow &row, bool wait);
-// The same at the end of the task, without waiting: a completed one may keep the key.
+// The same at the end of a task, without waiting. A completed task may keep the key.
 void end_dedup_key(Store &store, const SpecRow &row, bool completed);
-// Removes the rows of the keys of these rows that nobody has any more, in the order in which keys are inserted.
+// Removes the rows of those keys of these rows that no task holds any more, in the order in which keys are inserted.
 void remove_free_dedup_keys(Store &store, std::span<const SpecRow> rows);
 
 // The type scylla.task: a row of the view.
@@ -506,7 +506,7 @@ Oid task_type();
 
 // The next number of one of the sequences.
 int64 next_task_id(); // for plans too
-int64 last_task_id(); // that was given out; 0: none yet
+int64 last_task_id(); // the last one used; 0: none yet
 int64 next_worker();
 int64 next_event_id();
 

@@ -1,20 +1,20 @@
-// Schedules: rows of scylla.schedule, and of scylla.schedule_tick. A control table: everything goes through saved
-// statements, as the owner of the tables.
+// Schedules: rows of scylla.schedule, and of scylla.schedule_tick. A control table: accessed by saved statements, as
+// the owner of the tables.
 #pragma once
 
 #include "pg/prelude.h"
 
 namespace scylla::store {
 
-// What is to happen while the previous task of a schedule is live.
+// What happens at a planned time while the previous task of the schedule is live.
 enum class Overlap : std::uint8_t { allow, skip, replace };
 inline constexpr std::array<std::string_view, 3> k_overlap_names{"allow", "skip", "replace"};
 
-// Which planned times that nobody looked at in time still get their task.
+// Which planned times still get their task if no tick handled them in time.
 enum class CatchUp : std::uint8_t { none, latest, all };
 inline constexpr std::array<std::string_view, 3> k_catch_up_names{"none", "latest", "all"};
 
-// What schedule() is told.
+// The arguments of schedule().
 struct ScheduleSettings {
     text *name;
     text *cron;
@@ -30,9 +30,9 @@ struct ScheduleSettings {
     text *planned_key; // may be null
 };
 
-// How it has been kept.
+// What has become of it.
 struct ScheduleState {
-    TimestampTz handled;                 // whatever was planned until then is dealt with
+    TimestampTz handled;                 // all planned times until then are handled
     std::optional<TimestampTz> next_run; // the first planned time after it
     std::optional<TimestampTz> last_run;
     std::optional<TimestampTz> last_submitted;
@@ -42,8 +42,8 @@ struct ScheduleState {
     int64 missed;
     text *last_error; // null: none
     std::optional<TimestampTz> failed;
-    std::optional<TimestampTz> failing_since; // the first of the failures that nothing has ended yet
-    std::optional<TimestampTz> retry_at;      // not before that does the monitor try again
+    std::optional<TimestampTz> failing_since; // when the present series of failures began
+    std::optional<TimestampTz> retry_at;      // the monitor does not retry before that
     std::optional<TimestampTz> last_skipped;
     text *skip_reason; // null: none yet
 };
@@ -57,21 +57,21 @@ struct ScheduleRow {
 // Where schedules of this database are armed: the system's identifier and the database's.
 text *schedule_home();
 
-// Makes or changes a schedule, for `owner` if it is new, and returns it. What was due under the same times is still
-// due. Waits for whoever is just changing it, or running it.
+// Creates or changes a schedule, for `owner` if it is new, and returns it. If the times stay the same, what was due is
+// still due. Waits for a transaction that is changing or running it.
 ScheduleRow put_schedule(const ScheduleSettings &settings, const char *owner, TimestampTz now);
 
 // Locks a schedule to the end of the transaction. Nothing: there is none. Waits, as put_schedule().
 std::optional<ScheduleRow> hold_schedule(const text *name);
-// Locks a schedule that is armed and due. Nothing: it is not, or somebody else is at it.
+// Locks a schedule that is armed and due. Nothing: it is not, or another transaction has locked it.
 std::optional<ScheduleRow> hold_due_schedule(const text *name, TimestampTz now);
 
 // Of a schedule that is held.
 void write_schedule(const ScheduleRow &row);
 void remove_schedule(const text *name);
 
-// The armed schedules that come first, `limit` at most, in order. `at`: when it comes, or with Retries::when_due when
-// to try again. With Retries::now those that are failing come after all others.
+// The armed schedules that are due first, `limit` at most, in order. `at`: the planned time, or with Retries::when_due
+// the time of the retry. With Retries::now failing schedules come after all others.
 struct NextSchedule {
     text *name;
     const char *owner;
@@ -87,7 +87,7 @@ std::span<NextSchedule> next_schedules_without_jobs(int64 limit);
 std::span<NextSchedule> due_jobs(const char *owner, TimestampTz now);
 struct JobSchedules {
     const char *owner;
-    TimestampTz at; // when the first of them comes, or is to be tried again
+    TimestampTz at; // when the first of them is due, or retried
 };
 std::span<JobSchedules> next_jobs();
 
@@ -102,8 +102,7 @@ int64 count_asleep_due(TimestampTz now);
 
 bool has_schedules();
 
-// Writes down that somebody has looked for schedules that are due, if the last time was some time ago. Waits for
-// nobody.
+// Stores that a tick has looked for due schedules, if the last one was some time ago. Does not wait.
 void note_tick(TimestampTz now);
 
 // Whether the task, or the plan, of that name has not ended.

@@ -1,10 +1,10 @@
 // Direct access to the tables of the extension: index scans, inserts, deletes and HOT updates without the executor.
 //
-// catalog.cpp finds the tables and holds them against their definitions, scan.cpp reads them, write.cpp writes them.
+// catalog.cpp finds the tables and compares them with their definitions, scan.cpp reads them, write.cpp writes them.
 //
-// This layer is the only code that touches the tables. What it leaves out on purpose: privileges (the SQL functions are
-// guarded by EXECUTE), triggers, row security, foreign keys and check constraints; the tables have none. Indexes are
-// maintained whatever they are: ours directly, others (somebody's own) through the executor.
+// Only this layer touches the tables. It omits on purpose: privileges (EXECUTE guards the SQL functions), triggers, row
+// security, foreign keys and check constraints, of which the tables have none. All indexes are maintained: ours
+// directly, indexes that were added through the executor.
 //
 // A statement sees what earlier statements of its transaction did because every verb takes a fresh snapshot and ends
 // with CommandCounterIncrement().
@@ -23,17 +23,17 @@ struct Table {
     LOCKMODE mode;
     Relation rel;                  // null: not open
     std::array<Relation, 2> index; // null: not open yet
-    bool own_indexes_only;         // nobody has added an index
+    bool own_indexes_only;         // no index has been added
     Bulk *bulk;                    // null: rows go in one by one
 };
 
 Table open(TableId id, LOCKMODE mode);
-// Locks a table to the end of the transaction. With a mode that is stronger than that of the opening it is called
-// before it: else two that want the same would wait for each other.
+// Locks a table to the end of the transaction. A mode stronger than that of open() must be locked before open():
+// otherwise two transactions that do the same would deadlock.
 void lock_table(TableId id, LOCKMODE mode);
 // One of its indexes, which is opened when it is first used.
 Relation index_of(Table &table, std::size_t index);
-// Closes without giving up the lock, which is held to the end of the transaction as for any statement.
+// Closes without releasing the lock, which is held to the end of the transaction as for any statement.
 void close(Table &table);
 
 // What a column of an index is compared with in a scan.
@@ -51,9 +51,8 @@ struct Scan {
     TupleTableSlot *slot;
     ScanDirection direction;
     MemoryContext context; // in which it began; a btree scan allocates as it goes along
-    // Clears the pages that it comes to, if the server finds it time. Only where rows get new versions: the room that a
-    // row leaves when it is removed is used by nobody until vacuum tells of it, so it is vacuum's work. For leases
-    // update() does it.
+    // Prunes the pages that it reads, if the server thinks it is time. Only for tables whose rows get new versions: the
+    // space of a deleted row cannot be used before vacuum records it, so vacuum does that. For leases update() does it.
     bool prunes;
     int64 dead; // index entries that led to no row of this snapshot
 };
@@ -73,20 +72,20 @@ bool next(Scan &scan);
 void end(Scan &scan);
 // Begins a scan again with other values for its keys.
 void restart(Scan &scan, std::span<const Match> matches);
-// Lets go of the row in the slot and of the page it is on.
+// Releases the row in the slot and the pin on its page.
 void release_row(Scan &scan);
 
 // The row at tid if the snapshot sees one there; in the slot until it is cleared.
 bool fetch(Table &table, const ItemPointerData &tid, Snapshot snapshot, TupleTableSlot *slot);
 
-// Whether nothing has ever been in the table.
+// Whether the table has never had a row.
 bool is_empty(const Table &table);
 
 // Inserts a row and its index entries.
 void insert(Table &table, std::span<Datum> values, std::span<bool> nulls);
 
 // From begin_bulk() to end_bulk() insert() collects rows, and many go into the heap and the WAL at once. They are not
-// to be seen before end_bulk().
+// visible before end_bulk().
 void begin_bulk(Table &table);
 void end_bulk(Table &table);
 
@@ -105,7 +104,7 @@ enum class Taken : std::uint8_t {
 // Whether a row could be removed now, without doing it.
 Taken standing(Table &table, const ItemPointerData &tid);
 
-// Holds off the removal of the row at tid to the end of the transaction. Waits for a concurrent removal.
+// Keeps the row at tid from being removed until the end of the transaction. Waits for a concurrent removal.
 Taken hold(Table &table, const ItemPointerData &tid, Snapshot snapshot);
 // The same without waiting: busy.
 Taken try_hold(Table &table, const ItemPointerData &tid, Snapshot snapshot);

@@ -6,12 +6,12 @@ namespace scylla::shmem {
 
 namespace {
 
-constexpr int k_ways = 8;                // slots a key can have; the one that was not used for longest gives way
+constexpr int k_ways = 8;                // slots a key can have; the least recently used one is evicted
 constexpr int k_slots_per_queue = 2;     // of scylla.max_queues
 constexpr std::size_t k_key_bytes = 100; // of longer keys nothing is remembered
 constexpr std::size_t k_tells = 16;      // that a key remembers
-// How long gaps are kept: to walk over a dead entry again takes a tenth of a microsecond, and is to be done a hundredth
-// of the time.
+// How long gaps are kept: walking over a dead entry again takes a tenth of a microsecond, and may take a hundredth of
+// the time.
 constexpr int64 k_shortest_life = 2 * USECS_PER_SEC;
 constexpr int64 k_life_of_entry = 10;
 
@@ -29,7 +29,7 @@ struct KeySlot {
     std::array<char, k_key_bytes> key;
     TimestampTz used;
     TimestampTz since; // the first of the gaps was added
-    int64 dead;        // entries in them, as far as somebody has walked over them
+    int64 dead;        // entries in them, as far as scans have walked over them
     uint64 made;       // by the clock
     uint64 tells;      // how many there have been; the last ones are in `told`
     std::array<Tell, k_tells> told;
@@ -72,7 +72,7 @@ void forget(KeySlot *slot) noexcept {
     slot->dead = 0;
 }
 
-// True: they were, and what somebody has concluded from them is not to be added.
+// True: they were, and gaps that a scan has derived from them must not be added.
 bool forget_if_old(KeySlot *slot, TimestampTz now) noexcept {
     const int64 life = Max(k_shortest_life, slot->dead * k_life_of_entry);
     const bool old = slot->gaps.count > 0 && (now < slot->since || now - slot->since > life);
@@ -164,7 +164,7 @@ void add_gap(const GapKey &key, const model::Gap &gap, int64 dead, uint64 clock,
 void tell_gaps(const HeadKey &queue, uint64 hash, int16 priority, int64 low, int64 high) noexcept {
     if (table == nullptr)
         return;
-    // First: whoever reads the clock from now on takes a snapshot that shows what is told here.
+    // First: a scan that reads the clock from now on takes a snapshot that shows what is told here.
     const uint64 clock = pg_atomic_add_fetch_u64(&table->clock, 1);
     const int row = row_of(queue, hash);
     LWLockAcquire(lock_of(row), LW_EXCLUSIVE);

@@ -6,7 +6,7 @@ namespace scylla::shmem {
 
 namespace {
 
-constexpr int k_ways = 16; // places a queue can have; the one that was not used for longest gives way
+constexpr int k_ways = 16; // slots a queue can have; the least recently used one is evicted
 
 struct Head {
     HeadKey key;  // database 0: the place is free

@@ -42,7 +42,7 @@ constinit std::array<Note, k_few_notes> few_notes{};
 
 // A queue that the transaction has made, and in which of its subtransactions.
 struct NewQueue {
-    Awaited unknown; // what those who wait for it wait for
+    Awaited unknown; // what its waiters wait for
     int32 queue;
     SubTransactionId made_in;
 };
@@ -200,7 +200,7 @@ void tell_pools() noexcept {
     }
 }
 
-// The engine, or whoever has one started.
+// Wakes the engine, or the monitor that has one started.
 void tell_engine() noexcept {
     if (has_engine(MyDatabaseId))
         signal(MyDatabaseId, k_agenda, 1);
@@ -244,7 +244,7 @@ void tell_queues() noexcept {
     signal(MyDatabaseId, k_any_new_queue, PG_INT64_MAX);
 }
 
-// The heads and gaps first: a waiter that is woken goes by them.
+// The heads and gaps first: a waiter that is woken reads them.
 void tell_tasks(bool committed) noexcept {
     if (committed)
         tell_key_notes();
@@ -315,7 +315,7 @@ extern "C" void at_end_of_transaction(XactEvent event, void *) {
     pending.any_time = {};
 }
 
-// A queue that a subtransaction has made is its parent's, or nobody's.
+// A queue that a subtransaction has created belongs to its parent, or does not exist.
 void hand_over_queues(SubTransactionId mine, SubTransactionId parent, bool committed) noexcept {
     std::size_t kept = 0;
     for (NewQueue &made : std::span(pending.new_queue).first(pending.new_queues)) {

@@ -77,7 +77,7 @@ void release_token(const StatKey &key, const Rate &rate) noexcept {
 }
 
 std::optional<int64> token_time(const StatKey &key, const Rate &rate, int64 ahead) noexcept {
-    constexpr int64 k_no_place = USECS_PER_SEC; // until somebody looks for one again
+    constexpr int64 k_no_place = USECS_PER_SEC; // until a slot is looked for again
     std::optional<int64> time;
     const bool found = with_bucket(key, &StatEntry::bucket, rate, [&](const Bucket &bucket, int64 now) {
         if (model::tokens(rate, bucket.arrival, now) > 0)
@@ -138,7 +138,7 @@ KeyPlace *find_place(std::span<KeyPlace> row, const StatKey &queue, const KeyHas
     return found == row.end() ? nullptr : &*found;
 }
 
-// A place that is free, or full, or that gives way. With the lock of the row held exclusively.
+// A slot that is free, or whose bucket is full, or that is evicted. With the lock of the row held exclusively.
 KeyPlace &make_place(std::span<KeyPlace> row, int64 now) noexcept {
     const auto arrival = [](const KeyPlace &place) { return place.queue.queue == 0 ? 0 : place.bucket.arrival; };
     KeyPlace &place = *std::min_element(row.begin(), row.end(),
@@ -207,7 +207,8 @@ void reset_key_rates(const StatKey &queue, const std::optional<Rate> &rate) noex
         begin(queue, &StatEntry::other_keys, *rate);
     else
         with_present_bucket(queue, &StatEntry::other_keys, [](Bucket &others) { others = {}; });
-    // Only now: who has looked at the others before holds the lock of its row still, and what it leaves is forgotten.
+    // Only now: a call that has read the shared bucket before still holds the lock of its row, and what it leaves is
+    // forgotten.
     for (uint32 lock = 0; lock < k_key_place_locks; lock++) {
         LWLockAcquire(key_places->lock(lock), LW_EXCLUSIVE);
         for (uint32 i = lock; i < key_places->rows; i += k_key_place_locks)

@@ -9,7 +9,7 @@ constinit Stats *stats = nullptr;
 
 namespace {
 
-constexpr int k_eviction_choice = 16; // so many entries are compared when one has to give way
+constexpr int k_eviction_choice = 16; // so many entries are compared to evict one
 
 int buckets() { return settings::max_queues; }
 
@@ -128,8 +128,8 @@ StatView begin_view(Oid database, Oid extension) {
 
 void sort(StatView *view) { qsort(view->queues.data(), view->queues.size(), sizeof(QueueEntry), compare_queues); }
 
-// Whether somebody whom the snapshot sees as ended has not added its notes yet. Not XidInMVCCSnapshot(): commits wait
-// for the lock that is held here, and it may read pg_subtrans. The ids are those of top-level transactions.
+// Whether a transaction that the snapshot sees as ended has not added its notes yet. Not XidInMVCCSnapshot(): commits
+// wait for the lock that is held here, and it may read pg_subtrans. The ids are those of top-level transactions.
 bool is_behind(Snapshot snapshot) noexcept {
     const model::InProgress in_progress{snapshot->xmin,
                                         snapshot->xmax,

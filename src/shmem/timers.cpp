@@ -11,7 +11,7 @@ pg_atomic_uint64 *timer_of(MonitorSlot &slot, Timer timer) noexcept {
 } // namespace
 
 bool lower(MonitorSlot &slot, Timer timer, TimestampTz when) noexcept {
-    // Times before 2000 are negative; nobody needs them exactly.
+    // Times before 2000 are negative; they need not be exact.
     const uint64 wanted = when < 0 ? 0 : static_cast<uint64>(when);
     uint64 present = pg_atomic_read_u64(timer_of(slot, timer));
     while (wanted < present)

@@ -14,14 +14,14 @@ struct Waiter {
 
 } // namespace
 
-// Guarded by the lock but `count`, which may be read without it to find out that nobody waits.
+// Guarded by the lock, except `count`, which may be read without it to see that there are no waiters.
 struct Waiters {
     LWLock *lock;
     pg_atomic_uint32 count;
     int capacity; // MaxBackends
     uint64 seed;  // of unknown_queue()
 
-    // Behind this header: the process numbers of those who wait, in the order of arrival, and the waiters by process
+    // Behind this header: the process numbers of the waiters, in the order of arrival, and the waiters by process
     // number.
     int *order() noexcept { return reinterpret_cast<int *>(this + 1); }
     Waiter *waiter() noexcept {

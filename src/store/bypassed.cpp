@@ -1,4 +1,4 @@
-// What somebody has added to a table that has no effect on rows which are written directly.
+// Objects that were added to a table and have no effect on rows that are written directly.
 #include "store/catalog.h"
 
 extern "C" {

@@ -214,9 +214,9 @@ bool find_oids() {
     return true;
 }
 
-// With a lock comes word of what others have committed while nobody held it: the extension may have been dropped and
-// made again, or an index replaced by REINDEX CONCURRENTLY. So the oids are only good if they still are when the table
-// is locked. Returns false if the extension is not there.
+// Taking a lock processes invalidations of what others have committed before: the extension may have been dropped and
+// created again, or an index replaced by REINDEX CONCURRENTLY. So the OIDs are valid only if they have not changed when
+// the table is locked. Returns false if the extension is not there.
 bool lock_present(TableId id, LOCKMODE mode) {
     const auto t = static_cast<std::size_t>(id);
     while (find_oids()) {

@@ -25,7 +25,7 @@ std::optional<DedupRow> find_row(Store &store, int32 queue, const text *key) {
 
 bool is_over(const DedupRow &row) { return !row.until || *row.until <= GetCurrentTimestamp(); }
 
-// Nothing: its task has ended, and does not keep the key. A task that is not there is just being restored.
+// Nothing: its task has ended, and does not keep the key. A task that does not exist is being restored.
 std::optional<KeyHolder> holder(Store &store, const DedupRow &row) {
     const auto outcome = find_outcome(store, row.id);
     if (outcome && (outcome->status != model::Status::completed || is_over(row)))
@@ -34,7 +34,7 @@ std::optional<KeyHolder> holder(Store &store, const DedupRow &row) {
 }
 
 // What becomes of the row of a task, with a snapshot of its own: the store's may be older than the task, if a
-// provider's failure ends it. ok also where it is gone: somebody has taken it over (submit's on_duplicate).
+// provider's failure ends it. ok also if it is gone: another task has taken the key over (submit's on_duplicate).
 template <typename Wanted> Taken remove_row(Store &store, const SpecRow &row, bool wait, Wanted wanted) {
     Snapshot snapshot = RegisterSnapshot(GetLatestSnapshot());
     const Match key[] = {{1, Int32GetDatum(row.queue), F_INT4EQ}, {2, PointerGetDatum(row.dedup_key), F_TEXTEQ}};

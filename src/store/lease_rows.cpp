@@ -97,14 +97,14 @@ std::array<Match, 4> permits_between(int32 queue, const text *permit, const mode
 
 int64 id_of(const Scan &scan) { return DatumGetInt64(get(scan, lease_col::id)); }
 
-// Why this finds every lease that is held, or may be once its transaction commits, whoever heartbeats or ends leases
-// meanwhile: nobody adds a lease while we look, so all of them are in the index.
+// Why this finds every lease that is held, or may be held once its transaction commits, even if others heartbeat or end
+// leases meanwhile: no lease is added while we look, so all of them are in the index.
 //   * The first scan finds the leases of transactions that are in progress while it runs: that their inserter is in
 //     progress is true of the row from the first look to the last, whatever else happens to it.
 //   * The snapshot is taken after that. Of a lease whose inserter it sees as committed the second scan finds exactly
-//     one version unless the lease has ended by then, as of any row. Whoever is in progress for the snapshot was in
-//     progress in the first scan. A single scan with a dirty snapshot would not do: a heartbeat that commits meanwhile
-//     may move a row from where the scan has not been to where it has.
+//     one version unless the lease has ended by then, as of any row. A transaction that is in progress for the snapshot
+//     was in progress in the first scan. A single scan with a dirty snapshot would not do: a heartbeat that commits
+//     meanwhile may move a row from where the scan has not been to where it has.
 template <typename Walk> Growing<int64> find_held(Walk walk) {
     Growing<int64> ids;
     SnapshotData dirty;

@@ -47,7 +47,7 @@ Datum names_of(SettingSet pending) {
     return PointerGetDatum(construct_array(name.data(), count, TEXTOID, -1, false, TYPALIGN_INT));
 }
 
-// Who is just removing the row.
+// The transaction in progress that is removing the row.
 TransactionId dropper_of(const Scan &scan) {
     const HeapTupleHeader header = header_of(scan);
     if ((header->t_infomask & HEAP_XMAX_INVALID) != 0)
@@ -63,7 +63,7 @@ TransactionId dropper_of(const Scan &scan) {
     return TransactionIdIsCurrentTransactionId(xmax) || !TransactionIdIsInProgress(xmax) ? InvalidTransactionId : xmax;
 }
 
-// What is pending does not bind anybody yet.
+// Pending settings do not bind calls yet.
 void hold_off(QueueRow &row) {
     for (const auto &[place, bound] : {std::pair{place_of("max_running"), &QueueRow::max_running},
                                        std::pair{place_of("max_running_per_key"), &QueueRow::max_running_per_key},
@@ -127,14 +127,14 @@ QueueSettings queue_settings(const Scan &scan) {
 
 // ---- looking up a queue --------------------------------------------------------------------------------------------
 //
-// Every call needs its queue, and queues seldom change. So a process keeps the rows that it has read, as long as it
-// hears of no change (table_changes()); that spares the table, and with it a lock.
+// Every call needs its queue, and queues seldom change. So a process caches the rows that it has read until an
+// invalidation arrives (table_changes()). That saves reading the table, and a lock.
 //
-// It hears of a change a moment after the changing transaction has woken those who wait. So a queue that holds back
-// tasks, for whose change somebody may wait, is read each time: he would find it as it was, and go back to sleep. The
-// other way round the moment does no harm: who leases from a queue that has just been paused was a moment earlier. What
-// must not overlap with the use of the old settings is seen to by those who change them, and by those who have used
-// them (queue/pending.h). A row that somebody is just removing is not kept: whoever submits has to see that each time.
+// The invalidation arrives a moment after the changing transaction has woken its waiters. So a queue that holds back
+// tasks, for whose change workers may wait, is read each time. Otherwise a woken worker would find the old settings and
+// go back to sleep. In the other direction the moment does no harm: a lease from a queue that has just been paused
+// could have come a moment earlier. If old settings must not be used after a change, both the change and the verbs make
+// sure of that (queue/pending.h). A row that a transaction is removing is not cached: each submit has to see that.
 
 namespace {
 

@@ -1,4 +1,4 @@
-// The tasks of a queue, whoever has written them: for changes of its settings, and its removal.
+// The tasks of a queue, also those that other transactions are writing: for changes of its settings, and its removal.
 #include "store/row_access.h"
 
 namespace scylla::store {

@@ -127,8 +127,8 @@ void end(Scan &scan) {
 
 namespace {
 
-// Whether the table has the page. As long as the table is open nobody can shorten it, so what this process once found,
-// or was told about since, will do; asking the system is a call for every row.
+// Whether the table has the page. An open table cannot be truncated, so the size that this process once found, or was
+// told since, is enough; a system call for every row is not needed.
 bool has_page(const Table &table, const ItemPointerData &tid) {
     const BlockNumber block = ItemPointerGetBlockNumber(&tid);
     const BlockNumber known = RelationGetSmgr(table.rel)->smgr_cached_nblocks[MAIN_FORKNUM];

@@ -1,5 +1,5 @@
-// Whether a table is what the direct path takes it for. It writes rows by the numbers of columns and fills indexes
-// without looking at their definitions, so a table that somebody has changed is refused before it is touched.
+// Whether a table has the shape that the direct path expects. That path writes rows by the numbers of columns and fills
+// indexes without looking at their definitions, so a table that was changed is refused before it is touched.
 #include "store/catalog.h"
 
 extern "C" {

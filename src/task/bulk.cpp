@@ -34,7 +34,7 @@ bool collect(void *to, Store &, const Task &task, const Cursor &cursor) {
 
 int compare(const text *a, const text *b) { return view(a).compare(view(b)); }
 
-// By name, as all batches work: two of them never wait for each other in a circle.
+// By name, as in all batches: so two of them cannot deadlock.
 extern "C" int compare_bulk_tasks(const void *a, const void *b) {
     return compare((*static_cast<BulkTask *const *>(a))->rn, (*static_cast<BulkTask *const *>(b))->rn);
 }

@@ -123,7 +123,7 @@ bool raise_priority(Store &store, int64 check, int16 priority, bool *changed) {
     if (ready)
         make_ready(store, *spec, ready->carry, GetCurrentTimestamp());
     else
-        insert(store, *waiting); // as it was: whoever looks at the time goes by it
+        insert(store, *waiting); // unchanged: the row keeps its due time
     shmem::note_recheck(check);
     *changed = true;
     return true;
@@ -154,7 +154,7 @@ void delete_task(Store &store, const text *rn) {
         const Task task = require_task(store, spec);
         if (!model::is_final(task.status))
             error::not_ended(rn, model::name(task.status), task.owner, task.carry.attempt);
-        // This waits for who is just making a task depend on it. So only then is it known who does.
+        // This waits for transactions that are making a task depend on it. So its dependants are known only afterwards.
         if (take(store, TableId::spec, spec, spec.tid, Wait::yes) != store::Taken::ok)
             continue;
         if (has_live_dependants(store, spec.id))
@@ -166,7 +166,7 @@ void delete_task(Store &store, const text *rn) {
         leave_plan(store, spec);
         remove_gates(store, spec);
         store::remove_memo(store, spec.id);
-        if (spec.is_check) // waits for who is just joining it
+        if (spec.is_check) // waits for transactions that are joining it
             (void)store::remove_check(store, spec.id, store::Waiting::yes);
         shmem::count(stat_key(spec.queue), shmem::Count::purged);
         settle_gates(store, GetCurrentTimestamp());

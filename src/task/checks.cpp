@@ -159,8 +159,8 @@ namespace {
 
 // ---- its waiters ---------------------------------------------------------------------------------------------------
 
-// So many of its waiters, the newest first, say how often a check is asked; so many new ones are looked at when some
-// have come.
+// k_all: so many of its waiters, the newest first, determine how often a check is asked. k_newest: so many are looked
+// at when new ones have come.
 constexpr int64 k_all = 10'000;
 constexpr int64 k_newest = 100;
 
@@ -179,8 +179,8 @@ bool is_there(Dirty *dirty, const GateRow &gate) {
     return next_gate(dirty, &row) != Sight::absent && row.provider == gate.provider;
 }
 
-// Whether somebody waits for the check, or is just about to. The one that was found last is tried first, and from
-// there on the others.
+// Whether a task waits for the check, or another transaction is making one wait. The task that was found last is tried
+// first, then the others.
 bool is_used(Store &store, Dirty *dirty, int64 check, TimestampTz now) {
     const GateRow *before = recall_closed(store, check);
     if (before != nullptr && is_there(dirty, *before) && is_live(dirty, *before, now))
@@ -230,11 +230,11 @@ Wish wish_of(Dirty *dirty, int64 check, int64 most, Ask ask, TimestampTz now) {
 
 // ---- what becomes of it --------------------------------------------------------------------------------------------
 
-// Cancels a check that nobody waits for. What is seen of a worker that runs it is as with cancel().
+// Cancels a check that nothing waits for. A worker that runs it notices as with cancel().
 Sight end_unused(Store &store, Dirty *dirty, const SpecRow &check, TimestampTz now, bool *changed) {
     const auto row = find_check(store, check.id);
     if (remove_check(store, check.id, store::Waiting::no) == Taken::busy)
-        return Sight::in_doubt; // somebody is just joining it
+        return Sight::in_doubt; // another transaction is joining it
     const auto put_back = [&] {
         if (row)
             insert(store, *row);
@@ -263,8 +263,7 @@ Sight end_unused(Store &store, Dirty *dirty, const SpecRow &check, TimestampTz n
     return Sight::present;
 }
 
-// The time at which a check that has answered "not yet" is to be asked becomes an earlier one. The row keeps when that
-// was.
+// A check that has answered "not yet" is asked earlier. The row keeps the time of the answer.
 Sight ask_sooner(Store &store, int64 check, int64 every, TimestampTz now, bool *changed) {
     auto row = find_waiting(store, check);
     const auto memo = row && row->due && !row->expiring ? store::find_memo(store, check) : std::nullopt;
@@ -325,7 +324,7 @@ void look_at_checks(Store &store, Turn &turn) {
         const auto spec = find_spec(store, id, store::With::no_spec); // there is none while it is being restored
         Status status;
         const Sight ended = see_outcome(dirty, id, &status);
-        if (spec && ended == Sight::present) // somebody was joining it when it ended
+        if (spec && ended == Sight::present) // a transaction was joining it when it ended
             (void)remove_check(store, id, store::Waiting::no);
         else if (spec && ended == Sight::absent &&
                  tend_check(store, dirty, *spec, turn.now, &changed) == Sight::in_doubt)

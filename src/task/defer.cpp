@@ -18,8 +18,8 @@ using store::TableId;
 
 namespace {
 
-// Whether a task waits, perhaps by way of others, for the one that is to wait for it. Looks at as many tasks as a plan
-// that somebody has thought up may have; two that defer at the same time do not see each other.
+// Whether a task waits, directly or indirectly, for the one that will wait for it. Looks at no more than k_most tasks.
+// Two calls at the same time do not see each other.
 struct Search {
     static constexpr std::size_t k_most = 1000;
     std::array<int64, k_most> seen;
@@ -110,7 +110,7 @@ Task answer_not_yet(Store &store, const Claim &claim, std::optional<int64> retry
 
 Task not_yet(Store &store, const LeaseName &name, std::optional<int64> retry_after) {
     const Task task = answer_not_yet(store, take_or_raise(store, name), retry_after);
-    CommandCounterIncrement(); // the answers are to be seen
+    CommandCounterIncrement(); // makes the answers visible
     refresh(store);
     return task;
 }

@@ -50,7 +50,7 @@ Taken cancel_dropped(Store &store, const store::SpecRow &spec, Wait wait, Timest
     return taken;
 }
 
-// A task that has ended, and whose result nobody needs. The spec first: it is the row that others may lock.
+// Removes a task that has ended and whose result is not needed. The spec first: it is the row that others may lock.
 Taken remove_ended(Store &store, const store::SpecRow &spec, const ItemPointerData &outcome, Wait wait) {
     if (spec.dedup_key != nullptr && !remove_dedup_key(store, spec, wait == Wait::yes))
         return Taken::busy;
@@ -76,7 +76,7 @@ bool advance(Store &store, const store::SpecRow &spec, TimestampTz now) {
 }
 
 // A walk through all tasks by their ids, in portions, for some of the dropped queues; the next walk is for the next
-// ones. If it has met no task of theirs nothing is left of these queues: nobody can bring them tasks any more
+// ones. If it has met no task of theirs, nothing is left of these queues: no tasks can be added to them any more
 // (queue/settings.cpp).
 struct Walk {
     std::size_t queues; // 0: none is under way

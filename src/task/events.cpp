@@ -122,7 +122,7 @@ void notify_ready(Store &store, int32 queue) {
     if (shmem::shared != nullptr)
         shmem::note_notify_ready(stat_key(queue));
     else
-        notify_at_commit(row->name); // nobody else can do it
+        notify_at_commit(row->name); // no other process can do it
 }
 
 namespace {

@@ -1,4 +1,4 @@
-// What an evaluation has around it: what it uses up, and what it may ask.
+// The context of an evaluation: what it has used of its limits, and what it may ask.
 #pragma once
 
 #include <cstdint>
@@ -16,14 +16,13 @@ namespace scylla::model::sel {
 using Args = std::span<const Value>;
 struct Context;
 
-// What the caller knows of the world. Nothing here may raise an error of the server: it is called inside frames that
-// must not be left by a jump.
+// What the caller provides. Nothing here may raise a server error: the frames that call it must not be left by longjmp.
 class World {
 public:
     virtual std::int64_t now_millis() noexcept = 0;    // since 1970 in UTC
     virtual std::int64_t steady_millis() noexcept = 0; // for the limit on time
     virtual std::uint64_t random() noexcept = 0;
-    virtual bool stop() noexcept = 0; // whether the evaluation is to end
+    virtual bool stop() noexcept = 0; // whether the evaluation must end
 
     // A time zone by its name; null: there is none. It stays valid as long as the evaluation.
     virtual const void *find_zone(std::string_view name) noexcept = 0;
@@ -38,7 +37,7 @@ protected:
 class Params {
 public:
     virtual std::optional<Value> find(std::string_view name, Context &context) = 0;
-    // params.getFromStep(…) and its like, with at least one argument.
+    // params.getFromStep(…) and the like, with at least one argument.
     virtual std::optional<Value> find_from(std::string_view function, Args args, Context &context) = 0;
 
 protected:
@@ -60,13 +59,13 @@ struct Context {
                                                                                             with_world.steady_millis() +
                                                                                             with_limits.milliseconds} {}
 
-    // Counts steps; ends the evaluation if there were too many, it took too long or is to stop.
+    // Counts steps. Ends the evaluation if there were too many, if it took too long or if the caller asks to stop.
     void work(std::int64_t count = 1) {
         steps += count;
         if (steps >= next_look)
             look();
     }
-    // Of an operation over so many bytes.
+    // Counts the steps of an operation over this many bytes.
     void work_on(std::size_t bytes) { work(static_cast<std::int64_t>(bytes / 16) + 1); }
     void look();
 };

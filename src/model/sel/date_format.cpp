@@ -37,7 +37,7 @@ public:
             read_text(part);
         return true;
     }
-    // Whether digits follow at once, so that a number must have as many as its letters.
+    // Whether digits follow directly, so that a number must have as many digits as its part has letters.
     bool digits_follow() const noexcept {
         if (at_ >= text_.size())
             return false;
@@ -61,7 +61,7 @@ private:
         if (part.count > k_most_repeated)
             fail(FaultKind::value, std::string("too many letters \"") + part.letter + "\" in a pattern");
     }
-    // Between quotes, where '' is a quote, or what is no letter.
+    // Text between quotes, where '' is a quote, or characters that are not letters.
     void read_text(Part &part) {
         bool quoted = false;
         for (; at_ < text_.size() && (quoted || !is_letter(text_[at_])); at_++) {

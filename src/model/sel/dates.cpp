@@ -211,7 +211,7 @@ Range range_of(Context &context, const Date &date, Field field) {
 
 namespace {
 
-// With another day, at the same time of the day.
+// The same time on another day.
 Local on_day(const Local &local, std::int64_t days) noexcept { return from_days(days, local.milli); }
 
 Local in_month(const Local &local, std::int64_t year, int month) noexcept {
@@ -279,7 +279,7 @@ std::int64_t add_checked(std::int64_t value, std::int64_t amount, std::int64_t u
     return sum;
 }
 
-// By months, to the last day of the month where the day does not exist.
+// Adds months; the last day of the month if the day does not exist in it.
 std::int64_t plus_months(Context &context, const Date &date, std::int64_t amount) {
     const Local local = to_local(context, date);
     const std::int64_t month = add_checked(local.year * 12 + local.month - 1, amount, 1);

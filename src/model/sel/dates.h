@@ -1,6 +1,6 @@
 // Dates and zones, after Joda-Time: a date is a moment in milliseconds with a zone, in which its fields are read. A
-// local time that the clocks leave out is moved forward by what they leave out; of one that comes twice, the first is
-// meant.
+// local time that the clocks skip is moved forward by the length of the gap. A local time that occurs twice means the
+// first one.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ inline constexpr std::int64_t k_millis_of_day = 86'400'000;
 inline constexpr std::int64_t k_first_year = -9'999;
 inline constexpr std::int64_t k_last_year = 9'999;
 
-// What a clock and a calendar on the wall show.
+// A date and a time of day, without a zone.
 struct Local {
     std::int64_t year = 1970;
     int month = 1;
@@ -36,7 +36,7 @@ const Zone *utc_zone() noexcept;
 const Zone *find_zone(Context &context, std::string_view name);
 std::int32_t offset_at(Context &context, const Zone &zone, std::int64_t millis) noexcept;
 
-// A date within the years; a fault beyond them.
+// A date; a fault if its year is outside these.
 Value make_date(Context &context, std::int64_t millis, const Zone *zone);
 Local to_local(Context &context, const Date &date) noexcept;
 std::int64_t from_local(Context &context, const Local &local, const Zone &zone);
@@ -54,10 +54,10 @@ std::string_view day_name(int day_of_week) noexcept;
 
 // As ISO 8601 writes it: 2026-11-23T08:30:00.000Z
 std::string show_date(Context &context, const Date &date);
-// By a pattern of letters; a fault if that is wrong.
+// By a pattern of letters; a fault if the pattern is invalid.
 std::string print_date(Context &context, const Date &date, std::string_view pattern);
 void check_pattern(std::string_view pattern);
-// The fields that the text leaves out are those of 1970-01-01T00:00.
+// Fields that are missing from the text are those of 1970-01-01T00:00.
 Value parse_date(Context &context, std::string_view text, std::string_view pattern, const Zone *zone);
 Value parse_iso(Context &context, std::string_view text, const Zone *zone);
 

@@ -14,7 +14,7 @@ struct Position {
 };
 
 enum class FaultKind : std::uint8_t {
-    syntax,  // the text is not of the language
+    syntax,  // the text is not in the language
     value,   // a value has the wrong type, or an operation cannot be done with it
     unknown, // a class, method, member or parameter that does not exist
     thrown,  // the expression threw it

@@ -71,7 +71,7 @@ Position place_at(std::string_view text, std::size_t at) noexcept {
 std::string interpolate(Context &context, std::string_view text) {
     const std::int64_t most = context.limits.output;
     std::string made;
-    std::size_t last = 0; // where the reference is that was looked at last
+    std::size_t last = 0; // position of the last reference
     const auto check = [&](std::int64_t size) {
         if (size > most)
             fail(FaultKind::limit, "the result is longer than " + std::to_string(most) + " characters");

@@ -1,4 +1,4 @@
-// Texts with references to parameters (section 4.5): $name, ${name}, and $$ for a $.
+// Texts with references to parameters: $name, ${name}, and $$ for a $.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace scylla::model::sel {
 
-// What is put in is not looked through again.
+// References in inserted values are not replaced.
 std::string interpolate(Context &context, std::string_view text);
 // The names that a text refers to, each once.
 std::vector<std::string> references_in(std::string_view text);

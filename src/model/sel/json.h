@@ -12,7 +12,7 @@ namespace scylla::model::sel {
 Value read_json(Context &context, std::string_view text);
 // Compact. Dates become text in ISO 8601.
 std::string write_json(Context &context, const Value &value);
-// As a text that stands in another one: a string as it is, arrays and maps as JSON.
+// As text to be inserted into another text: a string as it is, arrays and maps as JSON.
 std::string write_text(Context &context, const Value &value);
 
 } // namespace scylla::model::sel

@@ -10,7 +10,7 @@ namespace scylla::model::sel {
 
 namespace {
 
-// Longer ones first. Those that the language does not have are read, to be refused by name.
+// Longer ones first. Those that the language does not have are read too, so that the error names them.
 constexpr auto k_signs = std::to_array<std::string_view>(
     {">>>=", "<<=", ">>=", ">>>", "==", "!=", "<=", ">=", "&&", "||", "+=", "-=", "*=", "/=", "%=", "&=",
      "|=",   "^=",  "++",  "--",  "->", "::", "<<", ">>", "(",  ")",  "{",  "}",  "[",  "]",  ";",  ",",
@@ -115,7 +115,7 @@ void Lexer::read_number(Token &token) {
                 size++;
         }
     }
-    while (begins_word(peek(size)) || is_digit(peek(size))) { // a suffix, and what is wrongly written
+    while (begins_word(peek(size)) || is_digit(peek(size))) { // a suffix, or an invalid one
         real = real || std::string_view("fFdD").find(peek(size)) != std::string_view::npos;
         size++;
     }

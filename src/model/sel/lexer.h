@@ -14,8 +14,8 @@ enum class TokenKind : std::uint8_t { end, word, long_, double_, string, sign };
 struct Token {
     TokenKind kind = TokenKind::end;
     Position place{};
-    std::string_view text{}; // as it is written
-    std::string string{};    // of a string: what it means
+    std::string_view text{}; // as in the expression
+    std::string string{};    // of a string: its value
     std::int64_t number = 0;
     double real = 0;
 

@@ -178,7 +178,7 @@ double parse_double(std::string_view text) {
     std::string_view digits = text.starts_with('+') && !text.starts_with("+-") ? text.substr(1) : text;
     double number = 0;
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-    // What is finite, in digits: no "inf", no "nan".
+    // Only finite numbers in digits: no "inf", no "nan".
     const bool written = digits.find_first_of("0123456789") != std::string_view::npos;
     if (error != std::errc{} || end != digits.data() + digits.size() || !written)
         fail(FaultKind::value, "\"" + std::string(text.substr(0, 100)) + "\" is not a DOUBLE");

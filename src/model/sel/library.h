@@ -66,14 +66,14 @@ std::string_view receiver_name(Receiver receiver) noexcept;
 const Function *find_function(Receiver receiver, std::string_view name, int arguments) noexcept;
 std::string describe_missing(Receiver receiver, std::string_view name, int arguments);
 
-// Arguments of a wanted type; another one is a fault.
+// Arguments of an expected type; any other type is a fault.
 std::string_view to_string(const Value &value);
 std::int64_t to_long(const Value &value);
-double to_double(const Value &value); // a LONG will do
+double to_double(const Value &value); // also of a LONG
 Map &to_map(const Value &value);
 const Date &to_date(const Value &value);
 const Zone *to_zone(const Value &value);
-// As text where the library takes a text or a number: Util.dateIntToTs('20210707'), of 20210707, too.
+// As text, where the library takes a text or a number: Util.dateIntToTs('20210707') and Util.dateIntToTs(20210707).
 std::string number_or_text(const Value &value);
 std::int64_t parse_long(std::string_view text);
 double parse_double(std::string_view text);

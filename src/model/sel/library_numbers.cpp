@@ -22,7 +22,7 @@ Value number_equals(Context & /*context*/, const Value &self, Args args) {
                                                 : self.real == args[0].real);
 }
 
-// To 32 bits, as Java cuts them off.
+// Truncated to 32 bits, as in Java.
 Value long_int_value(Context & /*context*/, const Value &self, Args /*args*/) {
     return Value::of(std::int64_t{static_cast<std::int32_t>(static_cast<std::uint32_t>(self.number))});
 }
@@ -44,7 +44,7 @@ Value long_value_of(Context & /*context*/, const Value & /*self*/, Args args) {
 Value double_value_of(Context & /*context*/, const Value & /*self*/, Args args) {
     return args[0].type == Type::string ? Value::of(parse_double(args[0].view())) : Value::of(to_double(args[0]));
 }
-// Any text but "true", however it is written, is false.
+// Any text but "true", in any case, is false.
 Value boolean_value_of(Context & /*context*/, const Value & /*self*/, Args args) {
     if (args[0].type == Type::boolean)
         return args[0];

@@ -30,9 +30,9 @@ Value text_substring(Context &context, const Value &self, Args args) {
     return new_string(context, text.substr(begin, offset_of_char(text.substr(begin), to - from)));
 }
 
-// Where a text occurs in another one, in time proportional to their sizes: a long needle is looked for by the method of
-// Knuth, Morris and Pratt, as that of the standard library may compare it at every place. Backwards, both are read from
-// their ends.
+// Where a text occurs in another one, in time proportional to their sizes: a long needle is searched for with the
+// algorithm of Knuth, Morris and Pratt, because that of the standard library may compare it at every position. A
+// backward search reads both from their ends.
 constexpr std::size_t k_short_needle = 16;
 
 class Finder {
@@ -48,7 +48,7 @@ public:
             borders_[at] = next_state(borders_[at - 1], get(needle_, at));
     }
 
-    // How far from the side where the search begins the first occurrence begins; npos if there is none.
+    // The distance of the first occurrence from the side where the search begins; npos if there is none.
     std::size_t find(std::string_view text) const {
         if (borders_ == nullptr) {
             const std::size_t found = find_short(text);
@@ -168,7 +168,7 @@ template <char32_t (*change)(char32_t) noexcept> Value text_case(Context &contex
     for (std::size_t at = 0; at < text.size(); at += char_size(text, at)) {
         std::string changed;
         const char32_t c = char_at(text, at);
-        // Every one of these letters takes as many bytes as its other form.
+        // Each of these letters has as many bytes in upper as in lower case.
         if (char_size(text, at) > 1 || c < 0x80)
             append_char(changed, change(c));
         if (changed.size() == char_size(text, at))
@@ -197,7 +197,7 @@ Value text_compare(Context &context, const Value &self, Args args) {
     return Value::of(count_chars(left) - count_chars(right));
 }
 
-// Between all characters, where there is nothing to look for.
+// With `with` around all characters: what replacing the empty text gives.
 std::string interspersed(std::string_view text, std::string_view with) {
     std::string made(with);
     for (std::size_t at = 0; at < text.size(); at += char_size(text, at)) {
@@ -231,7 +231,7 @@ Value text_replace(Context &context, const Value &self, Args args) {
     return new_string(context, made);
 }
 
-// With $1 for a group, and \ before a character that means itself.
+// $1 stands for a group, and \ escapes a character.
 void append_replacement(std::string &made, std::string_view replacement, std::string_view text,
                         const Regex::Match &match) {
     for (std::size_t i = 0; i < replacement.size(); i++) {
@@ -291,7 +291,7 @@ Value to_array(Context &context, const std::vector<std::string_view> &parts) {
     return Value::of(array);
 }
 
-// As Java: with a limit of 0 the empty parts at the end are left out; an empty match at the start splits nothing off.
+// As Java: with a limit of 0, empty parts at the end are dropped. An empty match at the start does not split.
 Value text_split(Context &context, const Value &self, Args args) {
     const std::string_view text = self.view();
     const std::int64_t most = args.size() > 1 ? to_long(args[1]) : 0;

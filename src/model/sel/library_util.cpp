@@ -129,7 +129,7 @@ Value timeout_for_date_int(Context &context, const Value & /*self*/, Args args) 
 
 constexpr std::int64_t k_endless = INT64_MAX;
 
-// From, and then every so many, while less than to (more, counting down): how many.
+// How many numbers from `from` in steps of `step` are less than `to` (greater, if step is negative).
 std::int64_t count_between(std::int64_t from, std::int64_t to, std::int64_t step) noexcept {
     const bool up = step > 0;
     if (up ? from >= to : from <= to)
@@ -154,7 +154,7 @@ Value ints_between(Context &context, const Value & /*self*/, Args args) {
     return Value::of(array);
 }
 
-// With a negative step the ends change places: the days from `to` on, before `from`, the last first.
+// A negative step swaps the ends: the days from `to` on and before `from`, the last one first.
 Value date_ints_between(Context &context, const Value & /*self*/, Args args) {
     const std::int64_t step = whole(args[2]);
     if (step == 0)

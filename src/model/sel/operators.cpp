@@ -86,7 +86,7 @@ Value combine_doubles(Op op, double left, double right) {
     case Op::multiply:
         return Value::of(left * right);
     case Op::divide:
-        // What IEEE says, without the check of the sanitizer.
+        // As IEEE 754 defines, without a report of the sanitizer.
         if (right == 0)
             return Value::of(left == 0 || std::isnan(left)
                                  ? std::nan("")
@@ -99,7 +99,7 @@ Value combine_doubles(Op op, double left, double right) {
     }
 }
 
-// A number on the left becomes a text, one on the right only for +.
+// A number on the left becomes a text; a number on the right only for +.
 Value combine_strings(Context &context, Op op, const Value &left, const Value &right) {
     if (op == Op::add && left.type == Type::string) {
         const bool plain = right.type == Type::string;
@@ -160,7 +160,7 @@ Value combine_others(Op op, const Value &left, const Value &right) {
 
 bool is_number(const Value &value) noexcept { return value.type == Type::long_ || value.type == Type::double_; }
 
-// Shows values, those inside others too, to the depth that is allowed.
+// Shows values, also nested ones, down to the maximum depth.
 class Shower {
 public:
     explicit Shower(Context &context) : context_{context} {}
@@ -236,7 +236,7 @@ private:
     std::size_t counted_ = 0;
 };
 
-// Digits and the exponent of the first one, as 0.d1d2d3… × 10^exponent, to what Java writes.
+// Formats 0.d1d2d3… × 10^exponent, given its digits and the exponent, as Java does.
 std::string lay_out(std::string_view digits, int exponent) {
     const int count = static_cast<int>(digits.size());
     std::string text;

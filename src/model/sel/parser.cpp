@@ -1,4 +1,4 @@
-// The grammar of section 4.7, read by recursive descent.
+// The grammar of the expression language, read by recursive descent.
 #include <algorithm>
 #include <array>
 #include <map>
@@ -17,7 +17,7 @@ namespace {
 struct Operator {
     std::string_view sign;
     Op op;
-    int level; // binds the tighter the higher
+    int level; // a higher one binds tighter
 };
 constexpr auto k_operators = std::to_array<Operator>({{"==", Op::equal, 0},
                                                       {"!=", Op::not_equal, 0},
@@ -421,7 +421,7 @@ private:
         }
         return whole;
     }
-    // What follows the colon: an assignment ends the choice, and a further choice goes on with it.
+    // The operand after the colon. An assignment ends the choice; a further ? continues it.
     Node parse_else() {
         Node operand = parse_logic(NodeKind::or_);
         const bool assigned = std::any_of(k_assignments.begin(), k_assignments.end(),

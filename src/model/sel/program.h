@@ -1,5 +1,5 @@
-// An expression that has been parsed: a tree of nodes. Operators of one level stand in one node beside each other, as
-// do the branches of else-if and of ?:, so that only real nesting makes the tree deep.
+// An expression that has been parsed: a tree of nodes. The operators of one level share a node, as do the branches of
+// else-if and of ?:, so that only real nesting makes the tree deep.
 #pragma once
 
 #include <cstdint>
@@ -86,7 +86,7 @@ struct Function;
 struct Node {
     NodeKind kind = NodeKind::block;
     Op op = Op::none;    // its own
-    Op joins = Op::none; // in a chain: how it is joined to what is before it
+    Op joins = Op::none; // in a chain: the operator between it and the nodes before it
     Elements elements = Elements::any;
     Kind declared = Kind::any;
     std::int32_t slot = -1;
@@ -104,7 +104,7 @@ public:
     static std::unique_ptr<Program> parse(std::string_view text, const Limits &limits);
 
     const Node &root() const noexcept { return root_; }
-    // Names of variables and parameters; their places are the slots.
+    // Names of variables and parameters; the index of a name is its slot.
     const std::vector<std::string> &names() const noexcept { return names_; }
     // Names that are read before the program declares them, and params['x'] and params.get('x'): what it can refer to.
     const std::vector<std::string> &references() const noexcept { return references_; }

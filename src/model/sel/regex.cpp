@@ -185,7 +185,7 @@ private:
         return static_cast<char32_t>(regex_.sets_.size() - 1);
     }
 
-    // \d and its like; nothing if the letter means something else.
+    // \d and the like; nothing if the letter has another meaning.
     static std::optional<Regex::Set> known_set(char32_t letter) {
         switch (letter) {
         case 'd':
@@ -272,7 +272,7 @@ private:
             made.spans.insert(made.spans.end(), known->spans.begin(), known->spans.end());
             return true;
         }
-        // What is between the spans.
+        // The gaps between the spans.
         std::sort(known->spans.begin(), known->spans.end(), [](auto a, auto b) { return a.first < b.first; });
         char32_t from = 0;
         for (const Regex::Span span : known->spans) {
@@ -379,14 +379,14 @@ private:
 
 Regex::Regex(Context &context, std::string_view pattern) { RegexParser(context, *this, pattern).parse(); }
 
-// The places in the code that are reached, in the order of preference, each once per character of the text.
+// The instructions that are reached, in the order of preference, each once per character of the text.
 struct Regex::Threads {
     struct Thread {
         std::size_t pc;
         std::vector<std::size_t> bounds;
     };
     std::vector<Thread> list{};
-    std::vector<std::size_t> seen{}; // per instruction: the text's place + 1 at which it was reached
+    std::vector<std::size_t> seen{}; // per instruction: the position in the text + 1 at which it was reached
 };
 
 bool Regex::holds(Code code, std::string_view text, std::size_t at) const noexcept {
@@ -416,7 +416,7 @@ void Regex::follow(Context &context, Threads &threads, std::size_t start, std::s
                    std::vector<std::size_t> &bounds) const {
     struct Todo {
         std::size_t pc;
-        std::size_t restore = k_none; // put back a bound, instead
+        std::size_t restore = k_none; // instead: the bound to restore
         std::size_t value = 0;
     };
     std::vector<Todo> todo{{start}};

@@ -1,6 +1,6 @@
 // Regular expressions of Java, as split() and replaceAll() take them: literals, ., classes, \d \w \s, ^ $ \b, groups,
 // alternatives and repetitions, greedy or lazy. No look-around and no back references, so a match takes time in
-// proportion to the text: all ways through the pattern are followed at once.
+// proportion to the text: all paths through the pattern are followed at once.
 #pragma once
 
 #include <cstdint>
@@ -18,11 +18,11 @@ public:
 
     static constexpr std::size_t k_none = SIZE_MAX;
     struct Match {
-        std::vector<std::size_t> bounds; // of each group, the whole first: where it begins and ends, or k_none
+        std::vector<std::size_t> bounds; // begin and end of each group, the whole match first; k_none: no part of it
         std::size_t begin() const noexcept { return bounds[0]; }
         std::size_t end() const noexcept { return bounds[1]; }
     };
-    // The first match from there on; false if there is none.
+    // The first match at `from` or behind it; false if there is none.
     bool find(Context &context, std::string_view text, std::size_t from, Match &match) const;
     std::size_t groups() const noexcept { return groups_; }
 
@@ -52,8 +52,8 @@ private:
     };
     struct Instruction {
         Code code;
-        char32_t value = 0;    // a character; the number of a set, or of a place to save
-        std::size_t first = 0; // where to go on; of a split, the way that is preferred
+        char32_t value = 0;    // a character; the number of a set, or of the bound to save
+        std::size_t first = 0; // the next instruction; of a split, the preferred one
         std::size_t second = 0;
     };
     struct Threads;

@@ -61,7 +61,7 @@ template <typename Work> Outcome guarded(Work work) noexcept {
         } catch (Failure &failure) {
             return keep(kind_of(failure.fault.kind), failure.fault.place, std::move(failure.fault.message));
         }
-    } catch (...) { // there is nothing else that is thrown
+    } catch (...) { // only bad_alloc is left
         return {OutcomeKind::out_of_memory, 0, 0, "out of memory", nullptr};
     }
 }

@@ -1,6 +1,6 @@
-// The expression language (section 4.7), as those use it who must not see an exception: entry points are noexcept, and
-// faults come back as values. Nothing here owns memory by a destructor, so a frame of the server may hold it; what
-// comes back is freed by release().
+// The expression language, for callers that must not see an exception: entry points are noexcept, and faults are
+// returned as values. Nothing here owns memory by a destructor, so a frame of the server may hold it. release() frees
+// an outcome.
 #pragma once
 
 #include <cstdint>
@@ -22,11 +22,11 @@ struct Outcome {
     void *owned;
 };
 
-// The value of an expression as JSON. params: a JSON object. What getFromStep('s', 'p') and its like read are the
-// members whose names are the arguments with __ between them.
+// The value of an expression as JSON. params: a JSON object. getFromStep('s', 'p') and the like read the member whose
+// name is the arguments with __ between them.
 Outcome evaluate_json(std::string_view expression, std::string_view params, World &world,
                       const Limits &limits) noexcept;
-// A text with the values of the parameters in it.
+// A text whose references are replaced by the values of the parameters.
 Outcome interpolate_json(std::string_view text, std::string_view params, World &world, const Limits &limits) noexcept;
 void release(Outcome &outcome) noexcept;
 

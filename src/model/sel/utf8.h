@@ -1,5 +1,5 @@
-// Characters of strings in UTF-8. A byte that fits nowhere counts as a character of its own, so that any text can be
-// worked on.
+// Characters of strings in UTF-8. A byte that is not part of a valid character counts as a character, so that every
+// text can be processed.
 #pragma once
 
 #include <cstddef>
@@ -42,7 +42,7 @@ constexpr std::int64_t count_chars(std::string_view text) noexcept {
     return count;
 }
 
-// Where the character with this number begins; at the end if there are fewer.
+// Where the character with this number begins; the end if there are fewer.
 constexpr std::size_t offset_of_char(std::string_view text, std::int64_t number) noexcept {
     std::size_t at = 0;
     for (; number > 0 && at < text.size(); number--)

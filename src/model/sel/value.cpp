@@ -31,7 +31,7 @@ void *Heap::take_from_new_chunk(std::size_t size) {
     chunk->next = chunks_;
     chunks_ = chunk;
     char *start = reinterpret_cast<char *>(chunk + 1);
-    if (size >= k_chunk) // it is full already; what is left of the one before is used up first
+    if (size >= k_chunk) // the new chunk is full; the rest of the chunk before is used first
         return start;
     next_ = start + size;
     end_ = start + room;
@@ -106,7 +106,7 @@ Value make_string(Heap &heap, std::string_view bytes) {
 Value wrap_string(Heap &heap, std::string_view bytes) {
     if (bytes.size() > static_cast<std::size_t>(k_max_string))
         fail(FaultKind::limit, "a string is too long");
-    // Nothing writes to it: its capacity is nought.
+    // Nothing writes to it: its capacity is 0.
     return string_of(heap.make(Text{const_cast<char *>(bytes.data()), static_cast<std::uint32_t>(bytes.size()), 0}),
                      bytes.size());
 }
@@ -119,7 +119,7 @@ Value append(Heap &heap, const Value &front, std::string_view back) {
         text->used = static_cast<std::uint32_t>(size);
         return string_of(text, size);
     }
-    // The first time there is no room to spare: most strings are appended to once.
+    // No spare room the first time: most strings are appended to once.
     const bool again = text->capacity != 0;
     const Value made = reserve_string(heap, size, again ? size + size / 2 + 16 : size);
     std::memcpy(made.text->bytes, text->bytes, front.size);

@@ -13,7 +13,7 @@
 
 namespace scylla::model::sel {
 
-// What was allocated counts until the heap ends: what a program drops is not given back.
+// Allocated memory counts until the heap ends: values that a program drops are not freed.
 class Heap {
 public:
     // cppcheck-suppress uninitMemberVar ; first_ is written when it is given out
@@ -138,12 +138,12 @@ struct Value {
     bool is_null() const noexcept { return type == Type::null; }
 };
 
-// Bytes that strings share. A string is the first bytes of one of these; whoever holds all that is used may append in
-// place, so that a loop that builds a string does not copy it each time.
+// Bytes that strings share. A string is the first bytes of one of these. A string of all used bytes may be appended to
+// in place, so that a loop that builds a string does not copy it each time.
 struct Text {
     char *bytes;
     std::uint32_t used;
-    std::uint32_t capacity; // 0: not ours to append to
+    std::uint32_t capacity; // 0: the bytes belong to another owner
 };
 
 inline std::string_view Value::view() const noexcept { return {text->bytes, size}; }
@@ -156,7 +156,7 @@ struct Array {
     std::span<Value> values() const noexcept { return {items, size}; }
 };
 
-// Members in the order in which they were put. Found through an index by hash from the ninth on.
+// Members in the order in which they were put. A map of more than eight finds them by a hash index.
 struct Map {
     struct Member {
         Value key;
@@ -211,7 +211,7 @@ struct Property {
 
 inline constexpr std::int64_t k_max_string = 100'000'000;
 
-// A string of its own bytes; of bytes that stay where they are; and one with another appended.
+// A string with a copy of the bytes; one that refers to bytes that stay valid; and one with bytes appended.
 Value make_string(Heap &heap, std::string_view bytes);
 Value wrap_string(Heap &heap, std::string_view bytes);
 Value append(Heap &heap, const Value &front, std::string_view back);
@@ -219,10 +219,10 @@ Value append(Heap &heap, const Value &front, std::string_view back);
 Array *make_array(Heap &heap, Elements elements, std::size_t size);
 inline Map *make_map(Heap &heap) { return heap.make(Map{}); }
 
-// As messages call it: STRING, LONG_ARRAY, …
+// Its name in messages: STRING, LONG_ARRAY, …
 std::string_view type_name(const Value &value) noexcept;
 std::string_view array_name(Elements elements) noexcept;
-// What array its like may be in; any, if none of the typed ones.
+// The kind of array for values of this type; any if there is no typed one.
 Elements elements_of(Type type) noexcept;
 // Gives an array the narrowest type of its elements. Longs among doubles become doubles.
 void settle_elements(Array &array) noexcept;

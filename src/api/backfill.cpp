@@ -29,7 +29,7 @@ int32 get_concurrency(FunctionCallInfo fcinfo, int n) {
     return value;
 }
 
-// What both calls have: the workflow and the items first, then the version.
+// The common arguments of both calls: the workflow and the items first, then the version.
 workflow::Backfill get_backfill(FunctionCallInfo fcinfo, bool newest_first) {
     const text *version = args::get_text(fcinfo, 2);
     workflow::Backfill backfill{.workflow = args::name("workflow", args::get_text(fcinfo, 0)),

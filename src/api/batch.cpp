@@ -10,7 +10,7 @@ namespace {
 
 int compare(const text *a, const text *b) { return view(a).compare(view(b)); }
 
-// By name, and those of one name in their order.
+// By name; items with the same name keep their order.
 extern "C" int compare_items(const void *a, const void *b) {
     CHECK_FOR_INTERRUPTS();
     const BatchItem *left = *static_cast<BatchItem *const *>(a);

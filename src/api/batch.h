@@ -1,14 +1,14 @@
-// The leases that a call is about: one, or arrays of task names, which are answered in the order of the array.
+// The leases that a call names: one, or arrays of task names. Results have the order of the array.
 #pragma once
 
 #include "task/batch.h"
 
 namespace scylla {
 
-// What a worker says about one lease: rn, worker and, as argument number `attempt`, which attempt.
+// The arguments that name one lease: rn, worker and, as argument number `attempt`, its attempt.
 LeaseName get_lease_name(FunctionCallInfo fcinfo, int attempt);
 
-// Where the arguments are; -1: the verb has none.
+// Numbers of the arguments; -1: the verb does not have this argument.
 struct BatchArguments {
     int rns, worker, results, attempts;
 };

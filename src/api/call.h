@@ -1,4 +1,4 @@
-// The arguments that a call was given, as they are. What they have to be is in task/rules.h.
+// The arguments of a call, unchecked. Their rules are in task/rules.h.
 #pragma once
 
 #include "pg/prelude.h"

@@ -1,4 +1,4 @@
-// What check() asks of the library: it knows what it takes for granted of the tables.
+// What check() asks the library: whether the tables are as the library assumes.
 #include "pg/text.h"
 #include "store/catalog.h"
 
@@ -6,7 +6,7 @@ namespace scylla {
 
 namespace {
 
-// What a function finds wrong with the table of that name; null: nothing, or it is no table that is written directly.
+// What `find` reports about the table of that name; null: nothing, or the table is not written directly.
 Datum of_table(FunctionCallInfo fcinfo, const char *(*find)(store::TableId)) {
     const auto table = PG_ARGISNULL(0) ? std::nullopt : store::table_of_name(view(PG_GETARG_TEXT_PP(0)));
     const char *found = table ? find(*table) : nullptr;

@@ -35,7 +35,7 @@ void put_label(void *to, int64 provider, const char *label) {
 } // namespace
 } // namespace scylla
 
-// For pictures of plans: no rows for what the current user may not view, or what does not wait any more.
+// For pictures of plans: no rows for a task that the current user may not view, or that does not wait any more.
 SCYLLA_FUNCTION(scylla_plan_waits) {
     using namespace scylla;
     const text *rn = args::get_text(fcinfo, 0);
@@ -59,7 +59,7 @@ SCYLLA_FUNCTION(scylla_explain_waiting) {
     if (!spec || !rights::may(store, spec->queue, model::Privilege::view))
         error::no_such_task(rn);
     const TimestampTz now = GetCurrentTimestamp();
-    const auto queue = queue_of(store, spec->queue).row; // a copy: others are asked for meanwhile
+    const auto queue = queue_of(store, spec->queue).row; // a copy: the calls below look up other queues
     if (const auto waiting = find_waiting(store, spec->id))
         explain_waiting(store, *spec, *waiting, now, sink);
     else if (const auto ready = find_ready(store, spec->queue, spec->priority, spec->id); ready && queue)

@@ -13,10 +13,10 @@ namespace {
 
 namespace sel = model::sel;
 
-// Of params, as text; an expression may use four times as much memory.
+// Maximum length of params as text. An expression may use four times as much memory.
 constexpr int64 k_max_params = 25'000'000;
 
-// What the model has allocated, freed with the memory context if an error comes before its end.
+// Memory that the model has allocated, freed with the memory context if an error is raised first.
 struct Held {
     sel::Outcome outcome;
     MemoryContextCallback callback;

@@ -92,7 +92,7 @@ bool put_found(void *to, Store &store, const Task &task, const Cursor &cursor) {
     return !is_full(*rows);
 }
 
-// What is without a status stands for what the verb can act on.
+// A filter without a status means the status that the verb can act on.
 void require_status(BulkVerb verb, TaskFilter *filter) {
     if (verb == BulkVerb::cancel) {
         if (filter->status && model::is_final(*filter->status))
@@ -230,7 +230,7 @@ SCYLLA_FUNCTION(scylla_resubmit_matching) {
     Originals found{.context = CurrentMemoryContext, .rows = {}, .cursors = {}};
     const auto next = find_tasks(store, given.wanted, after, limits, {keep_original, &found});
     const auto copies = preview ? std::span<const Copy>() : copy_tasks(store, found.rows.all(), {});
-    std::size_t copied = 0; // in the same order, without those that somebody else has resubmitted meanwhile
+    std::size_t copied = 0; // in the same order, without those that others have resubmitted meanwhile
     for (std::size_t i = 0; i < found.rows.count; i++) {
         const bool is_copied = copied < copies.size() && copies[copied].original == found.rows[i].id;
         if (preview || is_copied)

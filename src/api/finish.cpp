@@ -31,7 +31,7 @@ SCYLLA_FUNCTION(scylla_complete_and_lease) {
     const LeaseRequest request = get_lease_request(fcinfo, {.queue = 2, .worker = 1, .max_tasks = 3, .timeout = 4});
     store::Store store = open_for_write("scylla.complete_and_lease()");
     if (complete_all(store, batch)) {
-        // What this has made ready can be among the next tasks.
+        // Tasks that this has made ready can be leased below.
         CommandCounterIncrement();
         refresh(store);
     }

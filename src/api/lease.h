@@ -5,7 +5,7 @@
 
 namespace scylla {
 
-// Where the arguments are.
+// Numbers of the arguments.
 struct LeaseArguments {
     int queue, worker, max_tasks, timeout;
 };

@@ -18,7 +18,7 @@ namespace {
 using shmem::Count;
 using shmem::Place;
 
-// A queue, as it is written.
+// A queue with its label.
 struct Labelled {
     std::string_view label; // queue="name"
     const QueueNumbers *numbers;
@@ -33,14 +33,14 @@ int64 tasks(const Labelled &queue, Place place) {
 }
 
 struct Sample {
-    std::string_view labels; // after that of the queue, in the order of their bytes
+    std::string_view labels; // follow the queue's label, in byte order
     int64 (*value)(const Labelled &queue);
 };
 
 struct Family {
     std::string_view name;
     std::string_view help;
-    bool is_counter; // known only where there is shared memory
+    bool is_counter; // known only with shared memory
     std::array<Sample, 4> samples;
 };
 
@@ -313,7 +313,7 @@ void write_pools(StringInfo out) {
 
 using Workflows = std::span<const workflow::Numbers>;
 
-// Of each workflow one sample, without more labels.
+// One sample per workflow, without other labels.
 struct WorkflowFamily {
     std::string_view name;
     std::string_view help;

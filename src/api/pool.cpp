@@ -86,7 +86,7 @@ PoolPrivilege get_pool_privilege(FunctionCallInfo fcinfo, int n) {
 
 const text *get_pool(FunctionCallInfo fcinfo) { return args::name("pool", args::get_text(fcinfo, 0)); }
 
-// That is the caller's to make and alter.
+// Refuses names that are reserved for workflows.
 void require_free(const text *pool) {
     if (view(pool).starts_with(store::k_run_prefix))
         error::bad_argument("pool", error::quote(pool), "Names with \"workflow:\" are for workflows.");

@@ -1,4 +1,4 @@
-// get_task, list_tasks, has_live_tasks, _history: looking, with a fresh snapshot; they write nothing and work on a
+// get_task, list_tasks, has_live_tasks, _history: reads with a fresh snapshot. They write nothing and work on a
 // standby.
 #include "model/aging.h"
 #include "pg/error.h"
@@ -35,7 +35,7 @@ bool owned(const Filter &filter, const text *owner) {
     return filter.worker == nullptr || (owner != nullptr && equal(owner, filter.worker));
 }
 
-// `before`: how many the result has.
+// before: the number of tasks in the result.
 void put_listed(Rows &rows, Store &store, const Task &task, int64 before) {
     if (is_full(rows))
         error::result_too_large(before, settings::result_limit());
@@ -99,7 +99,7 @@ void list_newest_first(Store &store, const Filter &filter, Rows &rows) {
     end(scan);
 }
 
-// A ready task as far as the order of leasing over several queues needs it.
+// What the order of leasing over several queues needs of a ready task.
 struct ListedTask {
     double effective;
     int32 queue;
@@ -115,7 +115,7 @@ extern "C" int compare_listed(const void *a, const void *b) {
     return left->id < right->id ? -1 : left->id > right->id;
 }
 
-// The tasks that a queue would give first.
+// The tasks that would be leased first from a queue.
 template <typename Use>
 void for_first(Store &store, const store::QueueRow &queue, int32 max_tasks, TimestampTz now, Use use) {
     ReadyScan *scan = begin_ready(store, queue.id, queue.aging, now, scylla::Use::no_heads);
@@ -130,7 +130,7 @@ void for_first(Store &store, const store::QueueRow &queue, int32 max_tasks, Time
     end_ready(scan);
 }
 
-// In the order of leasing. Over all queues, each gives its first tasks, and the best of these are taken.
+// In the order of leasing. Without a queue: the best among the first tasks of each queue.
 void list_ready(Store &store, const std::optional<store::QueueRow> &queue, int32 max_tasks, Rows &rows) {
     const TimestampTz now = GetCurrentTimestamp();
     if (queue) {
@@ -180,7 +180,7 @@ bool has_ready(Store &store, int32 queue) {
     return found;
 }
 
-// Who works on a queue, or may see its numbers, may know whether it is empty.
+// Roles that may work on a queue or see its numbers may know whether it is empty.
 void require_look(Store &store, const store::QueueRow &queue) {
     if (!rights::may_watch(queue))
         rights::require(store, queue, model::Privilege::work);
@@ -246,7 +246,7 @@ SCYLLA_FUNCTION(scylla_has_live_tasks) {
     PG_RETURN_BOOL(found);
 }
 
-// The aggregate _args(results): what a lease puts together to args, for the view.
+// The aggregate _args(results): builds args for the view, as a lease does.
 SCYLLA_FUNCTION(scylla_args_add) {
     using namespace scylla;
     MemoryContext memory = nullptr;

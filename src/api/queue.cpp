@@ -43,7 +43,7 @@ SCYLLA_FUNCTION(scylla_alter_queue) {
     text *name = get_queue(fcinfo);
     Jsonb *changes = args::get_jsonb(fcinfo, 1);
     store::QueueSettings alone;
-    apply(changes, alone); // what is wrong is said before the queue is looked for
+    apply(changes, alone); // errors in the settings come before the lookup of the queue
     warn_of_short_retentions(alone);
     store::Store store = open_for_settings("scylla.alter_queue()");
     alter_queue(store, name, changes);

@@ -73,10 +73,10 @@ Tally &tally_of(HTAB *tallies, int32 queue) {
     return *tally;
 }
 
-// Where commits can keep the numbers up from then on, it lets them.
+// Stores the result in shared memory if commits can keep it up to date from then on.
 HTAB *count_tasks(Store &store) {
     std::optional<shmem::StatView> view;
-    // Our own changes are in the snapshot, but will only be added when we commit. On a standby nobody adds anything.
+    // Our own changes are in the snapshot, but are added only when we commit. On a standby nothing is added.
     const bool kept = shmem::shared != nullptr && !shmem::has_own_stats() && !RecoveryInProgress();
     for (int i = 0; i < k_attempts && !view; i++) {
         CHECK_FOR_INTERRUPTS();
@@ -95,7 +95,7 @@ HTAB *count_tasks(Store &store) {
 
 namespace {
 
-// Commits without a callback (COMMIT PREPARED) have not been added: fewer than no tasks seem to be there.
+// Changes of commits without a callback (COMMIT PREPARED) are missing: a number of tasks is negative.
 bool is_wrong(const shmem::StatView &view) {
     return std::any_of(view.queues.begin(), view.queues.end(), [](const shmem::QueueEntry &entry) {
         return std::any_of(entry.stats.place.begin(), entry.stats.place.end(), [](int64 tasks) { return tasks < 0; });
@@ -113,7 +113,7 @@ const shmem::QueueEntry *find_entry(const shmem::StatView &view, int32 queue) {
     return at != view.queues.end() && at->queue == queue ? &*at : nullptr;
 }
 
-// Those that the current user may watch, without their numbers.
+// The queues that the current user may watch, without their numbers.
 std::span<QueueNumbers> find_queues(Store &store) {
     Growing<QueueNumbers> queues;
     store::Scan scan = scan_queues(store);

@@ -1,8 +1,8 @@
 // The numbers of queues: counters in shared memory, and how many tasks are in each state.
 //
-// How many those are is kept in shared memory once the tables have been counted; the first look after a start does
-// that. Later looks count anew where that costs next to nothing: when the last count is long enough ago for the
-// processor time that it took (model/pace.h). That makes up for what commits without a callback have changed.
+// The numbers of tasks are kept in shared memory once the tables have been counted, which the first call after a start
+// does. Later calls count again when the last count is long enough ago for the processor time that it took
+// (model/pace.h), so that counting costs next to nothing. A new count corrects for commits without a callback.
 #pragma once
 
 #include "model/status.h"
@@ -27,7 +27,7 @@ struct QueueNumbers {
     int32 id;
     shmem::Places now_in;
     std::optional<TimestampTz> ready_since; // see find_ready_since()
-    const shmem::QueueStats *stats;         // null: nothing has happened since counting began
+    const shmem::QueueStats *stats;         // null: no event since counting began
     TimestampTz reset;                      // when that was; 0: no counting
 };
 

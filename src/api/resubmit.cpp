@@ -40,7 +40,7 @@ void put(const Rows &rows, const text *rn, const text *new_rn) {
     tuplestore_putvalues(rows.store, rows.type, values, nulls);
 }
 
-// The ids of the tasks that are found. They are to outlive the rows.
+// The ids of the tasks that are found. They must outlive the rows.
 struct Found {
     MemoryContext context;
     Growing<int64> ids;

@@ -1,4 +1,4 @@
-// grant_queue, revoke_queue, set_queue_owner, and what the views ask.
+// grant_queue, revoke_queue, set_queue_owner, and functions for the views.
 #include "task/rights.h"
 
 #include "api/call.h"

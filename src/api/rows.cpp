@@ -17,7 +17,7 @@ Datum return_task(FunctionCallInfo fcinfo, Store &store, const Task &task, Show 
 }
 
 Rows begin_rows(FunctionCallInfo fcinfo) {
-    InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC); // it knows what it wants: the type need not be looked up
+    InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC); // the executor expects this type: no lookup
     const auto *info = reinterpret_cast<ReturnSetInfo *>(fcinfo->resultinfo);
     return {info->setResult, info->setDesc, 0};
 }

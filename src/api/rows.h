@@ -1,4 +1,4 @@
-// Rows out: tasks as rows of scylla.task, and the results of functions that return sets.
+// Results: tasks as rows of scylla.task, and the rows of functions that return sets.
 #pragma once
 
 #include "task/columns.h"
@@ -18,7 +18,7 @@ Rows begin_rows(FunctionCallInfo fcinfo);
 // Whether the tasks are so large that a call returns no more of them (scylla.max_result_size).
 bool is_full(const Rows &rows);
 void put_task(Rows &rows, store::Store &store, const Task &task, Show show);
-// Puts tasks into the rows, which have to live as long as the sink, with all that is known of them.
+// Puts tasks with all their columns into the rows, which must live as long as the sink.
 TaskSink sink_of(Rows &rows);
 
 } // namespace scylla

@@ -82,7 +82,7 @@ struct Request {
     workflow::Started started;
 };
 
-// null counts as left out.
+// A null member counts as missing.
 void read_member(Request &request, const char *name, JsonbValue *value) {
     const std::string_view word(name);
     if (value->type == jbvNull)
@@ -141,7 +141,7 @@ std::span<Request> get_requests(FunctionCallInfo fcinfo) {
     return requests;
 }
 
-// By workflow, and those of one in their order.
+// By workflow; requests for the same workflow keep their order.
 extern "C" int compare_requests(const void *a, const void *b) {
     CHECK_FOR_INTERRUPTS();
     const Request *left = *static_cast<Request *const *>(a);
@@ -155,8 +155,8 @@ extern "C" void tell_element(void *request) {
                static_cast<const Request *>(request)->element);
 }
 
-// Workflows are locked in the order of their ids, so that calls with the same ones in other orders wait for each other
-// and are not in a deadlock.
+// Workflows are locked in the order of their ids, so that calls with the same workflows in other orders wait for each
+// other and do not deadlock.
 void start_all(std::span<Request> requests) {
     const auto sorted = allocate<Request *>(requests.size());
     for (std::size_t i = 0; i < sorted.size(); i++)
@@ -280,12 +280,12 @@ namespace {
 
 using namespace scylla;
 
-// As the owner of the tables. Its identity does not outlive the transaction.
+// Runs as the owner of the tables. That identity ends with the transaction at the latest.
 workflow::Advance advance() {
     Oid user = InvalidOid;
     int context = 0;
     GetUserIdAndSecContext(&user, &context);
-    store::Store store = open_for_write("scylla.advance()"); // refuses where nothing can be written
+    store::Store store = open_for_write("scylla.advance()"); // an error where nothing can be written
     SetUserIdAndSecContext(store::tables_owner(), context | SECURITY_LOCAL_USERID_CHANGE);
     close(store);
     const workflow::Advance result = workflow::advance();

@@ -18,7 +18,7 @@ inline int64 get_instance(FunctionCallInfo fcinfo) {
     return PG_GETARG_INT64(1);
 }
 
-// Who has asked for a run.
+// The initiator of a run that a caller starts.
 inline Jsonb *manual_initiator() {
     JsonbParseState *state = nullptr;
     pushJsonbValue(&state, WJB_BEGIN_OBJECT, nullptr);

@@ -59,7 +59,7 @@ int64 require_run(FunctionCallInfo fcinfo) {
     return runs[0];
 }
 
-// The rows of a statement, as the rows of the function. They have the same columns.
+// Returns the rows of a statement, which has the columns of the function.
 Datum return_selected(FunctionCallInfo fcinfo, SPIPlanPtr *plan, const char *sql, Parameters &parameters) {
     const Rows rows = begin_rows(fcinfo);
     store::AsOwner as_owner;

@@ -31,7 +31,7 @@ std::optional<TimestampTz> get_limit(FunctionCallInfo fcinfo, int n, const char 
     return PG_ARGISNULL(n) ? std::nullopt : std::optional(get_time(fcinfo, n, argument));
 }
 
-// One of the given words, by its place.
+// One of the given words, as its index.
 template <typename Enum, std::size_t N>
 Enum get_word(FunctionCallInfo fcinfo, int n, const char *argument, const std::array<std::string_view, N> &words,
               const char *rule) {
@@ -81,7 +81,7 @@ void check_planned_key(const text *key, const Jsonb *spec) {
         error::bad_argument("planned_key", error::quote(key), "The spec must be an object to have a key.");
 }
 
-// The tasks of a plan, as far as submit_many does not look at them: it will.
+// Checks of a plan's tasks that submit_many does not make. submit_many checks the rest when it is called.
 void check_tasks(Jsonb *tasks, const text *planned_key) {
     if (tasks == nullptr || !JB_ROOT_IS_ARRAY(tasks) || JB_ROOT_IS_SCALAR(tasks) || JB_ROOT_COUNT(tasks) == 0)
         error::bad_argument("tasks", error::show(tasks), "It must be an array of objects, and not empty.");
@@ -109,7 +109,7 @@ void check_tasks(Jsonb *tasks, const text *planned_key) {
     }
 }
 
-// The request of a job, as far as run_job() does not look at it: it will.
+// The request of a job, with the checks that run_job() does not make. run_job() checks the rest when it is called.
 Jsonb *make_request(FunctionCallInfo fcinfo, const text *job, Jsonb *args, Jsonb *options) {
     for (const std::string_view key : {"plan", "not_before", "request_id"}) {
         JsonbValue value;
@@ -136,7 +136,7 @@ Jsonb *get_object(FunctionCallInfo fcinfo, int n, const char *argument) {
     return args::document(argument, value);
 }
 
-// Where the monitor ticks, a worker runs the schedule.
+// If the monitor ticks, a server worker runs the schedule.
 void warn_of_missing_workers(const text *name) {
     if (!schedule::monitor_ticks())
         return;
@@ -150,8 +150,8 @@ void set_default(FunctionCallInfo fcinfo, int n, Datum value) {
         fcinfo->args[n] = {value, false};
 }
 
-// What schedule, schedule_plan and schedule_job have in common: the name, when it comes, and from the time zone on the
-// policies. `task` is what submit_many() is to be given.
+// The common arguments of schedule, schedule_plan and schedule_job: the name, the cron expression and, from the time
+// zone on, the policies. task: the argument of submit_many().
 store::ScheduleSettings get_settings(FunctionCallInfo fcinfo, int timezone_arg, Jsonb *task) {
     const int n = timezone_arg;
     set_default(fcinfo, n, CStringGetTextDatum("UTC"));
@@ -212,7 +212,7 @@ Jsonb *make_task(Jsonb *options, const text *queue, Jsonb *spec) {
 
 // ---- calls ---------------------------------------------------------------------------------------------------------
 
-// What a call that changes something begins with, as in open_for_write().
+// The first checks of a call that writes, as in open_for_write().
 void prepare_to_write(const char *call) {
     PreventCommandIfReadOnly(call);
     PreventCommandIfParallelMode(call);
@@ -227,7 +227,7 @@ Datum put(const store::ScheduleSettings &settings, bool *is_null) {
 
 bool is_off() { return settings::schedules == static_cast<int>(settings::Schedules::off); }
 
-// Functions that only 0.1 had. Its objects are refused as such where they are called.
+// Functions that only 0.1 had. The objects of 0.1 raise this error when they are called.
 [[noreturn]] void refuse_released(const char *name) {
     (void)store::tables_owner();
     ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("function %s() belongs to version 0.1", name),
@@ -299,8 +299,8 @@ SCYLLA_FUNCTION(scylla_unschedule) {
     PG_RETURN_VOID();
 }
 
-// Where the monitor ticks, a role runs the schedules of roles whose rights it has: what it runs stands still as long as
-// its transaction is open, and that is to be nobody else's trouble.
+// If the monitor ticks, a role runs only the schedules of roles whose rights it has: the schedules that it runs are
+// blocked as long as its transaction is open, and it must not block those of others.
 SCYLLA_FUNCTION(scylla_run_schedules) {
     using namespace scylla;
     (void)fcinfo;

@@ -70,7 +70,7 @@ void put_queue(const Rows &rows, const AllNumbers &all, const QueueNumbers &queu
         row.add_null();
     const shmem::QueueStats nothing{};
     const shmem::QueueStats &stats = queue.stats != nullptr ? *queue.stats : nothing;
-    // The last of the counts are the last columns.
+    // These last counts are the last columns.
     constexpr std::size_t k_last_counts = 2;
     const auto counts = std::span(stats.count).first(stats.count.size() - k_last_counts);
     if (all.has_counters) {

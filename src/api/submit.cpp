@@ -27,7 +27,7 @@ std::optional<int64> get_dedup_for(const text *dedup_key, Interval *value, int64
     return time;
 }
 
-// For how long nothing may be submitted with the key before the task starts.
+// How long no task may be submitted with the key before the task starts.
 std::optional<int64> get_debounce(FunctionCallInfo fcinfo, const Submission &task) {
     constexpr int k_debounce = 17;
     constexpr int k_on_duplicate = 12;
@@ -114,7 +114,7 @@ std::span<text *> to_names(const char *argument, JsonbValue *value, int64 elemen
     return names;
 }
 
-// An element as it is written. What it says is checked in the order of submit's arguments, not of the members.
+// An element before its checks, which follow the order of submit's arguments, not that of the members.
 struct Draft {
     text *queue = nullptr;
     Jsonb *spec = nullptr;
@@ -150,7 +150,7 @@ struct Member {
     void (*read)(Draft &draft, const Given &given);
 };
 
-// Those that an element may have. One that is null counts as left out.
+// The members of an element. A null one counts as missing.
 constexpr Member k_members[] = {
     {"queue", [](Draft &draft, const Given &given) { draft.queue = text_of(given); }},
     {"spec", [](Draft &draft, const Given &given) { draft.spec = to_jsonb(given.value); }},

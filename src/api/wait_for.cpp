@@ -27,7 +27,7 @@ std::optional<WaitFor::What> what_of(std::string_view member) {
     return std::nullopt;
 }
 
-// The queue of a check, what it is to be asked, and how often.
+// Reads the queue, the spec and the interval of a check.
 void read_check(JsonbValue *object, WaitFor *wait, int64 element) {
     if (object->type != jbvBinary || !JsonContainerIsObject(object->val.binary.data))
         error::bad_argument("check", json::show(object), k_check_rule, element);

@@ -1,12 +1,12 @@
-// Reading what a task is to wait for.
+// Reads what a task waits for.
 #pragma once
 
 #include "task/wait_for.h"
 
 namespace scylla {
 
-// The names of depends_on, which come first, and the elements of wait_for, which may be null. 22023 for the `element`
-// of an array of tasks, or 0.
+// The names of depends_on, followed by the elements of wait_for, which may be null. element: the task's index in an
+// array, for the error 22023, or 0.
 std::span<const WaitFor> read_waits(std::span<text *const> depends_on, store::OnFailure on_failure, Jsonb *wait_for,
                                     int64 element = 0);
 

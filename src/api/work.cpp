@@ -14,7 +14,7 @@ namespace {
 
 using namespace scylla;
 
-// Raises what keeps the current user from working on the queue by its handler.
+// Raises an error if the current user may not work on the queue by its handler.
 void require_handler(const text *name) {
     store::Store store = open_for_write("scylla.work()");
     const store::QueueRow queue = rights::require_queue(store, name, model::Privilege::work);

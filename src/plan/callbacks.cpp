@@ -1,4 +1,4 @@
-// Callbacks: a token that an outside system gives back.
+// Callbacks: a task waits until an outside system returns a token.
 #include "pg/error.h"
 #include "plan/conditions.h"
 #include "store/spi.h"
@@ -14,7 +14,7 @@ constinit SPIPlanPtr is_statement = nullptr;
 constinit SPIPlanPtr hold_statement = nullptr;
 constinit SPIPlanPtr describe_statement = nullptr;
 
-// 128 bits that nobody can guess, as hexadecimal digits.
+// 128 bits that cannot be guessed, as hexadecimal digits.
 text *make_token() {
     constexpr std::size_t k_bytes = 16;
     std::array<std::uint8_t, k_bytes> random;
@@ -25,7 +25,7 @@ text *make_token() {
     return cstring_to_text_with_len(digits.data(), digits.size());
 }
 
-// The row of a token that a statement has returned: id, expires.
+// The row that a statement has returned for a token: id, expires.
 std::optional<Callback> found() {
     if (SPI_processed == 0)
         return std::nullopt;
@@ -117,7 +117,7 @@ std::optional<Reason> describe_callback(int64 id) {
     as_owner.end();
     if (owner == nullptr)
         return std::nullopt;
-    // The token is a secret of those who know it.
+    // The token is secret: only roles with the owner's rights see it.
     const char *name = rights::owns(owner) ? psprintf("callback %s", token) : "a callback";
     const bool is_over = expires && *expires <= GetCurrentTimestamp();
     return Reason{name, std::nullopt, expires,
@@ -126,7 +126,8 @@ std::optional<Reason> describe_callback(int64 id) {
 }
 
 bool end_callback(store::Store &store, const text *token, const ConditionEnd &end, TimestampTz now) {
-    // The lock is what makes the outcome one: another that ends it waits here, and then sees how it has ended.
+    // The lock gives a callback a single outcome: another call that ends it waits here, and then sees that it has
+    // ended.
     const auto callback = look_up(
         &hold_statement,
         "select id, expires from scylla.task_callback where token operator(pg_catalog.=) $1 for no key update", token);

@@ -1,4 +1,4 @@
-// What is removed of conditions and signals, and when.
+// Purge of signals, callbacks and conditions.
 #include "model/bounds.h"
 #include "pg/memory.h"
 #include "pg/settings.h"
@@ -17,8 +17,8 @@ constinit SPIPlanPtr remove_signals_statement = nullptr;
 constinit SPIPlanPtr remove_arrivals_statement = nullptr;
 constinit SPIPlanPtr see_callbacks_statement = nullptr;
 
-// Nobody comes to share a condition that is older (signals.cpp), so one that is twice as old and has no gate will never
-// have one.
+// Conditions that are older than k_shared_for are not shared by new tasks (signals.cpp). So a condition that is twice
+// as old and has no gate will never have one.
 constexpr int64 k_unused_after = 2 * k_shared_for;
 
 int64 remove_old_signals(TimestampTz before, int64 limit) {
@@ -26,7 +26,7 @@ int64 remove_old_signals(TimestampTz before, int64 limit) {
     std::array<Datum, 2> values{TimestampTzGetDatum(before), Int64GetDatum(limit)};
     store::AsOwner as_owner;
     as_owner.begin();
-    // Ids rise with time, so the walk begins with the oldest and ends at the first that is to stay.
+    // Ids rise with time, so the walk begins with the oldest signal and ends at the first one to be kept.
     store::run(&remove_signals_statement,
                "delete from scylla.signal_sent where id operator(pg_catalog.=) any (array("
                "select id from (select id, sent from scylla.signal_sent order by id limit $2) oldest "
@@ -37,8 +37,8 @@ int64 remove_old_signals(TimestampTz before, int64 limit) {
     return removed;
 }
 
-// What triggers keep of signals that are gone, but not what somebody is just removing. Without any signal this may be a
-// restore that has not brought them yet.
+// Removes what triggers keep of signals that are gone; skips rows that others are removing. Nothing is removed if there
+// is no signal: this may be a restore that has not restored them yet.
 void remove_old_arrivals(int64 limit) {
     std::array<Oid, 1> types{INT8OID};
     std::array<Datum, 1> values{Int64GetDatum(limit)};
@@ -118,7 +118,7 @@ void purge_callbacks(Store &store, store::Dirty *dirty, TimestampTz before, Port
         if (!callback.is_old || has_gate(dirty, callback.id))
             continue;
         remove_ended_condition(store, callback.id);
-        remove_callback(callback.id); // one that has only expired
+        remove_callback(callback.id); // if it has only expired
         portion->done++;
     }
     *after = static_cast<int64>(seen.size()) == portion->limit ? seen.back().id : 0;
@@ -156,7 +156,7 @@ void remove_ended_condition(Store &store, int64 id) {
 
 namespace {
 
-// How far the walks are: the id of a callback or condition, 0 at the end.
+// Where the walks continue: behind this id of a callback or condition; 0: from the start.
 struct {
     int64 callbacks;
     int64 conditions;

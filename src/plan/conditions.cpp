@@ -43,9 +43,9 @@ Jsonb *error(Dirty *dirty, const GateRow &gate) {
     return make_error("dependency-failed", "error", end.value, "a condition that this task waits for has failed");
 }
 
-// A condition that has ended is removed with the last task that waited for it. Others may come to wait for one that has
-// not: purge_conditions() removes it in time. So it does with a callback whose last task goes on without it: its token
-// is still good for its retention.
+// A condition that has ended is removed with the last task that waited for it. Other tasks may still come to wait for
+// one that has not ended: purge_conditions() removes it later. The same holds for a callback whose last task continues
+// without it: its token stays valid for its retention.
 void leave(Store &store, Dirty *dirty, int64 provider, Gates which) {
     if (which == Gates::of_waits && is_callback(provider))
         return;
@@ -65,7 +65,7 @@ const char *label(Store &store, const GateRow &gate) {
     return callback ? callback->waits_for : label_signal_condition(store, gate.provider);
 }
 
-// A signal, whose conditions are to be looked for again when it is committed.
+// Whether the id is a signal, whose conditions are searched for again when it is committed.
 bool is_signal(Dirty *dirty, int64 id) {
     (void)dirty;
     return has_signal(id);
@@ -95,7 +95,7 @@ void register_condition_gates() {
                     .has_ended = has_ended,
                     .leave = leave,
                     .consider = consider_signal});
-    // What a commit could not announce is as rare as a crash.
+    // A signal that a commit could not announce is as rare as a crash.
     register_duty({.activity = "looking for signals",
                    .work = look_at_conditions,
                    .pause = 600 * model::k_second,

@@ -34,8 +34,8 @@ Reason describe_plan(Store &store, const GateRow &gate) {
             "The plan has not been opened: open_plan() starts its tasks."};
 }
 
-// Whether a plan has a live task, looked for from the member `after` on and around; if not, what those that have ended
-// mean to it.
+// Whether a plan has a live task, searched for behind the member `after`, then from the first member. toll: the effect
+// of the ended members on the plan, if none is live.
 Sight see_live_member(Store &store, Dirty *dirty, int64 plan, int64 after, store::Toll *toll) {
     Status status;
     store::SpecRow spec; // gone if its queue was dropped
@@ -88,13 +88,13 @@ Sight consider_plan(Store &store, Dirty *dirty, const store::Ended &ended, Times
         break;
     }
     if (!store::finish_plan(ended.plan, toll, now))
-        return Sight::in_doubt; // somebody is just adding a task, or cancelling it
+        return Sight::in_doubt; // another transaction is adding a task, or cancelling it
     shmem::note_plan_finished();
     *changed = true;
     return Sight::present;
 }
 
-constinit int64 looked_until = 0; // how far the walk is: the id of a plan, 0 at its end
+constinit int64 looked_until = 0; // the walk continues behind this id of a plan; 0: from the start
 
 void look_at_plans(Store &store, Turn &turn) {
     bool changed = false;

@@ -17,7 +17,7 @@ namespace scylla {
 
 namespace {
 
-// Holds a plan to be changed. P0002.
+// Locks a plan for a change. P0002.
 store::PlanRow hold_own_plan(const text *name) {
     const auto plan = store::hold_plan(name, store::Hold::change);
     if (!plan || !rights::owns(plan->owner))
@@ -27,7 +27,7 @@ store::PlanRow hold_own_plan(const text *name) {
     return *plan;
 }
 
-// The same for one that has not ended. 55000.
+// The same for a plan that has not ended. 55000.
 store::PlanRow hold_live_plan(const text *name) {
     const store::PlanRow plan = hold_own_plan(name);
     if (plan.finished)
@@ -66,12 +66,12 @@ void open_plan(store::Store &store, const text *name) {
 
 int64 cancel_plan(store::Store &store, const text *name) {
     const store::PlanRow plan = hold_live_plan(name);
-    refresh(store); // whoever was adding to it has ended
+    refresh(store); // transactions that were adding to it have ended
     const TimestampTz now = GetCurrentTimestamp();
     const auto ids = members_of(store, plan.id);
     const RowMemory memory = begin_row_memory();
     int64 cancelled = 0;
-    // All of them before anybody who depends on them is looked at: they are cancelled, and not aborted for a cancelled
+    // All members before the gates of their dependants: so each member is cancelled, and not aborted for a cancelled
     // provider.
     for (const int64 id : ids) {
         CHECK_FOR_INTERRUPTS();

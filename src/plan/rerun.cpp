@@ -15,7 +15,7 @@ namespace {
 
 struct Member {
     int64 task;
-    bool again; // it is to be done again
+    bool again; // it runs again
 };
 
 Member *find(std::span<Member> members, int64 task) {
@@ -29,7 +29,7 @@ bool is_completed(Store &store, int64 task) {
     return outcome && outcome->status == model::Status::completed;
 }
 
-// Marks those that depend on the first `count` of the list, and on those.
+// Marks the tasks that depend on the first `count` of the list, directly or indirectly.
 void mark_dependants(Store &store, std::span<Member> members, std::span<int64> list, std::size_t count) {
     const RowMemory memory = begin_row_memory();
     for (std::size_t i = 0; i < count; i++) {
@@ -48,7 +48,7 @@ void mark_dependants(Store &store, std::span<Member> members, std::span<int64> l
     end(memory);
 }
 
-// The tasks of a plan, by id, and which of them are to be done again.
+// The tasks of a plan, by id, and which of them run again.
 std::span<Member> find_members(Store &store, int64 plan, bool only_failed) {
     const auto ids = members_of(store, plan);
     const auto members = allocate<Member>(ids.size());
@@ -67,7 +67,7 @@ std::span<Member> find_members(Store &store, int64 plan, bool only_failed) {
     return members;
 }
 
-// With their specs. The tasks of a queue that has been dropped are gone, even if nobody has removed them yet.
+// The tasks that run again, with their specs. Tasks of a dropped queue are gone, even if they are not removed yet.
 std::span<SpecRow> originals_of(Store &store, int64 plan, bool only_failed) {
     const auto members = find_members(store, plan, only_failed);
     const auto originals = allocate<SpecRow>(members.size());
@@ -80,7 +80,7 @@ std::span<SpecRow> originals_of(Store &store, int64 plan, bool only_failed) {
     return originals.first(count);
 }
 
-constinit RerunHook rerun_hook{}; // of jobs: no other makes plans
+constinit RerunHook rerun_hook{}; // of jobs: other plans need none
 
 } // namespace
 

@@ -9,7 +9,7 @@ namespace scylla {
 
 namespace {
 
-constexpr int k_max_value = 500; // bytes: an entry of an index has to hold it
+constexpr int k_max_value = 500; // bytes: it must fit in an index entry
 constexpr const char *k_params_rule =
     "It must be an object of at most 16 members whose values are texts of at most 500 bytes, numbers of at most 100 "
     "digits, booleans or null.";
@@ -150,7 +150,7 @@ bool matches(const SignalMatch &match, std::span<const SignalTerm> params) {
 int64 digest_of(std::string_view signal, const SignalMatch &match) {
     StringInfoData text;
     initStringInfo(&text);
-    // Each part with its size before it, so that no two lists of parts look alike.
+    // Each part is preceded by its size, so that different lists of parts give different texts.
     const auto add = [&text](std::string_view part) {
         appendStringInfo(&text, "%zu:", part.size());
         appendBinaryStringInfo(&text, part.data(), static_cast<int>(part.size()));

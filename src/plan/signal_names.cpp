@@ -24,7 +24,7 @@ ArrayType *result_array(int column) {
     return null ? nullptr : DatumGetArrayTypeP(value);
 }
 
-// Whether the user may; nothing if nobody has used the name yet.
+// Whether the user may; nothing if the name has not been used yet.
 std::optional<bool> may_use(const text *name, SignalPrivilege privilege, Oid user) {
     std::array<Oid, 1> types{TEXTOID};
     std::array<Datum, 1> values{PointerGetDatum(name)};
@@ -63,7 +63,7 @@ void change(SPIPlanPtr *plan, const char *sql, const text *signal, const text *r
 
 } // namespace
 
-// A name belongs to whoever uses it first.
+// A name belongs to the first role that uses it.
 void require(const text *name, SignalPrivilege privilege) {
     const Oid user = GetUserId();
     auto may = may_use(name, privilege, user);

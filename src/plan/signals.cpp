@@ -66,8 +66,8 @@ SPIPlanPtr prepare_newest(SPIPlanPtr *plan, const char *sql) {
     return *plan;
 }
 
-// The signals that may match, the newest first. With parameters to be equal they come by the index of these. The
-// planner is given no other way: that by the name would read all signals of that name, and a plan that was made while
+// The signals that may match, the newest first. With parameters to be equal, they are found by the index on parameters.
+// The planner has no other choice: a scan by name would read all signals of that name, and a plan that was made while
 // there were few stays until the table has been analyzed.
 SPIPlanPtr newest_plan(bool with_equal) {
     if (with_equal)
@@ -82,7 +82,7 @@ SPIPlanPtr newest_plan(bool with_equal) {
                                              "and $3 is not null order by name desc, id desc");
 }
 
-// The newest signal that is committed by now and matches.
+// The newest committed signal that matches.
 std::optional<Signal> find_newest(const text *name, Jsonb *match, std::optional<TimestampTz> since) {
     constexpr long k_fetch = 50;
     const SignalMatch wanted = read_signal_match(match);
@@ -117,7 +117,7 @@ std::optional<Signal> find_newest(const text *name, Jsonb *match, std::optional<
     return newest;
 }
 
-// The value of a gate: {"name", "seq", "params", "payload", "sent"}. Steps have no use for the payload.
+// The value of a gate: {"name", "seq", "params", "payload", "sent"}. Steps do not use the payload.
 Jsonb *value_of(const Signal &signal, bool with_payload = true) {
     const Datum sent = TimestampTzGetDatum(signal.sent);
     char *time = static_cast<char *>(palloc(MAXDATELEN + 1));
@@ -135,16 +135,16 @@ Jsonb *value_of(const Signal &signal, bool with_payload = true) {
 
 // ---- sending -------------------------------------------------------------------------------------------------------
 
-// A signal on its way to those who wait.
+// A signal that is being delivered to its waiters.
 struct Arrival {
     Signal signal;
     TimestampTz now;
-    Growing<int64> of_steps{}; // conditions that it has ended and of which no gate is to hear
+    Growing<int64> of_steps{}; // conditions that it has ended, of steps: they have no gate
     MemoryContext memory = CurrentMemoryContext;
 };
 
-// Takes a condition out of those that wait, and ends it. busy: somebody else is just doing that. tell_steps() is to
-// follow.
+// Removes a waiting condition, and ends it. busy: another transaction is removing it. The caller must call tell_steps()
+// afterwards.
 store::Taken end_waiting(Store &store, const SignalConditionRow &row, Arrival *arrival) {
     const store::Taken taken = remove(store[TableId::signal_condition], row.tid, store.snapshot, false);
     if (taken == store::Taken::ok && row.of_step)
@@ -183,7 +183,7 @@ Sight end_matching(Store &store, store::Dirty *dirty, Arrival *arrival, const Si
     return all;
 }
 
-// Ends the conditions that a signal matches. A shape that is there twice finds nothing the second time.
+// Ends the conditions that a signal matches. A duplicate of a shape finds nothing.
 Sight announce(Store &store, store::Dirty *dirty, const Signal &signal, TimestampTz now) {
     Sight all = Sight::present;
     Arrival arrival{.signal = signal, .now = now};
@@ -200,7 +200,7 @@ Sight announce(Store &store, store::Dirty *dirty, const Signal &signal, Timestam
     return all;
 }
 
-// Records a signal. Nothing if its request_id has been used; then *used is the number of that one.
+// Records a signal. Nothing if its request_id has been used; *used is then the number of the earlier signal.
 std::optional<Signal> record(const SignalRequest &request, int64 *used) {
     NameData sender{};
     namestrcpy(&sender, GetUserNameFromId(GetUserId(), false));
@@ -277,7 +277,7 @@ std::optional<int64> find_same(store::Dirty *dirty, int64 digest, const SignalMa
     return std::nullopt;
 }
 
-// Lets those who send know of a kind of condition.
+// Makes the shape of a condition known to senders.
 void note_shape(Store &store, store::Dirty *dirty, const text *name, Jsonb *shape) {
     store::SignalShapeRow row;
     walk_signal_shapes(dirty, name);
@@ -303,7 +303,7 @@ struct NewCondition {
     bool of_step;
     TimestampTz now;
 };
-// That nobody has yet.
+// Adds a condition, which no other task shares yet.
 int64 add_condition(Store &store, store::Dirty *dirty, const WaitFor &wait, const NewCondition &as) {
     const SignalMatch match = read_signal_match(wait.match);
     note_shape(store, dirty, wait.name, shape_of(match));
@@ -321,7 +321,7 @@ int64 add_condition(Store &store, store::Dirty *dirty, const WaitFor &wait, cons
     return row.id;
 }
 
-// A condition that this one signal has ended.
+// A condition that has already been ended by the sent signal `seq`.
 int64 ended_by_sent(Store &store, const WaitFor &wait, TimestampTz now) {
     const auto signal = find_signal(wait.seq);
     if (!signal || !equal(signal->name, wait.name))
@@ -331,8 +331,8 @@ int64 ended_by_sent(Store &store, const WaitFor &wait, TimestampTz now) {
     return id;
 }
 
-// Triggers see the signal when it is committed: one row, however many triggers there are. By the latest snapshot,
-// whatever that of the transaction is.
+// Triggers see the signal when it is committed: one row for any number of triggers. Whether there is a trigger is read
+// with the latest snapshot, not with that of the transaction.
 void note_for_triggers(const Signal &signal) {
     std::array<Oid, 2> types{INT8OID, TEXTOID};
     std::array<Datum, 2> values{Int64GetDatum(signal.id), PointerGetDatum(signal.name)};
@@ -447,7 +447,7 @@ Sight announce_again(Store &store, store::Dirty *dirty, int64 id, TimestampTz no
 
 namespace {
 
-constinit int64 looked_until = 0; // how far the walk is: the id of a condition, 0 at its end
+constinit int64 looked_until = 0; // the walk continues behind this id of a condition; 0: from the start
 
 } // namespace
 

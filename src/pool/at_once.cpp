@@ -27,7 +27,7 @@ bool has_line(Store &store, int64 pool) {
     return found;
 }
 
-// Who finds a pool with somebody in line would pass him over.
+// A pool with a line is closed: a new task must not pass the tasks in line.
 Room open_room(Store &store, std::span<const Newcomer> tasks) {
     Room room = begin_room(GetCurrentTimestamp());
     add_pools(room, read_pools(pools_of_all(tasks)));
@@ -49,7 +49,7 @@ bool fits(const Room &room, const KnownShape &shape) {
                        [&](const model::Need &need) { return need.amount <= room.cells[need.cell].free; });
 }
 
-// Whoever has to get in line is followed by those who come after him.
+// A task that must wait in line closes its pools for the tasks after it.
 void take_or_close(Store &store, Room &room, Newcomer &task, const KnownShape &shape) {
     task.reserved = fits(room, shape);
     text *chosen = nullptr;
@@ -60,7 +60,7 @@ void take_or_close(Store &store, Room &room, Newcomer &task, const KnownShape &s
     for (const std::size_t pool : shape.pools) {
         room.pools[pool].closed = room.pools[pool].closed || !task.reserved;
         if (task.reserved)
-            shmem::note_pool(row_of(room, pool).id); // if it is rolled back there is room again
+            shmem::note_pool(row_of(room, pool).id); // a rollback frees the amounts again
     }
 }
 
@@ -75,14 +75,15 @@ std::span<const std::size_t> by_priority(std::span<const Newcomer> tasks) {
 } // namespace
 
 void reserve_at_once(Store &store, std::span<Newcomer> tasks) {
-    for (const store::TableId table : {store::TableId::line, store::TableId::reservation}) // open before, as in a pass
+    // Opened before the lock of the passes is taken, as in a pass.
+    for (const store::TableId table : {store::TableId::line, store::TableId::reservation})
         (void)store[table];
     const LOCKTAG tag = lock_of_passes(store);
     (void)LockAcquire(&tag, ExclusiveLock, false, false);
     CommandCounterIncrement();
     refresh(store);
     Room room = open_room(store, tasks);
-    std::optional<KnownShape> shape; // the tasks of a call mostly need the same
+    std::optional<KnownShape> shape; // most tasks of a call have the same needs
     for (const std::size_t i : by_priority(tasks)) {
         CHECK_FOR_INTERRUPTS();
         if (!shape || !same_needs(shape->needs, tasks[i].spec->needs)) {

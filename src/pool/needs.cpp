@@ -29,7 +29,7 @@ bool is_container(const JsonbValue *value, bool object) {
            (object ? JsonContainerIsObject(value->val.binary.data) : JsonContainerIsArray(value->val.binary.data));
 }
 
-// Nothing: it is no amount.
+// Nothing: it is not an amount.
 std::optional<Amount> to_amount(Numeric number) {
     const std::string_view digits(DatumGetCString(DirectFunctionCall1(numeric_out, NumericGetDatum(number))));
     const std::size_t point = Min(digits.find('.'), digits.size());
@@ -41,7 +41,7 @@ std::optional<Amount> to_amount(Numeric number) {
         if (i == point)
             continue;
         if (digits[i] < '0' || digits[i] > '9')
-            return std::nullopt; // negative, say
+            return std::nullopt; // a minus sign, for example
         if (i > point && ++decimals > k_decimals) {
             if (digits[i] != '0')
                 return std::nullopt;
@@ -148,7 +148,7 @@ const char *show(Amount amount) {
     const bool negative = amount < 0;
     const Amount size = negative ? -amount : amount;
     std::array<char, 24> digits{};
-    std::size_t at = digits.size() - 1; // the last one ends the string
+    std::size_t at = digits.size() - 1; // the last one is the end of the string
     for (Amount whole = size / k_one; whole > 0 || at == digits.size() - 1; whole /= 10)
         digits[--at] = static_cast<char>('0' + static_cast<int>(whole % 10));
     if (negative)

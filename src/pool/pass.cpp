@@ -22,14 +22,14 @@ using store::TableId;
 
 namespace {
 
-// ---- what a pass knows ---------------------------------------------------------------------------------------------
+// ---- state of a pass -----------------------------------------------------------------------------------------------
 
 struct KnownClass {
     store::LineRow first;
     float8 aging;
 };
 
-// Finds an element by a number that is given to it.
+// Finds the index of an element by a key.
 struct Index {
     HTAB *table;
 };
@@ -46,7 +46,7 @@ Index make_index(const char *name) {
     return {hash_create(name, 256, &control, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT)};
 }
 
-// The place of the key; `otherwise` becomes it if it has none. is_new may be null.
+// The index of the key's element. A new key is entered with the index `otherwise`.
 std::size_t enter(const Index &index, uint64 key, std::size_t otherwise, bool *is_new) {
     bool found = false;
     auto *entry = static_cast<IndexEntry *>(hash_search(index.table, &key, HASH_ENTER, &found));
@@ -58,7 +58,7 @@ std::size_t enter(const Index &index, uint64 key, std::size_t otherwise, bool *i
 
 struct Pass : Room {
     Store *store;
-    Growing<bool> has_line;     // of a pool: its line is in the classes, or is to be
+    Growing<bool> has_line;     // of a pool: its line is in `classes`, or in `lines`
     Growing<std::size_t> lines; // pools whose lines are to be read
     Growing<KnownShape> known_shapes;
     Growing<model::Shape> shapes;
@@ -66,7 +66,7 @@ struct Pass : Room {
     Growing<KnownClass> known_classes;
     Growing<model::TaskClass> classes;
     Index class_index;
-    std::size_t widest; // the most cells that a way has
+    std::size_t widest; // the largest number of cells in a way
 };
 
 void know_pools(Pass &pass, std::span<const PoolRow> rows) {
@@ -75,7 +75,7 @@ void know_pools(Pass &pass, std::span<const PoolRow> rows) {
         pass.has_line.add(false);
 }
 
-// Of the lines of these pools; others become known as their tasks need them.
+// A pass over the lines of these pools. Others are added when tasks in line need them.
 Pass begin_pass(Store &store, std::span<const int64> pools) {
     Pass pass{};
     Room &room = pass;
@@ -100,7 +100,7 @@ std::size_t shape_of(Pass &pass, Jsonb *needs) {
     return pass.known_shapes.count - 1;
 }
 
-// Those of the shapes that have come since the last time.
+// The ways of the shapes that were added since the last call.
 void find_new_ways(Pass &pass) {
     Growing<std::string_view> missing;
     for (std::size_t s = pass.shapes.count; s < pass.known_shapes.count; s++)
@@ -120,7 +120,7 @@ Waiting waiting_of(const Pass &pass, const store::LineRow &row, float8 aging) {
     return {model::effective_priority(row.priority, pass.now - row.created, aging), row.created, row.task};
 }
 
-// Other pools that the tasks of a class need: what is free there counts, and where the order counts, their line.
+// Adds the other pools that the tasks of a class need: their free amounts, and their lines unless they are greedy.
 void follow(Pass &pass, store::Dirty *dirty, const KnownShape &shape) {
     for (const std::size_t pool : shape.pools) {
         if (pool == k_nothing)
@@ -137,7 +137,7 @@ void add_class(Pass &pass, const store::LineRow &row) {
     bool is_new = false;
     (void)enter(pass.class_index, static_cast<uint64>(row.task_class), pass.classes.count, &is_new);
     if (!is_new)
-        return; // from the line of another pool
+        return; // it was added with the line of another pool
     const auto &queue = queue_of(*pass.store, row.queue).row;
     if (!queue || queue->paused)
         return;
@@ -153,7 +153,7 @@ void read_line(Pass &pass, std::size_t pool) {
     const int64 id = row_of(pass, pool).id;
     store::Scan scan = scan_line(*pass.store, id, PG_INT64_MIN);
     int64 last = PG_INT64_MIN;
-    bool skips = false; // over the tasks of the last class
+    bool skips = false; // the scan skips the tasks of the last class
     while (next(scan)) {
         CHECK_FOR_INTERRUPTS();
         const store::LineRow row = line_row(scan);
@@ -169,7 +169,7 @@ void read_line(Pass &pass, std::size_t pool) {
     end(scan);
 }
 
-// Those of the pools that the pass has begun with, and of those that their tasks need too.
+// Reads the lines of the pools that the pass began with, and of those that their tasks need too.
 void read_lines(Pass &pass) {
     store::Dirty *dirty = store::begin_dirty(*pass.store);
     for (std::size_t pool = k_nothing + 1; pool < pass.pools.count; pool++) {
@@ -189,16 +189,16 @@ void read_lines(Pass &pass) {
 
 // ---- starting ------------------------------------------------------------------------------------------------------
 
-// The line as the model sees it.
+// The line as the model accesses it.
 struct Line {
     Pass *pass;
     const PassRequest *request; // null: nothing is written
     std::size_t placed;
     bool scanning;
-    store::Scan scan; // of the class that was asked for last
+    store::Scan scan; // of the class that `scanned` names
     std::size_t scanned;
     MemoryContext outside;          // of the pass
-    Growing<PlacedTask> of_plans{}; // that have been placed
+    Growing<PlacedTask> of_plans{}; // placed tasks that belong to a plan
     store::Dirty *dirty = nullptr;
 
     Started start(std::size_t c, std::size_t way);
@@ -215,12 +215,12 @@ Started Line::start(std::size_t c, std::size_t way) {
     const int64 id = pass->classes[c].first.id;
     const auto spec = find_spec(store, id, store::With::no_spec);
     const auto waiting = spec ? find_waiting(store, id) : std::nullopt;
-    // Of one class by chance.
+    // Different needs: the same class by a hash collision.
     if (!waiting || waiting->due || !same_needs(spec->needs, shape.needs))
         return Started::gone;
     if (take(store, TableId::waiting, *spec, waiting->tid, Wait::no) != store::Taken::ok)
         return Started::gone;
-    leave_pools(store, *spec, true); // also what it holds already, as only a restore can bring about
+    leave_pools(store, *spec, true); // also reservations that it already has, which only a restore can cause
     text *chosen = nullptr;
     reserve(store, *pass, *spec, shape, way, &chosen);
     make_ready(store, *spec, waiting->carry, pass->now);
@@ -235,7 +235,8 @@ Started Line::start(std::size_t c, std::size_t way) {
     return Started::yes;
 }
 
-// The passes of others count as soon as they are over, the line shows what they have done when they are committed.
+// Not read from the line: other passes count as soon as they have ended, but the line shows their changes only once
+// they are committed.
 bool Line::is_waiting(std::size_t c) {
     if (dirty == nullptr)
         dirty = store::begin_dirty(*pass->store);
@@ -254,14 +255,14 @@ bool Line::next(std::size_t c, Waiting *first) {
         scanned = c;
     }
     if (!store::next(scan)) {
-        restart_class(scan, known.first.pool, known.first.task_class, PG_INT64_MAX); // it is not to be asked again
+        restart_class(scan, known.first.pool, known.first.task_class, PG_INT64_MAX); // so that it is not asked again
         return false;
     }
     *first = waiting_of(*pass, line_row(scan), known.aging);
     return true;
 }
 
-// Lets the model decide, about as many tasks as `limit` says.
+// Lets the model decide. It starts `limit` tasks at most.
 bool decide(Pass &pass, std::size_t limit, Line &line) {
     const std::size_t running = pass.ends.count;
     const std::size_t room = running + limit * pass.widest;
@@ -311,7 +312,7 @@ PassResult run_pass(Store &store, const PassRequest &request) {
     if (store::is_empty(store[TableId::line]))
         return {0, false};
     MemoryContext memory = AllocSetContextCreate(CurrentMemoryContext, "scylla pass", ALLOCSET_DEFAULT_SIZES);
-    // What a pass needs is open before: to wait for the lock of a table is to wait for others' transactions.
+    // Tables are opened before the lock of the passes: waiting for a table lock is waiting for others' transactions.
     for (const TableId table : {TableId::spec, TableId::waiting, TableId::ready, TableId::gate, TableId::reservation})
         (void)store[table];
     MemoryContext caller = MemoryContextSwitchTo(memory);
@@ -409,7 +410,7 @@ Explanation explain_lines(Store &store, std::optional<int64> pool) {
 
 namespace {
 
-// ---- as gates, and as a duty ---------------------------------------------------------------------------------------
+// ---- gates, and the duty -------------------------------------------------------------------------------------------
 
 // A task is in line as long as it waits for pools only.
 Verdict judge(store::Dirty *dirty, const store::GateRow &gate) {
@@ -424,7 +425,7 @@ Verdict judge(store::Dirty *dirty, const store::GateRow &gate) {
     return Verdict::closed;
 }
 
-// What the line says of the task of a gate.
+// The reason that the line gives for the task of a gate.
 Reason describe(Store &store, const store::GateRow &gate) {
     Reason reason{"a pool", std::nullopt, std::nullopt, "The monitor, or scylla.place(), has not placed it yet."};
     const auto pools = read_pools(std::span<const int64>(&gate.provider, 1));

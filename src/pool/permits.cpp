@@ -14,7 +14,7 @@ using store::Parameters;
 
 namespace {
 
-// As the needs of a task can never be.
+// An amount that the needs of tasks never reach.
 constexpr int64 k_unbounded = 999'999'999'999'999;
 
 constinit SPIPlanPtr set_statement = nullptr;
@@ -28,7 +28,7 @@ struct Found {
     PermitPool pool;
 };
 
-// A pool that somebody is just dropping is as good as gone: nobody waits for him.
+// A pool that another transaction is dropping counts as gone: nothing waits for that transaction.
 bool is_being_dropped(int64 pool) {
     const LOCKTAG tag = pool_lock_tag(pool);
     if (LockAcquire(&tag, ShareLock, false, true) == LOCKACQUIRE_NOT_AVAIL)

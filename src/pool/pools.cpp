@@ -16,7 +16,7 @@ using model::Policy;
 
 namespace {
 
-// With limits, so that no plan reads the heads or reports of all pools to find those of one.
+// With limits, so that no query plan reads the heads or reports of all pools to find those of one.
 #define SCYLLA_POOL_COLUMNS                                                                                            \
     "select p.id, p.name, p.policy, p.max_bypass, p.drained, p.metrics_max_age, r.at, p.capacity, "                    \
     "r.used, p.owner, p.users, p.reporters, p.admins, coalesce(h.task, 0), coalesce(h.passed, 0), p.version "          \
@@ -89,14 +89,14 @@ PoolRow pool_row(std::size_t row) {
     return pool;
 }
 
-// Of a statement; without a type: it has none.
+// The argument of a statement; without a type: none.
 struct Argument {
     Oid type = InvalidOid;
     Datum value = 0;
 };
 
-// What is committed by now, and what this transaction did: of each row what `read` makes of it. What is asked for by an
-// argument is found by indexes, with one plan for any number of values.
+// The rows that are committed or of this transaction, each converted by `read`. With an argument, only indexes are
+// used, with one plan for any number of values.
 template <typename Row>
 std::span<const Row> query(SPIPlanPtr *plan, const char *sql, const Argument &argument, Row (*read)(std::size_t)) {
     std::array<Oid, 1> types{argument.type};
@@ -129,7 +129,7 @@ std::span<const Row> query(SPIPlanPtr *plan, const char *sql, const Argument &ar
     return rows;
 }
 
-// Of what the owner of the tables may see.
+// Of the rows that the owner of the tables may see.
 PoolNumbers numbers_of(std::size_t row) {
     bool null = false;
     return {.pool = DatumGetTextPCopy(value(row, 1, &null)),
@@ -142,7 +142,7 @@ PoolNumbers numbers_of(std::size_t row) {
             .open = DatumGetBool(value(row, 8, &null))};
 }
 
-// A change of one pool. False: there was nothing to change.
+// Changes one pool. False: no row was changed.
 template <std::size_t Count>
 bool change(SPIPlanPtr *plan, const char *sql, std::array<Oid, Count> types, std::array<Datum, Count> values,
             const char *nulls, int expected = SPI_OK_UPDATE) {
@@ -158,7 +158,7 @@ void change_roles(SPIPlanPtr *plan, const char *sql, int64 pool, const text *rol
     change<2>(plan, sql, {INT8OID, TEXTOID}, {Int64GetDatum(pool), PointerGetDatum(role)}, nullptr);
 }
 
-// A report and a capacity name the same resources.
+// The resources of a report must be among those of the capacity.
 void require_resources(Jsonb *capacity, std::span<const ResourceAmount> amounts, const char *argument,
                        const text *pool) {
     const auto known = read_amounts("capacity", capacity);
@@ -321,9 +321,9 @@ void report_usage(const text *name, Jsonb *used, TimestampTz at) {
     shmem::note_pool(pool.id);
 }
 
-// A submit that has found the pool may write its task after this has looked. As with drop_queue(), this removes the
-// pool and tells of it, and looks then; the submit looks for the pool when its task is written. A submit that finds the
-// pool while it is being removed waits.
+// A submit that has found the pool may write its task after the check for tasks here. As in drop_queue(), this removes
+// the pool, announces that, and then looks for tasks; the submit looks for the pool after it has written its task. A
+// submit that finds the pool while it is being removed waits.
 void drop_pool(store::Store &store, const text *name) {
     const PoolRow pool = require_pool(name, PoolPrivilege::admin);
     const LOCKTAG tag = pool_lock_tag(pool.id);
@@ -334,7 +334,7 @@ void drop_pool(store::Store &store, const text *name) {
                                    "delete from scylla.resource_pool where id operator(pg_catalog.=) $1",
                                    {INT8OID}, {Int64GetDatum(pool.id)}, nullptr, SPI_OK_DELETE);
     if (!removed)
-        error::no_such_pool(name); // any more
+        error::no_such_pool(name); // it has been removed meanwhile
     store::tell_at_once(store::TableId::line);
     store::tell_changed(store::TableId::line);
     refresh(store);
@@ -349,7 +349,7 @@ void require_found_pools(store::Store &store) {
                                       "for key share",
                                       {INT8OID}, {Int64GetDatum(use.id)}, nullptr, SPI_OK_SELECT);
         if (!exists)
-            error::no_such_pool(use.name); // it was dropped, and nobody has seen the tasks
+            error::no_such_pool(use.name); // it was dropped by a transaction that did not see the tasks
     }
 }
 
@@ -382,7 +382,7 @@ void revoke_pool(const text *name, const text *role, PoolPrivilege privilege) {
 
 namespace {
 
-// What is wrong with needs of a pool, as a sentence; null: nothing. A capacity of 0 is one that is closed for now.
+// Why the pool can never satisfy the needs, as a sentence; null: it can. A capacity of 0 means closed for now.
 const char *problem(const PoolRow &pool, std::span<const ResourceAmount> amounts) {
     const auto capacity = read_amounts("capacity", pool.capacity);
     for (const ResourceAmount &need : amounts) {

@@ -88,8 +88,7 @@ void add_pools(Room &room, std::span<const PoolRow> rows) {
               [&](std::size_t a, std::size_t b) { return view(row_of(room, a).name) < view(row_of(room, b).name); });
 }
 
-// Free is what the capacity leaves of the larger of two: what is reserved, and what was reported plus what was reserved
-// after the report.
+// Free is the capacity minus the larger of two amounts: all reservations, or the report plus the reservations after it.
 void count_reservations(Room &room, store::Dirty *dirty, std::size_t pool) {
     if (room.has_reservations[pool])
         return;
@@ -112,7 +111,7 @@ void count_reservations(Room &room, store::Dirty *dirty, std::size_t pool) {
         for (const ResourceAmount &each : read_amounts("amounts", reservation.amounts)) {
             const std::size_t cell = cell_of(room, pool, each.resource);
             if (cell == k_nothing)
-                continue; // the resource has been taken out of the pool
+                continue; // the resource has been removed from the pool
             reserved[cell - first] += each.amount;
             if (row.reported_at && reservation.since > *row.reported_at)
                 in_use[cell - first] += each.amount;

@@ -1,4 +1,4 @@
-// Definitions of job types: what define_job() takes, and what it stores.
+// Definitions of job types: what define_job() accepts, and what it stores.
 #include "job/jobs.h"
 #include "model/bounds.h"
 #include "model/graph.h"
@@ -81,7 +81,7 @@ struct Found {
     Oid function;
     bool set;
 };
-// 0: no such function, or one of another kind.
+// function 0: no such function, or not of the right kind.
 Found look_for_select_work(const char *name) {
     List *parts = NIL;
     if (!SplitIdentifierString(pstrdup(name), '.', &parts) || parts == NIL || list_length(parts) > 3)
@@ -100,7 +100,7 @@ Found look_for_select_work(const char *name) {
     return found;
 }
 
-// Locks the definition. Nothing: there is none.
+// Locks the definition. Nothing: it does not exist.
 struct Held {
     int64 id;
     const char *owner;
@@ -120,7 +120,7 @@ std::optional<Held> hold(const text *job) {
     return held.empty() ? std::nullopt : std::optional(held[0]);
 }
 
-// Of the names in the closure, each behind those that need it: 22023 if they need each other.
+// types: the closure, each after those that need it. 22023 if some need each other.
 void require_no_cycle(std::span<const Type> types) {
     const auto first = allocate<std::size_t>(types.size() + 1);
     Growing<std::size_t> targets;

@@ -22,8 +22,8 @@ constinit SPIPlanPtr shadowed_statement = nullptr;
 
 constexpr const char *k_ids_rule = "It must have an end on both sides.";
 
-// The id of the task is that of the success: another from the sequence would cost something. As a rule it is one task,
-// and a plan without arrays takes half the time.
+// The success has the id of its task, which saves a call of the sequence. A case of its own because it is the usual
+// one, and a query plan without arrays takes half the time.
 void note_completed(const store::Ended &task) {
     Parameters parameters;
     parameters.add(task.id).add(std::optional(task.began));
@@ -33,7 +33,7 @@ void note_completed(const store::Ended &task) {
                   parameters, SPI_OK_INSERT);
 }
 
-// The tasks of one plan that end together.
+// For tasks of one plan that end together.
 void note_completed(std::span<const store::Ended> tasks) {
     if (tasks.size() == 1) {
         if (tasks[0].began != 0)
@@ -76,7 +76,7 @@ std::span<const Stored> read_successes(int64 job, const text *variant) {
                                  });
 }
 
-// shadowed: the successes that count for no id; null if nobody wants to know.
+// shadowed: receives the successes that count for no id; may be null.
 std::span<const model::FreshRange> paint_all(std::span<const Stored> stored, Growing<int64> *shadowed) {
     Growing<model::Success> successes;
     for (const Stored &row : stored) {
@@ -90,7 +90,7 @@ std::span<const model::FreshRange> paint_all(std::span<const Stored> stored, Gro
     const auto ranges = allocate<model::FreshRange>(2 * count);
     const std::size_t used = model::paint(successes.all(), memory, ranges);
     if (shadowed != nullptr) {
-        // A row goes when none of its ranges counts.
+        // A row is shadowed if none of its ranges counts.
         std::sort(successes.all().begin(), successes.all().end(), [](const model::Success &a, const model::Success &b) {
             return a.of != b.of ? a.of < b.of : a.counts > b.counts;
         });
@@ -101,7 +101,7 @@ std::span<const model::FreshRange> paint_all(std::span<const Stored> stored, Gro
     return ranges.first(used);
 }
 
-// Removes what newer successes of the same job cover, but for those that somebody is just changing.
+// Removes successes that newer ones of the same job cover. Skips rows that others are changing.
 void remove_shadowed(int64 job, const text *variant) {
     Growing<int64> shadowed;
     (void)paint_all(read_successes(job, variant), &shadowed);
@@ -174,7 +174,7 @@ void forget_plan(int64 plan) {
         &forget_plan_statement,
         "with chunk as (delete from scylla.job_chunk where plan operator(pg_catalog.=) $1 returning job, variant), "
         "run as (delete from scylla.job_run where plan operator(pg_catalog.=) $1), "
-        // what tasks brought that were completed after their job had been dropped
+        // successes of tasks that were completed after their job had been dropped
         "orphan as (delete from scylla.job_success s using (select distinct job from chunk) c "
         "where s.job operator(pg_catalog.=) c.job and not exists (select from scylla.job_definition d "
         "where d.id operator(pg_catalog.=) c.job)) "

@@ -1,7 +1,7 @@
-// The wait rule: a chunk does not start while an older plan is still at something that it needs, for the same ids.
+// The wait rule: a chunk does not start while an older plan has a live task that it needs, for the same ids.
 //
-// Each such task of an older plan becomes a provider of the chunk, whatever becomes of it: so the wait ends with the
-// task, and scylla.explain() tells of it. Only older plans count, so two plans never wait for each other.
+// Each such task of an older plan becomes a provider of the chunk, whatever its outcome: so the wait ends with the
+// task, and scylla.explain() shows it. Only older plans count, so two plans never wait for each other.
 #include "job/resolve.h"
 #include "pg/memory.h"
 #include "store/spi_rows.h"
@@ -61,7 +61,7 @@ std::size_t type_of(std::span<const Type> types, int64 job) {
     return i;
 }
 
-// Marks a type and all that it needs.
+// Marks a type and all types that it needs, directly or indirectly.
 void mark_needed(std::span<const Type> types, std::size_t type, std::span<bool> marked) {
     if (marked[type])
         return;

@@ -19,7 +19,7 @@ constexpr std::size_t k_max_memory = 50'000'000; // chunks of one slice
 
 // ---- the ids -------------------------------------------------------------------------------------------------------
 
-// Asks the function of the job, as the role that defined it. Whoever calls must not choose what the names in it mean.
+// Calls the function of the job as the role that defined it. The caller's search_path must not resolve its names.
 Datum select_ids(const Type &type, Jsonb *args) {
     const Oid role = get_role_oid(type.owner, true);
     if (!OidIsValid(role))
@@ -83,7 +83,7 @@ Jsonb *overlay(Jsonb *args, Jsonb *with) {
     return DatumGetJsonbP(DirectFunctionCall2(jsonb_concat, JsonbPGetDatum(args), JsonbPGetDatum(with)));
 }
 
-// Arguments by number; equal ones have the same.
+// Numbers arguments; equal ones have the same number.
 struct Arguments {
     Growing<Jsonb *> known; // null: none
 
@@ -128,7 +128,7 @@ std::span<const model::JobType> model_types(std::span<const Type> types, const O
                         need.allow_missing};
         }
         modelled[i] = {types[i].settings.chunk_size, needs, {}, types[i].last_plan};
-        if (i > 0) // of the requested one nobody asks
+        if (i > 0) // the freshness of the requested type is not needed
             modelled[i].fresh = number_fresh(types[i], options.variant, ids);
     }
     return modelled;
@@ -140,7 +140,7 @@ struct Grown {
     Growing<model::JobNeed> needs;
 };
 
-// The nodes, each after all that it needs. Two definitions at the same time can need each other.
+// The nodes, each after all that it needs. Definitions that were made concurrently can need each other.
 std::span<std::size_t> order_of(std::span<const Type> types, const Grown &grown) {
     const auto first = allocate<std::size_t>(grown.nodes.size() + 1);
     const auto targets = allocate<std::size_t>(grown.needs.size());
@@ -160,7 +160,7 @@ std::span<std::size_t> order_of(std::span<const Type> types, const Grown &grown)
 
 // ---- the chunks ----------------------------------------------------------------------------------------------------
 
-// What the model tells.
+// Collects what the model reports.
 struct Collected {
     const Type &type;
     Growing<Chunk> chunks;
@@ -192,10 +192,10 @@ bool may_submit(store::Store &store, std::span<const Type> types) {
 
 void become(store::Store &store, Oid role, int context) {
     SetUserIdAndSecContext(role, context);
-    store.last_queue = {}; // it knows what the one before may do
+    store.last_queue = {}; // it caches the rights of the previous role
 }
 
-// Who may run the job and not submit to the queues does it with the rights of the owner.
+// A role that may run the job, but not submit to the queues, does so with the rights of the owner.
 Acting act(store::Store &store, std::span<const Type> types) {
     Acting acting{};
     GetUserIdAndSecContext(&acting.self, &acting.context);
@@ -213,7 +213,7 @@ Acting act(store::Store &store, std::span<const Type> types) {
 }
 
 text *read_plan_name(const char *argument, text *value) {
-    constexpr int k_longest = 190; // its tasks are called after it, and may have 200
+    constexpr int k_longest = 190; // the names of tasks begin with it, and may have 200
     value = args::name(argument, value);
     if (pg_mbstrlen_with_len(view(value).data(), static_cast<int>(view(value).size())) > k_longest)
         error::bad_argument(argument, error::quote(value), "It must have 1 to 190 characters.");

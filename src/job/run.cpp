@@ -1,4 +1,4 @@
-// A run: the plan that brings a job up to date, or an account of it.
+// A run: the plan that brings a job up to date, or its explanation.
 #include "job/resolve.h"
 #include "pg/error.h"
 #include "pg/json.h"
@@ -28,9 +28,9 @@ const Type &type_of(const Resolved &resolved, const model::JobChunk &chunk) {
     return resolved.types[resolved.nodes[chunk.node].type];
 }
 
-// ---- what is stored of a run ---------------------------------------------------------------------------------------
+// ---- the rows of a run ---------------------------------------------------------------------------------------------
 
-// The plan of a request that was made before; null: none. Only for who may see the plan.
+// The plan of an earlier request with this request_id; null: none. Only for callers that may see the plan.
 text *find_request(const Resolved &resolved, const Options &options) {
     Parameters parameters;
     parameters.add(resolved.types[0].id).add(options.request_id);
@@ -42,7 +42,7 @@ text *find_request(const Resolved &resolved, const Options &options) {
     return plan.empty() ? nullptr : plan[0];
 }
 
-// 55000 if a run of a job without allow_multiple is live. Whoever comes at the same time waits for this transaction.
+// 55000 if a run of a job without allow_multiple is live. Concurrent runs wait for this transaction.
 void require_idle(const Type &type) {
     if (type.settings.allow_multiple)
         return;
@@ -60,12 +60,12 @@ void require_idle(const Type &type) {
         error::job_running(type.name, live[0]);
 }
 
-// Without the name of the plan, which it has anyhow: who asks for the same again wants another plan.
+// Without the name of the plan, which the run has: a rerun needs another name.
 Jsonb *options_to_keep(Jsonb *options) {
     return DatumGetJsonbP(DirectFunctionCall2(jsonb_delete, JsonbPGetDatum(options), CStringGetTextDatum("plan")));
 }
 
-// False: somebody has just committed the same request.
+// False: another transaction has committed the same request meanwhile.
 bool insert_run(int64 plan, const Resolved &resolved, const Request &request, const Options &options) {
     Parameters parameters;
     parameters.add(plan)
@@ -88,7 +88,7 @@ bool insert_run(int64 plan, const Resolved &resolved, const Request &request, co
                 .empty();
 }
 
-// Which ids each task is for.
+// Stores the ids of each task.
 void insert_chunks(int64 plan, const Resolved &resolved, const Options &options, std::span<const Submission> tasks) {
     const std::size_t count = tasks.size();
     const auto names = allocate<Datum>(count);
@@ -176,7 +176,7 @@ std::span<const Submission> make_tasks(const Resolved &resolved, const LiveTasks
     return tasks;
 }
 
-// ---- its failed part once more -------------------------------------------------------------------------------------
+// ---- rerun of its failed part --------------------------------------------------------------------------------------
 
 Jsonb *spec_of_copy(Jsonb *spec, const text *plan) {
     JsonbParseState *state = nullptr;
@@ -186,8 +186,8 @@ Jsonb *spec_of_copy(Jsonb *spec, const text *plan) {
     return DatumGetJsonbP(DirectFunctionCall2(jsonb_concat, JsonbPGetDatum(spec), JsonbPGetDatum(member)));
 }
 
-// The copies are for the ids of their originals, so their completion makes these fresh. The new run is as old as the
-// one whose rest it is: what was fresh then was not run by either.
+// The copies are for the ids of their originals, so their completion makes these fresh. The new run has the age of the
+// run that it continues: what was fresh then was not run by either.
 void note_copied(int64 plan, const text *new_plan) {
     Parameters parameters;
     parameters.add(plan).add(new_plan);
@@ -205,7 +205,7 @@ void note_copied(int64 plan, const text *new_plan) {
         parameters, SPI_OK_INSERT);
 }
 
-// ---- its account ---------------------------------------------------------------------------------------------------
+// ---- its explanation -----------------------------------------------------------------------------------------------
 
 const char *show_length(int64 micros) {
     Interval length{};
@@ -219,7 +219,7 @@ const char *name_chunk(const Resolved &resolved, const model::JobChunk &chunk) {
     return psprintf("%s %s", text_to_cstring(type_of(resolved, chunk).name), error::print(ids, INT8MULTIRANGEOID));
 }
 
-// Which type has asked, and what it found. of: who asks, by node.
+// Why a chunk runs or is left out: the need that requests it, and how old its ids are.
 const char *tell_reason(const Resolved &resolved, const model::JobReason &reason, bool runs) {
     if (reason.need == model::k_no_task)
         return "requested";
@@ -258,7 +258,7 @@ void tell_left_out(const Resolved &resolved, const LeftOut &left, const Explaine
                        .runs = false});
 }
 
-// Whether the same chunk was told already: several can ask for it.
+// Whether the same chunk was reported before: several nodes can need it.
 bool was_told(const Resolved &resolved, std::size_t place) {
     const LeftOut &left = resolved.left_out[place];
     for (std::size_t i = place; i > 0; i--) {
@@ -276,7 +276,7 @@ bool was_told(const Resolved &resolved, std::size_t place) {
 
 struct Made {
     text *plan;
-    std::optional<int64> id; // nothing: it was made for an earlier request
+    std::optional<int64> id; // nothing: the plan of an earlier request
 };
 // Makes the plan and its tasks.
 Made make(store::Store &store, const Resolved &resolved, const Request &request, const Options &options) {
@@ -300,9 +300,9 @@ Made make(store::Store &store, const Resolved &resolved, const Request &request,
     return {plan, id};
 }
 
-// ---- the same request again ----------------------------------------------------------------------------------------
+// ---- rerun of the whole request ------------------------------------------------------------------------------------
 
-// Its options, for another plan: now, and under another name.
+// Its options for another plan, which starts now and has another name.
 Jsonb *options_of_rerun(Jsonb *options, const text *new_plan) {
     Datum left[] = {CStringGetTextDatum("request_id"), CStringGetTextDatum("not_before")};
     options = DatumGetJsonbP(

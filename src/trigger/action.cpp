@@ -1,4 +1,4 @@
-// What a trigger is made of, as create_trigger() gets it, and what it does.
+// The arguments of create_trigger(), and the action of a trigger.
 #include "model/join.h"
 #include "pg/error.h"
 #include "pg/json.h"

@@ -1,4 +1,4 @@
-// create_trigger and the other changes of triggers.
+// create_trigger and the other calls that change triggers.
 #include "pg/error.h"
 #include "pg/subtransaction.h"
 #include "plan/signal_names.h"
@@ -24,7 +24,7 @@ constinit SPIPlanPtr pause_statement = nullptr;
 constinit SPIPlanPtr retry_statement = nullptr;
 constinit SPIPlanPtr clear_statement = nullptr;
 
-// What a submit would refuse is refused now, except that there is no room or that somebody has the name just now.
+// Raises the error that a submit would raise, unless the queue is full, or a lock or a name is taken at the moment.
 void rehearse(const Action &action) {
     const int settings_level = schedule::limit_waiting(schedule::Patience::short_);
     ErrorData *error = attempt([&] { carry_out(GetUserId(), action); }, Keep::no);
@@ -45,7 +45,7 @@ struct Held {
 void remove(int64 id) {
     Parameters parameters;
     parameters.add(id);
-    // Signals that arrive meanwhile are removed by the next turn.
+    // Signals that arrive concurrently are removed by the next turn.
     store::change(&drop_statement,
                   "with input as (delete from scylla.signal_trigger_input where trigger operator(pg_catalog.=) $1), "
                   "arrival as (delete from scylla.signal_arrival where trigger operator(pg_catalog.=) $1), "
@@ -54,7 +54,7 @@ void remove(int64 id) {
                   parameters, SPI_OK_DELETE);
 }
 
-// Locks a trigger of the current user; 42704. The lock keeps the monitor from working on it, and nobody else.
+// Locks a trigger of the current user; 42704. The lock blocks the monitor's work on the trigger, and nothing else.
 Held hold_row(const text *name) {
     Parameters parameters;
     parameters.add(name);
@@ -85,7 +85,7 @@ void set_paused(const text *name, bool paused) {
 
 namespace {
 
-// As the current user. The action as it is stored.
+// The current user becomes the owner. tasks: the action as it is stored.
 void insert(const TriggerRequest &request, std::span<const Input> inputs, Jsonb *tasks) {
     NameData owner{};
     namestrcpy(&owner, GetUserNameFromId(GetUserId(), false));

@@ -1,4 +1,4 @@
-// The turns of the monitor: signals arrive, sets are joined, actions are carried out.
+// The monitor's work on triggers: signals arrive, sets are joined, actions are carried out.
 #include "model/join.h"
 #include "pg/error.h"
 #include "pg/memory.h"
@@ -38,9 +38,9 @@ constinit SPIPlanPtr again_statement = nullptr;
 constinit SPIPlanPtr done_statement = nullptr;
 constinit SPIPlanPtr next_statement = nullptr;
 
-constexpr int64 k_signals = 200;               // that a portion takes
-constexpr int64 k_sets = 100;                  // that it carries out
-constexpr int64 k_first_retry = USECS_PER_SEC; // then twice as long, and so on
+constexpr int64 k_signals = 200;               // maximum taken by a portion
+constexpr int64 k_sets = 100;                  // maximum carried out by a portion
+constexpr int64 k_first_retry = USECS_PER_SEC; // doubled after each failure
 constexpr int64 k_last_retry = 10 * 60 * USECS_PER_SEC;
 
 // ---- arrivals ------------------------------------------------------------------------------------------------------
@@ -64,7 +64,7 @@ Interest read_interest(uint64 row) {
     return interest;
 }
 
-// The values by which a signal joins. Null: it lacks one, so it joins nothing.
+// The values by which a signal joins. Null: one is missing, so the signal joins nothing.
 Jsonb *join_key(Jsonb *params, ArrayType *joined_by) {
     Datum *names = nullptr;
     int count = 0;
@@ -85,7 +85,7 @@ int64 digest_of(Jsonb *key) {
     return DatumGetInt64(DirectFunctionCall2(jsonb_hash_extended, JsonbPGetDatum(key), Int64GetDatum(0)));
 }
 
-// The owner of the trigger may not see the signal (any more). Noted unless somebody is just changing the trigger.
+// The owner of the trigger may not see the signal (any more). Not noted if another transaction is changing the trigger.
 void note_refused(const Interest &interest, const text *signal) {
     Parameters parameters;
     const char *error = psprintf("role \"%s\" does not have the privilege \"wait\" on signal \"%s\"", interest.owner,
@@ -121,8 +121,8 @@ void arrive(const Interest &interest, const SentSignal &signal, int64 seq) {
                   parameters, SPI_OK_INSERT);
 }
 
-// Takes signals that no trigger has seen, but not those that another session is taking. Returns how many. Where a table
-// that goes with them is empty, this may be a restore that has not brought it yet.
+// Takes signals that no trigger has seen, except those that another session is taking. Returns their number. Takes none
+// if a related table is empty: this may be a restore that has not restored it yet.
 int64 take_signals(int64 limit) {
     Parameters parameters;
     parameters.add(limit);
@@ -166,14 +166,14 @@ struct HeldTrigger {
     int32 inputs;
 };
 
-// What has become of its sets in a turn.
+// The results of its sets in a turn.
 struct Tally {
     int64 fired;
     int64 skipped;
     const char *error; // the last; null: none
 };
 
-// Locks a trigger. Nothing: another session is at it, or it is paused or gone.
+// Locks a trigger. Nothing: another session has locked it, or it is paused or gone.
 std::optional<HeldTrigger> hold(int64 id) {
     Parameters parameters;
     parameters.add(id);
@@ -195,7 +195,7 @@ std::optional<HeldTrigger> hold(int64 id) {
     return held.empty() ? std::nullopt : std::optional(held[0]);
 }
 
-// Its row is locked.
+// The caller has locked its row.
 void note(const HeldTrigger &trigger, const Tally &tally) {
     if (tally.fired == 0 && tally.skipped == 0 && tally.error == nullptr)
         return;
@@ -213,7 +213,7 @@ void note(const HeldTrigger &trigger, const Tally &tally) {
         parameters, SPI_OK_UPDATE);
 }
 
-// The signals of a set as the context of the condition, and as what the tasks wait for.
+// The signals of a set as the context of the condition, and as the wait_for of the tasks.
 struct SetOfSignals {
     Jsonb *values;
     Jsonb *wait_for;
@@ -264,7 +264,7 @@ bool make_as(Oid role, const Maker &maker, const Firing &firing) {
     return made;
 }
 
-// False: the set is not to be acted on.
+// False: the set is skipped.
 bool carry_out_for(Oid role, const HeldTrigger &trigger, std::span<const int64> seqs) {
     const SetOfSignals set = read_set(seqs);
     if (const Maker *maker = find_maker(trigger.action))
@@ -276,7 +276,7 @@ bool carry_out_for(Oid role, const HeldTrigger &trigger, std::span<const int64> 
     return true;
 }
 
-// Carries the action out for a set, or skips it. Returns the error, with all that it did undone; null: none.
+// Carries the action out for a set, or skips the set. Returns the error, after a rollback of the action; null: none.
 const char *act(const HeldTrigger &trigger, std::span<const int64> seqs, Tally *tally) {
     bool fires = false;
     const int settings_level = schedule::limit_waiting(schedule::Patience::short_);
@@ -341,8 +341,8 @@ std::optional<model::JoinedSet> find_set(const HeldTrigger &trigger, const JoinK
     return model::join(candidates, static_cast<std::size_t>(trigger.inputs));
 }
 
-// Whatever the input at which they have arrived. By their numbers only: the arrivals of the trigger are many, and most
-// of them dead.
+// Removes the arrivals of these signals at any input. Found by their numbers only: the trigger has many arrivals, and
+// most of them are dead.
 void consume(const HeldTrigger &trigger, std::span<const int64> seqs) {
     Parameters parameters;
     parameters.add(trigger.id).add(INT8ARRAYOID, to_array(seqs));
@@ -353,7 +353,7 @@ void consume(const HeldTrigger &trigger, std::span<const int64> seqs) {
         parameters, SPI_OK_DELETE);
 }
 
-// Nobody need look for partners until another signal comes.
+// Until another signal arrives, the key need not be joined again.
 void mark_seen(const HeldTrigger &trigger, const JoinKey &key) {
     Parameters parameters;
     parameters.add(trigger.id).add(key.digest).add(JSONBOID, JsonbPGetDatum(key.key));
@@ -399,7 +399,7 @@ void join_sets(const HeldTrigger &trigger, Turn &turn) {
     turn.portion.more = turn.portion.more || static_cast<int64>(keys.size()) == k_signals;
 }
 
-// Arrivals that came while their trigger was being dropped.
+// Removes arrivals that were inserted while their trigger was being dropped.
 void remove_orphans(int64 trigger) {
     Parameters parameters;
     parameters.add(trigger);
@@ -433,11 +433,11 @@ void join_fresh(Turn &turn) {
         else if (const auto trigger = hold(each.id))
             join_sets(*trigger, turn);
         else
-            turn.portion.more = true; // another session is at it
+            turn.portion.more = true; // another session has locked it
     }
 }
 
-// ---- again ---------------------------------------------------------------------------------------------------------
+// ---- retries -------------------------------------------------------------------------------------------------------
 
 struct FailedSet {
     int64 id;
@@ -505,7 +505,7 @@ void try_failed(Turn &turn) {
     }
 }
 
-// When a failed set is to be tried again; shmem::k_never: there is none.
+// The time of the next retry of a failed set; shmem::k_never: there is none.
 TimestampTz next_retry() {
     Parameters parameters;
     return store::select<TimestampTz>(
@@ -528,8 +528,8 @@ void run_by_indexes(Turn &turn) {
     turn.next = Min(turn.next, next_retry());
 }
 
-// The snapshots of its statements are to see what others have committed. An index scan remembers which entries are
-// dead, and the next one passes over them; a bitmap scan does not.
+// Requires that each statement sees what others have committed. An index scan marks dead entries, which the next one
+// skips; a bitmap scan does not.
 void run(store::Store &, Turn &turn) {
     if (IsolationUsesXactSnapshot())
         return;

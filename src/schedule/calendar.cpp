@@ -40,7 +40,7 @@ const char *rule_for(model::CronFault fault) {
            "@daily or \"30 seconds\".";
 }
 
-// Seconds since 1970, as model/cron.h counts them.
+// In seconds since 1970, as in model/cron.h.
 std::optional<int64> next_unix_time(const Calendar &calendar, int64 after) {
     const auto next = model::next_time(calendar.cron, after, [&calendar](int64 moment) {
         const pg_time_t time = moment;
@@ -85,13 +85,13 @@ DueTimes due_times(const Calendar &calendar, TimestampTz after, TimestampTz unti
     const int64 to = to_unix(until);
     int64 total = 0;
     if (const int seconds = calendar.cron.seconds; seconds > 0) {
-        // Of these there may be very many: only the last are gone through.
+        // There may be very many of these: only the last ones are visited.
         using model::cron_detail::floor_div;
         total = Max(floor_div(to, seconds) - floor_div(from, seconds), 0);
         if (total > static_cast<int64>(limit))
             from = (floor_div(to, seconds) - static_cast<int64>(limit)) * seconds;
     }
-    const auto ring = allocate<TimestampTz>(limit); // a ring, as nobody knows how many will come
+    const auto ring = allocate<TimestampTz>(limit); // a ring, as the number of times is not known before
     std::size_t found = 0;
     for (auto time = next_unix_time(calendar, from); time && *time <= to; time = next_unix_time(calendar, *time)) {
         CHECK_FOR_INTERRUPTS();

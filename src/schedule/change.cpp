@@ -10,8 +10,8 @@ namespace scylla::schedule {
 
 namespace {
 
-// What a submit would refuse is refused now. That there is no room just now, that somebody has the name or the key of
-// the first task, or is just doing something, is no reason; two tasks of a plan with one name are.
+// Raises the error that a submit would raise, unless it depends on the moment: a full queue, the name or the key of the
+// first task, a lock, a live run of the job. Two tasks of a plan with one name are an error.
 void rehearse(const store::ScheduleRow &schedule) {
     const TimestampTz planned = schedule.state.next_run.value_or(schedule.state.handled);
     const int settings_level = limit_waiting(Patience::short_);
@@ -42,7 +42,7 @@ std::optional<TimestampTz> put(const store::ScheduleSettings &settings, Oid call
 
 namespace {
 
-// What the schedule belongs to is there for more than its times: that nothing ticks does not stop it.
+// The workflow of the schedule has other uses than its times: a missing ticker is only a warning.
 void keep_job_of_made(Warn warn) {
     const ErrorData *error = attempt([&] { keep_job(warn); });
     if (error != nullptr && warn == Warn::yes)

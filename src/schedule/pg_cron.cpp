@@ -28,7 +28,7 @@ const char *ask(const char *sql, std::span<const char *const> parameters) {
     return SPI_processed == 0 ? nullptr : SPI_getvalue(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1);
 }
 
-// How often the job is to come: every so many seconds as the most frequent schedule of seconds, else every minute.
+// The cron expression of the job: the shortest interval of schedules in seconds, otherwise every minute.
 const char *wanted_beat() {
     return ask("select coalesce(min(substring(cron from '[0-9]+')::int) filter "
                "(where cron ~* '^[[:space:]]*[0-9]+[[:space:]]*second') || ' seconds', $1) from scylla.schedule",
@@ -79,7 +79,7 @@ void keep_job_as_owner(Warn warn) {
         return;
     }
     if (settings::schedules != static_cast<int>(settings::Schedules::pg_cron) && is_monitored())
-        return; // a job that is there may stay: both at once give each planned time once
+        return; // an existing job may stay: with two tickers, each planned time still gets one task
     if (cron_database == nullptr)
         error::no_ticker(error::NoTicker::nothing);
     const char *beat = wanted_beat();
@@ -99,7 +99,7 @@ void keep_job_as_owner(Warn warn) {
 
 namespace {
 
-// As the owner of the tables, and with nobody else's objects in the search path.
+// Runs as the owner of the tables, with no objects of others in the search path.
 template <typename Work> void run_as_owner(Work work) {
     const int settings_level = NewGUCNestLevel();
     (void)set_config_option("search_path", "pg_catalog, pg_temp", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0,
@@ -119,7 +119,7 @@ void keep_job(Warn warn) {
 }
 
 void drop_job() {
-    // cron.job is there only in the database of pg_cron.
+    // cron.job exists only in the database of pg_cron.
     const Oid pg_cron = get_extension_oid("pg_cron", true);
     if (OidIsValid(pg_cron) && OidIsValid(get_relname_relid("job", get_namespace_oid("cron", true))))
         run_as_owner(remove_job);

@@ -8,7 +8,7 @@ namespace scylla::schedule {
 
 namespace {
 
-// The planned time as it stands in names and specifications.
+// The planned time in the form that names and specifications have.
 const char *show(TimestampTz planned) {
     pg_tm tm{};
     fsec_t fraction = 0;
@@ -18,7 +18,7 @@ const char *show(TimestampTz planned) {
                     tm.tm_sec);
 }
 
-// A delay that looks random, but is the same whoever submits the task.
+// A delay that looks random, but depends only on the name of the task.
 std::optional<TimestampTz> delayed_until(const store::ScheduleSettings &schedule, TimestampTz planned,
                                          const text *name) {
     const Interval &jitter = *schedule.jitter;
@@ -43,7 +43,7 @@ JsonbValue to_value(std::string_view string) {
     return value;
 }
 
-// Of a key that is there already the value that is put last counts.
+// If a key is put twice, the last value counts.
 class Writer {
 public:
     void begin_object() { pushJsonbValue(&state_, WJB_BEGIN_OBJECT, nullptr); }
@@ -98,7 +98,7 @@ std::string_view string_of(const JsonbValue &value) {
 
 // ---- tasks ---------------------------------------------------------------------------------------------------------
 
-// Adds to what a task waits for.
+// Adds `wait_for` to what a task waits for.
 void put_waits(Writer &writer, JsonbContainer *task, Jsonb *wait_for) {
     writer.key("wait_for");
     writer.begin_array();
@@ -125,7 +125,7 @@ void put_common(Writer &writer, JsonbContainer *task, const Common &common) {
     (void)writer.end_object();
 }
 
-// The names that the tasks of a plan have within it: what "rn" says, else their numbers.
+// The names of a plan's tasks within the plan: "rn" if given, otherwise their numbers.
 std::span<std::string_view> names_within(std::span<const JsonbValue> tasks) {
     const auto names = allocate<std::string_view>(tasks.size());
     for (std::size_t i = 0; i < tasks.size(); i++) {
@@ -140,7 +140,7 @@ std::string_view join(const text *plan, std::string_view name) {
     return joined;
 }
 
-// Names of tasks of the plan are meant within it; any other is a task outside.
+// Names of the plan's tasks mean these tasks; any other name is a task outside the plan.
 void put_dependencies(Writer &writer, const JsonbValue &depends_on, const text *plan,
                       std::span<const std::string_view> sorted) {
     writer.key("depends_on");
@@ -154,7 +154,7 @@ void put_dependencies(Writer &writer, const JsonbValue &depends_on, const text *
     (void)writer.end_array();
 }
 
-// Whether a task depends on another one of the plan.
+// Whether a task depends on another task of the plan.
 bool depends_within(const std::optional<JsonbValue> &depends_on, std::span<const std::string_view> sorted) {
     const uint32 count =
         depends_on && depends_on->type == jbvBinary ? JsonContainerSize(depends_on->val.binary.data) : 0;
@@ -194,13 +194,13 @@ JsonbValue *write_plan(Writer &writer, Jsonb *plan, const Common &common) {
     return writer.end_array();
 }
 
-// When the tasks may start, as JSON has it; null: at once.
+// When the tasks may start, in the format of JSON; null: at once.
 const char *show_delay(const store::ScheduleSettings &schedule, TimestampTz planned, const text *name) {
     const auto until = delayed_until(schedule, planned, name);
     return until ? JsonEncodeDateTime(nullptr, TimestampTzGetDatum(*until), TIMESTAMPTZOID, nullptr) : nullptr;
 }
 
-// Members of a member of an object, if it is there: its value is an object.
+// Puts the members of an object that is a member of another object, if it exists.
 void put_members_of(Writer &writer, JsonbContainer *object, std::string_view key) {
     if (const auto member = find(object, key); member && member->type == jbvBinary)
         writer.put_members(member->val.binary.data);

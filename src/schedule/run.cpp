@@ -19,9 +19,9 @@ using store::ScheduleRow;
 using store::ScheduleSettings;
 using store::ScheduleState;
 
-constexpr int64 k_tick = 2 * 60 * USECS_PER_SEC; // pg_cron comes every minute, and may be late by as much
+constexpr int64 k_tick = 2 * 60 * USECS_PER_SEC; // pg_cron ticks every minute, and may be a minute late
 constexpr std::size_t k_none_limit = 120;        // planned times that a tick can find with catch_up none: one a second
-constexpr int64 k_first_retry = 100'000;         // microseconds; then as long again as it has been failing
+constexpr int64 k_first_retry = 100'000;         // microseconds; later, as long as it has been failing
 constexpr int64 k_last_retry = 60 * USECS_PER_SEC;
 
 // ---- what is due ---------------------------------------------------------------------------------------------------
@@ -51,8 +51,8 @@ std::optional<TimestampTz> oldest_of(const ScheduleSettings &settings, Timestamp
 
 struct Due {
     Calendar calendar;
-    TimestampTz last; // of all that have come
-    int64 too_many;   // that have come, and will not get a task
+    TimestampTz last; // of all that are due
+    int64 too_many;   // due planned times that will not get a task
     std::span<TimestampTz> times;
 };
 
@@ -61,7 +61,7 @@ Calendar calendar_of(const ScheduleSettings &settings) {
     return maker != nullptr ? maker->calendar(settings) : read_calendar(settings.cron, settings.timezone);
 }
 
-// The first that have come: none is left out, and the others have their turn next.
+// The first planned times that are due. None is left out: the next run handles the others.
 Due first_due(const ScheduleRow &schedule, TimestampTz now) {
     constexpr std::size_t k_batch = 10;
     Due due{calendar_of(schedule.settings), schedule.state.handled, 0, allocate<TimestampTz>(k_batch)};
@@ -127,7 +127,7 @@ void note_error(ScheduleRow &schedule, const ErrorData *error) {
                              error->message)));
 }
 
-// To be tried again, as long as it is not too late.
+// The planned time is tried again, as long as it is not too late.
 void note_failed(ScheduleRow &schedule, const ErrorData *error) {
     note_error(schedule, error);
     ScheduleState &state = schedule.state;
@@ -136,7 +136,7 @@ void note_failed(ScheduleRow &schedule, const ErrorData *error) {
     state.retry_at = now + std::clamp(now - *state.failing_since, k_first_retry, k_last_retry);
 }
 
-// The name is somebody else's. It will stay so, and what is planned after it is not to wait.
+// The name belongs to another task. That will not change, and later planned times must not wait.
 void note_taken(ScheduleRow &schedule, const ErrorData *error) {
     note_error(schedule, error);
     schedule.state.missed++;
@@ -144,7 +144,7 @@ void note_taken(ScheduleRow &schedule, const ErrorData *error) {
     schedule.state.retry_at = std::nullopt;
 }
 
-// False: it is to be tried again.
+// False: the planned time must be tried again.
 bool deal_with(ScheduleRow &schedule, TimestampTz planned) {
     const bool live = schedule.settings.overlap != Overlap::allow && is_last_live(schedule);
     if (live && schedule.settings.overlap == Overlap::skip) {
@@ -171,7 +171,7 @@ bool deal_with(ScheduleRow &schedule, TimestampTz planned) {
     return true;
 }
 
-// The first planned time after what is handled.
+// The first planned time after those that are handled.
 std::optional<TimestampTz> next_run(const ScheduleRow &schedule, const Calendar &calendar) {
     const ScheduleSettings &settings = schedule.settings;
     const auto next =
@@ -223,7 +223,7 @@ int64 run_schedule(const text *name, TimestampTz now) {
     const int settings_level = limit_waiting(schedule.state.failing_since ? Patience::shortest : Patience::short_);
     Due due{};
     if (const ErrorData *error = attempt([&] { due = find_due(schedule, now); }))
-        note_failed(schedule, error); // nobody can tell when it comes
+        note_failed(schedule, error); // its planned times cannot be computed
     else {
         schedule.state.handled = due.last;
         schedule.state.missed += due.too_many;

@@ -43,8 +43,8 @@ void call(SPIPlanPtr *plan, const char *sql, std::span<const Argument> arguments
                SPI_OK_SELECT);
 }
 
-// What a job calls to select ids may take any time. A tick that runs the schedules of several roles calls it for
-// superusers only; a worker is connected as the role.
+// The function that selects the ids of a job may take any time. A tick that runs the schedules of several roles calls
+// it for superusers only. A server worker is connected as the role.
 void require_own_time(Oid role, Jsonb *request) {
     JsonbValue ids;
     const bool selects = getKeyJsonValueFromContainer(&request->root, "ids", 3, &ids) == nullptr;

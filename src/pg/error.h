@@ -58,7 +58,6 @@ void tell_short_retention(const char *setting, const Interval *value);
 [[noreturn]] void limit_reached(const text *queue, const char *setting, int limit, const text *key = nullptr);
 // 53400, constraint "rate", or "rate_per_key" with a key, table queue: lease_task().
 [[noreturn]] void rate_reached(const text *queue, const text *key = nullptr);
-// 53400, constraint "max_queues", table queue.
 // 2BP01, constraint "empty", table queue: drop_queue() without force.
 [[noreturn]] void queue_not_empty(const text *queue);
 

@@ -1,4 +1,4 @@
-// What somebody wants of a step (section 14).
+// Actions of users on a step (section 14).
 #include "model/workflow/actions.h"
 
 #include "model/workflow/advance.h"
@@ -46,13 +46,13 @@ std::string_view find_statement(const Definition &definition, std::string_view s
     return node == nullptr ? std::string_view{} : node->sql;
 }
 
-// Its failure mode applies.
+// The failure mode of the step applies.
 void Advance::kill(LiveScope &scope, LiveStep &step) {
     withdraw(step);
     fail_for_good(scope, step, error_message("the step was killed"));
 }
 
-// One that has failed gets another attempt, which is skipped. The row of the attempt before must have been written.
+// A failed step gets another attempt, which is skipped. The row of the attempt before must have been written.
 void Advance::skip(LiveScope &scope, LiveStep &step) {
     if (is_restartable(step.now.status)) {
         if (step.is_changed)
@@ -64,7 +64,7 @@ void Advance::skip(LiveScope &scope, LiveStep &step) {
     conclude(scope, step, StepStatus::skipped);
 }
 
-// Conditions of a step that has been skipped can read its parameters as far as they can be evaluated.
+// Conditions of a skipped step can read its parameters if they can be evaluated.
 void Advance::make_up_params(LiveScope &scope, LiveStep &step) {
     if (!step.now.params.empty())
         return;

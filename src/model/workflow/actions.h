@@ -13,7 +13,7 @@ enum class Allowed : std::uint8_t {
     already, // the step is as the action would leave it
 };
 
-// The step is of a run that goes on, and in no iteration that has ended.
+// For a step of a live run, in no iteration that has ended.
 constexpr Allowed allows(StepStatus status, StepAction action) noexcept {
     const bool lives = is_retryable(status) || (status != StepStatus::not_created && !is_terminal(status));
     switch (action) {
@@ -35,10 +35,10 @@ constexpr Allowed allows(StepStatus status, StepAction action) noexcept {
     return Allowed::no;
 }
 
-// Whether an attempt of it is still to begin, and can be paused.
+// Whether an attempt of the step has yet to begin, and can be paused.
 constexpr bool can_pause(StepStatus status) noexcept { return status <= StepStatus::paused || is_retryable(status); }
 
-// The run has ended: the action is a new run, which begins with the step (section 11).
+// For a step of a run that has ended: the action is a new run, which begins with the step (section 11).
 constexpr Allowed allows_after_end(StepStatus status, StepAction action) noexcept {
     switch (action) {
     case StepAction::skip:

@@ -16,7 +16,7 @@ class Advance {
 public:
     explicit Advance(RunState &state) noexcept : state_{state} {}
 
-    // Throws NeedMore, and sel::Failure if the turn is to stop.
+    // Throws NeedMore, and sel::Failure if the turn must stop.
     void run();
 
 private:
@@ -26,7 +26,7 @@ private:
     };
     struct LoopWork {
         StepInScope loop;
-        LiveScope *ended; // an iteration; null: the loop is to go on
+        LiveScope *ended; // an iteration; null: the loop continues
     };
 
     // Events (events.cpp)
@@ -75,7 +75,7 @@ private:
     void skip(LiveScope &scope, LiveStep &step);
     void make_up_params(LiveScope &scope, LiveStep &step);
 
-    // What is before RUNNING (phases.cpp)
+    // Phases before RUNNING (phases.cpp)
     void begin_attempt(LiveScope &scope, LiveStep &step);
     void enter(LiveScope &scope, LiveStep &step, StepStatus phase);
     std::optional<StepStatus> pass(LiveScope &scope, LiveStep &step);
@@ -124,22 +124,22 @@ private:
     void settle();
     void touch(LiveScope &scope);
     static void change(LiveStep &step) noexcept { step.is_changed = true; }
-    // Does something that can fail; if it does, so does the step.
+    // Does work that can fail. If it fails, the step fails.
     template <typename Work> bool attempt(LiveScope &scope, LiveStep &step, Work work);
 
     RunState &state_;
     std::deque<StepInScope> ready_{};   // to be created
-    std::deque<LiveScope *> touched_{}; // may have come to their end
+    std::deque<LiveScope *> touched_{}; // may have ended
     std::deque<LoopWork> loops_{};
-    std::optional<std::int64_t> leaves_{}; // in the loops of the run before the turn; nothing: not looked at yet
+    std::optional<std::int64_t> leaves_{}; // in the loops of the run before the turn; nothing: not counted yet
 };
 
 bool are_complete(const LiveScope &scope, const std::vector<std::size_t> &places) noexcept;
 bool is_sleep(const StepNode &step) noexcept;
-// A worker executes it.
+// Whether a worker executes it.
 bool has_task(const StepNode &step) noexcept;
 
-// What is wrong, as the error of a step.
+// The failure as the error of a step.
 std::string error_of(const ParamFailure &failure);
 std::string error_of(const sel::Failure &failure);
 std::string error_message(std::string_view message);

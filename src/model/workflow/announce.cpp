@@ -1,4 +1,4 @@
-// What a step sends before it has succeeded (section 7.5).
+// The signals that a step sends before it succeeds (section 7.5).
 #include "model/workflow/advance.h"
 #include "model/workflow/outputs.h"
 

@@ -32,7 +32,7 @@ bool is_number(std::string_view text) noexcept {
     return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
-// A rule, a number of runs beside each other, or an object with both.
+// A rule, a maximum number of live runs, or an object with both.
 void check_run_strategy(const Reader &reader, const Object &properties) {
     const Value *json = properties.map.find("run_strategy");
     if (json == nullptr || json->is_null())
@@ -74,7 +74,7 @@ void check_alerting(const Reader &reader, const Object &properties) {
         reader.problem(where.member("tct"), "must have one of completed_by_hour, duration_minutes and completed_by_ts");
 }
 
-// more: what may be there besides properties.
+// more: other members that are allowed.
 void check_properties(const Reader &reader, const Object &properties, std::initializer_list<std::string_view> more) {
     reader.refuse_others(properties,
                          {"owner", "access_control", "run_strategy", "step_concurrency", "alerting", "tags",
@@ -97,7 +97,7 @@ bool has(const Object &object, std::string_view name) noexcept {
     return found != nullptr && !found->is_null();
 }
 
-// What is set cannot be taken back in the same change.
+// A change cannot set and reset the same property.
 void check_once(const Reader &reader, const Object &change, std::string_view set, std::string_view other) {
     if (has(change, set) && has(change, other))
         reader.problem(change.where.member(other), "cannot be there together with " + quoted(set));
@@ -140,16 +140,16 @@ void check_changes(const Reader &reader, const Value &json) {
 
 // ---- the dry run ---------------------------------------------------------------------------------------------------
 
-// An expression asks for what only a run knows: it cannot be tried.
+// An expression reads a value that only a run has: it cannot be tried.
 struct OnlyInARun {};
 
-// What a run that nobody has started knows of itself.
+// The facts that are known without a run.
 class DryRun final : public sel::Params {
 public:
     DryRun(std::string_view id, std::string_view owner, std::string_view zone) : id_{id}, owner_{owner}, zone_{zone} {}
 
     std::optional<Value> find(std::string_view name, sel::Context & /*context*/) override {
-        if (name.find("__") != std::string_view::npos) // of a signal
+        if (name.find("__") != std::string_view::npos) // a parameter of a signal
             throw OnlyInARun{};
         return std::nullopt;
     }
@@ -180,7 +180,7 @@ std::string_view text_of(const sel::Map *object, std::string_view name) noexcept
     return found != nullptr && found->type == sel::Type::string ? found->view() : std::string_view{};
 }
 
-// Dates of a backfill, which its runs give.
+// The dates that a backfill gives to its runs.
 void put_dates(sel::Context &context, ParamMap &params) {
     for (const std::string_view name : {"FROM_DATE", "TO_DATE"}) {
         if (params.find(name) == nullptr)
@@ -216,7 +216,7 @@ void try_params(const Reader &reader, const sel::Map &workflow, const sel::Map *
 
 // ---- the document --------------------------------------------------------------------------------------------------
 
-// The version of templates that a run has unless it is given another one; empty: only a run knows.
+// The version of templates in a run that is given no other one; empty: only known in a run.
 std::string template_version(const ParamMap &params) {
     const Param *version = params.find(k_template_version);
     if (version == nullptr)
@@ -264,7 +264,7 @@ void check_document(const Reader &reader, const Value &json, TemplatesAtHand &te
         reader.problem(root, R"(has no "workflow")");
 }
 
-// What a caller has of it until he releases it.
+// The memory of a result, until the caller releases it.
 struct Found {
     Problems problems{};
     std::vector<ShownProblem> shown{};
@@ -313,12 +313,12 @@ Checked checked_by(const Check &document, std::string_view json, sel::World &wor
             found->templates.push_back({use.job_type, use.version});
         Found *owned = found.release();
         return {kind, owned->shown, owned->templates, owned};
-    } catch (...) { // there is nothing else that is thrown
+    } catch (...) { // only bad_alloc is left
         return {sel::OutcomeKind::out_of_memory, {}, {}, nullptr};
     }
 }
 
-// What the caller has read of templates: an object in the heap of the context.
+// The templates that the caller has read: an object in the heap of the context.
 void take_templates(const Reader &reader, std::string_view json, TemplatesAtHand &templates) {
     if (json.empty())
         return;

@@ -1,5 +1,5 @@
-// Definitions of workflows (section 1): what is wrong with one, as those use it who must not see an exception. Entry
-// points are noexcept, and nothing here owns memory by a destructor.
+// Definitions of workflows (section 1): the problems of one, for callers that must not see an exception. Entry points
+// are noexcept, and nothing here owns memory by a destructor.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ struct ShownProblem {
     std::string_view what;
 };
 
-// Of a job template (section 1.8).
+// Identifies a job template (section 1.8).
 struct TemplateName {
     std::string_view job_type;
     std::string_view version;
@@ -27,23 +27,23 @@ inline constexpr std::string_view k_template_version = "job_template_version"; /
 struct Checked {
     sel::OutcomeKind kind; // value, stopped or out_of_memory
     std::span<const ShownProblem> problems;
-    std::span<const TemplateName> templates; // of the steps, if the check was not given them: it is to be repeated
+    std::span<const TemplateName> templates; // of the steps, if the check was not given them: repeat it with them
     void *owned;
 };
 
-// json: the request with which a workflow is made. Everything of section 1.5 that needs no other object; at the end, as
-// a dry run, the parameters of the workflow are evaluated, and those of the steps merged. templates: {"templates": an
-// array of those that the steps name, and of those that they inherit from, "known": the job types of which there is any
+// json: the request that creates a workflow. Checks everything of section 1.5 that needs no other object. At the end,
+// as a dry run, the parameters of the workflow are evaluated, and those of the steps merged. templates: {"templates":
+// an array of those that the steps name, and of those that they inherit from, "known": the job types that have any
 // version}; empty: not read yet.
 Checked check_definition(std::string_view json, sel::World &world, const sel::Limits &limits,
                          const DefinitionLimits &of_definitions = {}, std::string_view templates = {}) noexcept;
-// json: the request with which a job template is made. Everything that needs no other template.
+// json: the request that creates a job template. Checks everything that needs no other template.
 Checked check_template(std::string_view json, sel::World &world, const sel::Limits &limits) noexcept;
 // Whether a template and those that it inherits from fit together. templates: an array of them all. Places are in the
 // definition of the template.
 Checked check_inheritance(std::string_view templates, const TemplateName &name, sel::World &world,
                           const sel::Limits &limits) noexcept;
-// What is to become of the properties of a workflow: properties, and what only a change has (section 1.2).
+// Checks a change of a workflow's properties: properties, and members that only a change has (section 1.2).
 Checked check_change(std::string_view json, sel::World &world, const sel::Limits &limits) noexcept;
 void release(Checked &checked) noexcept;
 

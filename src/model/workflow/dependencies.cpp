@@ -33,7 +33,7 @@ std::string match_of(sel::Context &context, const SignalDependency &dependency) 
     return "{" + match + "}";
 }
 
-// What is kept of a signal: these members of the objects.
+// The state of one wait: these members of the objects.
 std::string keep(sel::Context &context, std::string_view status, const sel::Map &wait, const sel::Map *signal) {
     std::string json = "{\"status\":" + json_text(status);
     const auto add = [&](const sel::Map &from, std::string_view name) {
@@ -48,14 +48,14 @@ std::string keep(sel::Context &context, std::string_view status, const sel::Map 
     return json + "}";
 }
 
-// What is kept, in the heap of the context.
+// The state, in the heap of the context.
 const sel::Array *read_kept(sel::Context &context, const LiveStep &step) {
     if (step.now.signals.empty())
         return nullptr;
     const Value value = sel::read_json(context, step.now.signals);
     return value.type == sel::Type::array ? value.array : nullptr;
 }
-// What is kept of one; null: nothing.
+// The state of one wait; null: it has not begun.
 const Value *kept_of(const sel::Array *kept, std::size_t place) noexcept {
     return kept != nullptr && place < kept->size && kept->items[place].type == sel::Type::map ? &kept->items[place]
                                                                                               : nullptr;
@@ -65,7 +65,7 @@ bool is_pending(const Value *kept) noexcept {
     return status != nullptr && status->type == sel::Type::string && status->view() == k_pending;
 }
 
-// What is kept, with each member as `change` makes it of what it was (null: nothing).
+// The state after `change` of each member, which gets the old member (null: the wait has not begun).
 template <typename Change> std::string with_each(RunState &state, const LiveStep &step, Change change) {
     NoParams none;
     sel::Heap heap(state.limits.memory);

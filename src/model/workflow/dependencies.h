@@ -1,8 +1,8 @@
 // The signals that a step waits for before its parameters are evaluated (section 7.4).
 //
-// What is kept of them is a JSON array with a member for each. {"status": "PENDING", "signal", "match", "since":
-// milliseconds since 1970}: it is waited for. With "MATCHED" also the "seq", "params" and "sent" of the signal that has
-// come; with "SKIPPED" the step goes on without it. null: nobody has begun to wait for it.
+// Their state is a JSON array with a member for each signal. {"status": "PENDING", "signal", "match", "since":
+// milliseconds since 1970}: the step waits for it. "MATCHED" adds the "seq", "params" and "sent" of the signal that was
+// sent; "SKIPPED": the step continues without it. null: the wait has not begun.
 #pragma once
 
 #include <optional>
@@ -12,25 +12,25 @@
 
 namespace scylla::model::workflow {
 
-// What is kept, and what is to be waited for from now on: [{"number": from 0, "signal", "match"}], of those for which
-// nobody waits yet. Throws ParamFailure, sel::Failure, NeedMore and NotYet.
+// The new state, and the waits that begin with it: [{"number": from 0, "signal", "match"}]. Throws ParamFailure,
+// sel::Failure, NeedMore and NotYet.
 struct BegunWaits {
     std::string kept{};
     std::string waits{}; // empty: none
 };
 BegunWaits begin_waits(RunState &state, LiveScope &scope, const LiveStep &step);
 
-// These throw sel::Failure if what is kept cannot be read.
+// These throw sel::Failure if the state cannot be read.
 
-// Whether none is waited for any more, or to be.
+// Whether no wait is pending, and none has yet to begin.
 bool are_matched(RunState &state, const LiveStep &step);
-// With data, {"number": from 0, "signal": {"seq", "params", "sent"}}, in its place. Nothing: that one is not waited
-// for.
+// The state after a match. data: {"number": from 0, "signal": {"seq", "params", "sent"}}. Nothing: the step does not
+// wait for that signal.
 std::optional<std::string> with_match(RunState &state, const LiveStep &step, std::string_view data);
-// With SKIPPED for all that are waited for.
+// The state with SKIPPED for all pending waits.
 std::string with_bypassed(RunState &state, const LiveStep &step);
 
-// For another attempt: nobody waits for what has not come. What cannot be read is not kept.
+// The state for another attempt: pending waits have not begun. An unreadable state is dropped.
 std::string for_next_attempt(RunState &state, const LiveStep &step);
 
 // A parameter of the signal that has matched. Nothing: there is none.

@@ -13,7 +13,7 @@ namespace {
 
 using sel::OutcomeKind;
 
-// What a caller has of a definition until he releases it.
+// The memory of a definition, until the caller releases it.
 struct LoadedMemory {
     std::unique_ptr<Definition> definition{};
     std::string what{};
@@ -37,7 +37,7 @@ OutcomeKind kind_of(sel::FaultKind kind) noexcept {
     return OutcomeKind::fault;
 }
 
-// Does the work; what is wrong is written to `what`.
+// Does the work. A failure is described in `what`.
 template <typename Work> OutcomeKind guarded(std::string &what, Work work) {
     try {
         work();

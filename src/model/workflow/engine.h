@@ -1,12 +1,12 @@
-// Runs of workflows (sections 2, 5 and 6): what follows from what has happened, as a pure function.
+// Runs of workflows (sections 2, 5 and 6): what follows from events, as a pure function.
 //
-// A run executes one definition. Its steps are in scopes: the run itself is one, and each iteration of a loop is one,
-// inside of the scope that its loop is in. Who keeps the runs gives a turn the scopes that its events are about, with
-// all that are around them; the turn says what to write, submit, start and cancel. Nothing else is remembered from turn
-// to turn. A turn after a crash, with the same scopes and events, comes to the same.
+// A run executes one definition. Its steps are in scopes: the run itself is a scope, and so is each iteration of a
+// loop, inside of the scope that its loop is in. The caller, which stores the runs, gives a turn the scopes of its
+// events with all scopes around them; the turn returns what to write, submit, start and cancel. Nothing else is kept
+// between turns. A turn after a crash, with the same scopes and events, has the same result.
 //
-// As those use it who must not see an exception: entry points are noexcept, and nothing here owns memory by a
-// destructor. What comes back is freed by release().
+// For callers that must not see an exception: entry points are noexcept, and nothing here owns memory by a destructor.
+// release() frees the results.
 #pragma once
 
 #include <array>
@@ -24,16 +24,16 @@ namespace scylla::model::workflow {
 
 // ---- definitions ---------------------------------------------------------------------------------------------------
 
-// A definition that has been read, for any number of turns.
+// A parsed definition, for any number of turns.
 class Definition;
 
 struct Loaded {
-    sel::OutcomeKind kind;  // value, or what is wrong
+    sel::OutcomeKind kind;  // value, or the kind of the problem
     Definition *definition; // null: it cannot be read
-    std::string_view what;  // is wrong
+    std::string_view what;  // the problem
     void *owned;
 };
-// json: the member "workflow" of a request that check_definition() has found nothing wrong with.
+// json: the member "workflow" of a request in which check_definition() has found no problem.
 Loaded load_definition(std::string_view json, sel::World &world, const sel::Limits &limits) noexcept;
 void release(Loaded &loaded) noexcept;
 
@@ -45,24 +45,24 @@ struct Retries {
     std::int32_t timeout = 0;
 };
 
-// A step that has been created, or was in an earlier run: then its attempt is the last one, and it is NOT_CREATED if it
-// is to be created again. Times are milliseconds since 1970; 0: none. Texts are JSON objects; empty: none.
+// A step that has been created in this run or in an earlier one. A step of an earlier run that will be created again is
+// NOT_CREATED, with its last attempt. Times are milliseconds since 1970; 0: none. Texts are JSON objects; empty: none.
 struct Step {
     std::string_view id{};
     StepStatus status = StepStatus::created;
     std::int32_t attempt = 1;
     Retries retries{};
     std::string_view params{};  // their values; known from the end of EVALUATING_PARAMS on, with output since FINISHING
-    std::string_view edges{};   // whether each successor is to follow, by id; known when the step is complete
-    std::string_view loop{};    // what a foreach, while or subworkflow keeps from turn to turn; of others their output
+    std::string_view edges{};   // whether each successor follows, by id; known when the step is complete
+    std::string_view loop{};    // the state of a foreach, while or subworkflow between turns; of others their output
     std::string_view signals{}; // that it waits for or has waited for: an array (dependencies.h)
-    std::string_view error{};   // why it has failed: "message", and what the error of its task says
+    std::string_view error{};   // why it has failed: "message", and the members of its task's error
     std::string_view rollup{};  // of a loop: how many leaves in its iterations have which status (see rollup.h)
     std::int64_t created = 0;
     std::int64_t started = 0; // STARTING
     std::int64_t ended = 0;
-    // When the step wants an event `due`: the end of a Sleep, a wait before a retry, a timeout; at once if there was
-    // too much for one turn, or what it reads had to be written first.
+    // When the step needs an event `due`: the end of a Sleep, a wait before a retry, a timeout. At once if the work was
+    // too much for one turn, or if values that it reads had to be written first.
     std::int64_t due = 0;
 };
 
@@ -79,7 +79,7 @@ struct Scope {
     std::int64_t created = 0;
     std::int64_t ended = 0;
     std::int64_t due = 0; // of the run itself: its timeout
-    // Of the run itself: the status of the instance over its runs. Until it has ended, what that was before the run.
+    // Of the run itself: the status of the instance over its runs. Until the run has ended: its value before the run.
     RunStatus aggregated = RunStatus::succeeded;
 };
 
@@ -93,7 +93,7 @@ struct RunName {
     std::string_view initiator{};  // JSON: {"type": "MANUAL", "user": …}, {"type": "TIME", "timezone": …}, …
     std::string_view properties{}; // JSON: those of the workflow when the run began
     // Of a run that is not the first of its instance, JSON: {"policy", "step", "below", "step_params": {step: {name:
-    // value}}, "skip_steps": [step]}. below: what of the step runs again, see RestartPath.
+    // value}}, "skip_steps": [step]}. below: which part of the step runs again, see RestartPath.
     std::string_view restart{};
     RunLimits limits{};
 };
@@ -107,13 +107,12 @@ struct LoopsAround {
 };
 std::optional<LoopsAround> loops_around(const Definition &definition, std::string_view step) noexcept;
 
-// The statement of a step of type Sql, wherever in the definition it is; empty: there is no such step. A view of the
+// The statement of a step of type Sql, at any depth of the definition; empty: there is no such step. A view of the
 // definition.
 std::string_view find_statement(const Definition &definition, std::string_view step) noexcept;
 
-// The values of the parameters of a new run, or what is wrong with them. request: a JSON object; a member is a
-// parameter as definitions have them ({"type", "value"}), or just a value, which has the type that the definition gives
-// it.
+// The values of the parameters of a new run, or a problem with them. request: a JSON object; a member is a parameter in
+// the form of definitions ({"type", "value"}), or just a value, which has the type that the definition gives it.
 struct Outcome {
     sel::OutcomeKind kind; // value: text is a JSON object
     std::string_view text;
@@ -125,140 +124,143 @@ void release(Outcome &outcome) noexcept;
 
 // ---- an instance runs again (section 11) ---------------------------------------------------------------------------
 
-// A run that is not the first of its instance goes on with what the runs before it have left: the same scopes and
-// steps. The steps that it runs again go back to NOT_CREATED, with the number of their last attempt; the others stay as
-// they are. It begins by an event `restart`.
+// A run that is not the first of its instance continues with the scopes and steps of the runs before it. The steps that
+// it runs again go back to NOT_CREATED, with the number of their last attempt; the others stay as they are. It begins
+// by an event `restart`.
 
 enum class RestartPolicy : std::uint8_t { from_incomplete, from_beginning, from_specific };
 inline constexpr std::array<std::string_view, 3> k_restart_policies{"RESTART_FROM_INCOMPLETE", "RESTART_FROM_BEGINNING",
                                                                     "RESTART_FROM_SPECIFIC"};
 
-// What of a step runs again, if not all that is incomplete in it: JSON, so far down as there is something in it.
+// Which part of a step runs again, if not everything incomplete in it: JSON, one level for each loop and subworkflow.
 // Of a loop {"iteration": 3, "step": "copy", "below": {…}}: of this iteration, the step and what follows it. Of a
 // subworkflow {"workflow", "instance", "policy", "step", "below", "params", "step_params", "skip_steps"}: the instance
-// that it has started, restarted so. Iterations beside it, and steps beside it, stay as they are.
+// that it has started, restarted so. Other iterations and steps stay as they are.
 using RestartPath = std::string_view; // empty: all that is incomplete
 
 struct Restart {
     RestartPolicy policy = RestartPolicy::from_incomplete;
     std::string_view within{};                       // the loop whose iteration runs again; empty: the run itself does
-    std::string_view step{};                         // with from_specific: it and what follows it
-    std::span<const std::string_view> with_params{}; // steps that are given parameters
+    std::string_view step{};                         // with from_specific: it and its successors run again
+    std::span<const std::string_view> with_params{}; // steps that get parameters
     std::span<const std::string_view> skipped{};     // steps that are skipped
 };
 enum class RestartProblem : std::uint8_t {
     none,
     unknown_step,  // the workflow has no such step
-    not_a_start,   // something before the step has to run again, too
+    not_a_start,   // a step before it has to run again, too
     nothing_to_do, // all steps are complete
     outside,       // a step that is named does not run again
     out_of_memory,
 };
 struct RestartCheck {
     RestartProblem problem;
-    std::string_view step; // that is at fault, as it was given
+    std::string_view step; // the step with the problem, as it was given
 };
-// Whether a run that goes on holds the step back, as one that its restart did not choose: it has not been created, and
-// all before it are complete. steps: those of the run, or of the iteration that the step is in.
+// Whether a live run holds the step back because its restart did not choose it: it has not been created, and all steps
+// before it are complete. steps: those of the run, or of the iteration that the step is in.
 bool is_held_back(const Definition &definition, std::span<const Step> steps, std::string_view step) noexcept;
 // steps: those of the run, or of the iteration.
 RestartCheck check_restart(const Definition &definition, std::span<const Step> steps, const Restart &restart) noexcept;
 
-// The parameters of the next run: the values that the run before it had (JSON), and over them what is given now.
+// The parameters of the next run: the values of the run before it (JSON), overwritten by those that are given now.
 Outcome evaluate_restart_params(const Definition &definition, const RunName &name, std::string_view before,
                                 std::string_view given, sel::World &world, const sel::Limits &limits) noexcept;
 
 // ---- a turn --------------------------------------------------------------------------------------------------------
 
 enum class EventKind : std::uint8_t {
-    start,   // of the run, or of a step that waits to be tried again
+    start,   // of the run, or of a step that waits for a retry
     restart, // of the run, if it is not the first of its instance; or of an iteration (see Again; data: its path)
-    restart_inside, // of an iteration that has ended in a foreach that goes on; data: its path, with a step
-    permitted,      // the task of a step that waits for permits has got them
-    task_completed, // data: the result, if it is an object {"params": {name: value}, "artifacts": {…}}; else anything
-    task_failed,    // data: the error, an object with "code", "message" and perhaps "class": user, platform, timeout
+    restart_inside, // of an iteration that has ended in a live foreach; data: its path, with a step
+    permitted,      // the task of a step that waits for permits has its permits
+    task_completed, // data: the result, which may be an object {"params": {name: value}, "artifacts": {…}}
+    task_failed,    // data: the error, an object with "code", "message" and optionally "class": user, platform, timeout
     task_aborted,   // likewise: its worker has given up the task for good
-    task_cancelled, // somebody has cancelled the task
+    task_cancelled, // the task was cancelled
     child_started,  // of a subworkflow; data: {"workflow", "instance", "run", "status"}
     child_failed,   // it could not be started; data: an error
     child_ended,    // data: {"status": "SUCCEEDED"}
-    due,            // the time `due` of a step, or of the run (then step is empty), has come; before, nothing follows
+    due,            // the time `due` of a step, or of the run (step is empty), has passed; ignored before that time
     refused,        // the task could not be submitted, or its parameters not read; data: an error
     signals_sent,   // those of Turn::announcements
     signals_refused, // they could not be sent; data: an error
     stop,            // of a step, or of the run: it ends STOPPED
     kill,            // likewise FATALLY_FAILED, or FAILED
-    // Of a step whose task runs: what the result of the task is to have. data: {"params": {…}, "artifacts": {…}, "at":
-    // microseconds}; one with a later time goes over one with an earlier, whichever comes first.
+    // Of a step whose task runs: members for the result of the task. data: {"params": {…}, "artifacts": {…}, "at":
+    // microseconds}; a later time overwrites an earlier one, in any order of arrival.
     output,
-    skip,     // of a step, also of one that has failed: it is complete, and what follows it may begin
-    resume,   // of a step that is PAUSED: it goes on
-    unpaused, // of a step that has not begun because its workflow was paused: it is to look again
-    // That has ended without being complete gets another attempt; one that a restart holds begins. data: its path
+    skip,     // of a step, also of one that has failed: it is complete, and its successors may begin
+    resume,   // of a step that is PAUSED: it continues
+    unpaused, // of a step that has not begun because its workflow was paused: it checks again
+    // A step that has ended without being complete gets another attempt; one that a restart holds back begins. data:
+    // its path
     restart_step,
-    // That a step waits for (Turn::waits). data: {"number": from 0, "signal": {"name", "seq", "params", "sent"}}
+    // A signal that a step waits for (Turn::waits). data: {"number": from 0, "signal": {"name", "seq", "params",
+    // "sent"}}
     signal_matched,
-    bypass, // of a step that waits for signals: it goes on without those that have not come
+    bypass, // of a step that waits for signals: it continues without those that were not sent
 };
 
 struct Event {
     EventKind kind;
     std::int64_t scope;
     std::string_view step{};  // empty: of the run
-    std::int32_t attempt = 0; // of the step, when the event came about; 0: any. Others are passed over.
+    std::int32_t attempt = 0; // of the step at the time of the event; 0: any. Ignored if the step has another one.
     std::string_view data{};  // JSON; empty: none
 };
 
-// What other scopes have, for getFromForeach and getFromSubworkflow (see Need).
+// Values of other scopes, for getFromForeach and getFromSubworkflow (see Need).
 struct Supply {
     std::int64_t scope;
     std::string_view step;
     std::string_view inner;
     std::string_view param;
-    std::string_view json; // an array of the values in the order of the iterations, or a value; empty: it is not there
+    std::string_view json; // an array of the values in the order of the iterations, or a value; empty: there is none
 };
 
-// Pools that leaf steps need a permit of (section 13). Steps that need none start at once.
+// Pools of which leaf steps need a permit (section 13). Steps that need none start at once.
 struct Permits {
     std::span<const std::string_view> of_all{}; // pools that each leaf step needs
-    std::span<const std::string_view> tags{};   // of tags_of(): those for which there is a pool, see k_tag_pool_prefix
+    std::span<const std::string_view> tags{};   // those of tags_of() that have a pool, see k_tag_pool_prefix
 };
-inline constexpr std::string_view k_tag_pool_prefix = "tag:"; // and the tag: the name of its pool
+inline constexpr std::string_view k_tag_pool_prefix = "tag:"; // followed by the tag: the name of its pool
 inline constexpr std::string_view k_permits = "permits";      // the resource
 // All tags that leaf steps have: those of the workflow, of loops around the step and of the step itself. Views of the
 // definition.
 std::span<const std::string_view> tags_of(const Definition &definition) noexcept;
-// Of the definition; 0: not given.
+// The value in the definition; 0: not given.
 std::int64_t instance_step_concurrency_of(const Definition &definition) noexcept;
-// What keeps steps from beginning (section 9).
+// Keeps steps from beginning (section 9).
 struct Hold {
-    std::string_view step{};                    // is PAUSED when it is to begin; empty: none of the run begins
+    std::string_view step{};                    // is PAUSED before it begins; empty: no step of the run begins
     std::span<const std::int64_t> iterations{}; // that the step is in, the outer one first; empty: in all
 };
 
 struct Run {
     RunName name;
     std::span<const Scope> scopes; // [0]: the run itself; those around a scope before it
-    std::span<const Event> events; // in the order in which they came
+    std::span<const Event> events; // in the order of arrival
     std::span<const Supply> supplies{};
     Permits permits{};
     std::span<const Hold> holds{};
 };
 
-// What is read of other scopes or runs, which the turn was not given: it is to be repeated with that.
+// Values of other scopes or runs that the turn reads and was not given: repeat it with them.
 struct Need {
     enum class What : std::uint8_t {
         foreach,
         subworkflow,
         // The next iterations of the loop that have not succeeded, as [[number, scope], …], in the order of their
-        // numbers; inner: after this number; param: at most so many.
+        // numbers; inner: after this number; param: maximum number.
         iterations,
-        // How many iterations of a foreach have ended how, but for one, as {"id": its scope, "succeeded", "failed",
-        // "stopped", "timed_out"}; inner: its number; param: k_but_one. Empty: there is no such iteration.
+        // Counts of a foreach's iterations by status, without one iteration, as {"id": the scope of that one,
+        // "succeeded", "failed", "stopped", "timed_out"}; inner: its number; param: k_but_one. Empty: there is no such
+        // iteration.
         but_one,
         // A job template; inner: its job type; param: its version. Scope and step are not set. {"templates": an array
-        // of it and of those that it inherits from, "limited": those of their tags for which there is a pool that the
-        // owner of the run may use}
+        // of it and of those that it inherits from, "limited": those of their tags that have a pool which the owner of
+        // the run may use}
         job_template,
     };
     What what;
@@ -274,8 +276,8 @@ inline constexpr std::string_view k_but_one = "but one";
 struct StepChange {
     std::int64_t scope;
     bool is_new;
-    bool new_attempt;  // the row that was there is kept as the attempt that it was
-    bool same_params;  // they are those that the turn was given, and need not be written
+    bool new_attempt;  // the old row is kept as that of the earlier attempt
+    bool same_params;  // the parameters are unchanged, and need not be written
     Step step;         // as it is now
     StepStatus before; // not_created if it is new
 };
@@ -289,23 +291,23 @@ struct NewTask {
     std::string_view queue;
     std::string_view spec; // {"workflow", "instance", "run", "step", "attempt", "type", "params", "iteration": [3, 1]}
     std::int16_t priority;
-    std::string_view needs{}; // of pools, as submit() takes it; the task waits for that. Empty: nothing
-    bool at_once = false;     // it may begin at once if it gets them (begin_at_once())
+    std::string_view needs{}; // of pools, for submit(), which the task waits for. Empty: none
+    bool at_once = false;     // the step may begin at once if the task gets them (begin_at_once())
 };
-// What a step has begun is not needed any more.
+// Cancels the work that a step has begun.
 struct Cancel {
     enum class What : std::uint8_t {
         task,
         subworkflow,
-        // Of a loop, all that is inside of it and has not ended: iterations and steps end STOPPED, and their tasks and
-        // subworkflows are cancelled, whatever the turn was given of them (those are among its changes).
+        // Of a loop, everything inside that has not ended: iterations and steps end STOPPED, and their tasks and
+        // subworkflows are cancelled, whether the turn was given them or not (if it was, they are among its changes).
         iterations,
     };
     What what;
     std::int64_t scope;
     std::string_view step;
 };
-// A subworkflow is to be started. An event child_started or child_failed follows.
+// Starts a subworkflow. An event child_started or child_failed must follow.
 struct Child {
     std::int64_t scope;
     std::string_view step;
@@ -314,41 +316,41 @@ struct Child {
     std::string_view version; // a selector
     std::string_view params;  // JSON, as the request of evaluate_run_params()
     bool sync;
-    // Of an instance that an earlier run has started and that is to run again; 0: a new one.
+    // The instance that an earlier run has started, if it runs again; 0: a new one.
     std::int64_t instance;
     RestartPath below; // of that instance
 };
 
-// Signals are to be sent, all of them or none. An event signals_sent or signals_refused follows.
+// Sends signals, all of them or none. An event signals_sent or signals_refused must follow.
 struct Announcement {
     std::int64_t scope;
     std::string_view step;
     std::int32_t attempt;
     std::string_view signals; // [{"name", "params": {…}, "payload": {…}}]
 };
-// A step waits for signals, of all times. An event signal_matched follows for each, or signals_refused.
+// A step waits for signals, including earlier ones. An event signal_matched follows for each, or signals_refused.
 struct Wait {
     std::int64_t scope;
     std::string_view step;
     std::int32_t attempt;
     std::string_view signals; // [{"number" of the signal from 0, "signal", "match": {…}}]
 };
-// An iteration of an earlier run is to run again. An event `restart` of it follows, with that attempt.
+// An iteration of an earlier run runs again. An event `restart` of it must follow, with that attempt.
 struct Again {
     std::int64_t scope;
     std::int32_t attempt; // of the loop
     RestartPath below;
 };
-// The iterations that the loop has had become history: it begins with the first one again.
+// The iterations of a loop become history: it begins with the first one again.
 struct Forgotten {
     std::int64_t scope;
     std::string_view step;
 };
 
 struct Turn {
-    sel::OutcomeKind kind = sel::OutcomeKind::value; // stopped or out_of_memory: nothing has happened
-    std::span<const Need> needs{};                   // not empty: all else is
-    std::span<const ScopeChange> scopes{};           // around before inside; [0] is not always there
+    sel::OutcomeKind kind = sel::OutcomeKind::value; // stopped or out_of_memory: no changes
+    std::span<const Need> needs{};                   // if not empty, all else is empty
+    std::span<const ScopeChange> scopes{};           // outer before inner ones; the run itself may be missing
     std::span<const StepChange> steps{};             // each step once
     std::span<const NewTask> tasks{};
     std::span<const Cancel> cancels{};
@@ -362,9 +364,8 @@ struct Turn {
 Turn take_turn(const Definition &definition, const Run &run, sel::World &world, const sel::Limits &limits) noexcept;
 void release(Turn &turn) noexcept;
 
-// Tasks of the turn have got what they need when they were submitted, so nobody will tell it: those at these places,
-// which rise, and all of which have `at_once`. Their steps run from now on, also in what the loops around them count.
-// False: there is not enough memory.
+// The tasks at these indexes, which rise, got their permits when they were submitted, so no event will tell that. All
+// must have `at_once`. Their steps run from now on, also in the rollups of the loops around them. False: out of memory.
 bool begin_at_once(Turn &turn, std::span<const std::size_t> tasks, std::int64_t now) noexcept;
 
 } // namespace scylla::model::workflow

@@ -1,4 +1,4 @@
-// What each event means for its step or scope (sections 2.2, 6 and 14). What does not fit any more is passed over.
+// The effect of each event on its step or scope (sections 2.2, 6 and 14). Outdated events are ignored.
 #include <algorithm>
 
 #include "model/workflow/advance.h"
@@ -65,7 +65,7 @@ std::optional<RunStatus> status_in(RunState &state, std::string_view data) {
 } // namespace
 
 void Advance::run() {
-    // What a worker has put out it has put out before the end of its task, whichever of the two is found first.
+    // Output comes before the end of its task, in whatever order the events are.
     for (const bool is_output : {true, false})
         for (const Event &event : state_.run.events) {
             if ((event.kind == EventKind::output) != is_output)
@@ -75,7 +75,7 @@ void Advance::run() {
         }
 }
 
-// Whatever else is to be done before another event is looked at.
+// Does all that follows before the next event is handled.
 void Advance::settle() {
     for (;;) {
         state_.look_whether_to_stop();
@@ -104,7 +104,7 @@ void Advance::take(const Event &event) {
         return restart_iteration(*scope, event);
     if (scope == nullptr || is_terminal(scope->now.status))
         return;
-    // The run waits for its turn: what has come before a restart was about the run before.
+    // The run has not begun: events before its restart were meant for the run before.
     const bool of_run = event.step.empty() && scope->around == nullptr;
     if (!of_run && state_.scopes.front().now.due == 0)
         return;
@@ -222,7 +222,7 @@ void Advance::take_of_task(LiveScope &scope, LiveStep &step, const Event &event)
     const bool is_there = step.now.status == StepStatus::running || step.now.status == StepStatus::waiting_for_permits;
     if (!is_there || step.wants_work || !works)
         return;
-    if (step.now.started == 0 && event.kind == EventKind::task_completed) // before that it got its permits was heard
+    if (step.now.started == 0 && event.kind == EventKind::task_completed) // the event `permitted` comes later
         step.now.started = state_.now;
     const std::string_view output = step.node->kind == StepKind::typed ? step.now.loop : std::string_view{};
     if (event.kind == EventKind::task_completed) {
@@ -245,7 +245,7 @@ void Advance::take_of_task(LiveScope &scope, LiveStep &step, const Event &event)
     fail_for_good(scope, step, std::move(failed.error));
 }
 
-// It is read when the task has ended (section 4.8).
+// Output is read when the task has ended (section 4.8).
 void Advance::take_output(LiveScope &scope, LiveStep &step, const Event &event) {
     const bool is_there = step.now.status == StepStatus::running || step.now.status == StepStatus::waiting_for_permits;
     if (step.node->kind != StepKind::typed || !is_there || step.wants_work)

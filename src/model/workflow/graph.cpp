@@ -212,7 +212,7 @@ private:
         }
     }
 
-    // Ranks, and for each step which others come before it.
+    // Computes ranks, and for each step the steps before it.
     void put_in_order(StepList &list, const Where &where) {
         std::vector<std::size_t> first{0};
         std::vector<std::size_t> target;
@@ -264,7 +264,7 @@ std::unique_ptr<Definition> read_definition(std::string_view json, sel::World &w
     auto definition = std::make_unique<Definition>(limits.memory);
     NoParams none;
     sel::Context context(definition->heap, world, none, limits);
-    // Strings of JSON are where they were in its text.
+    // Strings of the value refer to the text of the JSON.
     const Value value = sel::read_json(context, sel::make_string(definition->heap, json).view());
     Problems problems;
     const Reader reader(context, problems);

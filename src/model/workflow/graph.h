@@ -1,5 +1,5 @@
-// A definition that has been read once: its steps, in the order of the document, with what follows what, conditions as
-// programs, and the parameters of each step with those that it has of its kind.
+// A definition that has been parsed: its steps in the order of the document with their edges, conditions as programs,
+// and the parameters of each step with the defaults of its kind.
 #pragma once
 
 #include <array>
@@ -19,7 +19,7 @@ namespace scylla::model::workflow {
 
 enum class FailureMode : std::uint8_t { fail_after_running, fail_immediately, ignore_failure };
 
-// Numbers and durations are texts until they are used: there may be references in them. Empty: not given.
+// Numbers and durations are texts until they are used, because they may contain references. Empty: not given.
 struct RetryRule {
     std::string limit{};
     std::string wait{};
@@ -48,7 +48,7 @@ struct SignalOutput {
 struct SignalDependency {
     std::string name{};
     ParamMap match{};                      // evaluated as one
-    std::vector<std::string_view> signs{}; // by the places of these: how each is compared
+    std::vector<std::string_view> signs{}; // the operator for each of these, by index
 };
 
 struct StepList;
@@ -63,7 +63,7 @@ struct StepNode {
     FailureMode failure_mode = FailureMode::fail_after_running;
     std::string timeout{};
     std::vector<std::string> tags{};    // with those of the workflow and of the loops around it
-    ParamMap params{};                  // of all layers, but for that of the template
+    ParamMap params{};                  // of all layers except the template's
     ParamMap own{};                     // of a step with a template: those of the definition
     std::vector<std::string> written{}; // those of the definition
     RetryPolicy retries{};
@@ -71,7 +71,7 @@ struct StepNode {
     std::vector<SignalOutput> outputs{};
     std::vector<Edge> successors{};
     std::vector<std::size_t> predecessors{};
-    std::vector<bool> after{};                 // by place: which steps come before it
+    std::vector<bool> after{};                 // by index: which steps come before it
     std::size_t rank = 0;                      // each has a higher one than those before it
     std::int64_t concurrency = 0;              // of a foreach; 0: not given
     bool strict = false;                       // ordering of a foreach

@@ -7,10 +7,10 @@ namespace scylla::model::workflow {
 
 namespace {
 
-// Of one turn.
+// Limits of one turn.
 constexpr std::size_t k_most_iterations = 500;
 constexpr std::size_t k_most_bytes = 16'000'000;
-// That are begun before their first steps are looked at, and what they make is known.
+// Iterations that begin before their first steps are handled, which shows how many bytes they make.
 constexpr int k_at_a_time = 10;
 constexpr std::int64_t k_most_again = 100; // iterations of an earlier run
 
@@ -42,12 +42,12 @@ void Advance::begin_first(LiveStep &step) {
     }
 }
 
-// Of a while, the iteration in which it has come to its end.
+// Restarts the iteration in which a while has ended.
 void Advance::restart_last(LiveScope &scope, LiveStep &step) {
     const WhileState loop = read_while(state_, step);
     const bool has_ended = loop.begun == loop.ended;
     if (!has_ended && restart_iterations(scope, step, loop.begun - 1, 1).empty()) {
-        step.forgets = true; // it has succeeded, and the loop could not make anything of what it has left
+        step.forgets = true; // the iteration has succeeded, but the loop could not use its values
         return begin_first(step);
     }
     const std::string below = path_in(state_, step);
@@ -56,7 +56,7 @@ void Advance::restart_last(LiveScope &scope, LiveStep &step) {
     step.now.loop = state_.keep(write_while(state_, loop));
 }
 
-// The numbers of those that run again: the next ones that have not succeeded.
+// Restarts the next iterations that have not succeeded. Returns their numbers.
 std::vector<std::int64_t> Advance::restart_iterations(LiveScope &scope, LiveStep &step, std::int64_t after,
                                                       std::int64_t most) {
     const std::string from = std::to_string(after);
@@ -75,7 +75,7 @@ std::vector<std::int64_t> Advance::restart_iterations(LiveScope &scope, LiveStep
     throw NeedMore{{Need::What::iterations, scope.now.id, step.node->id, state_.keep(from), state_.keep(count), {}}};
 }
 
-// The iteration that the path of the restart names, and no other that has begun. False: it names none.
+// Restarts the iteration that the path of the restart names, and no other that has begun. False: it names none.
 bool Advance::restart_one(LiveScope &scope, LiveStep &step) {
     const std::string below = path_in(state_, step);
     const IterationPath path = below.empty() ? IterationPath{} : read_path(state_, below);
@@ -97,7 +97,7 @@ bool Advance::restart_one(LiveScope &scope, LiveStep &step) {
     throw NeedMore{{Need::What::but_one, scope.now.id, step.node->id, state_.keep(number), k_but_one, {}}};
 }
 
-// Of a loop that has ended meanwhile, nothing more.
+// Does nothing if the loop has ended meanwhile.
 void Advance::go_on(const LoopWork &work) {
     LiveScope &scope = *work.loop.scope;
     LiveStep &step = *work.loop.step;
@@ -148,7 +148,7 @@ std::int64_t Advance::restart_some(LiveScope &scope, LiveStep &step, ForeachStat
     const auto numbers = restart_iterations(scope, step, loop.after, most);
     const auto count = static_cast<std::int64_t>(numbers.size());
     loop.left -= count;
-    if (count < most) { // the others had succeeded when the loop was not there any more to count them
+    if (count < most) { // the others succeeded after the end of the loop, which did not count them
         loop.succeeded += loop.left;
         loop.left = 0;
     }
@@ -216,7 +216,7 @@ bool Advance::end_while(LiveScope &scope, LiveStep &step, RunStatus status) {
     return true;
 }
 
-// Whether the run has too many leaves for another iteration (section 5.6): then the loop fails.
+// Whether the run has too many leaves for another iteration (section 5.6). If so, the loop fails.
 bool Advance::is_too_large(LiveScope &scope, LiveStep &step) {
     const std::int64_t most = state_.run.name.limits.leaves;
     if (!leaves_)

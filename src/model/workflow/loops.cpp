@@ -106,7 +106,7 @@ void count_end(ForeachState &loop, bool strict, const Scope &iteration) {
     count_of(loop, iteration.status)++;
     if (loop.running() < 0)
         fail_unreadable();
-    if (!strict || iteration.number < loop.first) // it was begun by an earlier run
+    if (!strict || iteration.number < loop.first) // an earlier run began it
         return;
     const auto place = std::lower_bound(loop.ahead.begin(), loop.ahead.end(), iteration.number);
     if (place != loop.ahead.end() && *place == iteration.number) // it has run again
@@ -122,7 +122,7 @@ void count_end(ForeachState &loop, bool strict, const Scope &iteration) {
 
 bool uncount_end(ForeachState &loop, const Scope &iteration) {
     std::int64_t &count = count_of(loop, iteration.status);
-    if (count == 0 || (loop.left > 0 && iteration.number > loop.after)) // it is left, and runs again anyway
+    if (count == 0 || (loop.left > 0 && iteration.number > loop.after)) // it is among `left`, and runs again anyway
         return false;
     count--;
     loop.kept = std::min(loop.kept, loop.failed);
@@ -164,7 +164,7 @@ std::int64_t count_iterations(RunState &state, LiveStep &step) {
     return count;
 }
 
-// The first parameter changes from each iteration to the next.
+// The first parameter varies fastest.
 std::string values_of_iteration(RunState &state, LiveStep &step, std::int64_t number) {
     const sel::Map &params = loop_params_of(state, step);
     sel::Heap heap(state.limits.memory);
@@ -194,13 +194,13 @@ std::int64_t concurrency_of(RunState &state, const StepNode &step) {
     return step.concurrency == 0 ? most : std::min(step.concurrency, most);
 }
 
-// ---- a loop runs again ---------------------------------------------------------------------------------------------
+// ---- restarts of a loop --------------------------------------------------------------------------------------------
 
 namespace {
 
 constexpr std::string_view k_of = "of";
 
-// Tells loop parameters from others, in whatever order they are.
+// A hash of the loop parameters that does not depend on their order.
 std::string mark_of(RunState &state, LiveStep &step) {
     std::uint64_t mark = 0;
     sel::Heap heap(state.limits.memory);
@@ -229,7 +229,7 @@ std::vector<std::pair<std::int64_t, std::int64_t>> read_iterations(RunState &sta
 std::string keep_for_restart(RunState &state, LiveStep &step) {
     if (step.now.loop.empty())
         return {};
-    if (step.now.params.empty()) { // it was to go on, and has not come to that
+    if (step.now.params.empty()) { // it was restarted, but has not reached its loop again
         std::string as_before = with_path(state, step.now.loop, {});
         const auto parsed = state.parse(as_before);
         return parsed->map->find(k_of) == nullptr ? std::string{} : as_before;
@@ -257,7 +257,7 @@ bool goes_on(RunState &state, LiveStep &step) {
     return of != nullptr && of->type == sel::Type::string && of->view() == mark_of(state, step);
 }
 
-// ---- a part of it runs again ---------------------------------------------------------------------------------------
+// ---- restarts of a part of a loop ----------------------------------------------------------------------------------
 
 namespace {
 

@@ -19,7 +19,7 @@ const Value *member_of(const Value *object, std::string_view name) noexcept {
     return object != nullptr && object->type == sel::Type::map ? object->map->find(name) : nullptr;
 }
 
-// Who sends it: what lineage goes by.
+// The sender, which lineage uses.
 std::string source_of(const RunState &state, const LiveScope &scope, const LiveStep &step) {
     const RunName &name = state.run.name;
     std::string json = "{\"workflow\":" + json_text(name.workflow) + ",\"instance\":" + std::to_string(name.instance) +
@@ -140,7 +140,7 @@ bool forbids_retry(RunState &state, std::string_view output) {
     } catch (const sel::Failure &failure) {
         if (failure.fault.kind == sel::FaultKind::stopped)
             throw;
-        return false; // nothing can be read of it
+        return false; // unreadable
     }
 }
 

@@ -11,12 +11,12 @@ namespace scylla::model::workflow {
 // "maestro_dynamic_output" may have more of them. Throws ParamFailure, sel::Failure, NeedMore and NotYet.
 std::string signals_of(RunState &state, LiveScope &scope, LiveStep &step, std::string_view data);
 
-// What a worker has put out before the end of its task, and over that what it has put out later: the members of
-// "params" and of "artifacts", one by one. Others are left out. Throws sel::Failure.
+// Earlier output of a worker, overwritten by later output: the members of "params" and of "artifacts", one by one.
+// Other members are dropped. Throws sel::Failure.
 std::string put_over(RunState &state, std::string_view before, std::string_view later);
-// Whether it was put out before the other.
+// Whether one was put out before the other.
 bool is_before(RunState &state, std::string_view one, std::string_view other);
-// Whether the artifact "maestro_retry" says that the step must not be tried again.
+// Whether the artifact "maestro_retry" forbids another attempt of the step.
 bool forbids_retry(RunState &state, std::string_view output);
 
 } // namespace scylla::model::workflow

@@ -29,7 +29,7 @@ enum class ParamType : std::uint8_t {
 // From the least strict to the strictest.
 enum class ParamMode : std::uint8_t { mutable_, mutable_on_start_restart, mutable_on_start, immutable, constant };
 
-// What only the system may say of a parameter.
+// A mode that only the system may set.
 enum class SystemMode : std::uint8_t { reserved, required, optional, provided };
 
 // Who wrote a parameter last. The first four are the system.
@@ -68,7 +68,7 @@ enum class ParamForm : std::uint8_t { empty, literal, expression };
 struct Param {
     ParamType type = ParamType::string;
     ParamForm form = ParamForm::empty;
-    bool evaluated = false; // the literal is a result: a $ in it is a $
+    bool evaluated = false; // the literal is a result: its $ begin no references
     std::optional<ParamMode> mode{};
     std::optional<SystemMode> system_mode{};
     std::optional<ParamSource> source{};
@@ -81,7 +81,7 @@ struct Param {
 
 // What is wrong with a parameter. Thrown inside the room.
 struct ParamFailure {
-    std::string name; // members of a MAP have the name of the MAP and a point before theirs
+    std::string name; // of a member of a MAP: with the name of the MAP and a point before it
     sel::Fault fault;
 };
 

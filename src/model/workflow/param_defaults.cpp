@@ -24,7 +24,7 @@ void put_default(ParamMap &params, std::string_view name, ParamType type, std::s
     params.put(name, std::move(param));
 }
 
-// The zone of a trigger if the run has one, or else another.
+// The time zone of the run's trigger if it has one, otherwise another.
 std::string zone_of(std::string_view field, std::string_view other) {
     return "String zone = params.getFromInstance('" + std::string(field) + "'); zone == null || zone == '' ? " +
            std::string(other) + " : zone";

@@ -19,7 +19,7 @@ using sel::Value;
 
 enum class State : std::uint8_t { waiting, begun, done };
 
-// A parameter with all programs and references that are in it and its members.
+// A parameter with all programs and references in it and in its members.
 struct Prepared {
     const std::string &name;
     const Param &param;
@@ -47,7 +47,7 @@ public:
         return values;
     }
 
-    // What an expression reads. It gets a copy of what it could change.
+    // Called by expressions. Values that an expression could change are copied.
     std::optional<Value> find(std::string_view name, sel::Context &asking) override {
         const std::size_t place = params_.place_of(name);
         if (place == params_.size() || name == current_) {
@@ -110,7 +110,7 @@ private:
 
     // Order
 
-    // Each place after those to which it refers.
+    // The indexes in an order in which each parameter follows those that it refers to.
     std::vector<std::size_t> order() {
         std::vector<std::size_t> first{0};
         std::vector<std::size_t> target;
@@ -131,7 +131,7 @@ private:
         return order;
     }
 
-    // A parameter that names itself means that of the same name around it.
+    // A parameter that names itself means the parameter of the same name outside.
     bool is_outside(const Prepared &prepared, const std::string &name) {
         return name == prepared.name && outer_.params.find(name, outer_).has_value();
     }
@@ -150,7 +150,7 @@ private:
     const Value &value_of(Prepared &prepared) {
         if (prepared.state == State::done)
             return prepared.value;
-        // The order leaves only names that an expression has computed.
+        // Because of the order, only a computed name can lead here.
         if (prepared.state == State::begun)
             fail_param(prepared.name, "parameters refer to each other in a circle: " + prepared.name);
         if (depth_ == outer_.limits.depth)
@@ -225,7 +225,7 @@ private:
             [&](sel::Context &inner) { return sel::make_string(inner.heap, sel::interpolate(inner, text.view())); });
     }
 
-    // In a heap of its own: what it makes besides the value is gone with it.
+    // Works in a heap of its own, which frees everything except the value.
     template <typename Work> Value apart(Work work) {
         sel::Heap scratch(outer_.limits.memory);
         sel::Context inner(scratch, outer_.world, *this, outer_.limits);
@@ -235,7 +235,7 @@ private:
         charge(inner);
         return copy_value(outer_, value);
     }
-    // Steps are counted in one place at a time: that of the evaluation which is going on.
+    // Steps are counted in one context at a time: that of the evaluation in progress.
     void charge(const sel::Context &inner) noexcept {
         outer_.steps = inner.steps;
         outer_.next_look = inner.next_look;

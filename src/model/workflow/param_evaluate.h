@@ -8,10 +8,10 @@ namespace scylla::model::workflow {
 
 using ParamValues = OrderedMap<sel::Value>;
 
-// Evaluates each after those to which it refers, whatever their order; parameters that refer to each other in a circle
-// are at fault. All together they may use what one expression may, and the values are in the heap of the context, whose
-// parameters are what else can be read: for a step those of the workflow, of other steps and of signals. A parameter
-// that names itself reads there. Throws ParamFailure, or sel::Failure where no parameter can be named.
+// Evaluates each parameter after those that it refers to, in any order of definition; a cycle is a fault. Together they
+// may use as much as one expression, and the values are in the heap of the context. Other names are read from the
+// context's parameters: for a step those of the workflow, of other steps and of signals. A parameter that names itself
+// reads there. Throws ParamFailure, or sel::Failure if no parameter can be named.
 ParamValues evaluate_params(sel::Context &context, const ParamMap &params);
 
 // The values as a JSON object.

@@ -79,7 +79,7 @@ private:
         return {};
     }
 
-    // The value or the expression. Only what the system writes may have neither.
+    // The value or the expression. Only parameters that the system writes may have neither.
     void read_content(const sel::Map &object, const Where &where, Param &param) {
         const Value *value = object.find("value");
         const Value *expression = object.find("expression");

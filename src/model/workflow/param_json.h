@@ -7,7 +7,7 @@
 
 namespace scylla::model::workflow {
 
-// Of an object whose members are parameters. What is wrong is added to the problems, and left out. Literals are in the
+// From an object whose members are parameters. Invalid ones are added to the problems and left out. Literals are in the
 // heap of the context.
 std::optional<Param> read_param(sel::Context &context, const sel::Value &json, const Where &where, Problems &problems);
 ParamMap read_params(sel::Context &context, const sel::Value &json, const Where &where, Problems &problems);

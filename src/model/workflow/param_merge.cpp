@@ -8,7 +8,7 @@ namespace {
 
 bool same_members(const ParamMap &one, const ParamMap &other);
 
-// What counts as a change of a parameter: not who wrote it.
+// Another source alone is no change of a parameter.
 bool same_param(const Param &one, const Param &other) {
     return one.type == other.type && one.form == other.form && one.evaluated == other.evaluated &&
            one.mode == other.mode && one.expression == other.expression && one.tags == other.tags &&
@@ -132,7 +132,7 @@ private:
         return std::max(mode, at_least);
     }
 
-    // Tags of both, and the newer validator.
+    // The tags of both, and the newer validator.
     static void merge_words(const Param &base, Param &merged) {
         std::vector<std::string> tags = base.tags;
         for (std::string &tag : merged.tags) {

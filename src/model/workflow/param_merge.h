@@ -9,7 +9,7 @@
 
 namespace scylla::model::workflow {
 
-// Who merges, and what he may change.
+// The source of a layer, and what the layer may change.
 struct Merge {
     ParamSource source;
     bool upstream = false; // a foreach, while or subworkflow passes its parameters down
@@ -18,9 +18,9 @@ struct Merge {
 
 bool is_system(ParamSource source) noexcept;
 
-// Throws ParamFailure: the layers below keep what they say of their parameters' modes.
+// Throws ParamFailure if the modes of the parameters below do not allow a change.
 void merge_params(sel::Context &context, ParamMap &base, const ParamMap &incoming, const Merge &merge);
-// After the last layer: optional parameters that nobody has given a value are dropped, others must have one.
+// After the last layer: optional parameters without a value are dropped, others must have one.
 void finish_merge(ParamMap &params);
 
 struct Layer {
@@ -30,7 +30,7 @@ struct Layer {
 // In order, the lowest one first.
 ParamMap merge_layers(sel::Context &context, std::span<const Layer> layers);
 
-// What a step has put out: only parameters that it has.
+// Merges the output of a step: only into parameters that the step has.
 void merge_output(sel::Context &context, ParamMap &params, const ParamMap &output);
 
 } // namespace scylla::model::workflow

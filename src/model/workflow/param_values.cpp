@@ -146,7 +146,7 @@ Value copy_at(sel::Context &context, const Value &value, int depth) {
             map->put(context.heap, copy_at(context, member.key, depth), copy_at(context, member.value, depth + 1));
         return Value::of(map);
     }
-    case sel::Type::date: // a parameter is JSON: what is no part of it becomes text
+    case sel::Type::date: // a parameter is JSON: types that JSON does not have become text
     case sel::Type::zone:
         return sel::make_string(context.heap, sel::show(context, value));
     case sel::Type::days:

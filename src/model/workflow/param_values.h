@@ -1,4 +1,4 @@
-// Values of parameters: of one type as another, copied, compared.
+// Values of parameters: conversion, copies, comparison.
 #pragma once
 
 #include <optional>
@@ -12,16 +12,16 @@ namespace scylla::model::workflow {
 ParamType type_of(const sel::Value &value) noexcept;
 // The same for one that was read from JSON.
 ParamType natural_type(const sel::Value &value) noexcept;
-// The value as one of that type (rule 7 of section 4.3); nothing if it cannot be represented as such.
+// The value converted to that type (rule 7 of section 4.3); nothing if that is not possible.
 std::optional<sel::Value> to_type(sel::Context &context, const sel::Value &value, ParamType type);
-// In the heap of the context, so that changing one of them leaves the other as it is.
+// A copy in the heap of the context, so that a change of one does not change the other.
 sel::Value copy_value(sel::Context &context, const sel::Value &value);
-// Of literals. Doubles are equal as numbers.
+// For literals. Doubles are compared as numbers.
 bool same_value(const sel::Value &one, const sel::Value &other);
 
-// A literal that is not looked through for references: the parameter of an earlier run, or what a step has put out.
+// A literal without references: the parameter of an earlier run, or output of a step.
 Param make_evaluated(sel::Context &context, ParamType type, const sel::Value &value);
-// Such a value, under what the definition says of who may change it.
+// Such a value, with the modes that the definition sets.
 Param with_modes(const Param &defined, Param value);
 
 } // namespace scylla::model::workflow

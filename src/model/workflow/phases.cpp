@@ -1,4 +1,4 @@
-// The way of an attempt to RUNNING (section 2.2).
+// The phases of an attempt before RUNNING (section 2.2).
 #include <algorithm>
 
 #include "model/workflow/advance.h"
@@ -9,7 +9,7 @@ namespace scylla::model::workflow {
 
 namespace {
 
-// A permit of each pool: {"tag:db": {"permits": 1}}. Empty: there is none.
+// One permit of each pool: {"tag:db": {"permits": 1}}. Empty: no pool.
 class Needs {
 public:
     void add(const std::string &pool) {
@@ -53,7 +53,7 @@ bool is_held(const Run &run, const LiveScope &scope, const LiveStep &step) noexc
     });
 }
 
-// Nothing of the run begins.
+// Whether no step of the run may begin.
 bool is_paused(const Run &run) noexcept {
     return std::any_of(run.holds.begin(), run.holds.end(), [](const Hold &hold) { return hold.step.empty(); });
 }
@@ -62,8 +62,8 @@ bool is_paused(const Run &run) noexcept {
 
 void Advance::begin_attempt(LiveScope &scope, LiveStep &step) { enter(scope, step, StepStatus::initialized); }
 
-// From phase to phase, until the step runs, waits for something, or has failed. Who lets a step go on that has waited
-// enters the phase after the one in which it did.
+// Goes from phase to phase, until the step runs, waits or has failed. A step that has waited is resumed by entering the
+// next phase.
 void Advance::enter(LiveScope &scope, LiveStep &step, StepStatus phase) {
     change(step);
     step.now.due = 0;
@@ -71,14 +71,14 @@ void Advance::enter(LiveScope &scope, LiveStep &step, StepStatus phase) {
         step.now.status = *next;
 }
 
-// What comes after the phase that the step is in; nothing: it has to wait there, or the attempt has gone its way.
+// The phase after that of the step; nothing: the step must wait there, or the attempt has left these phases.
 std::optional<StepStatus> Advance::pass(LiveScope &scope, LiveStep &step) {
     switch (step.now.status) {
     case StepStatus::initialized:
         if (is_held(state_.run, scope, step))
             return StepStatus::paused;
         return is_paused(state_.run) ? std::nullopt : std::optional(StepStatus::waiting_for_signals);
-    case StepStatus::waiting_for_signals: // also whoever has been resumed in a workflow that is paused
+    case StepStatus::waiting_for_signals: // also a step that was resumed while its workflow is paused
         return await_signals(scope, step) && !is_paused(state_.run) ? std::optional(StepStatus::evaluating_params)
                                                                     : std::nullopt;
     case StepStatus::evaluating_params:
@@ -93,8 +93,8 @@ std::optional<StepStatus> Advance::pass(LiveScope &scope, LiveStep &step) {
     }
 }
 
-// Its workflow is not paused any more, if it has not been paused again since. A breakpoint that was set meanwhile stops
-// the step.
+// Called after the end of a pause of the workflow, which may have been paused again since. A breakpoint that was set
+// meanwhile stops the step.
 void Advance::go_on_after_pause(LiveScope &scope, LiveStep &step) {
     if (is_paused(state_.run))
         return;
@@ -108,7 +108,7 @@ void Advance::go_on_after_pause(LiveScope &scope, LiveStep &step) {
         enter(scope, step, step.now.status);
 }
 
-// Whether there is nothing to wait for, or not any more.
+// Whether the step need not wait for signals, or not any more.
 bool Advance::await_signals(LiveScope &scope, LiveStep &step) {
     if (step.node->dependencies.empty())
         return true;
@@ -146,7 +146,7 @@ void Advance::bypass(LiveScope &scope, LiveStep &step) {
     enter(scope, step, StepStatus::waiting_for_signals);
 }
 
-// A step that fails here leaves no work behind.
+// If the step fails here, there is no work to cancel.
 bool Advance::evaluate(LiveScope &scope, LiveStep &step) {
     try {
         return attempt(scope, step, [&] {
@@ -159,7 +159,7 @@ bool Advance::evaluate(LiveScope &scope, LiveStep &step) {
     }
 }
 
-// The task is there already, and waits for the permits that the step needs. False: it needs none.
+// The task is submitted now, and waits for the permits that the step needs. False: it needs none.
 bool Advance::wait_for_permits(LiveScope &scope, LiveStep &step) {
     step.needs = {};
     if (!has_task(*step.node))
@@ -174,7 +174,7 @@ bool Advance::wait_for_permits(LiveScope &scope, LiveStep &step) {
     return !done || !step.needs.empty();
 }
 
-// Its task can be leased from now on, which is when its time begins.
+// From now on the task can be leased, and the time of the step begins.
 void Advance::take_permits(LiveScope &scope, LiveStep &step) {
     if (step.now.status != StepStatus::waiting_for_permits || step.wants_work)
         return;

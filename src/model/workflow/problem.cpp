@@ -6,7 +6,7 @@ namespace scylla::model::workflow {
 
 namespace {
 
-// Others stand in brackets and quotes.
+// Other names are shown in brackets and quotes.
 bool is_plain(std::string_view name) noexcept {
     return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
         return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';

@@ -1,4 +1,4 @@
-// What is wrong with a document, and where.
+// The problems of a document, with their places.
 #pragma once
 
 #include <cstddef>
@@ -32,7 +32,7 @@ struct Problem {
     std::string what;
 };
 
-// The first ones: a document may have one in each of its lines.
+// The first k_most problems: a document may have one in each of its lines.
 class Problems {
 public:
     static constexpr std::size_t k_most = 100;

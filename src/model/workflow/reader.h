@@ -1,4 +1,4 @@
-// Members of a JSON document, with what is wrong with them noted as problems.
+// Reads members of a JSON document, and notes invalid ones as problems.
 #pragma once
 
 #include <cstdint>
@@ -41,17 +41,17 @@ public:
     Problems &problems() const noexcept { return problems_; }
     void problem(const Where &where, std::string what) const { problems_.add(where, std::move(what)); }
 
-    // Each of these is satisfied with a member that is missing or null.
+    // Each of these accepts a member that is missing or null.
     const sel::Map *object(const Object &of, std::string_view name) const;
     const sel::Array *array(const Object &of, std::string_view name) const;
     std::optional<std::string_view> text(const Object &of, std::string_view name, std::int64_t most = k_max_text) const;
     std::optional<bool> flag(const Object &of, std::string_view name) const;
     std::optional<std::int64_t> whole(const Object &of, std::string_view name, Bounds bounds) const;
-    // A whole number or a text with one; a text with references to parameters is looked at when they are known.
+    // A whole number, or a text with one. A text with references to parameters is checked when they are known.
     void parsable(const Object &of, std::string_view name, Bounds bounds) const;
     // The same for seconds: also a duration in words, as "1 day 2 hours".
     void duration(const Object &of, std::string_view name, Bounds seconds) const;
-    // One of these words, in any case: its place among them.
+    // One of these words, in any case: its index.
     std::optional<std::size_t> choice(const Object &of, std::string_view name,
                                       std::span<const std::string_view> words) const;
     std::optional<std::string_view> expression(const Object &of, std::string_view name) const;
@@ -72,11 +72,11 @@ private:
     DefinitionLimits limits_;
 };
 
-// A time as a person says it: "120 days", "90 seconds".
+// A time in words: "120 days", "90 seconds".
 std::string show_seconds(std::int64_t seconds);
 
-// The milliseconds of a duration in words: the sum of all numbers with a unit behind them, whatever is between. Nothing
-// if there is none.
+// The milliseconds of a duration in words: the sum of all numbers that are followed by a unit, with any text between
+// them. Nothing if there is none.
 std::optional<std::int64_t> parse_duration(std::string_view text) noexcept;
 
 } // namespace scylla::model::workflow

@@ -13,7 +13,7 @@ namespace scylla::model::workflow {
 
 namespace {
 
-// Those that a restart begins with, before what follows them is known.
+// The steps that a restart begins with, without their successors.
 std::vector<std::size_t> starts_of(const std::vector<StepStatus> &statuses, RestartPolicy policy,
                                    std::optional<std::size_t> chosen) {
     std::vector<std::size_t> starts;
@@ -60,7 +60,7 @@ std::vector<StepStatus> statuses_of(const StepList &list, std::span<const Step> 
     return statuses;
 }
 
-// That the step is in.
+// The list that the step is in.
 const StepList *find_list(const StepList &list, std::string_view step) noexcept {
     if (list.find(step) != nullptr)
         return &list;
@@ -108,7 +108,7 @@ RestartCheck check(const Definition &definition, std::span<const Step> steps, co
 RestartCheck check_restart(const Definition &definition, std::span<const Step> steps, const Restart &restart) noexcept {
     try {
         return check(definition, steps, restart);
-    } catch (...) { // there is nothing else that is thrown
+    } catch (...) { // only bad_alloc is left
         return {RestartProblem::out_of_memory, {}};
     }
 }
@@ -128,7 +128,7 @@ bool is_held_back(const Definition &definition, std::span<const Step> steps, std
     }
 }
 
-// ---- what was asked for --------------------------------------------------------------------------------------------
+// ---- the request ---------------------------------------------------------------------------------------------------
 
 const RestartRequest &RunState::restart() {
     if (restart_ != nullptr)
@@ -158,7 +158,7 @@ const RestartRequest &RunState::restart() {
 
 // ---- in a turn -----------------------------------------------------------------------------------------------------
 
-// The run has been made ready by who wants it: it is as it was left, and has not begun.
+// The caller has prepared the run: its steps are as the run before has left them, and it has not begun.
 void Advance::restart_run(LiveScope &scope) {
     if (scope.around != nullptr || scope.now.due != 0 || is_terminal(scope.now.status))
         return;
@@ -226,8 +226,8 @@ void Advance::begin_iteration_again(LiveScope &scope, RestartPath path) {
     touch(scope);
 }
 
-// A step that has ended in a run that goes on, or that a restart of the run has not chosen. The row of the attempt
-// before must have been written. A loop goes on, and a subworkflow runs again.
+// Restarts a step that has ended in a live run, or that a restart of the run has not chosen. The row of the attempt
+// before must have been written. A loop continues, and a subworkflow runs again.
 void Advance::restart_step(LiveScope &scope, LiveStep &step, RestartPath below) {
     if (step.is_changed)
         return;
@@ -243,8 +243,8 @@ void Advance::restart_step(LiveScope &scope, LiveStep &step, RestartPath below) 
     ready_.push_back({&scope, &step});
 }
 
-// Back to NOT_CREATED. The row of its last attempt is kept as that. What was not complete may go on: a loop with its
-// iterations, a step with its subworkflow.
+// Sets the step back to NOT_CREATED, and keeps the row of its last attempt. If it was not complete it may continue: a
+// loop with its iterations, a step with its subworkflow.
 void Advance::reset(LiveStep &step, bool goes_on, RestartPath below) {
     if (step.now.status == StepStatus::not_created) {
         if (!below.empty())
@@ -271,7 +271,7 @@ void Advance::reset(LiveStep &step, bool goes_on, RestartPath below) {
     change(step);
 }
 
-// Of the subworkflow that the step has had before; 0: none, or another workflow.
+// The instance of the step's earlier subworkflow; 0: none, or of another workflow.
 std::int64_t Advance::instance_to_restart(const LiveStep &step) {
     if (step.now.loop.empty())
         return 0;

@@ -8,14 +8,14 @@
 
 namespace scylla::model::workflow {
 
-// By the places of steps.
+// By the indexes of steps.
 struct RestartGraph {
     std::vector<bool> again; // they begin as if they had never been created
-    std::vector<bool> roots; // of these, those that follow none of the others
-    std::vector<bool> held;  // roots that were not asked for: they are not created, nor is what follows them
+    std::vector<bool> roots; // of these, those that follow no other one
+    std::vector<bool> held;  // roots that were not chosen: neither they nor their successors are created
 };
 
-// statuses: of all steps, not_created for those that are not there. chosen: with from_specific.
+// statuses: of all steps; not_created for those without a row. chosen: with from_specific.
 RestartGraph graph_of_restart(const StepList &steps, const std::vector<StepStatus> &statuses, RestartPolicy policy,
                               std::optional<std::size_t> chosen);
 

@@ -128,7 +128,7 @@ class Roller {
 public:
     explicit Roller(RunState &state) noexcept : state_{state} {}
 
-    // Those inside of a scope come after it.
+    // From the inside out: a scope is before those inside of it.
     void roll() {
         for (auto scope = state_.scopes.rbegin(); scope != state_.scopes.rend(); ++scope) {
             for (LiveStep &step : scope->steps) {
@@ -141,7 +141,7 @@ public:
     }
 
 private:
-    // The loop begins with the first iteration again, or is to.
+    // The loop begins, or will begin, with its first iteration again.
     static bool is_past(const LiveScope &scope) noexcept {
         return !scope.is_new && (scope.loop->forgets || scope.loop->now.loop.empty());
     }
@@ -179,7 +179,7 @@ private:
         }
     }
 
-    // A loop counts as one leaf as long as there is nothing in it.
+    // A loop counts as one leaf while it has no leaves inside.
     Rollup before(const LiveScope &scope, const LiveStep &step) {
         const Rollup inside = step.node->is_loop() ? read_rollup(state_, step.rollup_before) : Rollup{};
         return inside.total() > 0 ? inside : rollup_of(step.before, ref_of(scope, step, step.attempt_before));

@@ -1,5 +1,5 @@
-// How many leaf steps have which status (section 10.3). Each loop keeps that of all its iterations, changed in each
-// turn by the difference; that of a run is the sum over its own steps.
+// How many leaf steps have which status (section 10.3). Each loop stores the rollup of all its iterations, which each
+// turn changes by the difference. The rollup of a run is the sum over its own steps.
 #pragma once
 
 #include <array>
@@ -17,11 +17,11 @@ struct LiveScope;
 struct LiveStep;
 
 struct Rollup {
-    static constexpr std::size_t k_most_refs = 10; // of a status
+    static constexpr std::size_t k_most_refs = 10; // per status
 
     struct Leaves {
         std::int64_t count = 0;
-        // Those of the last turns first, of statuses that have some (keeps_refs()).
+        // The latest first; only for some statuses (keeps_refs()).
         std::vector<std::string> refs{};
         bool operator==(const Leaves &) const = default;
     };
@@ -33,23 +33,23 @@ struct Rollup {
     bool operator==(const Rollup &) const = default;
 };
 
-// What names a leaf, like "copy[3]:1".
+// The name of a leaf, like "copy[3]:1".
 std::string ref_of(const LiveScope &scope, const LiveStep &step, std::int32_t attempt);
 // One leaf.
 Rollup rollup_of(StepStatus status, std::string ref);
 void aggregate(Rollup &rollup, const Rollup &more);
-// Never less than nothing.
+// Subtracts; no count becomes negative.
 void segregate(Rollup &rollup, const Rollup &less);
-// Of a loop that has come to its end so: whatever was live in it has been stopped.
+// For a loop that has ended with this status: all live leaves in it have been stopped.
 void settle(Rollup &rollup, StepStatus status);
 
-// {"RUNNING": {"cnt": 27, "ref": ["copy[3]:1"]}}; what cannot be read counts as nothing.
+// {"RUNNING": {"cnt": 27, "ref": ["copy[3]:1"]}}; unreadable parts count as empty.
 Rollup read_rollup(RunState &state, std::string_view json);
-std::string write_rollup(const Rollup &rollup); // empty: there is nothing
+std::string write_rollup(const Rollup &rollup); // empty: no leaves
 
 // How many leaves there were in the loops of the run before this turn.
 std::int64_t leaves_before(RunState &state);
-// What the turn has made of the rollups of loops.
+// Updates the rollups of loops at the end of a turn.
 void roll_up(RunState &state);
 
 } // namespace scylla::model::workflow

@@ -19,7 +19,7 @@ const Value *member_of(std::string_view json, std::string_view member, sel::Cont
     return object.type == sel::Type::map ? object.map->find(member) : nullptr;
 }
 
-// A parameter cannot be null: what there is not is an empty text.
+// A parameter cannot be null: a missing value is an empty text.
 Value of_initiator(const RunName &name, std::string_view member, sel::Context &context) {
     const Value *found = member_of(name.initiator, member, context);
     return found == nullptr ? sel::make_string(context.heap, {}) : *found;
@@ -103,7 +103,7 @@ std::string uuid_of_step(const RunName &name, std::string_view path, std::string
                                  std::to_string(attempt);
     std::uint64_t high = hash(identity, 0xcbf29ce484222325ULL);
     std::uint64_t low = hash(identity, high ^ 0x9e3779b97f4a7c15ULL);
-    high = (high & ~0xf000ULL) | 0x8000ULL; // version 8: made as its user likes (RFC 9562)
+    high = (high & ~0xf000ULL) | 0x8000ULL; // version 8: custom (RFC 9562)
     low = (low & ~(3ULL << 62U)) | (2ULL << 62U);
     constexpr char k_digits[] = "0123456789abcdef";
     std::string text;

@@ -1,4 +1,4 @@
-// What a run and its steps know of themselves: getFromInstance and getFromStep of one field (section 4.7).
+// Facts about a run and its steps: getFromInstance and getFromStep of one field (section 4.7).
 #pragma once
 
 #include <string>
@@ -20,7 +20,7 @@ std::optional<sel::Value> param_of_signal(const RunName &name, sel::Args args, s
 // signal__param
 std::optional<sel::Value> joined_param_of_signal(const RunName &name, std::string_view joined, sel::Context &context);
 
-// The same for one attempt of a step, whoever asks and whenever.
+// Always the same for one attempt of a step.
 std::string uuid_of_step(const RunName &name, std::string_view path, std::string_view step, std::int32_t attempt);
 
 } // namespace scylla::model::workflow

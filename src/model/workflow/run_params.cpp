@@ -74,7 +74,7 @@ Param read_param_given(sel::Context &context, const ParamMap &params, const std:
     return make_evaluated(context, type, *typed);
 }
 
-// most: parameters, but for a run to which another one passes them.
+// most: maximum number of parameters, except for a run that gets them from another run.
 ParamMap read_request(sel::Context &context, const Definition &definition, std::string_view request, const Merge &merge,
                       std::int64_t most) {
     ParamMap params;
@@ -95,7 +95,7 @@ ParamMap read_request(sel::Context &context, const Definition &definition, std::
     return params;
 }
 
-// The values of an earlier run, under what the definition says of who may change them. What is the system's stays so.
+// Puts the values of an earlier run, with the modes of the definition. Reserved parameters are not changed.
 void put_values(sel::Context &context, ParamMap &params, const sel::Map &values) {
     for (const sel::Map::Member &member : values.all()) {
         const std::string name(member.key.view());

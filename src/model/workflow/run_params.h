@@ -11,11 +11,11 @@ namespace scylla::model::workflow {
 std::string values_of_run(const Definition &definition, const RunName &name, std::string_view request,
                           sel::World &world, const sel::Limits &limits);
 
-// Of a run that is not the first of its instance. before: the values of the run before it.
+// For a run that is not the first of its instance. before: the values of the run before it.
 std::string values_of_restart(const Definition &definition, const RunName &name, std::string_view before,
                               std::string_view given, sel::World &world, const sel::Limits &limits);
 
-// What somebody gives over parameters that are defined: as definitions have them, or just values.
+// Parameters that are given for defined ones: in the form of definitions, or just values.
 ParamMap read_given(sel::Context &context, const ParamMap &defined, const sel::Map &given);
 
 } // namespace scylla::model::workflow

@@ -12,7 +12,7 @@ RunState::RunState(const Definition &of, const Run &given, sel::World &with_worl
         load(scope);
 }
 
-// What the definition does not have is left out: nothing can become of it.
+// Scopes and steps that are not in the definition are left out: nothing can follow from them.
 void RunState::load(const Scope &scope) {
     LiveScope *around = nullptr;
     LiveStep *loop = nullptr;

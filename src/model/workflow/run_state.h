@@ -1,4 +1,4 @@
-// A run while a turn is taken: its scopes and steps as they are by now, and what has become of them.
+// A run during a turn: the present state of its scopes and steps, and their changes.
 #pragma once
 
 #include <deque>
@@ -16,10 +16,10 @@
 
 namespace scylla::model::workflow {
 
-// Of a run, and of a step, that have none of their own.
+// Of runs and steps without a timeout of their own.
 inline constexpr std::int64_t k_default_timeout = std::int64_t{10} * 86'400'000;
 
-// A JSON object that has been read.
+// A parsed JSON object.
 struct Parsed {
     explicit Parsed(std::int64_t memory) noexcept : heap{memory} {}
     sel::Heap heap;
@@ -37,23 +37,23 @@ struct LiveStep {
     bool is_new = false;
     bool is_changed = false;
     bool new_attempt = false;
-    bool wants_work = false;    // a task or a subworkflow is to be started
-    bool drops_work = false;    // what was started before this turn is not needed any more
-    bool forgets = false;       // its iterations so far are history
+    bool wants_work = false;    // a task or a subworkflow must be started
+    bool drops_work = false;    // work that was started before this turn must be cancelled
+    bool forgets = false;       // its iterations so far become history
     std::string_view needs{};   // of pools, for its task
-    bool rolls_up = false;      // the rollup is another one
-    std::size_t place = 0;      // among the changes of the turn, while they are collected
+    bool rolls_up = false;      // the rollup has changed
+    std::size_t place = 0;      // index among the changes of the turn, while they are collected
     std::string_view target{};  // of the work that it wants: a queue or a workflow
     std::string_view version{}; // of the workflow
     std::string_view request{}; // the parameters for it
-    std::string_view signals{}; // that are to be sent before it has succeeded, as JSON
+    std::string_view signals{}; // that must be sent before it succeeds, as JSON
     std::string_view waits{};   // the signals that it begins to wait for, as JSON
 
-    std::int64_t instance = 0; // of a workflow that is to run again
+    std::int64_t instance = 0; // of a workflow that runs again
     RestartPath below{};       // of that instance
     std::unique_ptr<Parsed> params{};
     std::unique_ptr<Parsed> edges{};
-    std::unique_ptr<Rollup> rollup{}; // as it is by now; null: as before
+    std::unique_ptr<Rollup> rollup{}; // the present one; null: as before
 };
 
 struct LiveScope {
@@ -65,7 +65,7 @@ struct LiveScope {
     bool is_changed = false;
     bool is_touched = false;       // it may have come to its end
     bool is_closed = false;        // no more steps are created
-    std::vector<LiveStep> steps{}; // by their places in the list
+    std::vector<LiveStep> steps{}; // by index in the list
     std::unique_ptr<Parsed> params{};
 };
 
@@ -74,10 +74,10 @@ struct LiveTemplate {
     explicit LiveTemplate(std::int64_t memory) noexcept : heap{memory} {}
     sel::Heap heap;
     JobTemplate joined{};
-    std::vector<std::string> limited{}; // tags of it for which there is a pool
+    std::vector<std::string> limited{}; // those of its tags that have a pool
 };
 
-// What whoever has restarted the run wants.
+// The request of a restart.
 struct RestartRequest {
     std::unique_ptr<Parsed> parsed{};
     RestartPolicy policy = RestartPolicy::from_incomplete;
@@ -87,17 +87,17 @@ struct RestartRequest {
     const sel::Map *step_params = nullptr; // by step; null: none
 };
 
-// Something is read that the turn was not given. Thrown inside the room.
+// Thrown inside the room if a value is read that the turn was not given.
 struct NeedMore {
     Need need;
 };
 
-// Something is read that is only there when this turn has been written. Thrown inside the room.
+// Thrown inside the room if a value is read that exists only when this turn has been written.
 struct NotYet {};
 
 class RunState {
 public:
-    // texts: what the turn makes, for as long as its result is needed.
+    // texts: those that the turn makes; they live as long as its result.
     RunState(const Definition &definition, const Run &run, sel::World &world, const sel::Limits &limits,
              std::deque<std::string> &texts);
     RunState(const RunState &) = delete;
@@ -112,24 +112,24 @@ public:
     std::vector<Again> again{};
     std::map<std::pair<std::string, std::string>, std::unique_ptr<LiveTemplate>> templates{}; // by job type and version
 
-    // Null: it was not given, or the definition has no such scope.
+    // Null: the turn was not given it, or the definition has no such scope.
     LiveScope *find_scope(std::int64_t id);
     LiveScope &add_iteration(LiveScope &around, LiveStep &loop, std::int64_t number, std::string params);
 
-    // These throw sel::Failure if what is stored cannot be read.
+    // These throw sel::Failure if the stored value cannot be read.
     const RestartRequest &restart(); // restart.cpp
     const sel::Map &params_of(LiveScope &scope);
     const sel::Map &params_of(LiveStep &step);
     const sel::Map &edges_of(LiveStep &step);
     std::unique_ptr<Parsed> parse(std::string_view json);
 
-    // The run ends before a step that started then reaches the default timeout, as runs mostly do.
+    // Whether the run ends before a step that started then reaches the default timeout, as is usual.
     bool ends_before_default_timeout(std::int64_t started) const noexcept {
         return scopes.front().now.due <= started + k_default_timeout;
     }
 
     std::string_view keep(std::string text);
-    // Of what it has made. A turn that has made much leaves the rest to the next one.
+    // Size of the texts that it has made. A turn that has made many leaves the rest to the next one.
     std::size_t bytes() const noexcept { return bytes_; }
     std::size_t iterations() const noexcept { return iterations_; }
     void look_whether_to_stop();

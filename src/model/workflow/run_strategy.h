@@ -19,14 +19,14 @@ inline constexpr std::int32_t k_default_parallelism = 20;
 
 struct RunStrategy {
     Rule rule = Rule::sequential;
-    std::int32_t concurrency = 1; // instances at once
+    std::int32_t concurrency = 1; // maximum number of live instances
 };
 
 constexpr std::string_view name(Rule rule) noexcept { return k_rules[static_cast<std::size_t>(rule)]; }
 
 constexpr RunStrategy parallel(std::int32_t concurrency) noexcept { return {Rule::parallel, concurrency}; }
 
-// Of a word, which is a rule or a number. Nothing: it is neither.
+// From a word, which is a rule or a number. Nothing: it is neither.
 inline std::optional<RunStrategy> read_run_strategy(std::string_view word,
                                                     std::optional<std::int32_t> concurrency) noexcept {
     std::int32_t number = 0;

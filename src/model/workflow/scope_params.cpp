@@ -16,7 +16,7 @@ using sel::Value;
 constexpr std::string_view k_between = "__";
 constexpr std::string_view k_error_retries = "MAESTRO_STEP_ERROR_RETRIES";
 
-// The job type of its template, or the name of its type as Maestro has it.
+// The job type of its template, or the name of its type in Maestro.
 std::string type_info(const StepNode &step) {
     std::string name = step.type;
     std::transform(name.begin(), name.end(), name.begin(),
@@ -24,7 +24,7 @@ std::string type_info(const StepNode &step) {
     return step.sub_type.empty() ? name : step.sub_type;
 }
 
-// What a loop has for itself, and not for its iterations.
+// Parameters of the loop itself, which its iterations cannot read.
 constexpr std::string_view k_of_the_loop[] = {"loop_params", "loop_index",      "condition",
                                               "step_id",     "step_attempt_id", "step_instance_uuid"};
 
@@ -67,7 +67,7 @@ const Value *ScopeParams::find_around(std::string_view name) {
     return found;
 }
 
-// step__param. Ids have no two lines beside each other in them, but may begin or end with one.
+// step__param. Ids do not contain two adjacent underscores, but may begin or end with one.
 std::optional<Value> ScopeParams::find_joined(std::string_view name, sel::Context &context) {
     for (std::size_t at = name.find(k_between); at != std::string_view::npos; at = name.find(k_between, at + 1)) {
         if (find_step(name.substr(0, at)).step != nullptr)
@@ -76,7 +76,7 @@ std::optional<Value> ScopeParams::find_joined(std::string_view name, sel::Contex
     return joined_param_of_signal(state_.run.name, name, context);
 }
 
-// A step that comes before the one which asks, or before a loop around it; or, when its parameters are known, itself.
+// A step before the evaluating step, or before a loop around it; or the step itself, when its parameters are known.
 ScopeParams::Found ScopeParams::find_step(std::string_view id) {
     const LiveStep *asking = step_;
     for (LiveScope *scope = &scope_; scope != nullptr && asking != nullptr; scope = scope->around) {
@@ -122,7 +122,7 @@ std::optional<Value> ScopeParams::own_field(std::string_view field, sel::Context
     return std::nullopt;
 }
 
-// What a turn is not given unless it asks for it.
+// Values that a turn is given only if it asks for them.
 std::optional<Value> ScopeParams::of_others(Need::What what, sel::Args args, sel::Context &context) {
     const auto [scope, step] = find_step(args[0].view());
     const StepKind kind = what == Need::What::foreach ? StepKind::foreach : StepKind::subworkflow;
@@ -134,7 +134,7 @@ std::optional<Value> ScopeParams::of_others(Need::What what, sel::Args args, sel
             continue;
         return supply.json.empty() ? std::nullopt : std::optional(sel::read_json(context, supply.json));
     }
-    // Iterations that have ended in this turn are written with it.
+    // Iterations that have ended in this turn can be read only when it has been written.
     const bool had_ended = !step->new_attempt && (is_finished(step->before) || step->before == StepStatus::finishing);
     if (kind == StepKind::foreach && (scope->is_new || !had_ended))
         throw NotYet{};

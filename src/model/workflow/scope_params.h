@@ -1,5 +1,5 @@
-// What an expression of a step can read (sections 4.6 and 4.7): parameters of the step and of what is around it, of
-// steps that come before, and of the run.
+// What an expression of a step can read (sections 4.6 and 4.7): parameters of the step, of the loops around it, of
+// steps before it, and of the run.
 #pragma once
 
 #include <string>
@@ -10,16 +10,16 @@ namespace scylla::model::workflow {
 
 class ScopeParams final : public sel::Params {
 public:
-    // step: who asks; null: the run. with_own: its parameters are known, and are read first.
+    // step: that evaluates the expression; null: the run. with_own: its parameters are known, and are read first.
     ScopeParams(RunState &state, LiveScope &scope, LiveStep *step, bool with_own) noexcept
         : state_{state}, scope_{scope}, step_{step}, with_own_{with_own} {}
 
-    // Before all else: what a while has for its next iteration.
+    // Read before all others: the values of a while for its next iteration.
     void put_first(const sel::Map &values) noexcept { first_ = &values; }
 
     std::optional<sel::Value> find(std::string_view name, sel::Context &context) override;
     std::optional<sel::Value> find_from(std::string_view function, sel::Args args, sel::Context &context) override;
-    // Of the step, the iterations and loops around it, and the run. Null: there is none.
+    // From the step, the iterations and loops around it, or the run. Null: there is none.
     const sel::Value *find_around(std::string_view name);
 
 private:

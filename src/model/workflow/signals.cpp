@@ -29,7 +29,7 @@ void check_cron(const Reader &reader, std::string_view text, const Where &where)
         reader.problem(where, quoted(text) + " runs more often than every 2 minutes");
 }
 
-// Nothing is known that a reference in it could mean.
+// A reference in it has nothing to refer to.
 void check_trigger_duration(const Reader &reader, const Object &trigger, std::string_view name, std::int64_t least) {
     reader.duration(trigger, name, {least, reader.limits().of_steps.timeout});
     const Value *given = trigger.map.find(name);
@@ -72,7 +72,7 @@ bool check_operator(const Reader &reader, const Object &match) {
     return sign && *sign != "=";
 }
 
-// Each member through use, which tells whether its operator is one of a range. At most one may be.
+// Calls use for each member; true: its operator is a range operator, which at most one member may have.
 template <typename Use> void check_matches(const Reader &reader, const Object &of, Use use) {
     const sel::Map *matches = reader.object(of, "match_params");
     if (matches == nullptr)

@@ -1,4 +1,4 @@
-// What a definition says of triggers and signals (sections 7.2 to 7.5 and 8).
+// Checks of the triggers and signals in a definition (sections 7.2 to 7.5 and 8).
 #pragma once
 
 #include "model/workflow/reader.h"

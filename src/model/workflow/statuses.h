@@ -70,30 +70,30 @@ constexpr std::string_view name_of(StepStatus status) noexcept {
 }
 
 constexpr bool is_terminal(RunStatus status) noexcept { return status >= RunStatus::timed_out; }
-// The next attempt is the system's to make.
+// The system makes the next attempt.
 constexpr bool is_retryable(StepStatus status) noexcept {
     return status >= StepStatus::user_failed && status <= StepStatus::timeout_failed;
 }
-// Nothing more becomes of it by itself, but for another attempt.
+// The status does not change any more, except by another attempt.
 constexpr bool is_terminal(StepStatus status) noexcept { return status >= StepStatus::disabled; }
-// It has come to nothing for good: only somebody can give it another attempt.
+// The step has ended without being complete: only a user can start another attempt.
 constexpr bool is_restartable(StepStatus status) noexcept {
     return status == StepStatus::fatally_failed || status == StepStatus::internally_failed ||
            status == StepStatus::stopped || status == StepStatus::timed_out;
 }
-// Whoever counts steps by their status wants to know which ones have this one.
+// Rollups name the steps with this status.
 constexpr bool keeps_refs(StepStatus status) noexcept {
     return (status >= StepStatus::paused && status <= StepStatus::waiting_for_permits) ||
            status == StepStatus::running ||
            (status >= StepStatus::user_failed && status <= StepStatus::internally_failed);
 }
-// What follows it may begin.
+// Its successors may begin.
 constexpr bool is_complete(StepStatus status) noexcept {
     return status >= StepStatus::disabled && status <= StepStatus::completed_with_error;
 }
 
-// The status of an instance over its runs (section 10.2), when one of them has come to its end. before: what it was
-// before that run; of the first run, its own status.
+// The status of an instance over its runs (section 10.2), when one of them has ended. before: its value before that
+// run; for the first run, the run's own status.
 constexpr RunStatus aggregate_status(RunStatus run, std::span<const StepStatus> steps, RunStatus before) noexcept {
     const auto any = [&](auto is) { return std::any_of(steps.begin(), steps.end(), is); };
     if (run != RunStatus::succeeded)

@@ -15,7 +15,8 @@ bool is_live(const LiveStep &step) noexcept {
            (!is_terminal(step.now.status) || is_retryable(step.now.status));
 }
 
-// Steps that the restart of an iteration has not chosen. There are none else, once nothing is left to be created.
+// Whether there are steps that the restart of an iteration has not chosen. Only these are left once no step can be
+// created.
 bool has_held_back(const LiveScope &scope) noexcept {
     return std::any_of(scope.steps.begin(), scope.steps.end(), [&](const LiveStep &step) {
         return step.now.status == StepStatus::not_created && are_complete(scope, step.node->predecessors);
@@ -140,7 +141,7 @@ void Advance::start_child(LiveScope &scope, LiveStep &step) {
     step.wants_work = true;
 }
 
-// When a step that runs times out; 0: not before its run does. A Sleep lasts as long as it says.
+// When a running step times out; 0: not before its run. A Sleep has no default timeout.
 std::int64_t Advance::timeout_at(LiveScope &scope, LiveStep &step) {
     if (!step.node->timeout.empty())
         return step.now.started + timeout_of(state_, scope, &step, step.node->timeout);
@@ -158,14 +159,14 @@ void Advance::set_due(LiveScope &scope, LiveStep &step) {
     step.now.due = step.now.due == 0 ? wakes : std::min(wakes, step.now.due);
 }
 
-// To the next turn, which comes at once.
+// Postpones the step to the next turn, which follows at once.
 void Advance::postpone(LiveScope & /*scope*/, LiveStep &step, StepStatus status) {
     step.now.status = status;
     step.now.due = state_.now;
     change(step);
 }
 
-// ---- coming to an end ----------------------------------------------------------------------------------------------
+// ---- success -------------------------------------------------------------------------------------------------------
 
 void Advance::succeed(LiveScope &scope, LiveStep &step) {
     if (step.node->outputs.empty())
@@ -174,7 +175,7 @@ void Advance::succeed(LiveScope &scope, LiveStep &step) {
         announce(scope, step, {});
 }
 
-// As SUCCEEDED or SKIPPED. One that is to be skipped has edges before it is complete.
+// Ends a step as SUCCEEDED or SKIPPED. In FINISHING, edges mark a step that will be SKIPPED.
 void Advance::conclude(LiveScope &scope, LiveStep &step, StepStatus status) {
     const StepStatus before = step.now.status;
     std::vector<bool> taken;
@@ -183,7 +184,7 @@ void Advance::conclude(LiveScope &scope, LiveStep &step, StepStatus status) {
         const bool done = attempt(scope, step, [&] {
             if (status == StepStatus::skipped)
                 make_up_params(scope, step);
-            step.now.status = status; // which conditions can read
+            step.now.status = status; // conditions can read it
             step.now.ended = state_.now;
             for (const Edge &edge : step.node->successors)
                 taken.push_back(is_taken(state_, scope, step, edge));
@@ -199,7 +200,7 @@ void Advance::conclude(LiveScope &scope, LiveStep &step, StepStatus status) {
     }
 }
 
-// A condition that cannot be evaluated is not met: the step has failed already.
+// A condition that cannot be evaluated counts as false: the step has failed already.
 void Advance::complete_with_error(LiveScope &scope, LiveStep &step) {
     step.now.status = StepStatus::completed_with_error;
     step.now.ended = state_.now;
@@ -239,7 +240,7 @@ void Advance::end(LiveScope &scope, LiveStep &step, StepStatus status) {
     touch(scope);
 }
 
-// ---- failing -------------------------------------------------------------------------------------------------------
+// ---- failure -------------------------------------------------------------------------------------------------------
 
 void Advance::fail(LiveScope &scope, LiveStep &step, FailureClass why, std::string error) {
     const auto wait = wait_before_retry(state_, scope, step, why);
@@ -269,7 +270,7 @@ void Advance::time_out(LiveScope &scope, LiveStep &step) {
     fail(scope, step, FailureClass::timeout, R"({"code":"timeout","message":"the step has reached its timeout"})");
 }
 
-// ---- being stopped -------------------------------------------------------------------------------------------------
+// ---- stop ----------------------------------------------------------------------------------------------------------
 
 void Advance::stop(LiveScope &scope, LiveStep &step, StepStatus status) {
     if (!is_live(step))
@@ -288,7 +289,7 @@ void Advance::withdraw(LiveStep &step) {
         stop_inside(step);
 }
 
-// Whatever acts on a loop reaches what is inside of it as a stop (section 14).
+// Any action on a loop stops what is inside of it (section 14).
 void Advance::stop_inside(const LiveStep &loop) {
     for (LiveScope &scope : state_.scopes) {
         if (scope.loop != &loop || is_terminal(scope.now.status))

@@ -91,7 +91,7 @@ ParamMap read_output(sel::Context &context, const ParamMap &params, const sel::M
     return read;
 }
 
-// A parameter that has been evaluated, back as a value.
+// The value of an evaluated parameter.
 Value value_of(sel::Context &context, const Param &param) {
     if (param.type != ParamType::map)
         return param.value;
@@ -101,7 +101,7 @@ Value value_of(sel::Context &context, const Param &param) {
     return Value::of(map);
 }
 
-// What who has restarted the run gives the step; null: nothing.
+// The parameters that the restart of the run gives to the step; null: none.
 const sel::Map *given_to_step(RunState &state, const LiveScope &scope, const LiveStep &step) {
     if (scope.around != nullptr || state.run.name.restart.empty() || state.restart().step_params == nullptr)
         return nullptr;
@@ -201,7 +201,7 @@ std::string queue_of(RunState &state, LiveStep &step) {
 
 namespace {
 
-// What a subworkflow has of its own.
+// Parameters that a subworkflow has of its own.
 constexpr std::string_view k_not_passed[] = {"owner",
                                              "workflow_id",
                                              "workflow_instance_id",
@@ -225,7 +225,7 @@ void put_all(sel::Heap &heap, sel::Map &all, const sel::Map &params) {
     }
 }
 
-// The outermost ones first: those inside of it are put over them.
+// The outermost ones first: inner ones overwrite them.
 void put_around(RunState &state, sel::Heap &heap, sel::Map &all, LiveScope &scope) {
     if (scope.around != nullptr) {
         put_around(state, heap, all, *scope.around);
@@ -271,7 +271,7 @@ struct RetryNumbers {
 };
 constexpr RetryNumbers k_default_retries[] = {{2, 60, 2, 600}, {10, 60, 2, 3'600}, {0, 60, 2, 3'600}};
 
-// What cannot be read counts as not given.
+// An unreadable value counts as not given.
 std::int64_t number_of(RunState &state, LiveScope &scope, LiveStep &step, std::string_view text, std::int64_t other) {
     if (text.empty())
         return other;

@@ -1,4 +1,4 @@
-// The parameters of a step in a run, and what is made of them: output, conditions, durations, retries.
+// The parameters of a step in a run, and what depends on them: output, conditions, durations, retries.
 #pragma once
 
 #include <optional>
@@ -13,22 +13,22 @@ namespace scylla::model::workflow {
 
 // The values of all its parameters, as JSON.
 std::string evaluate_step_params(RunState &state, LiveScope &scope, LiveStep &step);
-// The same with what it has put out (section 4.8); nothing if that is nothing. data: the result of its task.
+// The same with the output of the step (section 4.8); nothing if there is none. data: the result of its task.
 std::optional<std::string> put_out(RunState &state, LiveScope &scope, LiveStep &step, std::string_view data);
 
-// Of the edge, when the step has come to its end (section 5.1).
+// Whether the edge is taken when the step has ended (section 5.1).
 bool is_taken(RunState &state, LiveScope &scope, LiveStep &step, const Edge &edge);
-// Of a while, before its next iteration (section 5.3).
+// Whether a while continues, before its next iteration (section 5.3).
 bool is_to_go_on(RunState &state, LiveScope &scope, LiveStep &step, const sel::Map &values);
 
-// Milliseconds. The text may have references (section 6.5); step: null for the timeout of the run.
+// In milliseconds. The text may contain references (section 6.5). step: null for the timeout of the run.
 std::int64_t timeout_of(RunState &state, LiveScope &scope, LiveStep *step, std::string_view text);
 std::int64_t sleep_of(RunState &state, LiveStep &step);
 
 // The queue of its tasks.
 std::string queue_of(RunState &state, LiveStep &step);
 
-// What a subworkflow is given, as JSON (section 5.4).
+// The parameters for a subworkflow, as JSON (section 5.4).
 std::string params_of_child(RunState &state, LiveScope &scope, LiveStep &step);
 // A parameter that is a text; empty if there is none.
 std::string text_param(RunState &state, LiveStep &step, std::string_view name);

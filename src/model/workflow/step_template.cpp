@@ -12,7 +12,7 @@ namespace {
 
 using sel::Value;
 
-// That of the step, or else of its run.
+// The version that the step names, otherwise that of its run.
 std::string version_of(RunState &state, LiveScope &scope, LiveStep &step) {
     if (!step.node->sub_type_version.empty())
         return step.node->sub_type_version;
@@ -57,7 +57,7 @@ std::unique_ptr<LiveTemplate> read_template(RunState &state, std::string_view js
     return read;
 }
 
-// The values that the workflow, or a loop around the step, has for parameters of the template.
+// The values of the workflow, or of a loop around the step, for parameters of the template.
 ParamMap values_around(RunState &state, LiveScope &scope, LiveStep &step, sel::Context &context,
                        const ParamMap &of_template) {
     ScopeParams around(state, scope, &step, false);

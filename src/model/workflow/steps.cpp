@@ -76,7 +76,7 @@ void check_retry_policy(const Reader &reader, const Object &step) {
 
 // ---- transitions ---------------------------------------------------------------------------------------------------
 
-// The steps of one list, and what they say of each other.
+// The steps of one list, whose transitions name each other.
 struct Sibling {
     std::string_view id;
     const sel::Map &map;
@@ -135,7 +135,7 @@ private:
         }
     }
 
-    // Those that are written must be all that there are.
+    // If predecessors are written, they must be complete.
     void check_predecessors(std::size_t place) {
         const Sibling &step = steps_[place];
         const Value *transition = step.map.find("transition");
@@ -184,7 +184,7 @@ public:
         count_ += steps->size;
         std::vector<Sibling> siblings;
         siblings.reserve(steps->size);
-        std::vector<Where> places; // to which others point
+        std::vector<Where> places; // referenced by others
         places.reserve(steps->size);
         for (std::uint32_t i = 0; i < steps->size; i++)
             check_element(steps->items[i], places.emplace_back(where.element(i)), siblings, depth);
@@ -253,7 +253,7 @@ private:
         }
     }
 
-    // No parameter: a run cannot change it, and nothing is put into its text.
+    // The statement is not a parameter: a run cannot change it, and references in it are not replaced.
     void check_statement(const Object &step, std::string_view type) const {
         if (is_sql(type))
             reader_.require_text(step, "sql");
@@ -276,7 +276,7 @@ private:
             templates_.used.push_back(use);
     }
 
-    // is_named: by the step. Its run can name another version otherwise, of which nothing is known here.
+    // is_named: the step names the version. If not, its run can name another one, which is not known here.
     void check_fit(const Object &step, const ParamMap &params, const TemplateUse &use, bool is_named) const {
         const TemplateName name{use.job_type, use.version};
         const Where where = step.where.member(is_named ? "sub_type_version" : "sub_type");
@@ -325,7 +325,7 @@ private:
                                "signal_dependencies", "signal_outputs"});
     }
 
-    // As a run would: over the parameters that every step has.
+    // Merges as a run does: over the parameters that every step has.
     void merge(const Object &step, StepKind kind, const ParamMap &params) const {
         const ParamMap of_steps = default_step_params();
         const ParamMap of_kind = default_params_of_kind(kind);
@@ -339,7 +339,7 @@ private:
         }
     }
 
-    // The names of its loop parameters are taken as long as its own steps are looked at.
+    // The names of its loop parameters are taken while the steps in it are checked.
     void check_loop(const Object &step, StepKind kind, const ParamMap &params, std::int64_t depth) {
         if (depth == limits_.nesting)
             return reader_.problem(step.where,

@@ -15,10 +15,10 @@ namespace scylla::model::workflow {
 
 inline constexpr std::string_view k_failure_modes[] = {"FAIL_AFTER_RUNNING", "FAIL_IMMEDIATELY", "IGNORE_FAILURE"};
 
-// The member of an element of "steps" that says what it is.
+// The kind of a step, from the name of the member that an element of "steps" has.
 std::optional<StepKind> find_kind(std::string_view name) noexcept;
 
-// Parameters as a user may write them.
+// Parameters with the members that a user may write.
 ParamMap read_user_params(const Reader &reader, const Object &of, std::string_view name);
 
 // A step that has a job template.
@@ -26,11 +26,11 @@ struct TemplateUse {
     std::string job_type;
     std::string version;
 };
-// What is known of job templates when a definition is checked (definition.h), and which ones its steps use.
+// The job templates that are known when a definition is checked (definition.h), and those that its steps use.
 struct TemplatesAtHand {
     const sel::Value *templates = nullptr; // null: they have not been read yet
     const sel::Value *known = nullptr;
-    std::string version{};           // that a step without one of its own gets, unless its run says otherwise
+    std::string version{};           // of a step without a version of its own, unless its run sets another
     std::vector<TemplateUse> used{}; // each once
 };
 

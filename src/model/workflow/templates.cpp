@@ -14,7 +14,7 @@ namespace {
 
 using sel::Value;
 
-constexpr std::size_t k_most_ancestors = 32; // one above the other
+constexpr std::size_t k_most_ancestors = 32; // levels of inheritance
 
 std::string_view text_of(const sel::Map &object, std::string_view name) noexcept {
     const Value *found = object.find(name);
@@ -33,7 +33,7 @@ std::string_view type_of(const sel::Map &definition) noexcept {
 
 // ---- a request -----------------------------------------------------------------------------------------------------
 
-// What the system may say of a parameter, a template may; but not who has written it.
+// A template may set what the system may set of a parameter, except the source.
 void refuse_sources(const Reader &reader, const ParamMap &params, const Where &where) {
     for (const auto &[name, param] : params) {
         const Where at = where.member(name);
@@ -91,7 +91,7 @@ void check_definition_of(const Reader &reader, const Object &definition) {
 
 // ---- inheritance ---------------------------------------------------------------------------------------------------
 
-// The parents before their children, each template once.
+// Joins parents before their children, each template once.
 class Joiner {
 public:
     Joiner(const Reader &reader, const Value &templates) : reader_{reader} {
@@ -120,7 +120,7 @@ private:
     };
     using Entry = std::pair<const Key, Known>;
 
-    // place: which parent of the one that is joined has brought this one; empty: it is that one.
+    // place: the parent of the joined template through which this one is inherited; empty: it is the joined template.
     void add(Entry &entry, const std::string &place) {
         auto &[key, known] = entry;
         path_.push_back(key);
@@ -134,7 +134,7 @@ private:
         path_.pop_back();
     }
 
-    // In the order of their names: a JSON object has no other.
+    // Sorted by name: a JSON object has no order.
     void add_parents(const sel::Map &json, const std::string &place) {
         std::vector<Key> parents;
         for (const sel::Map::Member &member : json.all())

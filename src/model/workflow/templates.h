@@ -1,4 +1,4 @@
-// Job templates (section 1.8): parameters and tags that all steps of one sub_type begin with.
+// Job templates (section 1.8): parameters and tags that all steps of one sub_type start from.
 #pragma once
 
 #include <optional>
@@ -13,26 +13,26 @@
 
 namespace scylla::model::workflow {
 
-// A template, with what it inherits.
+// A template with everything that it inherits.
 struct JobTemplate {
     std::string type{}; // of the steps that may use it
     ParamMap params{};
     std::vector<std::string> tags{};
 };
 
-// templates: an array of stored ones, among them those that the named one inherits from. Nothing: it is not there.
-// Throws ParamFailure with the place in its definition, and sel::Failure.
+// templates: an array of stored ones, with those that the named one inherits from. Nothing: it does not exist. Throws
+// ParamFailure with the place in its definition, and sel::Failure.
 std::optional<JobTemplate> join_template(const Reader &reader, const sel::Value &templates, const TemplateName &name);
 
 // "job template "spark" of version "v1""
 std::string show_template(const TemplateName &name);
-// A request with which a template is made.
+// A request that creates a template.
 void check_template_request(const Reader &reader, const sel::Value &json);
 
-// What is wrong with a template for steps of that type; empty: nothing.
+// Why a template cannot be used for steps of that type; empty: it can.
 std::string type_fault(const JobTemplate &found, const TemplateName &name, std::string_view type);
 
-// What a step has before its run: its defaults, over these the parameters of its template, over these its own. Not
+// The parameters of a step before its run, in layers: its defaults, the parameters of its template, its own. Not
 // finished: a run may add layers.
 ParamMap merge_over_template(sel::Context &context, const ParamMap &of_template, const ParamMap &written);
 

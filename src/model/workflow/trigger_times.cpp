@@ -37,7 +37,7 @@ std::optional<TriggerTimes> read_trigger_interval(std::string_view text) noexcep
     return times;
 }
 
-// Two minutes of it beside each other, in one hour or from one hour to the next.
+// Two adjacent minutes, in one hour or from one hour to the next.
 bool is_too_frequent(const Cron &cron) noexcept {
     constexpr int k_least = 120;
     const bool in_an_hour = (cron.minutes & cron.minutes >> 1U) != 0;

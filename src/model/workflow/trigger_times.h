@@ -1,4 +1,4 @@
-// When a time trigger of a workflow comes (section 8).
+// The times of a time trigger of a workflow (section 8).
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ struct TriggerTimes {
     int second = 0; // after each of its times
 };
 
-// The five fields of Unix, or the six or seven of Quartz. Nothing: they are not understood.
+// The five fields of Unix, or the six or seven of Quartz. Nothing: they are invalid.
 std::optional<TriggerTimes> read_trigger_cron(std::string_view text) noexcept;
 // A number of seconds, or a duration in words. The times are the multiples of it since 1970.
 std::optional<TriggerTimes> read_trigger_interval(std::string_view text) noexcept;

@@ -49,7 +49,7 @@ private:
             collect_task(scope, step);
     }
 
-    // Of a step with a timeout there is something to be evaluated when it begins.
+    // Not at once with a timeout, which is evaluated when the step begins.
     void collect_task(const LiveScope &scope, const LiveStep &step) {
         const bool at_once = step.now.status == StepStatus::waiting_for_permits && step.node->timeout.empty() &&
                              state_.ends_before_default_timeout(state_.now);

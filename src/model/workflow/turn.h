@@ -1,4 +1,4 @@
-// What a turn says, from what has become of the run.
+// Collects the result of a turn from the state of the run.
 #pragma once
 
 #include <deque>
@@ -14,12 +14,12 @@ namespace scylla::model::workflow {
 // A step that may begin at once (begin_at_once()).
 struct Beginner {
     std::size_t task;                 // of the turn
-    std::size_t step;                 // among its changes
+    std::size_t step;                 // index among its changes
     std::string ref;                  // of the leaf, in rollups
-    std::vector<std::size_t> loops{}; // around it, among the changes
+    std::vector<std::size_t> loops{}; // around it: indexes among the changes
 };
 
-// What a caller has of a turn until he releases it.
+// The memory of a turn, until the caller releases it.
 struct TurnMemory {
     std::deque<std::string> texts{};
     std::vector<Need> needs{};
@@ -33,11 +33,11 @@ struct TurnMemory {
     std::vector<Again> again{};
     std::vector<Forgotten> forgotten{};
     std::vector<Beginner> beginners{};
-    std::map<std::size_t, Rollup> rollups{}; // that the turn has changed, by the place of the loop among the changes
+    std::map<std::size_t, Rollup> rollups{}; // that the turn has changed, by the index of the loop among the changes
 };
 
 void collect(RunState &state, TurnMemory &memory);
-// write_rollups() follows.
+// The caller calls write_rollups() afterwards.
 void begin(TurnMemory &memory, const Beginner &beginner, std::int64_t now);
 void write_rollups(TurnMemory &memory);
 

@@ -11,7 +11,7 @@ namespace scylla::model::workflow {
 
 constexpr char to_upper(char c) noexcept { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; }
 
-// The place of a word among those in capitals.
+// The index of a word among those in capitals.
 constexpr std::optional<std::size_t> find_word(std::span<const std::string_view> words,
                                                std::string_view text) noexcept {
     for (std::size_t i = 0; i < words.size(); i++) {

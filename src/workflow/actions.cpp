@@ -25,7 +25,7 @@ constinit SPIPlanPtr iteration_statement = nullptr;
 constinit SPIPlanPtr status_statement = nullptr;
 constinit SPIPlanPtr done_statement = nullptr;
 
-// How the rows of actions, the agenda, and messages call an action.
+// The names of an action in its row, on the agenda and in messages.
 struct Words {
     const char *kind;
     const char *item;
@@ -162,7 +162,7 @@ model::workflow::LoopsAround loops_for(const StepName &name, const LastRun &run)
     return *loops;
 }
 
-// The run, or the iteration that the step is in; none: an iteration around it has not begun.
+// The run, or the iteration that the step is in. id 0: an iteration around the step has not begun.
 IterationFound find_scope(const StepName &name, const LastRun &run) {
     const std::optional loops = loops_for(name, run);
     if (loops->count != name.iterations.size())
@@ -207,7 +207,7 @@ StepPlace place_in(const StepName &name, const LastRun &run) {
     return {run.id, run.run, scope.id, scope.ended, step.status, step.attempt};
 }
 
-// The view of actions shows it, too, with the status of the new run.
+// The view of actions also shows such an action, with the status of the new run.
 int64 put_restart(const Action &action, const text *status) {
     Parameters parameters;
     parameters.add(action.root)

@@ -1,5 +1,5 @@
-// What somebody wants of runs and of their steps (section 14): who has asked for what, and what has come of it. An
-// action is a row of its own, beside the one on the agenda.
+// Actions of users on runs and their steps (section 14): who requested what, and the result. An action is a row of its
+// own, in addition to the one on the agenda.
 #pragma once
 
 #include "model/workflow/actions.h"
@@ -17,16 +17,15 @@ struct Action {
     int32 attempt = 0;
     Jsonb *data = nullptr; // of the row on the agenda
 };
-// Of the current user. Returns its id; nothing: another one on this step has not been taken up yet.
+// Adds an action of the current user. Returns its id; nothing: an earlier action on this step is still pending.
 std::optional<int64> put_action(const Action &action);
 
-// On all runs of a workflow that have not ended; those that wait for their turn do not begin. Returns how many there
-// are. 42704, 42501.
+// Adds actions on all live runs of a workflow; queued runs do not begin. Returns the number of runs. 42704, 42501.
 int64 end_all_runs(const text *workflow, const char *kind);
 
-// The engine has taken them up, and written what has come of them.
+// The engine has handled them, and written the results.
 void settle_actions(std::span<const int64> ids, TimestampTz now);
-// Of a run that cannot go on.
+// The same for the actions on a run that cannot continue.
 void settle_actions_of(int64 root, TimestampTz now);
 
 // A step of the last run of an instance.
@@ -48,14 +47,14 @@ struct StepPlace {
     model::workflow::StepStatus status;
     int32 attempt; // 0: none
 };
-// Where it is, if the run has not ended and has such a step. 42704, 42501, P0002, 55000, 22023.
+// The place of a step of a live run. 42704, 42501, P0002, 55000, 22023.
 StepPlace find_place(const StepName &name);
-// The same of this run, whether it has ended or not. P0002, 22023.
+// The same for this run, which may have ended. P0002, 22023.
 StepPlace place_in(const StepName &name, const LastRun &run);
-// Nothing: the step is as the action would leave it. To skip a step of a run that has ended is a new run.
-// 42704, 42501, P0002, 55000, 22023.
+// Nothing: the step is already as the action would leave it. Skipping a step of an ended run starts a new run. 42704,
+// 42501, P0002, 55000, 22023.
 std::optional<int64> act_on_step(const StepName &name, model::workflow::StepAction action);
-// A run that was started at once is the action. Returns its id.
+// Adds the action of a restart that has started its run already. Returns its id.
 int64 put_restart(const Action &action, const text *status);
 
 } // namespace scylla::workflow

@@ -1,4 +1,4 @@
-// What has happened to runs, for the engine.
+// Puts events of runs on the agenda of the engine.
 #include "pg/json.h"
 #include "shmem/pending.h"
 #include "store/spi_arrays.h"
@@ -17,7 +17,8 @@ constinit SPIPlanPtr placed_statement = nullptr;
 constinit SPIPlanPtr forget_statement = nullptr;
 constinit SPIPlanPtr look_statement = nullptr;
 
-// Tasks of one run have ended. Rows are only inserted, so those who end tasks of one run never meet.
+// Tasks of one run have ended. Rows are only inserted, so transactions that end tasks of one run do not block each
+// other.
 void note_ended(std::span<const store::Ended> tasks) {
     store::ArrayColumn ids(INT8OID);
     for (const store::Ended &task : tasks)
@@ -35,7 +36,7 @@ void note_ended(std::span<const store::Ended> tasks) {
     shmem::note_agenda();
 }
 
-// Tasks have got the permits for which their steps wait.
+// Tasks have the permits that their steps wait for.
 void note_placed(std::span<const PlacedTask> tasks) {
     store::ArrayColumn ids(INT8OID);
     store::ArrayColumn plans(INT8OID);

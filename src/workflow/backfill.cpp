@@ -84,7 +84,7 @@ int64 count(SPIPlanPtr *plan, const char *sql, int64 id) {
                                 [](uint64 row) { return Columns(row).next_int64(); })[0];
 }
 
-// A backfill that the current user may change, with its row locked: first the workflow's, as the engine does.
+// A backfill that the current user may change, with its row locked: after that of the workflow, as in the engine.
 State hold_backfill(int64 id) {
     const auto seen = find_state(&find_statement, SCYLLA_BACKFILL_STATE, id);
     if (!seen)
@@ -144,7 +144,7 @@ Started start_item(const State &state, const Item &item) {
                   .late = state.yields});
 }
 
-// One that was stopped at once, by FIRST_ONLY, has ended.
+// A run that FIRST_ONLY has stopped at once has ended.
 void note_started(const State &state, const Item &item, const Started &started) {
     Parameters parameters;
     parameters.add(state.id)
@@ -175,7 +175,7 @@ void end_if_done(const State &state) {
         state.id);
 }
 
-// As the current user, who made the backfill or goes on with it: what cannot be started is his error.
+// Starts items as the current user, who made or resumed the backfill and gets the error of an item that cannot start.
 void start_items(const State &state) {
     while (!state.paused) {
         const int64 room = Min(state.concurrency - live_items(state.id), k_most_starts);
@@ -345,7 +345,7 @@ void note_refused(const State &state, const Item &item, const ErrorData *error) 
                   parameters, SPI_OK_UPDATE);
 }
 
-// A right or a role that all of its runs need is gone.
+// Pauses the backfill: a right or a role that all of its runs need is gone.
 void pause_for(const State &state, const ErrorData *error) {
     Parameters parameters;
     parameters.add(state.id).add(JSONBOID, JsonbPGetDatum(json_of(error)));
@@ -434,7 +434,7 @@ void leave_backfills(const text *workflow) {
                   parameters, SPI_OK_DELETE);
 }
 
-// Also what has been there for a day without anything of which it tells: a backfill that has only skipped.
+// Also removes backfills that have existed for a day and have no runs: those that have only skipped items.
 void forget_backfilled(int64 run) {
     Parameters parameters;
     parameters.add(run);

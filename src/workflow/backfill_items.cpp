@@ -1,4 +1,4 @@
-// What a backfill runs over: a list of parameters, or lists and ranges of which all combinations are made.
+// The items of a backfill: a list of parameters, or all combinations of lists and ranges.
 #include "pg/error.h"
 #include "pg/growing.h"
 #include "pg/json.h"
@@ -16,7 +16,7 @@ namespace {
 enum class Format : std::uint8_t { date, dateint, timestamp, millis };
 constexpr std::array<std::string_view, 4> k_formats = {"date", "dateint", "timestamp", "millis"};
 
-// A range as it is given. Null: not given.
+// The members of a range. Null: not given.
 struct Range {
     const char *name; // of the parameter
     JsonbValue *from = nullptr;
@@ -108,7 +108,7 @@ Format to_format(const Range &range) {
                         "It must be \"date\", \"dateint\", \"timestamp\" or \"millis\".");
 }
 
-// The instant at which a clock of the zone shows the time.
+// The instant at which the local time of the zone is `local`.
 TimestampTz to_instant(const text *zone, Timestamp local) {
     return DatumGetTimestampTz(DirectFunctionCall2(timestamp_zone, PointerGetDatum(zone), TimestampGetDatum(local)));
 }
@@ -139,8 +139,8 @@ JsonbValue show_time(Format format, const text *zone, TimestampTz at) {
     return json::of_text(psprintf("%sT%02d:%02d:%02dZ", day, shown.tm_hour, shown.tm_min, shown.tm_sec));
 }
 
-// Months and days are those of a calendar, counted from the first (so that the 31st stays one where there is one);
-// hours pass, whatever the clocks do.
+// Months and days are steps in the calendar, counted from the first time (so that the 31st stays the 31st where it
+// exists). Hours are elapsed time, even if clocks change.
 struct Steps {
     Timestamp from;
     Interval *step;

@@ -1,14 +1,14 @@
-// Backfills: a workflow started once for each of many items, so many at a time (docs/workflows.md).
+// Backfills: a workflow is started once for each of many items, with a maximum of live runs (docs/workflows.md).
 //
-// The items are rows. Who makes a backfill starts the first of them; the end of each run leaves a row on the agenda of
-// that run, and the engine starts the next, as the role that made the backfill.
+// The items are rows. The call that makes a backfill starts the first ones. The end of each run puts a row on the
+// agenda of that run, and the engine starts the next item as the role that made the backfill.
 #pragma once
 
 #include "workflow/runs.h"
 
 namespace scylla::workflow {
 
-// What a backfill does with an item of whose parameters there is a run.
+// What a backfill does with an item if a run with its parameters exists.
 enum class Existing : std::uint8_t { start, skip, skip_all };
 inline constexpr std::array<std::string_view, 3> k_existing = {"start", "skip", "skip_all"};
 
@@ -24,7 +24,7 @@ struct Backfill {
     Existing existing = Existing::start;
     bool yields = false;
 };
-// As the current user. Returns its number. 42704, 42501, 55000, 22023.
+// Made by the current user. Returns its number. 42704, 42501, 55000, 22023.
 int64 begin_backfill(const Backfill &backfill);
 
 struct Previewed {
@@ -32,7 +32,7 @@ struct Previewed {
     int64 instance;     // of the last run with these parameters; 0: there is none
     const text *status; // of it
 };
-// By the places of the items. 42704, 42501, 55000.
+// In the order of the items. 42704, 42501, 55000.
 std::span<const Previewed> preview_backfill(const Backfill &backfill);
 
 // P0002, 42501, 55000.
@@ -40,10 +40,10 @@ void pause_backfill(int64 id);
 void resume_backfill(int64 id);
 int64 cancel_backfill(int64 id, bool stop_runs);
 
-// The engine: a run of a backfill has ended. False: something is held by another transaction, and it is left for later.
+// For the engine, when a run of a backfill has ended. False: another transaction holds a lock, try again later.
 bool go_on_with_backfill(const Item &ended);
 
-// The workflow is dropped, or a run is removed.
+// When the workflow is dropped, or a run is removed.
 void leave_backfills(const text *workflow);
 void forget_backfilled(int64 run);
 

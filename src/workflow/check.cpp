@@ -1,4 +1,4 @@
-// Documents, as the model sees them.
+// Checks of documents by the model.
 #include "pg/error.h"
 #include "pg/json_text.h"
 #include "pg/settings.h"
@@ -29,7 +29,7 @@ std::string_view text_of(const char *argument, Jsonb *document) {
     return JsonbToCString(nullptr, &document->root, VARSIZE(document));
 }
 
-// check: makes what the model says of it, in a world.
+// check: returns the model's result, given a world.
 template <typename Check> Found *found_by(const char *argument, Check check) {
     if (GetDatabaseEncoding() != PG_UTF8)
         error::not_utf8();
@@ -50,7 +50,7 @@ Found *check_by(Check check, const char *argument, Jsonb *document) {
     return found_by(argument, [&](ServerWorld &world) { return check(text, world, model::sel::Limits{}); });
 }
 
-// templates: as check_definition() takes them.
+// templates: as for check_definition().
 Found *check_workflow(std::string_view text, std::string_view templates) {
     return found_by("definition", [&](ServerWorld &world) {
         return model::workflow::check_definition(text, world, model::sel::Limits{}, definition_limits(), templates);
@@ -59,7 +59,7 @@ Found *check_workflow(std::string_view text, std::string_view templates) {
 
 } // namespace
 
-// Once more if there are steps with job templates, which are read then.
+// Checked twice if steps have job templates, which are read in between.
 Found *check_document(Jsonb *document) {
     const std::string_view text = text_of("definition", document);
     Found *found = check_workflow(text, {});

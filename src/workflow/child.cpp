@@ -23,7 +23,7 @@ struct ParentRun {
     bool late;
 };
 
-// Nothing: the step does not wait for it any more.
+// Nothing: the step does not wait for the child any more.
 std::optional<ParentRun> find_parent(const Item &child) {
     Parameters parameters;
     parameters.add(child.root).add(child.step).add(child.scope).add(INT4OID, Int32GetDatum(child.attempt));
@@ -62,19 +62,19 @@ bool is_sync(Jsonb *object) {
     return value->val.boolean;
 }
 
-// That an earlier run has started and that is to run again; 0: none.
+// The instance that an earlier run has started and that runs again; 0: none.
 int64 instance_of(Jsonb *object) {
     const JsonbValue *value = getKeyJsonValueFromContainer(&object->root, "instance", 8, nullptr);
     return value == nullptr ? 0 : DatumGetInt64(DirectFunctionCall1(numeric_int8, NumericGetDatum(value->val.numeric)));
 }
 
-// With what of the instance is to run again, if a restart of the parent has said so.
+// With the part of the instance that runs again, if a restart of the parent names it.
 RestartCall restart_of(const Item &child, const RestartCall &call) {
     JsonbValue *below = getKeyJsonValueFromContainer(&child.data->root, "restart", 7, nullptr);
     return below == nullptr ? call : on_path(call, json::to_jsonb(below));
 }
 
-// It may have been removed since.
+// Whether the instance has not been removed since.
 bool has_instance(const text *workflow, int64 instance) {
     Parameters parameters;
     parameters.add(workflow).add(instance);

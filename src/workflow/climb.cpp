@@ -1,7 +1,6 @@
-// Restarts that begin above what is to run again: with the outer loop of a step, or with the runs that wait for a run
-// (section 11). What runs again is a path, made on the way up, from the step or the instance that was asked for to the
-// topmost ancestor that has ended, or to the nearest one that goes on. On the way down each of them takes its part of
-// the path, and gives the rest to what it begins again.
+// Restarts that begin at an ancestor: at the outer loop of a step, or at the runs that wait for a run (section 11). The
+// way up builds a path from the requested step or instance to the topmost ancestor that has ended, or to the nearest
+// live one. On the way down, each ancestor takes its part of the path and passes the rest to what it restarts.
 #include "pg/error.h"
 #include "pg/growing.h"
 #include "pg/json.h"
@@ -55,7 +54,7 @@ Jsonb *path_of_iteration(int64 number, const text *step, Jsonb *below) {
 
 // ---- in one run ----------------------------------------------------------------------------------------------------
 
-// A run with what of it is to run again, so far.
+// A run with the path of what runs again in it, so far.
 struct Ascent {
     const text *workflow;
     int64 instance;
@@ -125,7 +124,7 @@ StepNow step_now(const Ascent &at) {
     return found.empty() ? StepNow{StepStatus::not_created, 0} : found[0];
 }
 
-// For a message. levels: around the step.
+// The step, for a message. levels: around the step.
 const char *show_step(const Ascent &at, std::span<const Level> levels) {
     Growing<int64> numbers;
     for (std::size_t i = levels.size(); i > 0; i--)
@@ -147,7 +146,7 @@ bool repeats(const Ascent &at, const text *loop) {
     return false;
 }
 
-// The step is in a scope that goes on: the engine restarts it there.
+// The step is in a live scope: the engine restarts it there.
 int64 put_step(const Ascent &at, std::span<const Level> levels) {
     const StepNow now = step_now(at);
     const auto version = find_version(at.workflow, at.run.version);
@@ -168,7 +167,7 @@ int64 put_step(const Ascent &at, std::span<const Level> levels) {
     return *id;
 }
 
-// The step is in an iteration that has ended, in a loop that goes on.
+// The step is in an iteration that has ended, in a live loop.
 int64 put_iteration(const Ascent &at, std::span<const Level> levels) {
     const StepNow now = step_now(at);
     if (levels[0].status == RunStatus::succeeded || repeats(at, levels[0].loop))
@@ -197,8 +196,8 @@ RestartCall call_of(const Ascent &at, Jsonb *initiator) {
             .below = at.below};
 }
 
-// Up to the first thing that goes on. Returns the action on that; 0: all of the run has ended, and `at` is a step of
-// the run itself.
+// Ascends to the first live scope. Returns the action on it; 0: the whole run has ended, and `at` is a step of the run
+// itself.
 int64 ascend(Ascent &at) {
     std::span<const Level> levels = levels_of(at);
     for (; !levels.empty(); levels = levels.subspan(1)) {
@@ -220,8 +219,8 @@ int64 ascend(Ascent &at) {
 
 // ---- from run to run -----------------------------------------------------------------------------------------------
 
-// The run whose step has started the last run of an instance and waits for it; nothing: there is none, or it has moved
-// on to another instance since, or is not kept any more.
+// The run whose step has started the last run of an instance and waits for it. Nothing: there is none, or its step has
+// started another instance since, or it has been purged.
 std::optional<Ascent> find_above(const RestartCall &call, const LastRun &last) {
     if (last.parent.root == 0)
         return std::nullopt;
@@ -267,7 +266,7 @@ Restarted made(const RestartCall &call, const Started &started) {
     return {started.code, call.workflow, call.instance, started.run, started.status, 0};
 }
 
-// Nothing: what was found is not so any more.
+// Nothing: a concurrent change has invalidated what was found.
 std::optional<Restarted> climb(const RestartCall &call, const LastRun &last) {
     CHECK_FOR_INTERRUPTS();
     check_stack_depth();

@@ -16,14 +16,14 @@ constinit SPIPlanPtr version_statement = nullptr;
 constinit SPIPlanPtr text_statement = nullptr;
 
 struct Entry {
-    Oid tables; // of which installation of the extension; invalid: the entry is free
+    Oid tables; // identifies the installation of the extension; invalid: the entry is free
     char *workflow;
     int32 version;
     TimestampTz created;
     uint64 used;
     Loaded loaded;
 };
-// More than the runs of one transaction of the engine, whose turns point into their definitions.
+// More entries than runs in one transaction of the engine, whose turns point into their definitions.
 constinit std::array<Entry, 64> entries{};
 constinit uint64 clock = 0;
 

@@ -1,4 +1,4 @@
-// Definitions that this process has read.
+// The definitions that this process has parsed.
 #pragma once
 
 #include "model/workflow/engine.h"
@@ -6,7 +6,7 @@
 
 namespace scylla::workflow {
 
-// A version of a workflow. `created` tells it from one of a workflow of the same id that was dropped.
+// A version of a workflow. `created` distinguishes it from a version of a dropped workflow with the same id.
 struct VersionName {
     const text *workflow;
     int32 version;
@@ -14,7 +14,7 @@ struct VersionName {
 };
 std::optional<VersionName> find_version(const text *workflow, int32 version);
 
-// Stays until the next call. An error if it cannot be read, which a definition that was checked when it came can.
+// Valid until the next call. An error if it cannot be parsed; a definition that has been checked can.
 const model::workflow::Definition &definition_of(const VersionName &name);
 
 } // namespace scylla::workflow

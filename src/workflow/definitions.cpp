@@ -129,8 +129,8 @@ Jsonb *metadata(Jsonb *document) {
     return JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, nullptr));
 }
 
-// The first version of a workflow makes its row, unless somebody else has just made it. What is known of a workflow
-// with this id that was dropped is read afterwards: the insert may have waited for its end.
+// The first version of a workflow makes its row, unless another transaction has just made it. Facts about a dropped
+// workflow with this id are read afterwards, because the insert may have waited for the drop.
 void add_head(const text *id) {
     NameData owner{};
     Parameters parameters;
@@ -190,7 +190,7 @@ void add_history(const text *id, Jsonb *properties) {
                   parameters, SPI_OK_INSERT);
 }
 
-// properties: as they are now.
+// properties: the present ones.
 void record_change(const Head &head, Jsonb *properties, std::string_view kind, int32 version = 0) {
     if (records_events(properties))
         record({.workflow = head.id, .owner = head.owner, .kind = kind, .version = version});

@@ -1,5 +1,5 @@
-// Workflows and their versions: control tables, reached by SQL (docs/workflows.md). What a definition must be is the
-// model's to say (model/workflow).
+// Workflows and their versions: control tables, accessed by SQL (docs/workflows.md). The model defines what a valid
+// definition is (model/workflow).
 #pragma once
 
 #include "model/workflow/definition.h"
@@ -10,24 +10,24 @@ namespace scylla::workflow {
 
 // ---- checks --------------------------------------------------------------------------------------------------------
 
-// What the model has found in a document, freed with the present memory context at the latest.
+// The model's result for a document, freed with the present memory context at the latest.
 struct Found {
     model::workflow::Checked checked;
     MemoryContextCallback callback;
 };
 Found *check_document(Jsonb *document); // 22023 null or too long, 0A000, 53200
-// 22023 with the place of the first problem, if there is any.
+// 22023 with the place of the first problem, if there is one.
 void require_sound(Jsonb *document);
 void require_sound_change(Jsonb *change);    // 22023, 0A000, 53200
 void require_sound_template(Jsonb *request); // likewise
-// Whether a job template fits to those that it inherits from. templates: an array of them all.
+// Whether a job template is compatible with those that it inherits from. templates: an array of all of them.
 Found *check_template_family(const char *templates, const model::workflow::TemplateName &name);
 
 // ---- properties ----------------------------------------------------------------------------------------------------
 
-// What a push makes of the properties that the workflow has; null: none.
+// The properties of a workflow after a push; null: none.
 Jsonb *push_properties(Jsonb *present, Jsonb *pushed);
-// What alter_workflow() makes of those that workflow `id` has. 42704 no such tag, 55000.
+// The properties of workflow `id` after alter_workflow(). 42704 no such tag, 55000.
 Jsonb *change_properties(const text *id, Jsonb *present, Jsonb *change);
 model::workflow::RunStrategy run_strategy(Jsonb *properties);
 
@@ -48,16 +48,16 @@ struct Head {
     Jsonb *properties;
 };
 
-// What the current user may do. run comes with view, and admin with both.
+// Rights of the current user. run includes view, and admin includes both.
 bool can_view(const Head &head);
 bool can_run(const Head &head);
 bool can_admin(const Head &head);
 
 std::optional<Head> find(const text *id);
 Head require(const text *id, Privilege privilege); // 42704, 42501
-// The same, with its row locked to the end of the transaction: only a role that has the privilege gets to lock it.
+// The same, and locks its row to the end of the transaction. Only a role with the privilege can lock it.
 Head hold(const text *id, Privilege privilege);
-// Locks the row without waiting. False: somebody else has locked it. True also if there is none.
+// Locks the row without waiting. False: another transaction has locked it. Also true if it does not exist.
 bool try_hold(const text *id);
 // active, latest, default or a number. 55000 no version is active, 42704, 22023.
 int32 pick_version(const Head &head, const text *selector);

@@ -19,7 +19,7 @@ constinit SPIPlanPtr write_statement = nullptr;
 constinit SPIPlanPtr read_statement = nullptr;
 constinit SPIPlanPtr remove_statement = nullptr;
 
-// So many are read at once, whatever the current user may see of them.
+// How many are read at once, including those that the current user may not see.
 constexpr int64 k_least = 100;
 constexpr int64 k_most = 1000;
 
@@ -77,7 +77,7 @@ void record(const ChangeEvent &event) {
 
 namespace {
 
-// An event with what rights are checked by.
+// An event with the workflow for the check of rights.
 struct Row {
     Head head;
     ReadEvent event;

@@ -1,5 +1,6 @@
-// Events of workflows whose property `events` is on, as rows that can be followed without gaps. Their positions are
-// those of the events of tasks (task/events.h). Rows are only added, in the transaction of what they tell of.
+// Events of workflows whose property `events` is on, as rows that can be followed without gaps. They share the
+// positions of the events of tasks (task/events.h). Rows are only added, in the transaction of the change that they
+// record.
 #pragma once
 
 #include "store/spi_arrays.h"
@@ -13,13 +14,13 @@ struct ChangeEvent {
     const text *workflow;
     const char *owner;     // of the workflow
     std::string_view kind; // run, step, version, activated, deactivated, properties, dropped
-    int64 instance = 0;    // 0: it is about the workflow
+    int64 instance = 0;    // 0: about the workflow
     int32 run = 0;
-    int32 version = 0;             // 0: it is about no version
-    std::string_view step{};       // empty: it is about no step
+    int32 version = 0;             // 0: not about a version
+    std::string_view step{};       // empty: not about a step
     const char *iterations = "";   // that the step is in, as an array of SQL; empty: none
     int32 attempt = 0;             // of the step
-    std::string_view old_status{}; // empty: it is new
+    std::string_view old_status{}; // empty: a new run or step
     std::string_view status{};
 };
 
@@ -35,7 +36,7 @@ private:
 };
 void record(const ChangeEvent &event);
 
-// An insert of the events of steps s, of runs r, that get this status; a condition follows.
+// An insert of the events of steps s of runs r that get this status, to be followed by a condition.
 #define SCYLLA_WORKFLOW_STEP_EVENTS(position, time, status)                                                            \
     "insert into scylla.workflow_event (position, \"time\", workflow, owner, kind, instance, run, version, step, "     \
     "iterations, attempt, old_status, status) select " position ", " time ", r.workflow, r.owner, 'step', "            \
@@ -48,7 +49,7 @@ void record(const ChangeEvent &event);
     "exists (select from scylla.workflow_head h where h.id operator(pg_catalog.=) r.workflow "                         \
     "and h.properties operator(pg_catalog.@>) '{\"events\": true}')"
 
-// An event as it is read.
+// An event for a reader.
 struct ReadEvent {
     EventCursor cursor;
     TimestampTz time;
@@ -70,7 +71,7 @@ struct ReadEventSink {
 // The first events behind the cursor that are final and that the current user may see, up to `limit`.
 void read_events(Snapshot snapshot, const EventCursor &after, int32 limit, const ReadEventSink &sink);
 
-// When the library is loaded: the removal of events older than scylla.event_retention.
+// Called when the library is loaded: registers the removal of events older than scylla.event_retention.
 void register_workflow_event_duty();
 
 } // namespace scylla::workflow

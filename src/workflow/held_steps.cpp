@@ -1,4 +1,4 @@
-// What the engine reads of holds (holds.h): which steps do not begin, and which are to go on.
+// How the engine reads holds (holds.h): which steps must not begin, and which continue.
 #include "store/spi_arrays.h"
 #include "workflow/texts.h"
 #include "workflow/turns.h"
@@ -12,7 +12,7 @@ using store::Parameters;
 
 namespace {
 
-constexpr int64 k_most_scopes = 500; // of which steps go on, in one transaction
+constexpr int64 k_most_scopes = 500; // whose steps continue in one transaction
 
 constinit SPIPlanPtr holds_statement = nullptr;
 constinit SPIPlanPtr steps_statement = nullptr;
@@ -60,8 +60,8 @@ struct HeldStep {
     int32 attempt;
 };
 
-// Steps of a run that were held back: by the pause of the workflow, or PAUSED ones with an id, in all iterations or in
-// those that are named. Only those of so many scopes.
+// Steps of a run that are held back: by the pause of the workflow, or PAUSED ones of a given step, in all iterations or in
+// the named ones. At most those of k_most_scopes scopes.
 std::span<const HeldStep> read_held(const Item &item) {
     Parameters parameters;
     parameters.add(item.root)
@@ -91,7 +91,7 @@ std::span<const HeldStep> read_held(const Item &item) {
         });
 }
 
-// The rest has its turn later.
+// The remaining steps follow in a later turn.
 void let_go(Root &root, const Item &item) {
     const bool is_released = item.step != nullptr;
     int64 scopes = 0;

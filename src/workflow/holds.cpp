@@ -51,7 +51,7 @@ Parameters key_of(const Row &row) {
     return parameters;
 }
 
-// One that is there gets this author and time. What was left of instances that are gone goes with it.
+// An existing row gets this author and time. Also removes rows of instances that do not exist any more.
 void set(const Row &row) {
     Parameters parameters = key_of(row);
     parameters.add(TEXTOID, CStringGetTextDatum(GetUserNameFromId(GetUserId(), false)));
@@ -66,7 +66,7 @@ void set(const Row &row) {
         parameters, SPI_OK_INSERT);
 }
 
-// False: there is none.
+// False: it does not exist.
 bool drop(const Row &row) {
     Parameters parameters = key_of(row);
     return !store::select<bool>(&drop_statement,
@@ -94,7 +94,7 @@ Row row_of(const Breakpoint &breakpoint) {
             .run = breakpoint.run};
 }
 
-// In which version the step is to be.
+// The version that must have the step.
 int32 version_of(const Head &head, const Breakpoint &breakpoint) {
     if (breakpoint.version != 0)
         return pick_version(head, cstring_to_text(psprintf("%d", breakpoint.version)));
@@ -102,7 +102,7 @@ int32 version_of(const Head &head, const Breakpoint &breakpoint) {
                                     : pick_version(head, cstring_to_text("default"));
 }
 
-// What has stopped at it, in runs that the breakpoint is about, is to go on.
+// Lets steps continue that have stopped at the breakpoint, in the runs that it applies to.
 void release_all(const Breakpoint &breakpoint) {
     Parameters parameters;
     parameters.add(breakpoint.workflow)
@@ -132,7 +132,7 @@ void set_breakpoint(const Breakpoint &breakpoint) {
 }
 
 void drop_breakpoint(const Breakpoint &breakpoint, bool resume) {
-    (void)hold(breakpoint.workflow, Privilege::run); // no run begins meanwhile, which would be missed below
+    (void)hold(breakpoint.workflow, Privilege::run); // no run can begin meanwhile, and be missed below
     if (!drop(row_of(breakpoint)))
         error::no_such_breakpoint(breakpoint.workflow, breakpoint.step);
     if (resume)
@@ -152,7 +152,7 @@ Row row_of(const StepName &name, const StepPlace &place) {
             .iterations = name.iterations};
 }
 
-// As released steps are named on the agenda: in which iterations.
+// The iterations of released steps, in their form on the agenda.
 Jsonb *numbers_json(std::span<const int64> iterations) {
     JsonbParseState *state = nullptr;
     pushJsonbValue(&state, WJB_BEGIN_ARRAY, nullptr);
@@ -178,7 +178,7 @@ std::optional<int64> resume_step(const StepName &name) {
     const bool was_to_pause = drop(row_of(name, place));
     if (place.status == StepStatus::paused || !was_to_pause)
         return act_on_step(name, StepAction::resume);
-    // If the engine has just paused it, it goes on.
+    // If the engine is pausing the step at this moment, the step continues.
     put_on_agenda({.root = place.root, .kind = "released", .step = name.step, .data = numbers_json(name.iterations)});
     return std::nullopt;
 }
@@ -190,8 +190,8 @@ void pause_workflow(const text *id) {
     set({.kind = "workflow", .workflow = id});
 }
 
-// All its runs look again, also those that the engine has just held back. No run begins meanwhile, which would be
-// missed.
+// All runs of the workflow check again, also those that the engine is holding back at this moment. No run can begin
+// meanwhile, and be missed.
 void resume_workflow(const text *id) {
     (void)hold(id, Privilege::run);
     if (!drop({.kind = "workflow", .workflow = id}))

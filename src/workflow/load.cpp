@@ -1,4 +1,4 @@
-// What the engine reads for its turns.
+// Reads what the engine needs for its turns.
 #include "pg/memory.h"
 #include "pg/text.h"
 #include "store/spi_arrays.h"
@@ -100,8 +100,8 @@ Root read_root(uint64 row) {
     return root;
 }
 
-// Locks them one by one until there are enough: of many thousands that have something on the agenda only those are
-// looked up. May return one twice, by several of its plans.
+// Locks runs one by one until there are enough: if many thousands are on the agenda, only these are looked up. May
+// return a run twice, for several of its plans.
 std::span<const int64> lock_runs(TimestampTz now, int64 most) {
     Parameters parameters;
     parameters.add(std::optional(now)).add(most);
@@ -128,7 +128,7 @@ std::span<Root> take_runs(TimestampTz now, int64 most) {
         return {};
     Parameters parameters;
     give_ids(parameters, ids);
-    // By a snapshot that is younger than the locks.
+    // With a snapshot that is newer than the locks.
     return store::select<Root>(
         &runs_statement,
         "select r.id, r.plan, case when r.run operator(pg_catalog.>) 1 then "
@@ -231,7 +231,7 @@ void put_event(std::span<Root> roots, const EventRow &row, Items *items) {
     if (row.action != 0)
         root.actions.add(row.action);
     const int64 scope = row.scope == 0 ? root.id : row.scope;
-    if (kind == "task" && row.step != nullptr) // else it is the task of an earlier attempt
+    if (kind == "task" && row.step != nullptr) // otherwise the task of an earlier attempt
         root.events.add(event_of_task(row));
     if (kind == "next" || kind == "unpaused")
         root.is_next = true;
@@ -295,7 +295,7 @@ Taken take_events(std::span<Root> roots, TimestampTz now) {
         "o.result::pg_catalog.text, (o.errors operator(pg_catalog.->) -1)::pg_catalog.text "
         "from taken t left join scylla.workflow_step_state s on s.task operator(pg_catalog.=) t.task "
         "left join scylla.task_outcome o on o.id operator(pg_catalog.=) t.task "
-        "order by t.action nulls first, t.id", // what has happened comes before what is wanted
+        "order by t.action nulls first, t.id", // events come before actions
         parameters, SPI_OK_SELECT, read_event);
     Items items;
     for (const EventRow &row : rows)
@@ -317,7 +317,7 @@ struct IterationRow {
     Scope scope;
 };
 
-// Those that the events are about, and those around them.
+// The iterations of the events, and those around them.
 std::span<const IterationRow> read_iterations(std::span<const Root> roots) {
     Growing<int64> ids;
     for (const Root &root : roots)
@@ -389,7 +389,7 @@ std::span<StoredStep> read_steps(std::span<const Root> roots) {
         parameters, SPI_OK_SELECT, read_step);
 }
 
-// The steps of one scope beside each other, for its span.
+// The steps of one scope, which are adjacent, as a span.
 std::span<const Step> steps_of(std::span<const StoredStep> stored, std::span<const Step> steps, int64 scope) {
     const auto [from, to] =
         std::equal_range(stored.begin(), stored.end(), StoredStep{scope, 0, {}},

@@ -1,4 +1,4 @@
-// What a new run needs, whether it is the first of its instance or not.
+// What a new run needs, both for the first run of an instance and for later ones.
 #pragma once
 
 #include "model/workflow/engine.h"
@@ -19,8 +19,8 @@ struct NewRun {
     const char *fault = nullptr; // why it ends at once: what is wrong with them
 };
 
-// Sets params. before: the values of the run before; null: it had none. What is wrong with them is kept as its fault,
-// or raised (22023).
+// Sets params. before: the values of the run before; null: it had none. A problem is stored as the fault, or raised
+// (22023).
 void evaluate_params(NewRun &made, Jsonb *before, bool keep_failed);
 
 // The steps of a run, or of an iteration, with their statuses only.
@@ -29,10 +29,10 @@ std::span<const model::workflow::Step> steps_of(int64 scope);
 // What the run strategy says becomes of the other runs, and of this one: whether it is stopped at once.
 bool apply_strategy(const NewRun &made);
 
-// As an event, if the workflow records these.
+// Records the new run as an event, if the workflow records events.
 void record_new_run(const NewRun &made, model::workflow::RunStatus status);
 
-// Of the owner of the workflow, and open: tasks come to it as the run goes on.
+// An open plan of the owner of the workflow, to which tasks are added during the run.
 int64 make_plan(const NewRun &made);
 
 } // namespace scylla::workflow

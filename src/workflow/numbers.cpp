@@ -10,7 +10,7 @@ namespace {
 constinit SPIPlanPtr numbers_statement = nullptr;
 
 struct Row {
-    Head head; // with what rights are checked by
+    Head head; // for the check of rights
     Numbers numbers;
 };
 

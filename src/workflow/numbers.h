@@ -26,7 +26,7 @@ struct Numbers {
     std::optional<TimestampTz> oldest_running;
     std::optional<TimestampTz> oldest_agenda;
 };
-// Those that the current user may watch, by id.
+// Of the workflows that the current user may watch, by id.
 std::span<const Numbers> read_numbers();
 
 } // namespace scylla::workflow

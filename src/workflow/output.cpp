@@ -47,7 +47,7 @@ std::optional<TaskStep> find_step(int64 task) {
     error::bad_argument("rn", error::quote(rn), "It must be a task that runs, of a step of a workflow.");
 }
 
-// The task, whose lease is held.
+// The task, whose lease must be held.
 store::SpecRow require_held(store::Store &store, const Output &output) {
     const auto spec = find_spec(store, output.rn, store::With::no_spec);
     if (!spec || !rights::may_act(store, spec->queue, model::Privilege::work))

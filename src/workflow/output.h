@@ -1,4 +1,4 @@
-// What workers put out before the end of their tasks (section 4.8).
+// Output of workers before the end of their tasks (section 4.8).
 #pragma once
 
 #include "store/rows.h"
@@ -9,11 +9,11 @@ struct Output {
     text *rn;
     Jsonb *params;      // an object; null: none
     Jsonb *artifacts;   // likewise
-    const text *worker; // null: whoever holds the lease
+    const text *worker; // null: any holder of the lease
     std::optional<int32> attempt;
 };
-// Leaves it on the agenda of the run, so nothing is locked. P0002, 42501, 55000 the lease is not held, 22023 the task
-// is of no step that runs, or the step has no such parameter.
+// Puts the output on the agenda of the run, so nothing is locked. P0002, 42501, 55000 the lease is not held, 22023 the
+// task belongs to no running step, or the step has no such parameter.
 void set_output(store::Store &store, const Output &output);
 
 } // namespace scylla::workflow

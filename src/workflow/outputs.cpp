@@ -15,7 +15,7 @@ using store::Parameters;
 
 namespace {
 
-// The same for all signals of steps with these parameters: the first one is sent, and no other.
+// The same for all signals of steps with these parameters: only the first one is sent.
 text *request_id_of(Jsonb *params) {
     const auto hash =
         DatumGetUInt64(DirectFunctionCall2(jsonb_hash_extended, JsonbPGetDatum(params), Int64GetDatum(0)));

@@ -1,4 +1,4 @@
-// Properties, which are kept over versions: how they change (section 1.2).
+// Changes of properties, which are independent of versions (section 1.2).
 #include "pg/error.h"
 #include "pg/growing.h"
 #include "pg/json.h"
@@ -11,7 +11,7 @@ namespace {
 
 using model::workflow::RunStrategy;
 
-// What a push removes if it does not have it.
+// Members that a push removes if it does not contain them.
 constexpr std::array<std::string_view, 3> k_pushed = {"run_strategy", "step_concurrency", "alerting"};
 
 JsonbValue *find_member(Jsonb *object, std::string_view name) {
@@ -34,7 +34,7 @@ bool is_set(Jsonb *change, std::string_view flag) {
     return found != nullptr && found->type == jbvBool && found->val.boolean;
 }
 
-// A property that a change sets; not what only says how to change others.
+// Whether a member of a change sets a property, and is not just an instruction.
 bool is_property(std::string_view name) {
     return !name.starts_with("reset_") && name != "add_tag" && name != "delete_tag";
 }
@@ -51,7 +51,7 @@ std::string_view tag_name(JsonbValue *tag) {
     return {name->val.string.val, static_cast<std::size_t>(name->val.string.len)};
 }
 
-// The tags with one in the place of that with its name; a null pointer: without it. Null: there was none.
+// The tags with `tag` in place of the one with this name; tag null: without it. Returns null if there was none.
 Jsonb *with_tag(Jsonb *tags, std::string_view name, JsonbValue *tag) {
     bool found = false;
     Growing<Jsonb *> kept;
@@ -70,7 +70,7 @@ Jsonb *with_tag(Jsonb *tags, std::string_view name, JsonbValue *tag) {
     return found || tag != nullptr ? json::array_of(kept.all()) : nullptr;
 }
 
-// The tags after a change; null: as they are.
+// The tags after a change; null: unchanged.
 Jsonb *change_tags(const text *id, Jsonb *present, Jsonb *change) {
     JsonbValue *added = find_member(change, "add_tag");
     const JsonbValue *deleted = find_member(change, "delete_tag");

@@ -1,4 +1,4 @@
-// How an instance runs again (section 11): its row becomes that of the new run, and the run before is kept beside it.
+// How an instance runs again (section 11): its row becomes that of the new run, and the run before gets another row.
 // Its steps stay as they are until the engine begins the run.
 #include "pg/error.h"
 #include "pg/growing.h"
@@ -35,7 +35,7 @@ struct EarlierRun {
     Jsonb *properties;
     Jsonb *request;
     Jsonb *params;    // empty: they could not be evaluated
-    Jsonb *initiator; // without who he was: his signals, his time zone, how deep it is among subworkflows
+    Jsonb *initiator; // without the user: the signals, the time zone, the depth among subworkflows
 };
 
 // Nothing: there is no such instance.
@@ -92,7 +92,7 @@ std::span<const std::string_view> member_names(Jsonb *object) {
     return names.all();
 }
 
-// Whether there is nothing that a restart from what is incomplete would run.
+// Whether a restart from incomplete steps would run nothing.
 bool is_complete(const Head &head, const EarlierRun &last) {
     const auto version = find_version(head.id, last.version);
     return check_restart(definition_of(*version), steps_of(last.id), {}).problem == RestartProblem::nothing_to_do;
@@ -211,7 +211,7 @@ void push_restart(JsonbParseState **state, const RestartCall &call) {
 Started restart(const RestartCall &call) {
     if (const auto started = try_restart(call))
         return *started;
-    (void)require_last(call.workflow, call.instance); // it is there
+    (void)require_last(call.workflow, call.instance); // an error if it does not exist
     error::instance_runs(call.workflow, call.instance);
 }
 
@@ -234,7 +234,7 @@ std::optional<Started> try_restart(const RestartCall &given) {
                 .request = call.params,
                 .restart = restart_json(call)};
     const bool had_params = JB_ROOT_COUNT(last.params) > 0;
-    if (!had_params) // what was given then is given again
+    if (!had_params) // the earlier request is repeated
         made.request = concat(last.request, call.params);
     evaluate_params(made, had_params ? last.params : nullptr, false);
     const bool stopped = apply_strategy(made);

@@ -1,4 +1,4 @@
-// How large definitions and runs may be, as settings say.
+// Limits of definitions and runs, from settings.
 #pragma once
 
 #include "model/workflow_limits.h"

@@ -1,9 +1,9 @@
-// Runs of workflows: how one begins, and what the engine does about them (docs/workflows.md).
+// Runs of workflows: how a run begins, and what the engine does (docs/workflows.md).
 //
-// What happens to a run leaves a row on the agenda, in the transaction in which it happens: a task of it has ended, it
-// has been started, somebody wants it stopped. The engine takes runs that have such rows, asks the model what follows
-// (model/workflow/engine.h), and writes that, in one transaction. It waits for nobody: what another transaction holds
-// it leaves for later. Whoever ends a task only inserts. A crash leaves the agenda as it was.
+// Each event of a run puts a row on the agenda in the event's transaction: a task has ended, the run was started, a
+// user wants it stopped. The engine takes runs with such rows, asks the model what follows (model/workflow/engine.h),
+// and writes that, in one transaction. The engine does not wait for locks: what another transaction holds is left for
+// later. A transaction that ends a task only inserts. A crash leaves the agenda as it was.
 #pragma once
 
 #include "model/workflow/engine.h"
@@ -28,26 +28,26 @@ struct Start {
     const text *request_id = nullptr;
     Jsonb *initiator = nullptr;
     Parent parent = {};
-    // For those whom no caller would hear of the error: a run whose parameters cannot be evaluated is there, and has
-    // failed.
+    // For starts without a caller that could get the error: if its parameters cannot be evaluated, the run exists and
+    // has failed.
     bool keep_failed = false;
-    const char *fault = nullptr; // with that: why it fails, whatever its parameters are
+    const char *fault = nullptr; // with keep_failed: why it fails even with valid parameters
     int64 backfill = 0;          // 0: none
     bool late = false;           // other runs of the workflow go first
 };
 struct Started {
-    int32 code; // 1: it is there now; 0: request_id has been used before; -1: it was stopped at once
+    int32 code; // 1: started; 0: request_id has been used before; -1: it was stopped at once
     int64 instance;
     int32 run;
     text *status;
     int64 id;
 };
-// As the current user. 42704, 42501, 55000, 22023.
+// Started by the current user. 42704, 42501, 55000, 22023.
 Started start(const Start &request);
 
-// What a trigger starts, it starts as the owner of the workflow.
+// Triggers start runs as the owner of the workflow.
 
-// To be called when the active version or the properties of a workflow have changed.
+// Called when the active version or the properties of a workflow have changed.
 void keep_time_triggers(const text *workflow);   // a schedule for each time trigger (section 8)
 void keep_signal_triggers(const text *workflow); // a trigger for each signal trigger (section 7.3)
 inline void keep_triggers(const text *workflow) {
@@ -75,30 +75,30 @@ struct RestartCall {
     Jsonb *params;
     Jsonb *step_params; // an object of objects
     std::span<const text *const> skip_steps;
-    Jsonb *initiator; // who wants it
+    Jsonb *initiator; // of the restart
     Parent parent = {};
-    Jsonb *below = nullptr; // of the step, see model::workflow::RestartPath; null: what is incomplete in it
-    bool is_exact = true;   // false: an instance that is complete runs from its beginning
+    Jsonb *below = nullptr; // of the step, see model::workflow::RestartPath; null: everything incomplete in it
+    bool is_exact = true;   // false: a complete instance runs from its beginning
 };
-// As the current user. 42704, 42501, P0002, 55000, 22023.
+// Restarted by the current user. 42704, 42501, P0002, 55000, 22023.
 Started restart(const RestartCall &call);
 // Nothing: there is no such instance, or its last run has not ended.
 std::optional<Started> try_restart(const RestartCall &call);
 
-// Has the last run of an instance end: kind is stop or kill. One that has ended so already stays as it is. 42704,
-// 42501, P0002, 55000.
+// Ends the last run of an instance; kind: stop or kill. No effect if it has ended that way already. 42704, 42501,
+// P0002, 55000.
 void end_run(const text *workflow, int64 instance, const char *kind);
 
-// STRICT_SEQUENTIAL starts others though the last run of the instance, or any run of the workflow (returns how many),
-// has failed. 42704, 42501, P0002, 55000.
+// Lets STRICT_SEQUENTIAL start others although the last run of the instance, or any run of the workflow (returns how
+// many), has failed. 42704, 42501, P0002, 55000.
 void unblock(const text *workflow, int64 instance);
 int64 unblock_all(const text *workflow);
 
-// Whether the workflow, which is held, may get another run strategy (section 3.5). 55000.
+// Whether the workflow, which the caller has locked, may get another run strategy (section 3.5). 55000.
 void require_switch(const Head &head, model::workflow::Rule rule);
-// More runs may run at once: the engine is to look at those that wait.
+// More runs may be live at once: the engine must check the queued runs.
 void look_at_queue(const text *workflow);
-// The workflow is dropped: its runs stay until their plans are removed, but nobody sees them. 55000: one has not ended.
+// The workflow is dropped: its runs stay, invisible, until their plans are removed. 55000: one has not ended.
 void leave_runs(const text *workflow);
 
 // ---- the agenda ----------------------------------------------------------------------------------------------------
@@ -117,22 +117,22 @@ void put_on_agenda(const Item &item);
 
 struct Advance {
     bool more = false;           // there may be more to do
-    bool postponed = false;      // something is held by somebody else's transaction
+    bool postponed = false;      // another transaction holds a lock that is needed
     TimestampTz next = DT_NOEND; // when something is due
 };
-// One transaction's work, as the owner of the tables.
+// The work of one transaction, as the owner of the tables.
 Advance advance();
 
-// When there is something for it to do: now or earlier, if there is something on the agenda.
+// When the engine has work: now or earlier, if there is something on the agenda.
 TimestampTz next_time();
 
-// Whether something that the run with that plan has left is still to be done.
+// Whether the run with that plan still has rows on the agenda.
 bool is_on_agenda(int64 plan);
 
-// A plan that a run has made is removed: so is the run.
+// Called when the plan of a run is removed: removes the run.
 void forget_run(int64 plan);
 
-// When the library is loaded.
+// Called when the library is loaded.
 void register_runs();
 void register_waits();
 void register_time_triggers();

@@ -1,8 +1,8 @@
-// What expressions ask of the server.
+// The server for expressions: clocks, time zones, interrupts.
 //
-// model/sel throws C++ exceptions inside its walls, so no error of the server may leave through its frames by a jump.
-// Two things that it asks for can raise one: a check for interrupts, and a time zone. Such an error stays on the error
-// stack (Seen), the evaluation is told to stop, and when its frames have returned the error goes on its way.
+// model/sel uses C++ exceptions, so no server error may leave through its frames by longjmp. Two of its calls can raise
+// one: the check for interrupts, and the lookup of a time zone. Such an error stays on the error stack (Seen), the
+// evaluation is told to stop, and the error is raised again when its frames have returned.
 #pragma once
 
 #include "pg/prelude.h"
@@ -14,7 +14,7 @@ namespace scylla {
 
 class ServerWorld final : public model::sel::World {
 public:
-    // Raises what a call from inside the evaluation raised.
+    // Raises the error of a call from inside the evaluation.
     void raise_seen() const {
         if (seen_)
             PG_RE_THROW();
@@ -50,7 +50,7 @@ public:
     }
 
 private:
-    // The error is neither copied nor flushed: it is still being handled, only later.
+    // The error is neither copied nor flushed: its handling continues later.
     template <typename Work> void guarded(Work work) noexcept {
         MemoryContext context = CurrentMemoryContext;
         PG_TRY();

@@ -42,7 +42,7 @@ void push_match(JsonbParseState **state, JsonbValue *params) {
     pushJsonbValue(state, WJB_END_OBJECT, nullptr);
 }
 
-// As create_trigger() takes them.
+// In the form of create_trigger().
 Jsonb *signals_of(Jsonb *trigger) {
     JsonbParseState *state = nullptr;
     pushJsonbValue(&state, WJB_BEGIN_ARRAY, nullptr);
@@ -69,13 +69,13 @@ Jsonb *make_action(const text *workflow, Jsonb *trigger) {
 
 // ---- a set of signals ----------------------------------------------------------------------------------------------
 
-// Each signal of a set, which is an array of values of gates.
+// Calls use for each signal of a set, which is an array of values of gates.
 template <typename Use> void for_each_signal(Jsonb *signals, Use use) {
     for (uint32 i = 0; i < JB_ROOT_COUNT(signals); i++)
         use(json::to_jsonb(getIthJsonbValueFromContainer(&signals->root, i)));
 }
 
-// What expressions of the trigger read: signal__param.
+// The parameters for expressions of the trigger: signal__param.
 Jsonb *params_of(Jsonb *signals) {
     JsonbParseState *state = nullptr;
     pushJsonbValue(&state, WJB_BEGIN_OBJECT, nullptr);
@@ -115,7 +115,7 @@ struct Held {
 
 struct Evaluated {
     bool sound;
-    const char *text; // the value as JSON, or what is wrong
+    const char *text; // the value as JSON, or the problem
 };
 Evaluated evaluate(std::string_view expression, Jsonb *params) {
     constexpr sel::Limits k_limits{.steps = 20'000'000, .milliseconds = 1'000};

@@ -1,4 +1,4 @@
-// How a run begins (section 3): its number, its parameters, and what its run strategy says.
+// How a run begins (section 3): its number, its parameters, and its run strategy.
 #include "pg/error.h"
 #include "pg/json.h"
 #include "store/plans.h"
@@ -36,7 +36,7 @@ constinit SPIPlanPtr unblock_statement = nullptr;
 constinit SPIPlanPtr status_statement = nullptr;
 constinit SPIPlanPtr unblock_all_statement = nullptr;
 
-// The answer to a request that has come before.
+// The result of an earlier request with this request_id.
 std::optional<Started> find_request(const Start &request) {
     if (request.request_id == nullptr)
         return std::nullopt;
@@ -60,7 +60,7 @@ std::optional<Started> find_request(const Start &request) {
 
 // ---- parameters ----------------------------------------------------------------------------------------------------
 
-// What the model has made, freed with the memory context if an error comes before its end.
+// The model's result, freed with the memory context if an error is raised first.
 struct Held {
     Outcome outcome;
     MemoryContextCallback callback;
@@ -81,7 +81,7 @@ std::string_view member_text(Jsonb *object, const char *name) {
                : std::string_view{};
 }
 
-// A trigger must not hold up those who look after triggers.
+// A trigger must not block the process that runs triggers for long.
 constexpr model::sel::Limits k_limits_of_triggers{.steps = 20'000'000, .milliseconds = 1'000};
 
 void fail(NewRun &made, const char *fault) {
@@ -204,7 +204,7 @@ int64 make_plan(const NewRun &made) {
                                 made.instance, made.run);
     Jsonb *spec = plan_spec(made);
     auto id = store::insert_plan(cstring_to_text(name), spec, store::PlanMaker::workflow);
-    if (!id) // made before such names were kept for runs
+    if (!id) // made before such names were reserved for runs
         id = store::insert_plan(make_up_name(now), spec, store::PlanMaker::workflow);
     store::open_plan(*id, now);
     SetUserIdAndSecContext(user, context);
@@ -213,7 +213,7 @@ int64 make_plan(const NewRun &made) {
 
 namespace {
 
-// Why a run that has ended with its start has done so.
+// Why a run has ended at its start.
 Jsonb *error_of(const NewRun &made) {
     const char *fault =
         made.fault != nullptr ? made.fault : "Another run has not ended, and the run strategy is FIRST_ONLY.";

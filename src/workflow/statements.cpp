@@ -75,7 +75,7 @@ void require_can_become(const char *role, Oid user, const StatementStep &step) {
 
 // Keeps the first row of a statement.
 struct FirstRow {
-    DestReceiver receiver; // first: the server knows only this
+    DestReceiver receiver; // must be first: the server accesses only this
     MemoryContext memory;
     TupleDesc type;
     Datum row;
@@ -136,7 +136,7 @@ struct Result {
     uint64 returned;
 };
 
-// As SPI holds them: parameters of a statement that is planned now.
+// The parameters of a statement for SPI, as constants for its plan.
 ParamListInfo bind(Jsonb *params) {
     ParamListInfo list = makeParamList(1);
     list->params[0] = {JsonbPGetDatum(params), false, PARAM_FLAG_CONST, JSONBOID};
@@ -163,7 +163,7 @@ Result execute(const char *sql, const StatementStep &step) {
 
 // ---- what it puts out ----------------------------------------------------------------------------------------------
 
-// Columns that are named like parameters of the step become their values.
+// Columns with the name of a parameter of the step become its value.
 Jsonb *output_of(const Result &result, const StatementStep &step) {
     JsonbParseState *state = nullptr;
     pushJsonbValue(&state, WJB_BEGIN_OBJECT, nullptr);

@@ -24,7 +24,7 @@ Submission submission_of(const NewlySubmitted &task) {
             .at_once = task.task->at_once};
 }
 
-// As the owner of the workflow. Returns the error; null: all are submitted.
+// Submits as the owner of the workflow. Returns the error; null: all are submitted.
 ErrorData *submit_as_owner(std::span<NewlySubmitted> tasks) {
     const char *owner = tasks[0].of->root->owner;
     return attempt([&] {
@@ -46,7 +46,7 @@ ErrorData *submit_as_owner(std::span<NewlySubmitted> tasks) {
     });
 }
 
-// Its step hears of it in the next turn: what may pass is an error of the platform, which is tried again.
+// The step gets the error in the next turn. A temporary error is one of the platform, which is retried.
 void refuse(const NewlySubmitted &task, const ErrorData *error) {
     put_on_agenda({.root = task.of->root->id,
                    .kind = is_passing(error) ? "failed" : "refused",
@@ -55,7 +55,7 @@ void refuse(const NewlySubmitted &task, const ErrorData *error) {
                    .data = json_of(error)});
 }
 
-// One of them cannot be submitted. A queue that is held by somebody is waited for once.
+// Called if one of them cannot be submitted. Waits only once for a queue that another transaction has locked.
 void submit_one_by_one(std::span<NewlySubmitted> tasks) {
     std::string_view held_queue;
     const ErrorData *held = nullptr;

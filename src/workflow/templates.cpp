@@ -28,8 +28,8 @@ constinit SPIPlanPtr drop_statement = nullptr;
 
 struct Family {
     text *templates; // an array
-    text *known;     // job types of which there is any version, an array
-    Jsonb *tags;     // of all of these, an array of names; null: none
+    text *known;     // job types that have any version, an array
+    Jsonb *tags;     // of all these templates, an array of names; null: none
     bool is_empty;
 };
 
@@ -110,7 +110,7 @@ std::string_view template_supply(const TemplateName &name, const char *owner) {
 
 namespace {
 
-// The role that may change the templates of a job type; null: there are none.
+// The role that may change the templates of a job type; null: it has no templates.
 const char *find_owner(const text *job_type) {
     Parameters parameters;
     parameters.add(job_type);
@@ -121,7 +121,7 @@ const char *find_owner(const text *job_type) {
     return owners.empty() ? nullptr : owners[0];
 }
 
-// The same, if it is the caller's to change them.
+// The same, if the caller may change them.
 const char *require_owner(const text *job_type) {
     const char *owner = find_owner(job_type);
     if (owner != nullptr && !rights::owns(owner))
@@ -129,9 +129,9 @@ const char *require_owner(const text *job_type) {
     return owner;
 }
 
-// One change of a job type's templates at a time, so that they all have one owner. Who inherits from them does not lock
-// them: others could keep their owner from changing them. So a parent can go, or a circle come about, between two
-// transactions that are open at the same time; steps then fail, and check() tells it.
+// Allows one change of a job type's templates at a time, so that they all have one owner. Templates that inherit from
+// them do not lock them, because others could then keep their owner from changing them. So two concurrent transactions
+// can remove a parent, or make a cycle; steps then fail, and check() reports it.
 const char *hold_templates(const text *job_type) {
     (void)require_owner(job_type); // who has no right to them stops nobody
     const std::string_view name = view(job_type);
@@ -143,7 +143,7 @@ const char *hold_templates(const text *job_type) {
 
 struct Request {
     Jsonb *definition;
-    Jsonb *metadata; // its other members
+    Jsonb *metadata; // the other members of the request
     bool is_nested;  // the definition is a member of the request
     text *job_type;
     text *version;
@@ -205,7 +205,7 @@ struct Heir {
     int64 distance;
 };
 
-// The template itself first, and those that inherit from it, whatever is between.
+// The template itself first, then those that inherit from it, directly or indirectly.
 std::span<const Heir> heirs_of(const text *job_type, const text *version) {
     Parameters parameters;
     parameters.add(job_type).add(version);
@@ -227,7 +227,7 @@ std::span<const Heir> heirs_of(const text *job_type, const text *version) {
         });
 }
 
-// What has been written must fit to its parents, and those that inherit from it to it.
+// The new template must be compatible with its parents, and those that inherit from it with it.
 void check_heirs(const Request &request) {
     for (const Heir &heir : heirs_of(request.job_type, request.version)) {
         CHECK_FOR_INTERRUPTS();

@@ -1,4 +1,4 @@
-// Texts between the model, which has views of them, and SQL.
+// Conversion of texts between the model, which uses views, and SQL.
 #pragma once
 
 #include "pg/prelude.h"
@@ -9,7 +9,7 @@ inline text *to_text(std::string_view value) {
     return cstring_to_text_with_len(value.data(), static_cast<int>(value.size()));
 }
 
-// Null is empty.
+// Null becomes the empty text.
 inline std::string_view json_text(Jsonb *json) {
     return json == nullptr ? std::string_view{} : JsonbToCString(nullptr, &json->root, static_cast<int>(VARSIZE(json)));
 }

@@ -26,7 +26,7 @@ constexpr int64 k_epoch = static_cast<int64>(POSTGRES_EPOCH_JDATE - UNIX_EPOCH_J
 
 // ---- one trigger ---------------------------------------------------------------------------------------------------
 
-// As the view of schedules shows it.
+// As shown by the view of schedules.
 text *times_of(Jsonb *trigger) {
     for (const char *name : {"cron", "expression"})
         if (const auto given = string_member(trigger, name); !given.empty())
@@ -40,7 +40,7 @@ text *zone_of(Jsonb *trigger) {
     return given.empty() ? cstring_to_text("UTC") : to_text(given);
 }
 
-// Between none and fuzzy_max_delay, the same for all times of the trigger. Seconds.
+// A delay from 0 to fuzzy_max_delay in seconds, the same for all times of the trigger.
 int64 delay_of(const text *workflow, Jsonb *trigger) {
     const int64 most = model::workflow::read_trigger_seconds(scalar_member(trigger, "fuzzy_max_delay")).value_or(0);
     const char *seed = psprintf("%s:%s", text_to_cstring(workflow), json_text(trigger).data());

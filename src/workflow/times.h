@@ -1,4 +1,4 @@
-// Times as the model has them: milliseconds since 1970, 0 for none.
+// Times in the form of the model: milliseconds since 1970, 0 for none.
 #pragma once
 
 #include "pg/prelude.h"

@@ -1,7 +1,7 @@
-// Triggers of workflows (sections 7.3 and 8): what those by time and those by signals have in common.
+// Triggers of workflows (sections 7.3 and 8): the common part of time triggers and signal triggers.
 //
-// A trigger is a schedule, or a trigger of signals, with a name that nobody else can give one. Both belong to the owner
-// of the workflow, and hold as their task an object with the member "workflow".
+// A trigger is a schedule, or a trigger of signals, with a name that users cannot give. Both belong to the owner of the
+// workflow. Their task is an object with the member "workflow".
 #pragma once
 
 #include "pg/json.h"
@@ -16,14 +16,14 @@ inline constexpr const char *k_trigger_member = "workflow";
 inline JsonbValue *find_member(Jsonb *object, const char *name) {
     return getKeyJsonValueFromContainer(&object->root, name, static_cast<int>(strlen(name)), nullptr);
 }
-// Empty: it is not there, or no text.
+// Empty: it does not exist, or is no text.
 inline std::string_view string_member(Jsonb *object, const char *name) {
     const JsonbValue *found = find_member(object, name);
     return found != nullptr && found->type == jbvString
                ? std::string_view(found->val.string.val, static_cast<std::size_t>(found->val.string.len))
                : std::string_view{};
 }
-// A number as a text, too.
+// The same, and a number as a text.
 inline std::string_view scalar_member(Jsonb *object, const char *name) {
     const JsonbValue *found = find_member(object, name);
     if (found == nullptr || found->type != jbvNumeric)
@@ -38,15 +38,15 @@ inline uint64 hash_of(std::string_view bytes) {
 }
 
 enum class TriggerKind : std::uint8_t { time, signal };
-// Those of the active version; none if there is none, or if a property disables them.
+// The triggers of the active version; none if there is no active version, or if a property disables them.
 std::span<Jsonb *const> active_triggers(const text *workflow, TriggerKind kind);
 
-// By its text, so that one that stands there twice is one, and one that a new version has again goes on.
+// Derived from the text of the trigger: duplicates are one trigger, and a trigger that a new version keeps continues.
 inline text *name_of_trigger(const text *workflow, Jsonb *trigger) {
     return cstring_to_text(psprintf("%s%s/%016llx", store::k_run_prefix.data(), text_to_cstring(workflow),
                                     static_cast<unsigned long long>(hash_of(json_text(trigger)))));
 }
-// Its last part.
+// The last part of the name.
 inline const char *hash_in(const text *name) { return text_to_cstring(name) + view(name).rfind('/') + 1; }
 
 } // namespace scylla::workflow

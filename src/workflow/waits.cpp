@@ -85,8 +85,8 @@ void wait_as_owner(const char *owner, const Item &item, TimestampTz now) {
 
 // ---- what comes ----------------------------------------------------------------------------------------------------
 
-// Puts the signal on the agenda of the runs whose steps have waited for it. A transaction that has an older snapshot
-// must see the steps, too, whose conditions it has ended.
+// Puts the signal on the agenda of the runs whose steps wait for it. A transaction with an older snapshot must also see
+// the steps whose conditions it has ended.
 void tell_steps_of(std::span<const int64> conditions, Jsonb *signal) {
     ArrayColumn ids(INT8OID);
     for (const int64 id : conditions)

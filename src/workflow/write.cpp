@@ -1,4 +1,4 @@
-// What the engine writes of its turns.
+// Writes the turns of the engine.
 #include "pg/error.h"
 #include "pg/json.h"
 #include "pg/memory.h"
@@ -68,7 +68,7 @@ std::span<const Written> number_scopes(std::span<const Followed> all) {
         return written;
     const auto ids = next_ids(count);
     std::size_t next = 0;
-    for (const Written &each : written) // those around an iteration come before it, and get smaller ids
+    for (const Written &each : written) // outer iterations come first, and get smaller ids
         for (int64 &id : each.ids)
             id = ids[next++];
     return written;
@@ -76,7 +76,7 @@ std::span<const Written> number_scopes(std::span<const Followed> all) {
 
 // ---- permits -------------------------------------------------------------------------------------------------------
 
-// Tasks that got their permits when they were submitted. Those of a turn come one after the other, in its order.
+// Tasks that got their permits when they were submitted. Those of one turn are adjacent, in its order.
 void begin_reserved(std::span<const NewlySubmitted> tasks, TimestampTz now) {
     for (std::size_t first = 0, end = 0; first < tasks.size(); first = end) {
         Turn &turn = *tasks[first].of->turn;
@@ -117,7 +117,7 @@ void keep_attempts(std::span<const Written> all) {
         parameters, SPI_OK_INSERT);
 }
 
-// Iterations of loops that begin again, with all that are inside of them.
+// Forgets the iterations of loops that begin again, with all iterations inside of them.
 void forget_iterations(std::span<const Written> all) {
     ArrayColumn scopes(INT8OID);
     ArrayColumn steps(TEXTOID);
@@ -211,7 +211,7 @@ int64 task_of(std::span<const NewlySubmitted> tasks, const Written &of, const St
     for (std::size_t i = 0; i < tasks.size(); i++) {
         const NewlySubmitted &task = tasks[(*at + i) % tasks.size()];
         if (task.of == &of && task.task->scope == change.scope && task.task->step == change.step.id) {
-            *at = (*at + i + 1) % tasks.size(); // they come in the same order
+            *at = (*at + i + 1) % tasks.size(); // tasks are in the same order
             return task.id;
         }
         if (task.of != &of && i >= of.turn->tasks.size())
@@ -333,7 +333,7 @@ void end_waits(std::span<const Written> all) {
     leave_waits(left.all());
 }
 
-// The run itself, as the turn leaves it.
+// The run itself after the turn.
 Scope run_after(const Written &of) {
     for (const ScopeChange &change : of.turn->scopes)
         if (change.scope.id == of.root->id)
@@ -374,7 +374,7 @@ void write_runs(std::span<const Written> all, TimestampTz now) {
 
 // ---- events --------------------------------------------------------------------------------------------------------
 
-// The iterations that a scope is in, as an array of SQL; empty: it is the run.
+// The iterations that a scope is in, as an array of SQL; empty: the run itself.
 const char *iterations_of(const Written &of, int64 id) {
     for (const ScopeChange &change : of.turn->scopes)
         if (change.scope.id == id && change.scope.parent != 0)
@@ -458,7 +458,7 @@ void stop_child(int64 scope, const text *step) {
         put_on_agenda({.root = run, .kind = "stop"});
 }
 
-// All that runs inside of a loop is stopped.
+// Stops everything that runs inside of a loop.
 void stop_iterations(store::Store &store, const Root &root, const Cancel &cancel, TimestampTz now) {
     Parameters inside;
     inside.add(cancel.scope).add(to_text(cancel.step)).add(std::optional(now));

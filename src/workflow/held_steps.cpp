@@ -60,8 +60,8 @@ struct HeldStep {
     int32 attempt;
 };
 
-// Steps of a run that are held back: by the pause of the workflow, or PAUSED ones of a given step, in all iterations or in
-// the named ones. At most those of k_most_scopes scopes.
+// Steps of a run that are held back: by the pause of the workflow, or PAUSED ones of a given step, in all iterations or
+// in the named ones. At most those of k_most_scopes scopes.
 std::span<const HeldStep> read_held(const Item &item) {
     Parameters parameters;
     parameters.add(item.root)

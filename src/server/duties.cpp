@@ -88,13 +88,13 @@ void run_registered(const Duty &duty, Appointment &appointment) {
 
 struct PurgeWalk {
     TimestampTz at;
-    int64 after;      // how far the walk through the terminal tasks is
-    TimestampTz last; // when its last portion ended, while it goes on
-    int64 newest;     // the latest task then
+    int64 after;      // the walk through the terminal tasks continues behind this id
+    TimestampTz last; // when its last portion ended, during a walk
+    int64 newest;     // the latest task at that time
 };
 constinit PurgeWalk purge_walk{};
 
-// Old tasks can wait, workers cannot: between two portions there is a pause.
+// Old tasks can wait, workers cannot: there is a pause between two portions.
 void purge_portion() {
     const TimestampTz now = GetCurrentTimestamp();
     if (now < purge_walk.at)
@@ -122,7 +122,7 @@ void purge_portion() {
 
 // ---- workers that wait -------------------------------------------------------------------------------------------
 
-// Tells one set of queues from another.
+// Distinguishes one set of queues from another.
 struct QueueCount {
     int64 count;
     int64 ids; // their sum
@@ -132,8 +132,8 @@ struct QueueCount {
 
 struct WaiterLook {
     TimestampTz at;
-    QueueCount queues; // at the last look for workers that wait for queues that do not exist
-    bool told_again;   // what an earlier monitor may have left untold
+    QueueCount queues; // at the last check for workers that wait for queues that do not exist
+    bool told_again;   // notifications that an earlier monitor may have missed have been sent
 };
 constinit WaiterLook waiter_look{};
 
@@ -148,8 +148,8 @@ QueueCount count_queues(store::Store &store) {
     return queues;
 }
 
-// Wakes those who wait for a plan if others are finished than before. They look for themselves, so once too often is no
-// harm.
+// Wakes waiters for plans if the set of finished plans has changed. They check for themselves, so an unneeded wake-up
+// does no harm.
 void signal_finished_plans(store::Store &store) {
     static constinit uint64 seen = 0;
     uint64 finished = 0; // a checksum of their ids
@@ -163,7 +163,7 @@ void signal_finished_plans(store::Store &store) {
     seen = finished;
 }
 
-// Tells by NOTIFY of queues that have got something to lease.
+// Notifies listeners of queues that have new tasks to lease.
 void tell_listeners() {
     std::array<int32, 256> queues;
     const std::size_t count = shmem::take_untold(database_key(), !waiter_look.told_again, queues);
@@ -175,7 +175,7 @@ void tell_listeners() {
         });
 }
 
-// Those that wait for a queue that did not exist look again when there are others than before.
+// Wakes waiters for queues that did not exist if the set of queues has changed.
 void signal_new_queues(store::Store &store) {
     const QueueCount seen = count_queues(store);
     if (seen != waiter_look.queues) {
@@ -217,10 +217,10 @@ void look_for_waiters() {
 
 // ---- doubts --------------------------------------------------------------------------------------------------------
 
-// Tasks and plans that were in doubt when they were looked at last.
+// Tasks and plans that were in doubt when they were last checked.
 struct Doubts {
     std::size_t count;
-    TimestampTz at; // when to look again
+    TimestampTz at; // of the next check
     int64 delay;
     std::array<int64, 4 * shmem::k_rechecks> id;
 };
@@ -236,7 +236,7 @@ void add_doubt(int64 id) {
         look_everywhere(); // the walks will find it
 }
 
-// Takes over what commits have told (shmem::note_recheck()).
+// Takes over the notes of commits (shmem::note_recheck()).
 void take_rechecks() {
     std::array<int64, shmem::k_rechecks> told;
     LWLockAcquire(shmem::shared->lock, LW_EXCLUSIVE);
@@ -255,7 +255,7 @@ void take_rechecks() {
     }
 }
 
-// What was in doubt is decided when the transactions that made it so have ended, which mostly is at once.
+// Doubts are resolved when the transactions that cause them have ended, which is usually at once.
 void decide_doubts() {
     take_rechecks();
     const TimestampTz now = GetCurrentTimestamp();
@@ -277,7 +277,7 @@ void decide_doubts() {
 
 constinit Appointment schedule_appointment{};
 
-// Asks for workers that run the schedules of jobs, one for each role, and returns when to look for these again.
+// Requests workers that run the schedules of jobs, one for each role. Returns when to check for these again.
 TimestampTz want_workers_for_jobs(std::span<const store::JobSchedules> owners, TimestampTz now) {
     TimestampTz next = shmem::k_never;
     for (const store::JobSchedules &jobs : owners) {
@@ -290,10 +290,10 @@ TimestampTz want_workers_for_jobs(std::span<const store::JobSchedules> owners, T
     return next;
 }
 
-// What the schedules that come first have to say, in memory that outlives the transaction.
+// The schedules that are due first, in memory that outlives the transaction.
 struct ScheduleLook {
     std::span<store::NextSchedule> own; // that the monitor runs itself
-    TimestampTz jobs_at;                // when to look for the others again
+    TimestampTz jobs_at;                // when to check for the others again
 };
 ScheduleLook look_at_schedules(MemoryContext memory, TimestampTz now) {
     static constinit bool has_warned = false;
@@ -313,8 +313,8 @@ ScheduleLook look_at_schedules(MemoryContext memory, TimestampTz now) {
     return look;
 }
 
-// Runs the schedules that are due, each in a transaction of its own, until the time of a portion is over. Returns when
-// the first comes that is left.
+// Runs the schedules that are due, each in a transaction of its own, until the time of a portion is over. Returns the
+// time of the first one that is left.
 TimestampTz run_portion_of_schedules(std::span<const store::NextSchedule> schedules, TimestampTz now) {
     for (const store::NextSchedule &next : schedules) {
         if (next.at > now || GetCurrentTimestamp() - now > k_schedules_time)
@@ -349,7 +349,7 @@ void tick() {
 
 // ---- the list ------------------------------------------------------------------------------------------------------
 
-// Duties that are no portions of a walk.
+// Duties that are not portions of a walk.
 struct OwnDuty {
     void (*run)(); // if it is time
     TimestampTz (*next)();

@@ -1,10 +1,9 @@
-// The engine of workflows: a process for each database that has something on the agenda (workflow/runs.h). It sleeps
-// while there is nothing to do, woken by commits, and ends after a minute. Where there is none, the monitor has one
-// started.
+// The engine of workflows: a process for each database with rows on the agenda (workflow/runs.h). It sleeps while there
+// is nothing to do, is woken by commits, and ends after a minute. If there is none, the monitor has one started.
 //
-// It runs as the owner of the tables and executes no user's code: expressions of definitions are the model's to
-// evaluate. Its commits are asynchronous: what a crash undoes is on the agenda again, and a worker's commit that builds
-// on it flushes it too.
+// It runs as the owner of the tables and executes no user's code: the model evaluates expressions of definitions. Its
+// commits are asynchronous: what a crash undoes is on the agenda again, and a worker's commit that depends on one
+// flushes it too.
 #include "pg/clock.h"
 #include "server/session.h"
 #include "server/worker.h"
@@ -16,9 +15,9 @@ namespace scylla::monitor {
 
 namespace {
 
-constexpr int64 k_idle = 60 * USECS_PER_SEC; // after that it ends
-constexpr int64 k_look = USECS_PER_SEC;      // between two looks that nothing has announced
-constexpr int64 k_postponed = 50 * 1'000;    // while somebody else holds what it wants
+constexpr int64 k_idle = 60 * USECS_PER_SEC; // then it ends
+constexpr int64 k_look = USECS_PER_SEC;      // between two checks without a signal
+constexpr int64 k_postponed = 50 * 1'000;    // while another transaction holds a lock that it needs
 
 shmem::WorkerSlot *place = nullptr; // of this process
 
@@ -52,7 +51,7 @@ void sleep_for(int64 micros) {
     }
 }
 
-// How long nothing is to be done, unless somebody wakes us.
+// How long there is nothing to do, unless another process wakes us.
 int64 pause_after(const workflow::Advance &result) {
     if (result.postponed)
         return k_postponed;
@@ -63,7 +62,7 @@ int64 pause_after(const workflow::Advance &result) {
 void run() {
     int64 idle_ends = steady_now() + k_idle;
     while (!is_to_end()) {
-        shmem::enlist(std::array{shmem::k_agenda}); // before the snapshot of the look is taken
+        shmem::enlist(std::array{shmem::k_agenda}); // before the snapshot is taken
         const workflow::Advance result = advance();
         if (result.more)
             idle_ends = steady_now() + k_idle;

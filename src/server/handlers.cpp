@@ -18,7 +18,7 @@ namespace {
 
 constexpr const char *k_call = "scylla.work()";
 
-// A task that this process has leased for a handler. Lives in the memory that the worker has for it.
+// A task that this process has leased for a handler, in the memory that the worker has for it.
 struct Leased {
     int64 id = 0; // 0: none
     int32 attempt;
@@ -29,9 +29,9 @@ struct Leased {
 
 LeaseName name_of(const Worker &worker, const Leased &leased) { return {leased.rn, worker.name, leased.attempt}; }
 
-// Tasks are leased and ended as the worker, whichever role the handler has taken. The role comes back at the end, or by
-// abort processing. With a snapshot, which statements of those to whom the end of a task matters need in a process
-// without a portal.
+// Tasks are leased and ended as the worker's user, whatever role the handler has set. The role is restored afterwards,
+// or by abort processing. With a snapshot, because a process without a portal has none for the statements that run at
+// the end of a task.
 template <typename Work> auto as_worker(const Worker &worker, Work work) {
     Oid role = InvalidOid;
     int context = 0;
@@ -77,7 +77,7 @@ Leased lease(const Worker &worker, const text *name) {
 
 // ---- calling -------------------------------------------------------------------------------------------------------
 
-// The statement that calls the handler that was called last.
+// The statement that calls the last handler.
 constinit SPIPlanPtr statement = nullptr;
 constinit char *statement_handler = nullptr;
 
@@ -100,7 +100,7 @@ SPIPlanPtr statement_for(const text *handler) {
     return statement;
 }
 
-// What the handler returns; null: null.
+// Returns the result of the handler; nullptr if it is null.
 Jsonb *call(const Leased &leased) {
     MemoryContext caller = CurrentMemoryContext;
     PushActiveSnapshot(GetTransactionSnapshot());
@@ -143,8 +143,8 @@ store::TableId table_of(model::Status status) {
     return store::TableId::outcome;
 }
 
-// Completes the task, or a check without a result answers "not yet"; unless its handler has ended the lease itself.
-// Keep::no: somebody else has, and what the handler did is to be undone.
+// Completes the task, or answers "not yet" for a check without a result, unless its handler has ended the lease itself.
+// Keep::no: another process has ended it, and the changes of the handler must be rolled back.
 Keep complete(const Worker &worker, const Leased &leased, Jsonb *result) {
     return as_worker(worker, [&] {
         store::Store store = open_for_write(k_call);
@@ -159,7 +159,7 @@ Keep complete(const Worker &worker, const Leased &leased, Jsonb *result) {
     });
 }
 
-// ---- what became of it ---------------------------------------------------------------------------------------------
+// ---- results -------------------------------------------------------------------------------------------------------
 
 const char *cut(const char *value) {
     constexpr int k_longest = 4000; // bytes of an error
@@ -176,7 +176,7 @@ Jsonb *error_of(const ErrorData *error) {
     return make_error(psprintf("sqlstate-%s", unpack_sql_state(error->sqlerrcode)), arguments, message);
 }
 
-// The task of an error. That the statement is to end is no failure: the task is given back.
+// Fails a task with the error of its handler. An interrupt is no failure: the task is yielded.
 void give_back(const Worker &worker, const Leased &leased, const ErrorData *error, bool interrupted) {
     as_worker(worker, [&] {
         store::Store store = open_for_write(k_call);
@@ -188,7 +188,7 @@ void give_back(const Worker &worker, const Leased &leased, const ErrorData *erro
     });
 }
 
-// Ends the transaction. Returns the error, in the memory of the task, if that undid everything.
+// Commits the transaction. Returns the error, in the memory of the task, if the commit fails.
 ErrorData *try_commit(const Worker &worker) {
     ErrorData *volatile error = nullptr;
     PG_TRY();
@@ -254,7 +254,7 @@ int64 run_tasks(Worker &worker, const text *queue, int64 max_tasks) {
             if (error->sqlerrcode == ERRCODE_QUERY_CANCELED && worker.end_call == nullptr)
                 ReThrowError(error);
         }
-        if (next.id == 0 && more()) { // now that this one has given back what it had
+        if (next.id == 0 && more()) { // this task has released its permits now
             next = lease(worker, queue);
             worker.transactions.commit();
         }

@@ -1,8 +1,9 @@
 // The launcher: decides which databases have a monitor.
 //
-// It learns of databases from pg_database: at its start, when CREATE DATABASE and its like have run (utility_hook.cpp)
-// and once a minute; and of the extension from the install script (scylla._announce). Where it does not know, it sends
-// a monitor, which reports if there is no extension. It has no database of its own, so it stands in nobody's way.
+// It reads the databases from pg_database: at its start, after CREATE DATABASE and similar commands (utility_hook.cpp)
+// and once a minute. The install script announces the extension (scylla._announce). If the launcher does not know
+// whether a database has the extension, it starts a monitor, which reports if not. The launcher is not connected to a
+// database, so it does not block commands on databases.
 #include "server/monitor.h"
 #include "server/worker.h"
 
@@ -20,17 +21,17 @@ using shmem::MonitorSlot;
 using shmem::shared;
 
 constexpr int64 k_rescan = 60 * USECS_PER_SEC;
-constexpr int64 k_after_failure = 5 * USECS_PER_SEC; // a monitor that ended with an error is started again after that
+constexpr int64 k_after_failure = 5 * USECS_PER_SEC; // until a monitor that ended with an error is started again
 
-// All times here are of steady_now(): the launcher waits for things, and has no business with the time of day.
+// All times here are those of steady_now(): the launcher measures waits, and does not use the time of day.
 struct Database {
     Oid id;
-    bool absent = false;  // the extension is not there, as far as is known
-    bool seen;            // by the scan of pg_database that is going on
+    bool absent = false;  // the extension does not exist, as far as is known
+    bool seen;            // by the present scan of pg_database
     int64 last = 0;       // when a monitor was last started there
     int64 announced = 0;  // when we learnt that the extension has been created there
     int64 not_before = 0; // after a failure
-    uint32 duty = 0;      // with what the next monitor is to begin
+    uint32 duty = 0;      // the first duty of the next monitor
 };
 
 struct Worker {
@@ -38,7 +39,7 @@ struct Worker {
     int64 started;
 };
 
-// All of it lives in TopMemoryContext for as long as the process does.
+// All of it is in TopMemoryContext, for the life of the process.
 struct State {
     Growing<Database, 64> databases;
     std::array<Worker, shmem::k_max_monitors> workers;
@@ -56,8 +57,8 @@ Database *find(Oid id) {
 
 void add(Oid id) { state.databases.add({.id = id, .seen = true}, TopMemoryContext); }
 
-// Databases that are not for us: templates (a connection there would stop every CREATE DATABASE), those that allow no
-// connection, and those that a failed DROP DATABASE left behind.
+// Not for templates (a connection there would block every CREATE DATABASE), databases that allow no connection, and
+// those that a failed DROP DATABASE left behind.
 bool can_have_monitor(Form_pg_database row) {
     constexpr int k_invalid = -2; // DATCONNLIMIT_INVALID_DB, which early minor versions of 15 lack
     return row->datallowconn && !row->datistemplate && row->datconnlimit != k_invalid;
@@ -91,7 +92,7 @@ void read_databases() {
     const auto all = state.databases.all();
     const auto kept = std::remove_if(all.begin(), all.end(), [](const Database &database) { return !database.seen; });
     state.databases.count = static_cast<std::size_t>(kept - all.begin());
-    // A database that has become a template, or allows no connections any more.
+    // Stops the monitors of databases that have become templates, or allow no connections any more.
     for (int i = 0; i < shared->slots; i++) {
         const Oid database = pg_atomic_read_u32(&shared->slot[i].database);
         if (OidIsValid(database) && find(database) == nullptr)
@@ -104,7 +105,7 @@ void announce(Database *database, int64 now) {
     database->announced = now;
 }
 
-// What backends and monitors have left for us in shared memory.
+// Reads the messages of backends and monitors in shared memory.
 void read_messages(int64 now) {
     LWLockAcquire(shared->lock, LW_EXCLUSIVE);
     for (int i = 0; i < shared->announced_count; i++)
@@ -117,12 +118,12 @@ void read_messages(int64 now) {
     shared->announced_all = false;
     for (int i = 0; i < shared->absent_count; i++) {
         Database *database = find(shared->absent[i]);
-        // A monitor that was started before the announcement may have looked before the commit.
+        // A monitor that was started before the announcement may have checked before the commit.
         if (database != nullptr && database->last > database->announced)
             database->absent = true;
     }
     shared->absent_count = 0;
-    // A backend that died while it held a database back.
+    // Removes blocks by backends that have died.
     int kept = 0;
     for (int i = 0; i < shared->blocked_count; i++)
         if (BackendPidGetProc(shared->blocked[i].pid) != nullptr)
@@ -164,7 +165,7 @@ void reap(int64 now) {
         Database *database = find(pg_atomic_read_u32(&shared->slot[i].database));
         if (database != nullptr && pg_atomic_read_u32(&shared->slot[i].stop) == 0) {
             database->not_before = now + k_after_failure;
-            // What fails time and again is not to keep the rest from being done.
+            // A duty that fails each time must not keep the other duties from being done.
             database->duty = pg_atomic_read_u32(&shared->slot[i].duty) + 1;
         }
         free_slot(i);
@@ -196,7 +197,7 @@ bool start(int i, Database *database, int64 now) {
     pg_atomic_write_u32(&slot.proc, 0);
     pg_atomic_write_u32(&slot.duty, database->duty);
     for (pg_atomic_uint64 &wake : slot.wake)
-        pg_atomic_write_u64(&wake, 0); // the monitor begins with a look at everything
+        pg_atomic_write_u64(&wake, 0); // the monitor begins by checking everything
     pg_atomic_write_u32(&slot.database, database->id);
     LWLockRelease(shared->lock);
 
@@ -225,8 +226,8 @@ void complain_once() {
     state.complained = true;
 }
 
-// Starts monitors where they are wanted; where all slots are in use, the one that has run longest makes room after its
-// turn. Returns when to look again.
+// Starts the monitors that are needed. If all slots are in use, the one that has run longest is stopped after its turn.
+// Returns when to check again.
 int64 assign(int64 now) {
     for (;;) {
         Database *database = next_database(now);
@@ -270,7 +271,7 @@ extern "C" void leave_launcher(int, Datum) {
     stop_all();
 }
 
-// Monitors that an earlier launcher has left: they have been asked to stop.
+// Waits for monitors of an earlier launcher, which have been asked to stop.
 void wait_for_orphans() {
     for (int i = 0; i < shared->slots; i++) {
         while (pg_atomic_read_u32(&shared->slot[i].proc) != 0) {
@@ -290,7 +291,7 @@ int64 next_failure_over(int64 now, int64 next) {
     return next;
 }
 
-// One look at everything. Returns when to look again at the latest.
+// Checks everything once. Returns when to check again at the latest.
 int64 look() {
     const int64 now = steady_now();
     if (pg_atomic_exchange_u32(&shared->rescan, 0) != 0 || now >= state.next_scan) {

@@ -29,7 +29,7 @@ using store::TableId;
 
 namespace {
 
-// A lease whose time is over: the task runs again, or has failed too often.
+// Ends an expired lease: the task runs again, or has failed too often.
 void end_lease(Store &store, const store::SpecRow &spec, const store::LeaseRow &lease, TimestampTz now) {
     store::Carry carry = carry_on(lease, Ending::timeout, now);
     shmem::count(stat_key(lease.queue), shmem::Count::expired);
@@ -42,18 +42,18 @@ void end_lease(Store &store, const store::SpecRow &spec, const store::LeaseRow &
     }
 }
 
-// The run has taken too long: a failure, and a server worker need not go on with it.
+// Ends a run that has taken too long: it is a failure, and a server worker need not continue it.
 void end_run(Store &store, const store::SpecRow &spec, const store::LeaseRow &lease, TimestampTz ends,
              TimestampTz now) {
     fail_run(store, spec, lease, {run_timeout_error(ends - lease.leased), std::nullopt}, now);
     shmem::note_taken_away(lease.id);
 }
 
-// The lease of a process that is calling a handler and cannot do it itself. Returns when to look again.
+// Extends the lease of a process that is calling a handler and cannot do so itself. Returns when to check again.
 TimestampTz extend(Store &store, store::LeaseRow lease, TimestampTz ends, TimestampTz now) {
     lease.deadline = std::min(now + lease.timeout, ends);
     lease.updated = now;
-    (void)update_lease(store, lease); // else it has just changed: the next look shows how
+    (void)update_lease(store, lease); // if this fails, the lease has just changed: the next check shows how
     return lease.deadline;
 }
 
@@ -74,7 +74,7 @@ template <typename Work> void for_each(store::Scan scan, Portion *portion, Work 
     end(scan);
 }
 
-// How long tasks stay, by queue and by how they ended.
+// The retention of tasks, by queue and final status.
 constexpr Status k_endings[] = {Status::completed, Status::aborted, Status::cancelled};
 struct Retention {
     int32 queue;
@@ -121,13 +121,13 @@ int64 retention_of(const Retentions &retentions, const store::OutcomeHead &task)
     return retentions.otherwise;
 }
 
-// Removes a terminal task, without waiting. False: somebody is just submitting a task that depends on it.
+// Removes a terminal task, without waiting. False: another transaction is submitting a task that depends on it.
 bool remove_task(Store &store, const store::SpecRow &spec, const ItemPointerData &outcome) {
     if (spec.dedup_key != nullptr && !remove_dedup_key(store, spec, false))
-        return false; // somebody is just taking it over
+        return false; // another task is taking the key over
     if (spec.is_check && store::remove_check(store, spec.id, store::Waiting::no) != store::Taken::ok)
-        return false; // somebody has just joined it
-    // The spec before the outcome: it is the row that others may lock, and both go or none.
+        return false; // a task has just joined it
+    // The spec before the outcome: it is the row that others may lock, and both are removed or none.
     if (take(store, TableId::spec, spec, spec.tid, Wait::no) != store::Taken::ok)
         return false;
     if (take(store, TableId::outcome, spec, outcome, Wait::no) != store::Taken::ok)
@@ -172,8 +172,8 @@ void end_expired_leases(Store &store, Turn &turn) {
             turn.portion.more = true; // somebody is just changing it
         return true;
     });
-    // In the order of their ids: which failure a task names that depends on several is not to hang on places in the
-    // table.
+    // In the order of their ids: the failure that a task with several providers names must not depend on positions in
+    // the table.
     const auto ended = store.ended.all();
     std::sort(ended.begin(), ended.end(), [](const store::Ended &a, const store::Ended &b) { return a.id < b.id; });
     settle_gates(store, turn.now);
@@ -204,7 +204,7 @@ void open_due_tasks(Store &store, Turn &turn) {
         return true;
     });
     if (expired) {
-        // What waits for others, in rows that are new, may wait for tasks that have ended here.
+        // Tasks that wait, with rows that are new, may wait for tasks that have ended here.
         CommandCounterIncrement();
         refresh(store);
         settle_gates(store, turn.now);
@@ -222,14 +222,13 @@ void register_time_duties() {
     register_duty({.activity = "ending expired leases",
                    .work = end_expired_leases,
                    .timer = shmem::Timer::deadline,
-                   .share = 50, // without a sign, all leases are read
+                   .share = 50, // without a signal, all leases are read
                    .statistics = shmem::Work::expiring});
 }
 
 // Terminal tasks have no index by time. Ids follow the time of submission, and a task ends after it was submitted, so
-// tasks that ended long ago have small ids: the walk starts at the smallest and is over at the first task that was
-// submitted later than any that may be due. What it passes over in vain are the tasks that took long; their number is
-// bounded too.
+// tasks that ended long ago have small ids: the walk starts at the smallest and ends at the first task that was
+// submitted later than any that may be due. It passes over tasks that took long; their number is limited too.
 void purge_old_tasks(Store &store, TimestampTz now, Portion *portion, int64 *after) {
     constexpr int64 k_passed_over_per_removed = 10;
     const Retentions retentions = read_retentions(store);
@@ -241,8 +240,8 @@ void purge_old_tasks(Store &store, TimestampTz now, Portion *portion, int64 *aft
         const auto spec = find_spec(store, row.id, store::With::no_spec);
         if (!spec)
             return true; // being restored
-        // A task of a plan goes with the plan, and one whose result may still be needed not yet.
-        // What has ended in this round stays until the next, however short its time.
+        // A task of a plan is removed with the plan, and one whose result may still be needed stays. What has ended in
+        // this round stays until the next, however short its retention.
         const bool stays = row.finished + retention_of(retentions, row) >= now ||
                            (spec->plan && find_plan(store, *spec->plan)) || has_live_dependants(store, row.id) ||
                            keeps_dedup_key(store, *spec);
@@ -259,7 +258,7 @@ void purge_old_tasks(Store &store, TimestampTz now, Portion *portion, int64 *aft
 
 namespace {
 
-// Whether every task of a finished plan has been there for its time; without tasks, the plan itself for the usual one.
+// Whether the retention of every task of a finished plan has passed; without tasks, the default retention for the plan.
 bool is_old(Store &store, const store::PlanRow &plan, const Retentions &retentions, TimestampTz now) {
     if (*plan.finished + retentions.shortest >= now)
         return false;
@@ -284,7 +283,7 @@ bool is_old(Store &store, const store::PlanRow &plan, const Retentions &retentio
     return empty ? *plan.finished + retentions.otherwise <= now : old;
 }
 
-// Others have still to hear that the run of a workflow has ended.
+// Whether the end of a workflow's run has yet to be processed.
 bool is_still_used(const store::PlanRow &plan) {
     return plan.maker == store::PlanMaker::workflow && workflow::is_on_agenda(plan.id);
 }
@@ -311,7 +310,7 @@ namespace {
 
 constexpr int64 k_no_limit = PG_INT64_MAX;
 
-// A duty from its beginning to its end.
+// Runs a whole duty.
 int64 fulfil(Store &store, const Duty &duty, TimestampTz now) {
     if (duty.restart != nullptr)
         duty.restart();
@@ -331,7 +330,7 @@ int64 reset_expired(Store &store) {
 }
 
 int64 purge(Store &store, TimestampTz now) {
-    // Plans first: their tasks go after them.
+    // Plans first: their tasks are removed after them.
     Portion plans{k_no_limit, 0, false};
     purge_old_plans(store, now, &plans);
     if (plans.done > 0)

@@ -1,13 +1,13 @@
-// A monitor: looks after one database. It sleeps until the next lease ends, the next task becomes due or it is time to
-// look for old tasks, and is woken by a commit that brings an earlier time (shmem/timers.h).
+// A monitor: works for one database. It sleeps until the next lease ends, the next task becomes due or it is time to
+// purge old tasks, and is woken by a commit with an earlier time (shmem/timers.h).
 //
-// It never waits for an application: rows that somebody is just changing are left for the next round, and locks on
-// tables are waited for one second only. It holds no transaction while it sleeps. It runs as the owner of the tables,
-// not as the superuser that background workers are: an index that somebody adds to the tables may run that somebody's
-// functions.
+// It never waits for an application: rows that another transaction is changing are left for the next round, and it
+// waits for locks on tables for one second at most. It holds no transaction while it sleeps. It runs as the owner of
+// the tables and not as a superuser, like background workers in general: an index that a user adds to the tables may
+// call functions of that user.
 //
-// Its commits are asynchronous. That loses nothing: what a round did is done again after a crash, and a worker's commit
-// that builds on it flushes it too, as it comes later in the WAL.
+// Its commits are asynchronous. That loses nothing: the work of a round is done again after a crash, and a worker's
+// commit that depends on it flushes it too, as it is later in the WAL.
 #include "server/monitor.h"
 
 #include "server/duties.h"
@@ -19,9 +19,9 @@ namespace {
 
 void sleep_until(TimestampTz when) {
     const TimestampTz now = GetCurrentTimestamp();
-    pgstat_report_stat(false); // also where it never sleeps: autovacuum goes by that
+    pgstat_report_stat(false); // also if it never sleeps: autovacuum depends on it
     if (when > now) {
-        // Rounded up to the next millisecond: waking too early would only mean to sleep again.
+        // Rounded up to the next millisecond: after waking too early it would only sleep again.
         const auto timeout = static_cast<long>(Min((when - now + 999) / 1000, interval() / 1000 + 1));
         WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, timeout, PG_WAIT_EXTENSION);
     }
@@ -34,7 +34,7 @@ void sleep_until(TimestampTz when) {
     }
 }
 
-// Until it is asked to stop.
+// Works until it is asked to stop.
 void run() {
     begin_duties();
     const uint32 duties = count_duties();

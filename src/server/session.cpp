@@ -17,7 +17,7 @@ extern "C" void leave_slot(int, Datum) {
     shmem::wake_launcher();
 }
 
-// Lets the launcher know that there is nothing to monitor, and exits.
+// Tells the launcher that there is nothing to monitor, and exits.
 [[noreturn]] void report_absent() {
     if (slot == nullptr) // the engine of workflows: the monitor does that
         proc_exit(0);
@@ -29,7 +29,7 @@ extern "C" void leave_slot(int, Datum) {
     proc_exit(0);
 }
 
-// Settings of the database or its owner that would bite.
+// Overrides settings of the database or its owner that would do harm.
 void override_settings() {
     constexpr struct {
         const char *name;

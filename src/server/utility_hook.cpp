@@ -1,15 +1,14 @@
-// Three things that commands of users must not do unnoticed.
+// What commands of users must not do unnoticed.
 //
-// It keeps others from adding triggers, rules, constraints or row security to tables whose rows are written directly:
-// they would have no effect.
+// The hook refuses triggers, rules, constraints and row security on tables whose rows are written directly: they would
+// have no effect.
 //
-// DROP EXTENSION takes along the job that pg_cron was given for schedules.
+// DROP EXTENSION also drops pg_cron's job for schedules.
 //
-// It keeps monitors out of the way of DROP EXTENSION and ALTER EXTENSION … UPDATE, which lock one table after the
-// other: with a monitor that locks them in another order they would deadlock. And it keeps monitors out of the way of
-// commands that need a database to have no connections: DROP DATABASE, ALTER DATABASE … RENAME and SET TABLESPACE,
-// CREATE DATABASE … TEMPLATE. The monitor of that database is stopped first and comes back at the end of the
-// transaction if the database is still there. The launcher learns of new databases here.
+// DROP EXTENSION and ALTER EXTENSION … UPDATE lock one table after the other, and would deadlock with a monitor that
+// locks them in another order. DROP DATABASE, ALTER DATABASE … RENAME and SET TABLESPACE, and CREATE DATABASE …
+// TEMPLATE need a database without connections. So the monitor of that database is stopped first, and started again
+// after the transaction if the database still exists. The hook also tells the launcher of new databases.
 #include "server/monitor.h"
 
 #include "pg/error.h"
@@ -36,7 +35,7 @@ const char *option(List *options, const char *name) {
     return nullptr;
 }
 
-// The database that has to be free of connections for this statement, or null.
+// The database that must have no connections for this statement, or null.
 const char *database_to_free(Node *statement) {
     switch (nodeTag(statement)) {
     case T_DropdbStmt:
@@ -64,7 +63,7 @@ bool names_us(List *objects) {
     return false;
 }
 
-// Whether it locks all tables of the extension in this database, and the user may do that.
+// Whether the statement locks all tables of the extension in this database, and the user may run it.
 bool replaces_tables(Node *statement) {
     bool names = false;
     if (IsA(statement, DropStmt)) {
@@ -90,8 +89,8 @@ bool changes_databases(Node *statement) {
     }
 }
 
-// The database that the monitor has to leave for this statement; 0: none. Whoever does not own what the statement
-// changes will be refused by it: no reason to stop a monitor.
+// The database whose monitor must be stopped for this statement; 0: none. Also 0 if the user does not own what the
+// statement changes: it will fail.
 Oid database_to_leave(Node *statement) {
     if (replaces_tables(statement))
         return MyDatabaseId;
@@ -107,8 +106,8 @@ bool has_monitor(Oid database) {
     return false;
 }
 
-// Asks the monitor of the database to go, keeps the launcher from sending another, and waits until it has gone; but not
-// for ever: then the command says itself what is in its way.
+// Asks the monitor of the database to exit, keeps the launcher from starting another, and waits until it has exited. If
+// that takes too long, the command itself reports what blocks it.
 void block(Oid database) {
     constexpr int k_longest_wait = 10; // seconds
     LWLockAcquire(shared->lock, LW_EXCLUSIVE);
@@ -131,7 +130,7 @@ void block(Oid database) {
 
 // ---- tables that are written directly ------------------------------------------------------------------------------
 
-// The table of ours that a name in a statement means, if it is one that is written directly.
+// The table of ours that a name in a statement means, if it is written directly.
 Oid direct_table(const RangeVar *name) {
     const Oid table = name == nullptr ? InvalidOid : RangeVarGetRelid(name, NoLock, true);
     if (!OidIsValid(table) || !store::table_of_name(get_rel_name(table)))
@@ -174,7 +173,7 @@ Oid table_altered(const AlterTableStmt &statement) {
     return referenced(elements);
 }
 
-// The table of ours to which this statement may add what has no effect; 0: none.
+// The table of ours to which this statement may add something that has no effect; 0: none.
 Oid table_added_to(Node *statement) {
     switch (nodeTag(statement)) {
     case T_CreateTrigStmt:
@@ -221,7 +220,7 @@ extern "C" void on_utility(PlannedStmt *statement, const char *query, bool read_
         return;
     }
     const Oid database = database_to_leave(statement->utilityStmt);
-    shmem::note_databases(); // at its end the transaction gives the database back, and the launcher looks
+    shmem::note_databases(); // the end of the transaction unblocks the database, and the launcher checks it
     if (OidIsValid(database))
         block(database);
     next(statement, query, read_only_tree, context, params, environment, receiver, completion);

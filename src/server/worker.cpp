@@ -1,13 +1,13 @@
-// A server worker. It runs the schedules of jobs that its role has, and takes turns between the queues of the role that
-// have a handler. It sleeps while there is nothing to do, woken by commits like any worker that waits, and by the
-// launcher, and ends after a minute.
+// A server worker. It runs the job schedules of its role, and works in turns on the queues of the role that have a
+// handler. It sleeps while there is nothing to do, is woken by commits like any waiting worker, and by the launcher,
+// and ends after a minute.
 //
-// It is connected as the role, as any session is, with the settings of that role; between two tasks the session is as
-// after DISCARD ALL. Its commits are asynchronous unless the configuration says otherwise: after a crash the effects of
-// a handler are lost only together with the completion, and a worker's commit that builds on it flushes it too.
+// It is connected as the role, like any session, with the settings of that role. Between two tasks the session is as
+// after DISCARD ALL. Its commits are asynchronous unless configured otherwise: after a crash the effects of a handler
+// are lost only together with the completion, and a worker's commit that depends on it flushes it too.
 //
-// SIGTERM interrupts a call; the task is given back, and the process ends. SIGINT interrupts it because the task was
-// taken away (shmem/workers.h), or for an error of the handler, as from pg_cancel_backend().
+// SIGTERM interrupts a call: the task is yielded, and the process ends. SIGINT interrupts it because the task was taken
+// away (shmem/workers.h), or as an error of the handler, for example from pg_cancel_backend().
 #include "server/worker.h"
 
 #include "pg/clock.h"
@@ -33,14 +33,14 @@ namespace scylla::monitor {
 namespace {
 
 constexpr int64 k_turn = 50'000;             // microseconds on one queue while others have tasks, too
-constexpr int64 k_idle = 60 * USECS_PER_SEC; // after that it ends
+constexpr int64 k_idle = 60 * USECS_PER_SEC; // then it ends
 constexpr std::size_t k_queues = shmem::k_max_wait_queues - 1;
 
 shmem::WorkerSlot *place = nullptr; // of this process
 int64 turn_ends = 0;
 volatile sig_atomic_t terminated = 0;
 volatile sig_atomic_t is_calling = 0;
-bool has_caught = false; // the handler, an interrupt because its task was taken away
+bool has_caught = false; // the handler has caught an interrupt because its task was taken away
 
 extern "C" void on_terminate(int) {
     const int saved = errno;
@@ -58,8 +58,8 @@ void end_process() {
     ProcDiePending = 1;
 }
 
-// A handler that catches the interrupt of SIGTERM and goes on is ended at its next step. One whose task was taken away
-// is interrupted again, wherever it catches that; if it goes on to try something else, it is ended too.
+// A handler that catches the interrupt of SIGTERM and continues is ended at its next step. A handler whose task was
+// taken away is interrupted again wherever it catches that. If it then begins another subtransaction, it is ended too.
 extern "C" void on_subtransaction(SubXactEvent event, SubTransactionId, SubTransactionId, void *) {
     constexpr int k_level_of_call = 2;
     if (is_calling == 0 || GetCurrentTransactionNestLevel() <= k_level_of_call)
@@ -104,7 +104,7 @@ void abort_and_begin() {
     begin_transaction();
 }
 
-// What DISCARD ALL does, but for cached plans, which nobody can see.
+// Does what DISCARD ALL does, except for cached plans, which are not visible.
 void discard_session() {
     PortalHashTableDeleteAll();
     SetPGVariable("session_authorization", NIL, false);
@@ -120,7 +120,7 @@ void discard_session() {
 void begin_call(const text *name, int64 id) {
     discard_session();
     pgstat_report_appname(text_to_cstring(name));
-    QueryCancelPending = 0; // for an earlier task that had ended when it came
+    QueryCancelPending = 0; // meant for an earlier task that has ended
     has_caught = false;
     shmem::begin_call(*place, id);
     is_calling = 1;
@@ -132,7 +132,7 @@ void begin_call(const text *name, int64 id) {
         enable_timeout_after(STATEMENT_TIMEOUT, StatementTimeout);
 }
 
-// The server is being shut down, or this worker was asked to make room; else somebody has ended this very process.
+// Whether the server is being shut down or this worker was asked to make room; otherwise a user has terminated it.
 bool was_asked_to_stop() {
     for (int i = 0; i < 10; i++) {
         if (pg_atomic_read_u32(&place->stop) != 0 || pg_atomic_read_u32(&shmem::shared->launcher) == 0)
@@ -147,14 +147,14 @@ bool end_call() {
     disable_timeout(STATEMENT_TIMEOUT, false);
     const bool interrupted = shmem::end_call(*place);
     if (interrupted)
-        QueryCancelPending = 0; // from a subtransaction on the way out
+        QueryCancelPending = 0; // set when subtransactions were aborted
     pgstat_report_appname("scylla worker");
     return interrupted || (terminated != 0 && was_asked_to_stop());
 }
 
 // ---- schedules of jobs ---------------------------------------------------------------------------------------------
 
-// Ends the transaction as well.
+// Also ends the transaction.
 template <typename Work> void with_snapshot(Work work) {
     PushActiveSnapshot(GetTransactionSnapshot());
     work();
@@ -162,7 +162,7 @@ template <typename Work> void with_snapshot(Work work) {
     commit_and_begin();
 }
 
-// Runs a schedule, and returns the error that has undone it, in this memory context. In a transaction, and leaves one.
+// Runs a schedule. Returns the error that has rolled it back, in this memory context. Begins and ends in a transaction.
 ErrorData *run_schedule(const text *name) {
     MemoryContext caller = CurrentMemoryContext;
     ErrorData *volatile error = nullptr;
@@ -182,7 +182,7 @@ ErrorData *run_schedule(const text *name) {
     return error;
 }
 
-// Those of this role that are due, each in a transaction of its own. In a transaction, and leaves one.
+// Runs the due schedules of this role, each in a transaction of its own. Begins and ends in a transaction.
 int64 run_schedules(MemoryContext memory) {
     if (!schedule::monitor_ticks())
         return 0;
@@ -196,7 +196,7 @@ int64 run_schedules(MemoryContext memory) {
         begin_call(next.name, 0);
         const ErrorData *error = run_schedule(next.name);
         const bool interrupted = end_call();
-        QueryCancelPending = 0; // it may have come too late for the call
+        QueryCancelPending = 0; // it may have arrived after the call
         if (!interrupted && error != nullptr)
             with_snapshot([&] { schedule::note_undone(next.name, error); });
     }
@@ -215,7 +215,7 @@ struct Queues {
     std::size_t count;
 };
 
-// In memory that outlives the transaction. Exits if the extension is gone, or the role.
+// Returned in memory that outlives the transaction. Exits if the extension or the role is gone.
 Queues read_queues(MemoryContext memory) {
     Queues queues{};
     if (!store::hold_installed())
@@ -240,7 +240,7 @@ Queues read_queues(MemoryContext memory) {
     return queues;
 }
 
-// On the list of waiters before the snapshot of the look is taken. *again: when rates may allow a lease (steady_now()).
+// Enters the list of waiters before the snapshot is taken. *again: when rates may allow a lease (steady_now()).
 bool look(const Queues &queues, int64 *again) {
     shmem::enlist(std::span(queues.id).first(queues.count + 1));
     store::Store store = store::open(AccessShareLock);
@@ -262,11 +262,11 @@ void sleep_until(int64 end) {
         ResetLatch(MyLatch);
         CHECK_FOR_INTERRUPTS();
         if ((events & WL_LATCH_SET) != 0)
-            break; // a signal, or the launcher: there is something to look for
+            break; // a signal, or the launcher: there may be a task
     }
 }
 
-// Waits for tasks. In a transaction, and leaves one.
+// Waits for tasks. Begins and ends in a transaction.
 void wait_for_tasks(const Queues &queues, int64 idle_ends) {
     int64 again = idle_ends;
     std::optional<shmem::Awaited> used;

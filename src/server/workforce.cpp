@@ -1,5 +1,5 @@
-// Which server workers there are: the monitor of each database asks for those that its queues need, and the launcher
-// starts them, up to scylla.max_server_workers in the whole server.
+// Manages server workers: the monitor of each database requests those that its queues need, and the launcher starts
+// them, up to scylla.max_server_workers in the whole server.
 #include "server/worker.h"
 
 #include "pg/clock.h"
@@ -20,14 +20,14 @@ using shmem::shared;
 using shmem::WantedWorkers;
 using shmem::WorkerSlot;
 
-constexpr int64 k_turn = USECS_PER_SEC;              // of a role, while another one has no worker
-constexpr int64 k_long_call = 50'000;                // a worker that calls a handler for so long is not waited for
-constexpr int64 k_ask_again = 100'000;               // for an engine that has not come yet
-constexpr int64 k_after_failure = 5 * USECS_PER_SEC; // a role whose worker ended with an error waits that long
+constexpr int64 k_turn = USECS_PER_SEC;              // of a role while another role has no worker
+constexpr int64 k_long_call = 50'000;                // a worker that has called a handler for so long is not waited for
+constexpr int64 k_ask_again = 100'000;               // until an engine that has not started is requested again
+constexpr int64 k_after_failure = 5 * USECS_PER_SEC; // until a role whose worker ended with an error gets another
 
 // ---- the monitor ---------------------------------------------------------------------------------------------------
 
-// Adds tasks to what is wanted for a role.
+// Adds tasks to those for which a role needs workers.
 void add(std::span<WantedWorkers> wanted, std::size_t *count, Oid role, int64 tasks) {
     std::size_t at = 0;
     while (at < *count && wanted[at].role != role)
@@ -61,7 +61,7 @@ void want_workers(store::Store &store, Turn &turn) {
         shmem::want_workers(wanted[i]);
 }
 
-// An engine that runs looks at the agenda itself. When it has ended the launcher tells us.
+// A running engine reads the agenda itself. The launcher tells us when it has ended.
 void want_engine(store::Store & /*store*/, Turn &turn) {
     if (shmem::shared == nullptr || settings::max_server_workers == 0 || shmem::has_engine(MyDatabaseId))
         return;
@@ -90,7 +90,7 @@ constinit std::array<Barred, shmem::k_max_workers> barred{};
 constinit bool complained = false; // about the lack of worker processes, since one was last started
 
 bool is_in_use(const WorkerSlot &slot) { return pg_atomic_read_u32(&const_cast<WorkerSlot &>(slot).database) != 0; }
-// It is no server worker for handlers, and not one of those that scylla.max_server_workers bounds.
+// An engine is not a server worker for handlers, and not limited by scylla.max_server_workers.
 bool is_engine(Oid role) { return !OidIsValid(role); }
 bool is_stopping(WorkerSlot &slot) { return pg_atomic_read_u32(&slot.stop) != 0; }
 
@@ -146,7 +146,7 @@ bool start(std::size_t i, const WantedWorkers &wanted, int64 now) {
     return true;
 }
 
-// Lets a worker go for a role that needs one: one that is idle, else, for a role without any, the one with the longest
+// Stops a worker for a role that needs one: an idle one, otherwise, for a role without any, the one with the longest
 // turn.
 void make_room(int64 now, bool has_any) {
     WorkerSlot *longest = nullptr;
@@ -168,13 +168,13 @@ void make_room(int64 now, bool has_any) {
         shmem::ask_to_leave(*longest);
 }
 
-// The workers that there are for a role.
+// The present workers of a role.
 struct Staff {
     std::size_t in_use; // of all roles
     std::optional<std::size_t> vacant;
     int64 present;
-    int64 soon;    // of these, how many will look for tasks before long
-    int64 calling; // of these, how many call a handler, which may turn out to take long
+    int64 soon;    // of these, how many will look for tasks soon
+    int64 calling; // of these, how many call a handler, which may take long
     bool idle;
 };
 Staff find_staff(const WantedWorkers &wanted) {
@@ -194,13 +194,13 @@ Staff find_staff(const WantedWorkers &wanted) {
         staff.calling += call > 0 && call < k_long_call ? 1 : 0;
         if (pg_atomic_read_u32(&slot.idle) != 0) {
             staff.idle = true;
-            shmem::wake(pg_atomic_read_u32(&slot.proc)); // a queue may be new to it
+            shmem::wake(pg_atomic_read_u32(&slot.proc)); // it may not know a new queue
         }
     }
     return staff;
 }
 
-// False: what is wanted is to be looked at again, when the workers have called their handlers for long.
+// False: check again what is wanted, when the workers have called their handlers for long.
 bool assign(const WantedWorkers &wanted, int64 now) {
     const Staff staff = find_staff(wanted);
     if (staff.idle || is_barred(wanted, now) || is_blocked(wanted.database))
@@ -266,7 +266,7 @@ void reap_workers(int64 now) {
             bar(database, role, now);
         free_slot(i);
         if (is_engine(role))
-            shmem::ask_for_engine(database); // there may be something on the agenda that it has not seen
+            shmem::ask_for_engine(database); // the agenda may have rows that it has not read
     }
 }
 

@@ -31,11 +31,10 @@ class link;
 /// tx.commit();                           // the order and the task, or neither
 /// @endcode
 ///
-/// A client is cheap to make and holds no state of its own. Thread-safety is that of what it is made of: one over a
-/// pool may be used by many threads at once, one over a connection or transaction by one at a time, and it must not
-/// outlive it.
+/// A client is cheap to make and holds no state of its own. It must not outlive its pool, connection or transaction,
+/// and is as thread-safe as that: with a pool it may be used by many threads at once, otherwise by one at a time.
 ///
-/// @throw scylla::error every call throws a class of error.h; what follows from the arguments is said with the call.
+/// @throw scylla::error every call throws a class of error.h; each call documents the errors of its arguments.
 class client {
 public:
     /// Calls become part of this transaction and take effect when the application commits it. A pqxx::nontransaction
@@ -55,8 +54,7 @@ public:
 
     /// Submits a task. The queue is made on first use if the server allows it.
     /// @throw duplicate the rn is taken and `existing` is on_duplicate::error; with on_duplicate::ignore the existing
-    /// task is
-    ///        returned, unchanged
+    /// task is returned, unchanged
     task submit(const queue_name &queue, const json &spec, const submit_options &options = {},
                 on_duplicate existing = on_duplicate::error);
 
@@ -78,7 +76,7 @@ public:
     /// @{
 
     /// Creates a plan, to which submit() can add tasks; none of them starts before open_plan().
-    /// @param name none: the server makes a UUIDv7 @param spec whatever it is to be remembered by
+    /// @param name none: the server makes a UUIDv7 @param spec any description
     /// @throw duplicate the name is taken
     plan_name create_plan(const std::optional<plan_name> &name = std::nullopt,
                           const std::optional<json> &spec = std::nullopt);
@@ -88,18 +86,18 @@ public:
     /// Cancels it, and every task of it that has not ended. @return how many tasks @throw not_found @throw wrong_state
     /// it has ended
     std::int64_t cancel_plan(const plan_name &plan);
-    /// Does it again in a new plan: copies of its tasks, or, if a job has made it, another run of the job. only_failed:
+    /// Runs it again in a new plan: copies of its tasks, or, if a job has made it, another run of the job. only_failed:
     /// only the tasks that were not completed, and those that depended on them. @return the name of the new plan, which
-    /// is open @throw not_found @throw wrong_state it has not ended, or nothing of it is to be done again @throw
-    /// duplicate the new name is taken
+    /// is open @throw not_found @throw wrong_state it has not ended, or no task has to run again @throw duplicate the
+    /// new name is taken
     plan_name rerun_plan(const plan_name &plan, bool only_failed = false,
                          const std::optional<plan_name> &new_plan = std::nullopt);
     /// Whether it is finished, and neither failed nor cancelled. @throw not_found
     bool plan_completed(const plan_name &plan);
     /// Gives it to another role. @throw not_found no such plan or role
     void set_plan_owner(const plan_name &plan, const std::string &owner);
-    /// Waits until it is finished, however it ends. Blocks; needs a connection or pool, as wait() does.
-    /// @return false when the time is over @throw not_found
+    /// Waits until it is finished, whatever its outcome. Blocks; needs a connection or pool, like wait().
+    /// @return false after the timeout @throw not_found
     bool wait_plan(const plan_name &plan, duration timeout = std::chrono::seconds{30});
     /// Reads all its tasks. @throw not_found no such plan, or none of the current user's
     plan_info get_plan(const plan_name &plan);
@@ -108,7 +106,7 @@ public:
     std::string plan_dot(const plan_name &plan, int max_tasks = 200);
     /// The same for Mermaid.
     std::string plan_mermaid(const plan_name &plan, int max_tasks = 200);
-    /// Who ran what when. @throw not_found
+    /// Which worker ran which task when. @throw not_found
     std::vector<plan_run> plan_timeline(const plan_name &plan);
     /// @}
 
@@ -130,7 +128,7 @@ public:
     std::int64_t send_signal(const std::string &name, const json &params = "{}",
                              const std::optional<json> &payload = std::nullopt,
                              const std::optional<std::string> &request_id = std::nullopt);
-    /// @throw not_found nobody has used the name, or no such role @throw denied
+    /// @throw not_found the name has not been used, or no such role @throw denied
     void grant_signal(const std::string &name, const std::string &role, signal_privilege privilege);
     void revoke_signal(const std::string &name, const std::string &role, signal_privilege privilege);
     void set_signal_owner(const std::string &name, const std::string &owner);
@@ -159,17 +157,17 @@ public:
     void alter_pool(const pool_name &pool, const json &changes);
     /// @throw wrong_state tasks need it that have not ended
     void drop_pool(const pool_name &pool);
-    /// Places nothing more until resume_pool(). What runs goes on.
+    /// No task is placed until resume_pool(). Running tasks continue.
     void drain_pool(const pool_name &pool);
     void resume_pool(const pool_name &pool);
-    /// Reports what is in use, by whomever. @param at when it was measured; none: now
+    /// Reports the total usage, by any user. @param at when it was measured; none: now
     void report_usage(const pool_name &pool, const json &used, std::optional<time_point> at = std::nullopt);
     /// @throw not_found no such pool or role
     void grant_pool(const pool_name &pool, const std::string &role, pool_privilege privilege);
     void revoke_pool(const pool_name &pool, const std::string &role, pool_privilege privilege);
-    /// Places the tasks that fit. The monitor does so by itself. @param pool none: all that the caller may
+    /// Places the tasks that fit, as the monitor does. @param pool none: all that the caller may place in
     std::vector<placed_task> place(const std::optional<pool_name> &pool = std::nullopt);
-    /// Those on which the current user has a privilege.
+    /// The pools on which the current user has a privilege.
     std::vector<pool_info> pools();
     /// @}
 
@@ -187,11 +185,12 @@ public:
     /// denied not the owner
     void grant_job(const job_name &job, const std::string &role);
     void revoke_job(const job_name &job, const std::string &role);
-    /// Runs a job, and before it what it needs and is not fresh. @param ids none: those that select_work finds
+    /// Runs a job, and before it the jobs that it needs and that are not fresh. @param ids none: those that select_work
+    /// finds
     /// @param options prune, strict_order, variant, wait, request_id @return the plan @throw wrong_state it is running
     plan_name run_job(const job_name &job, const std::optional<id_ranges> &ids = std::nullopt, const json &args = "{}",
                       const json &options = "{}");
-    /// What that would run, and what it would leave out.
+    /// What run_job() would run, and what it would leave out.
     std::vector<job_step> explain_job(const job_name &job, const std::optional<id_ranges> &ids = std::nullopt,
                                       const json &args = "{}", const json &options = "{}");
     /// @param finished none: now
@@ -201,17 +200,17 @@ public:
     /// @return how many successes that changes
     std::int64_t forget_freshness(const job_name &job, const std::optional<id_ranges> &ids = std::nullopt,
                                   const std::optional<std::string> &variant = std::nullopt);
-    /// It and all that it needs, with ages, as a graph for Graphviz.
+    /// The job and all that it needs, with ages, as a graph for Graphviz.
     std::string job_dot(const job_name &job);
     /// The same for Mermaid.
     std::string job_mermaid(const job_name &job);
     /// @}
 
     /// @name Working
-    /// The application that works by hand. scylla::worker does all of this by itself.
+    /// For applications with a worker loop of their own. scylla::worker does all of this.
     /// @{
 
-    /// Leases up to `max_tasks` (1 to 100,000) ready tasks: highest priority first, then oldest. Waits for nobody.
+    /// Leases up to `max_tasks` (1 to 100,000) ready tasks: highest priority first, then oldest. Does not wait.
     /// @param timeout how long the leases last unless a heartbeat extends them; none: the queue's default
     /// @return nothing when there is nothing to do
     std::vector<task> lease(const queue_name &queue, const worker_name &worker, int max_tasks = 1,
@@ -240,11 +239,11 @@ public:
                                          const queue_name &queue, int max_tasks = 1,
                                          std::optional<duration> timeout = std::nullopt);
 
-    /// Ends a task as aborted: it will not be tried again. @throw not_found @throw lease_lost
+    /// Ends a task as aborted: it is not retried. @throw not_found @throw lease_lost
     task abort(const resource_name &rn, const worker_name &worker, const task_error &error,
                std::optional<int> attempt = std::nullopt);
 
-    /// Reports an error that may pass: the task is tried again, or aborted when its attempts are used up.
+    /// Reports an error that may be temporary: the task is retried, or aborted when its attempts are used up.
     /// @param retry_after 0 to 365 days; none: as the server decides
     /// @throw not_found @throw lease_lost
     task fail(const resource_name &rn, const worker_name &worker, const task_error &error,
@@ -253,37 +252,37 @@ public:
     /// Gives a task back: it is ready again at once. @throw not_found @throw lease_lost
     task yield(const resource_name &rn, const worker_name &worker, std::optional<int> attempt = std::nullopt);
 
-    /// The answer of a task that asks for something which is not there yet: it is offered again. No failure.
+    /// The answer of a task that checks for something which does not exist yet: it is offered again. Not a failure.
     /// @param retry_after 0 to 365 days; none: as the server decides
     /// @throw not_found @throw lease_lost
     task not_yet(const resource_name &rn, const worker_name &worker, std::optional<duration> retry_after = std::nullopt,
                  std::optional<int> attempt = std::nullopt);
 
-    /// Gives up the lease until something has happened; then the task is ready again, with what has come as its args.
+    /// Releases the lease until conditions have ended; then the task is ready again, with their values as its args.
     /// @param wait_for as submit_options::wait_for
-    /// @param state for whoever leases the task next; none: it keeps what it has
-    /// @throw not_found also of what it is to wait for @throw lease_lost @throw invalid_argument
+    /// @param state for the next lease of the task; none: it keeps its state
+    /// @throw not_found also for something that it would wait for @throw lease_lost @throw invalid_argument
     task defer(const resource_name &rn, const worker_name &worker, const json &wait_for,
                const std::optional<json> &state = std::nullopt, std::optional<int> attempt = std::nullopt);
 
-    /// How long to pause when there have been `count` such pauses in a row before: `initial`, multiplied by `factor`
-    /// for each of them, up to `max`. The server's own rule, for workers that poll something.
+    /// How long to pause after `count` pauses in a row: `initial`, multiplied by `factor` for each of them, up to
+    /// `max`. The server's own rule, for workers that poll something.
     duration backoff(int count, duration initial = std::chrono::milliseconds{100}, double factor = 1.5,
                      duration max = std::chrono::seconds{10});
 
-    /// A worker name that nobody else has.
+    /// A worker name that is unique.
     worker_name register_worker();
 
-    /// Returns true as soon as the queue may have a task to lease, false when the time is over. Blocks; needs a
-    /// connection or pool, not a transaction (a nontransaction will do).
+    /// Returns true as soon as the queue may have a task to lease, false after the timeout. Blocks; needs a connection
+    /// or pool, not a transaction (a nontransaction is accepted).
     bool wait(const queue_name &queue, duration timeout = std::chrono::seconds{30});
 
-    /// The same for 1 to 64 queues. @return the first of them that may have a task to lease; none when the time is over
+    /// The same for 1 to 64 queues. @return the first of them that may have a task to lease; none after the timeout
     std::optional<queue_name> wait_any(const std::vector<queue_name> &queues,
                                        duration timeout = std::chrono::seconds{30});
 
-    /// Runs tasks of a queue by its handler, inside the server, as the user of the connection. Waits each time so long
-    /// for another task. Blocks; needs a connection or pool, not a transaction. @return how many it has run
+    /// Runs tasks of a queue by its handler, inside the server, as the user of the connection. Waits up to `timeout`
+    /// for each further task. Blocks; needs a connection or pool, not a transaction. @return how many it has run
     std::int64_t work(const queue_name &queue, std::optional<int> max_tasks = std::nullopt,
                       duration timeout = duration::zero());
     /// @}
@@ -305,14 +304,14 @@ public:
     /// Submits a copy of a task that has ended. @param new_rn none: the server makes a name
     /// @throw not_found @throw wrong_state it has not ended, or was resubmitted already
     task resubmit(const resource_name &rn, const std::optional<resource_name> &new_rn = std::nullopt);
-    /// The same for those that the filter finds, oldest first: all or none. @param preview only show which
+    /// The same for the tasks that the filter finds, oldest first: all or none. @param preview only return which
     std::vector<resubmission> resubmit_many(const ended_filter &filter, bool preview = false);
     /// The tasks that were aborted and not resubmitted, newest first. @param code of their last error
     std::vector<task> dead(const std::optional<queue_name> &queue = std::nullopt,
                            const std::optional<std::string> &code = std::nullopt, int max_tasks = 100);
     task get(const resource_name &rn);
 
-    /// Why it does not run: one element for each thing that it waits for; none if it runs or has ended.
+    /// Why a task does not run: one element for each thing that it waits for; none if it runs or has ended.
     /// @throw not_found
     std::vector<waiting_reason> explain_waiting(const resource_name &rn);
 
@@ -321,12 +320,12 @@ public:
     /// A portion of the tasks that match: ready ones, where the filter says `ready`, by priority and age, otherwise
     /// the newest first.
     found_tasks find(const task_filter &filter = {}, const portion &part = {});
-    /// Cancels a portion of the live tasks that match. @param preview only show which
+    /// Cancels a portion of the live tasks that match. @param preview only return which
     bulk_result cancel_many(const task_filter &filter, const portion &part = {}, bool preview = false);
-    /// Takes running tasks from their workers: they are ready again. @param preview only show which
+    /// Takes running tasks from their workers: they are ready again. @param preview only return which
     bulk_result yield_many(const task_filter &filter, const portion &part = {}, bool preview = false);
     /// Submits copies of a portion of the ended tasks that match, oldest first: all or none. Without a status: of
-    /// aborted ones. @param preview only show which
+    /// aborted ones. @param preview only return which
     resubmitted_tasks resubmit_matching(const task_filter &filter, const portion &part = {}, bool preview = false);
     /// @}
 
@@ -339,7 +338,7 @@ public:
     /// @throw not_found no such queue; and so do the next three
     void alter_queue(const queue_name &queue, const queue_changes &changes);
 
-    /// From now on no task of the queue can be leased. What runs goes on.
+    /// From now on no task of the queue can be leased. Running tasks continue.
     void pause_queue(const queue_name &queue);
     void resume_queue(const queue_name &queue);
 
@@ -353,7 +352,7 @@ public:
     /// Gives a role, and its members, a privilege on a queue. @param role exactly as in pg_roles, or `public`
     /// @throw not_found no such queue or role
     void grant_queue(const queue_name &queue, const std::string &role, queue_privilege privilege);
-    /// Takes it back; the role need not have it. @throw not_found no such queue
+    /// Revokes it; the role need not have it. @throw not_found no such queue
     void revoke_queue(const queue_name &queue, const std::string &role, queue_privilege privilege);
     /// @throw not_found no such queue or role
     void set_queue_owner(const queue_name &queue, const std::string &owner);
@@ -366,9 +365,9 @@ public:
 
     /// Submits a task again and again. Replaces the schedule of that name.
     /// @param cron five fields as in pg_cron, a name like `@daily`, or `30 seconds`
-    /// @return when it comes first; none: never
-    /// @throw wrong_state nothing would run it: there is no monitor, and no pg_cron @throw denied the name is somebody
-    /// else's
+    /// @return its first planned time; none: never
+    /// @throw wrong_state nothing would run it: there is no monitor, and no pg_cron @throw denied the name belongs to
+    /// another role
     std::optional<time_point> schedule(const schedule_name &name, const std::string &cron, const queue_name &queue,
                                        const json &spec, const schedule_options &options = {});
     /// The same for a plan: tasks that depend on each other, under their rns, or numbers, within it.
@@ -382,12 +381,12 @@ public:
     void unschedule(const schedule_name &name);
     /// @return by name
     std::vector<schedule_info> schedules();
-    /// Submits what is due, as the monitor or pg_cron does. @return how many tasks were submitted
+    /// Submits the tasks that are due, as the monitor or pg_cron does. @return how many tasks were submitted
     std::int64_t run_schedules();
     /// Lets the schedules of the current user run in this database, which was restored from a dump. @return how many
-    /// did not
+    /// were not armed
     std::int64_t arm_schedules();
-    /// When a schedule comes next after a moment (none: now). @return none if never
+    /// The next planned time after a moment (none: now). @return none if never
     std::optional<time_point> cron_next(const std::string &cron, std::optional<time_point> after = std::nullopt,
                                         const std::string &timezone = "UTC");
     /// @}
@@ -402,12 +401,12 @@ public:
 
     /// @name Workflows
     /// @{
-    /// What is wrong with the definition of a workflow; empty if it is sound.
+    /// The problems of a definition of a workflow; empty if it is valid.
     std::vector<workflow_problem> validate_workflow(const json &definition);
-    /// Makes a workflow, or a new version of one. @param activate whether that version is run from now on @return its
-    /// number @throw invalid_argument the definition has a fault @throw denied
+    /// Creates a workflow, or a new version of one. @param activate whether that version is active from now on @return
+    /// its number @throw invalid_argument the definition has a problem @throw denied
     int create_workflow(const json &definition, bool activate = true);
-    /// Makes a version the one that is run. @param version none: the latest @throw not_found @throw denied
+    /// Makes a version the active one. @param version none: the latest @throw not_found @throw denied
     void activate_workflow(const workflow_name &workflow, std::optional<int> version = std::nullopt);
     /// @throw not_found @throw denied
     void deactivate_workflow(const workflow_name &workflow);
@@ -417,8 +416,8 @@ public:
     void alter_workflow(const workflow_name &workflow, const json &changes);
     /// Removes a workflow with its versions. @throw not_found @throw denied
     void drop_workflow(const workflow_name &workflow);
-    /// Makes a job template, or a version of one, or puts another in its place. @throw invalid_argument the definition
-    /// has a fault @throw denied the job type belongs to another role
+    /// Creates or replaces a version of a job template. @throw invalid_argument the definition has a problem @throw
+    /// denied the job type belongs to another role
     void create_job_template(const json &definition);
     /// Removes a version of a job template. @throw not_found @throw denied @throw error others inherit from it
     void drop_job_template(const std::string &job_type, const std::string &version);
@@ -428,28 +427,27 @@ public:
     /// Starts a new instance of a workflow. @throw not_found @throw denied @throw invalid_argument parameters that
     /// cannot be evaluated @throw wrong_state no version is active
     started_run start_workflow(const workflow_name &workflow, const start_options &options = {});
-    /// Starts many instances, all or none. @return what became of each, in their order @throw as start_workflow()
+    /// Starts many instances, all or none. @return the result of each, in their order @throw as start_workflow()
     std::vector<started_run> start_workflows(const std::vector<start_request> &requests);
-    /// Puts out parameters and artifacts of a step before its task has ended. @throw not_found @throw not_held
-    /// @throw invalid_argument the task does not run or is of no step, or the step has no such parameter
+    /// Puts out parameters and artifacts of a step before its task has ended. @throw not_found @throw not_held @throw
+    /// invalid_argument the task does not run or belongs to no step, or the step has no such parameter
     void set_output(const resource_name &rn, const step_output &output);
-    /// Runs an instance again, whose last run has ended. If a step of another run has started it and waits for it, that
-    /// one runs again, too: what is returned is the topmost run above it that had ended, or the nearest one that goes
-    /// on. @throw not_found @throw denied @throw invalid_argument @throw wrong_state it goes on, all its steps are
-    /// complete, a step before the one that is named has to run again, or the step above cannot be restarted
+    /// Runs an instance again whose last run has ended. If a step of another run has started it and waits for it, that
+    /// run runs again, too: the result is the topmost run above it that had ended, or the nearest live one. @throw
+    /// not_found @throw denied @throw invalid_argument @throw wrong_state it has not ended, all its steps are complete,
+    /// a step before the named one has to run again, or the step above cannot be restarted
     started_run restart_run(const workflow_name &workflow, std::int64_t instance, const restart_options &options = {});
-    /// Has the last run of an instance end as STOPPED, or as FAILED. Returns at once. @throw not_found @throw denied
+    /// Ends the last run of an instance as STOPPED, or as FAILED. Returns at once. @throw not_found @throw denied
     /// @throw wrong_state it has ended
     void stop_run(const workflow_name &workflow, std::int64_t instance);
     void kill_run(const workflow_name &workflow, std::int64_t instance);
-    /// The same for all runs of a workflow that have not ended. @return how many there are @throw not_found @throw
-    /// denied
+    /// The same for all live runs of a workflow. @return how many there are @throw not_found @throw denied
     std::int64_t stop_workflow(const workflow_name &workflow);
     std::int64_t kill_workflow(const workflow_name &workflow);
-    /// Has a step of the last run of an instance end as STOPPED, as FATALLY_FAILED, or be SKIPPED. Returns at once.
-    /// @param iterations of the loops that it is in, the outer one first @return the id of the action in the view
-    /// scylla.workflow_action; nothing: the step is so already @throw not_found @throw denied @throw wrong_state the
-    /// run or the step has ended, the step has not been created, or another action has not been taken up yet
+    /// Ends a step of the last run of an instance as STOPPED, FATALLY_FAILED or SKIPPED. Returns at once. @param
+    /// iterations of the loops that it is in, the outer one first @return the id of the action in the view
+    /// scylla.workflow_action; nothing: the step has that status already @throw not_found @throw denied @throw
+    /// wrong_state the run or the step has ended, the step has not been created, or another action is pending
     std::optional<std::int64_t> stop_step(const workflow_name &workflow, std::int64_t instance, const std::string &step,
                                           const std::vector<std::int64_t> &iterations = {});
     std::optional<std::int64_t> kill_step(const workflow_name &workflow, std::int64_t instance, const std::string &step,
@@ -457,40 +455,38 @@ public:
     std::optional<std::int64_t> skip_step(const workflow_name &workflow, std::int64_t instance, const std::string &step,
                                           const std::vector<std::int64_t> &iterations = {});
     /// Gives another attempt to a step that has ended: in the run, or, if that has ended, in a new run that begins with
-    /// the step, as restart_run() makes it. @param iterations as above @param alone as of restart_options @return the
-    /// id of the action @throw not_found @throw denied @throw wrong_state the step has not ended, or is complete in a
-    /// run that goes on
+    /// the step, as by restart_run(). @param iterations as above @param alone as in restart_options @return the id of
+    /// the action @throw not_found @throw denied @throw wrong_state the step has not ended, or is complete in a live
+    /// run
     std::optional<std::int64_t> restart_step(const workflow_name &workflow, std::int64_t instance,
                                              const std::string &step, const std::vector<std::int64_t> &iterations = {},
                                              bool alone = false);
-    /// Lets a step go on that waits for signals, without those that have not come. @param iterations as above @return
-    /// the id of the action @throw not_found @throw denied @throw wrong_state the step does not wait for signals, or
-    /// another action has not been taken up yet
+    /// Lets a step that waits for signals continue without them. @param iterations as above @return the id of the
+    /// action @throw not_found @throw denied @throw wrong_state the step does not wait for signals, or another action
+    /// is pending
     std::optional<std::int64_t> bypass_step(const workflow_name &workflow, std::int64_t instance,
                                             const std::string &step, const std::vector<std::int64_t> &iterations = {});
-    /// Has a step of the last run of an instance be PAUSED when its next attempt is to begin. @param iterations as
-    /// above
+    /// Pauses the next attempt of a step of the last run of an instance before it begins. @param iterations as above
     /// @throw not_found @throw denied @throw wrong_state the run has ended, or the step has begun or ended
     void pause_step(const workflow_name &workflow, std::int64_t instance, const std::string &step,
                     const std::vector<std::int64_t> &iterations = {});
-    /// Lets a step go on that is PAUSED. @return the id of the action; nothing: it was still to be PAUSED, and will not
-    /// be @throw not_found @throw denied @throw wrong_state it is not PAUSED, the run has ended, or another action has
-    /// not been taken up yet
+    /// Lets a PAUSED step continue. @return the id of the action; nothing: it was not PAUSED yet, and pause_step() is
+    /// undone @throw not_found @throw denied @throw wrong_state it is not PAUSED, the run has ended, or another action
+    /// is pending
     std::optional<std::int64_t> resume_step(const workflow_name &workflow, std::int64_t instance,
                                             const std::string &step, const std::vector<std::int64_t> &iterations = {});
-    /// Has each attempt of a step be PAUSED that is to begin, where @p at says. @throw not_found @throw denied
+    /// Pauses each attempt of a step before it begins, in the runs that @p at names. @throw not_found @throw denied
     /// @throw invalid_argument
     void set_breakpoint(const workflow_name &workflow, const std::string &step, const breakpoint_place &at = {});
-    /// Removes it: the one with this very place. @param resume whether all goes on that it could have stopped
-    /// @throw not_found @throw denied @throw invalid_argument
+    /// Removes the breakpoint with exactly this place. @param resume whether all steps continue that it may have
+    /// stopped @throw not_found @throw denied @throw invalid_argument
     void drop_breakpoint(const workflow_name &workflow, const std::string &step, const breakpoint_place &at = {},
                          bool resume = false);
-    /// Nothing more of a workflow begins, until it is resumed; what runs goes on. @throw not_found @throw denied
+    /// No run or step of a workflow begins until it is resumed; running steps continue. @throw not_found @throw denied
     void pause_workflow(const workflow_name &workflow);
     void resume_workflow(const workflow_name &workflow);
-    /// Lets STRICT_SEQUENTIAL start others though the last run of an instance has failed. @throw not_found @throw
-    /// denied
-    /// @throw wrong_state it has not failed
+    /// Lets STRICT_SEQUENTIAL start others although the last run of an instance has failed. @throw not_found @throw
+    /// denied @throw wrong_state it has not failed
     void unblock_run(const workflow_name &workflow, std::int64_t instance);
     /// The same for all runs of a workflow. @return how many blocked others @throw not_found @throw denied
     std::int64_t unblock_workflow(const workflow_name &workflow);
@@ -501,18 +497,18 @@ public:
     /// What backfill() would do. @throw as backfill()
     std::vector<backfill_item> preview_backfill(const workflow_name &workflow, const json &items,
                                                 const backfill_options &options = {});
-    /// Starts nothing more, until it is resumed. @throw not_found @throw denied @throw wrong_state it has ended
+    /// Starts no more items until it is resumed. @throw not_found @throw denied @throw wrong_state it has ended
     void pause_backfill(std::int64_t backfill);
     void resume_backfill(std::int64_t backfill);
-    /// Starts nothing more for good. @param stop_runs whether what runs is stopped @return how many items were not
-    /// started @throw as pause_backfill()
+    /// Ends a backfill: no more items are started. @param stop_runs whether its live runs are stopped @return how many
+    /// items were not started @throw as pause_backfill()
     std::int64_t cancel_backfill(std::int64_t backfill, bool stop_runs = false);
-    /// An instance as a tree. @param max_iterations loops with more are shown by the numbers of iterations @param
-    /// failed_first what has failed before others @throw not_found @throw denied @throw invalid_argument
+    /// An instance as a tree. @param max_iterations larger loops are shown by numbers of iterations @param failed_first
+    /// failed steps before others @throw not_found @throw denied @throw invalid_argument
     std::vector<run_node> run_tree(const workflow_name &workflow, std::int64_t instance, int max_iterations = 10,
                                    bool failed_first = false);
-    /// The steps because of which an instance has failed, or will, that which failed first first. @throw not_found
-    /// @throw denied @throw invalid_argument
+    /// The steps that have made an instance fail, or will, in the order of their failures. @throw not_found @throw
+    /// denied @throw invalid_argument
     std::vector<failed_step> failed_steps(const workflow_name &workflow, std::int64_t instance, int max_steps = 1'000);
     /// A version of a workflow as a Graphviz graph, and for Mermaid. @param version active, latest, default or a number
     /// @throw not_found @throw denied @throw wrong_state no version is active
@@ -523,33 +519,33 @@ public:
     std::string run_mermaid(const workflow_name &workflow, std::int64_t instance);
     /// When its steps ran, as a Gantt chart for Mermaid. @throw not_found @throw denied @throw invalid_argument
     std::string run_gantt(const workflow_name &workflow, std::int64_t instance, int max_iterations = 10);
-    /// Where its signals come from and who has used them, as a Graphviz graph, and for Mermaid. @param max_signals the
-    /// newest ones @throw not_found @throw denied @throw invalid_argument
+    /// The senders and users of its signals, as a Graphviz graph, and for Mermaid. @param max_signals the newest ones
+    /// @throw not_found @throw denied @throw invalid_argument
     std::string lineage_dot(const workflow_name &workflow, std::int64_t instance, int max_signals = 50);
     std::string lineage_mermaid(const workflow_name &workflow, std::int64_t instance, int max_signals = 50);
-    /// Does what the engine of workflows does, until there is nothing more to do. Not in a transaction. @return how
-    /// many transactions that took
+    /// Does the work of the engine of workflows until there is none left. Not in a transaction. @return how many
+    /// transactions that took
     std::int64_t advance();
     /// @}
 
     /// @name Events and statistics
     /// @{
 
-    /// Changes of status, of the queues that record them (queue_options::events), in an order in which none comes late.
-    /// @param after the cursor of the last event that was read; empty: from the oldest that there is
-    /// @param max_events at most so many
+    /// Changes of status, of the queues that record them (queue_options::events), in an order without late events.
+    /// @param after the cursor of the last event that was read; empty: from the oldest one
+    /// @param max_events maximum number
     std::vector<event> read_events(const std::string &after = {}, int max_events = 1000);
     /// The same of workflows whose property "events" is on.
     std::vector<workflow_event> read_workflow_events(const std::string &after = {}, int max_events = 1000);
 
-    /// Everything as text in the OpenMetrics format, for Prometheus and its like.
+    /// All metrics as text in the OpenMetrics format, for Prometheus and similar systems.
     std::string metrics();
 
     /// @return one element per queue that the current user may see
     std::vector<queue_statistics> statistics();
 
-    /// The time that a fraction (0 to 1) of the times in a histogram of statistics() does not exceed, right within a
-    /// factor of two. @return none if there are none
+    /// The time that a fraction (0 to 1) of the times in a histogram of statistics() does not exceed, accurate within a
+    /// factor of two. @return none if there are no times
     std::optional<duration> quantile(const std::vector<std::int64_t> &histogram, double fraction);
 
     /// Whether one of the queues has a task that is waiting, ready or running.
@@ -557,7 +553,7 @@ public:
     /// Counts tasks by queue and status, exactly: reads the tables.
     std::vector<task_count> count_tasks(const std::optional<queue_name> &queue = std::nullopt);
 
-    /// Begins the counters of a queue, or of all, anew.
+    /// Resets the counters of a queue, or of all.
     void reset_statistics(const std::optional<queue_name> &queue = std::nullopt);
     /// @}
 
@@ -567,7 +563,7 @@ public:
     std::int64_t purge();         ///< Removes tasks that ended longer ago than their retention. @return how many
     void maintain();              ///< One round of the monitor
 
-    /// Proves the invariants of the storage; reads every task. @return nothing when all is well
+    /// Checks the invariants of the storage; reads every task. @return nothing if all of them hold
     std::vector<problem> check();
     /// @}
 

@@ -1,6 +1,6 @@
 /// @file error.h
-/// What the library throws. Every failure of a call, the server's, libpqxx's and the connection's, is a scylla::error;
-/// what else can come out of a call is std::bad_alloc.
+/// What the library throws. Every failure of a call, of the server, libpqxx or the connection, is a scylla::error. The
+/// only other exception of a call is std::bad_alloc.
 #ifndef SCYLLA_ERROR_H
 #define SCYLLA_ERROR_H
 
@@ -19,9 +19,9 @@ struct error_info {
                           ///< `argument`, …; the reference lists them. Empty for an error of the server itself
 };
 
-/// The base of all. what() is the primary message, and what the server added, in lines of their own.
+/// The base of all. what() is the primary message, followed by the server's detail and hint in lines of their own.
 ///
-/// In a transaction of the application an error leaves that transaction aborted, as any error does in PostgreSQL.
+/// In a transaction of the application an error aborts that transaction, like any error in PostgreSQL.
 class error : public std::runtime_error {
 public:
     explicit error(error_info info);
@@ -53,7 +53,7 @@ class wrong_state : public error {
 };
 
 /// The caller does not hold the task, or not in this attempt (55000, rule `held`): it was cancelled, its lease expired,
-/// or somebody else has it. Nothing was changed. Stop working on it.
+/// or another worker has it. Nothing was changed. Stop working on it.
 class lease_lost : public wrong_state {
     using wrong_state::wrong_state;
 };
@@ -78,13 +78,12 @@ class read_only : public error {
     using error::error;
 };
 
-/// A serialisation failure, a deadlock or a lock that was not to be had in time (40001, 40P01, 55P03): repeat the
-/// transaction.
+/// A serialisation failure, a deadlock or a lock timeout (40001, 40P01, 55P03): repeat the transaction.
 class conflict : public error {
     using error::error;
 };
 
-/// statement_timeout, or somebody cancelled the statement (57014).
+/// statement_timeout, or the statement was cancelled (57014).
 class timed_out : public error {
     using error::error;
 };

@@ -1,5 +1,5 @@
 /// @file json.h
-/// JSON as text. The library neither parses nor writes it: the server checks it, the application reads it with the
+/// JSON as text. The library neither parses nor writes it: the server checks it, and the application reads it with a
 /// library of its choice. `scylla/nlohmann.h` is the adapter for nlohmann/json.
 #ifndef SCYLLA_JSON_H
 #define SCYLLA_JSON_H

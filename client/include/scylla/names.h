@@ -1,6 +1,6 @@
 /// @file names.h
-/// The names that the scheduler knows things by, as types of their own: a worker's name given where a task's is
-/// expected does not compile.
+/// The names of the scheduler's objects, as types of their own: a worker's name in place of a task's name does not
+/// compile.
 #ifndef SCYLLA_NAMES_H
 #define SCYLLA_NAMES_H
 
@@ -38,7 +38,7 @@ using queue_name = basic_name<struct queue_tag>;
 using worker_name = basic_name<struct worker_tag>;
 using plan_name = basic_name<struct plan_tag>;
 using schedule_name = basic_name<struct schedule_tag>;
-using pool_name = basic_name<struct pool_tag>; ///< of what tasks need: not of scylla::pool, which is of connections
+using pool_name = basic_name<struct pool_tag>; ///< of a pool that tasks need; scylla::pool is one of connections
 
 using job_name = basic_name<struct job_tag>;           ///< of a job type
 using workflow_name = basic_name<struct workflow_tag>; ///< the id of a workflow

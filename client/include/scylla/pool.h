@@ -20,8 +20,8 @@ struct pool_state;
 class pool {
 public:
     /// Connects to nothing yet.
-    /// @param conninfo a connection string or URI as libpq takes it, several hosts among others (for failover with
-    ///        target_session_attrs=read-write); what it does not say comes from the environment (PGHOST, …)
+    /// @param conninfo a connection string or URI for libpq, also with several hosts (for failover with
+    ///        target_session_attrs=read-write); missing settings come from the environment (PGHOST, …)
     /// @param max_connections how many calls may run at the same time; more wait for their turn
     /// @param patience how long a call may wait for its turn before it fails with timed_out
     /// @throw invalid_argument the string is malformed

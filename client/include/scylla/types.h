@@ -1,6 +1,6 @@
 /// @file types.h
-/// What calls take and return. Times are points of the server's clock with a resolution of microseconds; durations are
-/// more than 0 and at most 365 days unless said otherwise.
+/// Arguments and results of calls. Times are those of the server's clock with a resolution of microseconds; durations
+/// are more than 0 and at most 365 days unless documented otherwise.
 #ifndef SCYLLA_TYPES_H
 #define SCYLLA_TYPES_H
 
@@ -19,7 +19,7 @@ namespace scylla {
 using duration = std::chrono::microseconds;
 using time_point = std::chrono::time_point<std::chrono::system_clock, duration>;
 
-/// Where a task is in its life. The last three are final.
+/// The status of a task. The last three are final.
 enum class task_status { waiting, ready, running, completed, aborted, cancelled };
 
 [[nodiscard]] constexpr bool is_final(task_status status) noexcept { return status >= task_status::completed; }
@@ -31,36 +31,36 @@ enum class task_status { waiting, ready, running, completed, aborted, cancelled 
 struct task {
     resource_name rn;
     queue_name queue;
-    std::optional<json> spec; ///< null in what heartbeat, complete, abort, fail and yield return: the worker has it
+    std::optional<json> spec; ///< null in results of heartbeat, complete, abort, fail and yield: the worker has it
     task_status status = task_status::waiting;
     int priority = 0;    ///< 0 to 127; 127 is leased first
     double progress = 0; ///< 0 to 1
     time_point created;
     time_point updated;
-    std::optional<worker_name> owner;   ///< who runs it, or whose lease ended with it
-    std::optional<time_point> deadline; ///< while it runs: when its lease ends
+    std::optional<worker_name> owner;   ///< the worker that runs it, or whose lease ended it
+    std::optional<time_point> deadline; ///< while it runs: the end of its lease
     json errors;                        ///< array of {"code", "args", "description"}, oldest first
     json history;                       ///< array, oldest first
     std::optional<json> result;
     std::optional<json> metrics;
-    json args;       ///< array: what its gates gave, in the order of depends_on and wait_for
+    json args;       ///< array: the values of its gates, in the order of depends_on and wait_for
     int attempt = 0; ///< how often it has been leased: the fencing token of the present lease
     int failures = 0;
-    std::optional<int> max_attempts; ///< so many failures abort it; none: no bound
+    std::optional<int> max_attempts; ///< so many failures abort it; none: no limit
     std::optional<time_point> not_before;
     std::optional<plan_name> plan;
-    std::optional<std::string> key;     ///< whose work it is
+    std::optional<std::string> key;     ///< the key for limits and turns
     std::optional<pool_name> pool;      ///< where it has been placed; none: nowhere, or it needs several pools at once
-    std::optional<json> state;          ///< what the worker that deferred it has left
+    std::optional<json> state;          ///< set by the worker that deferred it
     std::int64_t answers = 0;           ///< how often its workers have answered "not yet"
     std::optional<time_point> answered; ///< when one last did
 };
 
-/// An error that a worker reports: what becomes an element of task::errors.
+/// An error that a worker reports: it becomes an element of task::errors.
 struct task_error {
     std::string code;        ///< for programs; not empty
     std::string description; ///< for people
-    json args = "{}";        ///< figures and names that belong to it
+    json args = "{}";        ///< its figures and names
 };
 
 enum class on_duplicate {
@@ -78,9 +78,8 @@ enum class dependency_failure {
 
 [[nodiscard]] std::string_view to_string(dependency_failure policy) noexcept;
 
-/// How long a task waits after a failure: `initial`, multiplied by `factor` with each further one, up to `max`, and
-/// shortened by a random part of up to `jitter` (0 to 1). What is not said is the server's default: 1 s, doubled, up to
-/// 1 h, no jitter.
+/// How long a task waits after a failure: `initial`, multiplied by `factor` for each further one, up to `max`, and
+/// shortened by a random part of up to `jitter` (0 to 1). The server's defaults: 1 s, doubled, up to 1 h, no jitter.
 struct retry_policy {
     std::optional<duration> initial;
     std::optional<double> factor;
@@ -88,7 +87,7 @@ struct retry_policy {
     std::optional<double> jitter;
 };
 
-/// How a task is to be submitted. Everything has a default.
+/// The options of a submit. Everything has a default.
 struct submit_options {
     int priority = 0;                     ///< 0 to 127
     std::optional<resource_name> rn;      ///< none: the server makes a UUIDv7
@@ -96,19 +95,19 @@ struct submit_options {
     std::optional<int>
         max_attempts; ///< so many failures abort it; none: as its queue says, else scylla.default_max_attempts
     std::vector<resource_name>
-        depends_on; ///< tasks to be completed before it starts; their results become its args, in order
+        depends_on; ///< tasks that must be completed before it starts; their results become its args, in order
     dependency_failure on_dependency_failure = dependency_failure::cascade;
     std::optional<plan_name> plan;        ///< the plan that it belongs to
     std::optional<std::string> dedup_key; ///< unique among the live tasks of the queue
-    std::optional<std::string> key;       ///< whose work it is, for limits per key
+    std::optional<std::string> key;       ///< the key for limits per key
     std::optional<retry_policy> retry;    ///< none: as its queue says when it fails
     std::optional<json> wait_for;         ///< callbacks, signals, checks and tasks: an array as in docs/conditions.md
     std::optional<json> needs;            ///< of pools: an object as in docs/pools.md
     std::optional<duration> expected_runtime; ///< for backfilling
     std::optional<duration>
-        dedup_for; ///< the key stays taken for so long after the submission, also if the task is completed before
+        dedup_for; ///< how long the key stays taken after the submission, even if the task is completed before
     std::optional<duration>
-        debounce; ///< submit() only: starts when nobody has submitted the key again for so long; the last spec counts
+        debounce; ///< submit() only: starts when the key was not submitted again for so long; the last spec counts
     std::optional<duration> run_timeout; ///< how long one run may take; none: as its queue says
 };
 
@@ -124,8 +123,8 @@ struct submitted {
     bool inserted = false; ///< false: the name was taken
 };
 
-/// A lease as the worker knows it: with the attempt, calls are fenced against everybody else, even other threads that
-/// use the same worker name. In a batch give it for all tasks or for none.
+/// A lease of a worker. With the attempt, calls are fenced against all others, even against other threads with the same
+/// worker name. In a batch give it for all tasks or for none.
 struct held_task {
     resource_name rn;
     std::optional<int> attempt = std::nullopt;
@@ -139,7 +138,7 @@ struct completion {
 
 struct heartbeat_options {
     std::optional<double> progress;  ///< 0 to 1; none: unchanged
-    std::optional<duration> timeout; ///< the lease ends that long from now; none: what it was leased for
+    std::optional<duration> timeout; ///< the lease ends that long from now; none: the timeout of the lease
     std::optional<int> attempt;      ///< the attempt to fence with
 };
 
@@ -155,7 +154,7 @@ struct completion_status {
     std::optional<task_status> status; ///< none: no such task
 };
 
-/// What list() is to show. Everything has a default: the newest 100 tasks.
+/// What list() returns. Everything has a default: the newest 100 tasks.
 struct list_filter {
     std::optional<queue_name> queue;
     std::optional<task_status> status;
@@ -163,7 +162,7 @@ struct list_filter {
     int max_tasks = 100; ///< 1 to 100,000
 };
 
-/// Which tasks find(), cancel_many(), yield_many() and resubmit_matching() are about. What is not set is any.
+/// The tasks of find(), cancel_many(), yield_many() and resubmit_matching(). A member that is not set matches any.
 struct task_filter {
     std::optional<queue_name> queue = {};
     std::optional<task_status> status = {};
@@ -176,11 +175,11 @@ struct task_filter {
     std::optional<time_point> created_before = {};
 };
 
-/// How much of it, and from where on.
+/// The size of a portion, and where it begins.
 struct portion {
     int max_tasks = 100;                   ///< 1 to 100,000
-    std::optional<std::string> after = {}; ///< `next` of what came before; none: from the beginning
-    int max_looks = 10000;                 ///< rows to look at, whether they match or not: 1 to 100,000
+    std::optional<std::string> after = {}; ///< `next` of the portion before; none: from the beginning
+    int max_looks = 10000;                 ///< maximum number of rows to read, matching or not: 1 to 100,000
 };
 
 struct found_tasks {
@@ -192,7 +191,7 @@ struct found_tasks {
 struct bulk_task {
     resource_name rn;
     task_status status;                 ///< as it is now
-    std::optional<std::string> problem; ///< why nothing was done with it; none: it is done
+    std::optional<std::string> problem; ///< why it was left as it is; none: it was not
 };
 
 struct bulk_result {
@@ -200,7 +199,7 @@ struct bulk_result {
     std::optional<std::string> next; ///< where to go on; none: there are no more
 };
 
-/// Which of the tasks that have ended are to be submitted again.
+/// Which ended tasks are resubmitted.
 struct ended_filter {
     queue_name queue;
     task_status status = task_status::aborted; ///< or cancelled, or completed
@@ -210,10 +209,10 @@ struct ended_filter {
     int max_tasks = 1000; ///< 1 to 100,000
 };
 
-/// A task that was submitted again, and as what.
+/// A task that was resubmitted, and its copy.
 struct resubmission {
     resource_name rn;
-    std::optional<resource_name> new_rn; ///< none: it was only to be shown
+    std::optional<resource_name> new_rn; ///< none: a preview
 };
 
 struct resubmitted_tasks {
@@ -226,28 +225,28 @@ struct queue_options {
     std::optional<duration> default_timeout; ///< of a lease; none: scylla.default_timeout
     std::optional<duration> retention;       ///< how long ended tasks stay, 0 to 36,500 days; none: scylla.retention
     double aging = 0;                        ///< priority points per second of waiting, 0 to 1,000
-    std::optional<int> max_attempts; ///< for tasks that are submitted without; none: scylla.default_max_attempts
+    std::optional<int> max_attempts; ///< for tasks that are submitted without it; none: scylla.default_max_attempts
     std::optional<retry_policy> retry;
-    std::optional<duration> retention_completed; ///< for tasks that ended so; none: retention
+    std::optional<duration> retention_completed; ///< for tasks with that status; none: retention
     std::optional<duration> retention_aborted;
     std::optional<duration> retention_cancelled;
     bool paused = false;
     std::optional<int> max_running;         ///< how many of its tasks may run at once; none: any number
     bool events = false;                    ///< whether changes of status are recorded, for client::read_events()
-    bool notify = false;                    ///< whether NOTIFY scylla tells when there is something to lease again
+    bool notify = false;                    ///< whether NOTIFY scylla is sent when there is something to lease again
     std::optional<int> max_running_per_key; ///< how many tasks of the same key may run at once; none: any number
     std::optional<int>
         max_depth;     ///< how many of its tasks may wait or be ready when one is submitted; none: any number
-    bool shed = false; ///< one more is cancelled at once (true), or its submit fails
+    bool shed = false; ///< one more task is cancelled at once (true), or its submit fails
     std::optional<json> key_weights;  ///< how many tasks the turn of each key has; none: in the order of the queue
-    std::optional<json> rate;         ///< how many leases may start in a time: {"tasks": 100, "per": "1 s", "burst": 1}
+    std::optional<json> rate;         ///< maximum number of leases in a time: {"tasks": 100, "per": "1 s", "burst": 1}
     std::optional<json> rate_per_key; ///< the same for the tasks of each key
     std::optional<std::string>
         handler; ///< the function that the server calls for each task: f(scylla.task) returns jsonb
-    std::optional<duration> run_timeout; ///< how long one run of a task may take; none: any time
+    std::optional<duration> run_timeout; ///< how long one run of a task may take; none: no limit
 };
 
-/// Changes of a queue's settings; what is not named stays, and an empty optional is the default:
+/// Changes of a queue's settings. Settings that are not named stay, and an empty optional means the default:
 /// `queue_changes{}.default_timeout(5min).max_attempts(std::nullopt)`.
 class queue_changes {
 public:
@@ -272,7 +271,7 @@ public:
     queue_changes &retention_aborted(std::optional<duration> value) { return set("retention_aborted", value); }
     queue_changes &retention_cancelled(std::optional<duration> value) { return set("retention_cancelled", value); }
 
-    [[nodiscard]] json to_json() const; ///< as scylla.alter_queue takes it
+    [[nodiscard]] json to_json() const; ///< for scylla.alter_queue
 
 private:
     queue_changes &set(std::string_view setting, std::optional<duration> value);
@@ -319,7 +318,7 @@ struct event {
     std::optional<worker_name> worker;
 };
 
-/// What has happened to a workflow, or to a run or a step of it.
+/// An event of a workflow, or of a run or a step of it.
 struct workflow_event {
     std::string cursor; ///< to go on behind this event
     time_point time;
@@ -359,7 +358,7 @@ enum class signal_privilege {
 enum class pool_policy {
     strict,   ///< the first task that does not fit stops the line
     greedy,   ///< it is passed over
-    backfill, ///< it is passed over by tasks that do not delay its planned start
+    backfill, ///< it is passed over only by tasks that do not delay its planned start
 };
 
 [[nodiscard]] std::string_view to_string(pool_policy policy) noexcept;
@@ -393,13 +392,13 @@ struct pool_info {
     pool_policy policy = pool_policy::backfill;
     json capacity;
     std::optional<json> reserved; ///< what tasks hold; none: the pool has no resources
-    std::optional<json> reported; ///< what was last reported to be in use
+    std::optional<json> reported; ///< the last report of usage
     std::optional<time_point> reported_at;
     std::optional<json> free;
     bool drained = false;
     bool stale = false;       ///< the last report is too old: nothing is placed
     std::int64_t waiting = 0; ///< tasks in its line
-    std::int64_t placed = 0;  ///< tasks that hold something of it
+    std::int64_t placed = 0;  ///< tasks that hold a reservation
     std::string owner;
 };
 
@@ -418,30 +417,30 @@ struct job_step {
 
 /// How a workflow is started.
 struct start_options {
-    json params{"{}"};                     ///< an object: parameters as definitions have them, or just values
+    json params{"{}"};                     ///< an object: parameters in the form of definitions, or just values
     std::string version{"active"};         ///< active, latest, default or a number
     std::optional<std::string> request_id; ///< the same id starts a workflow only once
 };
 
-/// One of many workflows that are started.
+/// One of many workflows to start.
 struct start_request {
     workflow_name workflow;
     start_options options{};
 };
 
-/// What the task of a step puts out before it has ended.
+/// Output of a step's task before its end.
 struct step_output {
     std::optional<json> params{};      ///< an object: values of parameters that the step has
     std::optional<json> artifacts{};   ///< an object
-    std::optional<worker_name> worker; ///< who must hold the lease; none: anybody
+    std::optional<worker_name> worker; ///< the worker that must hold the lease; none: any
     std::optional<int> attempt;        ///< of the task; none: any
 };
 
-/// What a restart begins with.
+/// The steps that a restart begins with.
 enum class restart_policy {
-    from_incomplete, ///< steps that are not complete, and what follows them
+    from_incomplete, ///< incomplete steps and their successors
     from_beginning,  ///< all steps
-    from_specific,   ///< a step, and what follows it
+    from_specific,   ///< a step and its successors
 };
 
 /// How an instance of a workflow runs again.
@@ -454,17 +453,17 @@ struct restart_options {
     bool alone = false;                  ///< the step that has started it as a subworkflow does not run again
 };
 
-/// Where a breakpoint stops a step: in all versions, instances and runs that are not named.
+/// Where a breakpoint stops a step. Without a version, instance or run: in all of them.
 struct breakpoint_place {
     std::optional<std::int32_t> version;
     std::optional<std::int64_t> instance;
     std::optional<std::int32_t> run; ///< of that instance
 };
 
-/// A run of a workflow, as start_workflow() and restart_run() answer.
+/// A run of a workflow, as the result of start_workflow() and restart_run().
 struct started_run {
-    /// 1: started, or it waits for its turn; 0: the request came before; -1: stopped at once; 2: it goes on, and a step
-    /// of it gets another attempt
+    /// 1: started, or queued; 0: the request_id was used before; -1: stopped at once; 2: it is live, and a step of it
+    /// gets another attempt
     int code = 0;
     workflow_name workflow{};  ///< its id
     std::int64_t instance = 0; ///< from 1
@@ -472,28 +471,28 @@ struct started_run {
     std::string status;        ///< CREATED, IN_PROGRESS, SUCCEEDED, FAILED, STOPPED or TIMED_OUT
 };
 
-/// What a backfill does with an item of whose parameters there is a run.
+/// What a backfill does with an item if a run with its parameters exists.
 enum class existing_run : std::uint8_t {
-    start,    ///< the item runs whatever ran before
-    skip,     ///< not if the last such run has SUCCEEDED or has not ended
-    skip_all, ///< not if there is any
+    start,    ///< the item is started anyway
+    skip,     ///< not started if the last such run has SUCCEEDED or has not ended
+    skip_all, ///< not started if there is any such run
 };
 [[nodiscard]] std::string_view to_string(existing_run value) noexcept;
 
 /// How a workflow is started for many items.
 struct backfill_options {
     std::string version = "active"; ///< active, latest, default or a number
-    int concurrency = 1;            ///< how many of its runs have not ended at any time
+    int concurrency = 1;            ///< maximum number of its live runs
     bool newest_first = false;      ///< the items are started from the last to the first
     existing_run existing = existing_run::start;
-    bool yields = false; ///< other runs of the workflow go first
+    bool yields = false; ///< other runs of the workflow have priority
 };
 
 /// What a backfill would do with an item.
 struct backfill_item {
     int number = 0; ///< its place, from 1
     json params;
-    bool starts = false;                    ///< else it would be skipped
+    bool starts = false;                    ///< otherwise it would be skipped
     std::optional<std::int64_t> instance{}; ///< the last run with these parameters
     std::string status;                     ///< of that run; empty: there is none
 };
@@ -509,14 +508,14 @@ struct run_node {
     std::optional<int> attempt;        ///< of a run: the number of the run
     std::optional<time_point> started; ///< none: not yet
     std::optional<time_point> ended;   ///< none: it has not
-    std::optional<json> params;        ///< of an iteration: what the loop has given it
+    std::optional<json> params;        ///< of an iteration: its values from the loop
     std::optional<json> error;         ///< why it has failed
     std::optional<resource_name> task; ///< the task of the step
     workflow_name workflow{};          ///< of which it is a part
     std::int64_t instance = 0;
 };
 
-/// A step because of which an instance of a workflow has failed, or will.
+/// A step that has made an instance of a workflow fail, or will.
 struct failed_step {
     workflow_name workflow{}; ///< that of the step: it may be a subworkflow
     std::int64_t instance = 0;
@@ -530,7 +529,7 @@ struct failed_step {
     std::optional<resource_name> task;
 };
 
-/// What is wrong with the definition of a workflow.
+/// A problem of a definition of a workflow.
 struct workflow_problem {
     std::string place; ///< in the document, like workflow.steps[3].step.id; empty: the document as a whole
     std::string problem;
@@ -549,7 +548,7 @@ struct task_count {
     std::int64_t tasks = 0;
 };
 
-/// A row of the view scylla.stat_queue. Counters are none where the server does not preload the library.
+/// A row of the view scylla.stat_queue. Counters are none if the server does not preload the library.
 struct queue_statistics {
     queue_name queue;
     std::optional<std::int64_t> waiting, ready, running, terminal; ///< tasks now
@@ -558,7 +557,7 @@ struct queue_statistics {
     std::vector<std::int64_t> wait_histogram; ///< for client::quantile()
     std::vector<std::int64_t> run_histogram;
     std::optional<time_point> stats_reset;     ///< when the counting began
-    std::optional<std::int64_t> refused, shed; ///< tasks that max_depth did not let in
+    std::optional<std::int64_t> refused, shed; ///< tasks that max_depth rejected
 };
 
 enum class plan_status { building, running, completed, failed, cancelled };
@@ -579,7 +578,6 @@ struct plan_info {
     std::string owner;          ///< the role that it belongs to
 };
 
-/// A run of a task of a plan, for pictures of what happened when.
 /// Something that a task waits for.
 struct waiting_reason {
     int ord = 0;
@@ -589,6 +587,7 @@ struct waiting_reason {
     std::string detail;              ///< sentences for people
 };
 
+/// A run of a task of a plan, for timelines.
 struct plan_run {
     resource_name rn;
     queue_name queue;
@@ -596,28 +595,28 @@ struct plan_run {
     int attempt = 0;
     std::optional<time_point> started;
     std::optional<time_point> ended; ///< none: it still runs
-    std::string status;              ///< how it stands, or ended
+    std::string status;              ///< present or final status
 };
 
-/// While the previous task of a schedule is live.
+/// What happens at a planned time while the previous task of a schedule is live.
 enum class overlap_policy { allow, skip, replace };
-/// Planned times that nobody looked at in time.
+/// What happens to planned times that were not handled in time.
 enum class catch_up_policy { none, latest, all };
 
 [[nodiscard]] std::string_view to_string(overlap_policy policy) noexcept;
 [[nodiscard]] std::string_view to_string(catch_up_policy policy) noexcept;
 
-/// How a schedule is to be kept. Everything has a default.
+/// The options of a schedule. Everything has a default.
 struct schedule_options {
-    std::string timezone = "UTC"; ///< whose clocks it goes by
+    std::string timezone = "UTC"; ///< the time zone of the cron expression
     overlap_policy overlap = overlap_policy::allow;
     catch_up_policy catch_up = catch_up_policy::latest;
-    std::optional<duration> grace = std::chrono::hours{1}; ///< how late a task may be submitted; none: no bound
-    int max_catch_up = 100;                                ///< at most so many by catch_up_policy::all
+    std::optional<duration> grace = std::chrono::hours{1}; ///< how late a task may be submitted; none: no limit
+    int max_catch_up = 100;                                ///< maximum number with catch_up_policy::all
     duration jitter{0};                                    ///< tasks are delayed by up to this
     std::optional<time_point> starts;                      ///< planned times are not before this
     std::optional<time_point> ends;                        ///< and before this
-    std::optional<std::string> planned_key; ///< the planned time goes into the spec, or the args, under this key
+    std::optional<std::string> planned_key; ///< the planned time is put into the spec, or the args, under this key
     json options =
         "{}"; ///< further arguments of scylla.submit, by their names; not for schedule_plan(); of a job, its options
 };
@@ -633,13 +632,13 @@ struct schedule_info {
     json options;
     std::optional<job_name> job;
     std::optional<workflow_name> workflow; ///< of which it is a time trigger
-    bool armed = false;                    ///< it runs in this database, which is no restored copy
-    std::optional<time_point> next_run;    ///< none: it does not come any more
+    bool armed = false;                    ///< it runs in this database, which is not a restored copy
+    std::optional<time_point> next_run;    ///< none: no more planned times
     std::optional<time_point> last_run;
     std::optional<resource_name> last_task;
     std::int64_t runs = 0;
-    std::int64_t skipped = 0; ///< planned times passed by because the previous task, or a dedup_key, was live
-    std::int64_t missed = 0;  ///< or because nobody looked, or submitting failed
+    std::int64_t skipped = 0; ///< planned times skipped because the previous task, or a dedup_key, was live
+    std::int64_t missed = 0;  ///< planned times that no tick handled in time, or whose submit failed
     std::optional<std::string> last_error;
 };
 

@@ -1,5 +1,5 @@
 /// @file worker.h
-/// The worker runtime: give it queues and a handler, and it does what a worker has to do.
+/// The worker runtime: given queues and a handler, it does everything else that a worker has to do.
 #ifndef SCYLLA_WORKER_H
 #define SCYLLA_WORKER_H
 
@@ -30,8 +30,8 @@ struct stop_link;
 /// Why a handler is asked to stop.
 enum class stop_reason {
     none,
-    cancelled,  ///< somebody cancelled the task: nobody wants its result
-    lease_lost, ///< the lease expired, or could not be extended in time: somebody else may be running the task
+    cancelled,  ///< the task was cancelled: its result is not needed
+    lease_lost, ///< the lease expired, or could not be extended in time: another worker may be running the task
     stopping,   ///< the worker shuts down: finish within its grace, or return outcome::yield()
 };
 
@@ -43,7 +43,7 @@ public:
     [[nodiscard]] bool stop_requested() const noexcept { return reason() != stop_reason::none; }
     /// The first reason stays, except that `stopping` gives way to one of the others.
     [[nodiscard]] stop_reason reason() const noexcept;
-    /// Sleeps. @return true at once when a stop is requested, false when the time is over
+    /// Sleeps. @return true at once when a stop is requested, false after that time
     bool wait_for(std::chrono::milliseconds time) const; // NOLINT(modernize-use-nodiscard): a handler may just sleep
 
 private:
@@ -53,9 +53,9 @@ private:
     std::shared_ptr<detail::job_state> m_state;
 };
 
-/// Calls a function when a stop is requested, from the thread that found out, or at once in the constructor if it was
-/// already; and again if the reason changes. The function must not block, throw, or destroy this object. When the
-/// destructor has returned, the function is not running and will not be called.
+/// Calls a function when a stop is requested, from the thread that notices, or at once in the constructor if it was
+/// requested before; and again if the reason changes. The function must not block, throw, or destroy this object. When
+/// the destructor has returned, the function is not running and will not be called.
 class stop_callback {
 public:
     stop_callback(const stop_token &token, std::function<void(stop_reason)> function);
@@ -68,7 +68,7 @@ private:
     std::shared_ptr<detail::stop_link> m_link;
 };
 
-/// What a handler gets: its task, and how to talk about it. Valid while the handler runs. Thread-safe.
+/// The argument of a handler: its task, and calls about it. Valid while the handler runs. Thread-safe.
 class job {
 public:
     /// As it was when it was leased, without deadline and history.
@@ -78,7 +78,7 @@ public:
     [[nodiscard]] int attempt() const noexcept { return task().attempt; }
     [[nodiscard]] const worker_name &worker() const noexcept;
 
-    /// 0 to 1, for those who watch; sent with one of the next heartbeats. Values outside are cut.
+    /// 0 to 1, for display; sent with one of the next heartbeats. Values outside are clamped.
     void progress(double value) noexcept;
     [[nodiscard]] stop_token stop() const;
     [[nodiscard]] bool stop_requested() const noexcept;
@@ -99,11 +99,11 @@ public:
     outcome(const T &result) : m_result{json{result}} {}
 
     static outcome complete(std::optional<json> result = std::nullopt, std::optional<json> metrics = std::nullopt);
-    /// An error that may pass. @param retry_after none: as the server decides
+    /// An error that may be temporary. @param retry_after none: as the server decides
     static outcome fail(task_error error, std::optional<duration> retry_after = std::nullopt);
     /// It cannot be done.
     static outcome abort(task_error error);
-    /// Somebody else shall do it.
+    /// Another worker may run it.
     static outcome yield();
 
     [[nodiscard]] kind what() const noexcept { return m_kind; }
@@ -121,9 +121,9 @@ private:
     std::optional<duration> m_retry_after;
 };
 
-/// Thrown by a handler: the task cannot be done, and ends as aborted. Any other exception is an error that may pass:
-/// the task fails with the code `exception` and what() as its description. If the handler has been asked to stop, any
-/// other exception is its way of stopping: the task is given back.
+/// Thrown by a handler: the task cannot be done, and ends as aborted. Any other exception is an error that may be
+/// temporary: the task fails with the code `exception` and what() as its description. After a stop request, any other
+/// exception means that the handler has stopped: the task is yielded.
 class abort_task : public std::runtime_error {
 public:
     explicit abort_task(task_error error);
@@ -133,7 +133,7 @@ private:
     task_error m_error;
 };
 
-/// Thrown by a handler: an error that may pass, with a code and a time of its own.
+/// Thrown by a handler: an error that may be temporary, with its own code and retry time.
 class fail_task : public std::runtime_error {
 public:
     explicit fail_task(task_error error, std::optional<duration> retry_after = std::nullopt);
@@ -145,8 +145,8 @@ private:
     std::optional<duration> m_retry_after;
 };
 
-/// Does one task. Called by several threads at once if the concurrency is more than 1. Made from anything that can be
-/// called with a job & and returns an outcome, what makes one, or nothing.
+/// Runs one task. Called by several threads at once if the concurrency is more than 1. Made from anything that can be
+/// called with a job & and returns an outcome, a value that converts to one, or nothing.
 class handler {
 public:
     template <class F, class = std::enable_if_t<!std::is_same_v<std::decay_t<F>, handler>>> handler(F function) {
@@ -168,16 +168,16 @@ enum class log_level { debug, info, warning, error };
 
 [[nodiscard]] std::string_view to_string(log_level level) noexcept;
 
-/// Something that happened. `event` is a word for programs, from a fixed set that docs/client.md lists.
+/// A log entry. `event` is a word for programs, from a fixed set that docs/client.md lists.
 struct log_entry {
     log_level level;
     std::string_view event;
     std::string message;
     std::optional<resource_name> rn; ///< the task it is about
-    std::string sqlstate;            ///< of the error, if it is one of the server's
+    std::string sqlstate;            ///< of the error, if it is a server error
 };
 
-/// Counters since the worker was made, and how things stand.
+/// Counters since the worker was made, and present numbers.
 struct worker_counters {
     std::uint64_t leased = 0;
     std::uint64_t completed = 0;
@@ -196,36 +196,35 @@ struct worker_counters {
 };
 
 struct worker_options {
-    /// As libpq takes it; several hosts for failover (then only one that accepts writes is taken). What it does not say
-    /// comes from the environment.
+    /// As for libpq; several hosts for failover (then only one that accepts writes is used). Missing settings come from
+    /// the environment.
     std::string conninfo;
-    /// 1 to 64. They take turns.
+    /// 1 to 64, which are used in turn.
     std::vector<queue_name> queues;
     /// None: the server gives one. Choose one only if no other worker uses it.
     std::optional<worker_name> name;
     /// How many handlers may run at the same time, each in a thread of its own.
     std::size_t concurrency = 1;
     /// How many more tasks may be leased than run, so that short tasks need not wait for the network. They are held,
-    /// and given back when the worker stops. Completions and leases then share round trips.
+    /// and yielded when the worker stops. Completions and leases then share round trips.
     std::size_t prefetch = 0;
-    /// How many tasks one call leases, finishes or extends at most. More of them take several calls, so that none gets
-    /// large or takes long, however many are held. Only the question after a broken connection, what this worker holds,
-    /// is one for all.
+    /// Maximum number of tasks that one call leases, finishes or extends. More tasks take several calls, so that no
+    /// call is large or slow, however many are held. The only exception is the query after a broken connection, which
+    /// asks for everything that this worker holds.
     std::size_t max_batch = 200;
-    /// How long a lease lasts without a heartbeat, and so how soon others take over when this process dies. None: the
-    /// queue's default. Heartbeats are sent when a third of it has passed.
+    /// How long a lease lasts without a heartbeat, and so how soon other workers take over if this process dies. None:
+    /// the queue's default. Heartbeats are sent when a third of it has passed.
     std::optional<duration> lease_timeout;
-    /// How long running handlers may go on after stop() before their tasks are given back under them. The stop takes up
-    /// to one more second.
+    /// How long running handlers may continue after stop() before their tasks are yielded. The stop takes up to one
+    /// more second.
     std::chrono::milliseconds stop_grace{5000};
-    /// Asked before each lease: how many tasks to lease now, given how many there is room for. For limits of CPU or
-    /// memory. When it says less than there is room for, it is asked again after capacity_interval. It must not block
-    /// or throw.
+    /// Called before each lease: how many tasks to lease now, given how many there is room for. For limits of CPU or
+    /// memory. If it returns less than that, it is called again after capacity_interval. It must not block or throw.
     std::function<std::size_t(std::size_t room)> capacity;
     std::chrono::milliseconds capacity_interval{1000};
     /// Whether an idle worker sleeps by CALL scylla.wait_any, on a connection of its own. Without it, or while it does
-    /// not work (the right to call it is missing), the worker polls, at first every poll_min, then ever more rarely up
-    /// to poll_max.
+    /// not work (the right to call it is missing), the worker polls, at first every poll_min, then less and less often,
+    /// down to every poll_max.
     bool use_wait = true;
     std::chrono::milliseconds poll_min{50};
     std::chrono::milliseconds poll_max{1000};
@@ -234,11 +233,11 @@ struct worker_options {
     /// Pauses between attempts to connect: doubled from the first to the last, with jitter.
     std::chrono::milliseconds reconnect_min{100};
     std::chrono::milliseconds reconnect_max{5000};
-    /// Called for what happens, by any thread of the worker, one at a time. It must not throw or call the worker.
+    /// Called for each log entry, by any thread of the worker, one at a time. It must not throw or call the worker.
     std::function<void(const log_entry &)> log;
 };
 
-/// Leases tasks, runs the handler on them, keeps the leases alive, and finishes them, over connections of its own: one
+/// Leases tasks, runs the handler on them, extends the leases, and finishes the tasks, over connections of its own: one
 /// to lease and finish, one for heartbeats, one to wait. It survives the loss of any of them.
 ///
 /// @code
@@ -250,8 +249,8 @@ struct worker_options {
 /// worker.run();
 /// @endcode
 ///
-/// Every call about a task names its attempt, so a worker never finishes a task that it no longer owns, however late it
-/// is.
+/// Every call about a task names its attempt, so a worker never finishes a task that it no longer holds, however late
+/// the call is.
 class worker {
 public:
     /// Connects to nothing yet. @throw invalid_argument the options make no sense
@@ -262,19 +261,20 @@ public:
     worker(const worker &) = delete;
     worker &operator=(const worker &) = delete;
 
-    /// Works until stop(). Once per worker. Loss of the connection is survived; what cannot pass by itself is not.
-    /// @return how many handlers were still running when their tasks were given back; their threads go on until they
-    /// return,
-    ///         and the destructor waits for them
+    /// Works until stop(). Once per worker. It survives the loss of connections, but not errors that cannot be
+    /// temporary.
+    /// @return how many handlers were still running when their tasks were yielded; their threads continue until they
+    /// return, and the destructor waits for them
     /// @throw not_supported the database does not have the extension
     /// @throw denied a privilege is missing
     std::size_t run();
 
-    /// Makes run() return: no more leases; handlers are asked to stop; what is not finished within the grace is given
-    /// back. From any thread, also before run(); returns at once.
+    /// Makes run() return: no more leases; handlers are asked to stop; tasks that are not finished within the grace are
+    /// yielded. From any thread, also before run(); returns at once.
     void stop() noexcept;
 
-    /// stop() on SIGTERM and SIGINT, from now on until this worker is gone. One worker of a process can have it.
+    /// stop() on SIGTERM and SIGINT, from now on until this worker is destroyed. Only one worker of a process can have
+    /// it.
     /// @throw error the signals could not be set up, or another worker has them
     void stop_on_signals();
 

@@ -79,7 +79,7 @@ void client::drop_queue(const queue_name &queue, bool force) {
 
 namespace {
 
-// What commas separate.
+// The words of a text that are separated by commas.
 std::vector<std::string> words_of(std::string_view text) {
     std::vector<std::string> words;
     for (std::size_t from = 0, to = 0; to != std::string_view::npos; from = to + 1) {

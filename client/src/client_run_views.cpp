@@ -1,4 +1,4 @@
-// What there is to see of runs of workflows.
+// Views of runs of workflows.
 #include <scylla/client.h>
 
 #include "values.h"
@@ -9,7 +9,7 @@ using namespace detail;
 
 namespace {
 
-// As the server writes an array of numbers: {3,1}. Null: empty.
+// An array of numbers as the server writes it: {3,1}. Null: empty.
 template <class Field> std::vector<std::int64_t> to_numbers(const Field &field) {
     std::vector<std::int64_t> numbers;
     std::string_view rest = text_of(field);

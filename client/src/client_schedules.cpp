@@ -33,7 +33,7 @@ std::string_view to_string(catch_up_policy policy) noexcept {
 
 namespace {
 
-// What schedule(), schedule_plan() and schedule_job() have in common.
+// The common arguments of schedule(), schedule_plan() and schedule_job().
 void append(params &values, const schedule_options &options) {
     const params common{checked(options.timezone, "timezone"),
                         std::string{to_string(options.overlap)},

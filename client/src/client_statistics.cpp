@@ -1,4 +1,4 @@
-// Statistics, events, and what keeps the tables in order.
+// Statistics, events and maintenance.
 #include <scylla/client.h>
 
 #include "values.h"

@@ -1,4 +1,4 @@
-// What differs between libpqxx 6.4, 7 and 8, and nothing else.
+// The differences between libpqxx 6.4, 7 and 8, and nothing else.
 #ifndef SCYLLA_SRC_COMPAT_H
 #define SCYLLA_SRC_COMPAT_H
 
@@ -57,7 +57,7 @@ inline pqxx::result exec_prepared(pqxx::transaction_base &tx, const char *name, 
     return tx.exec_prepared(name, pqxx::prepare::make_dynamic_params(to_pointers(values)));
 }
 
-// A connection that breaks stays broken: 6.4 would make a new one in secret, without our settings.
+// A connection that breaks stays broken: 6.4 would silently make a new one, without our settings.
 inline void make_verbose(pqxx::connection &connection) {
     connection.set_verbosity(pqxx::connection_base::verbose);
 #pragma GCC diagnostic push

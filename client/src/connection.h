@@ -20,7 +20,8 @@ struct setting {
     const char *environment; // the variable that decides if it is set; may be null
 };
 
-// The connection string with what it does not say itself, nor the environment. @throw invalid_argument it is malformed
+// The connection string, with the defaults of settings that are neither in it nor in the environment. @throw
+// invalid_argument it is malformed
 std::string complete_conninfo(const std::string &conninfo, const std::vector<setting> &defaults);
 
 class connection {
@@ -33,19 +34,19 @@ public:
 
     // A transaction of its own. @throw error
     pqxx::result run(const statement &call, const params &values);
-    // A statement that is no call, and returns nothing. @throw error
+    // A statement that is not a call, and returns nothing. @throw error
     void command(const std::string &text);
 
-    // Breaks the connection under a statement that is running: it fails at once. From any thread.
+    // Breaks the connection, so that a running statement fails at once. From any thread.
     void cut() const noexcept;
 
 private:
     pqxx::connection m_connection;
     std::set<const statement *> m_prepared;
-    int m_socket; // a duplicate: libpq may have closed its own, and the number may be somebody else's by now
+    int m_socket; // a duplicate: libpq may have closed its own, and its number may have been reused
 };
 
-// Runs calls on a connection that somebody else keeps.
+// Runs calls on a connection that the caller keeps.
 class owned_executor final : public executor {
 public:
     explicit owned_executor(connection &c) : m_connection{c} {}

@@ -1,4 +1,4 @@
-// Leasing: the one thread that decides what is asked of the server next.
+// Leasing: the only thread that decides what to request from the server next.
 #include <algorithm>
 
 #include "calls.h"
@@ -23,7 +23,7 @@ void worker_core::coordinate() {
             } catch (const error &e) {
                 if (!m_started && (dynamic_cast<const not_supported *>(&e) || dynamic_cast<const denied *>(&e) ||
                                    dynamic_cast<const invalid_argument *>(&e)))
-                    throw; // it will not pass by itself
+                    throw; // not a temporary error
                 log(log_level::error, "call-failed", e.message(), nullptr, &e);
                 if (!sleep(m_options.reconnect_max))
                     break;
@@ -65,7 +65,7 @@ void worker_core::name_oneself() {
     }
 }
 
-// One exchange with the server, when there is something to say or to ask.
+// One exchange with the server, when there is something to report or to lease.
 void worker_core::step() {
     report_list batch;
     std::size_t want = 0;
@@ -111,14 +111,14 @@ void worker_core::step() {
 
 bool worker_core::may_lease(steady::time_point now) const { return m_looking && now >= m_capacity_at && room(0) > 0; }
 
-// How many more leases there is room for, when those are gone.
+// How many more leases there is room for, without those that are about to end.
 std::size_t worker_core::room(std::size_t about_to_leave) const {
     const std::size_t limit = m_options.concurrency + m_options.prefetch;
     const std::size_t held = m_held.size() - about_to_leave;
     return held < limit ? limit - held : 0;
 }
 
-// The reports that are to be sent now, as many as one call may be about.
+// The reports that are due now, up to the maximum for one call.
 worker_core::report_list worker_core::take_due(steady::time_point now) {
     report_list due;
     report_list later;
@@ -131,7 +131,7 @@ worker_core::report_list worker_core::take_due(steady::time_point now) {
     return due;
 }
 
-// Returns when something is due, the worker stops, or it may be worth to look for tasks.
+// Returns when a report is due, the worker stops, or there may be tasks to lease.
 // NOLINTNEXTLINE(readability-function-size): everything that may end the wait
 void worker_core::wait_for_work(std::unique_lock<std::mutex> &lock) {
     for (;;) {
@@ -185,14 +185,14 @@ void worker_core::wait_for_work(std::unique_lock<std::mutex> &lock) {
     }
 }
 
-// Asks the queues in turn, until there is no more room or all have been asked. The completions of the batch travel with
-// the first question, if they can. NOLINTNEXTLINE(readability-function-size): one pass, whose first question may fail
-// because of what travels with it
+// Leases from the queues in turn, until there is no more room or all have been tried. The completions of the batch are
+// sent with the first lease, if possible.
+// NOLINTNEXTLINE(readability-function-size): one pass, whose first lease may fail because of the completions
 void worker_core::lease_pass(report_list &batch, std::size_t want) {
     worker_name me;
     {
         const std::lock_guard lock{m_mutex};
-        m_looking = false; // whoever finds out about tasks meanwhile sets it again
+        m_looking = false; // a thread that learns of tasks meanwhile sets it again
         m_last_pass = steady::now();
         me = *m_name;
     }
@@ -252,7 +252,7 @@ void worker_core::lease_pass(report_list &batch, std::size_t want) {
     m_looking = m_looking || !exhausted;
 }
 
-// Takes over what has just been leased.
+// Takes over new leases.
 std::size_t worker_core::accept(std::vector<leased_job> leased, steady::time_point sent, bool adopted) {
     const std::size_t count = leased.size();
     if (count == 0)
@@ -290,7 +290,7 @@ std::size_t worker_core::accept(std::vector<leased_job> leased, steady::time_poi
     return count;
 }
 
-// A lease whose answer was lost may have given us tasks. Only a name that the server gave is certain to be ours alone.
+// A lease call whose answer was lost may have given us tasks. Only a name from the server is certainly unique to us.
 void worker_core::adopt() {
     std::set<std::pair<std::string, int>> known;
     list_filter filter;
@@ -304,7 +304,7 @@ void worker_core::adopt() {
     std::vector<task> tasks;
     try {
         tasks = m_control.call([&](client &c) { return c.list(filter); });
-    } catch (const denied &) { // they come back when their leases expire
+    } catch (const denied &) { // the tasks become ready when their leases expire
         m_adopt = false;
         return;
     }
@@ -323,7 +323,7 @@ void worker_core::adopt() {
     m_adopt = false;
 }
 
-// After stop(): no more leases; what has not been started goes back at once, what runs when its grace is over.
+// After stop(): no more leases; tasks that have not been started are yielded at once, running ones after the grace.
 // NOLINTNEXTLINE(readability-function-size): one loop until nothing is left to say
 void worker_core::shut_down() {
     log(log_level::info, "stopping", "stopping");

@@ -1,4 +1,4 @@
-// What a client runs its statements on.
+// Runs the statements of a client.
 #ifndef SCYLLA_SRC_EXECUTOR_H
 #define SCYLLA_SRC_EXECUTOR_H
 
@@ -18,12 +18,12 @@ public:
     executor(const executor &) = delete;
     executor &operator=(const executor &) = delete;
 
-    // @throw error nothing else, but for std::bad_alloc
+    // @throw error nothing else except std::bad_alloc
     virtual pqxx::result run(const statement &call, const params &values) = 0;
 };
 
-// Runs a function and turns what libpqxx throws into what we throw. Where the texts of errors are not verbose, the rule
-// is the one that the statement is known to break.
+// Converts the exception of libpqxx in progress to ours. If the texts of errors are not verbose, the rule is the one
+// that the statement is known to break.
 [[noreturn]] void rethrow(const char *rule_of_55000, bool verbose);
 
 template <class F> auto translated(const statement &call, bool verbose, F function) -> decltype(function()) {

@@ -1,4 +1,4 @@
-// Telling the server how tasks ended, in batches where that pays.
+// Reports to the server how tasks ended, in batches where that is faster.
 #include <algorithm>
 
 #include "calls.h"
@@ -14,7 +14,7 @@ std::vector<completion> worker_core::completions_of(const std::vector<report *> 
     return completions;
 }
 
-// Sends what has not been settled yet. What could not be sent now is left unsettled.
+// Sends the reports that are not settled yet. Those that cannot be sent now stay unsettled.
 void worker_core::finish(report_list &batch) {
     std::vector<report *> completions;
     std::vector<report *> yields;
@@ -53,7 +53,7 @@ void worker_core::complete_together(const std::vector<report *> &reports) {
         throw;
     } catch (const read_only &) {
         throw;
-    } catch (const error &) { // one of them is malformed, or its task is locked: the others shall not suffer
+    } catch (const error &) { // one of them is malformed, or its task is locked: this must not affect the others
         for (report *r : reports)
             finish_alone(*r);
     }
@@ -109,7 +109,7 @@ void worker_core::finish_alone(report &r) {
         settle_refused(r, status_of(t.rn));
     } catch (const not_found &) {
         settle_refused(r, std::nullopt);
-    } catch (const invalid_argument &e) { // what the handler returned cannot be stored: that is its error
+    } catch (const invalid_argument &e) { // the result of the handler cannot be stored: an error of the handler
         log(log_level::error, "invalid-outcome", e.message(), r.job.get(), &e);
         r.result = r.attempts++ == 0 ? outcome::fail({"invalid-outcome", e.message()}) : outcome::yield();
     } catch (const error &e) {
@@ -129,7 +129,7 @@ std::optional<task_status> worker_core::status_of(const resource_name &rn) {
     }
 }
 
-// The server knows. The handlers, if they still run, work for nobody.
+// The server has the reports. Results of handlers that still run are not needed.
 void worker_core::settle(const std::vector<report *> &reports, outcome::kind how) {
     std::string_view event = "completed";
     {
@@ -164,7 +164,7 @@ void worker_core::settle(const std::vector<report *> &reports, outcome::kind how
         log(level, event, r->result.error().code, r->job.get());
 }
 
-// The task is not ours any more. If a connection broke while we told the server, it may have been ourselves.
+// The lease is not ours any more. If a connection broke during the report, our own report may have ended it.
 void worker_core::settle_refused(report &r, std::optional<task_status> status) {
     if (r.in_doubt && was_ours(r)) {
         settle({&r}, r.result.what());
@@ -211,7 +211,7 @@ void worker_core::lost(const job_state &job, std::optional<task_status> status) 
         status ? "the task is " + std::string{to_string(*status)} : "the task does not exist any more", &job);
 }
 
-// What is not settled is to be sent again.
+// Puts unsettled reports back, to be sent again.
 void worker_core::put_back(report_list &batch, bool in_doubt) {
     {
         const std::lock_guard lock{m_mutex};

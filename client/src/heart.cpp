@@ -1,4 +1,4 @@
-// Keeping leases alive: all of a worker's in batches, when a third of their time has passed.
+// Extends leases: all of a worker's in batches, when a third of their time has passed.
 #include <algorithm>
 
 #include "calls.h"
@@ -8,7 +8,7 @@ namespace scylla::detail {
 
 namespace {
 
-constexpr std::chrono::seconds k_progress_interval{1}; // how often progress is sent at most
+constexpr std::chrono::seconds k_progress_interval{1}; // minimum time between two reports of progress
 
 } // namespace
 
@@ -40,7 +40,7 @@ void worker_core::tell(beat_contents &contents) {
     in_batches(contents.due, [&](const std::vector<job_pointer> &batch) { extend(batch); });
 }
 
-// Waits until there is something to tell, and collects it. False: no more.
+// Waits until there is something to send, and collects it. False: the worker ends.
 bool worker_core::wait_for_beat(steady::time_point &last_progress, beat_contents &next) {
     std::unique_lock lock{m_mutex};
     for (;;) {
@@ -64,7 +64,7 @@ bool worker_core::wait_for_beat(steady::time_point &last_progress, beat_contents
         else
             m_for_heart.wait_until(lock, until);
     }
-    // If one is due, those that will soon be are taken along.
+    // If one lease is due, those that will be due soon are included.
     const auto now = steady::now();
     for (const job_pointer &job : m_held) {
         if (job->gone)
@@ -78,7 +78,7 @@ bool worker_core::wait_for_beat(steady::time_point &last_progress, beat_contents
     return true;
 }
 
-// One statement for all that have progress to tell. If one of them is lost, it fails: then all are extended without.
+// One statement for all that have progress to send. If one of them is lost, it fails: then all are extended without it.
 void worker_core::send_progress(const std::vector<told_progress> &told, std::vector<job_pointer> &due) {
     std::vector<progress_report> reports;
     reports.reserve(told.size());
@@ -114,7 +114,7 @@ void worker_core::extend(const std::vector<job_pointer> &jobs) {
         extended(jobs,
                  m_heart.call([&](client &c) { return c.heartbeat_many(tasks, *m_name, m_options.lease_timeout); }),
                  sent);
-    } catch (const conflict &e) { // somebody is just changing one of the tasks, and takes his time
+    } catch (const conflict &e) { // another transaction holds one of the tasks for long
         if (jobs.size() == 1) {
             log(log_level::warning, "heartbeat-failed", e.message(), jobs[0].get(), &e);
             const std::lock_guard lock{m_mutex};
@@ -135,7 +135,7 @@ void worker_core::extended(const std::vector<job_pointer> &jobs, const std::vect
             const job_pointer &job = jobs[i];
             const bool queued = job->phase == job_state::phase::queued;
             if (states[i].held || !(queued || job->phase == job_state::phase::running)) {
-                job->renewed = sent; // or it has just been finished, or the coordinator will find out
+                job->renewed = sent; // if not, it has just been finished, or the coordinator will notice
                 m_counters.heartbeats += states[i].held ? 1 : 0;
                 continue;
             }

@@ -25,12 +25,12 @@ public:
 
     const scylla::task task;
     const worker_name worker;
-    std::atomic<double> progress{-1}; // as the handler last said; negative: it said nothing
+    std::atomic<double> progress{-1}; // last value from the handler; negative: none
 
     // Guarded by the mutex of the worker's core.
     enum class phase { queued, running, finished, abandoned } phase = phase::queued;
-    bool gone = false;    // the server has said that the lease is not ours any more
-    bool overdue = false; // by our own clock its time is over
+    bool gone = false;    // the server reported that the lease is not ours any more
+    bool overdue = false; // expired by our own clock
     double sent_progress = -1;
     nanoseconds lasts{0};       // for how long the server extends it
     steady::time_point renewed; // before the call that leased or extended it was sent

@@ -17,7 +17,7 @@ void link::ensure() {
     while (!m_client) {
         if (m_closed)
             throw quitting{};
-        // The first attempt after a loss comes at once; it counts as good only when a call has succeeded.
+        // The first attempt after a loss is made at once. A connection counts as good only after a successful call.
         if (m_failures > 1 &&
             !m_around.sleep(
                 jittered(backoff(m_failures - 1, m_around.reconnect_min, m_around.reconnect_max), random_fraction())))

@@ -1,4 +1,4 @@
-// A connection that one thread of a worker uses, and makes again when it breaks. Another thread may cut it.
+// A connection of one thread of a worker, which makes it again when it breaks. Another thread may cut it.
 #ifndef SCYLLA_SRC_LINK_H
 #define SCYLLA_SRC_LINK_H
 
@@ -16,7 +16,7 @@
 
 namespace scylla::detail {
 
-// Thrown to end a thread of a worker: there is no more time.
+// Thrown to end a thread of a worker when its time is over.
 struct quitting {};
 
 class link {
@@ -33,7 +33,7 @@ public:
     link(surroundings around, std::vector<std::string> setup)
         : m_around{std::move(around)}, m_setup{std::move(setup)} {}
 
-    // Runs a function on a client, or on an executor, of this connection, which is made before if there is none.
+    // Runs a function on a client, or on an executor, of this connection, which is made first if there is none.
     // @throw quitting the link is closed, or there is no more time to connect
     // @throw connection_lost, read_only: the connection is gone, and what the function did is in doubt
     // @throw error anything else that the function throws
@@ -53,7 +53,7 @@ public:
         } catch (const connection_lost &e) {
             drop(e);
             throw;
-        } catch (const read_only &e) { // no primary any more: choose again
+        } catch (const read_only &e) { // not a primary any more: choose again
             drop(e);
             throw;
         }
@@ -65,17 +65,17 @@ public:
         });
     }
 
-    // From any thread: how many calls there were.
+    // From any thread: the number of calls.
     [[nodiscard]] std::uint64_t calls() const noexcept { return m_calls.load(std::memory_order_relaxed); }
 
-    // From any thread: breaks the connection if a call has been running on it since before that time.
+    // From any thread: breaks the connection if a call on it has been running since before that time.
     void cut_if_older(steady::time_point time) noexcept;
-    // From any thread: breaks the connection under a call that is running, and any other call from now on is refused.
+    // From any thread: breaks the connection, so that a running call fails, and refuses all further calls.
     void close() noexcept;
 
 private:
     struct busy {
-        // Either this sees that the link is closed, or close() sees the call.
+        // Either this notices that the link is closed, or close() notices the call.
         explicit busy(link &l) : m_link{l} {
             m_link.m_started.store(steady::now().time_since_epoch().count());
             if (m_link.m_closed) {

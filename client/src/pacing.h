@@ -1,4 +1,4 @@
-// When to wait, and for how long. Pure.
+// When to wait, and for how long. Pure functions.
 #ifndef SCYLLA_SRC_PACING_H
 #define SCYLLA_SRC_PACING_H
 
@@ -11,9 +11,9 @@ namespace scylla::detail {
 using steady = std::chrono::steady_clock;
 using nanoseconds = std::chrono::nanoseconds;
 
-constexpr std::chrono::seconds k_wait{10}; // an idle worker sleeps on the server for so long at a time
+constexpr std::chrono::seconds k_wait{10}; // maximum time of one wait of an idle worker on the server
 
-// The pause after so many failures in a row: first, doubled each time, up to last.
+// The pause after a number of failures in a row: first, doubled each time, up to last.
 inline nanoseconds backoff(std::size_t failures, nanoseconds first, nanoseconds last) {
     nanoseconds pause = first;
     for (std::size_t i = 1; i < failures && pause < last; i++)
@@ -21,7 +21,7 @@ inline nanoseconds backoff(std::size_t failures, nanoseconds first, nanoseconds 
     return std::min(pause, last);
 }
 
-// A pause shortened by up to a half, so that many workers do not come back at the same moment. `random` is 0 to 1.
+// A pause shortened by up to a half, so that many workers do not return at the same moment. `random` is 0 to 1.
 inline nanoseconds jittered(nanoseconds pause, double random) {
     return nanoseconds{static_cast<nanoseconds::rep>(static_cast<double>(pause.count()) * (1 - random / 2))};
 }
@@ -36,8 +36,8 @@ private:
     nanoseconds m_value{0};
 };
 
-// How long finished tasks should wait for those that are still being done, to share a round trip with them: not at all,
-// unless these can be expected to be done before such a round trip would be over.
+// How long finished tasks should wait for tasks in progress, to share a round trip with them: not at all unless these
+// are expected to finish within the time of such a round trip.
 inline nanoseconds linger(std::size_t outstanding, std::size_t threads, nanoseconds handler_time,
                           nanoseconds round_trip) {
     constexpr nanoseconds longest = std::chrono::milliseconds{5};

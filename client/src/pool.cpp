@@ -61,7 +61,7 @@ void pooled_connection::give_back() noexcept {
 
 void pooled_connection::discard() noexcept {
     m_connection.reset();
-    // The others are likely to be as dead: their server has gone.
+    // The others are probably broken too: their server is gone.
     const std::lock_guard lock{m_state.mutex};
     m_state.idle.clear();
 }
@@ -91,7 +91,7 @@ pool::pool(const std::string &conninfo, std::size_t max_connections, std::chrono
     m_state->conninfo = detail::complete_conninfo(conninfo, {{"fallback_application_name", "scylla client", nullptr}});
     m_state->max_connections = max_connections;
     m_state->patience = patience;
-    m_state->idle.reserve(max_connections); // so that giving back cannot fail
+    m_state->idle.reserve(max_connections); // so that returning a connection cannot fail
 }
 
 pool::~pool() = default;

@@ -21,7 +21,7 @@ void on_signal(int) {
     const int saved = errno;
     const int pipe = the_pipe.load();
     if (pipe >= 0 && write(pipe, "s", 1) < 0) {
-        // full: the thread has been told often enough
+        // full: the thread has enough to read
     }
     errno = saved;
 }

@@ -13,7 +13,7 @@ class signal_watch {
 public:
     // @throw error there is another one
     explicit signal_watch(std::function<void()> stop);
-    ~signal_watch(); // puts back what was there before
+    ~signal_watch(); // restores the handlers that were set before
     signal_watch(const signal_watch &) = delete;
     signal_watch &operator=(const signal_watch &) = delete;
 

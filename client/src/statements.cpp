@@ -1,6 +1,6 @@
 #include "statements.h"
 
-// Times travel as microseconds, so that neither DateStyle nor TimeZone matters.
+// Times are sent as microseconds, so that neither DateStyle nor TimeZone matters.
 #define MICROSECONDS(column) "(extract(epoch from " column ") * 1000000)::bigint"
 #define TASK                                                                                                           \
     "select rn, queue, spec, status, priority, progress, " MICROSECONDS("created") ", " MICROSECONDS(                  \
@@ -26,8 +26,8 @@ const statement submit{
               "wait_for => $14::jsonb, needs => $15::jsonb, expected_runtime => $16::interval, dedup_for => "
               "$17::interval, debounce => $18::interval, run_timeout => $19::interval)"};
 
-// An array of tasks as submit_many takes it, out of one array per argument. The server takes the specifications apart
-// from each other, so none can break out of its element. Nulls are left out: they are as good as no key.
+// An array of tasks for submit_many, from one array per argument. The server parses each specification by itself, so
+// none can break out of its element. Nulls are left out: they mean the same as a missing key.
 #define TASKS                                                                                                          \
     "(select pg_catalog.jsonb_agg((select pg_catalog.jsonb_object_agg(key, value) from pg_catalog.jsonb_each("         \
     "pg_catalog.jsonb_build_object('queue', queue, 'spec', spec, 'priority', priority, 'rn', rn, 'not_before', " TIME( \
@@ -134,7 +134,7 @@ const statement wait_any{"scylla_wait_any", "call scylla.wait_any($1::text[], $2
 const statement work{"scylla_work", "call scylla.work($1, $2::int, $3::interval)"};
 
 const statement cancel{"scylla_cancel", TASK "scylla.cancel($1)", "live"};
-// What find_tasks takes as its filter. A null spec would be one to look for.
+// The filter of find_tasks. A null spec would be searched for.
 #define FILTER                                                                                                         \
     "(pg_catalog.jsonb_build_object('queue', $1::text, 'status', $2::text, 'worker', $3::text, 'key', $4::text, "      \
     "'code', $5::text, 'created_after', " TIME("$7") "::text, 'created_before', " TIME(                                \
@@ -324,7 +324,7 @@ const statement purge{"scylla_purge", "select scylla.purge()"};
 const statement maintain{"scylla_maintain", "select scylla.maintain()"};
 const statement check{"scylla_check", "select rn, problem from scylla.check()"};
 
-// In the order of their names, as the server's own batches are, so that two of them cannot deadlock.
+// In the order of their names, like the server's own batches, so that two of them cannot deadlock.
 const statement yield_each{
     "scylla_yield_each",
     "select y.rn from (select * from unnest($1::text[], $3::int[]) as u(rn, attempt) order by rn) t, "

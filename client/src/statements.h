@@ -1,4 +1,4 @@
-// The SQL behind the calls: all that this library ever sends about tasks stands in statements.cpp.
+// The SQL of the calls: all statements of this library about tasks are in statements.cpp.
 #ifndef SCYLLA_SRC_STATEMENTS_H
 #define SCYLLA_SRC_STATEMENTS_H
 
@@ -9,7 +9,7 @@ namespace scylla::detail {
 struct statement {
     const char *name; // of the prepared statement, where the connection is ours
     const char *sql;
-    // The rule that the call's 55000 is about: libpq tells it only on connections that are verbose, which are ours.
+    // The rule of the call's error 55000: libpq reports it only on verbose connections, that is on our own.
     const char *rule_of_55000 = "";
 };
 
@@ -45,9 +45,9 @@ extern const statement pause_step, resume_step, set_breakpoint, drop_breakpoint,
 extern const statement read_events, read_workflow_events, metrics, stat_queue, quantile, count_tasks, has_live_tasks,
     stat_reset;
 extern const statement backoff, reset_expired, purge, maintain, check;
-// The worker's own: several calls in one statement, which fails as a whole.
+// For the worker: several calls in one statement, which fails as a whole.
 extern const statement yield_each, heartbeat_each;
-// And its leases: only the columns that a handler may want, as a row costs what it shows.
+// And its leases: only the columns that a handler may need, as the cost of a row depends on its columns.
 extern const statement lease_jobs, complete_and_lease_jobs;
 } // namespace sql
 

@@ -131,7 +131,7 @@ double to_double(std::string_view text) { return parse<double>(text); }
 
 time_point to_time_point(std::string_view microseconds) { return time_point{duration{to_int64(microseconds)}}; }
 
-// As the server reads it, whatever the locale of this program is.
+// In the server's format, independent of the locale of this program.
 std::string from_double(double value) {
     if (std::isnan(value))
         return "NaN";
@@ -175,7 +175,7 @@ error_info parse_error(std::string_view text, std::string_view sqlstate) {
     error_info info;
     info.sqlstate = sqlstate;
     std::string *field = &info.message;
-    std::string other; // a field that nobody asks for
+    std::string other; // a field that is not used
     bool first = true;
     while (!text.empty()) {
         const std::size_t end = text.find('\n');

@@ -1,4 +1,4 @@
-// Text in and out of the server: parameters, times, array literals, and what an error message says. Pure.
+// Text to and from the server: parameters, times, array literals, and parts of error messages. Pure functions.
 #ifndef SCYLLA_SRC_TEXT_H
 #define SCYLLA_SRC_TEXT_H
 
@@ -26,7 +26,7 @@ int to_int(std::string_view text);
 std::int64_t to_int64(std::string_view text);
 double to_double(std::string_view text);
 std::string from_double(double value);
-std::string json_number(double value); // null for what JSON has no number for
+std::string json_number(double value); // null for values that are no JSON numbers
 
 // The literal of a one-dimensional array.
 class array_literal {
@@ -44,11 +44,11 @@ private:
 // A JSON array of strings.
 std::string json_array(const std::vector<resource_name> &names);
 
-// Takes apart what libpq makes of an error: "ERROR:  message", "DETAIL:  …", "HINT:  …" and in verbose mode the
-// SQLSTATE before the message and "CONSTRAINT NAME:  …".
+// Parses libpq's text of an error: "ERROR:  message", "DETAIL:  …", "HINT:  …" and in verbose mode the SQLSTATE before
+// the message and "CONSTRAINT NAME:  …".
 error_info parse_error(std::string_view text, std::string_view sqlstate);
 
-// Throws the class that the SQLSTATE and the rule ask for.
+// Throws the class for the SQLSTATE and the rule.
 [[noreturn]] void throw_error(error_info info);
 
 } // namespace scylla::detail

@@ -1,4 +1,4 @@
-// Typed values into parameters, and rows into typed values: what all calls share.
+// Conversion of typed values to parameters, and of rows to typed values, for all calls.
 #ifndef SCYLLA_SRC_VALUES_H
 #define SCYLLA_SRC_VALUES_H
 
@@ -53,7 +53,7 @@ inline void add(array_literal &array, const param &value) {
 
 std::string to_json(const retry_policy &policy);
 
-// The attempts of a batch: the server wants all of them, or none.
+// The attempts of a batch: the server requires all of them, or none.
 class attempt_array {
 public:
     void add(std::optional<int> attempt) {

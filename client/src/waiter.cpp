@@ -5,8 +5,8 @@ namespace scylla::detail {
 
 namespace {
 
-constexpr std::chrono::milliseconds k_quick{5}; // a wait that returned sooner did not really wait
-constexpr std::chrono::seconds k_try_again{60}; // after the server has refused to let us wait
+constexpr std::chrono::milliseconds k_quick{5}; // a wait that returned sooner did not wait
+constexpr std::chrono::seconds k_try_again{60}; // after the server has refused the wait
 
 } // namespace
 
@@ -22,7 +22,7 @@ void worker_core::wait() {
                 m_for_waiter.wait(lock, [&] { return m_quit || m_stopping || m_wait_wanted; });
                 if (m_quit || m_stopping)
                     return;
-                // Somebody may be leasing the tasks that the server sees, in a transaction that takes its time.
+                // A long transaction may be leasing the tasks that the server sees.
                 if (m_counters.leased != leased)
                     quick = 0;
                 leased = m_counters.leased;

@@ -39,7 +39,7 @@ worker_options checked(worker_options options) {
                                       {"reconnect_max", options.reconnect_max}})
         if (value <= milliseconds{0})
             refuse(name, "It must be more than 0.");
-    // A server that accepts no writes has nothing to lease: of several hosts take the one that does.
+    // A server that accepts no writes has no tasks to lease: of several hosts use the one that does.
     options.conninfo = complete_conninfo(options.conninfo,
                                          {{"fallback_application_name", "scylla worker", nullptr},
                                           {"target_session_attrs", "read-write", "PGTARGETSESSIONATTRS"},
@@ -49,7 +49,7 @@ worker_options checked(worker_options options) {
     return options;
 }
 
-// A notice is for people: that a queue does not exist (yet), at each new connection.
+// Notices are for people: they would tell at each new connection that a queue does not exist (yet).
 constexpr const char *k_quiet = "set client_min_messages = warning";
 constexpr const char *k_read_committed = "set default_transaction_isolation = 'read committed'";
 
@@ -86,7 +86,7 @@ std::size_t worker_core::run() {
             m_threads.emplace_back([this] { wait(); });
         for (std::size_t i = 0; i < m_options.concurrency; i++)
             m_threads.emplace_back([this] { handle(); });
-    } catch (...) { // no more threads to be had
+    } catch (...) { // no more threads
         quit();
         throw;
     }
@@ -114,7 +114,7 @@ void worker_core::supervise() {
         if (m_stopping && now >= m_stop_at + m_options.stop_grace + std::chrono::seconds{1})
             return;
 
-        // Handlers to be told: those whose lease could not be extended in time, and all when the worker stops.
+        // Handlers to notify: those whose lease could not be extended in time, and all when the worker stops.
         std::vector<std::pair<job_pointer, stop_reason>> news;
         nanoseconds shortest = m_options.call_timeout * 3;
         for (const job_pointer &job : m_held) {
@@ -122,7 +122,7 @@ void worker_core::supervise() {
             if (!job->gone && !job->overdue && job->phase != job_state::phase::finished && now >= job->expires()) {
                 job->overdue = true;
                 news.emplace_back(job, stop_reason::lease_lost);
-                if (job->phase == job_state::phase::queued) // not worth starting: give it back, if it is still ours
+                if (job->phase == job_state::phase::queued) // not worth starting: yield it, if it is still ours
                     give_back_queued(job);
             } else if (m_stopping && !told) {
                 news.emplace_back(job, stop_reason::stopping);
@@ -146,7 +146,7 @@ void worker_core::supervise() {
     }
 }
 
-// A lease whose task has not been started goes back. With the mutex held.
+// Yields a task that has not been started. With the mutex held.
 void worker_core::give_back_queued(const job_pointer &job) {
     m_queued.erase(std::find(m_queued.begin(), m_queued.end(), job));
     job->phase = job_state::phase::finished;
@@ -251,7 +251,7 @@ void worker_core::handle() {
     std::unique_lock lock{m_mutex};
     for (;;) {
         m_idle_handlers++;
-        // What has not been started when the worker stops goes back.
+        // Tasks that have not been started when the worker stops are yielded.
         m_for_handlers.wait(lock, [&] { return m_quit || (!m_stopping && !m_queued.empty()); });
         m_idle_handlers--;
         if (m_quit)
@@ -269,7 +269,7 @@ void worker_core::handle() {
         lock.lock();
         m_counters.running--;
         m_handler_time.add(took);
-        if (job->gone || job->phase == job_state::phase::abandoned) { // nobody wants to know
+        if (job->gone || job->phase == job_state::phase::abandoned) { // the result is not needed
             m_held.erase(job);
             m_for_coordinator.notify_one(); // there is room again
         } else {

@@ -1,11 +1,13 @@
 // The worker runtime. Its threads:
 //
-//   run()        the caller's: watches the others. It ends what takes too long, and tells handlers that their time is
-//   over coordinator  leases and finishes, over a connection of its own; knows alone what is to be sent heart extends
-//   leases, over another waiter       sleeps by scylla.wait_any when there is nothing to lease, over a third handlers
-//   as many as the concurrency
+//   * run(): the caller's thread. It watches the others, cuts calls that take too long, and notifies handlers whose
+//     time is over.
+//   * coordinator: leases and finishes, over a connection of its own. It alone decides what is sent.
+//   * heart: extends leases, over a second connection.
+//   * waiter: sleeps by scylla.wait_any when there is nothing to lease, over a third one.
+//   * handlers: as many as the concurrency.
 //
-// One mutex guards what they share. Nobody holds it during a call to the server or of a function of the application.
+// One mutex guards what they share. It is not held during a call to the server or of a function of the application.
 #ifndef SCYLLA_SRC_WORKER_CORE_H
 #define SCYLLA_SRC_WORKER_CORE_H
 
@@ -40,13 +42,13 @@ public:
     worker_counters counters();
 
 private:
-    // What is to be told to the server about a task.
+    // A report to the server about a task.
     struct report {
         report(job_pointer j, outcome o) : job{std::move(j)}, result{std::move(o)} {}
         job_pointer job;
         outcome result;
         bool in_doubt = false;           // it was sent, and the connection broke
-        bool settled = false;            // the server knows, or will never
+        bool settled = false;            // the server has it, or will never get it
         steady::time_point not_before{}; // of the next attempt to send it
         std::size_t attempts = 0;
     };
@@ -71,7 +73,7 @@ private:
     void handle();
     outcome run_handler(const job_pointer &job);
 
-    // coordinator.cpp: leasing, and the order of things
+    // coordinator.cpp: leasing, and what is sent next
     void coordinate();
     void step();
     void wait_for_work(std::unique_lock<std::mutex> &lock);
@@ -84,7 +86,7 @@ private:
     std::size_t accept(std::vector<leased_job> leased, steady::time_point sent, bool adopted);
     void shut_down();
 
-    // finish.cpp: telling the server how tasks ended
+    // finish.cpp: reports of how tasks ended
     static std::vector<completion> completions_of(const std::vector<report *> &reports);
     void finish(report_list &batch);
     void complete_together(const std::vector<report *> &reports);
@@ -97,7 +99,7 @@ private:
     void lost(const job_state &job, std::optional<task_status> status);
     void put_back(report_list &batch, bool in_doubt);
 
-    // heart.cpp: keeping leases
+    // heart.cpp: extending leases
     void beat();
     bool wait_for_beat(steady::time_point &last_progress, beat_contents &next);
     void tell(beat_contents &contents);
@@ -132,13 +134,13 @@ private:
     steady::time_point m_beat_at = steady::time_point::max();
 
     bool m_looking = true;       // there may be tasks to lease
-    bool m_wait_wanted = false;  // there is nothing to lease: the waiter shall wait
+    bool m_wait_wanted = false;  // there is nothing to lease: the waiter must wait
     bool m_waiter_works = false; // so there is no need to poll
     std::size_t m_fruitless = 0; // passes in a row that leased nothing
     steady::time_point m_last_pass;
 
-    // The coordinator's own.
-    std::size_t m_notify_at = 1; // so many reports wake it; guarded by the mutex
+    // Used by the coordinator only.
+    std::size_t m_notify_at = 1; // number of reports that wakes it; guarded by the mutex
     steady::time_point m_capacity_at{};
     std::size_t m_next_queue = 0;
     bool m_adopt = false; // a lease is in doubt

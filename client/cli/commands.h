@@ -12,7 +12,7 @@ namespace scylla::cli {
 
 using maybe_text = std::optional<std::string>;
 
-// What every command gets.
+// Passed to every command.
 struct context {
     connection_options connection;
     bool json = false;
@@ -54,7 +54,7 @@ struct get_options {
 int get_task(const context &, const get_options &);
 int explain_waiting(const context &, const std::string &rn);
 
-struct held_options { // a lease, and what becomes of it
+struct held_options { // a lease, and how it ends
     std::string rn;
     std::string worker;
     maybe_text attempt;
@@ -85,7 +85,7 @@ struct list_options {
 };
 int list_tasks(const context &, const list_options &);
 
-// Which tasks, of all that there are.
+// Selects tasks.
 struct filter_options {
     maybe_text queue, status, worker, key, code, spec, created_after, created_before;
 };
@@ -372,7 +372,7 @@ struct restart_run_options {
     bool alone = false;
 };
 int restart_run(const context &, const restart_run_options &);
-void require_run(session &server, const run_options &options); // it is there, and may be viewed
+void require_run(session &server, const run_options &options); // the run exists, and may be viewed
 int show_run(const context &, const run_options &);
 int show_run_rollup(const context &, const run_options &);
 struct timeline_options : run_options {
@@ -517,7 +517,7 @@ int forget_job_freshness(const context &, const forget_job_options &);
 struct watch_options {
     std::vector<std::string> of; // queues, or workflows
     std::string interval = "2s";
-    unsigned count = 0; // 0: no end
+    unsigned count = 0; // 0: endless
 };
 int watch(const context &, const watch_options &);
 int watch_workflows(const context &, const watch_options &);

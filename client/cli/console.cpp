@@ -1,4 +1,4 @@
-// console, in a program that was built without it.
+// The command console in a program that was built without it.
 #include "console.h"
 
 #ifndef SCYLLA_CONSOLE

@@ -1,4 +1,4 @@
-// init and doctor: what the server has, and what is missing.
+// init and doctor: check what the server has, and what is missing.
 #include <iostream>
 
 #include "commands.h"
@@ -19,7 +19,7 @@ bool holds(session &server, const std::string &condition, const std::vector<valu
 
 bool may_see_sessions(session &server) { return holds(server, "select pg_has_role('pg_read_all_stats', 'usage')"); }
 
-// The setting exists only where the library was loaded when the server started.
+// The setting exists only if the library was loaded at server start.
 bool is_preloaded(session &server) {
     return holds(server, "select exists (select from pg_settings where name = 'scylla.max_queues')");
 }
@@ -38,7 +38,7 @@ void check_server(session &server, findings &found) {
         add(found, false, "the library is not preloaded: no monitor, and workers are woken late", k_preload_advice);
 }
 
-// Whether there is one to go on with: the library refuses calls where the versions do not go together.
+// Whether there is a usable extension: the library refuses calls if the versions do not match.
 bool check_extension(session &server, findings &found) {
     const rows answer = server.query("select extversion, (select default_version from pg_available_extensions a "
                                      "where a.name = 'scylla') from pg_extension where extname = 'scylla'");
@@ -59,7 +59,7 @@ bool check_extension(session &server, findings &found) {
 
 void check_monitor(session &server, findings &found) {
     if (!is_preloaded(server))
-        return; // said already
+        return; // reported already
     if (holds(server, "select current_setting('scylla.monitor') = 'off'")) {
         add(found, false, "the monitor is switched off: leases do not expire, delayed tasks do not become ready",
             "ALTER SYSTEM SET scylla.monitor = on, and SELECT pg_reload_conf().");
@@ -71,7 +71,7 @@ void check_monitor(session &server, findings &found) {
         found.push_back({"note", "this role cannot see whether a monitor runs", "Grant it pg_monitor."});
         return;
     }
-    // Where there are more databases than monitors they take turns, some seconds each.
+    // If there are more databases than monitors, they take turns of some seconds.
     const bool here =
         holds(server, "select exists (select from pg_stat_activity where datname = current_database() and "
                       "backend_type = 'scylla monitor')");
@@ -95,7 +95,7 @@ void check_tasks(session &server, const doctor_options &options, findings &found
     }
     if (holds(server,
               "select has_function_privilege('scylla.list_tasks(text, scylla.task_status, text, int)', 'execute')")) {
-        // Unlike the view this reads only what runs.
+        // Unlike the view, this reads running tasks only.
         const std::string overdue =
             *server.ask("select count(*) from scylla.list_tasks(status => 'running', max_tasks => 100000) "
                         "where deadline < clock_timestamp() - interval '30 s'");
@@ -120,7 +120,7 @@ void check_tasks(session &server, const doctor_options &options, findings &found
             "A bug, or somebody wrote to the internal tables: please report it.");
 }
 
-// What pg_cron says of its last try to run schedules, as far as this role may see it.
+// The result of pg_cron's last run of schedules, if this role may see it.
 std::string pg_cron_failure(session &server) {
     if (!holds(server, "select to_regclass('cron.job_run_details') is not null") ||
         !holds(server, "select has_schema_privilege('cron', 'usage') and has_table_privilege('cron.job_run_details', "
@@ -149,7 +149,7 @@ std::string ticking_advice(session &server) {
            "The monitor needs no pg_cron: preload scylla, and set scylla.schedules = auto.";
 }
 
-// That there are schedules which nothing runs is said before one of them is late: a nightly one may be so for a day.
+// Reports schedules that nothing runs before one of them is late: a nightly one would be late only after a day.
 bool check_ticks(session &server, findings &found) {
     const bool tells = holds(server, "select exists (select from pg_attribute where attname = 'ticked' "
                                      "and attrelid = 'scylla.schedules'::regclass)"); // since version 0.2
@@ -197,7 +197,7 @@ void check_vacuum(session &server, const doctor_options &options, findings &foun
         add(found, false, "autovacuum is off for scylla." + *table[0],
             "ALTER TABLE scylla." + *table[0] + " RESET (autovacuum_enabled).");
 
-    // What keeps dead rows alive, whoever does it.
+    // Everything that holds back the removal of dead rows.
     const std::size_t before = found.size();
     const rows holders = server.query(
         "select 'session ' || pid || ' of ' || coalesce(usename, backend_type) || ' has had a transaction open for ' "
@@ -283,7 +283,7 @@ int init_database(const context &given) {
             "Only a superuser can: its functions are C code.");
         return report(given, found);
     } else {
-        server.query("set client_min_messages = error"); // that it is not preloaded is said below
+        server.query("set client_min_messages = error"); // a missing preload is reported below
         server.query("create extension scylla");
         found.push_back({"ok", "created the extension in database \"" + server.database() + "\"", ""});
     }

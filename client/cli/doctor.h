@@ -1,4 +1,4 @@
-// What doctor finds, for those who show it elsewhere.
+// The findings of doctor, also for the console.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// events: what read_events() gives, page by page, and what comes; the same of workflows.
+// events: the events of read_events(), page by page, and new ones; the same for workflows.
 #include <iostream>
 
 #include <poll.h>
@@ -10,10 +10,10 @@ namespace scylla::cli {
 
 namespace {
 
-// Whose events.
+// The source of events.
 struct source {
     const char *name; // column
-    const char *line; // what is printed of one
+    const char *line; // the line for one event
     const char *function;
 };
 constexpr source k_tasks{"queue", "concat_ws(' ', cursor, time, queue, rn, status, attempt, worker)",
@@ -24,7 +24,7 @@ constexpr source k_workflows{"workflow",
                              "case when instance is null then version end)",
                              "scylla.read_workflow_events"};
 
-// A page of events after a cursor; which of them are to be shown.
+// Reads pages of events after a cursor, and selects those that are shown.
 class reader {
 public:
     reader(session &server, const source &of, const events_options &options)

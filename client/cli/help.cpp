@@ -68,7 +68,7 @@ string description_of(const CLI::Option &option) {
     return option.get_description() + (by_default.empty() ? "" : " (default: " + by_default + ")");
 }
 
-// Breaks a text into lines, each but the first indented.
+// Breaks a text into lines, all indented except the first.
 string wrap(const string &text, std::size_t indent) {
     string result;
     std::size_t column = indent;
@@ -191,8 +191,8 @@ void man_command(const CLI::App &app, string &text) {
 
 // ---- completion ----------------------------------------------------------------------------------------------------
 
-// What may follow: the words after a command ("queue create"), and the values of an option ("list --status"), which are
-// none where anything may stand.
+// What may follow: the words after a command ("queue create"), and the values of an option ("list --status"), empty if
+// any value is allowed.
 struct completions {
     struct rule {
         string after;
@@ -230,7 +230,7 @@ void collect(const CLI::App &app, const CLI::App &program, completions &all) {
         collect(*command, program, all);
 }
 
-// The words of bash and zsh that find out what may follow: `at` is the command so far, `choices` what it comes to.
+// Shell code for bash and zsh that finds what may follow: `at` is the command so far, `choices` the result.
 string find_choices(const completions &all, const string &typed, const string &previous) {
     string text = "    next=${at:+$at }" + typed + "\n    case $next in\n";
     for (const auto &[path, words] : all.commands)

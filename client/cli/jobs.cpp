@@ -23,7 +23,7 @@ struct definition {
     std::vector<std::string> needed; // of the same file
 };
 
-// The file is one definition or an array of them. The server takes it apart.
+// The file is one definition or an array of them. The server parses it.
 constexpr const char *k_definitions = R"(
     with file as (select case jsonb_typeof($1::jsonb) when 'array' then $1::jsonb else jsonb_build_array($1::jsonb) end as all_of_it),
          each as (select e.value, e.ordinality from file, jsonb_array_elements(all_of_it) with ordinality e),
@@ -59,7 +59,7 @@ std::vector<definition> read_definitions(session &server, const std::string &fil
     return definitions;
 }
 
-// Each behind those that it needs.
+// Each definition after those that it needs.
 std::vector<definition> in_order(std::vector<definition> rest) {
     std::vector<definition> ordered;
     std::set<std::string> waiting;
@@ -83,7 +83,7 @@ std::vector<definition> in_order(std::vector<definition> rest) {
 // ---- ids
 // -------------------------------------------------------------------------------------------------------------
 
-// "1-6,9" as a multirange: {[1,6],[9,9]}. What begins with a brace is one already.
+// "1-6,9" as a multirange: {[1,6],[9,9]}. A text that begins with a brace is one already.
 std::string multirange(const std::string &ids) {
     if (!ids.empty() && ids.front() == '{')
         return ids;

@@ -24,7 +24,7 @@ std::size_t character_length(std::string_view text) noexcept {
     for (std::size_t i = 1; i < length; i++)
         if ((byte(i) & 0xc0) != 0x80)
             return 0;
-    // Not the shortest form, surrogates, and what is above U+10FFFF.
+    // Not the shortest form, surrogates, and characters above U+10FFFF.
     const unsigned second = byte(1);
     if ((first == 0xe0 && second < 0xa0) || (first == 0xed && second > 0x9f) || (first == 0xf0 && second < 0x90) ||
         (first == 0xf4 && second > 0x8f))
@@ -112,7 +112,7 @@ private:
             return true;
         }
         std::uint32_t unit = 0;
-        if (!hex(unit) || unit == 0) // jsonb has no place for U+0000
+        if (!hex(unit) || unit == 0) // jsonb cannot store U+0000
             return false;
         if (unit >= 0xdc00 && unit <= 0xdfff)
             return false;

@@ -33,7 +33,7 @@ private:
             m_at++;
     }
 
-    // Whether this is what comes; then it is passed.
+    // Whether this is the next character; if so, skips it.
     bool take(char character) {
         skip_blanks();
         if (m_text[m_at] != character)
@@ -96,7 +96,7 @@ private:
         return found == std::string_view::npos ? letter : k_meant[found];
     }
 
-    // The code of \uXXXX, or of two of them; the u is the character that comes.
+    // The code of \uXXXX, or of two of them; the u is the next character.
     unsigned escaped() {
         const unsigned code = four_digits();
         if (code < 0xD800 || code >= 0xDC00)
@@ -161,7 +161,7 @@ void write(std::string &to, const json_node &node) {
 } // namespace
 
 const json_node *json_node::find(std::string_view name) const noexcept {
-    for (std::size_t i = names.size(); i-- > 0;) // of two with one name the last counts, as in jsonb
+    for (std::size_t i = names.size(); i-- > 0;) // of duplicate names the last counts, as in jsonb
         if (names[i] == name)
             return &elements[i];
     return nullptr;

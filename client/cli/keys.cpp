@@ -15,7 +15,7 @@ constexpr char k_escape = '\033';
 constexpr char k_delete = '\177';
 
 termios before{};         // the terminal
-volatile bool is_changed; // it is to be given back
+volatile bool is_changed; // it must be restored
 
 bool less(const value &a, const value &b, bool numeric) {
     if (!numeric)
@@ -77,7 +77,7 @@ rows watch_keys::filtered(const rows &all) const {
     return shown;
 }
 
-// Names rise, and numbers fall, so that most come first; the other way round if that was asked for.
+// Names ascending, numbers descending, so that the largest come first; reversed on request.
 rows watch_keys::sorted(rows queues) const {
     const std::size_t column = m_column % queues.columns.size();
     const bool falls = queues.numeric[column] != m_reverse;

@@ -1,4 +1,4 @@
-// The keys of `scylla watch`: what they change of what is shown.
+// The keys of `scylla watch`, and what they change on the screen.
 #pragma once
 
 #include <string>
@@ -14,25 +14,25 @@ public:
     [[nodiscard]] bool quits() const noexcept { return m_quits; }
     [[nodiscard]] bool paused() const noexcept { return m_paused; }
 
-    // Rows that have the filter in their first two columns; the queues in the order that was chosen.
+    // Rows that contain the filter in their first two columns; queues in the chosen order.
     [[nodiscard]] rows filtered(const rows &all) const;
     [[nodiscard]] rows sorted(rows queues) const;
-    // What is chosen, and the keys.
+    // The present choices, and the keys.
     [[nodiscard]] std::string describe(const rows &queues) const;
 
 private:
     void type(char key);
 
-    std::size_t m_column = 0; // by which the queues are sorted, as far as there are so many
+    std::size_t m_column = 0; // by which the queues are sorted, modulo the number of columns
     bool m_reverse = false;
     bool m_paused = false;
-    bool m_types = false; // the keys are those of the filter
+    bool m_types = false; // keys are characters of the filter
     bool m_quits = false;
     std::string m_filter;
 };
 
-// From the beginning to the end of its life, keys come one by one and are not shown. Without a terminal to read from,
-// or in the background, there are none.
+// While it lives, keys are read one by one and not echoed. Without a terminal to read from, or in the background, there
+// are no keys.
 class keyboard {
 public:
     keyboard();
@@ -41,9 +41,9 @@ public:
     keyboard &operator=(const keyboard &) = delete;
 
     [[nodiscard]] bool is_there() const noexcept { return m_is_there; }
-    // Waits for keys, at most so many milliseconds; -1: without end. Those that have come; none also after a signal.
+    // Waits for keys up to that many milliseconds; -1: without limit. Returns the keys; none also after a signal.
     std::string read(int milliseconds);
-    // For a signal handler: as it was before.
+    // Restores the terminal; for a signal handler.
     static void give_back() noexcept;
 
 private:

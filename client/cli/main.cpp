@@ -19,7 +19,7 @@ public:
     std::string make_help(const CLI::App *app, std::string, CLI::AppFormatMode) const override { return to_help(*app); }
 };
 
-// What stands before all commands, and what tells of the tool itself.
+// The general options, and those that describe the tool itself.
 class command_line : syntax {
 public:
     explicit command_line(tool &of) : syntax{of} {

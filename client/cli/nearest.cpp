@@ -15,7 +15,7 @@ std::vector<std::string> commands_of(const CLI::App &app) {
     return names;
 }
 
-// The distance of Damerau and Levenshtein, without changes of what was swapped.
+// The Damerau-Levenshtein distance, without further changes of swapped letters.
 std::size_t distance(std::string_view a, std::string_view b) {
     std::vector<std::vector<std::size_t>> of(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
     for (std::size_t i = 0; i <= a.size(); i++)
@@ -53,7 +53,7 @@ std::string nearest(std::string_view typed, const std::vector<std::string> &name
     }
     if (!best.empty() || typed.size() < 2)
         return best;
-    // What was cut short.
+    // Abbreviations.
     const auto begins = [&](const std::string &name) { return name.compare(0, typed.size(), typed) == 0; };
     const auto longer = std::find_if(names.begin(), names.end(), begins);
     return longer == names.end() ? std::string{} : *longer;
@@ -65,7 +65,7 @@ std::string about_unknown_command(const CLI::App &program, int argc, char **argv
     for (int i = 1; i < argc; i++) {
         const std::string word = argv[i];
         if (word.size() > 1 && word[0] == '-') {
-            if (takes_next(program, word)) // further options are those of commands, and stand behind these
+            if (takes_next(program, word)) // further options belong to commands, and follow them
                 i++;
             continue;
         }

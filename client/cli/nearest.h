@@ -1,4 +1,4 @@
-// What somebody may have meant who typed a command that does not exist.
+// Suggestions for a command that does not exist.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ class App;
 
 namespace scylla::cli {
 
-// The name that takes the fewest changes, if these are few: letters inserted, removed, replaced, or swapped with the
+// The name that needs the fewest changes, if these are few: letters inserted, removed, replaced, or swapped with the
 // next.
 [[nodiscard]] std::string nearest(std::string_view typed, const std::vector<std::string> &names);
 

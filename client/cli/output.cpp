@@ -7,13 +7,13 @@ namespace scylla::cli {
 
 namespace {
 
-// Characters, not bytes: every byte of UTF-8 but the continuing ones.
+// In characters, not bytes: every byte of UTF-8 except continuation bytes.
 std::size_t width(const std::string &text) {
     return static_cast<std::size_t>(
         std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
 }
 
-// What would move the cursor must not reach a terminal or break a line of a table: names may hold anything.
+// Control characters must not reach a terminal or break a line of a table: names may contain anything.
 std::string printable(const value &cell) {
     std::string text = cell.value_or("");
     std::replace_if(

@@ -1,4 +1,4 @@
-// How answers are shown: a table for people, JSON for programs.
+// How results are shown: a table for people, JSON for programs.
 #pragma once
 
 #include <string>

@@ -51,7 +51,7 @@ namespace {
 
 constexpr const char *k_one_plan = "select * from scylla.plan where name = $1";
 
-// The call raises the error if there is none.
+// The call raises the error if the plan does not exist.
 void require_plan(session &server, const std::string &plan) {
     server.query("select scylla.plan_completed($1)", {plan});
 }

@@ -6,13 +6,13 @@ namespace scylla::cli {
 
 namespace {
 
-// One function of which the pool is the only argument.
+// Calls a function whose only argument is the pool.
 int call_for_pool(const context &given, const std::string &function, const std::string &pool) {
     session{given.connection}.query("select scylla." + function + "($1)", {pool});
     return 0;
 }
 
-// What is JSON goes as it is, for the server to judge; the rest as a string. Nothing after "=" is the default.
+// JSON is sent as it is, for the server to check; anything else as a string. Nothing after "=" is the default.
 std::string member(const char *name, const maybe_text &given) {
     if (!given)
         return "";

@@ -44,7 +44,7 @@ public:
         if (m_fd >= 0)
             ::close(std::exchange(m_fd, -1));
     }
-    [[nodiscard]] int get() const noexcept { return m_fd; } // -1: poll() passes over it
+    [[nodiscard]] int get() const noexcept { return m_fd; } // -1: poll() ignores it
 
 private:
     int m_fd = -1;
@@ -55,7 +55,7 @@ struct pipe_ends {
     descriptor writing;
 };
 
-// Our end does not block; the program's end does, as programs expect.
+// Our end is non-blocking; the program's end is blocking, as programs expect.
 pipe_ends make_pipe(bool we_read) {
     std::array<int, 2> fds{};
     if (pipe2(fds.data(), O_CLOEXEC) != 0)
@@ -110,7 +110,7 @@ std::vector<char *> pointers(const std::vector<std::string> &texts) {
 }
 // NOLINTEND(clang-analyzer-security.insecureAPI.vfork,clang-analyzer-unix.Vfork)
 
-// What a line of the progress descriptor says: 0.25 or 25%.
+// The value of a line of the progress descriptor: 0.25 or 25%.
 std::optional<double> parse_progress(std::string_view line) {
     while (!line.empty() && (line.front() == ' ' || line.front() == '\t'))
         line.remove_prefix(1);
@@ -138,8 +138,7 @@ public:
             m_deadline = clock::now() + *m_options.timeout;
         while (!m_dead)
             step();
-        // What it wrote before it ended is in the pipes. What it left running may hold them open: nobody waits for
-        // that.
+        // Its output is in the pipes. Processes that it left running may hold them open: these are not waited for.
         read_output();
         read_errors();
         read_progress();
@@ -179,7 +178,7 @@ private:
         return true;
     }
 
-    // Waits until something happens, and does it.
+    // Waits for an event, and handles it.
     void step() {
         enum { process, output, errors, progress, input, stopped };
         std::array<pollfd, 6> watched{{{m_process.get(), POLLIN, 0},
@@ -235,7 +234,7 @@ private:
     void end_now() const { kill(-m_child, SIGKILL); }
 
     void reap() {
-        // What a program that was to end has started ends with it.
+        // Processes that a stopped program has started end with it.
         if (m_asked)
             end_now();
         int status = 0;
@@ -253,14 +252,14 @@ private:
                 write(m_input.get(), m_options.input.data() + m_written, m_options.input.size() - m_written);
             if (n < 0 && errno == EAGAIN)
                 return;
-            if (n < 0) // it does not want to read: its own affair
+            if (n < 0) // it does not read its input, which is allowed
                 break;
             m_written += static_cast<std::size_t>(n);
         }
         m_input.close();
     }
 
-    // Calls use(text) for what can be read; closes at the end.
+    // Calls use(text) for all that can be read; closes at the end.
     template <class Use> static void drain(descriptor &from, Use use) {
         std::array<char, 16384> buffer;
         while (from.get() >= 0) {
@@ -274,7 +273,7 @@ private:
             else
                 from.close();
             if (n < static_cast<ssize_t>(buffer.size()))
-                return; // poll() says if there is more
+                return; // poll() tells if there is more
         }
     }
 
@@ -366,7 +365,7 @@ std::vector<std::string> command_words(const std::string &command_line) {
             words.push_back(command_line.substr(begin, end - begin));
             begin = end;
         }
-        // Assignments and what is built into the shell are no programs.
+        // Assignments and built-in commands of the shell are not programs.
         if (!words.empty() && words[0].find('=') == std::string::npos)
             if (auto path = find_program(words[0])) {
                 words[0] = std::move(*path);
@@ -403,12 +402,12 @@ program_end run_program(const program_options &options, const stopper &stop) {
 }
 
 void reserve_descriptors() {
-    // One that is closed stays as good as closed: to read from 0, or to write to 1 or 2, is an error.
+    // A closed one stays unusable: reading from 0, or writing to 1 or 2, is an error.
     for (int fd = 0; fd <= k_progress_descriptor; fd++)
         if (fcntl(fd, F_GETFD) < 0)
             open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);
     fcntl(k_progress_descriptor, F_SETFD, FD_CLOEXEC);
-    // What we were given beyond that is not for programs.
+    // Programs do not inherit further descriptors.
     close_range(k_progress_descriptor + 1, ~0U, CLOSE_RANGE_CLOEXEC);
 }
 

@@ -42,7 +42,7 @@ int set_queue(const context &given, const queue_options &options) {
                      : is_list && is_jsonb(wanted.text) ? wanted.text
                                                         : quote(wanted.text));
     }
-    // The view knows the types: "5" is five seconds for one setting, a number for another.
+    // The view determines the types: "5" is five seconds for one setting, a number for another.
     session{given.connection}.query(
         "select scylla.alter_queue($1, (select jsonb_object_agg(name, to_jsonb(typed) -> name) from "
         "jsonb_object_keys($2::jsonb) as name, jsonb_populate_record(null::scylla.queue_settings, $2::jsonb) as "

@@ -7,7 +7,7 @@ namespace scylla::cli {
 
 namespace {
 
-// The error of a step in a line.
+// The error of a step on one line.
 constexpr const char *k_error = "coalesce(error ->> 'message', error ->> 'description', error ->> 'code') as error";
 
 int print(const context &given, const call &draw) {
@@ -47,7 +47,7 @@ int show_run_rollup(const context &given, const run_options &options) {
     require_run(server, options);
     const std::string rollup = " from scylla.workflow_rollup r";
     const std::string of = " where r.workflow = $1 and r.instance = $2::bigint";
-    // The names of leaves, without the instance if it is this one.
+    // The names of leaves, without the instance if they are of this one.
     const std::string leaves =
         "(select string_agg(case when f.key = r.workflow || ':' || r.run then split_part(n, ':', 2) || ':' || "
         "split_part(n, ':', 3) else f.key || ' ' || n end, ' ') from jsonb_each(s.value -> 'ref') f, "

@@ -23,8 +23,8 @@ std::string without_newline(const char *text) {
     return line;
 }
 
-// What libpq says of a connection, which may be about several hosts, and have advice in lines that begin with a tab, in
-// one line and a hint.
+// libpq's message about a connection as one line and a hint. It may be about several hosts, and contain advice in lines
+// that begin with a tab.
 failure connection_failure(const PGconn *connection, std::string sqlstate = {}) {
     std::string message;
     std::string hint;
@@ -69,7 +69,7 @@ PGconn *connect(const connection_options &options, const std::string &password) 
         keywords.push_back(keyword);
         values.push_back(text);
     };
-    // The name first, so that what is given besides a connection string wins, as with psql.
+    // The name first, so that other options override a connection string, as in psql.
     if (options.dbname)
         add("dbname", options.dbname->c_str());
     if (options.host)
@@ -153,7 +153,7 @@ rows session::query(const std::string &sql, const std::vector<value> &parameters
     return answer;
 }
 
-// A schema, table or function does not exist: because the extension does not, or because it is older than this program.
+// Explains why a schema, table or function does not exist: there is no extension, or it is older than this program.
 void session::explain_missing(const std::string &message, const std::string &sqlstate) {
     const rows installed = query("select extversion from pg_catalog.pg_extension where extname = 'scylla'");
     if (installed.cells.empty())
@@ -180,8 +180,7 @@ std::string session::conninfo() const {
     for (const PQconninfoOption *option = options; option != nullptr && option->keyword != nullptr; option++) {
         if (option->val == nullptr || *option->val == '\0' || std::strcmp(option->keyword, "replication") == 0)
             continue;
-        // That any host will do is libpq's default, which is shown although nobody has said it. The library has its
-        // own.
+        // "any" is libpq's default, which is shown even if it was not given. The library has its own default.
         if (std::strcmp(option->keyword, "target_session_attrs") == 0 && std::strcmp(option->val, "any") == 0)
             continue;
         text += std::string{text.empty() ? "" : " "} + option->keyword + "='";

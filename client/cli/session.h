@@ -1,5 +1,5 @@
-// A connection to the server, by libpq: the commands are SQL calls whose rows are shown as they come, so that this tool
-// also shows what a newer server adds.
+// A connection to the server, by libpq: the commands are SQL calls whose rows are shown with all their columns, so that
+// this tool also shows what a newer server adds.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace scylla::cli {
 
-// The connection options of psql. What they do not say comes from the environment (PGHOST, PGSERVICE, ...).
+// The connection options of psql. Missing ones come from the environment (PGHOST, PGSERVICE, ...).
 struct connection_options {
     std::optional<std::string> dbname; // a name, a connection string or a URI
     std::optional<std::string> host;
@@ -23,7 +23,7 @@ struct connection_options {
     bool never_ask = false;
 };
 
-// An error as the user is to see it: exit status 1.
+// An error for the user: exit status 1.
 class failure : public std::runtime_error {
 public:
     explicit failure(const std::string &message, std::string detail = {}, std::string hint = {},
@@ -38,7 +38,7 @@ private:
     std::string m_sqlstate;
 };
 
-// What is wrong with the command line: exit status 2.
+// An error in the command line: exit status 2.
 class usage_failure : public failure {
     using failure::failure;
 };

@@ -1,5 +1,5 @@
-// name=value on the command line: arguments of an SQL function by the names that it gives them, so that what a newer
-// server can be told can be said here, too.
+// name=value on the command line: arguments of an SQL function by their names, so that arguments of a newer server can
+// be given, too.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// The command line as CLI11 knows it. It is described once, a family of commands in each syntax_*.cpp; help, man page
-// and completion are made from this description.
+// The command line for CLI11. It is described once, a family of commands in each syntax_*.cpp; help, man page and
+// completion are made from this description.
 #pragma once
 
 #include <functional>
@@ -14,7 +14,7 @@
 
 namespace scylla::cli {
 
-// All commands, what each does, and what was given to them.
+// All commands, with their functions and the options that were given.
 struct tool {
     tool(const char *name, const char *description) : app{description, name} {}
     CLI::App app;
@@ -22,7 +22,7 @@ struct tool {
     std::map<const CLI::App *, std::function<int()>> actions;
 };
 
-// In the order in which help shows them.
+// In the order of help.
 void describe_tasks(tool &);
 void describe_plans(tool &);
 void describe_conditions(tool &);
@@ -33,7 +33,7 @@ void describe_queues(tool &);
 void describe_schedules(tool &);
 void describe_server(tool &);
 
-// The words in which a family describes its commands.
+// Functions with which a family describes its commands.
 class syntax {
 public:
     explicit syntax(tool &of) : m_app{of.app}, m_tool{of} {}
@@ -43,7 +43,7 @@ protected:
 
     static CLI::App *add(CLI::App &parent, const char *name, const char *description) {
         CLI::App *command = parent.add_subcommand(name, description);
-        command->fallthrough(); // general options may stand behind the command
+        command->fallthrough(); // general options may follow the command
         command->set_help_flag("--help", "")->group("");
         return command;
     }
@@ -84,7 +84,7 @@ protected:
     static CLI::Option *argument(CLI::App *command, const char *name, Value &into, const char *description) {
         return command->add_option(name, into, description);
     }
-    // Which events.
+    // Options that select events.
     static void how_to_watch(CLI::App *command, watch_options &into) {
         option(command, "--interval", into.interval, "TIME", "Time between rounds: 500ms, 2s, 1min.")
             ->default_str("2s");

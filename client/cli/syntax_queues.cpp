@@ -1,4 +1,4 @@
-// The command line of queues, and what is seen of them.
+// The command line of queues, and of their statistics.
 #include "syntax.h"
 
 namespace scylla::cli {

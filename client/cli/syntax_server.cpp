@@ -1,4 +1,4 @@
-// The command line of what looks after a server, and of the console.
+// The command line of server maintenance, and of the console.
 #include "console.h"
 #include "syntax.h"
 

@@ -1,4 +1,4 @@
-// The command line of tasks, and work on them.
+// The command line of tasks, and of work on them.
 #include "syntax.h"
 
 namespace scylla::cli {
@@ -8,7 +8,7 @@ class task_syntax : syntax {
 public:
     using syntax::syntax;
 
-    // statuses: that it may have; null: none may be given.
+    // statuses: allowed values; null: there is no such option.
     void filter(CLI::App *command, filter_options &o, const char *statuses) {
         option(command, "--queue", o.queue, "QUEUE", "Only tasks of this queue.");
         if (statuses != nullptr)

@@ -10,7 +10,7 @@ namespace scylla::cli {
 
 namespace {
 
-// Standard input may be closed, or a folder: that is not the same as empty.
+// Standard input may be closed, or a folder, which is not the same as empty.
 void require_read() {
     if (std::ferror(stdin) != 0)
         throw failure{"could not read standard input"};
@@ -32,12 +32,12 @@ std::string task_object(const submit_options &options) {
     add("priority", options.priority, true);
     add("not_before", options.not_before);
     add("max_attempts", options.max_attempts, true);
-    if (options.retry) // an object: as it is, for the server to judge
+    if (options.retry) // an object: unchanged, for the server to check
         object += ", \"retry\": " + (is_jsonb(*options.retry) ? *options.retry : quote(*options.retry));
     add("on_dependency_failure", options.on_dependency_failure);
     add("plan", options.plan);
     add("key", options.key);
-    if (options.wait_for) // as with retry
+    if (options.wait_for) // like retry
         object += ", \"wait_for\": " + (is_jsonb(*options.wait_for) ? *options.wait_for : quote(*options.wait_for));
     if (options.needs)
         object += ", \"needs\": " + (is_jsonb(*options.needs) ? *options.needs : quote(*options.needs));
@@ -221,7 +221,7 @@ namespace {
 
 constexpr const char *k_portion = "500";
 
-// As find_tasks takes it.
+// The filter for find_tasks.
 value filter_of(session &server, const filter_options &options) {
     return server.ask("select (jsonb_strip_nulls(jsonb_build_object('queue', $1::text, 'status', $2::text, 'worker', "
                       "$3::text, 'key', $4::text, 'code', $5::text, 'created_after', $6::text, 'created_before', "
@@ -231,7 +231,7 @@ value filter_of(session &server, const filter_options &options) {
                        options.created_before, options.spec});
 }
 
-// Does it with all that match, portion by portion. What could not be done is said on standard error.
+// Calls the function for all matching tasks, portion by portion. Failures are reported on standard error.
 int do_many(session &server, const std::string &function, const value &filter, bool dry_run) {
     value after;
     std::size_t done = 0;
@@ -268,7 +268,7 @@ int cancel_named(const context &given, session &server, const std::vector<std::s
             std::cerr << "scylla: " << error.what() << '\n';
             if (!error.detail().empty())
                 std::cerr << "DETAIL:  " << error.detail() << '\n';
-            status = 1; // and the others all the same
+            status = 1; // the others are still done
         }
     }
     return status;
@@ -278,7 +278,7 @@ int cancel_named(const context &given, session &server, const std::vector<std::s
 
 namespace {
 
-// Those that the filter finds, portion by portion, up to the limit.
+// Resubmits the tasks that the filter finds, portion by portion, up to the limit.
 void resubmit_matching(const context &given, session &server, const resubmit_options &options) {
     std::vector<std::string> names;
     std::vector<std::string> copies;

@@ -1,5 +1,5 @@
-// watch: queues, rates and workers, again and again; workflow watch: workflows and their runs. A screen on a terminal,
-// lines elsewhere.
+// watch: queues, rates and workers, repeatedly; workflow watch: workflows and their runs. A screen on a terminal,
+// otherwise lines.
 #include <algorithm>
 #include <chrono>
 #include <csignal>
@@ -26,7 +26,7 @@ namespace {
 constexpr char k_begin_screen[] = "\033[?1049h\033[?25l";
 constexpr char k_end_screen[] = "\033[?25h\033[?1049l";
 
-// Ends at once, also while the server does not answer. Each round has been written out as a whole.
+// Ends at once, even if the server does not answer. Each round has been written completely.
 void end(int) {
     if (isatty(STDOUT_FILENO) != 0) [[maybe_unused]]
         const auto written = write(STDOUT_FILENO, k_end_screen, sizeof k_end_screen - 1);
@@ -48,7 +48,7 @@ public:
         m_before = std::move(m_counters);
         m_counters.clear();
     }
-    // Submitted, completed and failed per second; without a round before, or without statistics, none.
+    // Submitted, completed and failed per second; empty without an earlier round or without statistics.
     std::vector<value> of(const std::string &queue, const value &submitted, const value &completed,
                           const value &failed) {
         if (!submitted)
@@ -85,7 +85,7 @@ public:
             m_queues = array_literal(queues);
     }
 
-    // What happened since the last round, a row per queue.
+    // Changes since the last round, a row per queue.
     rows first() override {
         const rows answer =
             m_server.query("select extract(epoch from clock_timestamp()), queue, waiting, ready, running, "
@@ -142,7 +142,7 @@ std::string in_a_line(std::string object) {
     return object;
 }
 
-// The top left part of a text that the terminal has room for, written over what was there.
+// Shows the top left part of a text that fits on the terminal, over the previous contents.
 class screen {
 public:
     screen() { std::cout << k_begin_screen; }
@@ -185,7 +185,7 @@ std::string to_lines(const std::string &now, const rows &first) {
     return text;
 }
 
-// Until the next round is due: keys change what is shown.
+// Handles keys until the next round is due.
 void obey(keyboard &keyboard, watch_keys &keys, std::chrono::milliseconds interval, const std::function<void()> &draw) {
     const auto due = std::chrono::steady_clock::now() + interval;
     while (!keys.quits()) {
@@ -196,7 +196,7 @@ void obey(keyboard &keyboard, watch_keys &keys, std::chrono::milliseconds interv
         const std::string pressed = keyboard.read(paused ? -1 : static_cast<int>(left));
         std::for_each(pressed.begin(), pressed.end(), [&](char key) { keys.press(key); });
         if (pressed.empty() && !paused)
-            return; // time is over, or the size of the terminal has changed
+            return; // the time has passed, or the size of the terminal has changed
         draw();
     }
 }
@@ -226,7 +226,7 @@ void watch_again(const context &given, session &server, watched &what, std::chro
                  unsigned count) {
     for (const int signal : {SIGINT, SIGTERM, SIGHUP})
         std::signal(signal, end);
-    std::signal(SIGWINCH, [](int) {}); // ends the pause: the screen is drawn anew
+    std::signal(SIGWINCH, [](int) {}); // ends the pause: the screen is redrawn
 
     if (!given.json && isatty(STDOUT_FILENO) != 0) {
         watch_on_screen(server, what, interval, count);

@@ -1,4 +1,4 @@
-// What the commands that watch have in common (watch.cpp).
+// The common part of the commands that watch (watch.cpp).
 #pragma once
 
 #include <chrono>
@@ -7,7 +7,7 @@
 
 namespace scylla::cli {
 
-// What is shown in each round.
+// The contents of each round.
 class watched {
 public:
     watched() = default;
@@ -15,12 +15,12 @@ public:
     watched(const watched &) = delete;
     watched &operator=(const watched &) = delete;
 
-    virtual rows first() = 0; // elsewhere than on a terminal, only this; no cell of it is null
+    virtual rows first() = 0; // if not on a terminal, only this is shown; no cell is null
     virtual rows second() = 0;
     virtual std::string json() = 0;
 };
 
-// @param count of rounds; 0: no end
+// @param count of rounds; 0: endless
 void watch_again(const context &given, session &server, watched &what, std::chrono::milliseconds interval,
                  unsigned count);
 

@@ -1,4 +1,4 @@
-// workflow watch: workflows, and their runs that have not ended, again and again.
+// workflow watch: workflows, and their live runs, repeatedly.
 #include "duration.h"
 #include "watch.h"
 
@@ -6,8 +6,8 @@ namespace scylla::cli {
 
 namespace {
 
-// Runs that have not ended, of those workflows that have some: among so many instances of each, as those that have
-// ended are passed one by one.
+// Live runs of workflows that have some, among the latest instances of each up to a limit, because ended ones are
+// skipped one by one.
 constexpr const char *k_live_runs =
     "(select r.* from scylla.stat_workflow w cross join lateral ("
     "select * from scylla.workflow_run where workflow = w.workflow and instance > w.instances - 1000 and ended is null "

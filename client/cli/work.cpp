@@ -25,10 +25,10 @@ namespace {
 
 constexpr int k_bad_data = 65;        // EX_DATAERR of sysexits.h
 constexpr int k_try_again = 75;       // EX_TEMPFAIL
-constexpr int k_permanent = 100;      // a permanent failure, as qmail and its descendants say
-constexpr int k_not_executable = 126; // the shell's words for a command that it could not run
+constexpr int k_permanent = 100;      // a permanent failure, as in qmail and its successors
+constexpr int k_not_executable = 126; // exit statuses of the shell for a command that it could not run
 constexpr int k_not_found = 127;
-constexpr std::size_t k_max_variable = 100'000; // Linux takes 128 KiB
+constexpr std::size_t k_max_variable = 100'000; // Linux allows 128 KiB
 
 std::vector<std::string> inherited_environment() {
     std::vector<std::string> variables;
@@ -38,7 +38,7 @@ std::vector<std::string> inherited_environment() {
     return variables;
 }
 
-// Runs the command for one task after the other, in several threads at once.
+// Runs the command for each task, in several threads at once.
 class runner {
 public:
     runner(const work_options &options)
@@ -82,7 +82,7 @@ private:
             return outcome::complete(result_of(end.output));
         }
         if (end.stopped)
-            return outcome::yield(); // it was interrupted: not its fault
+            return outcome::yield(); // the program was interrupted: not a failure
         if (end.timed_out)
             return outcome::fail(error("timeout"));
         if (!end.exit)
@@ -92,7 +92,7 @@ private:
         if (*end.exit == k_try_again)
             return outcome::fail(error("temporary-failure", args));
         if (*end.exit == k_not_executable || *end.exit == k_not_found)
-            return outcome::fail(error("cannot-run", args)); // the fault of this machine, not of the task
+            return outcome::fail(error("cannot-run", args)); // a problem of this machine, not of the task
         const task_error ended = error("exit-" + std::to_string(*end.exit), args);
         return aborts(*end.exit) ? outcome::abort(ended) : outcome::fail(ended);
     }
@@ -153,7 +153,7 @@ private:
     std::optional<std::chrono::milliseconds> m_timeout;
 };
 
-// A right that is missing (42501), or a function, will be missing at the next look, too.
+// A missing right (42501) or function will also be missing the next time.
 bool is_refusal(const failure &error) { return error.sqlstate().substr(0, 2) == "42"; }
 
 // Stops a worker when its queues have no live task left.
@@ -173,7 +173,7 @@ public:
         m_wake.notify_one();
         m_thread.join();
     }
-    // Why it could not go on looking, once the worker has stopped.
+    // Why it had to stop checking; called after the worker has stopped.
     std::optional<failure> refused() {
         const std::lock_guard lock{m_mutex};
         return m_refused;
@@ -189,7 +189,7 @@ private:
                 if (m_worker.counters().held == 0 && is_empty())
                     m_worker.stop();
             } catch (const failure &error) {
-                m_server.reset(); // the worker survives the loss of its connections, too, and tells
+                m_server.reset(); // the worker also survives the loss of its connections, and reports it
                 if (is_refusal(error))
                     m_refused = error;
                 if (m_refused)
@@ -200,7 +200,7 @@ private:
     bool is_empty() {
         if (!m_server) {
             m_server.emplace(m_connection);
-            m_server->query("set client_min_messages = warning"); // what does not exist has been told
+            m_server->query("set client_min_messages = warning"); // missing queues have been reported before
         }
         return m_server->ask("select scylla.has_live_tasks($1::text[])", {m_queues}) == "f";
     }
@@ -224,8 +224,8 @@ void write_log(const log_entry &entry) {
     std::cerr << line;
 }
 
-// A notice says if a queue does not exist. Who is to know when they are empty must have the right to ask; others need
-// not.
+// Raises a notice if a queue does not exist. The right to ask whether queues are empty is needed only if the worker
+// ends then.
 void look_at_queues(session &server, const work_options &options) {
     if (options.quiet)
         server.query("set client_min_messages = error");
@@ -240,7 +240,7 @@ void look_at_queues(session &server, const work_options &options) {
 void run_worker(const scylla::worker_options &settings, const runner &runner, const work_options &options) {
     scylla::worker worker{settings, [&](job &job) { return runner(job); }};
     worker.stop_on_signals();
-    // A terminal that is closed ends the worker in the same way, unless nohup has said that it shall not.
+    // Closing the terminal ends the worker in the same way, unless nohup was used.
     if (std::signal(SIGHUP, [](int) { std::raise(SIGTERM); }) == SIG_IGN)
         std::signal(SIGHUP, SIG_IGN);
     {
@@ -267,11 +267,11 @@ int work(const context &given, const work_options &options) {
 
     scylla::worker_options settings;
     {
-        session server{given.connection}; // a wrong one is an error now, not retried for ever
-        // Of several hosts the one that accepts writes: only there is something to do, and is it known when a queue is
+        session server{given.connection}; // a wrong connection is an error now, and not retried forever
+        // Of several hosts the one that accepts writes: only there are tasks to run, and is it known when a queue is
         // empty.
         settings.conninfo = "target_session_attrs=read-write " + server.conninfo();
-        server.query("select null::scylla.task_status"); // is the extension there?
+        server.query("select null::scylla.task_status"); // does the extension exist?
         look_at_queues(server, options);
     }
     for (const std::string &queue : options.queues)

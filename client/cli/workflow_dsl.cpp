@@ -25,7 +25,7 @@ std::string trimmed(const std::string &text) {
     return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(k_blanks) - first + 1);
 }
 
-// The last word of a text, and what is before it.
+// The last word of a text, and the text before it.
 struct split_text {
     std::string before;
     std::string word;
@@ -137,7 +137,7 @@ private:
         return steps;
     }
 
-    // What follows each of the jobs: as it says itself, or else by "dag". Null: nothing.
+    // The successors of each job: as in the job itself, otherwise by "dag". Null: none.
     std::vector<json_node> order_of(const json_node &of, const json_node &jobs, const std::string &place) const {
         std::vector<std::string> ids;
         std::vector<json_node> transitions;
@@ -214,7 +214,7 @@ private:
         return type != nullptr && is_one_of(type->text, {"sql", "Sql", "SQL"});
     }
 
-    // A member that belongs to this kind of job, and is no parameter.
+    // Adds a member that belongs to this kind of job, and is not a parameter.
     static bool add_own(json_node &step, const std::string &type, const std::string &name, const json_node &value) {
         if (type == "job") {
             if (is_one_of(name, {"type", "sub_type", "sub_type_version", "retry_policy"}))
@@ -320,7 +320,7 @@ private:
         return transition;
     }
 
-    // By what is before the id.
+    // The condition, from the words before the id.
     std::string condition_of(const std::string &words, const std::string &before, const std::string &place) const {
         if (words.empty())
             return "true";
@@ -371,7 +371,7 @@ private:
         params.add(name, std::move(param));
     }
 
-    // What is between the first of one sign and the last of the other, at the end of the name; it is removed.
+    // Removes and returns the text between the first `first` and the last `last` at the end of the name.
     static std::string take_suffix(std::string &name, char first, char last) {
         const std::size_t begin = name.find(first);
         if (begin == std::string::npos || begin == 0 || name.back() != last)

@@ -5,7 +5,7 @@
 
 namespace scylla::cli {
 
-// The document that a short form means; any other as it is. Throws failure, with the place; `file` is the name for
+// The document for a short form; any other document unchanged. Throws failure, with the place; `file` is the name for
 // messages.
 [[nodiscard]] std::string expand_workflow(const std::string &json, const std::string &file);
 

@@ -16,7 +16,7 @@ namespace scylla::cli {
 namespace {
 
 constexpr int k_max_depth = 500;
-constexpr std::size_t k_max_nodes = 1'000'000; // aliases can make much of a short text
+constexpr std::size_t k_max_nodes = 1'000'000; // aliases can expand a short text to a large one
 
 bool is_digit(char character) noexcept { return character >= '0' && character <= '9'; }
 
@@ -30,7 +30,7 @@ bool is_null(const std::string &text) { return is_one_of(text, std::array{"", "~
 bool is_true(const std::string &text) { return is_one_of(text, std::array{"true", "True", "TRUE"}); }
 bool is_false(const std::string &text) { return is_one_of(text, std::array{"false", "False", "FALSE"}); }
 
-// What JSON has no number for.
+// Whether the text is infinite or not a number, which JSON cannot represent.
 bool is_no_number(const std::string &text) {
     const std::string rest = text.substr(!text.empty() && (text[0] == '-' || text[0] == '+') ? 1 : 0);
     return is_one_of(rest, std::array{".inf", ".Inf", ".INF"}) || is_one_of(text, std::array{".nan", ".NaN", ".NAN"});
@@ -59,7 +59,7 @@ std::size_t skip_digits(const std::string &text, std::size_t at) {
     return at;
 }
 
-// The number as JSON writes it, with all its digits; empty: it is none.
+// The number in the format of JSON, with all its digits; empty: it is no number.
 std::string number_of(const std::string &text) {
     if (std::string decimal = decimal_of(text); !decimal.empty())
         return decimal;
@@ -161,7 +161,7 @@ private:
         return checked(key);
     }
 
-    // The text of a scalar, which JSON must be able to hold.
+    // The text of a scalar, which must be valid in JSON.
     [[nodiscard]] std::string checked(const YAML::Node &node) const {
         if (to_utf8(node.Scalar()) != node.Scalar())
             refuse("a text has a character that is not valid", node.Mark());

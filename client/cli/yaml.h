@@ -1,4 +1,4 @@
-// Definitions in files: JSON, or YAML that says the same.
+// Definitions in files: JSON, or equivalent YAML.
 #pragma once
 
 #include <string>
@@ -11,9 +11,9 @@ namespace scylla::cli {
 // false are booleans, and a date is a string. Throws failure, with the line; `file` is the name for messages.
 [[nodiscard]] std::vector<std::string> yaml_to_json(std::string_view text, const std::string &file);
 
-// The content of a file of definitions, as JSON: one value, or an array with those of the documents of a YAML stream.
-// YAML is what a file holds whose name ends in .yaml or .yml, and one with another name than .json that begins neither
-// with { nor with [. "-" is standard input.
+// The content of a file of definitions, as JSON: one value, or an array of the documents of a YAML stream. A file is
+// YAML if its name ends in .yaml or .yml, or if it does not end in .json and the content begins neither with { nor with
+// [. "-" is standard input.
 [[nodiscard]] std::string read_definition(const std::string &file);
 
 } // namespace scylla::cli

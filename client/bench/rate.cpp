@@ -1,6 +1,6 @@
-// How fast the worker runtime goes through tasks that take no time: client_rate WORKERS BATCH SECONDS, on a queue
-// "bench" that has enough of them. Each worker has one handler thread; no call is about more than BATCH tasks. Prints
-// tasks per second, and how many one call leased on average.
+// How fast the worker runtime processes tasks that take no time: client_rate WORKERS BATCH SECONDS, on a queue "bench"
+// that has enough of them. Each worker has one handler thread; no call is for more than BATCH tasks. Prints tasks per
+// second, and how many one call leased on average.
 #include <scylla/scylla.h>
 
 #include <cstdlib>
@@ -32,7 +32,7 @@ int main(int argc, char **argv) {
     scylla::worker_options options;
     options.queues = {"bench"};
     options.max_batch = static_cast<std::size_t>(std::atoi(argv[2]));
-    options.prefetch = 2 * options.max_batch - 1; // one batch is worked on while the other travels
+    options.prefetch = 2 * options.max_batch - 1; // one batch is processed while the other is sent
     worker_list workers;
     std::vector<std::thread> threads;
     for (int i = 0; i < std::atoi(argv[1]); i++)

@@ -1,4 +1,4 @@
-// What fork and exec alone allow: client_spawn THREADS COUNT PROGRAM starts a program so often, waits for each, and
+// The rate of fork and exec alone: client_spawn THREADS COUNT PROGRAM starts a program COUNT times, waits for each, and
 // prints how many per second.
 #include <atomic>
 #include <chrono>

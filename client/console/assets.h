@@ -1,4 +1,4 @@
-// The files of the pages, which are parts of the program: CMake makes assets.cpp of web/.
+// The files of the pages, which are part of the program: CMake makes assets.cpp from web/.
 #pragma once
 
 #include <string_view>

@@ -1,5 +1,5 @@
 // The console: pages about one database, served by this process. Their data are rows of the SQL contract, with the
-// rights of the role that it connects as.
+// rights of the role of its connection.
 #pragma once
 
 #include <string>

@@ -22,7 +22,7 @@ sessions::sessions(std::string conninfo, use for_what, std::size_t most)
 
 std::unique_ptr<session> sessions::connect() const {
     connection_options options;
-    // What the user has said comes later, and wins.
+    // The user's options come later, and override these.
     options.dbname = "connect_timeout=5 tcp_user_timeout=10000 " + m_conninfo;
     options.never_ask = true;
     try {
@@ -73,7 +73,7 @@ void sessions::loan::drop_if_lost(const failure &error) {
     if (!is_lost(error))
         return;
     server.reset();
-    // The others were lost with it, mostly: the server was restarted.
+    // The others are usually lost too: the server was restarted.
     {
         const std::lock_guard lock{owner.m_mutex};
         owner.m_idle.clear();
@@ -85,7 +85,7 @@ std::string sessions::ask(const std::string &sql, const std::vector<value> &para
     bool was_idle = true;
     try {
         return with_session([&](session &server) {
-            // Whether something was done is not known if the session is lost meanwhile: so it is tried before.
+            // If the session is lost during a change, its effect is not known: so the session is tested before.
             if (m_use == use::acting)
                 server.query("select 1");
             was_idle = false;

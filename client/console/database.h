@@ -1,4 +1,4 @@
-// The database as the console needs it: some sessions that many threads share, which are made anew when they are lost.
+// The database for the console: a few sessions that many threads share, which are replaced when they are lost.
 #pragma once
 
 #include <condition_variable>
@@ -24,7 +24,7 @@ public:
 
     // The only value of the only row; null as an empty text. Throws lost, or failure if the server refuses.
     std::string ask(const std::string &sql, const std::vector<value> &parameters = {});
-    // For what consists of several statements.
+    // For work of several statements.
     template <class Function> auto with_session(Function function) {
         loan lent{*this};
         try {

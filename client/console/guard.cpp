@@ -33,7 +33,7 @@ bool is_numeric(const std::string &host) {
     return inet_pton(AF_INET, host.c_str(), &any) == 1 || inet_pton(AF_INET6, host.c_str(), &any) == 1;
 }
 
-// Takes as long for every text of this length.
+// Takes the same time for every text of this length.
 bool same(const std::string &a, const std::string &b) {
     unsigned char difference = a.size() == b.size() ? 0 : 1;
     for (std::size_t i = 0; i < a.size() && !b.empty(); i++)

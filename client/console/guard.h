@@ -1,4 +1,4 @@
-// Who may ask the console, and for what.
+// Decides who may use the console, and for what.
 #pragma once
 
 #include <optional>
@@ -13,13 +13,13 @@ struct address {
     int port = 0;
 };
 [[nodiscard]] address to_address(const std::string &given);
-// Whether only this machine reaches it.
+// Whether only this machine can reach it.
 [[nodiscard]] bool is_loopback(const std::string &host);
 
-// A request as far as it matters here.
+// The parts of a request that matter here.
 struct claim {
     std::string host;          // the header Host
-    std::string authorization; // likewise, and so on; empty: there is none
+    std::string authorization; // other headers of the request; empty: there is none
     std::string origin;
     std::string fetch_site;
     std::string token;
@@ -29,11 +29,11 @@ class guard {
 public:
     guard(std::vector<std::string> hosts, std::optional<std::string> password);
 
-    // Under a name that is none of ours somebody else's page reaches us (DNS rebinding). Addresses are no names.
+    // A page of another site reaches us under a name that is not ours (DNS rebinding). Addresses are not names.
     [[nodiscard]] bool knows_host(const std::string &header) const;
     // HTTP's basic authentication, with any name.
     [[nodiscard]] bool knows_password(const std::string &authorization) const;
-    // Whether a change is asked for by our own pages.
+    // Whether a change is requested by our own pages.
     [[nodiscard]] bool is_ours(const claim &) const;
     [[nodiscard]] const std::string &token() const noexcept { return m_token; }
 

@@ -4,7 +4,7 @@ namespace scylla::cli::console {
 
 using namespace std::chrono_literals;
 
-// The numbers of tasks and the counters come from shared memory, whatever there is in the tables.
+// The numbers of tasks and the counters come from shared memory, not from the tables.
 const char *const k_pulse = R"(
     select json_build_object('time', extract(epoch from clock_timestamp()), 'queues', (
         select coalesce(json_agg(q order by queue), '[]') from (
@@ -20,7 +20,7 @@ const char *const k_small_pulse = R"(
 
 namespace {
 
-// A worker without a status means the tasks that it runs: what else it has done is known to the tasks alone.
+// A worker without a status selects the tasks that it runs: its other work is recorded only in each task.
 constexpr const char *k_tasks = R"(
     select json_build_object('tasks', coalesce(json_agg(json_build_object(
             'rn', (t).rn, 'queue', (t).queue, 'status', (t).status, 'priority', (t).priority, 'progress', (t).progress,
@@ -131,8 +131,8 @@ constexpr const char *k_workflow = R"(
             where workflow = $1 and ($2::text is null or status::text = $2) and ($3::bigint is null or instance < $3::bigint)
             order by instance desc, run desc limit 50) r)))";
 
-// The steps as the last run of an instance shows them: those that an earlier run has left as they are, too. An older
-// run shows its own last attempts. $1, $2, $3: workflow, instance, run.
+// The steps of the last run of an instance, including those that an earlier run has left. An older run shows its own
+// last attempts. $1, $2, $3: workflow, instance, run.
 #define STEPS                                                                                                          \
     "steps as ("                                                                                                       \
     "select s.run, s.step, s.iterations, s.attempt, s.status, s.error, s.created, s.started, s.ended, s.rollup "       \
@@ -148,7 +148,7 @@ constexpr const char *k_workflow = R"(
     "r.run = coalesce($3::integer, max(r.run) over ()) as is_it from scylla.workflow_run r "                           \
     "where r.workflow = $1 and r.instance = $2::bigint)"
 
-// What is in loops is counted here; a level of it is a look of its own. Without a run it is the last one.
+// Steps in loops are only counted here; each level of a loop is a look of its own. Without a run: the last one.
 constexpr const char *k_run = "with " NAMED ", " STEPS R"(
     select json_build_object('run', (select row_to_json(r) from named r where is_it),
         'definition', v.definition, 'active', w.active_version is not null, 'paused', w.paused, 'may_run', )" MAY_RUN
@@ -199,7 +199,7 @@ constexpr const char *k_timeline = R"(
         select run, step, iterations, attempt, at, type, level, message from scylla.workflow_timeline
         where workflow = $1 and instance = $2::bigint order by at desc, step, iterations limit 200) t)";
 
-// What has started the instance, and what its steps have sent, by the names that its definition gives.
+// What has started the instance, and the signals that its steps have sent, by the names in its definition.
 constexpr const char *k_lineage = R"(
     with r as (select * from scylla.workflow_run where workflow = $1 and instance = $2::bigint order by run desc limit 1)
     select json_build_object(
@@ -215,8 +215,8 @@ constexpr const char *k_lineage = R"(
                              cross join lateral jsonb_path_query(v.definition, '$.**.signal_outputs[*].name') n)
               and source_workflow = $1 and source_instance = $2::bigint order by seq desc limit 100) l)))";
 
-// The first number by itself: views with security_barrier let such a comparison in, and one of arrays only behind all
-// that they have.
+// The first number by itself: views with security_barrier evaluate such a comparison early, but one of arrays only
+// after their own conditions.
 #define OF_ITERATIONS                                                                                                  \
     "case when $5::text is null then iterations is null else iterations[1] = (string_to_array($5, ',')::bigint[])[1] " \
     "and iterations = string_to_array($5, ',')::bigint[] end"
@@ -302,8 +302,8 @@ const std::vector<look> &looks() {
     "$1::jsonb ->> 'workflow', $1::jsonb ->> 'step', ($1::jsonb ->> 'version')::integer, "                             \
     "($1::jsonb ->> 'instance')::bigint, ($1::jsonb ->> 'run')::integer"
 
-// Does what a schedule does at a planned time, as the role of the console: its name has milliseconds, so no planned
-// time has the same.
+// Does what a schedule does at a planned time, as the role of the console. The name contains milliseconds, so it
+// differs from that of every planned time.
 constexpr const char *k_run_schedule = R"(
     with s as (select *, name || '/' || to_char(clock_timestamp() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as made
                from scylla.schedules where name = $1::jsonb ->> 'schedule'),
@@ -340,7 +340,7 @@ const std::vector<change> &changes() {
         {"cancel", "select json_build_object('rn', t.rn, 'status', t.status) from scylla.cancel($1::jsonb ->> 'rn') t"},
         {"resubmit",
          "select json_build_object('rn', t.rn, 'status', t.status) from scylla.resubmit($1::jsonb ->> 'rn') t"},
-        // What the next three would do, up to a thousand.
+        // Previews of the next three, up to a thousand tasks.
         {"preview_resubmit",
          PREVIEW "scylla.resubmit_matching($1::jsonb -> 'filter', preview => true, max_looks => 100000)"},
         {"preview_cancel", PREVIEW "scylla.cancel_many($1::jsonb -> 'filter', preview => true, max_looks => 100000)"},

@@ -1,4 +1,4 @@
-// What pages show: each look is one query, whose answer is JSON.
+// The contents of pages: each look is one query with a JSON result.
 #pragma once
 
 #include <chrono>
@@ -16,11 +16,11 @@ struct look {
 
 [[nodiscard]] const std::vector<look> &looks();
 
-// What all pages get live, and what they get of it without the right to see statistics.
+// The live data of all pages, and the part of it without the right to see statistics.
 extern const char *const k_pulse;
 extern const char *const k_small_pulse;
 
-// What a page can change: POST /api/do/<name>. $1 is the body of the request: a JSON object.
+// Changes that a page can make: POST /api/do/<name>. $1 is the body of the request: a JSON object.
 struct change {
     const char *name;
     const char *sql;

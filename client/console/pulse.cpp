@@ -5,7 +5,7 @@
 namespace scylla::cli::console {
 
 namespace {
-// Each holds a thread of the server: the others are for requests.
+// Each one holds a thread of the server: the other threads are for requests.
 constexpr std::size_t k_most_listeners = 24;
 } // namespace
 
@@ -22,7 +22,7 @@ bool pulse::join() {
     if (m_listeners >= k_most_listeners)
         return false;
     if (m_listeners++ == 0)
-        m_last.text.clear(); // nobody has listened for a while: it is old
+        m_last.text.clear(); // without listeners it has become old
     m_changed.notify_all();
     return true;
 }

@@ -1,4 +1,4 @@
-// What all open pages show live: one query per interval, as long as somebody listens.
+// The live data of all open pages: one query per interval, as long as there are listeners.
 #pragma once
 
 #include <chrono>
@@ -14,7 +14,7 @@ namespace scylla::cli::console {
 
 class pulse {
 public:
-    // `beat` returns an event as it is sent, and does not throw.
+    // `beat` returns an event ready to be sent, and does not throw.
     pulse(std::chrono::milliseconds interval, std::function<std::string()> beat);
     ~pulse();
     pulse(const pulse &) = delete;
@@ -27,8 +27,7 @@ public:
         std::size_t number = 0;
         std::string text;
     };
-    // Waits for the event after this one; nothing: the console ends. The first that a listener gets may be a little
-    // old.
+    // Waits for the event after this one; nothing: the console ends. The first event of a listener may be a little old.
     std::optional<event> next(std::size_t after);
     void stop();
 

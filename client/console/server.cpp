@@ -1,4 +1,4 @@
-// console: requests in, answers out.
+// console: requests and their answers.
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -38,12 +38,12 @@ constexpr auto k_wrong_password_delay = milliseconds{300};
 
 constexpr const char *k_json = "application/json";
 
-// Paths that pages of their own have; app.js knows what each shows.
+// Paths of pages; app.js knows what each shows.
 constexpr const char *k_pages[] = {"/",          "/queue",    "/task",       "/plans",  "/plan",
                                    "/pools",     "/jobs",     "/conditions", "/errors", "/schedules",
                                    "/workflows", "/workflow", "/run",        "/step",   "/template"};
 
-// Nothing but our own files is loaded, no script stands in a page, and no text becomes elements.
+// Only our own files are loaded, pages contain no scripts, and no text becomes elements.
 httplib::Headers headers_of_all() {
     return {
         {"Content-Security-Policy",
@@ -153,7 +153,7 @@ public:
         add_for_machines();
     }
 
-    // Prints where it is, serves until the function returns, and ends.
+    // Prints its address, serves until the function returns, and ends.
     template <class Function> void serve(Function until) {
         if (!bind())
             throw failure{"cannot listen on " + m_settings.where.host + " port " +
@@ -262,7 +262,7 @@ private:
         });
     }
 
-    // What the function returns; if it throws, why it failed.
+    // Answers with the result of the function, or the error that it throws.
     template <class Function> static void answer(httplib::Response &response, const char *type, Function function) {
         response.set_header("Cache-Control", "no-store");
         try {
@@ -343,7 +343,7 @@ private:
         if (!request.get_header_value("Content-Type").starts_with(k_json) || !is_jsonb(request.body))
             return refuse(response, 400, "the body of the request is not JSON");
         answer(response, k_json, [&] {
-            const std::string body = quote(request.body); // on one line, whatever is in it
+            const std::string body = quote(request.body); // always one line
             try {
                 std::string done = function(request.body);
                 m_answers.forget();
@@ -380,7 +380,7 @@ maybe_text password_of(const console_options &options) {
 }
 
 settings settings_of(const context &given, const console_options &options) {
-    session server{given.connection}; // a wrong one is an error now, and a role that may see nothing
+    session server{given.connection}; // a wrong connection is an error now, and so is a role without rights
     server.query("select exists (select from scylla.queue_settings)");
     return {to_address(options.listen), to_duration("--interval", options.interval),    options.read_only,
             server.conninfo(),          server.ask("select current_user").value_or(""), server.database()};

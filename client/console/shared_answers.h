@@ -1,4 +1,4 @@
-// One answer for all who ask the same at about the same time: ten open pages cost what one costs.
+// Shares one answer among equal requests at about the same time: ten open pages cost as much as one.
 #pragma once
 
 #include <chrono>
@@ -12,10 +12,10 @@ namespace scylla::cli::console {
 
 class shared_answers {
 public:
-    // The answer to this question if it is not older than that; otherwise that of the function, which may throw.
+    // The stored answer if it is not older than that; otherwise the result of the function, which may throw.
     std::string get(const std::string &question, std::chrono::milliseconds not_older,
                     const std::function<std::string()> &answer);
-    // After a change: nobody is to see what was before.
+    // After a change: old answers must not be shown.
     void forget();
 
 private:

@@ -26,7 +26,7 @@ int main(int argc, char **argv) try {
     options.queues = {argv[1]};
     options.concurrency = 4;
     scylla::worker worker{options, count_words};
-    worker.stop_on_signals(); // what it holds then is given back
+    worker.stop_on_signals(); // tasks that it holds then are yielded
     worker.run();
 } catch (const std::exception &error) {
     std::cerr << error.what() << '\n';

@@ -1,4 +1,4 @@
-// What the tests of calls share.
+// The common part of the tests of calls.
 #ifndef SCYLLA_TEST_CALLS_FIXTURE_H
 #define SCYLLA_TEST_CALLS_FIXTURE_H
 

@@ -272,7 +272,7 @@ TEST_F(Calls, BeLongToTheTransactionOfTheApplication) {
     EXPECT_EQ(c.get(*options.rn).status, task_status::ready);
 }
 
-// The connection of an application keeps its terseness, its transactions, and gets no prepared statements.
+// The connection of an application keeps its verbosity and its transactions, and gets no prepared statements.
 TEST_F(Calls, LeaveTheConnectionAlone) {
     thrown<not_found>([&] { c.get("no such task"); });
     EXPECT_EQ(ask(connection, "select count(*) from pg_prepared_statements"), "0");
@@ -303,7 +303,7 @@ TEST_F(Calls, ErrorsOfTheServer) {
     thrown<connection_lost>([&] { submit(); });
 }
 
-// Some versions of libpqxx keep some of them to themselves.
+// Some versions of libpqxx do not pass on some of them.
 TEST_F(Calls, EverySqlstateArrives) {
     for (const char *sqlstate : {"0A000", "22023", "22P02", "23505", "25001", "25006", "34000", "3F000", "40001",
                                  "40P01", "42501", "42601", "42703", "42704", "42710", "42883", "42P01", "53100",

@@ -27,7 +27,7 @@ protected:
         process.send(SIGTERM);
     }
 
-    // What else a worker has said than how its tasks go.
+    // Log entries of a worker that are not about the progress of its tasks.
     static std::string warnings(const std::string &log) {
         std::string said;
         for (const std::string &line : lines(log))
@@ -99,7 +99,7 @@ TEST_F(Chaos, EveryTaskIsCompletedByOneOwner) {
     for (member &m : team)
         EXPECT_EQ(m.process.wait(), 0);
 
-    // Nobody was told that he had completed a task that somebody else completed.
+    // No worker was told that it had completed a task that another worker completed.
     std::map<std::string, std::string> completed_by;
     for (const std::string &name : names)
         for (const std::string &line : lines(folder.file(name)))
@@ -126,7 +126,7 @@ TEST_F(Chaos, EveryTaskIsCompletedByOneOwner) {
     EXPECT_EQ(ask("select count(*) from scylla.check()"), "0");
 }
 
-// A worker that was paused for longer than its lease lasts finds out that somebody else has its task, and leaves it
+// A worker that was paused for longer than its lease lasts notices that another worker has its task, and leaves it
 // alone.
 TEST_F(Chaos, APausedWorkerDoesNotCompleteWhatItHasLost) {
     const resource_name rn = c.submit(queue, "1").rn;

@@ -1,4 +1,4 @@
-// The server that the tests run on: the one that the environment names, as psql would take it.
+// The server for the tests: the one that the environment names, as for psql.
 #ifndef SCYLLA_TEST_ENVIRONMENT_H
 #define SCYLLA_TEST_ENVIRONMENT_H
 

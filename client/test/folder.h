@@ -1,4 +1,4 @@
-// A folder that goes away.
+// A temporary folder.
 #ifndef SCYLLA_TEST_FOLDER_H
 #define SCYLLA_TEST_FOLDER_H
 

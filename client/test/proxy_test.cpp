@@ -20,7 +20,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// Listens on a socket of its own and passes on what comes, chunk by chunk, until it cuts.
+// Listens on a socket of its own and passes on data, chunk by chunk, until it cuts.
 class Proxy {
 public:
     enum class cut_mode {
@@ -54,7 +54,7 @@ public:
     Proxy &operator=(const Proxy &) = delete;
 
     [[nodiscard]] std::size_t chunks() const { return m_chunks; }
-    // From now on nothing passes, and no connection ends: as with a server that hangs.
+    // From now on nothing passes, and no connection ends, like a server that hangs.
     void hold() { m_hold = true; }
 
 private:
@@ -163,7 +163,7 @@ std::size_t work_through(std::size_t cut_at, Proxy::cut_mode mode, bool exactly_
                                    ") = 3 from scylla.task where queue = '" + queue.str() + "'") == "t";
     };
     EXPECT_TRUE(eventually([&] { return stands("true"); }));
-    // The worker knows, too, whatever it was told.
+    // The worker also knows, whatever answers it got.
     EXPECT_TRUE(eventually([&] { return w.counters().held == 0; }));
     w.stop();
     thread.join();
@@ -191,14 +191,14 @@ void cut_at_each_step(Proxy::cut_mode mode, bool exactly_once) {
     EXPECT_GT(step, 20u);
 }
 
-// When a chunk is lost, or half of it, it is clear what the server has done by the time that the worker asks.
+// When a chunk is lost, or half of it, the effect on the server is certain by the time that the worker asks.
 TEST(Proxy, CutBeforeEachStep) { cut_at_each_step(Proxy::cut_mode::before, true); }
 TEST(Proxy, CutInTheMiddleOfEachStep) { cut_at_each_step(Proxy::cut_mode::middle, true); }
-// The server may still be at it when the worker asks again: then a lease may have to expire.
+// The server may still be working when the worker asks again: then a lease may have to expire.
 TEST(Proxy, CutAfterEachStep) { cut_at_each_step(Proxy::cut_mode::after, false); }
 
-// The server stops answering: while the worker sleeps there, while it has something to say, or before it has connected.
-// stop() keeps its promise all the same, long before any time-out of a call.
+// The server stops answering: while the worker waits there, while it has something to send, or before it has connected.
+// stop() still returns in time, long before the timeout of any call.
 class SilentServer : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(SilentServer, StopIsBounded) {
@@ -254,7 +254,7 @@ TEST_P(SilentServer, StopIsBounded) {
     EXPECT_LT(std::chrono::steady_clock::now() - start, 20s) << "the destructor waits for the server";
 }
 
-// By the worker's own clock the lease ends, and the handler is told, although the server never says so.
+// The lease expires by the worker's own clock, and the handler is told, although the server never reports it.
 TEST(Proxy, HandlersLearnThatNobodyExtendsTheirLease) {
     Folder folder;
     const queue_name queue{unique("overdue")};

@@ -1,4 +1,4 @@
-// Queues, the rights on them, what is counted, and maintenance.
+// Queues, the rights on them, statistics, and maintenance.
 #include "calls_fixture.h"
 
 #include <set>
@@ -80,7 +80,7 @@ TEST_F(Calls, QueueSettings) {
     c.alter_queue(queue, queue_changes{}.handler(std::nullopt));
     EXPECT_FALSE(settings().handler);
     {
-        // Whoever has written tasks of the queue keeps a new bound from taking effect.
+        // A transaction that has written tasks of the queue keeps a new limit from taking effect.
         c.alter_queue(queue, queue_changes{}.max_running(std::nullopt));
         pqxx::connection other{""};
         pqxx::work writer{other};

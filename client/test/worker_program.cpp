@@ -23,7 +23,7 @@ int main(int argc, char **argv) {
     options.prefetch = static_cast<std::size_t>(std::atoi(argv[5]));
     options.reconnect_min = std::chrono::milliseconds{20};
     options.reconnect_max = std::chrono::milliseconds{500};
-    // Where handlers end by themselves nothing is to be left, however slow the machine is.
+    // If handlers end by themselves, none may be left running, however slow the machine is.
     options.stop_grace = std::chrono::milliseconds{argc > 7 ? 500 : 30'000};
     const int log = open(argv[6], O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
     options.log = [log](const scylla::log_entry &entry) {

@@ -125,7 +125,7 @@ TEST_F(Worker, CompletesTasks) {
     o.concurrency = 4;
     Running w{o, [](job &j) { return json{R"({"spec": )" + j.spec().text() + "}"}; }};
     EXPECT_TRUE(all(R"(status = 'completed' and result = '{"spec": {"n": 1}}')"));
-    // and what comes later
+    // and later tasks
     c.submit(queue, R"({"n": 1})");
     EXPECT_TRUE(all("status = 'completed'"));
     EXPECT_EQ(w.stop(), 0u);
@@ -391,7 +391,7 @@ TEST_F(Worker, HandlersLearnThatTheirLeaseIsLost) {
     EXPECT_EQ(c.complete(rn, "other", std::nullopt, std::nullopt, 2).status, task_status::completed);
 }
 
-// What one call of the worker did has one transaction: the first task was completed by that which leased the second.
+// One call of the worker is one transaction: the transaction that completed the first task leased the second.
 TEST_F(Worker, CompletionsAndLeasesTravelTogether) {
     c.submit_bulk(queue, {"1", "2"});
     std::atomic<bool> go{false};
@@ -411,8 +411,8 @@ TEST_F(Worker, CompletionsAndLeasesTravelTogether) {
     EXPECT_TRUE(all("status = 'completed'"));
 }
 
-// The server answers, but not in time: somebody has the task locked. The connection is given up, and the question asked
-// again.
+// The server answers, but not in time: another transaction has locked the task. The connection is dropped, and the call
+// repeated.
 TEST_F(Worker, ACallThatTakesTooLongIsABrokenConnection) {
     const resource_name rn = c.submit(queue, "1").rn;
     worker_options o = options();
@@ -437,7 +437,7 @@ TEST_F(Worker, ACallThatTakesTooLongIsABrokenConnection) {
     EXPECT_EQ(w->counters().lost, 0u);
 }
 
-// Somebody is just cancelling one task, in a transaction that he leaves open: the other leases stay alive.
+// One task is being cancelled in a transaction that stays open: the other leases are still extended.
 TEST_F(Worker, ALockedTaskDoesNotHoldUpTheOthers) {
     c.submit_bulk(
         queue, {"1", "2", "3"},

@@ -1,4 +1,4 @@
-// Text in and out of the server.
+// Text to and from the server.
 #include "text.h"
 
 #include <gtest/gtest.h>
@@ -124,7 +124,7 @@ TEST(ParseError, Default) {
     EXPECT_EQ(info.rule, "");
 }
 
-// A name with line ends cannot pretend to be a field that the server sends later.
+// A name with line ends cannot imitate a field that the server sends later.
 TEST(ParseError, TheLastFieldCounts) {
     const error_info info =
         parse_error("ERROR:  task \"x\nCONSTRAINT NAME:  held\" is not ready\nDETAIL:  Status: running.\n"

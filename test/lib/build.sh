@@ -16,13 +16,13 @@ make_private_server() {
   for folder in "$("$pg_config" --pkglibdir)" "$("$pg_config" --sharedir)"; do
     mkdir -p "$prefix${folder%/*}"
     cp -rs "$folder" "$prefix${folder%/*}"
-    # An older system-wide installation of ours must not be seen, nor written through.
+    # An older system-wide installation must be neither visible nor overwritten through links.
     find "$prefix$folder" -name 'scylla*' -type l -delete
   done
   [[ -z ${SCYLLA_VALGRIND:-} ]] || put_under_valgrind
 }
 
-# Lets valgrind run the server, whoever starts it (test/asserts). Its processes write what they find to files of their own.
+# Lets valgrind run the server, however it is started (test/asserts). Each process writes its findings to a file of its own.
 put_under_valgrind() {
   local logs=$work/valgrind
   mkdir -p "$logs"
@@ -38,7 +38,7 @@ WRAPPER
   chmod 755 "$bin/postgres"
 }
 
-# CXX=clang++ in the environment chooses another compiler than the server's, and CMake's. Each has CMake folders of its own.
+# CXX=clang++ in the environment selects another compiler than that of the server and of CMake. Each has CMake folders of its own.
 build_folder() { printf '%s\n' "$checkout/.build/$1${CXX:+-${CXX##*/}}"; } # NAME
 
 # Builds in the checkout and installs into the prefix. Several people may test in one checkout: one builds at a time.
@@ -60,7 +60,7 @@ build_extension() { # LOG [MAKE-ARGUMENT...]
   fi
 }
 
-# Builds what makes a server fail (test/faults) into the folder.
+# Builds the library that makes a server fail (test/faults) in the folder.
 build_faults() { # FOLDER
   local warnings=(-Wall -Wextra -Werror)
   mkdir -p "$1"
@@ -77,7 +77,7 @@ make_older_server() { # FOLDER
   older_server=
   for major in 15 16 17; do
     ((major < pg_major)) && [[ -e /usr/lib/postgresql/$major/lib/pgxs/src/makefiles/pgxs.mk ]] || continue
-    # From a copy of the sources: objects of ours are not to be mixed with objects for another server.
+    # From a copy of the sources: our objects must not be mixed with objects for another server.
     mkdir -p "$1/source/.build"
     cp -r "$checkout"/{src,sql,Makefile,scylla.control} "$1/source"
     find "$1/source" -name '*.[od]' -delete

@@ -40,7 +40,7 @@ cluster_stop() { # NAME
   as_server "$bin/pg_ctl" -D "$work/cluster/$1/data" -m fast -t 120 -w -s stop
 }
 
-# Whatever runs below the work folder, whoever started it there: ours and those of the TAP tests.
+# Stops all servers below the work folder: ours and those of the TAP tests.
 stop_all_servers() {
   local pid_file
   [[ -d ${work:-} && -x ${bin:-}/pg_ctl ]] || return 0

@@ -1,18 +1,18 @@
 # shellcheck shell=bash
-# What every script of this project shares: messages, the unprivileged user that runs servers, a work folder,
+# Shared by all scripts of this project: messages, the unprivileged user that runs servers, a work folder,
 # and a way to run long commands so that Ctrl-C or TERM ends them with everything that they started.
 #
 # Sourced by ./quickstart and test/run after `set -euo pipefail`.
 
 checkout=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd -P)
 
-# File names and sort order must not depend on who runs us, and a restrictive umask must not hide the build from the
-# server's user.
+# File names and sort order must not depend on the user, and a restrictive umask must not hide the build from the server's
+# user.
 export LC_ALL=C
 umask 022
 
-# The caller's connection settings (PGHOST, PGSERVICE, PGOPTIONS, ...) must not lead us to another server.
-# PG_CONFIG and PG_MAJOR are ours.
+# The caller's connection settings (PGHOST, PGSERVICE, PGOPTIONS, ...) must not direct us to another server.
+# PG_CONFIG and PG_MAJOR are our own settings.
 for name in ${!PG@}; do
   [[ $name == PG_* ]] || unset "$name"
 done
@@ -33,7 +33,7 @@ show_tail() { # FILE [LINES]
 }
 
 # PostgreSQL refuses to run as root: root drops to the user that Debian's packages create, anyone else stays.
-# Sets the array as_server, to be put before a command. Call it when the packages are there.
+# Sets the array as_server, to be put before a command. Must be called after the packages are installed.
 as_server=()
 server_user=$(id -un)
 choose_server_user() {
@@ -45,8 +45,8 @@ choose_server_user() {
 # Runs a short command as that user, from a folder that it may enter.
 as_server() { (cd "$work" && exec "${as_server[@]}" "$@"); }
 
-# Sets work: an empty folder inside the checkout's ignored .build, or, when the server's user cannot get there
-# (a checkout below /root, a private clone), a private one in the folder for temporary files.
+# Sets work: an empty folder in the checkout's ignored .build, or, if the server's user cannot access that (a checkout
+# below /root, a private clone), a private one in the folder for temporary files.
 make_work_folder() { # NAME
   mkdir -p "$checkout/.build"
   work=$(mktemp -d "$checkout/.build/$1.XXXXXX")
@@ -88,7 +88,7 @@ remove_socket_folder() {
 }
 
 # Runs a long command as a process group of its own, with a time limit, so that a signal to this script can end all of it
-# at once: bash does not look at signals while a foreground command runs.
+# at once: bash does not handle signals while a foreground command runs.
 group=
 group_limit=${SCYLLA_TIME_LIMIT:-1500} # seconds
 run_group() { # COMMAND...
@@ -108,13 +108,13 @@ end_group() {
   group=
 }
 
-# Cleaning up goes on to its end, whatever signal comes, and although nobody may read any more what it says.
+# The clean-up runs to its end, whatever signals arrive, and even if its output cannot be written any more.
 begin_cleanup() {
   trap '' INT TERM HUP PIPE
   set +e
 }
 
-# Calls the given function once on every way out; it begins with begin_cleanup.
+# Calls the given function once at every kind of exit; it must begin with begin_cleanup.
 clean_up_with() { # FUNCTION
   # shellcheck disable=SC2064 # the name is to be expanded now
   trap "$1" EXIT

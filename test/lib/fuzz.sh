@@ -16,7 +16,7 @@ build_fuzzers() { # LOG
   fi
 }
 
-# What is found new goes into FOLDER, what breaks something beside it.
+# New inputs are written to FOLDER, and failing inputs beside it.
 run_fuzzer() { # FUZZER FOLDER [OPTION...]
   local corpus=("$2")
   [[ ! -d $checkout/test/fuzzers/corpus/$1 ]] || corpus+=("$checkout/test/fuzzers/corpus/$1")

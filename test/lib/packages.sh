@@ -1,9 +1,9 @@
 # shellcheck shell=bash
 # Debian packages: finds or chooses the PostgreSQL to build against and installs what is missing.
 #
-# Works on Debian 12 (PostgreSQL 15), 13 (17) and what comes after (18). PG_CONFIG=/path or PG_MAJOR=n in the environment choose another server.
+# Works on Debian 12 (PostgreSQL 15), 13 (17) and later ones (18). PG_CONFIG=/path or PG_MAJOR=n in the environment select another server.
 
-# Sets pg_major and pg_config. A server with its development files that is already here is taken before one from apt.
+# Sets pg_major and pg_config. An installed server with its development files is preferred to one from apt.
 choose_server() {
   if [[ -n ${PG_CONFIG:-} ]]; then
     pg_config=$(command -v "$PG_CONFIG") || die "PG_CONFIG=$PG_CONFIG is no program"
@@ -44,10 +44,10 @@ packages_to_fuzz() { echo clang libclang-rt-dev cmake pkgconf libpq-dev nlohmann
 packages_to_build_server() { echo dpkg-dev bison flex zlib1g-dev libicu-dev valgrind; }
 packages_to_analyse() { echo clang clang-format clang-tidy cppcheck; }
 packages_to_test_python() { echo python3-psycopg mypy python3-build python3-setuptools python3-wheel; }
-# What suites get where it is missing.
+# Packages that suites install if they are missing.
 packages_to_try() { echo graphviz prometheus-postgres-exporter nodejs node-pg git unzip "$(packages_to_test_python)"; }
 
-# The driver for node: Debian's, or npm's for a node from elsewhere, which Debian's does not go with. Sets NODE_PATH.
+# The driver for node: Debian's, or npm's for a node from elsewhere, which does not work with Debian's. Sets NODE_PATH.
 install_node_driver() {
   export NODE_PATH=/usr/share/nodejs:$checkout/.build/node/node_modules
   if ! command -v node >/dev/null; then
@@ -68,7 +68,7 @@ install_node_tools() {
   fi
 }
 
-# A browser, what drives it, and what looks for barriers. Sets NODE_PATH.
+# A browser, its driver, and a checker for accessibility. Sets NODE_PATH.
 install_browser() {
   export NODE_PATH=$checkout/.build/node/node_modules
   command -v node >/dev/null || install_missing nodejs
@@ -80,7 +80,7 @@ install_browser() {
   fi
 }
 
-# Installs those of the named packages that are not there. With PG_CONFIG the server is the caller's, not apt's.
+# Installs those of the named packages that are missing. With PG_CONFIG the server is the caller's, not apt's.
 install_missing() { # PACKAGE...
   local package missing=()
   for package; do
@@ -89,7 +89,7 @@ install_missing() { # PACKAGE...
   ((${#missing[@]})) || return 0
   step "installing ${missing[*]}${apt_log:+ (log: $apt_log)}"
   apt_update
-  # No server has been chosen where none is wanted.
+  # If no server is needed, none has been chosen.
   if [[ " ${missing[*]} " == *" postgresql-${pg_major-none} "* ]]; then
     apt_install postgresql-common # brings the settings that without_system_cluster changes
     without_system_cluster without_services apt_install "${missing[@]}"
@@ -110,7 +110,7 @@ as_root() {
   fi
 }
 
-# With apt_log, what apt says goes there, and is shown only if apt fails.
+# With apt_log, the output of apt goes there, and is shown only if apt fails.
 apt_get() {
   mkdir -p "$checkout/.build"
   if [[ -z ${apt_log:-} ]]; then
@@ -121,22 +121,22 @@ apt_get() {
   fi
 }
 
-# Two suites may want something at once, and apt waits for others only when it installs.
+# Two suites may call apt at once, and apt waits for others only when it installs.
 run_apt_get() {
   as_root flock "$checkout/.build/lock.apt" env DEBIAN_FRONTEND=noninteractive apt-get -qq -y -o Dpkg::Use-Pty=0 -o DPkg::Lock::Timeout=300 "$@" </dev/null
 }
 
 apt_install() { apt_get install --no-install-recommends "$@"; }
 
-# Once in a run.
+# Only once per run.
 apt_update() {
   [[ -z ${apt_is_updated:-} ]] || return 0
   apt_get update
   apt_is_updated=yes
 }
 
-# Debian's server package creates and starts a cluster "main" when it is installed first. Nobody asked us for one: switch
-# that off, by the setting that the package's own script reads, for as long as the command runs.
+# Debian's server package creates and starts a cluster "main" when it is first installed. It is not wanted: disable it
+# while the command runs, by the setting that the package's own script reads.
 without_system_cluster() ( # COMMAND...
   folder=/etc/postgresql-common/createcluster.d
   file=$folder/zz-scylla-no-main-cluster.conf
@@ -152,8 +152,8 @@ without_system_cluster() ( # COMMAND...
   "$@"
 )
 
-# Debian's packages start the services that they bring (pgbouncer): not for our tests. The program that the package scripts
-# ask for permission says no for as long as the command runs.
+# Debian's packages start their services (pgbouncer), which our tests do not want. The program that the package scripts
+# ask for permission refuses while the command runs.
 without_services() ( # COMMAND...
   policy=/usr/sbin/policy-rc.d
   if [[ -e $policy ]]; then

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # Roots of other Debians, by debootstrap: made and entered as root, with the right to mount.
 
-# Whatever the suite is called: also one that this debootstrap has not heard of.
+# Also for a suite that this debootstrap does not know.
 make_base_root() { # ROOT SUITE MIRROR
   rm -rf "$1.new"
   # The script for sid is that of every newer suite.
@@ -9,7 +9,7 @@ make_base_root() { # ROOT SUITE MIRROR
   mv "$1.new" "$1"
 }
 
-# The mirror of Debian itself, or that of its security updates, in what apt has been told.
+# The mirror of Debian itself, or that of its security updates, from the configuration of apt.
 mirror_of_debian() { # [LABEL]
   local mirror label=${1:-Debian}
   for _ in before after; do
@@ -21,12 +21,12 @@ mirror_of_debian() { # [LABEL]
   echo "$mirror"
 }
 
-# What apt and dpkg do in a root: they take packages from where this machine does, and start no service.
+# Configures apt and dpkg in a root: they use the package sources of this machine, and start no service.
 set_up_apt() { # ROOT MIRROR SUITE...
   local root=$1 mirror=$2
   shift 2
   printf "deb $mirror %s main\n" "$@" >"$root/etc/apt/sources.list"
-  # An index that has expired is still an index.
+  # An expired index is accepted.
   {
     apt-config dump | grep '^Acquire::http' || true
     printf '%s\n' 'Acquire::Check-Valid-Until "false";' 'Acquire::Check-Date "false";' 'Acquire::Languages "none";'
@@ -36,7 +36,7 @@ set_up_apt() { # ROOT MIRROR SUITE...
   chmod +x "$root/usr/sbin/policy-rc.d"
 }
 
-# Runs a command in a root, in namespaces of its own: with its end all mounts and processes are gone.
+# Runs a command in a root, in namespaces of its own: when it ends, all mounts and processes are removed.
 run_in() { # ROOT FOLDER COMMAND...
   # shellcheck disable=SC2016 # expanded there
   run_group unshare --mount --pid --ipc --fork --kill-child bash -euc '

@@ -9,13 +9,13 @@ count() { # PASSED FAILED
   suite_failed=$((suite_failed + $2))
 }
 
-# Most suites wait most of the time, for servers that start and for what a server does by itself, others compute: several at a
-# time keep the processors busy. Each is a process of its own, so that settings (PGPORT, …) and what is to be ended are too.
+# Most suites wait most of the time, for servers that start and for their background work; others compute. So several at a
+# time keep the processors busy. Each is a process of its own, with its own settings (PGPORT, …) and processes to be ended.
 declare -A running_suites=() # process → suite
 run_suites() { # SUITES-AT-A-TIME SUITE...
   local most=$1 suite status number=0
   shift
-  # Nobody reads two suites that print at once.
+  # The output of two suites at once would not be readable.
   (($# > 1)) || most=1
   for suite; do
     ((${#running_suites[@]} < most)) || finish_suite
@@ -35,7 +35,7 @@ run_suites() { # SUITES-AT-A-TIME SUITE...
 run_suite() { # NAME NUMBER
   local start=$SECONDS name=$1
   clean_up_with end_group
-  # So many ports for the clusters of each suite.
+  # 20 ports for the clusters of each suite.
   first_port=$((first_port + 20 * $2))
   suite_passed=0 suite_failed=0
   step "$name${only[$name]:+:${only[$name]}}"
@@ -44,7 +44,7 @@ run_suite() { # NAME NUMBER
   echo "$suite_passed $suite_failed" >"$work/$name.counts"
 }
 
-# Waits for a suite to end, shows what it has printed, and counts. One that did not come to its end has failed.
+# Waits for a suite to end, shows its output, and counts. A suite that was cut short has failed.
 finish_suite() {
   local pid suite passed=0 failed=1
   # `wait -n` of older shells overlooks who ended before it was called.
@@ -75,8 +75,8 @@ end_suites() {
   done
 }
 
-# What no server may write into its log, whatever a test does to it: a failed assertion, a crash, something that was not given
-# back at the end of a transaction, memory written beyond its end, a finding of valgrind.
+# What no server may write into its log in any test: a failed assertion, a crash, a resource that was not released at the
+# end of a transaction, memory written beyond its end, a finding of valgrind.
 check_logs() {
   local file bad='TRAP: |PANIC: | (reference|refcount|memory) leak: |resource was not closed|problem in (alloc|slab|Generation) |non-empty SPI stack'
   bad+='|own a lock of type|was terminated by signal (4|6|7|8|11)([^0-9]|$)|VALGRIND-BEGIN'
@@ -90,8 +90,8 @@ check_logs() {
   done
 }
 
-# A server for tests that never crash the machine: nothing is flushed. Queries over tables without statistics look expensive, but to
-# compile them takes longer than to run them: two thirds of the time of the model test. Everything a test may need is allowed.
+# A server for tests that never crash the machine: nothing is flushed. Queries over tables without statistics look expensive, but
+# compiling them takes longer than running them: two thirds of the time of the model test. Everything that a test may need is allowed.
 start_test_cluster() { # NAME [LINE...]
   local name=$1
   shift
@@ -99,8 +99,8 @@ start_test_cluster() { # NAME [LINE...]
     "max_prepared_transactions = 10" "max_worker_processes = 16" "max_connections = 300" "log_statement = none" "$@"
 }
 
-# The files of a folder under test/ with that ending, sorted, in the array files: all, or those that were asked for. A suite
-# without tests has failed.
+# Sets the array files: the files of a folder under test/ with that ending, sorted; all, or those that were requested. A
+# suite without tests has failed.
 find_tests() { # FOLDER ENDING [SUITE, if it has another name]
   local suite=${3:-$1} name
   if [[ -n ${only[$suite]:-} ]]; then
@@ -163,7 +163,7 @@ count_ctest() { # LOG
   fi
 }
 
-# What applications use: the library, against a server that its tests may restart. What runs threads is tested again with
+# The library for applications, against a server that its tests may restart. Code that runs threads is tested again with
 # sanitizers, compiled as a few large files, which takes half the time. SCYLLA_SANITIZE=thread, or address,undefined, tests
 # everything with these alone.
 suite_client() {
@@ -188,14 +188,14 @@ suite_client() {
   cluster_stop client
 }
 
-# Those that take little time.
+# The sanitizers for tests that take little time.
 client_tests_with_sanitizers() {
   client_tests thread 'client_(unit|worker|proxy)' client_unit client_worker client_proxy -- -DCMAKE_UNITY_BUILD=ON -DSCYLLA_SANITIZE=thread
   client_tests address 'client_(unit|worker|proxy)' client_unit client_worker client_proxy -- -DCMAKE_UNITY_BUILD=ON \
     -DSCYLLA_SANITIZE=address,undefined
 }
 
-# What sanitizers find goes into files, also where a test does not look at how a process ended; each is a test that failed.
+# Sanitizers write their findings to files, because not every test checks how a process ended. Each file counts as a failed test.
 log_sanitizers() {
   local to=log_path=$work/sanitizers/found
   mkdir -p "$work/sanitizers"
@@ -212,7 +212,7 @@ show_sanitizers() {
   done
 }
 
-# A primary and a standby that replicates in step, for a test that kills the first and promotes the second. Leaves PGPORT alone.
+# A primary and a synchronous standby, for a test that kills the first and promotes the second. Does not change PGPORT.
 start_failover_pair() {
   local PGPORT PGDATABASE=$PGDATABASE primary=$work/cluster/failover-primary/data standby=$work/cluster/failover-standby/data
   start_test_cluster failover-primary
@@ -224,13 +224,13 @@ start_failover_pair() {
   echo "port = $(next_port)" | as_server tee -a "$standby/postgresql.conf" >/dev/null
   "$bin/psql" -XqAt -c "alter system set synchronous_standby_names = '*'" -c 'select pg_reload_conf()' >/dev/null
   cluster_resume "$standby" "${standby%/*}/log"
-  # The file would name a process that is somebody else's by the time that everything is stopped.
+  # The pid in the file might belong to another process by the time that everything is stopped.
   SCYLLA_TEST_FAILOVER="kill -9 \$(head -n 1 $primary/postmaster.pid) && rm $primary/postmaster.pid && cd / && \
     ${as_server[*]} $bin/pg_ctl -D $standby -t 60 -w -s promote"
   export SCYLLA_TEST_HOSTS SCYLLA_TEST_FAILOVER
 }
 
-# The lock is not for the server that a test restarts.
+# The lock must not be inherited by a server that a test restarts.
 client_tests() { # NAME REGULAR-EXPRESSION TARGET... [-- CMAKE-ARGUMENT...]
   local log=$work/client/$1.log build
   build=$(build_folder "client-$1")
@@ -259,7 +259,7 @@ build_all_of_command_line() { # FOLDER LOG
   }
 }
 
-# The command line, as somebody types it, against a server with the library preloaded and one without.
+# The command line as a user types it, against a server with the library preloaded and one without.
 suite_cli() {
   local build unloaded
   build=$(build_folder "cli${SCYLLA_SANITIZE:+-${SCYLLA_SANITIZE%%,*}}")
@@ -414,7 +414,7 @@ suite_model() {
 # Servers that stop, crash and promote.
 suite_tap() { server_files tap t; }
 
-# Attacks by roles with few rights, and what others notice.
+# Attacks by roles with few rights, and their effects on others.
 suite_abuse() { server_files abuse abuse; }
 
 # Perl files that make servers of their own. They run as the server's user, from a copy that it can read.

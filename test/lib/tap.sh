@@ -3,7 +3,7 @@
 
 tests=0
 
-# A test: whether the last argument's condition held, a status.
+# A test with its name, which passes if the status is 0.
 ok() { # STATUS NAME
   tests=$((tests + 1))
   if (($1 == 0)); then

@@ -1,6 +1,6 @@
 #!/bin/bash
-# In a fresh root of a Debian, with the packages in the current folder, and older ones in older: installs, uses, upgrades and
-# removes them. Prints "ok NAME" or "not ok NAME" for each step, and at the end "N steps".   use_packages.sh PG-MAJOR
+# Installs, uses, upgrades and removes the packages in the current folder (older ones in older), in a fresh root of a Debian.
+# Prints "ok NAME" or "not ok NAME" for each step, and at the end "N steps".   use_packages.sh PG-MAJOR
 set -uo pipefail
 major=$1
 steps=0

@@ -1,4 +1,4 @@
-"""Rounds of load and faults against a private cluster, each judged at its end and now and then before.
+"""Rounds of load and faults against a private cluster, each checked at its end and sometimes before.
 
     chaos.py FOLDER SOCKET-FOLDER --seconds N [--round N] [--seed S]
 
@@ -103,7 +103,7 @@ def judge(server, record, prefix, final, figures):
 
 
 def leftovers(server, prefix):
-    """Locks of nobody, connections of nobody, monitors too many; and, when all is done, the round's tasks go by the purge."""
+    """Orphaned locks and connections, superfluous monitors; and, at the end of a round, that the purge removes its tasks."""
     connection = connect(server.dsn)
     found = []
     deadline = time.monotonic() + 60
@@ -131,7 +131,7 @@ def leftovers(server, prefix):
 
 
 def purged(server):
-    """At the end of all rounds nothing of them is left, by the monitor's own doing."""
+    """At the end of all rounds, the monitor has removed everything of them."""
     connection = connect(server.dsn)
     deadline = time.monotonic() + 120
     tables = ("task_spec", "task_gate", "task_dedup", "task_memo", "task_check", "pool_line", "task_reservation", "signal_arrival")

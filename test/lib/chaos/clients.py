@@ -1,5 +1,5 @@
 """The clients: each a process that works with the database, writes down what it does (record.py), and knows nothing of the
-others. A broken connection is made again, for ever.
+others. A broken connection is made again, without limit.
 
     clients.py ROLE NAME SEED FOLDER PREFIX CONNECTION
 
@@ -18,7 +18,7 @@ from psycopg2.extras import Json
 from record import Recorder
 
 
-# What is legal and not expected. The last is refused (22P05), and nothing of it may be there.
+# Valid but unexpected texts. The last one is refused (22P05), and nothing of it may be stored.
 ODD = ([[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]], {}, {"": {"": ""}}, None, True, 0.1, -10 ** 60, "", "\x01\x1f\x7f", "\\\"'%{}$1", "\U0001f525\u202e",
        "x" * 60000, [None] * 500, {str(n): n for n in range(300)}, "\0")
 ODD_NAMES = (" '\"\\", "{,}", "%s", "\u00fc\U0001f525", "$1;--", " null ")
@@ -28,7 +28,7 @@ IDLER = "chaos_idler"  # its database role
 
 
 class Broken(Exception):
-    """The connection broke: what was under way may have happened or not."""
+    """The connection broke: the operation in progress may have happened or not."""
 
 
 class Refused(Exception):
@@ -71,7 +71,7 @@ class Session:
         self.connection = None
 
     def call(self, parts, sql, *arguments, answer=None):
-        """A transaction of one call. answer makes the parts of what it returned."""
+        """A transaction of one call. answer converts its result to parts."""
         self.connect()
         number = self.recorder.begin(parts)
         try:
@@ -83,7 +83,7 @@ class Session:
         return rows
 
     def transaction(self, steps, end="commit", gid=None):
-        """A transaction of several steps; each returns the parts that it did. end: commit, rollback or prepare."""
+        """A transaction of several steps; each returns its parts. end: commit, rollback or prepare."""
         self.connect()
         number = self.recorder.begin([], gid)
         parts = []
@@ -182,7 +182,7 @@ class Submitter(Client):
                 Json(part["wait"]) if "wait" in part else None, Json(part["needs"]) if "needs" in part else None, part.get("runtime"))
 
     def submit_deduplicated(self):
-        """A task of which there is one at a time. It is not repeated: a second try could be told of somebody else's."""
+        """A task that can exist only once at a time. The call is not repeated: a second try could find another client's task."""
         part = self.task(dedup_key=f"key {self.random.randint(1, 4)}")
         self.session.call([part], *self.submit_sql(part))
         self.learn([part])
@@ -216,7 +216,7 @@ class Submitter(Client):
         return parts
 
     def pace(self):
-        """Not more than can be worked off: a client that only submits would make the end of the run the longest part."""
+        """Not more than workers can do: a client that only submits would make the end of the run the longest part."""
         time.sleep(self.random.uniform(0.005, 0.04))
         while not self.stopping and self.chance(20):
             [[most]] = self.session.query("""select max(n) from unnest(%s) q,
@@ -284,7 +284,7 @@ class Submitter(Client):
 
 
 class Planner(Submitter):
-    """Plans, built in several transactions, opened, added to, sometimes cancelled. A step that has no answer is done again."""
+    """Plans, built in several transactions, opened, added to, sometimes cancelled. A step without an answer is repeated."""
 
     def plan_call(self, verb, plan, sql):
         while not self.stopping:
@@ -356,13 +356,13 @@ class Worker(Client):
         if self.calm:
             time.sleep(0.02)
         elif self.chance(50):
-            # No wait is long, so that a client that is to stop does.
+            # All waits are short, so that a client that must stop does.
             self.session.query("call scylla.wait(%s, '400 ms')", self.queue)
         elif self.chance(50):
             self.session.query("call scylla.wait_any(%s, '400 ms')", self.queues)
 
     def put_off(self, rows):
-        """Some tasks wait for a signal in the middle, and some ask for something outside that is not there yet."""
+        """Some tasks wait for a signal while they run, and some check for something outside that does not exist yet."""
         for rn, attempt, _, _, spec, _, state in rows:
             part = {"rn": rn, "worker": self.name, "attempt": attempt}
             if "defer" in spec and state is None and not self.calm:
@@ -421,7 +421,7 @@ class Worker(Client):
             self.held.append((rn, attempt))
 
     def again(self, parts, sql, *arguments):
-        """Says so again if there was no answer, as a worker would; the second try is refused if the first was done."""
+        """Repeats the call if there was no answer, as a worker would; the second try is refused if the first succeeded."""
         try:
             self.session.call(parts, sql, *arguments)
         except Broken:
@@ -455,7 +455,7 @@ class Calm(Worker):
 
 
 class Preparer(Worker, Submitter):
-    """Two-phase transactions of submits, leases and completions; committed or rolled back later, by whom it may be."""
+    """Two-phase transactions of submits, leases and completions; committed or rolled back later, by any client."""
 
     def __init__(self, *arguments):
         super().__init__(*arguments)
@@ -496,8 +496,8 @@ class Preparer(Worker, Submitter):
 
 
 class Idler(Client):
-    """A role with queues of its own, and no rights on others. It begins something and idles in the transaction. What it did is
-    not in the record, only that it idled: the others are to notice nothing."""
+    """A role with queues of its own, and no rights on others. It begins something and idles in the transaction. The record has
+    only the idling, not its operations: the other clients must not be affected."""
 
     def __init__(self, *arguments):
         super().__init__(*arguments)

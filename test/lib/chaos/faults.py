@@ -31,7 +31,7 @@ class Faults:
                       self.stop_immediate, self.restart_fast, self.other_database)
 
     def run(self, seconds):
-        """Returns what went wrong with the clients."""
+        """Returns the failures of the clients."""
         until = time.monotonic() + seconds
         next_heavy = time.monotonic() + self.random.uniform(2, 5)
         pending = list(self.heavy)
@@ -69,7 +69,7 @@ class Faults:
             heapq.heappop(self.later)[2]()
 
     def calm(self):
-        """Everything undone, everything back."""
+        """Ends all faults."""
         self.undo(float("inf"))
         self.server.wake_all()
         for thread in self.threads:
@@ -78,7 +78,7 @@ class Faults:
                 thread.join(5)
                 if thread.is_alive():
                     self.nudge()
-                    # It may wait for what a client had prepared that was killed: its successor ends that.
+                    # It may wait for a transaction that a killed client had prepared: its successor ends that.
                     if problem := self.team.replace_dead():
                         self.notes.append("client: " + problem)
             if thread.is_alive():
@@ -87,14 +87,14 @@ class Faults:
         self.server.wait_until_it_answers()
         self.ask("alter system reset all")
         self.ask("select pg_reload_conf()")
-        # What REINDEX CONCURRENTLY leaves when it is broken off.
+        # What an interrupted REINDEX CONCURRENTLY leaves.
         for [index] in self.ask("select indexrelid::regclass::text from pg_index where not indisvalid"):
             self.ask("drop index " + index)
 
     def nudge(self):
-        """An interrupt for every backend. DROP DATABASE waits until each has taken a barrier in. One that finds a cancel and the
-        barrier together, because it was stopped, raises the error, and thinks of the barrier at its next interrupt only: that is
-        how ProcessInterrupts() of the server is. What does not take in interrupts is not helped by this."""
+        """An interrupt for every backend. DROP DATABASE waits until each has processed a barrier. A backend that finds a cancel
+        and the barrier together, because it was stopped, raises the error, and processes the barrier only at its next interrupt:
+        this is how the server's ProcessInterrupts() works. It does not help backends that do not process interrupts."""
         try:
             self.ask("select pg_log_backend_memory_contexts(pid) from pg_stat_activity "
                      "where backend_type = 'client backend' and pid <> pg_backend_pid()")
@@ -102,7 +102,7 @@ class Faults:
             pass
 
     def aside(self, *commands, database=None):
-        """SQL that may take long, fail, or lose its connection; not at our cost."""
+        """Runs SQL that may take long, fail, or lose its connection, without effect on us."""
         def run():
             try:
                 connection = connect(self.server.dsn + (f" dbname={database}" if database else ""))
@@ -243,7 +243,7 @@ class Faults:
                    f"select pg_sleep({self.random.uniform(1, 10)})", "commit")
 
     def other_database(self):
-        """Another database comes, gets the extension, does a little, loses the extension, and goes."""
+        """Another database is created, uses the extension a little, drops it, and is dropped."""
         self.numbers += 1
         name = f"other{self.numbers}_{int(time.time())}"
         self.aside(f"create database {name}")

@@ -1,4 +1,4 @@
-"""The clients and the observer of the chaos without its faults: for tests that do their own harm (test/t/failover.pl).
+"""The clients and the observer of the chaos without its faults: for tests with their own faults (test/t/failover.pl).
 
     load.py work FOLDER PREFIX CONNECTION SEED     clients at work, until standard input ends
     load.py finish FOLDER PREFIX CONNECTION        brings what they left to its end

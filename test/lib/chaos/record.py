@@ -1,9 +1,9 @@
 """The record: what clients did and what they were told, in a file per client, outside the server.
 
-A client writes what it is about to do before it sends it, and what came of it when the server has said so. So a client
-that is killed leaves at worst an operation without an outcome, which may have happened or not. An operation is a
-transaction: it has parts, of which all have happened or none. Times are those of the machine's monotonic clock, the same
-for all processes.
+A client writes each operation before it sends it, and the outcome when the server has reported it. So a client that is
+killed leaves at worst an operation without an outcome, which may have happened or not. An operation is a transaction: it
+has parts, of which all have happened or none. Times are those of the machine's monotonic clock, the same for all
+processes.
 """
 import glob
 import json
@@ -23,21 +23,21 @@ class Recorder:
         os.write(self.file, (json.dumps(entry, separators=(",", ":")) + "\n").encode())
 
     def begin(self, parts, gid=None, resolve=None):
-        """What is about to be done. gid names a transaction that will be prepared; resolve tells the end of one:
+        """An operation that will be sent. gid names a transaction that will be prepared; resolve is the end of one:
         {"gid": ..., "commit": ...}."""
         self.numbers += 1
         self._put(n=self.numbers, begin=parts, **({"gid": gid} if gid else {}), **({"resolve": resolve} if resolve else {}))
         return self.numbers
 
     def parts(self, number, parts):
-        """What a transaction has come to contain; written before its commit is sent."""
+        """The contents of a transaction; written before its commit is sent."""
         self._put(n=number, parts=parts)
 
     def prepared(self, number):
         self._put(n=number, prepared=True)
 
     def ok(self, number, parts=None):
-        """It is committed. parts: now with what the server has answered."""
+        """It is committed. parts: now with the server's answers."""
         self._put(n=number, ok=parts)
 
     def no(self, number, why):
@@ -67,7 +67,7 @@ class Op:
 
 
 class Record:
-    """All files of a folder; `read` goes on where it ended the last time."""
+    """All files of a folder; `read` continues where it ended the last time."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -87,8 +87,8 @@ class Record:
         self._resolve()
 
     def until(self, cut):
-        """What was known at a moment: what began later is left out, and what ended later has no outcome yet. The files are
-        read one after the other, so without this the answers in one may refer to what another did not yet tell."""
+        """What was known at a moment: operations that began later are left out, and those that ended later have no outcome yet.
+        The files are read one after the other, so without this the answers in one may refer to entries missing in another."""
         return [op if op.end is None or op.end <= cut else op.unanswered() for op in self.ops.values() if op.begin <= cut]
 
     def _take(self, client, entry):
@@ -107,7 +107,7 @@ class Record:
             op.outcome, op.end = NO, entry["t"]
 
     def _resolve(self):
-        """A prepared transaction ends with the COMMIT PREPARED that somebody has done, or the ROLLBACK."""
+        """A prepared transaction ends with the COMMIT PREPARED, or the ROLLBACK, of any client."""
         transactions = {op.gid: op for op in self.ops.values() if op.gid}
         for op in self.ops.values():
             if op.resolve and op.outcome == OK:

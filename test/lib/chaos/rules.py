@@ -1,5 +1,5 @@
-"""The rules: what must hold between the clients' record and what the database shows. Pure: no server, so that a falsified
-record can be held against them (selftest.py).
+"""The rules: what must hold between the clients' record and what the database shows. Pure: no server, so that they can be
+tested with a falsified record (selftest.py).
 
 The database is a `State`. What had been acknowledged before its snapshot was taken must be in it; what was begun before
 may be; what certainly failed must not. A violation is a text that begins with the name of its rule.
@@ -16,7 +16,7 @@ ENDS = ("complete", "abort", "cancel")  # parts that end a task
 STATUS_OF = {"complete": "completed", "abort": "aborted", "cancel": "cancelled"}
 
 
-# The submit of a task that a trigger has started: nobody's call, at any time.
+# The submit of a task that a trigger has started: no client's call, at any time.
 STARTED = Op("a trigger", 0, float("-inf"), [])
 STARTED.outcome, STARTED.end = OK, float("inf")
 
@@ -91,7 +91,7 @@ class Observer:
             self._stuck()
         return self.found
 
-    # Of what has the same dedup_key in a queue, one is live.
+    # Of the tasks of a queue with the same dedup_key, only one is live.
     def _keys(self):
         live = {}
         for rn, row in self.state.tasks.items():
@@ -102,7 +102,7 @@ class Observer:
                 self.say("deduplicated", f"tasks {other} and {rn} are {row['queue']}'s with dedup_key {key}, and both are live")
             live[row["queue"], key] = rn
 
-    # What was acknowledged is there, as it was submitted; what was rolled back is not.
+    # What was acknowledged exists as it was submitted; what was rolled back does not exist.
     def _existence(self, rn):
         row = self.state.tasks.get(rn)
         submits = self.submits.get(rn, [])
@@ -122,7 +122,7 @@ class Observer:
                    and row["plan"] == part.get("plan") for part in possible):
             self.say("changed", f"task {rn} is not what was submitted: {row}")
 
-    # How it ended is what somebody was told, and only one.
+    # A task ended as a client was told, and only one client.
     def _end(self, rn, row):
         ends = self.ends.get(rn, [])
         told = [(op, part) for op, part in ends if op.outcome == OK]
@@ -170,7 +170,7 @@ class Observer:
     def _plan_tried(self, row, verb):
         return row["plan"] is not None and any(part["do"] == verb and op.outcome != NO for op, part in self.plan_ops[row["plan"]])
 
-    # Attempts rise, each is given out once, nobody's lease is given away before its time, and nothing runs after its end.
+    # Attempts rise, each is leased once, no lease passes to another client before its time, and nothing runs after its end.
     def _leases(self, rn, leases):
         row = self.state.tasks.get(rn)
         leases.sort(key=lambda lease: lease[2]["attempt"])
@@ -211,7 +211,7 @@ class Observer:
         return any(part["do"] in ("yield", "fail", "defer", "not_yet") and part["attempt"] == attempt and op.outcome != NO
                    for op, part in self.holds.get(rn, ()))
 
-    # The history tells each attempt, by somebody who asked for it, and how it ended.
+    # The history contains each attempt, by a client that asked for it, and how it ended.
     def _history(self, rn, row):
         if any(entry["_typ"] == "HistoryElided" for entry in row["history"]):
             return
@@ -268,7 +268,7 @@ class Observer:
             if failed and row["status"] == "completed":
                 self.say("gate", f"task {rn} is completed, though one of its providers failed")
 
-    # At no moment there are more leases that are surely held than the limit allows.
+    # At no moment are more leases certainly held than the limit allows.
     def _limit(self, queue, limit):
         if most := self._most(lambda rn, part: part["queue"] == queue, limit):
             self.say("max_running", f"queue {queue}: {most}")
@@ -282,7 +282,7 @@ class Observer:
             self.say("pool", f"{resource} of {pool}: {most}")
 
     def _most(self, weight, limit):
-        """The first moment at which leases that weigh more than the limit are surely held; else None."""
+        """The first moment at which leases that weigh more than the limit are certainly held; otherwise None."""
         intervals = []
         for rn, leases in self.leases.items():
             for op, part, task in leases:
@@ -328,7 +328,7 @@ class Observer:
                 elif row["status"] != "cancelled" and (row["status"] == "failed") != ("aborted" in tasks):
                     self.say("plan", f"{name} is {row['status']}, its tasks are {sorted(set(tasks))}")
 
-    # A transaction that was prepared stays until somebody ends it.
+    # A prepared transaction stays until a client ends it.
     def _prepared(self):
         tried = {op.resolve["gid"] for op in self.ops if op.resolve and op.outcome != NO}
         for op in self.ops:
@@ -348,8 +348,8 @@ class Observer:
 
 
 def lost_suffix(ops, state):
-    """For a failover that may lose the last commits (asynchronous replication): what was acknowledged and is not there, and,
-    as violations, where something is there that was begun after the end of something that is not: what a standby has is the
+    """For a failover that may lose the last commits (asynchronous replication): returns what was acknowledged and is missing,
+    and, as violations, what exists although it was begun after the end of something that is missing: a standby has the
     beginning of what was committed, without holes."""
     def there(part):
         row = state.tasks.get(part.get("rn"))

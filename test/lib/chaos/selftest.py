@@ -1,4 +1,4 @@
-"""The observer observed: a small true story breaks no rule, and each falsification of it breaks the right one. Prints TAP."""
+"""Test of the observer: a small true story breaks no rule, and each falsification of it breaks the right one. Prints TAP."""
 import copy
 import os
 import sys

@@ -1,4 +1,4 @@
-"""A private cluster that is treated badly."""
+"""A private cluster for faults."""
 import os
 import re
 import resource
@@ -20,8 +20,8 @@ max_worker_processes = 16
 shared_buffers = 64MB
 autovacuum_naptime = 1s
 """
-# What a server must not say, however badly it is treated. A REINDEX CONCURRENTLY that was broken off leaves an invalid index,
-# which the next one reports as XX002.
+# What a server must not log, whatever the faults. A REINDEX CONCURRENTLY that was interrupted leaves an invalid index, which
+# the next one reports as XX002.
 BAD = re.compile(r"PANIC|TRAP|XX\d{3}(?!.*cannot reindex invalid index)|leak|still referenced|not closed|not owned|stuck spinlock"
                  r"|could not (?:read|write|access) (?:block|status)|invalid (?:page|memory)|corrupt", re.IGNORECASE)
 SIGNALLED = re.compile(r"was terminated by signal (\d+)")
@@ -58,7 +58,7 @@ class Server:
         self.start()
 
     def start(self):
-        """Ours, not pg_ctl's, so that we learn at once when the postmaster has ended, however it did."""
+        """Started by us, not by pg_ctl, so that we notice at once when the postmaster has ended, for any reason."""
         with open(self.log, "ab") as log:
             self.process = subprocess.Popen(["postgres", "-D", self.data], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                                             preexec_fn=allow_cores, start_new_session=True)
@@ -72,7 +72,7 @@ class Server:
             raise RuntimeError(f"the server does not stop ({mode}):\n" + self.log_tail()) from error
 
     def children(self, kind=None):
-        """Pids of the server's processes whose title contains `kind`, from the system: it answers always."""
+        """Pids of the server's processes whose title contains `kind`, from the system, which always answers."""
         try:
             parent = self.process.pid
             with open(f"/proc/{parent}/task/{parent}/children") as file:
@@ -90,7 +90,7 @@ class Server:
             return ""
 
     def kill_postmaster(self):
-        """SIGKILL, and a start as soon as its children have seen it."""
+        """SIGKILL, and a start as soon as its children have noticed."""
         children = self.children()
         self.process.kill()
         self.process.wait()
@@ -133,7 +133,7 @@ class Server:
                 time.sleep(0.05)
 
     def complaints(self):
-        """What the log and the data folder tell of things that must not happen."""
+        """Traces in the log and the data folder of things that must not happen."""
         found = []
         with open(self.log, errors="replace") as file:
             for line in file:

@@ -69,7 +69,7 @@ def look_at_waits(cursor, prefix):
 
 
 def unfinished(connection, prefix):
-    """How much there is still to be done."""
+    """How much work is left."""
     known = names(prefix)
     [[count]] = ask(connection, """select
         (select count(*) from scylla.task where (queue like %s or queue in (%s, %s)) and status in ('waiting', 'ready', 'running'))

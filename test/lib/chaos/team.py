@@ -1,4 +1,4 @@
-"""The client processes, and how the work that they leave is brought to its end."""
+"""The client processes, and how the work that they leave is finished."""
 import os
 import random
 import signal
@@ -18,7 +18,7 @@ POOL = {"slots": 4}
 STARTED = {"started": "by a trigger"}
 ROLES = ["submitter"] * 2 + ["worker"] * 5 + ["planner", "preparer", "idler", "waiter", "sender", "sender", "asker", "asker"]
 
-# A handler that the server calls: it leaves a note, which is there if its task is completed, and only then.
+# A handler that the server calls. It leaves a note, which exists if and only if its task is completed.
 HANDLER = """
 create table if not exists chaos_note (rn text not null);
 create or replace function chaos_handler(task scylla.task) returns jsonb language plpgsql as $$
@@ -55,7 +55,7 @@ class Team:
         return process
 
     def replace_dead(self):
-        """Whoever was killed has a successor. Returns how a client ended that should not have."""
+        """Replaces clients that were killed. Returns how a client ended that should not have."""
         for member in self.members[:]:
             process, role = member
             if process.poll() is not None:
@@ -85,7 +85,7 @@ class Team:
         return found
 
     def wait_for(self, process, deadline):
-        """Whoever has prepared a transaction may be gone, and the call of somebody else may wait for it."""
+        """The client that has prepared a transaction may be gone, and the call of another client may wait for it."""
         while True:
             try:
                 return process.wait(max(0.1, min(5, deadline - time.monotonic())))
@@ -123,7 +123,7 @@ def create_queues(connection, prefix, limit):
 
 
 def rules_of(prefix, limit):
-    """What the observer has to know of these."""
+    """What the observer must know of these."""
     return {"limits": {f"{prefix}-limit": limit}, "pools": {names(prefix)["pool"]: POOL},
             "trigger": {**names(prefix), "queue": f"{prefix}-open", "spec": STARTED}}
 
@@ -138,8 +138,8 @@ def end_prepared(session, prefix):
 
 
 def finish(team, patience):
-    """Ends what is prepared, opens what is building, and lets calm workers do the rest. Returns how long it took, or None if
-    something is stuck: nothing has ended for so many seconds."""
+    """Ends prepared transactions, opens unfinished plans, and lets calm workers do the rest. Returns how long it took, or None
+    if something is stuck: nothing has ended for that many seconds."""
     began = moved = time.monotonic()
     least = None
     session = Session(Recorder(team.folder, "finish"), team.dsn)

@@ -82,7 +82,7 @@ class WaitRules:
         return [part["payload"] for op, part in self.signals[name, n] if op.outcome != NO]
 
     def _verdicts(self, token):
-        """What may have ended a callback: the one who was told so, else whoever got no answer."""
+        """What may have ended a callback: the call that was told so, otherwise the calls without an answer."""
         tried = self.verdicts[token]
         won = [part for op, part in tried if op.outcome == OK and part.get("won")]
         return won or [part for op, part in tried if op.outcome == UNKNOWN]
@@ -162,7 +162,7 @@ class WaitRules:
     # ---- tasks that wait
 
     def failed(self, rn, part, policy):
-        """Whether something that the task waits for may have failed or timed out, and that had to end it so."""
+        """Whether something that the task waits for may have failed or timed out, and so had to end the task."""
         for element in part.get("wait", ()):
             if element.get("on_timeout") == {"cascade": "abort", "skip": "skip"}[policy] and self._timed_out(rn, element, self.state.taken):
                 return True
@@ -172,7 +172,7 @@ class WaitRules:
         return False
 
     def _timed_out(self, rn, element, when):
-        """Whether its timeout can be over at that moment of our clock."""
+        """Whether its timeout can have passed at that moment of our clock."""
         begun = min((op.begin for op, _ in self.observer.submits[rn] if op.outcome != NO), default=when)
         return "timeout" in element and when >= begun + float(element["timeout"].split()[0]) / 1000
 

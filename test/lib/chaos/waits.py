@@ -1,5 +1,5 @@
 """Clients of what work waits for besides tasks: signals, callbacks, checks, timeouts, triggers, pools, and functions that the
-server calls. Numbers come from the clock, so that those who wait and those who send meet at about the same time.
+server calls. Numbers come from the clock, so that waiters and senders use the same ones at about the same time.
 """
 import time
 
@@ -81,7 +81,7 @@ class Waiter(Submitter):
 
 
 class Sender(Client):
-    """Sends signals, each number once whoever sends it, and ends callbacks."""
+    """Sends signals, each number once by any of the senders, and ends callbacks."""
 
     def step(self):
         choice = self.random.random()

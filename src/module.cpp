@@ -1,4 +1,4 @@
-// What the server sees of the library when it loads it.
+// The entry points of the library for the server.
 #include "job/jobs.h"
 #include "plan/conditions.h"
 #include "plan/gates.h"

@@ -62,7 +62,7 @@ extern "C" bool check_code_version(char **value, void **, GucSource) {
 
 constexpr int k_max_seconds = static_cast<int>(model::k_max_timeout / model::k_second); // as of tasks
 
-// How large definitions and runs of workflows may be.
+// Limits of definitions and runs of workflows.
 void define_workflow_limits() {
     struct Limit {
         const char *name;

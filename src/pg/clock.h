@@ -1,5 +1,5 @@
-// Time that passes. GetCurrentTimestamp() tells when something happens; but somebody may set that clock, so how long to
-// wait must not depend on it.
+// Elapsed time. GetCurrentTimestamp() is the time of day; that clock may be set, so the length of waits must not depend
+// on it.
 #pragma once
 
 #include "pg/prelude.h"

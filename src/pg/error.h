@@ -12,7 +12,7 @@ namespace scylla::error {
 // database.
 [[noreturn]] void other_version(const char *installed, bool older);
 
-// 55000, constraint "shape", table extension: somebody has changed a table of the extension. problem: a sentence.
+// 55000, constraint "shape", table extension: a table of the extension has been changed. problem: a sentence.
 [[noreturn]] void other_shape(const char *table, const char *problem);
 // 0A000, constraint "bypassed": a trigger, rule, constraint or row security on a table that is written directly.
 [[noreturn]] void bypassed(const char *table);

@@ -1,4 +1,4 @@
-// Values as messages show them.
+// Values in the form that messages show.
 #include "pg/error_fields.h"
 
 #include "pg/json_text.h"

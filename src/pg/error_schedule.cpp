@@ -1,4 +1,4 @@
-// Schedules, and what runs them.
+// Schedules, and the processes that run them.
 #include "pg/error_fields.h"
 
 namespace scylla::error {

@@ -7,7 +7,7 @@ namespace scylla::json {
 
 namespace {
 
-// The text through the input function of a type; what the server finds wrong with it becomes our error.
+// Converts the text by the input function of a type. An error of that function becomes ours.
 Datum read(const char *argument, JsonbValue *value, const char *rule, int64 element, PGFunction input) {
     const char *written = text_to_cstring(to_text(argument, value, element));
     MemoryContext context = CurrentMemoryContext;
@@ -16,7 +16,7 @@ Datum read(const char *argument, JsonbValue *value, const char *rule, int64 elem
     { result = DirectFunctionCall3(input, CStringGetDatum(written), ObjectIdGetDatum(InvalidOid), Int32GetDatum(-1)); }
     PG_CATCH();
     {
-        // Data exceptions become ours, which names the element; anything else (a cancel) goes on as it is.
+        // Data exceptions become our error, which names the element; others (a cancel) are raised again.
         if (ERRCODE_TO_CATEGORY(geterrcode()) != ERRCODE_DATA_EXCEPTION)
             PG_RE_THROW();
         MemoryContextSwitchTo(context);
@@ -131,7 +131,7 @@ void push_int64(JsonbParseState **state, JsonbIteratorToken token, int64 value) 
 
 namespace {
 
-// An element of an array as the array has it: what it is, and its bytes.
+// An element in the form of an array: its type and its bytes.
 struct Element {
     JEntry type;
     const char *bytes;
@@ -153,9 +153,9 @@ Element element_of(const Jsonb *value) {
 
 } // namespace
 
-// The elements are copied as they are: the server's own way takes them to pieces, and goes as deep into its stack as
-// they are nested. Then a result that one session could just give would be too deep for the next, and the task that
-// depends on it would stand in the way of every lease.
+// The elements are copied as bytes: the server's own function would take them apart, with a recursion as deep as their
+// nesting. Then a result that one session could just store might be too deep for the next one, and the task that
+// depends on it would make every lease fail.
 Jsonb *array_of(std::span<Jsonb *const> elements) {
     const auto place = [](Size at, const Element &element) { return element.aligned ? INTALIGN(at) : at; };
     const Size begin = offsetof(Jsonb, root.children) + elements.size() * sizeof(JEntry);
@@ -177,7 +177,7 @@ Jsonb *array_of(std::span<Jsonb *const> elements) {
         if (element.size > 0)
             memcpy(reinterpret_cast<char *>(array) + at, element.bytes, element.size);
         at += element.size;
-        // Most tell their length with what aligns them, every so often one tells where it ends.
+        // Most entries have their length with padding; every JB_OFFSET_STRIDE-th one has the offset of its end.
         array->root.children[i] =
             element.type | (i % JB_OFFSET_STRIDE == 0 ? JENTRY_HAS_OFF | static_cast<JEntry>(at - begin)
                                                       : static_cast<JEntry>(at - before));

@@ -27,7 +27,7 @@ int64 string_size(std::string_view value) {
     return size;
 }
 
-// A numeric as it is stored, which numeric.c keeps to itself, but pg_upgrade keeps as it is: a header of 16 bits, in
+// The stored form of a numeric, which is private to numeric.c, but kept by pg_upgrade: a header of 16 bits, in
 // the long form the weight of the first digit in 16 more, then digits to the base 10,000.
 struct StoredNumeric {
     bool negative;

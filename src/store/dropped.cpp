@@ -12,7 +12,7 @@ constinit SPIPlanPtr find_statement = nullptr;
 constinit SPIPlanPtr list_statement = nullptr;
 constinit SPIPlanPtr forget_statement = nullptr;
 
-// Whoever drops a queue tells of it (tell_changed()).
+// The drop of a queue is announced (tell_changed()).
 struct Known {
     uint64 changes; // table_changes() when it was looked; 0: never
     bool any;

@@ -1,4 +1,4 @@
-// What few tasks keep from run to run. Only whoever has taken the row that tells where the task is writes here.
+// What few tasks keep from run to run. Written only by the transaction that has taken the row of the task's state.
 #pragma once
 
 #include "store/rows.h"

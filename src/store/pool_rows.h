@@ -51,8 +51,8 @@ void insert(Store &store, const ReservationRow &row);
 Sight see_line(Dirty *dirty, int64 task);
 // Whether the task holds something of a pool.
 Sight see_reservation(Dirty *dirty, int64 task);
-// All that is reserved in a pool, and what somebody is just reserving or giving back. These rows are written once, so
-// none is missed. absent: no more.
+// All reservations in a pool, including those that transactions in progress are adding or removing. These rows are
+// written once, so none is missed. absent: no more.
 void walk_reservations(Dirty *dirty, int64 pool);
 Sight next_reservation(Dirty *dirty, ReservationRow *row);
 

@@ -108,8 +108,8 @@ TupleTableSlot *slot_of(Store &store, TableId table) {
 
 namespace {
 
-// Whoever changes settings tells of it before he looks for rows that were written without knowing of them. So this
-// looks after all has been written: of two at the same time at least one sees the other.
+// A transaction that changes settings announces that before it looks for rows that were written without knowing them.
+// So this check comes after all writes: of two concurrent transactions at least one sees the other.
 bool settings_have_changed(const Store &store) {
     if (store.uses.count == 0 && store.pool_uses.count == 0)
         return false;

@@ -30,8 +30,7 @@ SpecRow spec_row(const Scan &scan, With with) {
 
 namespace {
 
-// Whoever deletes a row begins with this flag. It is read without a lock: what it says may be over at any moment
-// anyway.
+// Deleting a row begins with this flag. It is read without a lock: its value may change at any moment anyway.
 bool is_untouched(const Scan &scan) {
     const auto *slot = reinterpret_cast<const HeapTupleTableSlot *>(scan.slot);
     return (slot->tuple->t_data->t_infomask & HEAP_XMAX_INVALID) != 0;
@@ -96,7 +95,7 @@ std::optional<SpecRow> find_spec(Store &store, const text *rn, With with) {
 
 namespace {
 
-// Whoever leases a task comes back to it by its name.
+// A worker that leases a task will look it up by its name.
 void expect(Store &store, const SpecRow &row) {
     if (store.mode != AccessShareLock)
         spec_hints.remember(compat::file_number(store[TableId::spec].rel), hash_name(row.rn), row.tid);

@@ -94,8 +94,8 @@ bool insert_queue(const text *name, const QueueSettings &settings) {
     // builds, and both would find the other there only. Who comes later waits here or for the row of the first.
     const LOCKTAG tag = name_lock_tag(hash_name(name));
     (void)LockAcquire(&tag, ExclusiveLock, false, false);
-    // Nobody else knows it yet; but when this is rolled back this process must not, either. Before the insert: what is
-    // told after it is lost if an error ends the command.
+    // No other process knows the queue yet; but after a rollback this process must forget it. Before the insert: a
+    // change that is announced after it is lost if an error ends the command.
     tell_changed(TableId::queue);
     AsOwner as_owner;
     as_owner.begin();

@@ -65,8 +65,8 @@ std::optional<store::Taken> take_unleased(Store &store, const store::SpecRow &sp
     return std::nullopt;
 }
 
-// Puts it back, changed. Who ends a provider of it meanwhile may see neither row, nor the specification
-// (store/dirty.h): so a task that waits for gates is looked at once more when this is committed.
+// Puts the changed task back. A transaction that ends a provider of it meanwhile may see neither row, nor the
+// specification (store/dirty.h): so a task that waits for gates is checked again when this is committed.
 Task put_back(Store &store, const store::SpecRow &changed, const Standing &standing, TimestampTz now) {
     if (standing.ready)
         return make_ready(store, changed, standing.carry, now);

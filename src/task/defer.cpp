@@ -84,7 +84,7 @@ int64 delay_of(Store &store, const store::SpecRow &spec, std::optional<int64> re
     return every ? *every : first_delay(store, spec);
 }
 
-// Who has just joined the check may not have seen that it waits now: then this sees the gate.
+// A task that has just joined the check may not have seen that it waits now: then this sees the gate.
 void note_hurry(Store &store, int64 check, int64 delay, TimestampTz now) {
     if (const auto every = check_interval(store, check, now); every && *every < delay)
         shmem::note_recheck(check);

@@ -36,10 +36,10 @@ bool owns(const char *owner);
 
 // Whether a role is the owner, or a member of it, or of one of the grantees (text[]; null: none), or a superuser.
 bool has_any(Oid role, const char *owner, ArrayType *grantees);
-// Whoever is to get a privilege: 42704 if there is no such role. 'public' is everybody.
+// For a role that gets a privilege: 42704 if it does not exist. 'public' is everybody.
 void require_grantee(const text *role, const char *table);
 
-// Whoever is to own something: 42704 if there is no such role, 42501 if the current user cannot become it.
+// For a new owner: 42704 if the role does not exist, 42501 if the current user cannot become it.
 void require_new_owner(const text *owner, const char *table);
 
 // 42501 if the current user may not.

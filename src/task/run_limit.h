@@ -1,6 +1,6 @@
-// run_timeout: how long one run of a task may take, from its lease on, whatever its heartbeats and whoever runs it: as
-// the task says, else its queue. The deadline of a lease is never later than the end of the run. Whoever ends leases
-// goes by the setting of the queue as it is then, so that a change counts for runs that have begun.
+// run_timeout: how long one run of a task may take, from its lease on, independent of heartbeats and of the kind of
+// worker: the value of the task, otherwise that of its queue. The deadline of a lease is never later than the end of
+// the run. Leases are ended by the present setting of the queue, so that a change applies to runs that have begun.
 #pragma once
 
 #include "store/rows.h"

@@ -28,8 +28,7 @@ struct Provider {
 
 // How conditions come about (plan/conditions.h): registered when the library is loaded.
 struct ConditionMaker {
-    // One that is there already; with the id 0 one that is to be made, once the task is there. P0002. `element` as in
-    // pg/error.h.
+    // An existing one; id 0: one that must be made after the task has been inserted. P0002. `element` as in pg/error.h.
     Provider (*find)(store::Store &store, const WaitFor &wait, TimestampTz now, int64 element);
     // Makes it, or finds an equal one that others wait for. is_new: look_back() is to follow when its gates are in
     // their table.

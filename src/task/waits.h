@@ -11,8 +11,8 @@ Provider find_provider(store::Store &store, const WaitFor &wait, TimestampTz now
 // The same for a task.
 int64 provider_id(store::Store &store, const text *rn, int64 element = 0);
 
-// The conditions that a call has made and nobody had waited for: once the gates are in their table, signals of the past
-// are to be looked for again.
+// The conditions that a call has made and no task had waited for: once the gates are in their table, past signals must
+// be searched for again.
 struct NewConditions {
     std::span<int64> ids; // with room for one for each gate
     std::size_t count;

@@ -1,7 +1,7 @@
-// The calls of a worker. Tasks go in as leases; JSON goes in as text, and all values come out as text.
+// The calls of a worker. Tasks are passed as leases, JSON as text; all results are text.
 'use strict';
 
-// Times as microseconds: whatever the settings of the session.
+// Times as microseconds, independent of the settings of the session.
 const JOB =
   'select rn, queue, spec, priority, (extract(epoch from created) * 1000000)::bigint as created, args, errors, attempt, failures, ' +
   'max_attempts, plan, key, pool, (extract(epoch from deadline - updated) * 1000000)::bigint as lasts from ';

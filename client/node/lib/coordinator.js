@@ -1,14 +1,14 @@
-// Leasing and finishing: the one part that decides what is asked of the server next.
+// Leasing and finishing: the only part that decides what to request from the server next.
 'use strict';
 const calls = require('./calls');
 const { Held, YIELDED, failed } = require('./job');
 const { Lost, Quitting, backoff, now } = require('./link');
 
-// What the handler returned cannot be stored.
+// The result of the handler cannot be stored.
 const isMalformed = (error) => ['22', '54'].includes(error.code?.slice(0, 2));
-// No extension, no privilege, a bad argument: it will not pass by itself.
+// No extension, no privilege, a bad argument: not a temporary error.
 const cannotPass = (error) => ['0A000', '42883', '42P01', '3F000', '42501'].includes(error.code) || error.code?.startsWith('22');
-// An error of the server: what is ours goes on.
+// Whether it is an error of the server, and not of this program.
 const isServers = (error) => error.severity !== undefined;
 
 class Coordinator {
@@ -55,7 +55,7 @@ class Coordinator {
     }
   }
 
-  // ---- one exchange with the server, when there is something to say or to ask -------------------------------------------
+  // ---- one exchange with the server, when there is something to report or lease -----------------------------------------
 
   async #step() {
     const { core } = this;
@@ -83,7 +83,7 @@ class Coordinator {
     this.#putBack(batch, false);
   }
 
-  // Returns when something is due, the worker stops, or it may be worth to look for tasks.
+  // Returns when a report is due, the worker stops, or there may be tasks to lease.
   async #waitForWork() {
     const { core } = this;
     while (!core.quitting && !core.stopping) {
@@ -109,12 +109,12 @@ class Coordinator {
 
   #mayLease(time) { return this.core.looking && time >= this.capacityAt && this.#room(0) > 0; }
 
-  // How many more leases there is room for, when those are gone.
+  // How many more leases there is room for, without those that are about to end.
   #room(aboutToLeave) {
     return Math.max(0, this.options.concurrency + this.options.prefetch - (this.core.held.size - aboutToLeave));
   }
 
-  // The reports that are to be sent now, as many as one call may be about.
+  // The reports that are due now, up to the maximum for one call.
   #takeDue(time) {
     const due = [];
     const later = [];
@@ -124,7 +124,7 @@ class Coordinator {
     return due;
   }
 
-  // What is not settled is to be sent again.
+  // Puts unsettled reports back, to be sent again.
   #putBack(batch, inDoubt) {
     for (const report of batch) {
       if (report.settled) continue;
@@ -135,12 +135,12 @@ class Coordinator {
 
   // ---- leasing --------------------------------------------------------------------------------------------------------
 
-  // Asks the queues in turn, until there is no more room or all have been asked. The completions of the batch travel with the
-  // first question, if they can.
+  // Leases from the queues in turn, until there is no more room or all have been tried. The completions of the batch are sent with
+  // the first lease, if possible.
   async #leasePass(batch, room) {
     const { core } = this;
     const { queues } = this.options;
-    core.looking = false; // who finds out about tasks meanwhile sets it again
+    core.looking = false; // another part that learns of tasks meanwhile sets it again
     this.lastPass = now();
     let completions = batch.filter(({ outcome, inDoubt }) => outcome.kind === 'completed' && outcome.metrics === null && !inDoubt);
     const first = this.nextQueue++ % queues.length;
@@ -185,7 +185,7 @@ class Coordinator {
     return this.#accept(await this.link.call((on) => calls.lease(on, queue, core.name, ask, leaseTimeout)), sent, false);
   }
 
-  // Takes over what has just been leased. Of a lease that was found the time may be nearly over.
+  // Takes over new leases. An adopted lease may have nearly expired.
   #accept(tasks, sent, adopted) {
     const { core } = this;
     for (const { task, lasts } of tasks) {
@@ -200,7 +200,7 @@ class Coordinator {
     return tasks.length;
   }
 
-  // A lease whose answer was lost may have given us tasks. Only a name that the server gave is ours alone.
+  // A lease call whose answer was lost may have given us tasks. Only a name from the server is certainly unique to us.
   async #adoptLeases() {
     const { core } = this;
     const sent = now();
@@ -208,7 +208,7 @@ class Coordinator {
     try {
       found = await this.link.call((on) => calls.heldTasks(on, core.name));
     } catch (error) {
-      if (error.code !== '42501') throw error; // else they come back when their leases expire
+      if (error.code !== '42501') throw error; // else the tasks become ready when their leases expire
     }
     const known = new Set([...core.held].map(({ task }) => `${task.attempt} ${task.rn}`));
     this.#accept(found.filter(({ task }) => !known.has(`${task.attempt} ${task.rn}`)), sent, true);
@@ -217,7 +217,7 @@ class Coordinator {
 
   // ---- finishing ------------------------------------------------------------------------------------------------------
 
-  // Sends what has not been settled yet. What could not be sent now is left unsettled.
+  // Sends the reports that are not settled yet. Those that cannot be sent now stay unsettled.
   async #finish(batch) {
     const waiting = batch.filter(({ settled }) => !settled);
     const completions = waiting.filter(({ outcome }) => outcome.kind === 'completed' && outcome.metrics === null);
@@ -236,7 +236,7 @@ class Coordinator {
     try {
       states = await this.link.call((on) => calls.completeMany(on, jobs, results, this.core.name));
     } catch (error) {
-      if (!isServers(error)) throw error; // else one is malformed, or its task is locked: the others shall not suffer
+      if (!isServers(error)) throw error; // else one is malformed, or its task is locked: this must not affect the others
       for (const report of reports) await this.#finishAlone(report);
       return;
     }
@@ -292,7 +292,7 @@ class Coordinator {
     }
   }
 
-  // The server knows. The handlers, if they still run, work for nobody.
+  // The server has the reports. Results of handlers that still run are not needed.
   #settle(reports) {
     const { core } = this;
     for (const report of reports) {
@@ -305,7 +305,7 @@ class Coordinator {
     }
   }
 
-  // The task is not ours any more. If a connection broke while we told the server, it may have been ourselves.
+  // The lease is not ours any more. If a connection broke during the report, our own report may have ended it.
   async #settleRefused(report, status) {
     if (report.inDoubt && (await this.#wasOurs(report))) {
       this.#settle([report]);
@@ -325,7 +325,7 @@ class Coordinator {
 
   // ---- the end --------------------------------------------------------------------------------------------------------
 
-  // No more leases; what has not been started goes back at once, what runs when its grace is over.
+  // No more leases; tasks that have not been started are yielded at once, running ones after the grace.
   async #shutDown() {
     const { core } = this;
     core.log('info', 'stopping', 'stopping');

@@ -1,9 +1,9 @@
-// Keeping leases alive: all of a worker's in batches, when a third of their time has passed.
+// Extends leases: all of a worker's in batches, when a third of their time has passed.
 'use strict';
 const calls = require('./calls');
 const { Lost, now } = require('./link');
 
-const PROGRESS_INTERVAL = 1000; // how often progress is sent at most
+const PROGRESS_INTERVAL = 1000; // minimum time between two reports of progress
 
 class Heart {
   constructor(core) {
@@ -32,7 +32,7 @@ class Heart {
     return Array.from({ length: Math.ceil(jobs.length / size) }, (_, i) => jobs.slice(i * size, (i + 1) * size));
   }
 
-  // Waits until there is something to tell: who has progress to tell, and whose lease is to be extended. Null: no more.
+  // Waits until there is something to send: progress, and leases that must be extended. Null: no more.
   async #waitForBeat() {
     const { core } = this;
     for (;;) {
@@ -47,13 +47,13 @@ class Heart {
       }
       this.lastProgress = time;
       const tells = (job) => job.progress !== job.sentProgress && job.phase === 'running';
-      // If one is due, those that will soon be are taken along.
+      // If one is due, those that will be due soon are included.
       const isDue = (job) => beatAt <= time && !tells(job) && job.renewed + job.lasts / 6 <= time;
       return { told: live.filter(tells), due: live.filter(isDue) };
     }
   }
 
-  // One statement for all. If one of them is lost, it fails: then all are extended without. Returns those.
+  // One statement for all. If one of them is lost, it fails: then all are extended without progress. Returns those.
   async #sendProgress(jobs) {
     const { core } = this;
     const progress = jobs.map((job) => job.progress);
@@ -80,7 +80,7 @@ class Heart {
       states = await core.heart.call((on) => calls.heartbeatMany(on, jobs, core.name, core.options.leaseTimeout));
     } catch (error) {
       if (error.severity === undefined || !(error.code === '55P03' || error.code.startsWith('40'))) throw error;
-      if (jobs.length > 1) { // somebody is changing one of the tasks, and takes a long time
+      if (jobs.length > 1) { // another transaction holds one of the tasks for long
         for (const job of jobs) await this.#extend([job]);
         return;
       }
@@ -94,7 +94,7 @@ class Heart {
   #extended(job, { held, status }, sent) {
     const { core } = this;
     if (held || !['queued', 'running'].includes(job.phase)) {
-      job.renewed = sent; // or it has just been finished, or the coordinator will find out
+      job.renewed = sent; // if not, it has just been finished, or the coordinator will notice
       if (held) core.counters.heartbeats++;
       return;
     }

@@ -23,7 +23,7 @@ export interface Task<Spec = any> {
   readonly pool: string | null;
 }
 
-/** What a handler gets: its task, and how to talk about it. Valid while the handler runs. */
+/** The argument of a handler: its task, and calls about it. Valid while the handler runs. */
 export interface Job<Spec = any> {
   readonly task: Task<Spec>;
   readonly rn: string;
@@ -32,15 +32,15 @@ export interface Job<Spec = any> {
   /** The name of the worker. */
   readonly worker: string;
   /**
-   * Is aborted, with a StopError, when the work is worth nothing any more: the task was cancelled, its lease was lost, or the
+   * Is aborted, with a StopError, when the result is not needed any more: the task was cancelled, its lease was lost, or the
    * grace of a worker that stops is over.
    */
   readonly signal: AbortSignal;
   readonly stopRequested: boolean;
   readonly stopReason: StopReason | null;
-  /** 0 to 1, for those who watch; sent with one of the next heartbeats. Values outside are cut. */
+  /** 0 to 1, for display; sent with one of the next heartbeats. Values outside are clamped. */
   progress(value: number): void;
-  /** Sleeps. True at once when a stop is requested, false when the time is over. */
+  /** Sleeps. True at once when a stop is requested, false after that time. */
   sleep(milliseconds: number): Promise<boolean>;
 }
 
@@ -59,7 +59,7 @@ export class AbortTask extends Error {
   readonly args: Record<string, unknown>;
 }
 
-/** Thrown by a handler: an error that may pass. The task is retried after `retryAfter`, or when its policy says. */
+/** Thrown by a handler: an error that may be temporary. The task is retried after `retryAfter`, or when its policy says. */
 export class FailTask extends Error {
   constructor(code: string, description?: string, args?: Record<string, unknown>, options?: { retryAfter?: number | null });
   readonly code: string;
@@ -68,7 +68,7 @@ export class FailTask extends Error {
   readonly retryAfter: number | null;
 }
 
-/** Thrown by a handler: another worker shall do the task. It is ready again at once, and has not failed. */
+/** Thrown by a handler: another worker may run the task. It is ready again at once, and has not failed. */
 export class YieldTask extends Error {
   constructor();
 }
@@ -80,7 +80,7 @@ export class StopError extends Error {
   readonly reason: StopReason;
 }
 
-/** What pg takes: `host`, `port`, `database`, `user`, `password`, `ssl`, … What is not said comes from the environment. */
+/** Options of pg: `host`, `port`, `database`, `user`, `password`, `ssl`, … Missing ones come from the environment. */
 export interface ConnectionConfig {
   connectionString?: string;
   host?: string;
@@ -95,22 +95,22 @@ export interface ConnectionConfig {
   [option: string]: unknown;
 }
 
-/** Something that happened. README.md lists the events. */
+/** A log entry. README.md lists the events. */
 export interface LogEntry {
   readonly level: 'debug' | 'info' | 'warning' | 'error';
   readonly event: string;
   readonly message: string;
   /** The task that it is about. */
   readonly rn: string | null;
-  /** Of the error, if it is one of the server's. */
+  /** Of the error, if it is a server error. */
   readonly sqlstate: string | null;
   readonly worker: string | null;
 }
 
 export interface WorkerOptions {
-  /** A connection string, or what pg takes. Of several the first that accepts writes is taken. Default: the environment. */
+  /** A connection string, or options of pg. Of several, the first that accepts writes is used. Default: the environment. */
   connection?: string | ConnectionConfig | ReadonlyArray<string | ConnectionConfig>;
-  /** One queue, or up to 64. They take turns. */
+  /** One queue, or up to 64, which are used in turn. */
   queues: string | readonly string[];
   /** Default: the server assigns one. Two workers must not have the same name. */
   name?: string | null;
@@ -118,21 +118,21 @@ export interface WorkerOptions {
   concurrency?: number;
   /** How many more tasks may be leased than run, so that short tasks need not wait for the network: 0 by default. */
   prefetch?: number;
-  /** How many tasks one call leases, finishes or extends at most: 200 by default. */
+  /** Maximum number of tasks that one call leases, finishes or extends: 200 by default. */
   maxBatch?: number;
   /** How long a lease lasts without a heartbeat. Default: as the queue says. Heartbeats are sent when a third of it has passed. */
   leaseTimeout?: number | null;
-  /** How long running handlers may go on after stop() before their tasks are given back: 5000 by default. */
+  /** How long running handlers may continue after stop() before their tasks are yielded: 5000 by default. */
   stopGrace?: number;
   /**
-   * Is asked before each lease how many tasks to lease now, given how many there is room for. When it says less, it is asked
+   * Is called before each lease: how many tasks to lease now, given how many there is room for. If it returns less, it is called
    * again after `capacityInterval` (1000).
    */
   capacity?: ((room: number) => number) | null;
   capacityInterval?: number;
   /**
    * Whether an idle worker sleeps by CALL scylla.wait_any: true by default. Otherwise, or where the server refuses that, it
-   * polls, at first every `pollMin` (50), then ever more rarely up to `pollMax` (1000).
+   * polls, at first every `pollMin` (50), then less and less often, down to every `pollMax` (1000).
    */
   useWait?: boolean;
   pollMin?: number;
@@ -142,11 +142,11 @@ export interface WorkerOptions {
   /** Pauses between attempts to connect, doubled from the first (100) to the last (5000). */
   reconnectMin?: number;
   reconnectMax?: number;
-  /** Is called for what happens. Default: warnings and errors go to stderr. */
+  /** Is called for each log entry. Default: warnings and errors go to stderr. */
   log?: ((entry: LogEntry) => void) | null;
 }
 
-/** Totals since the worker was made, and how things stand. */
+/** Totals since the worker was made, and present numbers. */
 export interface Counters {
   leased: number;
   completed: number;
@@ -172,21 +172,21 @@ export interface Counters {
 }
 
 /**
- * Does one task. Returns its result: anything that JSON.stringify takes, nothing, or a Complete. Throws AbortTask, FailTask or
+ * Runs one task. Returns its result: anything that JSON.stringify accepts, nothing, or a Complete. Throws AbortTask, FailTask or
  * YieldTask; anything else fails the task with the code "exception", or yields it if the handler has been asked to stop.
  */
 export type Handler<Spec = any> = (job: Job<Spec>) => unknown;
 
-/** Leases tasks, runs the handler on them, keeps the leases alive, and finishes the tasks. */
+/** Leases tasks, runs the handler on them, extends the leases, and finishes the tasks. */
 export class Worker<Spec = any> {
   /** Throws a RangeError if the options make no sense. Connects to nothing yet. */
   constructor(options: WorkerOptions, handler: Handler<Spec>);
   /**
-   * Works until stop(). Once per worker. Resolves to how many handlers were still running when their tasks were given back.
-   * Rejects with the error of pg for what cannot pass by itself: no extension, no privilege.
+   * Works until stop(). Once per worker. Resolves to how many handlers were still running when their tasks were yielded.
+   * Rejects with the error of pg for errors that cannot be temporary: no extension, no privilege.
    */
   run(): Promise<number>;
-  /** Makes run() return: no more leases; handlers are asked to stop; what is not finished within the grace is given back. */
+  /** Makes run() return: no more leases; handlers are asked to stop; tasks that are not finished within the grace are yielded. */
   stop(): void;
   /** stop() on SIGTERM and SIGINT until run() returns. A second signal ends the grace. */
   stopOnSignals(): void;

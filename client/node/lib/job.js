@@ -44,7 +44,7 @@ class StopError extends Error {
   }
 }
 
-// ---- outcomes: how a task is to end, as the server is told. JSON is text ----------------------------------------------
+// ---- outcomes: how a task ends, in the form for the server. JSON is text ----------------------------------------------
 
 const YIELDED = Object.freeze({ kind: 'yielded', note: '' });
 
@@ -62,7 +62,7 @@ function failed(code, description) {
   return { kind: 'failed', error: JSON.stringify({ code, description: printable(description) }), retryAfter: null, note: code };
 }
 
-// What a handler's return value means.
+// The outcome for a handler's return value.
 function outcomeOf(value) {
   const done = value instanceof Complete ? value : new Complete(value);
   try {
@@ -72,7 +72,7 @@ function outcomeOf(value) {
   }
 }
 
-// What an exception of a handler means.
+// The outcome for an exception of a handler.
 function outcomeOfError(error, askedToStop) {
   if (error instanceof YieldTask) return YIELDED;
   if (error instanceof TaskError) {
@@ -90,7 +90,7 @@ function outcomeOfError(error, askedToStop) {
 
 // ---- leases ---------------------------------------------------------------------------------------------------------
 
-// A lease, as the worker sees it. phase: queued, running, finished, abandoned.
+// A lease of a worker. phase: queued, running, finished, abandoned.
 class Held {
   constructor(task, worker, lasts, renewed) {
     this.task = task;
@@ -98,9 +98,9 @@ class Held {
     this.lasts = lasts; // for how long the server extends it
     this.renewed = renewed; // before the call that leased or extended it was sent
     this.phase = 'queued';
-    this.gone = false; // the server has said that the lease is lost
-    this.overdue = false; // by our own clock its time is over
-    this.progress = null; // as the handler last said
+    this.gone = false; // the server reported that the lease is lost
+    this.overdue = false; // expired by our own clock
+    this.progress = null; // last value from the handler
     this.sentProgress = null;
     this.reason = null;
     this.controller = new AbortController();
@@ -118,13 +118,13 @@ class Held {
     if (reason !== 'stopping') this.abort();
   }
 
-  // The work is worth nothing any more.
+  // The result is not needed any more.
   abort() {
     if (!this.controller.signal.aborted) this.controller.abort(new StopError(this.reason ?? 'stopping'));
   }
 }
 
-// What a handler gets.
+// The argument of a handler.
 class Job {
   #held;
   constructor(held) { this.#held = held; }

@@ -1,24 +1,24 @@
-// A connection of a worker, which is made again when it breaks, and may be cut under a call.
+// A connection of a worker, which is made again when it breaks, and may be cut during a call.
 'use strict';
 const { Client } = require('pg');
 
-// Ends a part of a worker: there is no more time.
+// Ends a part of a worker when its time is over.
 class Quitting extends Error {}
 // The connection is gone, and it is not known what the call did.
 class Lost extends Error {}
 
 const now = () => performance.now();
 
-// The pause after so many failures in a row: first, doubled each time, up to last.
+// The pause after a number of failures in a row: first, doubled each time, up to last.
 const backoff = (failures, first, last) => Math.min(first * 2 ** Math.min(failures - 1, 40), last);
 
-// An error of the server has a severity; any other comes from the connection. A server that accepts no writes does not help.
+// An error of the server has a severity; any other comes from the connection. A server that accepts no writes is useless, too.
 function isLost(error) {
   if (error.severity === undefined) return true;
   return error.code.startsWith('08') || error.code.startsWith('57P') || error.code === '25006';
 }
 
-// Values stay text: how the application has set the parsers of pg does not matter.
+// Values stay text, independent of the parsers of pg that the application has set.
 const types = { getTypeParser: () => (value) => value };
 
 class Link {
@@ -30,7 +30,7 @@ class Link {
     this.failures = 0;
     this.attempts = 0;
     this.client = null;
-    this.made = null; // the connection that is being made, or is there
+    this.made = null; // the connection, or the attempt to make it
     this.started = null; // when the call that is running began
     this.closed = false;
   }
@@ -50,7 +50,7 @@ class Link {
     }
   }
 
-  // Breaks the connection if a call has been running on it since before that time.
+  // Breaks the connection if a call on it has been running since before that time.
   cutIfOlder(moment) {
     if (this.started !== null && this.started < moment) destroy(this.made);
   }
@@ -61,7 +61,7 @@ class Link {
     if (this.started !== null || this.client === null) destroy(this.made);
   }
 
-  // The server is told that the connection ends.
+  // Tells the server that the connection ends.
   async end() {
     this.closed = true;
     const client = this.client;
@@ -85,7 +85,7 @@ class Link {
 
   async #ensure() {
     while (this.client === null) {
-      // The first attempt after a loss comes at once; it counts as good only when a call has succeeded.
+      // The first attempt after a loss is made at once. A connection counts as good only after a successful call.
       const pause = this.failures > 1 ? backoff(this.failures - 1, ...this.around.pauses) : 0;
       if (this.closed || !(await this.around.sleep(pause * (1 - Math.random() / 2)))) throw new Quitting();
       try {

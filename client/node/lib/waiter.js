@@ -1,11 +1,11 @@
-// Sleeping on the server while there is nothing to lease.
+// Waits on the server while there is nothing to lease.
 'use strict';
 const calls = require('./calls');
 const { Lost, backoff, now } = require('./link');
 
-const WAIT = 10000; // an idle worker sleeps on the server for so long at a time
-const QUICK = 5; // a wait that returned sooner did not really wait
-const TRY_AGAIN = 60000; // after the server has refused to let us wait
+const WAIT = 10000; // maximum time of one wait of an idle worker on the server
+const QUICK = 5; // a wait that returned sooner did not wait
+const TRY_AGAIN = 60000; // after the server has refused the wait
 
 class Waiter {
   constructor(core) {
@@ -54,7 +54,7 @@ class Waiter {
     const { core } = this;
     while (!core.waitWanted && !core.stopping && !core.quitting) await core.forWaiter.wait();
     if (core.stopping || core.quitting) return false;
-    // Somebody may be leasing the tasks that the server sees, in a transaction that takes its time.
+    // A long transaction may be leasing the tasks that the server sees.
     if (core.counters.leased !== this.leased) this.quick = 0;
     this.leased = core.counters.leased;
     return this.quick === 0 || (await core.sleep(backoff(this.quick, 1, core.options.pollMax)));

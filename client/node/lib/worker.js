@@ -1,6 +1,6 @@
 // The worker. Its parts run side by side on the event loop, each with a connection of its own:
 //
-//   coordinator  leases and finishes; alone knows what is to be sent
+//   coordinator  leases and finishes; it alone decides what is sent
 //   heart        extends leases
 //   waiter       sleeps by scylla.wait_any while there is nothing to lease
 'use strict';
@@ -14,7 +14,7 @@ const { WAIT, Waiter } = require('./waiter');
 const QUIET = 'set client_min_messages = warning';
 const READ_COMMITTED = "set default_transaction_isolation = 'read committed'";
 
-// Lets one part of a worker wait for another. What is notified before the wait is not lost.
+// Lets one part of a worker wait for another. A notification before the wait is not lost.
 class Bell {
   #ring = null;
   #rung = false;
@@ -22,7 +22,7 @@ class Bell {
     this.#rung = true;
     this.#ring?.();
   }
-  // At most so long; for ever if it is Infinity.
+  // Up to that time; without limit if it is Infinity.
   async wait(milliseconds = Infinity) {
     if (!this.#rung && milliseconds > 0) {
       let timer;
@@ -38,7 +38,7 @@ class Bell {
   }
 }
 
-// What the parts share.
+// The state that the parts share.
 class Core {
   constructor(options, handler) {
     this.options = options;
@@ -63,7 +63,7 @@ class Core {
     this.queued = [];
     this.finished = []; // reports: { job, outcome, inDoubt, settled, notBefore, attempts }
     this.looking = true; // there may be tasks to lease
-    this.waitWanted = false; // there is nothing to lease: the waiter shall wait
+    this.waitWanted = false; // there is nothing to lease: the waiter must wait
     this.waiterWorks = false; // so there is no need to poll
     this.notices = new Set();
     this.control = this.#link('control', [READ_COMMITTED, "set lock_timeout = '1s'"]);
@@ -96,7 +96,7 @@ class Core {
     this.waiter.close();
   }
 
-  // What still runs is given back now.
+  // The running tasks are yielded now.
   endGrace() {
     this.graceEnd = Math.min(this.graceEnd, now());
     this.forRun.notify();
@@ -126,7 +126,7 @@ class Core {
 
   #overdue(job) {
     job.overdue = true;
-    if (job.phase === 'queued') this.giveBackQueued(job); // not worth starting: it goes back, if it is still ours
+    if (job.phase === 'queued') this.giveBackQueued(job); // not worth starting: it is yielded, if it is still ours
     this.log('warning', 'overdue', 'the lease could not be extended in time', job);
     job.requestStop('lease-lost');
   }
@@ -155,7 +155,7 @@ class Core {
 
   // ---- handlers -----------------------------------------------------------------------------------------------------
 
-  // Starts what there is room for.
+  // Starts as many tasks as there is room for.
   fill() {
     while (!this.stopping && !this.quitting && this.queued.length > 0 && this.counters.running < this.options.concurrency)
       this.#handle(this.queued.shift());
@@ -166,7 +166,7 @@ class Core {
     this.counters.running++;
     const outcome = await this.#outcome(job);
     this.counters.running--;
-    if (job.gone || job.phase === 'abandoned') this.held.delete(job); // nobody wants to know
+    if (job.gone || job.phase === 'abandoned') this.held.delete(job); // the result is not needed
     else {
       job.phase = 'finished';
       this.report(job, outcome);
@@ -185,7 +185,7 @@ class Core {
     }
   }
 
-  // A lease whose task has not been started goes back.
+  // Yields a task that has not been started.
   giveBackQueued(job) {
     this.queued.splice(this.queued.indexOf(job), 1);
     job.phase = 'finished';
@@ -242,7 +242,7 @@ class Core {
         const [event, what] = wasConnected ? ['connection-lost', 'lost'] : ['connect-failed', 'failed'];
         this.log('warning', event, `${role} connection ${what}: ${error.message || error.code}`, null, error);
       },
-      // For example that a queue does not exist: told once, not for each connection.
+      // For example that a queue does not exist: reported once, not for each connection.
       noticed: (message) => {
         if (this.notices.has(message) || this.notices.size >= 1000) return;
         this.notices.add(message);

@@ -1,6 +1,6 @@
 """A worker whose handlers are coroutines on an asyncio event loop.
 
-Its connections are used by threads all the same: leases are extended even while a handler blocks the loop.
+Its connections are used by threads, so leases are extended even while a handler blocks the loop.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from ._threads import Job
 
 
 class AsyncJob(Job):
-    """What a coroutine gets: its task, and how to talk about it."""
+    """The argument of a coroutine: its task, and calls about it."""
 
     def __init__(self, held: Held, stopped: asyncio.Event) -> None:
         super().__init__(held)
         self._stopped = stopped
 
     async def sleep(self, seconds: Seconds) -> bool:
-        """Sleeps. True at once when a stop is requested, False when the time is over."""
+        """Sleeps. True at once when a stop is requested, False after that time."""
         try:
             await asyncio.wait_for(self._stopped.wait(), seconds_of(seconds))
         except asyncio.TimeoutError:
@@ -35,11 +35,11 @@ class AsyncJob(Job):
 
 
 class AsyncWorker:
-    """Leases tasks, runs coroutines on them, keeps the leases alive, and finishes the tasks.
+    """Leases tasks, runs coroutines on them, extends the leases, and finishes the tasks.
 
     The options are those of `Worker`. A coroutine whose task was cancelled, or whose lease was lost, is cancelled
-    (asyncio.CancelledError). When the worker stops, coroutines go on for `stop_grace`; `job.stop_requested` says so, and
-    `job.sleep` ends early. Those that are not done by then are cancelled, and their tasks given back.
+    (asyncio.CancelledError). When the worker stops, coroutines continue for `stop_grace`; `job.stop_requested` is set, and
+    `job.sleep` ends early. Those that are not done by then are cancelled, and their tasks yielded.
     """
 
     def __init__(
@@ -89,8 +89,8 @@ class AsyncWorker:
     async def run(self) -> int:
         """Works until stop(), or until it is cancelled. Once per worker.
 
-        Returns how many coroutines were still running when their tasks were given back; they have been cancelled. Raises
-        psycopg.Error for what cannot pass by itself: no extension, no privilege.
+        Returns how many coroutines were still running when their tasks were yielded; they have been cancelled. Raises
+        psycopg.Error for errors that cannot be temporary: no extension, no privilege.
         """
         loop = asyncio.get_running_loop()
         tasks = _Tasks(self._core, self._handler, loop)
@@ -175,7 +175,7 @@ class _Tasks:
         pass
 
     async def end(self) -> None:
-        """What has been abandoned is cancelled; what suppresses that is left alone."""
+        """Cancels abandoned coroutines; those that suppress that are left alone."""
         for task in self._running:
             task.cancel()
         if self._running:

@@ -1,4 +1,4 @@
-"""The calls of a worker. Tasks go in as lists of names and attempts; JSON goes in as text."""
+"""The calls of a worker. Tasks are passed as lists of names and attempts, JSON as text."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Optional
 from ._job import Held, Task
 from ._link import Connection
 
-# Times as microseconds: whatever the settings of the session. A bigint keeps its precision.
+# Times as microseconds, independent of the settings of the session. A bigint keeps its precision.
 _JOB = """select rn, queue, spec, priority, (extract(epoch from created) * 1000000)::bigint, args, errors, attempt,
   failures, max_attempts, plan, key, pool, (extract(epoch from deadline - updated) * 1000000)::bigint from """
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)

@@ -1,4 +1,4 @@
-"""Leasing and finishing: the one thread that decides what is asked of the server next."""
+"""Leasing and finishing: the only thread that decides what to request from the server next."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ def _rule(error: psycopg.Error) -> Optional[str]:
 
 
 def _is_malformed(error: psycopg.Error) -> bool:
-    """What the handler returned cannot be stored."""
+    """The result of the handler cannot be stored."""
     return (error.sqlstate or "")[:2] in ("22", "54") or (error.sqlstate is None and isinstance(error, psycopg.DataError))
 
 
 def _cannot_pass(error: psycopg.Error) -> bool:
-    """No extension, no privilege, a bad argument: it will not pass by itself."""
+    """No extension, no privilege, a bad argument: not a temporary error."""
     state = error.sqlstate or ""
     return state in ("0A000", "42883", "42P01", "3F000", "42501") or state[:2] == "22"
 
@@ -73,7 +73,7 @@ class Coordinator:
             except Lost:
                 pass
 
-    # ---- one exchange with the server, when there is something to say or to ask ---------------------------------------
+    # ---- one exchange with the server, when there is something to report or lease ------------------------------------
 
     def _step(self) -> None:
         core = self._core
@@ -105,7 +105,7 @@ class Coordinator:
         self._put_back(batch, False)
 
     def _wait_for_work(self) -> None:
-        """Returns when something is due, the worker stops, or it may be worth to look for tasks. With the lock held."""
+        """Returns when a report is due, the worker stops, or there may be tasks to lease. With the lock held."""
         core = self._core
         while not core.quitting and not core.stopping:
             now = time.monotonic()
@@ -130,12 +130,12 @@ class Coordinator:
         return self._core.looking and now >= self._capacity_at and self._room(0) > 0
 
     def _room(self, about_to_leave: int) -> int:
-        """How many more leases there is room for, when those are gone."""
+        """How many more leases there is room for, without those that are about to end."""
         held = len(self._core.held) - about_to_leave
         return max(0, self._options.concurrency + self._options.prefetch - held)
 
     def _take_due(self, now: float) -> list[Report]:
-        """The reports that are to be sent now, as many as one call may be about."""
+        """The reports that are due now, up to the maximum for one call."""
         due: list[Report] = []
         later: list[Report] = []
         finished = self._core.finished
@@ -146,7 +146,7 @@ class Coordinator:
         return due
 
     def _put_back(self, batch: list[Report], in_doubt: bool) -> None:
-        """What is not settled is to be sent again."""
+        """Puts unsettled reports back, to be sent again."""
         with self._core.lock:
             for report in batch:
                 if not report.settled:
@@ -156,13 +156,13 @@ class Coordinator:
     # ---- leasing ----------------------------------------------------------------------------------------------------
 
     def _lease_pass(self, batch: list[Report], want: int) -> None:
-        """Asks the queues in turn, until there is no more room or all have been asked.
+        """Leases from the queues in turn, until there is no more room or all have been tried.
 
-        The completions of the batch travel with the first question, if they can.
+        The completions of the batch are sent with the first lease, if possible.
         """
         core, queues = self._core, self._options.queues
         with core.lock:
-            core.looking = False  # who finds out about tasks meanwhile sets it again
+            core.looking = False  # another part that learns of tasks meanwhile sets it again
         self._last_pass = time.monotonic()
         completions = [r for r in batch if r.outcome.kind is Kind.COMPLETE and r.outcome.metrics is None and not r.in_doubt]
         first = self._next_queue % len(queues)
@@ -199,7 +199,7 @@ class Coordinator:
                 tasks = self._link.call(
                     lambda on: calls.complete_and_lease(on, jobs, results, core.me, queue, ask, timeout)
                 )
-            except psycopg.Error:  # one of them is lost, or the server does not like it: _finish() finds out which
+            except psycopg.Error:  # one of them is lost, or refused by the server: _finish() finds out which
                 pass
             else:
                 self._settle(completions)
@@ -208,7 +208,7 @@ class Coordinator:
         return self._accept(self._link.call(lambda on: calls.lease(on, queue, core.me, ask, timeout)), sent, False)
 
     def _accept(self, tasks: list[tuple[Task, float]], sent: float, adopted: bool) -> int:
-        """Takes over what has just been leased. Of a lease that was found the time may be nearly over."""
+        """Takes over new leases. An adopted lease may have nearly expired."""
         core = self._core
         jobs = [Held(task, core.me, lasts, sent - lasts / 3 if adopted else sent) for task, lasts in tasks]
         if not jobs:
@@ -225,12 +225,12 @@ class Coordinator:
         return len(jobs)
 
     def _adopt_leases(self) -> None:
-        """A lease whose answer was lost may have given us tasks. Only a name that the server gave is ours alone."""
+        """A lease whose answer was lost may have given us tasks. Only a name from the server is certainly unique to us."""
         core = self._core
         sent = time.monotonic()
         try:
             found = self._link.call(lambda on: calls.held_tasks(on, core.me))
-        except psycopg.errors.InsufficientPrivilege:  # they come back when their leases expire
+        except psycopg.errors.InsufficientPrivilege:  # the tasks become ready when their leases expire
             found = []
         with core.lock:
             known = {(job.task.rn, job.task.attempt) for job in core.held}
@@ -240,7 +240,7 @@ class Coordinator:
     # ---- finishing --------------------------------------------------------------------------------------------------
 
     def _finish(self, batch: list[Report]) -> None:
-        """Sends what has not been settled yet. What could not be sent now is left unsettled."""
+        """Sends the reports that are not settled yet. Those that cannot be sent now stay unsettled."""
         waiting = [r for r in batch if not r.settled]
         completions = [r for r in waiting if r.outcome.kind is Kind.COMPLETE and r.outcome.metrics is None]
         yields = [r for r in waiting if r.outcome.kind is Kind.YIELD and not r.in_doubt]
@@ -257,7 +257,7 @@ class Coordinator:
         results = [report.outcome.result for report in reports]
         try:
             states = self._link.call(lambda on: calls.complete_many(on, jobs, results, self._core.me))
-        except psycopg.Error:  # one of them is malformed, or its task is locked: the others shall not suffer
+        except psycopg.Error:  # one of them is malformed, or its task is locked: this must not affect the others
             for report in reports:
                 self._finish_alone(report)
             return
@@ -315,7 +315,7 @@ class Coordinator:
             return None
 
     def _settle(self, reports: list[Report]) -> None:
-        """The server knows. The handlers, if they still run, work for nobody."""
+        """The server has the reports. Results of handlers that still run are not needed."""
         core = self._core
         with core.lock:
             for report in reports:
@@ -329,7 +329,7 @@ class Coordinator:
             core.log(level, report.outcome.kind.value, report.outcome.note, report.job)
 
     def _settle_refused(self, report: Report, status: Optional[str]) -> None:
-        """The task is not ours any more. If a connection broke while we told the server, it may have been ourselves."""
+        """The lease is not ours any more. If a connection broke during the report, our own report may have ended it."""
         if report.in_doubt and self._was_ours(report):
             self._settle([report])
             return
@@ -351,7 +351,7 @@ class Coordinator:
     # ---- the end ----------------------------------------------------------------------------------------------------
 
     def _shut_down(self) -> None:
-        """No more leases; what has not been started goes back at once, what runs when its grace is over."""
+        """No more leases; tasks that have not been started are yielded at once, running ones after the grace."""
         core = self._core
         core.log(logging.INFO, "stopping", "stopping")
         while True:

@@ -1,6 +1,6 @@
-"""What the threads of a worker share.
+"""The state that the threads of a worker share.
 
-  run          the caller's: watches the others, ends what takes too long, and tells handlers that their time is over
+  run          the caller's: watches the others, cuts calls that take too long, and notifies handlers whose time is over
   coordinator  leases and finishes, over a connection of its own
   heart        extends leases, over another connection
   waiter       sleeps by scylla.wait_any while there is nothing to lease, over a third
@@ -25,19 +25,19 @@ from ._job import YIELDED, Held, Outcome, Phase, StopReason, logger
 from ._link import Link, Quitting
 from ._options import Counters, Options
 
-WAIT = 10.0  # an idle worker sleeps on the server for so long at a time
+WAIT = 10.0  # maximum time of one wait of an idle worker on the server
 _QUIET = "set client_min_messages = warning"
 _READ_COMMITTED = "set default_transaction_isolation = 'read committed'"
 
 
 @dataclass(eq=False)
 class Report:
-    """What is to be told to the server about a task."""
+    """A report to the server about a task."""
 
     job: Held
     outcome: Outcome
     in_doubt: bool = False  # it was sent, and the connection broke
-    settled: bool = False  # the server knows, or will never
+    settled: bool = False  # the server has it, or will never get it
     not_before: float = 0.0  # of the next attempt to send it
     attempts: int = 0
 
@@ -78,7 +78,7 @@ class Core:
         self.finished: deque[Report] = deque()
         self.beat_at = float("inf")  # when the heart wakes
         self.looking = True  # there may be tasks to lease
-        self.wait_wanted = False  # there is nothing to lease: the waiter shall wait
+        self.wait_wanted = False  # there is nothing to lease: the waiter must wait
         self.waiter_works = False  # so there is no need to poll
         self._notices: set[str] = set()
         self.control = self._link("control", [_READ_COMMITTED, "set lock_timeout = '1s'"])
@@ -133,7 +133,7 @@ class Core:
         self.waiter.close()
 
     def end_grace(self) -> None:
-        """What still runs is given back now."""
+        """The running tasks are yielded now."""
         with self.lock:
             self.grace_end = min(self.grace_end, time.monotonic())
             self.for_run.notify_all()
@@ -160,7 +160,7 @@ class Core:
                 shortest = min([job.lasts for job in self.held], default=self.options.call_timeout * 3)
                 for job in late:
                     job.overdue = True
-                    if job.phase is Phase.QUEUED:  # not worth starting: give it back, if it is still ours
+                    if job.phase is Phase.QUEUED:  # not worth starting: yield it, if it is still ours
                         self.give_back_queued(job)
             for job in late:
                 self.log(logging.WARNING, "overdue", "the lease could not be extended in time", job)
@@ -179,7 +179,7 @@ class Core:
         return not job.gone and not job.overdue and job.phase is not Phase.FINISHED and now >= job.expires
 
     def give_back_queued(self, job: Held) -> None:
-        """A lease whose task has not been started goes back. With the lock held."""
+        """Yields a task that has not been started. With the lock held."""
         self.queued.remove(job)
         job.phase = Phase.FINISHED
         self.finished.append(Report(job, YIELDED))
@@ -199,7 +199,7 @@ class Core:
     def done(self, job: Held, outcome: Outcome) -> None:
         """A handler has ended; with the lock held."""
         self.counters.running -= 1
-        if job.gone or job.phase is Phase.ABANDONED:  # nobody wants to know
+        if job.gone or job.phase is Phase.ABANDONED:  # the result is not needed
             self.held.discard(job)
         else:
             job.phase = Phase.FINISHED
@@ -268,7 +268,7 @@ class Core:
             self.log(logging.WARNING, event, f"{role} connection {what}: {str(error).strip()}", None, error)
 
         def noticed(message: str) -> None:
-            """For example that a queue does not exist: told once, not for each connection."""
+            """For example that a queue does not exist: reported once, not for each connection."""
             if message not in self._notices and len(self._notices) < 1000:
                 self._notices.add(message)
                 self.log(logging.WARNING, "notice", message)

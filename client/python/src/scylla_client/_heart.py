@@ -1,4 +1,4 @@
-"""Keeping leases alive: all of a worker's in batches, when a third of their time has passed."""
+"""Extends leases: all of a worker's in batches, when a third of their time has passed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ._core import Core, thread
 from ._job import Held, Phase, StopReason
 from ._link import Lost
 
-_PROGRESS_INTERVAL = 1.0  # how often progress is sent at most
+_PROGRESS_INTERVAL = 1.0  # minimum time between two reports of progress
 
 
 class Heart:
@@ -47,7 +47,7 @@ class Heart:
         return [jobs[at : at + size] for at in range(0, len(jobs), size)]
 
     def _wait_for_beat(self) -> Optional[tuple[list[Held], list[Held]]]:
-        """Waits until there is something to tell: who has progress to tell, and whose lease is to be extended."""
+        """Waits until there is something to send: progress, and leases that must be extended."""
         core = self._core
         with core.lock:
             while True:
@@ -65,12 +65,12 @@ class Heart:
             self._last_progress = now
             told = [job for job in live if job.progress != job.sent_progress and job.phase is Phase.RUNNING]
             due: list[Held] = []
-            if core.beat_at <= now:  # if one is due, those that will soon be are taken along
+            if core.beat_at <= now:  # if one is due, those that will be due soon are included
                 due = [job for job in live if job not in told and job.renewed + job.lasts / 6 <= now]
             return told, due
 
     def _send_progress(self, jobs: list[Held]) -> list[Held]:
-        """One statement for all. If one of them is lost, it fails: then all are extended without."""
+        """One statement for all. If one of them is lost, it fails: then all are extended without progress."""
         core = self._core
         told = [(job, job.progress) for job in jobs]
         sent = time.monotonic()
@@ -92,7 +92,7 @@ class Heart:
         try:
             states = core.heart.call(lambda on: calls.heartbeat_many(on, jobs, core.me, core.options.lease_timeout))
         except (psycopg.errors.LockNotAvailable, psycopg.errors.TransactionRollback, psycopg.errors.DeadlockDetected) as error:
-            if len(jobs) > 1:  # somebody is changing one of the tasks, and takes a long time
+            if len(jobs) > 1:  # another transaction holds one of the tasks for long
                 for job in jobs:
                     self._extend([job])
                 return
@@ -108,7 +108,7 @@ class Heart:
         with core.lock:
             for job, (held, status) in zip(jobs, states):
                 if held or job.phase not in (Phase.QUEUED, Phase.RUNNING):
-                    job.renewed = sent  # or it has just been finished, or the coordinator will find out
+                    job.renewed = sent  # if not, it has just been finished, or the coordinator will notice
                     core.counters.heartbeats += held
                     continue
                 job.gone = True

@@ -24,7 +24,7 @@ class StopReason(enum.Enum):
     """Why a handler is asked to stop."""
 
     CANCELLED = "cancelled"
-    """Somebody cancelled the task: nobody wants its result."""
+    """The task was cancelled: its result is not needed."""
     LEASE_LOST = "lease-lost"
     """The lease expired, or could not be extended in time: another worker may be running the task."""
     STOPPING = "stopping"
@@ -74,7 +74,7 @@ class AbortTask(_TaskError):
 
 
 class FailTask(_TaskError):
-    """Raised by a handler: an error that may pass. The task is retried after `retry_after`, or when its policy says."""
+    """Raised by a handler: an error that may be temporary. The task is retried after `retry_after`, or when its policy says."""
 
     def __init__(
         self,
@@ -89,7 +89,7 @@ class FailTask(_TaskError):
 
 
 class YieldTask(Exception):
-    """Raised by a handler: another worker shall do the task. It is ready again at once, and has not failed."""
+    """Raised by a handler: another worker may run the task. It is ready again at once, and has not failed."""
 
 
 class Kind(enum.Enum):
@@ -101,7 +101,7 @@ class Kind(enum.Enum):
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a task is to end, as the server is told: JSON is text."""
+    """How a task ends, in the form for the server: JSON is text."""
 
     kind: Kind
     result: Optional[str] = None
@@ -128,7 +128,7 @@ def failed(code: str, description: str) -> Outcome:
 
 
 def outcome_of(value: Any) -> Outcome:
-    """What a handler's return value means."""
+    """The outcome for a handler's return value."""
     done = value if isinstance(value, Complete) else Complete(value)
     try:
         return Outcome(Kind.COMPLETE, to_json(done.result), to_json(done.metrics))
@@ -137,7 +137,7 @@ def outcome_of(value: Any) -> Outcome:
 
 
 def outcome_of_exception(error: BaseException, asked_to_stop: bool) -> Outcome:
-    """What an exception of a handler means."""
+    """The outcome for an exception of a handler."""
     if isinstance(error, YieldTask):
         return YIELDED
     if isinstance(error, _TaskError):
@@ -170,13 +170,13 @@ class Held:
         self.task = task
         self.worker = worker
         self.lasts = lasts  # for how long the server extends it
-        self.progress: Optional[float] = None  # as the handler last said
+        self.progress: Optional[float] = None  # last value from the handler
         self.stopped = threading.Event()
         # ----
         self.phase = Phase.QUEUED
         self.renewed = renewed  # before the call that leased or extended it was sent
-        self.gone = False  # the server has said that the lease is lost
-        self.overdue = False  # by our own clock its time is over
+        self.gone = False  # the server reported that the lease is lost
+        self.overdue = False  # expired by our own clock
         self.sent_progress: Optional[float] = None
         self._lock = threading.RLock()  # a function may ask why it is called
         self._reason: Optional[StopReason] = None

@@ -1,4 +1,4 @@
-"""A connection that one thread of a worker uses, and makes again when it breaks. Another thread may cut it."""
+"""A connection of one thread of a worker, which makes it again when it breaks. Another thread may cut it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Connection = psycopg.Connection[tuple[Any, ...]]
 
 
 class Quitting(Exception):
-    """Ends a thread of a worker: there is no more time."""
+    """Ends a thread of a worker when its time is over."""
 
 
 class Lost(Exception):
@@ -25,7 +25,7 @@ class Lost(Exception):
 
 
 def backoff(failures: int, first: float, last: float) -> float:
-    """The pause after so many failures in a row: first, doubled each time, up to last."""
+    """The pause after a number of failures in a row: first, doubled each time, up to last."""
     return float(min(first * 2 ** min(failures - 1, 40), last))
 
 
@@ -57,13 +57,13 @@ class Link:
         self._noticed = noticed
         self._failures = 0
         self._connection: Optional[Connection] = None
-        self._lock = threading.Lock()  # guards what follows against other threads
+        self._lock = threading.Lock()  # guards the following against other threads
         self._socket: Optional[socket.socket] = None
         self._started: Optional[float] = None  # when the call that is running began
         self._closed = False
 
     def call(self, function: Callable[[Connection], T]) -> T:
-        """Runs a function on the connection, which is made before if there is none.
+        """Runs a function on the connection, which is made first if there is none.
 
         Raises Lost if the connection is gone, Quitting if the worker has no more time, psycopg.Error otherwise.
         """
@@ -79,20 +79,20 @@ class Link:
         return result
 
     def cut_if_older(self, moment: float) -> None:
-        """Breaks the connection if a call has been running on it since before that time."""
+        """Breaks the connection if a call on it has been running since before that time."""
         with self._lock:
             if self._socket is not None and self._started is not None and self._started < moment:
                 self._shut()
 
     def close(self) -> None:
-        """Breaks the connection under a call that is running, and refuses any call from now on."""
+        """Breaks the connection, so that a running call fails, and refuses all further calls."""
         with self._lock:
             self._closed = True
             if self._started is not None:
                 self._shut()
 
     def end(self) -> None:
-        """By the thread that uses it: the server is told that the connection ends."""
+        """Called by the thread that uses it: tells the server that the connection ends."""
         if self._connection is not None:
             self._connection.close()
         self._release()
@@ -118,7 +118,7 @@ class Link:
     def _ensure(self) -> Connection:
         while self._connection is None or self._connection.closed:
             self._release()
-            # The first attempt after a loss comes at once; it counts as good only when a call has succeeded.
+            # The first attempt after a loss is made at once. A connection counts as good only after a successful call.
             if self._failures > 1:
                 pause = backoff(self._failures - 1, *self._pauses)
                 if not self._sleep(pause * (1 - random.random() / 2)):

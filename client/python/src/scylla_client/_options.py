@@ -14,7 +14,7 @@ from ._job import Seconds, seconds_of
 
 @dataclass
 class Counters:
-    """Totals since the worker was made, and how things stand."""
+    """Totals since the worker was made, and present numbers."""
 
     leased: int = 0
     completed: int = 0
@@ -86,7 +86,7 @@ def _queues(queues: Union[str, Sequence[str]]) -> list[str]:
 
 
 def _complete_conninfo(conninfo: str, call_timeout: float) -> dict[str, Any]:
-    """A server that accepts no writes has nothing to lease: of several hosts the one that does is taken."""
+    """A server that accepts no writes has no tasks to lease: of several hosts the one that does is used."""
     said = conninfo_to_dict(conninfo)
     for keyword, value, variable in (
         ("fallback_application_name", "scylla worker", None),

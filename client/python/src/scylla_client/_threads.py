@@ -24,7 +24,7 @@ from ._options import Counters, checked
 
 
 class Job:
-    """What a handler gets: its task, and how to talk about it. Valid while the handler runs. Thread-safe."""
+    """The argument of a handler: its task, and calls about it. Valid while the handler runs. Thread-safe."""
 
     def __init__(self, held: Held) -> None:
         self._held = held
@@ -51,7 +51,7 @@ class Job:
         return self._held.worker
 
     def progress(self, value: float) -> None:
-        """0 to 1, for those who watch; sent with one of the next heartbeats. Values outside are cut."""
+        """0 to 1, for display; sent with one of the next heartbeats. Values outside are clamped."""
         self._held.say_progress(value)
 
     @property
@@ -64,39 +64,39 @@ class Job:
         return self._held.reason
 
     def on_stop(self, function: Callable[[StopReason], object]) -> None:
-        """Calls a function when a stop is requested, or at once if it was already, and again if the reason changes.
+        """Calls a function when a stop is requested, or at once if it was requested before, and again if the reason changes.
 
         It is called by another thread, and must neither block nor raise.
         """
         self._held.on_stop(function)
 
     def wait(self, seconds: Seconds) -> bool:
-        """Sleeps. True at once when a stop is requested, False when the time is over."""
+        """Sleeps. True at once when a stop is requested, False after that time."""
         return self._held.stopped.wait(seconds_of(seconds))
 
 
 class Worker:
-    """Leases tasks, runs the handler on them in threads, keeps the leases alive, and finishes the tasks.
+    """Leases tasks, runs the handler on them in threads, extends the leases, and finishes the tasks.
 
     A worker has three connections of its own: to lease and finish, for heartbeats, and to wait. It survives the loss of
-    any of them. Every call about a task names its attempt, so a worker never finishes a task that it no longer owns.
+    any of them. Every call about a task names its attempt, so a worker never finishes a task that it no longer holds.
 
-    conninfo: as libpq takes it; several hosts for failover. What it does not say comes from the environment.
-    queues: one queue, or up to 64. They take turns.
+    conninfo: as for libpq; several hosts for failover. Missing settings come from the environment.
+    queues: one queue, or up to 64, which are used in turn.
     handler: is called with a Job by several threads at once if the concurrency is more than 1. It returns the result of
-        the task, anything that `json.dumps` takes, None, or a Complete. It raises AbortTask, FailTask or YieldTask; any
+        the task, anything that `json.dumps` accepts, None, or a Complete. It raises AbortTask, FailTask or YieldTask; any
         other exception fails the task with the code "exception", or yields it if the handler has been asked to stop.
     name: None: the server assigns one. Two workers must not have the same name.
     concurrency: how many handlers may run at the same time.
     prefetch: how many more tasks may be leased than run, so that short tasks need not wait for the network.
-    max_batch: how many tasks one call leases, finishes or extends at most.
+    max_batch: maximum number of tasks that one call leases, finishes or extends.
     lease_timeout: how long a lease lasts without a heartbeat; None: the queue's default. Heartbeats are sent when a third
         of it has passed.
-    stop_grace: how long running handlers may go on after stop() before their tasks are given back.
-    capacity: is asked before each lease how many tasks to lease now, given how many there is room for. When it says less,
-        it is asked again after capacity_interval. It must not block.
+    stop_grace: how long running handlers may continue after stop() before their tasks are yielded.
+    capacity: is called before each lease: how many tasks to lease now, given how many there is room for. If it returns less,
+        it is called again after capacity_interval. It must not block.
     use_wait: whether an idle worker sleeps by CALL scylla.wait_any. Otherwise, or where the server refuses that, it polls,
-        at first every poll_min, then ever more rarely up to poll_max.
+        at first every poll_min, then less and less often, down to every poll_max.
     call_timeout: how long a call may take before its connection counts as lost.
     reconnect_min, reconnect_max: pauses between attempts to connect, doubled from the first to the last.
 
@@ -150,8 +150,8 @@ class Worker:
     def run(self) -> int:
         """Works until stop(). Once per worker.
 
-        Returns how many handlers were still running when their tasks were given back. Their threads are daemons: they do
-        not keep the process alive. Raises psycopg.Error for what cannot pass by itself: no extension, no privilege.
+        Returns how many handlers were still running when their tasks were yielded. Their threads are daemons: they do
+        not keep the process alive. Raises psycopg.Error for errors that cannot be temporary: no extension, no privilege.
         """
         try:
             return self._core.run(_Threads(self._core, self._handler))
@@ -161,8 +161,8 @@ class Worker:
                 self._signals = None
 
     def stop(self) -> None:
-        """Makes run() return: no more leases; handlers are asked to stop; what is not finished within the grace is given
-        back. From any thread, also before run(); returns at once."""
+        """Makes run() return: no more leases; handlers are asked to stop; tasks that are not finished within the grace are
+        yielded. From any thread, also before run(); returns at once."""
         self._core.stop()
 
     def stop_on_signals(self) -> None:
@@ -233,7 +233,7 @@ class _Signals:
     def _on_signal(self, *_: object) -> None:
         try:
             os.write(self._writing, b"s")
-        except BlockingIOError:  # full: the thread has been told often enough
+        except BlockingIOError:  # full: the thread has enough to read
             pass
 
     @staticmethod

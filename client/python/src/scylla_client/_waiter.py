@@ -1,4 +1,4 @@
-"""Sleeping on the server while there is nothing to lease."""
+"""Waits on the server while there is nothing to lease."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from . import _calls as calls
 from ._core import WAIT, Core, thread
 from ._link import Connection, Lost, backoff
 
-_QUICK = 0.005  # a wait that returned sooner did not really wait
-_TRY_AGAIN = 60.0  # after the server has refused to let us wait
+_QUICK = 0.005  # a wait that returned sooner did not wait
+_TRY_AGAIN = 60.0  # after the server has refused the wait
 
 
 class Waiter:
@@ -61,7 +61,7 @@ class Waiter:
             core.for_waiter.wait_for(lambda: core.quitting or core.stopping or core.wait_wanted)
             if core.quitting or core.stopping:
                 return False
-            # Somebody may be leasing the tasks that the server sees, in a transaction that takes its time.
+            # A long transaction may be leasing the tasks that the server sees.
             if core.counters.leased != self._leased:
                 self._quick = 0
             self._leased = core.counters.leased

@@ -3,6 +3,7 @@
 #include "api/run_args.h"
 #include "api/wait.h"
 #include "pg/error.h"
+#include "pg/identity.h"
 #include "pg/json.h"
 #include "pg/memory.h"
 #include "pg/text.h"
@@ -282,14 +283,11 @@ using namespace scylla;
 
 // Runs as the owner of the tables. That identity ends with the transaction at the latest.
 workflow::Advance advance() {
-    Oid user = InvalidOid;
-    int context = 0;
-    GetUserIdAndSecContext(&user, &context);
     store::Store store = open_for_write("scylla.advance()"); // an error where nothing can be written
-    SetUserIdAndSecContext(store::tables_owner(), context | SECURITY_LOCAL_USERID_CHANGE);
+    const Identity before = become(store::tables_owner());
     close(store);
     const workflow::Advance result = workflow::advance();
-    SetUserIdAndSecContext(user, context);
+    restore(before);
     return result;
 }
 

@@ -190,22 +190,17 @@ bool may_submit(store::Store &store, std::span<const Type> types) {
     });
 }
 
-void become(store::Store &store, Oid role, int context) {
-    SetUserIdAndSecContext(role, context);
-    store.last_queue = {}; // it caches the rights of the previous role
-}
-
 // A role that may run the job, but not submit to the queues, does so with the rights of the owner.
 Acting act(store::Store &store, std::span<const Type> types) {
-    Acting acting{};
-    GetUserIdAndSecContext(&acting.self, &acting.context);
+    Acting acting{.self = current_identity(), .as_owner = false};
     const Type &job = types[0];
-    if (!may_submit(store, types) && rights::has_any(acting.self, job.owner, job.runners)) {
+    if (!may_submit(store, types) && rights::has_any(acting.self.user, job.owner, job.runners)) {
         const Oid owner = get_role_oid(job.owner, true);
         if (!OidIsValid(owner))
             error::no_job_role(job.name, job.owner);
         acting.as_owner = true;
-        become(store, owner, acting.context | SECURITY_LOCAL_USERID_CHANGE | SECURITY_RESTRICTED_OPERATION);
+        (void)become(owner, SECURITY_LOCAL_USERID_CHANGE | SECURITY_RESTRICTED_OPERATION);
+        store.last_queue = {}; // it knows what the caller may do
     }
     for (const Type &type : types)
         (void)rights::require_queue(store, type.queue, model::Privilege::submit);
@@ -223,8 +218,10 @@ text *read_plan_name(const char *argument, text *value) {
 } // namespace
 
 void end_acting(store::Store &store, const Acting &acting) {
-    if (acting.as_owner)
-        become(store, acting.self, acting.context);
+    if (!acting.as_owner)
+        return;
+    restore(acting.self);
+    store.last_queue = {}; // it knows what the owner may do
 }
 
 Options read_options(Jsonb *options) {
@@ -270,8 +267,8 @@ Resolved resolve(store::Store &store, const Request &request, const Options &opt
     const auto modelled = model_types(types, options, ids, &arguments);
     Grown grown;
     const bool fits =
-        model::grow_job_graph(modelled, {0, arguments.number_of(request.args), 0}, k_max_nodes, grown.names,
-                              grown.nodes, grown.needs, [&](std::size_t args, std::size_t with) {
+        model::grow_job_graph(modelled, {0, arguments.number_of(request.args), 0}, k_max_nodes, grown,
+                              [&](std::size_t args, std::size_t with) {
                                   return arguments.number_of(overlay(arguments.known[args], arguments.known[with]));
                               });
     if (!fits)

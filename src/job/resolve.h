@@ -2,6 +2,7 @@
 #pragma once
 
 #include "job/jobs.h"
+#include "pg/identity.h"
 
 namespace scylla::job {
 
@@ -34,8 +35,7 @@ struct LeftOut {
 };
 // Who the caller is while a run is made: itself, or the owner of the job, whose rights on queues count then.
 struct Acting {
-    Oid self;
-    int context;
+    Identity self;
     bool as_owner;
 };
 void end_acting(store::Store &store, const Acting &acting);

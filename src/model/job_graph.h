@@ -38,12 +38,14 @@ constexpr void merge(JobNeed &need, const JobTypeNeed &other) noexcept {
     need.allow_missing = need.allow_missing && other.allow_missing;
 }
 
-// The lists grow by push_back. `overlay(args, with)` gives the number of the arguments that come out, the same number
-// for equal ones. False if there are more than `max_nodes`, which unique needs can double at each level. A need that is
-// named twice with the same outcome counts once.
-template <typename Names, typename Nodes, typename Needs, typename Overlay>
-bool grow_job_graph(std::span<const JobType> types, JobNodeName requested, std::size_t max_nodes, Names &names,
-                    Nodes &nodes, Needs &needs, Overlay overlay) {
+// `graph` has the lists `names`, `nodes` and `needs`, which grow by push_back. `overlay(args, with)` returns the number
+// of the merged arguments: equal arguments have equal numbers. Returns false if there are more than `max_nodes` nodes:
+// unique needs can double them at each level. A need that is named twice with the same outcome counts once.
+template <typename Graph, typename Overlay>
+bool grow_job_graph(std::span<const JobType> types, JobNodeName requested, std::size_t max_nodes, Graph &graph,
+                    Overlay overlay) {
+    auto &names = graph.names;
+    auto &needs = graph.needs;
     std::size_t copies = 0;
     const auto node_of = [&](const JobNodeName &name) {
         std::size_t n = 0;
@@ -74,10 +76,10 @@ bool grow_job_graph(std::span<const JobType> types, JobNodeName requested, std::
             else
                 merge(needs[known], need);
         }
-        nodes.push_back(JobNode{.chunk_size = type.chunk_size,
-                                .first_need = first,
-                                .need_count = needs.size() - first,
-                                .fresh = type.fresh});
+        graph.nodes.push_back(JobNode{.chunk_size = type.chunk_size,
+                                      .first_need = first,
+                                      .need_count = needs.size() - first,
+                                      .fresh = type.fresh});
     }
     return true;
 }

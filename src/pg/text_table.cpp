@@ -1,18 +1,13 @@
 #include "pg/text_table.h"
 
-#include "pg/text.h"
+#include "pg/hash.h"
 
 namespace scylla {
-
-uint64 hash_of_text(const text *value) {
-    return hash_bytes_extended(reinterpret_cast<const unsigned char *>(view(value).data()),
-                               static_cast<int>(view(value).size()), 0);
-}
 
 namespace {
 
 extern "C" uint32 hash_entry(const void *entry, Size) {
-    return static_cast<uint32>(hash_of_text(*static_cast<const text *const *>(entry)));
+    return static_cast<uint32>(hash_of(*static_cast<const text *const *>(entry)));
 }
 
 extern "C" int compare_entries(const void *a, const void *b, Size) {

@@ -5,8 +5,6 @@
 
 namespace scylla {
 
-uint64 hash_of_text(const text *value);
-
 // An entry begins with a pointer to its text, which has to live as long.
 HTAB *make_text_table(const char *name, std::size_t entry, MemoryContext context);
 

@@ -2,6 +2,7 @@
 
 #include "model/sortable.h"
 #include "pg/error.h"
+#include "pg/hash.h"
 #include "pg/json.h"
 #include "pg/memory.h"
 
@@ -166,7 +167,7 @@ int64 digest_of(std::string_view signal, const SignalMatch &match) {
         appendStringInfoChar(&text, static_cast<char>(match.range.type));
         add(match.range.param);
     }
-    const uint64 digest = hash_bytes_extended(reinterpret_cast<const unsigned char *>(text.data), text.len, 0);
+    const uint64 digest = hash_of({text.data, static_cast<std::size_t>(text.len)});
     pfree(text.data);
     return static_cast<int64>(digest);
 }

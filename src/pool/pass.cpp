@@ -2,6 +2,7 @@
 
 #include "model/aging.h"
 #include "pg/growing.h"
+#include "pg/hash.h"
 #include "pg/memory.h"
 #include "pg/text.h"
 #include "pool/at_once.h"
@@ -90,8 +91,7 @@ Pass begin_pass(Store &store, std::span<const int64> pools) {
 // ---- the line ------------------------------------------------------------------------------------------------------
 
 std::size_t shape_of(Pass &pass, Jsonb *needs) {
-    const uint64 hash =
-        hash_bytes_extended(reinterpret_cast<const unsigned char *>(needs), static_cast<int>(VARSIZE(needs)), 0);
+    const uint64 hash = hash_of(bytes_of(needs));
     bool is_new = false;
     const std::size_t at = enter(pass.shape_index, hash, pass.known_shapes.count, &is_new);
     if (!is_new && same_needs(pass.known_shapes[at].needs, needs))

@@ -28,102 +28,142 @@ int64 default_timeout(const store::QueueRow &queue) {
     return own.value_or(static_cast<int64>(settings::default_timeout) * 1000);
 }
 
+// One call of lease().
+struct LeaseCall {
+    Store &store;
+    const LeaseRequest &request;
+    const TaskSink &sink;
+    Tokens &tokens;
+    Permits permits; // by max_running
+    int32 max_tasks; // never more than the request's
+};
+
+// What is common to the leases of one scan.
+struct LeaseTerms {
+    int64 timeout;
+    TimestampTz now;
+    bool many;
+};
+
+// What became of a ready row.
+enum class Tried : std::uint8_t {
+    leased,
+    leased_last, // the sink takes no more
+    left,        // another transaction is changing it, or a restore has not brought the task's specification yet
+    gone,
+    no_permit,
+    no_token, // of its key
+};
+
+Tried try_lease(LeaseCall &call, const store::QueueRow &queue, const LeaseTerms &terms, const store::ReadyRow &ready) {
+    Store &store = call.store;
+    // Whether another transaction is changing the row is cheap to ask, and often the case when many workers lease.
+    store::Taken standing = store::standing(store, ready);
+    if (standing == store::Taken::ok) {
+        const auto spec = terms.many ? find_next_spec(store, ready.id, store::With::spec)
+                                     : find_spec(store, ready.id, store::With::spec);
+        if (!spec)
+            return Tried::left;
+        if (!take_permit(call.permits, queue))
+            return Tried::no_permit;
+        if (!take_token(call.tokens, ready.key))
+            return Tried::no_token;
+        standing = take(store, TableId::ready, *spec, ready.tid, Wait::no);
+        if (standing == store::Taken::ok) {
+            const Task task = make_running(
+                store, *spec, ready,
+                {.worker = call.request.worker, .timeout = terms.timeout, .permit = permit_of(queue, *spec)},
+                terms.now);
+            return call.sink.put(call.sink.to, store, task) ? Tried::leased : Tried::leased_last;
+        }
+        return_token(call.tokens, ready.key);
+    }
+    return standing == store::Taken::busy ? Tried::left : Tried::gone;
+}
+
 // Leases what the heads know. Returns how many.
-int32 lease_known(Store &store, const LeaseRequest &request, const store::QueueRow &queue, KeyRooms *rooms,
-                  Tokens &tokens, Permits &permits, const TaskSink &sink) {
-    const int64 timeout = request.timeout.value_or(default_timeout(queue));
+int32 lease_known(LeaseCall &call, const store::QueueRow &queue, KeyRooms *rooms) {
+    Store &store = call.store;
     note_use(store, queue, store::Use::leased);
-    LeasableScan *scan = begin_leasable(store, queue, rooms, {true, request.max_tasks}, GetCurrentTimestamp());
-    // Only now: the call may have waited for locks, and what it sees may have become ready meanwhile.
-    const TimestampTz now = GetCurrentTimestamp();
-    const bool many = request.max_tasks > 1;
-    if (many)
+    LeasableScan *scan = begin_leasable(store, queue, rooms, {true, call.max_tasks}, GetCurrentTimestamp());
+    // begin_leasable() may have waited for locks, and the scan sees what became ready meanwhile: so the time is taken
+    // afterwards.
+    const LeaseTerms terms{.timeout = call.request.timeout.value_or(default_timeout(queue)),
+                           .now = GetCurrentTimestamp(),
+                           .many = call.max_tasks > 1};
+    if (terms.many)
         begin_bulk(store[TableId::lease]);
     const RowMemory memory = begin_row_memory();
     store::ReadyRow ready;
     int32 leased = 0;
     bool wants_more = true;
-    for (; leased < request.max_tasks && wants_more && take_token(tokens) && next_leasable(scan, &ready);
+    for (; leased < call.max_tasks && wants_more && take_token(call.tokens) && next_leasable(scan, &ready);
          reset(memory)) {
-        // Who else is at it is a cheap question, and the answer is often yes where many lease at once.
-        store::Taken standing = store::standing(store, ready);
-        const auto spec = standing != store::Taken::ok ? std::nullopt
-                          : many                       ? find_next_spec(store, ready.id, store::With::spec)
-                                                       : find_spec(store, ready.id, store::With::spec);
-        if (standing == store::Taken::ok && !spec)
-            continue; // a restore is under way and has not brought it yet
-        if (spec && !take_permit(permits, queue))
-            break;
-        if (spec && !take_token(tokens, ready.key)) {
-            close_key(scan);
-            continue;
-        }
-        if (spec)
-            standing = take(store, TableId::ready, *spec, ready.tid, Wait::no);
-        if (spec && standing != store::Taken::ok)
-            return_token(tokens, ready.key);
-        switch (standing) {
-        case store::Taken::ok:
-            wants_more = sink.put(
-                sink.to, store,
-                make_running(store, *spec, ready,
-                             {.worker = request.worker, .timeout = timeout, .permit = permit_of(queue, *spec)}, now));
+        const Tried tried = try_lease(call, queue, terms, ready);
+        switch (tried) {
+        case Tried::leased:
+        case Tried::leased_last:
             settle(scan, RowFate::taken);
-            use_token(tokens);
-            use_permit(permits);
+            use_token(call.tokens);
+            use_permit(call.permits);
             leased++;
+            wants_more = tried == Tried::leased;
             break;
-        case store::Taken::busy:
-            break; // if that transaction rolls back it is there for the next lease
-        case store::Taken::gone:
+        case Tried::left:
+            break; // the next lease finds it if that transaction rolls back
+        case Tried::gone:
             settle(scan, RowFate::gone);
+            break;
+        case Tried::no_permit:
+            wants_more = false;
+            break;
+        case Tried::no_token:
+            close_key(scan);
             break;
         }
     }
     end(memory);
-    if (many)
+    if (terms.many)
         end_bulk(store[TableId::lease]);
     end_leasable(scan);
     return leased;
 }
 
-// These two say how many they have leased.
-int32 lease_some(Store &store, const LeaseRequest &request, const store::QueueRow &queue, const LimitsLock &lock,
-                 Tokens &tokens, Permits &permits, const TaskSink &sink) {
-    KeyRooms *rooms = begin_rooms(store, queue, lock, &tokens);
-    int32 leased = lease_known(store, request, queue, rooms, tokens, permits, sink);
+// Also waits for keys that seemed to have room, and finds tasks that the heads do not know. Returns how many it leased.
+int32 lease_some(LeaseCall &call, const store::QueueRow &queue, const LimitsLock &lock) {
+    KeyRooms *rooms = begin_rooms(call.store, queue, lock, &call.tokens);
+    int32 leased = lease_known(call, queue, rooms);
     while (leased == 0 && wait_for_room(rooms))
-        leased = lease_known(store, request, queue, rooms, tokens, permits, sink);
-    if (leased == 0 && find_overlooked(store, queue.id))
-        leased = lease_known(store, request, queue, rooms, tokens, permits, sink);
+        leased = lease_known(call, queue, rooms);
+    if (leased == 0 && find_overlooked(call.store, queue.id))
+        leased = lease_known(call, queue, rooms);
     end_rooms(rooms);
     return leased;
 }
 
-// The same where not everything may be leased.
-int32 lease_limited(Store &store, const LeaseRequest &request, const store::QueueRow &seen, Tokens &tokens,
-                    const TaskSink &sink) {
+// The same in a queue with limits.
+int32 lease_limited(LeaseCall &call, const store::QueueRow &seen) {
+    const int32 wanted = call.request.max_tasks;
     for (LimitsLock lock{};; lock.held_by = HeldBy::count) {
-        Permits permits{};
+        call.permits = {};
         int32 leased = 0;
-        const auto queue = lock_limits_unless_full(store, seen, &lock);
+        const auto queue = lock_limits_unless_full(call.store, seen, &lock);
         if (lock.mode != NoLock && queue && !queue->paused) {
-            permits = begin_permits(*queue, lock);
+            call.permits = begin_permits(*queue, lock);
             for (int attempt = 0; attempt < k_permit_attempts; attempt++) {
-                LeaseRequest allowed = request;
-                allowed.max_tasks = static_cast<int32>(
-                    std::min<int64>(request.max_tasks, free_permits(store, *queue, lock.held_by, request.max_tasks)));
-                permits.unknown = false;
-                if (allowed.max_tasks < 1)
+                call.permits.unknown = false;
+                call.max_tasks =
+                    static_cast<int32>(std::min<int64>(wanted, free_permits(call.store, *queue, lock.held_by, wanted)));
+                if (call.max_tasks < 1)
                     break;
-                leased = lease_some(store, allowed, *queue, lock, tokens, permits, sink);
-                if (leased > 0 || !permits.unknown)
+                leased = lease_some(call, *queue, lock);
+                if (leased > 0 || !call.permits.unknown)
                     break;
             }
-            end_permits(permits, *queue);
+            end_permits(call.permits, *queue);
         }
-        unlock_limits(store, lock);
-        if (leased > 0 || !permits.unknown)
+        unlock_limits(call.store, lock);
+        if (leased > 0 || !call.permits.unknown)
             return leased;
     }
 }
@@ -155,7 +195,20 @@ std::optional<store::QueueRow> lock_permit(Store &store, const store::QueueRow &
     }
 }
 
-// Takes a slot of the key, as above. The caller ends the result when the lease is written.
+// Takes a token of the queue and one of the key; an error if there is none.
+Tokens require_tokens(Store &store, const store::QueueRow &queue, const text *key) {
+    Tokens tokens = begin_tokens(store, queue);
+    if (!take_token(tokens))
+        error::rate_reached(queue.name);
+    if (!take_token(tokens, key)) {
+        end_tokens(tokens);
+        error::rate_reached(queue.name, key);
+    }
+    return tokens;
+}
+
+// Takes a slot of the key; without one, calls refuse() as require_permit() does. The caller ends the result when the
+// lease is written.
 template <typename Refuse>
 KeyRooms *require_room(Store &store, const store::QueueRow &queue, const LimitsLock &lock, const text *key,
                        Refuse refuse) {
@@ -183,10 +236,14 @@ void lease_tasks(Store &store, const LeaseRequest &request, const TaskSink &sink
         shmem::found_empty(stat_key(queue->id)); // waiters are told of tasks from now on
         return;
     }
+    LeaseCall call{.store = store,
+                   .request = request,
+                   .sink = sink,
+                   .tokens = tokens,
+                   .permits = {},
+                   .max_tasks = request.max_tasks};
     const auto nothing = [&] {
-        Permits none{};
-        return (has_limits(*queue) ? lease_limited(store, request, *queue, tokens, sink)
-                                   : lease_some(store, request, *queue, {}, tokens, none, sink)) == 0;
+        return (has_limits(*queue) ? lease_limited(call, *queue) : lease_some(call, *queue, {})) == 0;
     };
     if (nothing() && queue->notify && shmem::found_empty(stat_key(queue->id)))
         nothing();
@@ -271,13 +328,7 @@ Task lease_task(Store &store, const TaskLeaseRequest &request) {
             error::queue_paused(queue->name);
         if (take(store, TableId::ready, *spec, ready->tid, Wait::yes) != store::Taken::ok)
             continue;
-        Tokens tokens = queue ? begin_tokens(store, *queue) : Tokens{};
-        if (!take_token(tokens))
-            error::rate_reached(queue->name);
-        if (!take_token(tokens, spec->key)) {
-            end_tokens(tokens);
-            error::rate_reached(queue->name, spec->key);
-        }
+        Tokens tokens = queue ? require_tokens(store, *queue, spec->key) : Tokens{};
         const auto refuse = [&](const char *setting, int32 limit, const text *key) {
             return_token(tokens, spec->key);
             end_tokens(tokens);

@@ -1,5 +1,6 @@
 #include "queue/limits.h"
 
+#include "pg/hash.h"
 #include "pg/memory.h"
 #include "pg/text.h"
 #include "pg/text_table.h"
@@ -146,7 +147,7 @@ LOCKTAG tag_of_key(KeyRooms *rooms, std::size_t place) {
     return lock_tag(*rooms->store, rooms->queue, key_lock(place));
 }
 
-std::size_t lock_place(const text *key) { return (hash_of_text(key) >> 32) % k_key_locks; }
+std::size_t lock_place(const text *key) { return (hash_of(key) >> 32) % k_key_locks; }
 
 void lock_key(KeyRooms *rooms, std::size_t place) {
     const LOCKTAG tag = tag_of_key(rooms, place);

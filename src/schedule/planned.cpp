@@ -1,6 +1,7 @@
 #include "schedule/planned.h"
 
 #include "model/bounds.h"
+#include "pg/hash.h"
 #include "pg/memory.h"
 #include "pg/text.h"
 
@@ -26,10 +27,7 @@ std::optional<TimestampTz> delayed_until(const store::ScheduleSettings &schedule
     if (most == 0)
         return std::nullopt;
     constexpr double k_hashes = 4294967296.0;
-    const std::string_view bytes = view(name);
-    const uint64 hash = DatumGetUInt64(hash_any_extended(reinterpret_cast<const unsigned char *>(bytes.data()),
-                                                         static_cast<int>(bytes.size()), 0)) &
-                        PG_UINT32_MAX;
+    const uint64 hash = hash_of(name) & PG_UINT32_MAX;
     return planned + static_cast<int64>(static_cast<double>(most) * (static_cast<double>(hash) / k_hashes));
 }
 

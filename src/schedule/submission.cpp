@@ -1,6 +1,7 @@
 #include "schedule/submission.h"
 
 #include "pg/error.h"
+#include "pg/identity.h"
 #include "pg/subtransaction.h"
 #include "pg/text.h"
 #include "store/spi.h"
@@ -65,13 +66,7 @@ void run_job_as(Oid role, Jsonb *request) {
 }
 
 text *make_as(Oid role, const Maker &maker, const store::ScheduleSettings &settings, TimestampTz planned) {
-    Oid user = InvalidOid;
-    int context = 0;
-    GetUserIdAndSecContext(&user, &context);
-    SetUserIdAndSecContext(role, context | SECURITY_LOCAL_USERID_CHANGE);
-    text *made = maker.make(settings, planned);
-    SetUserIdAndSecContext(user, context);
-    return made;
+    return act_as(role, [&] { return maker.make(settings, planned); });
 }
 
 } // namespace

@@ -1,6 +1,7 @@
 #include "server/handlers.h"
 
 #include "pg/error.h"
+#include "pg/identity.h"
 #include "pg/subtransaction.h"
 #include "pg/text.h"
 #include "queue/lease.h"
@@ -33,14 +34,11 @@ LeaseName name_of(const Worker &worker, const Leased &leased) { return {leased.r
 // or by abort processing. With a snapshot, because a process without a portal has none for the statements that run at
 // the end of a task.
 template <typename Work> auto as_worker(const Worker &worker, Work work) {
-    Oid role = InvalidOid;
-    int context = 0;
-    GetUserIdAndSecContext(&role, &context);
-    SetUserIdAndSecContext(worker.user, context);
+    const Identity handler = become(worker.user, 0);
     PushActiveSnapshot(GetTransactionSnapshot());
     const auto result = work();
     PopActiveSnapshot();
-    SetUserIdAndSecContext(role, context);
+    restore(handler);
     return result;
 }
 

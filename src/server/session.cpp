@@ -81,16 +81,14 @@ Identity begin_transaction(const char *activity) {
     if (!store::hold_installed())
         report_absent();
     extension = store::identity();
-    Identity before{};
-    GetUserIdAndSecContext(&before.user, &before.context);
-    SetUserIdAndSecContext(store::tables_owner(), before.context | SECURITY_RESTRICTED_OPERATION);
+    const Identity before = become(store::tables_owner(), SECURITY_RESTRICTED_OPERATION);
     PushActiveSnapshot(GetTransactionSnapshot()); // for functions in somebody's index on the tables
     return before;
 }
 
 void commit_transaction(const Identity &before) {
     PopActiveSnapshot();
-    SetUserIdAndSecContext(before.user, before.context);
+    restore(before);
     CommitTransactionCommand();
     pgstat_report_activity(STATE_IDLE, nullptr);
 }

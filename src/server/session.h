@@ -1,6 +1,7 @@
 // The session of a monitor: its slot in shared memory, its settings, and its transactions.
 #pragma once
 
+#include "pg/identity.h"
 #include "shmem/stats.h"
 #include "store/rows.h"
 
@@ -18,10 +19,6 @@ int64 interval();
 shmem::StatKey database_key();
 
 // A transaction of its own, as the owner of the tables. Exits if the extension has been dropped.
-struct Identity {
-    Oid user;
-    int context;
-};
 Identity begin_transaction(const char *activity);
 void commit_transaction(const Identity &before);
 

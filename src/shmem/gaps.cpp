@@ -1,5 +1,6 @@
 #include "shmem/gaps.h"
 
+#include "pg/hash.h"
 #include "pg/settings.h"
 
 namespace scylla::shmem {
@@ -55,8 +56,7 @@ constinit GapTable *table = nullptr;
 int rows() { return (settings::max_queues * k_slots_per_queue + k_ways - 1) / k_ways; }
 
 int row_of(const HeadKey &queue, uint64 hash) noexcept {
-    const uint64 mixed =
-        hash_combine64(hash, hash_bytes(reinterpret_cast<const unsigned char *>(&queue), sizeof(HeadKey)));
+    const uint64 mixed = hash_combine64(hash, hash_of(bytes_of(queue)));
     return static_cast<int>(mixed % static_cast<uint64>(table->rows));
 }
 
@@ -115,9 +115,7 @@ bool knows_all_since(const KeySlot &slot, uint64 clock) noexcept {
 
 } // namespace
 
-uint64 gap_hash(std::string_view key) noexcept {
-    return hash_bytes_extended(reinterpret_cast<const unsigned char *>(key.data()), static_cast<int>(key.size()), 0);
-}
+uint64 gap_hash(std::string_view key) noexcept { return hash_of(key); }
 
 uint64 gap_clock() noexcept {
     if (table == nullptr)

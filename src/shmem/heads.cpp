@@ -1,5 +1,6 @@
 #include "shmem/heads.h"
 
+#include "pg/hash.h"
 #include "pg/settings.h"
 
 namespace scylla::shmem {
@@ -43,8 +44,7 @@ constinit Heads *heads = nullptr;
 int rows() { return (settings::max_queues + k_ways - 1) / k_ways; }
 
 int row_of(const HeadKey &key) noexcept {
-    const uint32 hash = hash_bytes(reinterpret_cast<const unsigned char *>(&key), sizeof(HeadKey));
-    return static_cast<int>(hash % static_cast<uint32>(heads->rows));
+    return static_cast<int>(hash_of(bytes_of(key)) % static_cast<uint64>(heads->rows));
 }
 
 LWLock *lock_of(const HeadKey &key) noexcept { return &heads->locks[row_of(key)].lock; }

@@ -1,6 +1,7 @@
 #include "shmem/rates.h"
 
 #include "pg/clock.h"
+#include "pg/hash.h"
 #include "pg/settings.h"
 #include "shmem/stat_entries.h"
 
@@ -121,15 +122,10 @@ constinit KeyPlaces *key_places = nullptr;
 
 uint32 key_rows() { return (static_cast<uint32>(settings::max_rate_keys) + k_ways - 1) / k_ways; }
 
-KeyHash hash_key(std::string_view key) noexcept {
-    const auto *bytes = reinterpret_cast<const unsigned char *>(key.data());
-    const auto hash = [&](uint64 seed) { return hash_bytes_extended(bytes, static_cast<int>(key.size()), seed); };
-    return {hash(1), hash(2)};
-}
+KeyHash hash_key(std::string_view key) noexcept { return {hash_of(key, 1), hash_of(key, 2)}; }
 
 uint32 row_of(const StatKey &queue, const KeyHash &key) noexcept {
-    const uint64 hash = hash_bytes_extended(reinterpret_cast<const unsigned char *>(&queue), sizeof(StatKey), key[0]);
-    return static_cast<uint32>(hash % key_places->rows);
+    return static_cast<uint32>(hash_of(bytes_of(queue), key[0]) % key_places->rows);
 }
 
 KeyPlace *find_place(std::span<KeyPlace> row, const StatKey &queue, const KeyHash &key) noexcept {

@@ -62,7 +62,7 @@ struct Stats {
     pg_atomic_uint64 changes; // of any entry
     pg_atomic_uint32 untold;  // StatEntry::untold may be set in an entry
 
-    int32 *bucket(uint32 hash) noexcept {
+    int32 *bucket(uint64 hash) noexcept {
         return reinterpret_cast<int32 *>(this + 1) + hash % static_cast<uint32>(size);
     }
     StatEntry &entry(int i) noexcept {

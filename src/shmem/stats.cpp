@@ -1,6 +1,7 @@
 #include "shmem/stat_entries.h"
 
 #include "model/visible.h"
+#include "pg/hash.h"
 #include "pg/settings.h"
 
 namespace scylla::shmem {
@@ -13,14 +14,10 @@ constexpr int k_eviction_choice = 16; // so many entries are compared to evict o
 
 int buckets() { return settings::max_queues; }
 
-uint32 hash_of(const StatKey &key) noexcept {
-    return hash_bytes(reinterpret_cast<const unsigned char *>(&key), sizeof(StatKey));
-}
-
 // The functions up to find_or_make_entry() want the lock held exclusively.
 
 void unlink_entry(int32 index) noexcept {
-    int32 *link = stats->bucket(hash_of(stats->entry(index).key));
+    int32 *link = stats->bucket(hash_of(bytes_of(stats->entry(index).key)));
     while (*link != index)
         link = &stats->entry(*link).next;
     *link = stats->entry(index).next;
@@ -55,7 +52,7 @@ int32 evict() noexcept {
 } // namespace
 
 StatEntry *find_entry(const StatKey &key) noexcept {
-    for (int32 i = *stats->bucket(hash_of(key)); i != k_none; i = stats->entry(i).next)
+    for (int32 i = *stats->bucket(hash_of(bytes_of(key))); i != k_none; i = stats->entry(i).next)
         if (stats->entry(i).key == key)
             return &stats->entry(i);
     return nullptr;
@@ -77,7 +74,7 @@ StatEntry *find_or_make_entry(const StatKey &key, TimestampTz now) noexcept {
     for (Depth &depth : entry.depth)
         depth.version = ++stats->depth_version;
     SpinLockInit(&entry.mutex);
-    int32 *link = stats->bucket(hash_of(key));
+    int32 *link = stats->bucket(hash_of(bytes_of(key)));
     entry.next = *link;
     *link = index;
     return &entry;

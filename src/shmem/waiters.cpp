@@ -1,5 +1,7 @@
 #include "shmem/waiters.h"
 
+#include "pg/hash.h"
+
 namespace scylla::shmem {
 
 namespace {
@@ -85,9 +87,7 @@ void make_waiters(Waiters *made, LWLock *lock, bool found) {
 }
 
 Awaited unknown_queue(std::string_view name) noexcept {
-    const uint64 hash = hash_bytes_extended(reinterpret_cast<const unsigned char *>(name.data()),
-                                            static_cast<int>(name.size()), waiters->seed);
-    return k_agenda - 1 - static_cast<Awaited>(hash >> 2);
+    return k_agenda - 1 - static_cast<Awaited>(hash_of(name, waiters->seed) >> 2);
 }
 
 void enlist(std::span<const Awaited> awaited) {

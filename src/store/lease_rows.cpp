@@ -75,7 +75,7 @@ Taken update_lease(Store &store, const LeaseRow &row) {
     if (!fetch(table, row.tid, store.snapshot, slot))
         elog(ERROR, "lease " INT64_FORMAT " has vanished", row.id);
     ItemPointerData tid = row.tid;
-    const Taken taken = update(table, slot, values.value, values.null, replace, &tid);
+    const Taken taken = update(table, slot, {values.value, values.null, replace}, &tid);
     if (taken == Taken::ok)
         lease_hints.remember(compat::file_number(table.rel), static_cast<uint64>(row.id), tid);
     return taken;
@@ -196,7 +196,7 @@ void give_permits(Store &store, Repair &repair) {
         const auto spec = find_spec(store, DatumGetInt64(get(scan, lease_col::id)), With::no_spec);
         values.set_pointer(lease_col::permit, spec && spec->key != nullptr ? spec->key : cstring_to_text(""));
         ItemPointerData tid;
-        count(repair, *queue, update(table, scan.slot, values.value, values.null, replace, &tid, false));
+        count(repair, *queue, update(table, scan.slot, {values.value, values.null, replace}, &tid, false));
     }
     end(memory);
     end(scan);

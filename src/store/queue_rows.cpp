@@ -1,3 +1,4 @@
+#include "pg/hash.h"
 #include "store/row_access.h"
 
 namespace scylla::store {
@@ -207,7 +208,7 @@ std::optional<QueueRow> find_queue(Store &store, uint64 hint, Is is_it, std::siz
 
 std::optional<QueueRow> find_queue(Store &store, const text *name) {
     const auto is_it = [name](const QueueRow &row) { return equal(row.name, name); };
-    return find_queue(store, hash_name(name), is_it, 1, {1, PointerGetDatum(name), F_TEXTEQ});
+    return find_queue(store, hash_of(name), is_it, 1, {1, PointerGetDatum(name), F_TEXTEQ});
 }
 
 std::optional<QueueSettings> find_settings(Store &store, int32 queue) {
@@ -254,7 +255,7 @@ Taken update_columns(Store &store, const QueueRow &queue, QueueValues &values, s
         elog(ERROR, "queue %d has vanished", queue.id);
     tell_changed(TableId::queue);
     ItemPointerData tid = queue.tid;
-    return update(table, slot, values.value, values.null, replace, &tid, wait);
+    return update(table, slot, {values.value, values.null, replace}, &tid, wait);
 }
 
 } // namespace

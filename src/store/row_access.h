@@ -189,11 +189,6 @@ auto look_at(Store &store, TableId table, const std::optional<ItemPointerData> &
     return row;
 }
 
-inline uint64 hash_name(const text *name) {
-    return hash_bytes_extended(reinterpret_cast<const unsigned char *>(view(name).data()),
-                               static_cast<int>(view(name).size()), 0);
-}
-
 template <typename Read>
 auto look_up_id(Store &store, TableId table, int64 id, Read read, ScanDirection direction = ForwardScanDirection) {
     const Match key[] = {{1, Int64GetDatum(id), F_INT8EQ}};

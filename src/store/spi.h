@@ -2,6 +2,7 @@
 // hot.
 #pragma once
 
+#include "pg/identity.h"
 #include "store/table.h"
 
 namespace scylla::store {
@@ -10,18 +11,16 @@ namespace scylla::store {
 class AsOwner {
 public:
     void begin() {
-        GetUserIdAndSecContext(&user_, &context_);
-        SetUserIdAndSecContext(tables_owner(), context_ | SECURITY_LOCAL_USERID_CHANGE);
+        caller_ = become(tables_owner());
         SPI_connect();
     }
     void end() const {
         SPI_finish();
-        SetUserIdAndSecContext(user_, context_);
+        restore(caller_);
     }
 
 private:
-    Oid user_;
-    int context_;
+    Identity caller_;
 };
 
 // Calls functions of the extension as a role, which what it stored is to be done for. By SQL, so that EXECUTE on them
@@ -29,22 +28,20 @@ private:
 class AsRole {
 public:
     void begin(Oid role) {
-        GetUserIdAndSecContext(&user_, &context_);
         // What is done for a role is stored as the owner of the tables, which is who becomes the role.
         compat::require_can_become(tables_owner(), role);
         // What it calls may leave nothing behind that would run later, as another role.
-        SetUserIdAndSecContext(role, context_ | SECURITY_LOCAL_USERID_CHANGE | SECURITY_RESTRICTED_OPERATION);
+        caller_ = become(role, SECURITY_LOCAL_USERID_CHANGE | SECURITY_RESTRICTED_OPERATION);
         (void)LookupExplicitNamespace("scylla", false); // 42501 without USAGE: a saved statement does not ask any more
         SPI_connect();
     }
     void end() const {
         SPI_finish();
-        SetUserIdAndSecContext(user_, context_);
+        restore(caller_);
     }
 
 private:
-    Oid user_;
-    int context_;
+    Identity caller_;
 };
 
 // Makes the plan of a statement, once.

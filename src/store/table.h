@@ -112,9 +112,13 @@ Taken try_hold(Table &table, const ItemPointerData &tid, Snapshot snapshot);
 // Deletes the row at tid, as the snapshot saw it.
 Taken remove(Table &table, const ItemPointerData &tid, Snapshot snapshot, bool wait);
 
-// Replaces the columns marked in `replace`, none of them a key, of the row in the slot; the others are filled in in
-// `values` and `nulls`. The place of the new version is left in *tid.
-Taken update(Table &table, TupleTableSlot *slot, std::span<Datum> values, std::span<bool> nulls,
-             std::span<bool> replace, ItemPointerData *tid, bool wait = true);
+// The columns of a new version of a row. Those marked in `replace` are the caller's; update() fills in the others.
+struct NewVersion {
+    std::span<Datum> values;
+    std::span<bool> nulls;
+    std::span<bool> replace;
+};
+// Replaces the row in the slot. No column of an index key may change. Leaves the place of the new version in *tid.
+Taken update(Table &table, TupleTableSlot *slot, const NewVersion &version, ItemPointerData *tid, bool wait = true);
 
 } // namespace scylla::store

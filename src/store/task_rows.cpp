@@ -1,5 +1,6 @@
 // Rows of tasks but for leases: specification, ready, waiting, outcome.
 #include "pg/error.h"
+#include "pg/hash.h"
 #include "pg/memory.h"
 #include "store/hints.h"
 #include "store/row_access.h"
@@ -82,7 +83,7 @@ OutcomeRow outcome_row(const Scan &scan) {
 std::optional<SpecRow> find_spec(Store &store, const text *rn, With with) {
     const auto read = [with](const Scan &scan) { return spec_row(scan, with); };
     const Oid file = compat::file_number(store[TableId::spec].rel);
-    const uint64 hash = hash_name(rn);
+    const uint64 hash = hash_of(rn);
     const auto is_it = [rn](const Scan &scan) { return equal(DatumGetTextPP(get(scan, spec_col::rn)), rn); };
     if (auto row = look_at(store, TableId::spec, spec_hints.recall(file, hash), is_it, read))
         return row;
@@ -98,7 +99,7 @@ namespace {
 // A worker that leases a task will look it up by its name.
 void expect(Store &store, const SpecRow &row) {
     if (store.mode != AccessShareLock)
-        spec_hints.remember(compat::file_number(store[TableId::spec].rel), hash_name(row.rn), row.tid);
+        spec_hints.remember(compat::file_number(store[TableId::spec].rel), hash_of(row.rn), row.tid);
 }
 
 } // namespace
@@ -291,7 +292,7 @@ void give_keys(Store &store, Repair &repair, QueueRepair &queue, void (*tell)(St
             continue;
         const ReadyRow row = ready_row(scan);
         ItemPointerData tid;
-        if (count(repair, queue, update(table, scan.slot, values.value, values.null, replace, &tid, false)))
+        if (count(repair, queue, update(table, scan.slot, {values.value, values.null, replace}, &tid, false)))
             tell(store, row);
     }
     end(memory);
@@ -370,7 +371,7 @@ void update_spec(Store &store, const SpecRow &row, With with) {
     TupleTableSlot *slot = slot_of(store, TableId::spec);
     ItemPointerData tid = row.tid;
     if (!fetch(table, row.tid, store.snapshot, slot) ||
-        update(table, slot, values.value, values.null, replace, &tid) != Taken::ok)
+        update(table, slot, {values.value, values.null, replace}, &tid) != Taken::ok)
         elog(ERROR, "the specification of task " INT64_FORMAT " was changed by somebody else", row.id);
 }
 
@@ -389,7 +390,7 @@ void set_gates(Store &store, const SpecRow &row, std::optional<int32> gates) {
     if (!fetch(table, row.tid, store.snapshot, slot))
         elog(ERROR, "task " INT64_FORMAT " has vanished", row.id);
     ItemPointerData tid = row.tid;
-    if (update(table, slot, values.value, values.null, replace, &tid) != Taken::ok)
+    if (update(table, slot, {values.value, values.null, replace}, &tid) != Taken::ok)
         elog(ERROR, "task " INT64_FORMAT " was changed by somebody who does not hold it", row.id);
 }
 

@@ -1,5 +1,6 @@
 #include "store/upsert.h"
 
+#include "pg/hash.h"
 #include "pg/memory.h"
 #include "store/locks.h"
 #include "store/row_access.h"
@@ -92,7 +93,7 @@ bool insert_queue(const text *name, const QueueSettings &settings) {
     }
     // Two never insert a row of the same name at once: ON CONFLICT knows nothing of the index that REINDEX CONCURRENTLY
     // builds, and both would find the other there only. Who comes later waits here or for the row of the first.
-    const LOCKTAG tag = name_lock_tag(hash_name(name));
+    const LOCKTAG tag = name_lock_tag(hash_of(name));
     (void)LockAcquire(&tag, ExclusiveLock, false, false);
     // No other process knows the queue yet; but after a rollback this process must forget it. Before the insert: a
     // change that is announced after it is lost if an error ends the command.

@@ -312,17 +312,16 @@ void insert_next_entries(Table &table, HeapTuple tuple, compat::TU_UpdateIndexes
 
 } // namespace
 
-Taken update(Table &table, TupleTableSlot *slot, std::span<Datum> values, std::span<bool> nulls,
-             std::span<bool> replace, ItemPointerData *tid, bool wait) {
+Taken update(Table &table, TupleTableSlot *slot, const NewVersion &version, ItemPointerData *tid, bool wait) {
     slot_getallattrs(slot);
-    for (std::size_t i = 0; i < replace.size(); i++)
-        if (!replace[i]) {
-            values[i] = slot->tts_values[i];
-            nulls[i] = slot->tts_isnull[i];
+    for (std::size_t i = 0; i < version.replace.size(); i++)
+        if (!version.replace[i]) {
+            version.values[i] = slot->tts_values[i];
+            version.nulls[i] = slot->tts_isnull[i];
         }
-    HeapTuple tuple = form_row(table, values, nulls);
+    HeapTuple tuple = form_row(table, version.values, version.nulls);
     ItemPointerData old = slot->tts_tid;
-    ExecClearTuple(slot); // a page that somebody holds is not cleared; so `values` no longer lead anywhere
+    ExecClearTuple(slot); // a page that somebody holds is not cleared; so the values no longer lead anywhere
     make_room(table, old, tuple->t_len);
     TM_FailureData failure;
     compat::TU_UpdateIndexes update_indexes = compat::TU_None;

@@ -1,5 +1,6 @@
 #include "task/line.h"
 
+#include "pg/hash.h"
 #include "shmem/pending.h"
 #include "store/pool_rows.h"
 
@@ -20,9 +21,7 @@ int64 class_of(const store::SpecRow &spec) {
         int32 queue;
         int32 priority;
     } rest{spec.runtime.value_or(-1), spec.queue, spec.priority};
-    const uint64 seed = hash_bytes_extended(reinterpret_cast<const unsigned char *>(&rest), sizeof(rest), 0);
-    const uint64 hash = hash_bytes_extended(reinterpret_cast<const unsigned char *>(spec.needs),
-                                            static_cast<int>(VARSIZE(spec.needs)), seed);
+    const uint64 hash = hash_of(bytes_of(spec.needs), hash_of(bytes_of(rest)));
     return Max(static_cast<int64>(hash), PG_INT64_MIN + 1);
 }
 

@@ -1,5 +1,6 @@
 #include "task/run_limit.h"
 
+#include "pg/growing.h"
 #include "pg/memory.h"
 #include "store/catalog.h"
 #include "task/history.h"
@@ -18,22 +19,9 @@ std::optional<int64> limit_of(const store::QueueRow &queue) { return args::timeo
 // Queues seldom change, and leases are looked at again and again.
 struct Known {
     uint64 changes; // table_changes() when they were read; 0: never
-    RunLimit *rows;
-    std::size_t count;
-    std::size_t room;
+    Growing<RunLimit> rows;
 };
 constinit Known known{};
-
-void add(const RunLimit &limit) {
-    if (known.count == known.room) {
-        const std::size_t room = Max(known.room * 2, std::size_t{16});
-        const Size bytes = room * sizeof(RunLimit);
-        known.rows = static_cast<RunLimit *>(known.rows == nullptr ? MemoryContextAllocHuge(TopMemoryContext, bytes)
-                                                                   : repalloc_huge(known.rows, bytes));
-        known.room = room;
-    }
-    known.rows[known.count++] = limit;
-}
 
 } // namespace
 
@@ -48,22 +36,22 @@ TimestampTz run_ends(store::Store &store, const Run &run) {
 RunLimits read_run_limits(store::Store &store) {
     if (known.changes == 0 || known.changes != store.changes) {
         known.changes = 0;
-        known.count = 0;
+        known.rows.clear();
         store::Scan scan = scan_queues(store);
         const RowMemory memory = begin_row_memory();
         for (; next(scan); reset(memory)) {
             const store::QueueRow row = queue_row(scan);
             if (const auto limit = limit_of(row))
-                add({row.id, *limit});
+                known.rows.add({row.id, *limit}, TopMemoryContext);
         }
         end(memory);
         end(scan);
-        std::sort(known.rows, known.rows + known.count,
-                  [](const RunLimit &a, const RunLimit &b) { return a.queue < b.queue; });
+        const auto rows = known.rows.all();
+        std::sort(rows.begin(), rows.end(), [](const RunLimit &a, const RunLimit &b) { return a.queue < b.queue; });
         if (store.changes == store::table_changes())
             known.changes = store.changes;
     }
-    return {known.rows, known.count};
+    return known.rows.all();
 }
 
 TimestampTz run_ends(RunLimits limits, const Run &run) {

@@ -1,5 +1,6 @@
 // create_trigger and the other calls that change triggers.
 #include "pg/error.h"
+#include "pg/identity.h"
 #include "pg/subtransaction.h"
 #include "plan/signal_names.h"
 #include "schedule/run.h"
@@ -137,14 +138,11 @@ void put_made(const TriggerRequest &request, Oid owner) {
     if (!found.empty())
         return;
     const auto inputs = read_inputs(request.signals);
-    Oid user = InvalidOid;
-    int context = 0;
-    GetUserIdAndSecContext(&user, &context);
-    SetUserIdAndSecContext(owner, context | SECURITY_LOCAL_USERID_CHANGE);
+    const Identity before = become(owner);
     for (const Input &input : inputs)
         require(input.signal, SignalPrivilege::wait);
     insert(request, inputs, request.action);
-    SetUserIdAndSecContext(user, context);
+    restore(before);
 }
 
 void remove_made(const text *name) {

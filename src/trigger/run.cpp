@@ -1,6 +1,7 @@
 // The monitor's work on triggers: signals arrive, sets are joined, actions are carried out.
 #include "model/join.h"
 #include "pg/error.h"
+#include "pg/identity.h"
 #include "pg/memory.h"
 #include "pg/subtransaction.h"
 #include "pg/text.h"
@@ -255,13 +256,7 @@ bool is_true(Datum condition, Jsonb *values) {
 }
 
 bool make_as(Oid role, const Maker &maker, const Firing &firing) {
-    Oid user = InvalidOid;
-    int context = 0;
-    GetUserIdAndSecContext(&user, &context);
-    SetUserIdAndSecContext(role, context | SECURITY_LOCAL_USERID_CHANGE);
-    const bool made = maker.make(firing);
-    SetUserIdAndSecContext(user, context);
-    return made;
+    return act_as(role, [&] { return maker.make(firing); });
 }
 
 // False: the set is skipped.

@@ -1,6 +1,7 @@
 #include "workflow/backfills.h"
 
 #include "pg/error.h"
+#include "pg/identity.h"
 #include "pg/json.h"
 #include "pg/memory.h"
 #include "pg/subtransaction.h"
@@ -356,13 +357,7 @@ void pause_for(const State &state, const ErrorData *error) {
 }
 
 Started start_as_role(const State &state, const Item &item) {
-    Oid user = InvalidOid;
-    int context = 0;
-    GetUserIdAndSecContext(&user, &context);
-    SetUserIdAndSecContext(get_role_oid(state.role, false), context | SECURITY_LOCAL_USERID_CHANGE);
-    const Started started = start_item(state, item);
-    SetUserIdAndSecContext(user, context);
-    return started;
+    return act_as(get_role_oid(state.role, false), [&] { return start_item(state, item); });
 }
 
 enum class Outcome : std::uint8_t { started, refused, paused, later };

@@ -1,5 +1,6 @@
 // Subworkflows: runs that a step of another run starts (section 5.4).
 #include "pg/error.h"
+#include "pg/identity.h"
 #include "pg/json.h"
 #include "pg/subtransaction.h"
 #include "store/spi_rows.h"
@@ -101,10 +102,7 @@ constexpr int32 k_max_depth = 10;
 Started start_as_owner(const Item &child, const ParentRun &parent) {
     if (parent.depth >= k_max_depth)
         error::subworkflows_too_deep(k_max_depth);
-    Oid user = InvalidOid;
-    int context = 0;
-    GetUserIdAndSecContext(&user, &context);
-    SetUserIdAndSecContext(get_role_oid(parent.owner, false), context | SECURITY_LOCAL_USERID_CHANGE);
+    const Identity before = become(get_role_oid(parent.owner, false));
     const int64 instance = instance_of(child.data);
     const Parent of = is_sync(child.data) ? Parent{child.root, child.scope, child.step, child.attempt} : Parent{};
     const text *workflow = text_member(child.data, "workflow");
@@ -126,7 +124,7 @@ Started start_as_owner(const Item &child, const ParentRun &parent) {
                                          .initiator = parent.initiator,
                                          .parent = of,
                                          .late = parent.late});
-    SetUserIdAndSecContext(user, context);
+    restore(before);
     return started;
 }
 

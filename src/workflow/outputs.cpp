@@ -1,4 +1,6 @@
 // Signals that steps send (section 7.5).
+#include "pg/hash.h"
+#include "pg/identity.h"
 #include "pg/json.h"
 #include "pg/subtransaction.h"
 #include "plan/conditions.h"
@@ -25,10 +27,7 @@ text *request_id_of(Jsonb *params) {
 }
 
 void send_as_owner(const char *owner, Jsonb *signals) {
-    Oid user = InvalidOid;
-    int context = 0;
-    GetUserIdAndSecContext(&user, &context);
-    SetUserIdAndSecContext(get_role_oid(owner, false), context | SECURITY_LOCAL_USERID_CHANGE);
+    const Identity before = become(get_role_oid(owner, false));
     store::Store store = open_for_write("scylla.advance()");
     const TimestampTz now = GetCurrentTimestamp();
     for (uint32 i = 0; i < JB_ROOT_COUNT(signals); i++) {
@@ -43,7 +42,7 @@ void send_as_owner(const char *owner, Jsonb *signals) {
     }
     settle_gates(store, now);
     close(store);
-    SetUserIdAndSecContext(user, context);
+    restore(before);
 }
 
 } // namespace

@@ -1,6 +1,7 @@
 // Signal triggers (section 7.3): triggers of signals that start runs.
 #include "model/sel/sel.h"
 #include "pg/error.h"
+#include "pg/hash.h"
 #include "pg/memory.h"
 #include "store/spi_rows.h"
 #include "trigger/triggers.h"

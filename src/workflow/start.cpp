@@ -1,5 +1,6 @@
 // How a run begins (section 3): its number, its parameters, and its run strategy.
 #include "pg/error.h"
+#include "pg/identity.h"
 #include "pg/json.h"
 #include "store/plans.h"
 #include "store/spi_rows.h"
@@ -195,10 +196,7 @@ Jsonb *plan_spec(const NewRun &made) {
 } // namespace
 
 int64 make_plan(const NewRun &made) {
-    Oid user = InvalidOid;
-    int context = 0;
-    GetUserIdAndSecContext(&user, &context);
-    SetUserIdAndSecContext(get_role_oid(made.head->owner, false), context | SECURITY_LOCAL_USERID_CHANGE);
+    const Identity before = become(get_role_oid(made.head->owner, false));
     const TimestampTz now = GetCurrentTimestamp();
     const char *name = psprintf("%s%s/" INT64_FORMAT "/%d", store::k_run_prefix.data(), text_to_cstring(made.head->id),
                                 made.instance, made.run);
@@ -207,7 +205,7 @@ int64 make_plan(const NewRun &made) {
     if (!id) // made before such names were reserved for runs
         id = store::insert_plan(make_up_name(now), spec, store::PlanMaker::workflow);
     store::open_plan(*id, now);
-    SetUserIdAndSecContext(user, context);
+    restore(before);
     return *id;
 }
 

@@ -1,4 +1,5 @@
 // The tasks of the turns' steps, submitted as the owners of the workflows.
+#include "pg/identity.h"
 #include "pg/json.h"
 #include "pg/memory.h"
 #include "pg/subtransaction.h"
@@ -28,10 +29,7 @@ Submission submission_of(const NewlySubmitted &task) {
 ErrorData *submit_as_owner(std::span<NewlySubmitted> tasks) {
     const char *owner = tasks[0].of->root->owner;
     return attempt([&] {
-        Oid user = InvalidOid;
-        int context = 0;
-        GetUserIdAndSecContext(&user, &context);
-        SetUserIdAndSecContext(get_role_oid(owner, false), context | SECURITY_LOCAL_USERID_CHANGE);
+        const Identity before = become(get_role_oid(owner, false));
         store::Store store = open_for_write("scylla.advance()");
         const auto submissions = allocate<Submission>(tasks.size());
         for (std::size_t i = 0; i < tasks.size(); i++)
@@ -42,7 +40,7 @@ ErrorData *submit_as_owner(std::span<NewlySubmitted> tasks) {
             tasks[i].reserved = submitted[i].reserved;
         }
         close(store);
-        SetUserIdAndSecContext(user, context);
+        restore(before);
     });
 }
 

@@ -1,6 +1,7 @@
 #include "workflow/templates.h"
 
 #include "pg/error.h"
+#include "pg/hash.h"
 #include "pg/json.h"
 #include "pg/text.h"
 #include "store/locks.h"
@@ -134,9 +135,7 @@ const char *require_owner(const text *job_type) {
 // can remove a parent, or make a cycle; steps then fail, and check() reports it.
 const char *hold_templates(const text *job_type) {
     (void)require_owner(job_type); // who has no right to them stops nobody
-    const std::string_view name = view(job_type);
-    const LOCKTAG tag = templates_lock_tag(
-        hash_bytes(reinterpret_cast<const unsigned char *>(name.data()), static_cast<int>(name.size())));
+    const LOCKTAG tag = templates_lock_tag(static_cast<uint32>(hash_of(job_type)));
     (void)LockAcquire(&tag, ExclusiveLock, false, false);
     return require_owner(job_type);
 }

@@ -1,5 +1,6 @@
 // Time triggers (section 8): schedules that start runs.
 #include "model/workflow/trigger_times.h"
+#include "pg/hash.h"
 #include "pg/json.h"
 #include "pg/memory.h"
 #include "pg/text.h"

@@ -4,6 +4,7 @@
 // workflow. Their task is an object with the member "workflow".
 #pragma once
 
+#include "pg/hash.h"
 #include "pg/json.h"
 #include "pg/text.h"
 #include "store/plans.h"
@@ -31,11 +32,6 @@ inline std::string_view scalar_member(Jsonb *object, const char *name) {
     return DatumGetCString(DirectFunctionCall1(numeric_out, NumericGetDatum(found->val.numeric)));
 }
 inline Jsonb *json_member(Jsonb *object, const char *name) { return json::to_jsonb(find_member(object, name)); }
-
-inline uint64 hash_of(std::string_view bytes) {
-    return DatumGetUInt64(
-        hash_any_extended(reinterpret_cast<const unsigned char *>(bytes.data()), static_cast<int>(bytes.size()), 0));
-}
 
 enum class TriggerKind : std::uint8_t { time, signal };
 // The triggers of the active version; none if there is no active version, or if a property disables them.

@@ -3,6 +3,7 @@
 // What a step waits for is a condition (plan/conditions.h) and a row of workflow_wait, written together. Whoever takes
 // the condition out of those that wait, and nobody else, removes that row: who sends a signal that matches, the engine
 // when the step has ended, or the purge. So nobody waits for another.
+#include "pg/identity.h"
 #include "pg/json.h"
 #include "pg/memory.h"
 #include "pg/subtransaction.h"
@@ -56,10 +57,7 @@ void add_wait(const Item &item, int64 condition, const JsonbValue &number) {
 }
 
 void wait_as_owner(const char *owner, const Item &item, TimestampTz now) {
-    Oid user = InvalidOid;
-    int context = 0;
-    GetUserIdAndSecContext(&user, &context);
-    SetUserIdAndSecContext(get_role_oid(owner, false), context | SECURITY_LOCAL_USERID_CHANGE);
+    const Identity before = become(get_role_oid(owner, false));
     store::Store store = open_for_write("scylla.advance()");
     for (uint32 i = 0; i < JB_ROOT_COUNT(item.data); i++) {
         Jsonb *wanted = json::to_jsonb(getIthJsonbValueFromContainer(&item.data->root, i));
@@ -80,7 +78,7 @@ void wait_as_owner(const char *owner, const Item &item, TimestampTz now) {
         end_by_history(store, condition.id, now);
     }
     close(store);
-    SetUserIdAndSecContext(user, context);
+    restore(before);
 }
 
 // ---- what comes ----------------------------------------------------------------------------------------------------

@@ -382,7 +382,7 @@ Grown grow(const std::vector<TypeOf> &types, Arguments &arguments, const std::st
     for (const TypeOf &type : types)
         of.push_back({1, type.needs, {}});
     Grown grown;
-    grown.fits = grow_job_graph(of, {0, arguments.number(args), 0}, max_nodes, grown.names, grown.nodes, grown.needs,
+    grown.fits = grow_job_graph(of, {0, arguments.number(args), 0}, max_nodes, grown,
                                 [&](std::size_t a, std::size_t b) { return arguments.overlay(a, b); });
     return grown;
 }

@@ -1,5 +1,6 @@
 #include "server/duties.h"
 
+#include "model/appointment.h"
 #include "pg/clock.h"
 #include "pg/settings.h"
 #include "queue/handler.h"
@@ -22,7 +23,6 @@ namespace {
 using shmem::Timer;
 
 constexpr int64 k_portion = 1000;          // rows per transaction
-constexpr int64 k_retry = 50'000;          // microseconds until rows that were busy are tried again
 constexpr int64 k_first_doubt = 1000;      // microseconds until a doubt is looked at again; then twice that, and so on
 constexpr int64 k_purge_portion = 250;     // tasks per transaction of the purge: a small bite out of what workers get
 constexpr int64 k_schedules = 200;         // that a portion knows of
@@ -32,41 +32,26 @@ constexpr int64 k_tick_interval = 60 * USECS_PER_SEC; // between two notes that 
 
 // ---- duties that rooms have registered -----------------------------------------------------------------------------
 
-// When a duty is to be run next by what this monitor knows itself.
-struct Appointment {
-    TimestampTz at; // found in the tables, a retry, or the end of a pause
-    // For duties with a timer: a look without any sign, for commits that could not announce anything.
-    TimestampTz safety;
-    int hurried_walks; // that go on without pauses, the present one included: hints were dropped
-};
+using model::Appointment;
 constinit std::array<Appointment, k_max_duties> appointments{};
 
-// Hints have been dropped, or an earlier monitor's are lost, so the walks that find what they were about run now. One
-// that is under way has passed some of it: another follows.
+// Hints have been dropped, or an earlier monitor's are lost, so the walks that find what they were about run now.
 void look_everywhere() {
     const std::span<const Duty> duties = registered_duties();
     for (std::size_t i = 0; i < duties.size(); i++)
         if (duties[i].is_second_way)
-            appointments[i] = {.at = 0, .safety = 0, .hurried_walks = appointments[i].hurried_walks > 0 ? 2 : 1};
+            appointments[i] = model::hurry(appointments[i]);
+}
+
+model::DutyPace pace_of(const Duty &duty) {
+    return {
+        .pause = duty.pause > 0 ? duty.pause : interval(), .share = duty.share, .has_timer = duty.timer.has_value()};
 }
 
 TimestampTz next_time(const Duty &duty, const Appointment &appointment) {
     if (duty.has_more != nullptr && duty.has_more())
         return 0;
-    return duty.timer ? Min(Min(appointment.at, appointment.safety), earliest(*slot, *duty.timer)) : appointment.at;
-}
-
-// When the duty runs again, for a turn that began at `turn.now`.
-Appointment appoint(const Duty &duty, const Turn &turn, TimestampTz end, int hurried_walks) {
-    const int64 pause = duty.pause > 0 ? duty.pause : interval();
-    const int64 idle = (end - turn.now) * duty.share;
-    const int hurried = turn.portion.more ? hurried_walks : Max(hurried_walks - 1, 0);
-    if (hurried > 0)
-        return {end, 0, hurried};
-    if (!duty.timer)
-        return {end + Max(turn.portion.more ? 0 : pause, idle), 0, 0};
-    const TimestampTz again = turn.portion.done > 0 ? end : end + k_retry;
-    return {turn.portion.more ? again : turn.next, end + Max(pause, idle), 0};
+    return model::due_at(pace_of(duty), appointment, duty.timer ? earliest(*slot, *duty.timer) : shmem::k_never);
 }
 
 void run_registered(const Duty &duty, Appointment &appointment) {
@@ -79,7 +64,10 @@ void run_registered(const Duty &duty, Appointment &appointment) {
     const TimestampTz end = GetCurrentTimestamp();
     if (duty.statistics)
         shmem::count_round(database_key(), *duty.statistics, turn.portion.done, end - turn.now);
-    appointment = appoint(duty, turn, end, appointment.hurried_walks);
+    appointment = model::appoint(
+        pace_of(duty),
+        {.began = turn.now, .ended = end, .next = turn.next, .done = turn.portion.done, .more = turn.portion.more},
+        appointment.hurried_walks);
     if (duty.timer)
         shmem::lower(*slot, *duty.timer, appointment.at);
 }

@@ -29,7 +29,7 @@ extern "C" void leave_engine_slot(int, Datum) {
     shmem::wake_launcher();
 }
 
-bool is_to_end() { return pg_atomic_read_u32(&place->stop) != 0; }
+bool is_to_end() { return !shmem::is_running(*place); }
 
 workflow::Advance advance() {
     workflow::Advance result;
@@ -87,8 +87,10 @@ void scylla_engine_main(Datum slot_index) {
     place->pid = MyProcPid;
     place->since = GetCurrentTimestamp();
     LWLockRelease(shmem::shared->lock);
+    if (shmem::advance(place->state, model::ProcessEvent::attach) != model::ProcessState::running)
+        proc_exit(0);
     begin_process("scylla engine", pg_atomic_read_u32(&place->database));
     run();
-    pg_atomic_write_u32(&place->stop, 1); // leaving on purpose: no failure
+    (void)shmem::advance(place->state, model::ProcessEvent::stop); // not a failure
     proc_exit(0);
 }

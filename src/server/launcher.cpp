@@ -64,12 +64,6 @@ bool can_have_monitor(Form_pg_database row) {
     return row->datallowconn && !row->datistemplate && row->datconnlimit != k_invalid;
 }
 
-void stop(MonitorSlot &slot) {
-    pg_atomic_write_u32(&slot.stop, 1);
-    pg_memory_barrier();
-    shmem::wake(pg_atomic_read_u32(&slot.proc));
-}
-
 void read_databases() {
     for (Database &database : state.databases.all())
         database.seen = false;
@@ -96,7 +90,7 @@ void read_databases() {
     for (int i = 0; i < shared->slots; i++) {
         const Oid database = pg_atomic_read_u32(&shared->slot[i].database);
         if (OidIsValid(database) && find(database) == nullptr)
-            stop(shared->slot[i]);
+            shmem::ask_to_leave(shared->slot[i]);
     }
 }
 
@@ -147,6 +141,7 @@ namespace {
 
 void free_slot(int i) {
     LWLockAcquire(shared->lock, LW_EXCLUSIVE);
+    (void)shmem::advance(shared->slot[i].state, model::ProcessEvent::reap);
     pg_atomic_write_u32(&shared->slot[i].database, 0);
     LWLockRelease(shared->lock);
     ConditionVariableBroadcast(&shared->exited);
@@ -163,7 +158,7 @@ void reap(int64 now) {
         if (worker.handle == nullptr || GetBackgroundWorkerPid(worker.handle, &pid) != BGWH_STOPPED)
             continue;
         Database *database = find(pg_atomic_read_u32(&shared->slot[i].database));
-        if (database != nullptr && pg_atomic_read_u32(&shared->slot[i].stop) == 0) {
+        if (database != nullptr && model::has_failed(shmem::state_of(shared->slot[i]))) {
             database->not_before = now + k_after_failure;
             // A duty that fails each time must not keep the other duties from being done.
             database->duty = pg_atomic_read_u32(&shared->slot[i].duty) + 1;
@@ -193,7 +188,7 @@ Database *next_database(int64 now) {
 bool start(int i, Database *database, int64 now) {
     MonitorSlot &slot = shared->slot[i];
     LWLockAcquire(shared->lock, LW_EXCLUSIVE);
-    pg_atomic_write_u32(&slot.stop, 0);
+    (void)shmem::advance(slot.state, model::ProcessEvent::launch);
     pg_atomic_write_u32(&slot.proc, 0);
     pg_atomic_write_u32(&slot.duty, database->duty);
     for (pg_atomic_uint64 &wake : slot.wake)
@@ -254,7 +249,7 @@ int64 assign(int64 now) {
         const int64 turn_ends = state.workers[static_cast<std::size_t>(longest)].started + turn;
         if (now < turn_ends)
             return turn_ends;
-        stop(shared->slot[longest]);
+        shmem::ask_to_leave(shared->slot[longest]);
         return now + USECS_PER_SEC; // its exit wakes us
     }
 }
@@ -262,7 +257,7 @@ int64 assign(int64 now) {
 void stop_all() {
     for (int i = 0; i < shared->slots; i++)
         if (pg_atomic_read_u32(&shared->slot[i].database) != 0)
-            stop(shared->slot[i]);
+            shmem::ask_to_leave(shared->slot[i]);
     stop_all_workers();
 }
 
@@ -275,7 +270,7 @@ extern "C" void leave_launcher(int, Datum) {
 void wait_for_orphans() {
     for (int i = 0; i < shared->slots; i++) {
         while (pg_atomic_read_u32(&shared->slot[i].proc) != 0) {
-            stop(shared->slot[i]);
+            shmem::ask_to_leave(shared->slot[i]);
             WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, 10, PG_WAIT_EXTENSION);
             ResetLatch(MyLatch);
             CHECK_FOR_INTERRUPTS();

@@ -10,6 +10,7 @@
 // commit that depends on it flushes it too, as it is later in the WAL.
 #include "server/monitor.h"
 
+#include "model/appointment.h"
 #include "server/duties.h"
 #include "server/session.h"
 
@@ -39,12 +40,10 @@ void run() {
     begin_duties();
     const uint32 duties = count_duties();
     const uint32 first = pg_atomic_read_u32(&slot->duty);
-    TimestampTz last = 0;
-    while (pg_atomic_read_u32(&slot->stop) == 0) {
-        const TimestampTz now = GetCurrentTimestamp();
-        if (now < last) // the clock was set back: what was to come soon might be far away now
+    model::ClockWatch clock;
+    while (shmem::is_running(*slot)) {
+        if (clock.is_set_back(GetCurrentTimestamp()))
             restart_duties();
-        last = now;
         for (uint32 i = 0; i < duties; i++) {
             const uint32 duty = (first + i) % duties;
             pg_atomic_write_u32(&slot->duty, duty); // an error ends us: the next monitor begins after it

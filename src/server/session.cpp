@@ -25,7 +25,7 @@ extern "C" void leave_slot(int, Datum) {
     if (shmem::shared->absent_count < shmem::k_max_marked)
         shmem::shared->absent[shmem::shared->absent_count++] = MyDatabaseId;
     LWLockRelease(shmem::shared->lock);
-    pg_atomic_write_u32(&slot->stop, 1); // leaving on purpose: the launcher need not take it for a failure
+    (void)shmem::advance(slot->state, model::ProcessEvent::stop); // not a failure
     proc_exit(0);
 }
 
@@ -58,9 +58,8 @@ void begin_session(int32 slot_index) {
     slot = &shmem::shared->slot[slot_index];
     before_shmem_exit(leave_slot, 0);
     pg_atomic_write_u32(&slot->proc, static_cast<uint32>(compat::my_proc_number()) + 1);
-    pg_memory_barrier(); // whoever asked us to stop before that did not wake us
-
-    if (pg_atomic_read_u32(&slot->stop) != 0)
+    // After our process number: a stop that came before it did not wake us.
+    if (shmem::advance(slot->state, model::ProcessEvent::attach) != model::ProcessState::running)
         proc_exit(0);
     begin_process("scylla monitor", pg_atomic_read_u32(&slot->database));
 }

@@ -114,11 +114,8 @@ void block(Oid database) {
     if (shared->blocked_count < shmem::k_max_marked)
         shared->blocked[shared->blocked_count++] = {database, MyProcPid};
     for (int i = 0; i < shared->slots; i++)
-        if (pg_atomic_read_u32(&shared->slot[i].database) == database) {
-            pg_atomic_write_u32(&shared->slot[i].stop, 1);
-            pg_memory_barrier();
-            shmem::wake(pg_atomic_read_u32(&shared->slot[i].proc));
-        }
+        if (pg_atomic_read_u32(&shared->slot[i].database) == database)
+            shmem::ask_to_leave(shared->slot[i]);
     LWLockRelease(shared->lock);
     ConditionVariablePrepareToSleep(&shared->exited);
     for (int i = 0; i < k_longest_wait && (shmem::stop_workers(database) || has_monitor(database)); i++) {

@@ -72,7 +72,7 @@ extern "C" void on_subtransaction(SubXactEvent event, SubTransactionId, SubTrans
         InterruptPending = 1;
         QueryCancelPending = 1;
     } else if (event == SUBXACT_EVENT_START_SUB && has_caught) {
-        pg_atomic_write_u32(&place->stop, 1); // no failure: another worker may start at once
+        (void)shmem::advance(place->state, model::ProcessEvent::stop); // no failure: another worker may start at once
         end_process();
     }
 }
@@ -86,7 +86,7 @@ extern "C" void leave_worker_slot(int, Datum) {
     shmem::wake_launcher();
 }
 
-bool is_to_end() { return terminated != 0 || pg_atomic_read_u32(&place->stop) != 0; }
+bool is_to_end() { return terminated != 0 || !shmem::is_running(*place); }
 
 void begin_transaction() {
     SetCurrentStatementStartTimestamp();
@@ -135,7 +135,7 @@ void begin_call(const text *name, int64 id) {
 // Whether the server is being shut down or this worker was asked to make room; otherwise a user has terminated it.
 bool was_asked_to_stop() {
     for (int i = 0; i < 10; i++) {
-        if (pg_atomic_read_u32(&place->stop) != 0 || pg_atomic_read_u32(&shmem::shared->launcher) == 0)
+        if (!shmem::is_running(*place) || pg_atomic_read_u32(&shmem::shared->launcher) == 0)
             return true;
         pg_usleep(10'000);
     }
@@ -332,7 +332,9 @@ void scylla_worker_main(Datum slot_index) {
     place->pid = MyProcPid;
     place->since = GetCurrentTimestamp();
     LWLockRelease(shmem::shared->lock);
-    if (is_to_end()) // whoever asked for that before did not signal us
+    // After our process number: a stop that came before it did not wake us.
+    (void)shmem::advance(place->state, model::ProcessEvent::attach);
+    if (is_to_end())
         proc_exit(0);
     BackgroundWorkerInitializeConnectionByOid(pg_atomic_read_u32(&place->database), place->role,
                                               compat::k_bypass_login);
@@ -340,6 +342,6 @@ void scylla_worker_main(Datum slot_index) {
     RegisterSubXactCallback(on_subtransaction, nullptr);
     pgstat_report_appname("scylla worker");
     work();
-    pg_atomic_write_u32(&place->stop, 1); // leaving on purpose: no failure
+    (void)shmem::advance(place->state, model::ProcessEvent::stop); // not a failure
     proc_exit(0);
 }

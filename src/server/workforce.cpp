@@ -92,7 +92,7 @@ constinit bool complained = false; // about the lack of worker processes, since 
 bool is_in_use(const WorkerSlot &slot) { return pg_atomic_read_u32(&const_cast<WorkerSlot &>(slot).database) != 0; }
 // An engine is not a server worker for handlers, and not limited by scylla.max_server_workers.
 bool is_engine(Oid role) { return !OidIsValid(role); }
-bool is_stopping(WorkerSlot &slot) { return pg_atomic_read_u32(&slot.stop) != 0; }
+bool is_stopping(WorkerSlot &slot) { return shmem::state_of(slot) == model::ProcessState::stopping; }
 
 bool is_barred(const WantedWorkers &wanted, int64 now) {
     return std::any_of(barred.begin(), barred.end(), [&](const Barred &each) {
@@ -108,6 +108,7 @@ void bar(Oid database, Oid role, int64 now) {
 
 void free_slot(std::size_t i) {
     LWLockAcquire(shared->lock, LW_EXCLUSIVE);
+    (void)shmem::advance(shared->worker[i].state, model::ProcessEvent::reap);
     pg_atomic_write_u32(&shared->worker[i].database, 0);
     LWLockRelease(shared->lock);
     ConditionVariableBroadcast(&shared->exited);
@@ -120,7 +121,7 @@ void free_slot(std::size_t i) {
 bool start(std::size_t i, const WantedWorkers &wanted, int64 now) {
     WorkerSlot &slot = shared->worker[i];
     LWLockAcquire(shared->lock, LW_EXCLUSIVE);
-    pg_atomic_write_u32(&slot.stop, 0);
+    (void)shmem::advance(slot.state, model::ProcessEvent::launch);
     pg_atomic_write_u32(&slot.proc, 0);
     pg_atomic_write_u32(&slot.idle, 0);
     slot.role = wanted.role;
@@ -262,7 +263,7 @@ void reap_workers(int64 now) {
         WorkerSlot &place = shared->worker[i];
         const Oid database = pg_atomic_read_u32(&place.database);
         const Oid role = place.role;
-        if (!is_stopping(place))
+        if (model::has_failed(shmem::state_of(place)))
             bar(database, role, now);
         free_slot(i);
         if (is_engine(role))

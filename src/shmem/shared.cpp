@@ -55,7 +55,7 @@ extern "C" void startup() {
             MonitorSlot &slot = made->slot[i];
             pg_atomic_init_u32(&slot.database, 0);
             pg_atomic_init_u32(&slot.proc, 0);
-            pg_atomic_init_u32(&slot.stop, 0);
+            pg_atomic_init_u32(&slot.state, 0);
             pg_atomic_init_u32(&slot.duty, 0);
             for (pg_atomic_uint64 &wake : slot.wake)
                 pg_atomic_init_u64(&wake, 0);
@@ -63,7 +63,7 @@ extern "C" void startup() {
         for (WorkerSlot &worker : made->worker) {
             pg_atomic_init_u32(&worker.database, 0);
             pg_atomic_init_u32(&worker.proc, 0);
-            pg_atomic_init_u32(&worker.stop, 0);
+            pg_atomic_init_u32(&worker.state, 0);
             pg_atomic_init_u32(&worker.idle, 0);
         }
     }
@@ -89,6 +89,20 @@ void install() {
     shmem_request_hook = request;
     previous_startup = shmem_startup_hook;
     shmem_startup_hook = startup;
+}
+
+model::ProcessState advance(pg_atomic_uint32 &state, model::ProcessEvent event) noexcept {
+    uint32 before = pg_atomic_read_u32(&state);
+    for (;;) {
+        const model::ProcessState next = model::after(static_cast<model::ProcessState>(before), event);
+        if (pg_atomic_compare_exchange_u32(&state, &before, static_cast<uint32>(next)))
+            return next;
+    }
+}
+
+void ask_to_leave(MonitorSlot &slot) noexcept {
+    (void)advance(slot.state, model::ProcessEvent::stop);
+    wake(pg_atomic_read_u32(&slot.proc));
 }
 
 void wake(uint32 proc_plus_one) noexcept {

@@ -3,6 +3,7 @@
 // It exists only if the library is preloaded. Otherwise `shared` is null, and everything works without it.
 #pragma once
 
+#include "model/process.h"
 #include "pg/prelude.h"
 
 namespace scylla::shmem {
@@ -18,7 +19,7 @@ inline constexpr std::size_t k_changed_pools = 32;
 struct MonitorSlot {
     pg_atomic_uint32 database; // 0: the slot is free. Written under the lock.
     pg_atomic_uint32 proc;     // its process number + 1; 0: not running yet
-    pg_atomic_uint32 stop;     // it is asked to exit
+    pg_atomic_uint32 state;    // a model::ProcessState; changed by advance() only
     pg_atomic_uint32 duty;     // what it is doing, by its number; before it begins: with what it is to begin
     // The earliest time per timer at which the monitor means to act; commits lower it and wake the monitor.
     pg_atomic_uint64 wake[k_timers];
@@ -42,7 +43,7 @@ struct WorkerSlot {
     Oid role;                  // invalid: it is the engine of workflows
     int pid;                   // 0: not running yet
     pg_atomic_uint32 proc;     // as in MonitorSlot
-    pg_atomic_uint32 stop;     // it is asked to exit
+    pg_atomic_uint32 state;    // as in MonitorSlot
     pg_atomic_uint32 idle;     // it has found nothing to do
     int64 task;                // whose handler it is calling; 0: none
     bool interrupted;          // its task has been ended or taken by somebody else
@@ -88,9 +89,22 @@ extern Shared *shared;
 // Registers the hooks that make it; while preloading.
 void install();
 
+// Moves the process of a slot to the state after the event, and returns that state. A full memory barrier.
+model::ProcessState advance(pg_atomic_uint32 &state, model::ProcessEvent event) noexcept;
+inline model::ProcessState state_of(MonitorSlot &slot) noexcept {
+    return static_cast<model::ProcessState>(pg_atomic_read_u32(&slot.state));
+}
+inline model::ProcessState state_of(WorkerSlot &slot) noexcept {
+    return static_cast<model::ProcessState>(pg_atomic_read_u32(&slot.state));
+}
+// Whether its process is to go on.
+template <typename Slot> bool is_running(Slot &slot) noexcept { return state_of(slot) == model::ProcessState::running; }
+
 void wake_launcher() noexcept;
 // Wakes the monitor of a database, if it has one.
 void wake_monitor(Oid database) noexcept;
+// Asks a monitor to exit.
+void ask_to_leave(MonitorSlot &slot) noexcept;
 // Sets the latch of a process given by its number + 1 (0: nobody). If another process has that number by now, it wakes
 // for nothing.
 void wake(uint32 proc_plus_one) noexcept;

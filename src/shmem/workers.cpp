@@ -38,8 +38,7 @@ std::size_t take_wanted(std::span<WantedWorkers, k_max_workers> wanted) {
 }
 
 void ask_to_leave(WorkerSlot &worker) noexcept {
-    pg_atomic_write_u32(&worker.stop, 1);
-    pg_memory_barrier();
+    (void)advance(worker.state, model::ProcessEvent::stop);
     wake(pg_atomic_read_u32(&worker.proc));
 }
 
@@ -65,7 +64,7 @@ bool stop_workers(Oid database) noexcept {
 bool has_engine(Oid database) noexcept {
     return std::any_of(std::begin(shared->worker), std::end(shared->worker), [&](WorkerSlot &worker) {
         return pg_atomic_read_u32(&worker.database) == database && !OidIsValid(worker.role) &&
-               pg_atomic_read_u32(&worker.stop) == 0;
+               state_of(worker) != model::ProcessState::stopping;
     });
 }
 
@@ -77,8 +76,8 @@ void ask_for_engine(Oid database) noexcept {
 
 namespace {
 
-const char *state_of(WorkerSlot &worker) {
-    if (pg_atomic_read_u32(&worker.stop) != 0)
+const char *describe(WorkerSlot &worker) {
+    if (state_of(worker) == model::ProcessState::stopping)
         return "stopping";
     if (worker.pid == 0)
         return "starting";
@@ -94,7 +93,7 @@ std::size_t look_at_workers(Oid database, std::span<WorkerState, k_max_workers> 
     LWLockAcquire(shared->lock, LW_SHARED);
     for (WorkerSlot &worker : shared->worker)
         if (pg_atomic_read_u32(&worker.database) == database)
-            states[count++] = {worker.pid, worker.role, state_of(worker), worker.task, worker.since};
+            states[count++] = {worker.pid, worker.role, describe(worker), worker.task, worker.since};
     LWLockRelease(shared->lock);
     return count;
 }

@@ -35,7 +35,7 @@ signal_pick_up() {
   run_group "$bin/pgbench" -n -M prepared -c 1 -R 50 -T "$seconds" -f "$here/lib/signal_sender.sql" conditions \
     >"$work/logs/signal_sender" 2>&1 || failed "signal pick-up" sender "$work/logs/signal_sender"
   wait "$waiter" || failed "signal pick-up" waiter "$work/logs/signal_waiter"
-  helpers=()
+  has_ended "$waiter"
   percentiles "from the signal to the worker" 'select extract(epoch from h.at - s.at) * 1000 from sent s join held h using (seq)' conditions
 }
 

@@ -27,7 +27,7 @@ pick_up() {
   run_group "$bin/pgbench" -n -M prepared -c 1 -R 50 -T "$seconds" -f "$here/lib/submitter.sql" scylla >"$work/logs/submitter" 2>&1 ||
     failed "pick-up latency" submitter "$work/logs/submitter"
   wait "$waiters" || failed "pick-up latency" waiters "$work/logs/waiters"
-  helpers=()
+  has_ended "$waiters"
   percentiles "pick-up" "select extract(epoch from h.at - s.at) * 1000 from submitted s join held h using (rn)"
   percentiles "of that, until the wait returns" "select extract(epoch from h.woken - s.at) * 1000 from submitted s join held h using (rn)"
   percentiles "a commit: one UPDATE by key, one client" "$(commit_latencies)"

@@ -131,6 +131,13 @@ helper() { # COMMAND...
   helpers+=("$!")
 }
 
+# One of them has ended by itself.
+has_ended() { # PID
+  local pid others=()
+  for pid in "${helpers[@]}"; do [[ $pid == "$1" ]] || others+=("$pid"); done
+  helpers=("${others[@]}")
+}
+
 end_helpers() {
   local pid
   for pid in "${helpers[@]}"; do

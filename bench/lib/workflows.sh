@@ -91,7 +91,7 @@ triggered_start() {
   run_group "$bin/pgbench" -n -M prepared -c 1 -R 50 -T "$seconds" -f "$here/lib/trigger_sender.sql" workflows \
     >"$work/logs/trigger_sender" 2>&1 || failed "triggered start" sender "$work/logs/trigger_sender"
   wait "$waiter" || failed "triggered start" waiter "$work/logs/trigger_waiter"
-  helpers=()
+  has_ended "$waiter"
   percentiles "from a signal to the worker with the first step that it starts" \
     'select extract(epoch from b.at - s.at) * 1000 from sent s join begun b using (n)' workflows
   # What a slow machine has left over.

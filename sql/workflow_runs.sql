@@ -78,6 +78,24 @@ comment on column scylla.workflow_step.signals is
     'The signals that it waits for or has waited for, an array in the order of its definition: objects with status (PENDING; MATCHED: with the
 seq, params and sent of the signal; SKIPPED: it went on without; CANCELED: it ended without), signal, match and since; null: there are none.';
 
+create or replace view scylla.workflow_loop_iteration with (security_barrier) as
+    select r.workflow, r.instance, i.step as loop, i.numbers as iterations, i.status, i.params, i.created, i.ended
+    from scylla.workflow_run_state r
+    join scylla.workflow_head h on h.id = r.workflow and h.created <= r.created
+    join scylla.workflow_iteration i on i.root = r.id
+    where not i.past and scylla._may_view(h.owner, h.viewers || h.runners, h.admins);
+comment on view scylla.workflow_loop_iteration is
+    'The iterations of the loops of instances that have begun. A query for one instance reads a row for each, and none of their steps.';
+comment on column scylla.workflow_loop_iteration.workflow is 'The id of the workflow.';
+comment on column scylla.workflow_loop_iteration.instance is 'The number of the instance.';
+comment on column scylla.workflow_loop_iteration.loop is 'The id of the foreach or while step.';
+comment on column scylla.workflow_loop_iteration.iterations is
+    'Its number, from 1, and before it those of the iterations of loops around it, the outer one first.';
+comment on column scylla.workflow_loop_iteration.status is 'Its status, one of those of runs.';
+comment on column scylla.workflow_loop_iteration.params is 'The values of the parameters that it adds to those around it.';
+comment on column scylla.workflow_loop_iteration.created is 'When it began for the first time.';
+comment on column scylla.workflow_loop_iteration.ended is 'When it ended; null: it has not.';
+
 -- Of each step the attempts before, and the last one.
 create or replace view scylla.workflow_step_attempt with (security_barrier) as
     select r.workflow, r.instance, coalesce(a.run, s.run) as run, s.step, i.numbers as iterations, n.attempt, coalesce(a.status, s.status) as status,

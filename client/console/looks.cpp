@@ -175,29 +175,57 @@ constexpr const char *k_run = "with " NAMED ", " STEPS R"(
 
 // 50 iterations of a loop with the steps in them, failed ones first. $4: the numbers of the iterations that the loop is
 // in; $5: the loop; the ids of its steps; $6: only iterations with a step of that status; $7: after this
-// "rank:numbers".
-constexpr const char *k_iterations = "with " NAMED ", " STEPS R"(, inner_step as materialized (
-        select s.iterations, case when s.status ~ 'FAILED|TIMED_OUT' then 0 when s.ended is null then 1 else 2 end as rank, s.status
-        from steps s
-        where s.step in (
-              select n #>> '{}' from named join scylla.workflow_version v using (workflow, version)
-              cross join lateral jsonb_path_query(v.definition, 'strict $.**.steps[*].* ? (@.id == $loop).steps[*].*.id', jsonb_build_object('loop', $5::text)) n
-              where named.is_it)
-          and s.iterations is not null and cardinality(s.iterations) = coalesce(cardinality(string_to_array($4, ',')), 0) + 1
-          and s.iterations[1:cardinality(s.iterations) - 1] = coalesce(string_to_array($4, ','), '{}')::bigint[]),
-    iteration as materialized (
-        select iterations, min(rank) as rank from inner_step
-        group by iterations
-        having ($6::text is null or bool_or(status = $6))
-           and ($7::text is null or (min(rank), iterations) > (split_part($7, ':', 1)::integer, string_to_array(split_part($7, ':', 2), ',')::bigint[]))
-        order by rank, iterations limit 50)
+// "rank:numbers". Those of the last run have rows of their own; those of an older run are found by its attempts.
+#define OF_LOOP                                                                                                        \
+    "cardinality(i.iterations) = coalesce(cardinality(string_to_array($4, ',')), 0) + 1 and "                          \
+    "i.iterations[1:cardinality(i.iterations) - 1] = coalesce(string_to_array($4, ','), '{}')::bigint[]"
+#define AFTER                                                                                                          \
+    "($7::text is null or (rank, iterations) > (split_part($7, ':', 1)::integer, "                                     \
+    "string_to_array(split_part($7, ':', 2), ',')::bigint[])) order by rank, iterations limit 50"
+constexpr const char *k_iterations = "with " NAMED R"(, inner_step as materialized (
+        select n #>> '{}' as step from named join scylla.workflow_version v using (workflow, version)
+        cross join lateral jsonb_path_query(v.definition, 'strict $.**.steps[*].* ? (@.id == $loop).steps[*].*.id', jsonb_build_object('loop', $5::text)) n
+        where named.is_it),
+    of_last as materialized (
+        select iterations, rank from (
+            select i.iterations, case when i.ended is null then 1 when i.status = 'SUCCEEDED' then 2 else 0 end as rank
+            from scylla.workflow_loop_iteration i
+            where i.workflow = $1 and i.instance = $2::bigint and i.loop = $5 and (select is_last from named where is_it) and )" OF_LOOP R"() i
+        where ($6::text is null or iterations in (
+                  select s.iterations from scylla.workflow_step s
+                  where s.workflow = $1 and s.instance = $2::bigint and s.status = $6 and s.step = any (array(select step from inner_step))))
+          and )" AFTER R"(),
+    attempt as materialized (
+        select distinct on (i.step, i.iterations) i.run, i.step, i.iterations, i.attempt, i.status, i.error, i.created, i.started, i.ended, null::jsonb as rollup
+        from scylla.workflow_step_attempt i
+        where i.workflow = $1 and i.instance = $2::bigint and i.run = $3::integer and not (select is_last from named where is_it)
+          and i.step = any (array(select step from inner_step)) and )" OF_LOOP R"(
+        order by i.step, i.iterations, i.attempt desc),
+    of_older as materialized (
+        select iterations, rank from (
+            select iterations, min(case when status ~ 'FAILED|TIMED_OUT' then 0 when ended is null then 1 else 2 end) as rank
+            from attempt group by iterations having $6::text is null or bool_or(status = $6)) i
+        where )" AFTER R"(),
+    step as (
+        select s.run, s.step, s.iterations, s.attempt, s.status, s.error, s.created, s.started, s.ended, s.rollup
+        from scylla.workflow_step s
+        where s.workflow = $1 and s.instance = $2::bigint and s.step = any (array(select step from inner_step))
+          and s.iterations[1] = any (array(select iterations[1] from of_last))
+        union all select * from attempt)
     select json_build_object('iterations', coalesce(json_agg(i order by rank, iterations), '[]')) from (
-        select i.iterations, i.rank, json_agg(s) as steps from iteration i join steps s using (iterations) group by i.iterations, i.rank) i)";
+        select i.iterations, i.rank, json_agg(s) as steps
+        from (select * from of_last union all select * from of_older) i join step s using (iterations) group by i.iterations, i.rank) i)";
 
+// What is in loops is left out where it is much: the view must read and sort all of it.
 constexpr const char *k_timeline = R"(
-    select coalesce(json_agg(t), '[]') from (
-        select run, step, iterations, attempt, at, type, level, message from scylla.workflow_timeline
-        where workflow = $1 and instance = $2::bigint order by at desc, step, iterations limit 200) t)";
+    with many as materialized (
+        select coalesce(max(total_leaf_count), 0) > 2000 as leaves from scylla.workflow_rollup where workflow = $1 and instance = $2::bigint)
+    select json_build_object('without_loops', (select leaves from many), 'events', coalesce(json_agg(t order by at desc, step, iterations), '[]')) from (
+        (select run, step, iterations, attempt, at, type, level, message from scylla.workflow_timeline
+         where workflow = $1 and instance = $2::bigint and not (select leaves from many) order by at desc, step, iterations limit 200)
+        union all
+        (select run, step, iterations, attempt, at, type, level, message from scylla.workflow_timeline
+         where workflow = $1 and instance = $2::bigint and iterations is null and (select leaves from many) order by at desc, step limit 200)) t)";
 
 // What has started the instance, and the signals that its steps have sent, by the names in its definition.
 constexpr const char *k_lineage = R"(

@@ -22,7 +22,7 @@ function createDatabase(name, { data } = {}) {
 class Console {
   static async start(database, options = [], environment = {}) {
     const one = new Console();
-    one.process = spawn("scylla", ["-d", database, "console", "--listen", "127.0.0.1:0", "--interval", "200ms", ...options],
+    one.process = spawn("scylla", ["-d", database, "console", "--listen", "127.0.0.1:0", ...(options.includes("--interval") ? [] : ["--interval", "200ms"]), ...options],
       { stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, ...environment } });
     one.log = "";
     one.process.stderr.on("data", (text) => (one.log += text));

@@ -2,6 +2,7 @@
 // the figures in docs/console.md are those of SCYLLA_CONSOLE_TASKS=1000000 ./test/run console/size.
 "use strict";
 const assert = require("node:assert/strict");
+const fs = require("node:fs");
 const { after, before, test } = require("node:test");
 const { Console, createDatabase, openBrowser, openPage, sql, visit } = require("./lib.js");
 
@@ -97,7 +98,7 @@ test("a browser shows it", async (t) => {
     await (await openPage(browser)).goto("about:blank"); // the browser itself has started
     for (const [where, until] of [["", "main th >> text=big"], ["queue?name=big", "main tbody th"], ["plan?name=plan", "main svg.graph, main p.note"],
       ["run?workflow=wide&instance=1&run=1", "main ul.plain li >> text=two " + iterations], ["run?workflow=wide&instance=1&run=1&open=" + encodeURIComponent('[{"path": ["each"]}]'), "main .tree details li"]]) {
-      const page = await openPage(browser); // without anything kept
+      const page = await openPage(browser, { plain: true }); // without anything kept
       await page.goto(one.address + where);
       await page.waitForSelector(until);
       t.diagnostic(`/${where}: ready after ${Math.round(await page.evaluate(() => performance.now()))} ms`);
@@ -106,6 +107,54 @@ test("a browser shows it", async (t) => {
     }
   } finally {
     await browser.close();
+  }
+});
+
+test("the timeline of a run with a large loop leaves the loop out", async () => {
+  const { events, without_loops: isPart } = await (await one.get("api/timeline?workflow=wide&instance=1")).json();
+  assert.equal(isPart, true);
+  assert.ok(events.some((each) => each.step === "each"));
+  assert.deepEqual(events.filter((each) => each.iterations), []);
+});
+
+// Of the process, in seconds.
+function processorTime(pid) {
+  const fields = fs.readFileSync(`/proc/${pid}/stat`, "latin1").replace(/^.*\) /, "").split(" ");
+  return (Number(fields[11]) + Number(fields[12])) / 100;
+}
+
+test("ten open tabs cost little", async (t) => {
+  const seconds = tasks > 100000 ? 60 : 10;
+  const began = sql("console_size", "select clock_timestamp()");
+  const many = await Console.start("console_size", ["--interval", "2s"]);
+  const browser = await openBrowser();
+  const read = () => Object.fromEntries(sql("console_size", "select relname, seq_tup_read from pg_stat_user_tables where schemaname = 'scylla'")
+    .split("\n").map((line) => line.split("|")));
+  // Of the console and its sessions.
+  const used = () => [many.process.pid, ...sql("console_size", `select pid from pg_stat_activity where datname = 'console_size' and backend_start > '${began}'
+    and backend_type = 'client backend' and pid <> pg_backend_pid()`).split("\n")].reduce((sum, pid) => sum + processorTime(pid), 0);
+  try {
+    // A site has at most six connections of a browser: each of these has a memory, and connections, of its own.
+    for (const where of ["", "queue?name=big", "queue?name=big&status=ready", "queue?name=big&status=waiting", "queue?name=big&status=completed",
+      "plans", "workflows", "run?workflow=wide&instance=1&run=1", "pools", "schedules"]) {
+      const page = await openPage(browser, { plain: true });
+      await visit(page, many.address + where);
+    }
+    const before = read();
+    const usedBefore = used();
+    await new Promise((resolve) => setTimeout(resolve, seconds * 1000));
+    const share = (used() - usedBefore) / seconds;
+    await browser.close();
+    await many.stop(); // its sessions tell what they have read
+    const after = read();
+    const scanned = Object.keys(after).map((name) => [name, after[name] - (before[name] ?? 0)]).filter(([, rows]) => rows > 0);
+    t.diagnostic(`${(share * 100).toFixed(1)} % of a processor; rows read by sequential scans in ${seconds} s: ` +
+      (scanned.map(([name, rows]) => `${name} ${rows}`).join(", ") || "none"));
+    assert.ok(share < 0.5);
+    assert.deepEqual(scanned.filter(([, rows]) => rows > 100000), []);
+  } finally {
+    await browser.close();
+    await many.stop();
   }
 });
 

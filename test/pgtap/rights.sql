@@ -24,7 +24,7 @@ insert into kind values ('S', current_user), ('o', 'scylla test owner'), ('m', '
     ('d', 'scylla_test_depender');
 grant usage on schema scylla to public;
 grant execute on all routines in schema scylla to public;
-grant select on scylla.resubmissions, scylla.job_type, scylla.job_freshness, scylla.job_plan, scylla.workflow, scylla.workflow_version, scylla.workflow_properties_history, scylla.job_template, scylla.workflow_run, scylla.workflow_step, scylla.workflow_step_attempt, scylla.workflow_rollup, scylla.workflow_timeline, scylla.workflow_lineage, scylla.workflow_action, scylla.workflow_breakpoint, scylla.workflow_backfill, scylla.workflow_backfill_item, scylla.stat_workflow, scylla.pool, scylla.pool_reservation, scylla.pool_queue, scylla.stat_pool, scylla.signal, scylla.signal_grants, scylla.condition, scylla.task, scylla.queue_grants, scylla.queue_settings, scylla.stat_heads, scylla.stat_queue,
+grant select on scylla.resubmissions, scylla.job_type, scylla.job_freshness, scylla.job_plan, scylla.workflow, scylla.workflow_version, scylla.workflow_properties_history, scylla.job_template, scylla.workflow_run, scylla.workflow_step, scylla.workflow_step_attempt, scylla.workflow_loop_iteration, scylla.workflow_rollup, scylla.workflow_timeline, scylla.workflow_lineage, scylla.workflow_action, scylla.workflow_breakpoint, scylla.workflow_backfill, scylla.workflow_backfill_item, scylla.stat_workflow, scylla.pool, scylla.pool_reservation, scylla.pool_queue, scylla.stat_pool, scylla.signal, scylla.signal_grants, scylla.condition, scylla.task, scylla.queue_grants, scylla.queue_settings, scylla.stat_heads, scylla.stat_queue,
     scylla.stat_worker, scylla.stat_monitor, scylla.stat_server_worker, scylla.schedules, scylla.trigger, scylla.trigger_signal, scylla.trigger_failure, scylla.plan, scylla.plan_task to public;
 set local scylla.schedules = manual;
 
@@ -357,6 +357,7 @@ insert into way values
 ('view workflow_run',  $$select count(*) from scylla.workflow_run$$,                           '2', '0',      'yyyyeyyeeeee'),
 ('view workflow_step', $$select count(*) from scylla.workflow_step$$,                          '2', '0',      'yyyyeyyeeeee'),
 ('view workflow_step_attempt', $$select count(*) from scylla.workflow_step_attempt$$,          '2', '0',      'yyyyeyyeeeee'),
+('view workflow_loop_iteration', $$select count(*) from scylla.workflow_loop_iteration$$,      '0', '0',      'yyyyeyyeeeee'),
 ('view workflow_rollup', $$select count(*) from scylla.workflow_rollup$$,                        '2', '0',      'yyyyeyyeeeee'),
 ('view workflow_timeline', $$select count(distinct instance) from scylla.workflow_timeline$$,    '2', '0',      'yyyyeyyeeeee'),
 ('view workflow_lineage', $$select count(*) from scylla.workflow_lineage$$,                      '1', '0',      'yyyyeeyeeeee'),

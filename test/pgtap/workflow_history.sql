@@ -216,7 +216,7 @@ select scylla.revoke_signal('part', 'scylla_test_liar', 'wait'), scylla.revoke_w
 -- What a reader calls in his condition is not called for rows that he must not see.
 create function test_leak(value text) returns boolean language plpgsql cost 0.0000001 as $$begin raise exception 'seen: %', value; end$$;
 grant execute on function test_leak to scylla_test_liar;
-grant select on scylla.workflow_step, scylla.workflow_step_attempt, scylla.workflow_timeline, scylla.workflow_rollup, scylla.workflow_lineage to scylla_test_liar;
+grant select on scylla.workflow_step, scylla.workflow_step_attempt, scylla.workflow_loop_iteration, scylla.workflow_timeline, scylla.workflow_rollup, scylla.workflow_lineage to scylla_test_liar;
 select throws_ok($$select from scylla.workflow_step where test_leak(step)$$, null, null, 'whoever may see a row has it seen by what he calls');
 create function as_liar(view text, what text) returns bigint language plpgsql as $$
 declare found bigint;
@@ -228,6 +228,7 @@ begin
 end $$;
 select is(as_liar(v.view, v.what), 0::bigint, format('nothing of %s in %s leaks', v.what, v.view))
 from (values ('workflow_step', 'step'), ('workflow_step', 'iterations'), ('workflow_step', 'workflow'), ('workflow_step_attempt', 'step'), ('workflow_step_attempt', 'iterations'),
+             ('workflow_loop_iteration', 'loop'), ('workflow_loop_iteration', 'params'),
              ('workflow_timeline', 'message'), ('workflow_timeline', 'step'), ('workflow_rollup', 'overview'), ('workflow_rollup', 'run'), ('workflow_lineage', 'params')) v (view, what);
 
 -- ---- what reading costs --------------------------------------------------------------------------------------------------
@@ -248,6 +249,7 @@ select -n - 100000, -n, -n, 1, now(), 'SUCCEEDED', 's', '{1}', '{}' from generat
 analyze scylla.workflow_step_state, scylla.workflow_iteration;
 select is(reads_all($$select * from scylla.workflow_step where workflow = 'all' and instance = 1$$), '{}', 'the steps of an instance are found without looking at those of others');
 select is(reads_all($$select * from scylla.workflow_step_attempt where workflow = 'all' and instance = 1$$), '{}', 'so are their attempts');
+select is(reads_all($$select * from scylla.workflow_loop_iteration where workflow = 'all' and instance = 1$$), '{}', 'and the iterations of its loops');
 select is(reads_all($$select * from scylla.workflow_timeline where workflow = 'all' and instance = 1$$), '{}', 'and its timeline');
 select is(reads_all($$select * from scylla.workflow_rollup where workflow = 'all' and instance = 1$$), '{}', 'and its rollup');
 select is(reads_all($$delete from scylla.workflow_iteration where root = 7$$), '{}', 'and what is to be forgotten with it');

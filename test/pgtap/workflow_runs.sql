@@ -175,10 +175,14 @@ select make('nested', jsonb_build_array(
 select start('nested') \g /dev/null
 select is((select array_agg(iterations::text || (params ->> 'p') order by iterations) from scylla.workflow_step where workflow = 'nested' and step = 'inner'),
           '{"{1,1}1x","{1,2}1y","{2,1}2x","{2,2}2y"}', 'loops in loops');
+select is((select string_agg(concat_ws(' ', loop, iterations, status, params - 'loop_index', ended is null), ', ' order by iterations) from scylla.workflow_loop_iteration where workflow = 'nested'),
+          'outer {1} IN_PROGRESS {"i": 1} t, middle {1,1} IN_PROGRESS {"j": "x"} t, middle {1,2} IN_PROGRESS {"j": "y"} t, ' ||
+          'outer {2} IN_PROGRESS {"i": 2} t, middle {2,1} IN_PROGRESS {"j": "x"} t, middle {2,2} IN_PROGRESS {"j": "y"} t', 'the iterations of both');
 select work() \g /dev/null
 select scylla.stop_run('nested', 1);
 select advance();
 select is((select string_agg(distinct status, ' ' order by status) from scylla.workflow_step where workflow = 'nested'), 'STOPPED SUCCEEDED', 'stop_run() stops all that is in them');
+select is((select string_agg(distinct concat_ws(' ', status, ended is null), ', ') from scylla.workflow_loop_iteration where workflow = 'nested'), 'STOPPED f, SUCCEEDED f', 'and their iterations');
 select is((select string_agg(distinct status::text, ' ' order by status::text) from scylla.task where plan = 'workflow:nested/1/1'), 'cancelled completed', 'and cancels the tasks');
 select is(status('nested'), 'STOPPED', 'the run is stopped');
 select scylla.stop_run('nested', 1);

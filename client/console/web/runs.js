@@ -112,14 +112,14 @@ const leaves = ({ total, overview }) => total === 0 ? null : [plural(total, "ste
   i > 0 && ", ", state(status), " " + number(cnt),
   ref && [" (", h("span", { class: "refs" }, Object.entries(ref).flatMap(([of, refs]) => refs.slice(0, 5).map((one) => leafLink(of, one))).flatMap((one, n) => (n ? [", ", one] : [one]))), more && ", …", ")"]])];
 
-const events = (r) => (rows) => table("Timeline", [
+const events = (r) => ({ events: rows, without_loops: isPart }) => [isPart && h("p", { class: "faint" }, "Without what is in loops, which is much."), table("Timeline", [
   { name: "when", of: (e) => time(e.at) },
   { name: "run", number: true, of: (e) => e.run },
   { name: "step", of: (e) => (e.step ? stepLink(r, e) : "the run") },
   { name: "attempt", number: true, of: (e) => e.attempt },
   { name: "what", of: (e) => (e.type === "STATUS" ? state(e.message.split(" ")[0]) : e.type) },
   { name: "", of: (e) => h("span", { class: e.level === "ERROR" && "bad" }, e.type === "STATUS" ? e.message.split(" ").slice(1).join(" ") : e.message) },
-], rows, { key: (e) => [e.at, e.step, e.iterations, e.attempt, e.type, e.message].join("\n"), empty: "Nothing has happened." });
+], rows, { key: (e) => [e.at, e.step, e.iterations, e.attempt, e.type, e.message].join("\n"), empty: "Nothing has happened." })];
 
 const signals = ({ started_by: by, sent }) => [
   h("h3", {}, "Started by"),

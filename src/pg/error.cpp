@@ -91,7 +91,7 @@ void plan_not_ended(const text *plan) {
 
 void nothing_to_rerun(const text *plan, bool only_failed) {
     ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-                    errmsg("nothing of plan \"%s\" is to be done again", str(plan)),
+                    errmsg("plan \"%s\" has no tasks to run again", str(plan)),
                     only_failed ? errdetail("Its tasks are completed, or were resubmitted already.")
                                 : errdetail("It has no tasks."),
                     identify("plan", "failed")));
@@ -135,7 +135,7 @@ void tell_short_retention(const char *setting, const Interval *value) {
 
 void settings_changed(const text *queue) {
     ereport(ERROR, (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
-                    errmsg("could not go by the settings of queue \"%s\" because they changed", str(queue)),
+                    errmsg("could not apply the settings of queue \"%s\" because they changed", str(queue)),
                     errhint("The call might succeed if retried."), identify("queue", "settings")));
 }
 
@@ -200,7 +200,7 @@ void not_live(const text *rn, const char *status, const text *owner, int attempt
 
 void not_reschedulable(const text *rn, const char *status, const text *owner, int attempt) {
     ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-                    errmsg("task \"%s\" is neither ready nor waits for its time", str(rn)),
+                    errmsg("task \"%s\" is neither ready nor waiting for its time", str(rn)),
                     present_state(status, owner, attempt), identify("task", "reschedulable")));
 }
 

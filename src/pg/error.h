@@ -70,7 +70,7 @@ void tell_short_retention(const char *setting, const Interval *value);
 // 55000, constraint "live": the task has ended.
 [[noreturn]] void not_live(const text *rn, const char *status, const text *owner, int attempt);
 
-// 55000, constraint "reschedulable": it is neither ready nor waits for its time.
+// 55000, constraint "reschedulable": it is neither ready nor waiting for its time.
 [[noreturn]] void not_reschedulable(const text *rn, const char *status, const text *owner, int attempt);
 // 55000, constraint "unleased": it runs or has ended.
 [[noreturn]] void not_unleased(const text *rn, const char *status, const text *owner, int attempt);

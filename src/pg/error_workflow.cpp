@@ -152,13 +152,13 @@ void step_refuses(const char *place, std::string_view status, const char *what) 
 
 void action_pending(const char *place) {
     ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-                    errmsg("another action on %s has not been taken up yet", place), errhint("Try again."),
+                    errmsg("another action on %s is still pending", place), errhint("Try again."),
                     identify("workflow", "pending")));
 }
 
 void no_statement(const text *rn) {
     ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-                    errmsg("task \"%s\" is of no step of type Sql that runs", str(rn)),
+                    errmsg("task \"%s\" does not belong to a running step of type Sql", str(rn)),
                     errhint("scylla.run_sql() is the handler of a queue to which only workflows submit tasks."),
                     identify("workflow", "statement")));
 }

@@ -54,7 +54,7 @@ is "$(sql "select jsonb_array_length('$output')")" 2 'as JSON'
 run scylla plan rerun "$first" 'again'
 is "$status $output $(sql "select waiting + ready from scylla.plan where name = 'again'")" '0 again 3' 'plan rerun: all of it'
 run scylla plan rerun "$first" --only-failed
-is "$status $(head -n 1 <<<"$errors")" "1 scylla: nothing of plan \"$first\" is to be done again" 'plan rerun --only-failed: it was done again already'
+is "$status $(head -n 1 <<<"$errors")" "1 scylla: plan \"$first\" has no tasks to run again" 'plan rerun --only-failed: it was done again already'
 scylla plan cancel again >/dev/null
 run scylla plan rerun again --only-failed
 is "$status $(sql "select waiting + ready from scylla.plan where name = '$output'")" '0 3' 'plan rerun --only-failed'

@@ -26,7 +26,7 @@ select is(t.status::text || ' ' || (t.attempt = b.attempt) || (t.failures = b.fa
           'null is now; attempts, failures and history stay') from before b, scylla.reschedule('s retried') t;
 select is((scylla.reschedule('s ready')).status::text, 'ready', 'what is ready stays so');
 select is((scylla.lease_task('s ready', 'w')).status::text, 'running', 'and can be leased');
-select refuses_with(format($$select scylla.reschedule('s %s')$$, state), format(E'55000 scylla.task/reschedulable\ntask "s %s" is neither ready nor waits for its time\n', state))
+select refuses_with(format($$select scylla.reschedule('s %s')$$, state), format(E'55000 scylla.task/reschedulable\ntask "s %s" is neither ready nor waiting for its time\n', state))
 from unnest('{running,completed,aborted,cancelled}'::text[]) state;
 select is((scylla.submit('q', '1', rn => 'gated', depends_on => '{s running}')).status::text, 'waiting', 'a task that waits for another');
 select refuses_with($$select scylla.reschedule('gated')$$, E'55000 scylla.task/reschedulable\ntask "gated" is neither');

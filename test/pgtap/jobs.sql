@@ -153,7 +153,7 @@ select is((select string_agg(format('%s %s', t.spec -> 'ids', h ->> 'code_versio
            from scylla.task t, jsonb_array_elements(t.history) h where t.plan = :'plan'),
           '[[1, 2]] broken, [[1, 4]] broken, [[3, 4]] repaired', 'on which ids');
 set local scylla.code_version = '';
-select refuses(format('select scylla.rerun_plan(%L, true)', :'again'), '55000', 'failed', format('nothing of plan "%s" is to be done again', :'again'),
+select refuses(format('select scylla.rerun_plan(%L, true)', :'again'), '55000', 'failed', format('plan "%s" has no tasks to run again', :'again'),
                'Its tasks are completed, or were resubmitted already.', table_ => 'plan');
 select all_is_sound();
 

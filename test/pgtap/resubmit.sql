@@ -177,7 +177,7 @@ select is(scylla.rerun_plan('p', true, 'p 2'), 'p 2', 'its failed part runs agai
 select is((select status || spec from scylla.plan where name = 'p 2'), 'running{"of": "tuesday"}', 'with the same spec, open');
 select is((select string_agg(spec::text || status || args, ' ' order by spec) from scylla.task where plan = 'p 2'),
           '"clean"ready["rows"] "load"waiting["rows", null] "mail"waiting[null] "report"waiting[null]', 'what failed and what depended on it; what was completed gives its result');
-select refuses($$select scylla.rerun_plan('p', only_failed => true)$$, '55000', 'failed', 'nothing of plan "p" is to be done again', 'Its tasks are completed, or were resubmitted already.', table_ => 'plan');
+select refuses($$select scylla.rerun_plan('p', only_failed => true)$$, '55000', 'failed', 'plan "p" has no tasks to run again', 'Its tasks are completed, or were resubmitted already.', table_ => 'plan');
 do $$
 declare name text;
 begin
@@ -186,7 +186,7 @@ begin
     end loop;
 end $$;
 select is((select status from scylla.plan where name = 'p 2'), 'completed', 'and can be completed');
-select refuses($$select scylla.rerun_plan('p 2', true)$$, '55000', 'failed', 'nothing of plan "p 2" is to be done again', 'Its tasks are completed, or were resubmitted already.', table_ => 'plan');
+select refuses($$select scylla.rerun_plan('p 2', true)$$, '55000', 'failed', 'plan "p 2" has no tasks to run again', 'Its tasks are completed, or were resubmitted already.', table_ => 'plan');
 select refuses($$select scylla.rerun_plan('none')$$, 'P0002', 'exists', 'plan "none" does not exist', table_ => 'plan');
 do $$ begin perform scylla.create_plan('c'), scylla.submit('pq', '1', rn => 'of c', plan => 'c'), scylla.cancel_plan('c'); end $$;
 select refuses($$select scylla.rerun_plan('c', new_plan => 'p')$$, '42710', 'unique', 'plan "p" already exists', table_ => 'plan');
@@ -217,7 +217,7 @@ select is((select status || completed || ready || waiting from scylla.plan where
 select lives_ok($$select scylla.rerun_plan('p 3')$$, 'any number of times');
 select scylla.cancel_plan(name) from scylla.plan where status = 'running' and spec = '{"of": "tuesday"}' \g /dev/null
 do $$ begin perform scylla.create_plan('empty'), scylla.cancel_plan('empty'); end $$;
-select refuses($$select scylla.rerun_plan('empty')$$, '55000', 'failed', 'nothing of plan "empty" is to be done again', 'It has no tasks.', table_ => 'plan');
+select refuses($$select scylla.rerun_plan('empty')$$, '55000', 'failed', 'plan "empty" has no tasks to run again', 'It has no tasks.', table_ => 'plan');
 select is((select count(*) from scylla.task where rn in (select new_rn from scylla.resubmissions where rn = 'extract')), 1::bigint, 'what was completed has a copy now');
 select * from checks_name($$select scylla.rerun_plan($1)$$, 'plan');
 select * from checks_name($$select scylla.rerun_plan('c', new_plan => $1)$$, 'new_plan', false);
@@ -239,7 +239,7 @@ select scylla.rerun_plan('half') as half \gset
 select is((select string_agg(t.queue, ' ') from scylla.plan_task m join scylla.task t using (rn) where m.plan = :'half'), 'stays',
           'rerun_plan: without the tasks of a queue that was dropped');
 select scylla.drop_queue('stays', force => true) \g /dev/null
-select refuses($$select scylla.rerun_plan('half')$$, '55000', 'failed', 'nothing of plan "half" is to be done again', 'It has no tasks.', table_ => 'plan');
+select refuses($$select scylla.rerun_plan('half')$$, '55000', 'failed', 'plan "half" has no tasks to run again', 'It has no tasks.', table_ => 'plan');
 
 select * from finish();
 rollback;

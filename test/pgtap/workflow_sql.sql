@@ -169,8 +169,8 @@ select is(run_owned(), '42501 the statement of step "s" cannot run as role "sql_
 select taken_back() \g /dev/null
 -- Tasks that no workflow has submitted.
 select scylla.submit('owned', '{"workflow": "mine", "instance": 1, "run": 1, "step": "s", "attempt": 1, "type": "Sql", "sql": "drop table test.sales", "params": {}}', rn => 'forged') \g /dev/null
-select is(run_owned(), '55000 task "forged" is of no step of type Sql that runs', 'a task that looks like one of a workflow is none');
-select is(as_user('sql_owner', $$select scylla.run_sql(jsonb_populate_record(null::scylla.task, '{"rn": "nobody has"}'))$$), '55000 task "nobody has" is of no step of type Sql that runs', 'nor is one that is not there');
+select is(run_owned(), '55000 task "forged" does not belong to a running step of type Sql', 'a task that looks like one of a workflow is none');
+select is(as_user('sql_owner', $$select scylla.run_sql(jsonb_populate_record(null::scylla.task, '{"rn": "nobody has"}'))$$), '55000 task "nobody has" does not belong to a running step of type Sql', 'nor is one that is not there');
 select refuses_argument('select scylla.run_sql(null)', 'task', 'null', 'It must be a task.');
 select refuses_argument('select scylla.run_sql(jsonb_populate_record(null::scylla.task, ''{}''))', 'task', 'null', 'It must be a task.');
 select is((select string_agg(what, ' ' order by what) from seen), 'members mine', 'nothing else has run');

@@ -52,8 +52,7 @@ constexpr Appointment hurry(const Appointment &appointment) noexcept {
     return {0, 0, appointment.hurried_walks > 0 ? 2 : 1};
 }
 
-// Notices that somebody has set the clock back. An appointment may then be far away, so all of them are to be
-// forgotten.
+// Notices that the clock was set back. An appointment may then be far away, so all of them must be forgotten.
 class ClockWatch {
 public:
     constexpr bool is_set_back(std::int64_t now) noexcept {

@@ -347,7 +347,7 @@ constexpr bool holds_up(const PlacementState &state, const TaskClass &of) noexce
 //   Started start(std::size_t task_class, std::size_t way): the first task of the class;
 //   bool next(std::size_t task_class, Waiting *first): the class's next task after it;
 // and before one that stays holds others up:
-//   bool is_waiting(std::size_t task_class): false: somebody has just taken the first task of the class.
+//   bool is_waiting(std::size_t task_class): false: another transaction has just taken the first task of the class.
 // `before`: as long as the pools, for the heads of the last pass. False: the limit was reached.
 template <typename Line>
 bool place_tasks(PlacementState &state, std::span<Head> before, std::size_t limit, Line &&line) {

@@ -10,7 +10,7 @@ enum class ProcessState : std::uint32_t {
     vacant,   // there is no process
     starting, // the launcher has asked the server for the process
     running,  // the process has attached to its slot
-    stopping, // somebody has asked it to exit, or it exits by its own decision
+    stopping, // it was asked to exit, or exits by its own decision
 };
 
 enum class ProcessEvent : std::uint8_t {

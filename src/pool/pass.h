@@ -6,7 +6,7 @@
 // be. So a session that is idle in a transaction after a pass, or after it has ended a task, holds only what that
 // transaction has reserved or not given back.
 //
-// A pass takes rows without waiting: a task that somebody is just cancelling stays.
+// A pass takes rows without waiting: a task that another transaction is cancelling stays.
 #pragma once
 
 #include "pool/pools.h"

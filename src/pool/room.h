@@ -21,7 +21,7 @@ inline constexpr std::size_t k_nothing = 0;
 
 struct Room {
     TimestampTz now;
-    Growing<PoolRow> rows; // those that somebody has asked for; pool p of the model is rows[p - 1]
+    Growing<PoolRow> rows; // those that were requested; pool p of the model is rows[p - 1]
     Growing<model::PlacementPool> pools;
     Growing<model::ResourceCell> cells;
     Growing<std::string_view> resources; // of the cells

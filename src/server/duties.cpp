@@ -23,19 +23,19 @@ namespace {
 using shmem::Timer;
 
 constexpr int64 k_portion = 1000;          // rows per transaction
-constexpr int64 k_first_doubt = 1000;      // microseconds until a doubt is looked at again; then twice that, and so on
-constexpr int64 k_purge_portion = 250;     // tasks per transaction of the purge: a small bite out of what workers get
-constexpr int64 k_schedules = 200;         // that a portion knows of
-constexpr int64 k_schedules_time = 50'000; // microseconds of a portion: the other duties have their turn
-constexpr int64 k_ask_again = 500'000;     // microseconds, for a worker that runs schedules
-constexpr int64 k_tick_interval = 60 * USECS_PER_SEC; // between two notes that there are ticks (store::note_tick())
+constexpr int64 k_first_doubt = 1000;      // microseconds until a doubt is checked again; doubled each time
+constexpr int64 k_purge_portion = 250;     // tasks per transaction of the purge: it delays workers only briefly
+constexpr int64 k_schedules = 200;         // that a portion reads
+constexpr int64 k_schedules_time = 50'000; // microseconds of a portion, so that the other duties get their turn
+constexpr int64 k_ask_again = 500'000;     // microseconds until a worker that runs schedules is requested again
+constexpr int64 k_tick_interval = 60 * USECS_PER_SEC; // between two calls of store::note_tick()
 
 // ---- duties that rooms have registered -----------------------------------------------------------------------------
 
 using model::Appointment;
 constinit std::array<Appointment, k_max_duties> appointments{};
 
-// Hints have been dropped, or an earlier monitor's are lost, so the walks that find what they were about run now.
+// Hints have been dropped, or those of an earlier monitor are lost, so the walks that find the same run now.
 void look_everywhere() {
     const std::span<const Duty> duties = registered_duties();
     for (std::size_t i = 0; i < duties.size(); i++)

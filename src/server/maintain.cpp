@@ -169,7 +169,7 @@ void end_expired_leases(Store &store, Turn &turn) {
                 end_lease(store, *spec, lease, turn.now);
             turn.portion.done++;
         } else
-            turn.portion.more = true; // somebody is just changing it
+            turn.portion.more = true; // another transaction is changing it
         return true;
     });
     // In the order of their ids: the failure that a task with several providers names must not depend on positions in
@@ -200,7 +200,7 @@ void open_due_tasks(Store &store, Turn &turn) {
         if (done)
             turn.portion.done++;
         else
-            turn.portion.more = true; // somebody is just changing it
+            turn.portion.more = true; // another transaction is changing it
         return true;
     });
     if (expired) {

@@ -81,7 +81,7 @@ Identity begin_transaction(const char *activity) {
         report_absent();
     extension = store::identity();
     const Identity before = become(store::tables_owner(), SECURITY_RESTRICTED_OPERATION);
-    PushActiveSnapshot(GetTransactionSnapshot()); // for functions in somebody's index on the tables
+    PushActiveSnapshot(GetTransactionSnapshot()); // for functions in users' indexes on the tables
     return before;
 }
 

@@ -92,7 +92,7 @@ bool insert_queue(const text *name, const QueueSettings &settings) {
         appendStringInfo(&parameters, ", $%d", static_cast<int>(place) + 1);
     }
     // Two never insert a row of the same name at once: ON CONFLICT knows nothing of the index that REINDEX CONCURRENTLY
-    // builds, and both would find the other there only. Who comes later waits here or for the row of the first.
+    // builds, and both would find the other there only. The later one waits here or for the row of the first.
     const LOCKTAG tag = name_lock_tag(hash_of(name));
     (void)LockAcquire(&tag, ExclusiveLock, false, false);
     // No other process knows the queue yet; but after a rollback this process must forget it. Before the insert: a

@@ -151,9 +151,9 @@ void step_refuses(const char *place, std::string_view status, const char *what) 
 }
 
 void action_pending(const char *place) {
-    ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-                    errmsg("another action on %s is still pending", place), errhint("Try again."),
-                    identify("workflow", "pending")));
+    ereport(ERROR,
+            (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE), errmsg("another action on %s is still pending", place),
+             errhint("Try again."), identify("workflow", "pending")));
 }
 
 void no_statement(const text *rn) {

@@ -190,7 +190,8 @@ constexpr const char *k_iterations = "with " NAMED R"(, inner_step as materializ
         select iterations, rank from (
             select i.iterations, case when i.ended is null then 1 when i.status = 'SUCCEEDED' then 2 else 0 end as rank
             from scylla.workflow_loop_iteration i
-            where i.workflow = $1 and i.instance = $2::bigint and i.loop = $5 and (select is_last from named where is_it) and )" OF_LOOP R"() i
+            where i.workflow = $1 and i.instance = $2::bigint and i.loop = $5 and (select is_last from named where is_it) and )" OF_LOOP
+                                     R"() i
         where ($6::text is null or iterations in (
                   select s.iterations from scylla.workflow_step s
                   where s.workflow = $1 and s.instance = $2::bigint and s.status = $6 and s.step = any (array(select step from inner_step))))

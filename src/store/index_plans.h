@@ -1,6 +1,6 @@
-// How statements find rows of tables that grow by thousands of rows in a second: by their indexes, with one plan whatever
-// the arguments are. A plan that was made while a table was small would read all of it as long as the table has not been
-// analyzed. To plan a statement for its arguments each time takes longer than to run it.
+// How statements find rows of tables that grow by thousands of rows in a second: by their indexes, with one plan
+// whatever the arguments are. A plan that was made while a table was small would read all of it as long as the table
+// has not been analyzed. To plan a statement for its arguments each time takes longer than to run it.
 #pragma once
 
 #include "pg/prelude.h"

@@ -22,8 +22,8 @@ $$;
 -- pg_monitor may read the statistics, as it may read the server's own. They show names and numbers, no content of tasks.
 grant usage on schema scylla to pg_monitor;
 grant select on scylla.stat_queue, scylla.stat_worker, scylla.stat_monitor, scylla.stat_heads, scylla.stat_pool,
-    scylla.stat_server_worker, scylla.stat_workflow to pg_monitor;
-grant execute on function scylla._stat_queues, scylla._stat_monitor, scylla._server_workers, scylla._heads, scylla.count_tasks, scylla.quantile,
+    scylla.stat_server_worker, scylla.stat_workflow, scylla.stat_waiting, scylla.stat_trigger to pg_monitor;
+grant execute on function scylla._stat_queues, scylla._stat_waits, scylla._stat_monitor, scylla._server_workers, scylla._heads, scylla.count_tasks, scylla.quantile,
     scylla.metrics
     to pg_monitor;
 

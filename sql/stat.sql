@@ -78,6 +78,89 @@ comment on column scylla.stat_worker.last_heartbeat is 'When it last got a lease
 comment on column scylla.stat_worker.next_deadline is 'When the first of its leases expires unless a heartbeat extends it.';
 comment on column scylla.stat_worker.progress is 'Mean progress of its tasks, 0 to 1.';
 
+-- ---- what tasks wait for -----------------------------------------------------------------------------------------------
+
+-- From each condition that waits to its gates and their tasks by keys: tasks that wait for a time or for other tasks, and those that have
+-- ended, are not read. The subqueries with offset and limit leave the planner no other way, whatever its statistics say. A gate whose time
+-- is over holds up nobody.
+create or replace view scylla._stat_waiting as
+    with condition (kind, id) as (
+        select 'signal', c.id from scylla.signal_condition c where not c.of_step
+        union all
+        select 'callback', c.id from scylla.task_callback c
+        where (c.expires is null or c.expires > clock_timestamp()) and not exists (select from scylla.task_condition_end e where e.id = c.id)
+        union all
+        select 'check', c.id from scylla.task_check c
+    ), waiter (kind, queue, task, deferred) as (
+        select c.kind, w.queue, g.task, w.attempt > 0
+        from condition c
+        cross join lateral (select task, deadline from scylla.task_gate where provider = c.id offset 0) g
+        cross join lateral (select queue, attempt from scylla.task_waiting
+                            where id = g.task and (due is null or expiring) and (g.deadline is null or g.deadline > clock_timestamp()) limit 1) w
+        union all
+        select 'pool', l.queue, l.task, false from scylla.pool_line l
+        union all
+        select 'asked', s.queue, c.id, false
+        from scylla.task_check c cross join lateral (select queue from scylla.task_spec where id = c.id limit 1) s
+    ), number as (
+        select w.queue, count(distinct w.task) filter (where w.kind = 'signal') as for_signals,
+               count(distinct w.task) filter (where w.kind = 'callback') as for_callbacks,
+               count(distinct w.task) filter (where w.kind = 'check') as for_checks,
+               count(distinct w.task) filter (where w.kind = 'pool') as for_pools,
+               count(distinct w.task) filter (where w.deferred) as deferred,
+               count(*) filter (where w.kind = 'asked') as checks
+        from waiter w group by w.queue
+    )
+    select * from number;
+comment on view scylla._stat_waiting is 'The rows of scylla.stat_waiting, by the number of the queue.';
+
+-- Compiling the query takes longer than it does.
+create or replace function scylla._stat_waits(
+        out queue text, out for_signals bigint, out for_callbacks bigint, out for_checks bigint, out for_pools bigint,
+        out deferred bigint, out checks bigint)
+    returns setof record
+    language c volatile parallel unsafe rows 100 set jit = off as 'MODULE_PATHNAME', 'scylla_stat_waits';
+comment on function scylla._stat_waits is 'The rows of scylla.stat_waiting.';
+
+create or replace view scylla.stat_waiting as select * from scylla._stat_waits();
+comment on view scylla.stat_waiting is
+'One row per queue with tasks that wait for conditions or pools, or with checks, of those that the current user may view (members of
+pg_monitor: every queue). A task that waits for several things counts with each.';
+comment on column scylla.stat_waiting.queue is 'The queue.';
+comment on column scylla.stat_waiting.for_signals is 'Tasks that wait for signals. Steps of workflows that do are in scylla.stat_workflow.';
+comment on column scylla.stat_waiting.for_callbacks is 'Tasks that wait for callbacks.';
+comment on column scylla.stat_waiting.for_checks is 'Tasks that wait for the answer of a check, in whatever queue that is asked.';
+comment on column scylla.stat_waiting.for_pools is 'Tasks that wait only for pools: for permits or other resources.';
+comment on column scylla.stat_waiting.deferred is 'Those of the tasks that wait for signals, callbacks or checks that have run before: a worker has deferred them.';
+comment on column scylla.stat_waiting.checks is 'Checks that this queue is to answer, and has not yet.';
+
+-- ---- triggers --------------------------------------------------------------------------------------------------------
+
+create or replace view scylla._stat_trigger as
+    select t.name as trigger, t.paused, t.fired, t.skipped, coalesce(a.waiting, 0) as waiting, coalesce(f.failing, 0) as failing,
+           t.last_fired, t.failed, t.owner
+    from scylla.signal_trigger t
+    left join (select trigger, count(distinct seq) as waiting from scylla.signal_arrival group by trigger) a on a.trigger = t.id
+    left join (select trigger, count(*) as failing from scylla.signal_trigger_failure group by trigger) f on f.trigger = t.id;
+comment on view scylla._stat_trigger is 'The rows of scylla.stat_trigger, with who may see them.';
+
+create or replace view scylla.stat_trigger with (security_barrier) as
+    select trigger, owner::text as owner, paused, fired, skipped, waiting, failing, last_fired, failed
+    from scylla._stat_trigger
+    where scylla._may_watch(owner, null, null);
+comment on view scylla.stat_trigger is
+'One row per trigger of the current user and the roles it is a member of (members of pg_monitor: every trigger): how often its action has
+been carried out, and what is left over.';
+comment on column scylla.stat_trigger.trigger is 'The trigger.';
+comment on column scylla.stat_trigger.owner is 'The role that created it.';
+comment on column scylla.stat_trigger.paused is 'It collects signals and carries out no action.';
+comment on column scylla.stat_trigger.fired is 'How often its action has been carried out.';
+comment on column scylla.stat_trigger.skipped is 'How often its condition was not true.';
+comment on column scylla.stat_trigger.waiting is 'How many signals wait for their partners.';
+comment on column scylla.stat_trigger.failing is 'For how many sets its action has failed, and is tried again.';
+comment on column scylla.stat_trigger.last_fired is 'When its action was last carried out.';
+comment on column scylla.stat_trigger.failed is 'When its action has last failed, or it was refused a signal; null: never.';
+
 -- ---- workflows -------------------------------------------------------------------------------------------------------
 
 -- By the index of live runs, that of failed ones, and from a run to its steps by their key; loops keep the counts of their iterations. The

@@ -5,10 +5,12 @@
 #include "pg/error.h"
 #include "pg/memory.h"
 #include "pg/text.h"
+#include "plan/numbers.h"
 #include "pool/pools.h"
 #include "shmem/pending.h"
 #include "store/workers.h"
 #include "task/moves.h"
+#include "trigger/numbers.h"
 #include "workflow/numbers.h"
 
 namespace scylla {
@@ -23,6 +25,7 @@ struct Labelled {
     std::string_view label; // queue="name"
     const QueueNumbers *numbers;
     int64 workers;
+    const WaitNumbers *waits; // null: none of its tasks wait for conditions or pools, and it has no checks
 };
 
 int64 count(const Labelled &queue, Count what) {
@@ -31,6 +34,8 @@ int64 count(const Labelled &queue, Count what) {
 int64 tasks(const Labelled &queue, Place place) {
     return Max(queue.numbers->now_in[static_cast<std::size_t>(place)], 0);
 }
+
+WaitNumbers waits(const Labelled &queue) { return queue.waits != nullptr ? *queue.waits : WaitNumbers{}; }
 
 struct Sample {
     std::string_view labels; // follow the queue's label, in byte order
@@ -44,7 +49,7 @@ struct Family {
     std::array<Sample, 4> samples;
 };
 
-constexpr std::array<Family, 2> k_tasks_and_workers = {{
+constexpr std::array<Family, 4> k_tasks_and_workers = {{
     {.name = "scylla_tasks",
      .help = "Tasks by queue and state.",
      .is_counter = false,
@@ -56,6 +61,14 @@ constexpr std::array<Family, 2> k_tasks_and_workers = {{
      .help = "Workers that hold leases.",
      .is_counter = false,
      .samples = {{{"", [](const Labelled &queue) { return queue.workers; }}}}},
+    {.name = "scylla_queue_deferred",
+     .help = "Tasks that a worker has deferred and that wait for conditions.",
+     .is_counter = false,
+     .samples = {{{"", [](const Labelled &queue) { return waits(queue).deferred; }}}}},
+    {.name = "scylla_queue_checks",
+     .help = "Checks that the queue is to answer, and has not yet.",
+     .is_counter = false,
+     .samples = {{{"", [](const Labelled &queue) { return waits(queue).asked; }}}}},
 }};
 
 constexpr std::array<Family, 6> k_counters = {{
@@ -252,16 +265,88 @@ int64 workers_of(std::span<const store::WorkerCount> workers, int32 queue) {
     return at != workers.end() && at->queue == queue ? at->workers : 0;
 }
 
+const WaitNumbers *waits_of(std::span<const WaitNumbers> waits, int32 queue) {
+    const auto at = std::lower_bound(waits.begin(), waits.end(), queue,
+                                     [](const WaitNumbers &of, int32 wanted) { return of.queue < wanted; });
+    return at != waits.end() && at->queue == queue ? &*at : nullptr;
+}
+
 // By their names.
 Queues label(const AllNumbers &all) {
     const auto workers = store::count_workers();
+    const auto waits = read_wait_numbers();
     const auto queues = allocate<Labelled>(all.queues.size());
     for (std::size_t i = 0; i < queues.size(); i++) {
         const QueueNumbers &numbers = all.queues[i];
-        queues[i] = {label_of("queue", numbers.name), &numbers, workers_of(workers, numbers.id)};
+        queues[i] = {label_of("queue", numbers.name), &numbers, workers_of(workers, numbers.id),
+                     waits_of(waits, numbers.id)};
     }
     std::sort(queues.begin(), queues.end(), [](const Labelled &a, const Labelled &b) { return a.label < b.label; });
     return queues;
+}
+
+// ---- what tasks wait for -------------------------------------------------------------------------------------------
+
+struct Waited {
+    std::string_view label;
+    int64 WaitNumbers::*tasks;
+};
+
+constexpr std::array<Waited, 4> k_waited = {{{",what=\"callback\"", &WaitNumbers::callbacks},
+                                             {",what=\"check\"", &WaitNumbers::checks},
+                                             {",what=\"pool\"", &WaitNumbers::pools},
+                                             {",what=\"signal\"", &WaitNumbers::signals}}};
+
+// Only of queues that have any of it: most have not.
+void write_waits(StringInfo out, Queues queues) {
+    constexpr std::string_view k_name = "scylla_tasks_waiting_for";
+    begin_family(out, k_name, "gauge", "Tasks that wait for conditions and pools, by what they wait for.");
+    for (const Labelled &queue : queues) {
+        if (queue.waits == nullptr)
+            continue;
+        CHECK_FOR_INTERRUPTS();
+        for (const Waited &what : k_waited) {
+            begin_sample(out, k_name, "", queue, what.label);
+            write(out, queue.waits->*what.tasks);
+            write(out, "\n");
+        }
+    }
+}
+
+// ---- triggers ------------------------------------------------------------------------------------------------------
+
+struct TriggerFamily {
+    std::string_view name;
+    std::string_view help;
+    bool is_counter;
+    int64 (*value)(const trigger::Numbers &of);
+};
+
+constexpr std::array<TriggerFamily, 5> k_triggers = {{
+    {"scylla_trigger_fired", "Sets of signals for which the action of a trigger was carried out.", true,
+     [](const trigger::Numbers &of) { return of.fired; }},
+    {"scylla_trigger_skipped", "Sets of signals for which the condition of a trigger was not true.", true,
+     [](const trigger::Numbers &of) { return of.skipped; }},
+    {"scylla_trigger_signals_waiting", "Signals that wait for their partners in a trigger.", false,
+     [](const trigger::Numbers &of) { return of.waiting; }},
+    {"scylla_trigger_sets_failing", "Sets of signals for which the action of a trigger has failed, to be tried again.",
+     false, [](const trigger::Numbers &of) { return of.failing; }},
+    {"scylla_trigger_is_paused", "Whether a trigger is paused.", false,
+     [](const trigger::Numbers &of) -> int64 { return of.paused ? 1 : 0; }},
+}};
+
+void write_triggers(StringInfo out) {
+    const auto triggers = trigger::read_numbers();
+    for (const TriggerFamily &family : k_triggers) {
+        begin_family(out, family.name, family.is_counter ? "counter" : "gauge", family.help);
+        for (const trigger::Numbers &of : triggers) {
+            for (const std::string_view part : {family.name, std::string_view(family.is_counter ? "_total{" : "{"),
+                                                label_of("trigger", of.name), std::string_view("} ")})
+                write(out, part);
+            write(out, family.value(of));
+            write(out, "\n");
+        }
+    }
 }
 
 // ---- pools ---------------------------------------------------------------------------------------------------------
@@ -405,7 +490,8 @@ text *write_all(const AllNumbers &all) {
     out.len = VARHDRSZ;
     write_family(&out, k_tasks_and_workers[0], queues, all.has_counters);
     write_oldest(&out, queues, all.now);
-    write_family(&out, k_tasks_and_workers[1], queues, all.has_counters);
+    for (const Family &family : std::span(k_tasks_and_workers).subspan(1))
+        write_family(&out, family, queues, all.has_counters);
     for (const Family &family : k_counters)
         write_family(&out, family, queues, all.has_counters);
     write_histograms(&out, {"scylla_wait_seconds", "Time from becoming ready to being leased.", shmem::Time::wait},
@@ -414,6 +500,8 @@ text *write_all(const AllNumbers &all) {
         &out, {"scylla_run_seconds", "Duration of leases that ended by complete, abort or fail.", shmem::Time::run},
         queues, all.has_counters);
     write_monitor(&out);
+    write_waits(&out, queues);
+    write_triggers(&out);
     write_pools(&out);
     write_workflows(&out, all.now);
     write(&out, "# EOF\n");

@@ -7,6 +7,7 @@
 #include "pg/memory.h"
 #include "pg/settings.h"
 #include "pg/text.h"
+#include "plan/numbers.h"
 #include "shmem/heads.h"
 #include "shmem/workers.h"
 #include "task/moves.h"
@@ -145,6 +146,25 @@ SCYLLA_FUNCTION(scylla_stat_queues) {
         put_queue(rows, all, all.queues[i]);
     }
     end(memory);
+    close(store);
+    return 0;
+}
+
+SCYLLA_FUNCTION(scylla_stat_waits) {
+    using namespace scylla;
+    const Rows rows = begin_rows(fcinfo);
+    Store store = store::open(AccessShareLock);
+    for (const WaitNumbers &numbers : read_wait_numbers()) {
+        const auto &queue = queue_of(store, numbers.queue).row;
+        if (!queue || !rights::may_watch(*queue))
+            continue;
+        RowValues<7> row;
+        row.add(PointerGetDatum(queue->name));
+        for (const int64 number :
+             {numbers.signals, numbers.callbacks, numbers.checks, numbers.pools, numbers.deferred, numbers.asked})
+            row.add(Int64GetDatum(number));
+        put(rows, row);
+    }
     close(store);
     return 0;
 }

@@ -25,7 +25,7 @@ insert into kind values ('S', current_user), ('o', 'scylla test owner'), ('m', '
 grant usage on schema scylla to public;
 grant execute on all routines in schema scylla to public;
 grant select on scylla.resubmissions, scylla.job_type, scylla.job_freshness, scylla.job_plan, scylla.workflow, scylla.workflow_version, scylla.workflow_properties_history, scylla.job_template, scylla.workflow_run, scylla.workflow_step, scylla.workflow_step_attempt, scylla.workflow_loop_iteration, scylla.workflow_rollup, scylla.workflow_timeline, scylla.workflow_lineage, scylla.workflow_action, scylla.workflow_breakpoint, scylla.workflow_backfill, scylla.workflow_backfill_item, scylla.stat_workflow, scylla.pool, scylla.pool_reservation, scylla.pool_queue, scylla.stat_pool, scylla.signal, scylla.signal_grants, scylla.condition, scylla.task, scylla.queue_grants, scylla.queue_settings, scylla.stat_heads, scylla.stat_queue,
-    scylla.stat_worker, scylla.stat_monitor, scylla.stat_server_worker, scylla.schedules, scylla.trigger, scylla.trigger_signal, scylla.trigger_failure, scylla.plan, scylla.plan_task to public;
+    scylla.stat_worker, scylla.stat_monitor, scylla.stat_server_worker, scylla.stat_waiting, scylla.stat_trigger, scylla.schedules, scylla.trigger, scylla.trigger_signal, scylla.trigger_failure, scylla.plan, scylla.plan_task to public;
 set local scylla.schedules = manual;
 
 -- What a query (of one value) gives a role, or how it is refused; nothing of it stays.
@@ -74,6 +74,8 @@ do $$ begin
     insert into scylla.signal_trigger_failure (trigger, seqs, retry_at, attempts, error) select id, '{1}', 'infinity', 1, 'x' from scylla.signal_trigger;
     perform scylla.submit('a queue of the superuser', '1', wait_for => '[{"signal": "their signal", "match": {"of": 2}}]');
     perform scylla.submit('a queue of the superuser', '1', wait_for => '[{"check": {"queue": "a queue of the superuser", "spec": 2}}]');
+    perform scylla.create_queue('behind'), scylla.submit('behind', '1', wait_for => '[{"callback": "their callback"}]');
+    perform scylla.set_queue_owner('behind', 'scylla test owner'), scylla.grant_queue('behind', 'scylla_test_viewer', 'view');
     perform scylla.set_signal_owner('their signal', 'scylla test owner');
     perform scylla.define_job('their job', 'r'), scylla.mark_fresh('their job', '{[1,9)}');
     update scylla.job_definition set owner = 'scylla test owner';
@@ -277,6 +279,11 @@ insert into way values
 ('place',              $$select count(*) from scylla.place('their pool')$$,                    '0', null,    'yyyyzzzzzzzz'),
 ('view pool',          $$select free ->> 'a' from scylla.pool where pool = 'their pool'$$,     '0', 'null',  'yyyyeyyeeeee'),
 ('view stat_pool',     $$select reserved || ' ' || waiting || open from scylla.stat_pool where pool = 'their pool'$$, '2 1true', 'null', 'yyyyeyyeeeye'),
+('view stat_waiting',  $$select concat_ws(' ', for_signals, for_checks, for_pools, checks) from scylla.stat_waiting where queue = 'a queue of the superuser'$$,
+                                                                                         '1 1 1 1', 'null',   'yeeeeeeeeeye'),
+('view stat_waiting',  $$select for_callbacks from scylla.stat_waiting where queue = 'behind'$$, '1', 'null',     'yyyeeeeyeeye'),
+('view stat_trigger',  $$select waiting || ' ' || failing from scylla.stat_trigger$$,           '1 1', 'null',    'yyyeeeeeeeye'),
+('metrics',            $$select scylla.metrics() ~ 'trigger="their trigger"'$$,                 'true', 'false',  'yyyeeeeeeeye'),
 ('view pool_reservation', $$select rn from scylla.pool_reservation where pool = 'their pool'$$, 'placed', 'null', 'yyyyeeeeeeee'),
 ('view pool_queue',    $$select reason from scylla.pool_queue where pool = 'their pool'$$, 'a short by 1 in pool their pool', 'null', 'yyyyeeeeeeee'),
 ('run_job',            $$select length(scylla.run_job('their job', '{[1,2)}'))$$,               '36', null,    'yyyydydddddd'),

@@ -106,7 +106,7 @@ create role scylla_test_monitoring;
 grant pg_monitor to scylla_test_monitoring;
 set local role scylla_test_monitoring;
 select lives_ok(s, s) from unnest(array['select * from scylla.stat_queue', 'select * from scylla.stat_worker',
-    'select * from scylla.stat_monitor', 'select * from scylla.stat_heads', 'select * from scylla.stat_server_worker', 'select * from scylla.stat_workflow', 'select scylla.count_tasks()',
+    'select * from scylla.stat_monitor', 'select * from scylla.stat_heads', 'select * from scylla.stat_server_worker', 'select * from scylla.stat_workflow', 'select * from scylla.stat_waiting', 'select * from scylla.stat_trigger', 'select scylla.count_tasks()',
     'select scylla.quantile(wait_histogram, 0.5) from scylla.stat_queue', 'select scylla.metrics()']) s;
 select throws_ok('select * from scylla.task', '42501', null, 'but not at tasks');
 select throws_ok('select scylla.stat_reset()', '42501', null, 'nor may it reset');
@@ -118,7 +118,7 @@ set local role none;
 select name as parallel from pg_settings where name in ('force_parallel_mode', 'debug_parallel_query') \gset
 set local :parallel = on;
 select lives_ok(s, 'in a parallel query: ' || s) from unnest(array['select * from scylla.stat_queue', 'select * from scylla.stat_worker',
-    'select * from scylla.stat_monitor', 'select * from scylla.stat_heads', 'select * from scylla.stat_server_worker', 'select * from scylla.stat_workflow', 'select scylla.count_tasks()', 'select scylla.metrics()',
+    'select * from scylla.stat_monitor', 'select * from scylla.stat_heads', 'select * from scylla.stat_server_worker', 'select * from scylla.stat_workflow', 'select * from scylla.stat_waiting', 'select * from scylla.stat_trigger', 'select scylla.count_tasks()', 'select scylla.metrics()',
     'select scylla.quantile(wait_histogram, 0.5) from scylla.stat_queue', 'select count(*) from pg_class, scylla.stat_queue']) s;
 reset :parallel;
 

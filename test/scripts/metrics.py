@@ -94,11 +94,11 @@ def main(metrics_path, stat_path, exported_path, dashboard_path):
         print(f"1..{tests}")
         return
     else:
-        ok(len(families) == 29, "metrics() is OpenMetrics, with 29 families", len(families))
+        ok(len(families) == 37, "metrics() is OpenMetrics, with 37 families", len(families))
     ok(text.endswith("# EOF\n"), "it ends as it has to")
     got = series(families)
     rows = read_stat_queue(stat_path)
-    equal(len(rows), 13, "there are queues to look at")
+    equal(len(rows), 16, "there are queues to look at")
     mail = rows["mail"]
     equal([int(mail[c]) for c in ("waiting", "completed", "failed", "yielded", "aborted", "cancelled")], [1, 5, 1, 1, 4, 1],
           "something has happened in them")
@@ -106,6 +106,19 @@ def main(metrics_path, stat_path, exported_path, dashboard_path):
     equal([(int(rows[queue]["refused"]), int(rows[queue]["shed"])) for queue in ("refuses", "sheds")], [(2, 0), (0, 3)],
           "and full queues have turned tasks away")
     check_values(got, rows)
+
+    waits = {(name.removeprefix("scylla_"), *(v for _, v in labels)): v for (name, labels), v in got.items()
+             if name in ("scylla_tasks_waiting_for", "scylla_queue_deferred", "scylla_queue_checks") and v > 0}
+    equal(waits, {("tasks_waiting_for", "waits", "signal"): 3.0, ("tasks_waiting_for", "waits", "callback"): 2.0,
+                  ("tasks_waiting_for", "waits", "check"): 3.0, ("tasks_waiting_for", "placed", "pool"): 1.0,
+                  ("queue_deferred", "waits"): 1.0, ("queue_checks", "asked"): 1.0},
+          "what tasks wait for, with what is not 0")
+    triggers = {(name.removeprefix("scylla_trigger_"), *(v for _, v in labels)): v for (name, labels), v in got.items()
+                if name.startswith("scylla_trigger_")}
+    equal({key: v for key, v in triggers.items() if v > 0},
+          {("fired_total", "pair"): 1.0, ("signals_waiting", "pair"): 1.0, ("sets_failing", "pair"): 1.0, ("skipped_total", "never"): 2.0,
+           ("signals_waiting", 'held "back"'): 1.0, ("is_paused", 'held "back"'): 1.0}, "triggers, with what is not 0")
+    equal(len(triggers), 15, "... and every number of each")
 
     pools = {(name, *(v for _, v in labels)): v for (name, labels), v in got.items() if name.startswith("scylla_pool_")}
     equal(pools, {("scylla_pool_capacity", "cluster", "cores"): 10.5, ("scylla_pool_reserved", "cluster", "cores"): 4.0,

@@ -42,3 +42,18 @@ end $$;
 call await($$count(*) = 2 from scylla.stat_workflow where running = 1 and agenda = 0$$);
 select scylla.abort(rn, 'w', '{"code": "x"}') from scylla.lease('lost', 'w');
 call await($$failed = 1 and agenda = 0 from scylla.stat_workflow where workflow = 'lost'$$);
+select scylla.create_callback('token');
+select scylla.submit('waits', '1', rn => 'waits-' || n, wait_for => '[{"signal": "c"}]') from generate_series(1, 2) n;
+select scylla.submit('waits', '1', wait_for => '[{"signal": "d"}, {"callback": "token"}]');
+select scylla.submit('waits', '1', wait_for => '[{"check": {"queue": "asked", "spec": 1}}]') from generate_series(1, 3) n;
+select scylla.submit('waits', '1', rn => 'deferred');
+select scylla.lease_task('deferred', 'w', timeout => '1 h');
+select scylla.defer('deferred', 'w', '[{"callback": "token"}]');
+select scylla.create_trigger('pair', '[{"signal": "a", "join": ["k"]}, {"signal": "b", "join": ["k"]}]', '{"submit": {"queue": "made", "spec": 1}}');
+select scylla.create_trigger('never', '[{"signal": "a"}]', '{"submit": {"queue": "made", "spec": 1}}', '$[0].params.k == 99');
+select scylla.create_trigger('held "back"', '[{"signal": "b"}]', '{"submit": {"queue": "made", "spec": 1}}');
+select scylla.pause_trigger('held "back"');
+select scylla.send_signal('a', '{"k": 1}'), scylla.send_signal('a', '{"k": 2}'), scylla.send_signal('b', '{"k": 1}');
+call await($$string_agg(fired + skipped || ' ' || waiting, ', ' order by trigger) = '0 1, 2 0, 1 1' from scylla.stat_trigger$$);
+insert into scylla.signal_trigger_failure (trigger, seqs, retry_at, attempts, error)
+select id, array[(select max(seq) from scylla.signal)], 'infinity', 1, 'x' from scylla.signal_trigger where name = 'pair';

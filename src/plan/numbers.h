@@ -1,0 +1,23 @@
+// What tasks wait for, in numbers, for monitoring.
+#pragma once
+
+#include "pg/prelude.h"
+
+#include <span>
+
+namespace scylla {
+
+// A queue in the view scylla.stat_waiting: how many of its tasks wait for what.
+struct WaitNumbers {
+    int32 queue;
+    int64 callbacks;
+    int64 checks;
+    int64 pools;
+    int64 signals;
+    int64 deferred;
+    int64 asked; // checks that the queue is to answer
+};
+// Of all queues that have any, by number. Whoever shows them decides who may see which queue.
+std::span<const WaitNumbers> read_wait_numbers();
+
+} // namespace scylla

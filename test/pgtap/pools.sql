@@ -55,6 +55,8 @@ select is((select string_agg(rn || ' ' || amounts, ', ' order by rn) from scylla
 select is((select row(pool, rn, queue, needs, reason, planned)::text from scylla.pool_queue),
           '(permits,p3,q,"{""permits"": {""permits"": 1}}","permits short by 1 in pool permits",)', 'and who waits for what');
 select is((select waits_for || ': ' || detail from scylla.explain_waiting('p3')), 'pool permits: Not placed: permits short by 1 in pool permits.', 'explain_waiting says it');
+select results_eq($$ select status::text, tasks from scylla.count_tasks('q') where tasks > 0 order by status $$,
+                  $$ values ('ready', 2::bigint), ('waiting', 1) $$, 'it counts as waiting');
 select is(lease_of('p1'), 'permits', 'the lease has the pool');
 select lives_ok($$ select scylla.heartbeat('p1', 'w') $$, 'a heartbeat');
 select is(placed(), '', 'gives nothing back');

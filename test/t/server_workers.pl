@@ -9,7 +9,7 @@ use PostgreSQL::Test::Utils;
 use ScyllaTest;
 use Test::More;
 
-my $node = new_node('main', settings => "scylla.monitor = on\nmax_worker_processes = 16\nscylla.max_server_workers = 2");
+my $node = new_node('main', settings => "scylla.monitor = on\nmax_worker_processes = 16\nscylla.max_server_workers = 2\nscylla.max_value_size = 100kB");
 sql($node, 'create extension scylla');
 wait_for_monitor($node, 'postgres');
 
@@ -162,6 +162,34 @@ submit('a', 'modest', 'select to_jsonb(pg_backend_pid())');
 ends('modest', "completed|$idle|1|0|", '... and the same process goes on');
 is(sql($node, q(select count(*) from note)), '0', '... and nothing of either is left');
 
+# ---- what a handler may do ---------------------------------------------------------------------------------------------
+
+sql($node, q(create function committing() returns jsonb language plpgsql as $$ begin insert into note values ('committed'); commit; return '1'; end $$;
+	create function rolling_back() returns jsonb language plpgsql as $$ begin rollback; return '1'; end $$;
+	create function waiting() returns jsonb language plpgsql as $$ declare ready boolean; begin call scylla.wait('c', '1 ms', ready); return '1'; end $$;
+	grant execute on procedure scylla.wait to c;
+	select scylla.create_callback('soon');));
+submit('c', $_->[0], $_->[1], ', max_attempts => 1') for [ 'commits', 'select committing()' ], [ 'rolls back', 'select rolling_back()' ],
+  [ 'too large', q(select to_jsonb(repeat('x', 200000))) ], [ 'waits', 'select waiting()' ];
+ends('commits', 'aborted||1|1|sqlstate-2D000', 'a handler cannot commit');
+ends('rolls back', 'aborted||1|1|sqlstate-2D000', '... nor roll back');
+ends('too large', 'aborted||1|1|sqlstate-22023', 'a result that is too large is an error of the handler');
+ends('waits', 'aborted||1|1|sqlstate-25001', 'a handler cannot wait, which would commit');
+is(sql($node, q(select count(*) from note)), '0', '... and nothing of these is left');
+submit('c', 'submits', q(select to_jsonb((scylla.submit('c', '["select to_jsonb(5)"]', rn => 'child')).rn)));
+ends('submits', 'completed|"child"|1|0|', 'a handler may submit');
+ends('child', 'completed|5|1|0|', '... also to its own queue: that task is run, too');
+submit('c', 'not yet', q(select case when $1.answers < 2 then to_jsonb(scylla.not_yet($1.rn, $1.owner, '0')) else to_jsonb($1.answers) end));
+ends('not yet', 'completed|2|3|0|', '... or say "not yet"');
+submit('c', 'defers', q(select case when $1.state is null then to_jsonb(scylla.defer($1.rn, $1.owner, '[{"callback": "soon"}]', '"asked"'))
+	else jsonb_build_array($1.state, $1.args) end));
+ends('defers', 'waiting||1|0|', '... or defer its task');
+is(sql($node, q(select for_callbacks, deferred from scylla.stat_waiting where queue = 'c')), '1|1', '... which then waits');
+sql($node, q(select scylla.resolve_callback('soon', '"came"')));
+ends('defers', 'completed|["asked", ["came"]]|2|0|', '... and goes on when that has come');
+
+# ---- a handler that catches interrupts ---------------------------------------------------------------------------------
+
 sql($node, q(create function stubborn() returns jsonb language plpgsql as $$
 	begin
 		loop
@@ -288,6 +316,23 @@ sql($node, q(drop owned by d; drop role d; select scylla.submit('d', '["select t
 submit('a', 'goes on', 'select to_jsonb(1)');
 ends('goes on', 'completed|1|1|0|', 'a queue whose owner is gone keeps nobody else from running');
 sql($node, q(select scylla.drop_queue('d', true)));
+
+# A role that is dropped while its worker calls a handler.
+sql($node, q(create role e login; grant usage on schema scylla to e; grant execute on all functions in schema scylla to e));
+sql($node, q(set role e; select scylla.create_queue('e', handler => 'run', default_timeout => '100 ms')));
+$holder = $node->background_psql('postgres');
+$holder->query_safe('select pg_advisory_lock(7)');
+submit('e', 'orphan', "with n as (insert into note values ('orphan')) $wait");
+eventually($node, q(select wait_event from pg_stat_activity where application_name = 'orphan'), 'advisory', 'a handler of a role');
+sql($node, q(drop owned by e; drop role e));
+$holder->query_safe('select pg_advisory_unlock(7)');
+$holder->quit;
+eventually($node, "$workers and application_name = 'orphan'", '0', '... that is dropped meanwhile: the call ends');
+submit('a', 'unmoved', 'select to_jsonb(1)');
+ends('unmoved', 'completed|1|1|0|', '... and other roles go on');
+ends('orphan', 'ready||1|1|', '... and its lease expires, as nobody may end it any more');
+is(sql($node, q(select count(*) from note)), '0', '... with nothing left of what it did');
+sql($node, q(select scylla.drop_queue('e', true)));
 checked($node, 'the tables are sound');
 unlike(slurp_file($node->logfile), qr/PANIC|TRAP|leak:/, 'nothing is left behind');
 $node->stop;

@@ -44,6 +44,25 @@ two_sessions('rollback', 'rollback');
 is(sql($node, $states), 'd waiting, p1 running, p2 running', 'both roll back: nothing has happened');
 checked($node, 'check() finds nothing');
 
+# A row that another transaction has inserted and not committed: its inserter may abort at any moment, and vacuum may then remove what is
+# stored outside the row. Here that is gone before somebody looks at the row.
+sql($node, q(create extension pg_surgery;
+	select scylla.submit('doubt', '1', rn => 'provider'), scylla.submit('doubt', '1', rn => 'large', wait_for => '[{"task": "provider", "timeout": "1 ms", "on_timeout": "ignore"}]');));
+eventually($node, q(select status from scylla.get_task('large')), 'ready', 'a gate times out');
+sql($node, q(select scylla.lease_task('large', 'w', '1 h'), scylla.lease_task('provider', 'w', '1 h')));
+my $inserter = $node->background_psql('postgres');
+my $toast = sql($node, q(select reltoastrelid::regclass from pg_class where oid = 'scylla.task_waiting'::regclass));
+$inserter->query_safe(q(begin; select scylla.fail('large', 'w', (select jsonb_build_object('code', 'x', 'args', jsonb_build_object('much', string_agg(md5(n::text), '')))
+	from generate_series(1, 1000) n), '1 h')));
+my $pieces = $inserter->query_safe("select array_agg(ctid) from $toast");
+like($pieces, qr/^\{"/, 'a row with values that are stored elsewhere');
+$inserter->query_safe("select heap_force_kill('$toast', '$pieces'::tid[])");
+is($inserter->query_safe("select count(*) from $toast"), '0', '... and are gone');
+is(sql($node, q(select status from scylla.complete('provider', 'w'))), 'completed', 'whoever looks at the row in doubt does not read them');
+$inserter->query_safe('rollback');
+$inserter->quit;
+is(sql($node, q(select status from scylla.complete('large', 'w'))), 'completed', '... and nothing has happened to its task');
+
 # The same over two ordinary sessions, many times: each ends its provider, waits until the other has done so, and commits.
 sql($node, q(
 	create table ended (who int);

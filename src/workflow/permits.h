@@ -1,9 +1,9 @@
 // Permits of runs (section 13): pools of which leaf steps need a permit.
 //
-//   workflow:ID            as many as the property step_concurrency says, of all runs of the workflow
-//   workflow:ID/INSTANCE   as many as instance_step_concurrency says, of an instance and all subworkflows that it waits
-//                          for; there from its start to its end
-//   tag:TAG                of all steps with the tag, whose workflows' owners may use the pool
+//   workflow:ID            for all runs of the workflow: as many as the property step_concurrency
+//   workflow:ID/INSTANCE   for an instance and the subworkflows that it waits for: as many as
+//                          instance_step_concurrency; exists from its start to its end
+//   tag:TAG                for all steps with the tag whose workflow's owner may use the pool
 #pragma once
 
 #include "workflow/new_run.h"

@@ -134,7 +134,7 @@ const char *require_owner(const text *job_type) {
 // them do not lock them, because others could then keep their owner from changing them. So two concurrent transactions
 // can remove a parent, or make a cycle; steps then fail, and check() reports it.
 const char *hold_templates(const text *job_type) {
-    (void)require_owner(job_type); // who has no right to them stops nobody
+    (void)require_owner(job_type); // a role without the right must not block others
     const LOCKTAG tag = templates_lock_tag(static_cast<uint32>(hash_of(job_type)));
     (void)LockAcquire(&tag, ExclusiveLock, false, false);
     return require_owner(job_type);

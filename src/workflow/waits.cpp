@@ -1,8 +1,8 @@
 // Signals that steps wait for (section 7.4).
 //
-// What a step waits for is a condition (plan/conditions.h) and a row of workflow_wait, written together. Whoever takes
-// the condition out of those that wait, and nobody else, removes that row: who sends a signal that matches, the engine
-// when the step has ended, or the purge. So nobody waits for another.
+// A wait is a condition (plan/conditions.h) and a row of workflow_wait, written together. Only the transaction that
+// removes the waiting condition removes that row: the sender of a matching signal, the engine when the step has ended,
+// or the purge. So none of them waits for another.
 #include "pg/identity.h"
 #include "pg/json.h"
 #include "pg/memory.h"

@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -482,7 +483,7 @@ private:
         for (const workflow::Again &iteration : turn.again)
             again.push_back({EventKind::restart, iteration.scope, {}, iteration.attempt, show(iteration.below)});
         for (const workflow::ScopeChange &change : turn.scopes)
-            write(change, ids);
+            write(change, turn.steps, ids);
         std::set<StepKey> seen;
         for (const workflow::StepChange &change : turn.steps) {
             const StepKey key{real(ids, change.scope), show(change.step.id)};
@@ -517,7 +518,15 @@ private:
         return id < 0 ? ids.at(id) : id;
     }
 
-    void write(const workflow::ScopeChange &change, std::map<std::int64_t, std::int64_t> &ids) {
+    // Whether a step of the scope begins, or begins again, in the turn.
+    static bool has_beginning(std::int64_t scope, std::span<const workflow::StepChange> steps) {
+        return std::any_of(steps.begin(), steps.end(), [&](const workflow::StepChange &step) {
+            const bool begins = step.before == StepStatus::not_created && step.step.status != StepStatus::not_created;
+            return step.scope == scope && (step.new_attempt || begins);
+        });
+    }
+    void write(const workflow::ScopeChange &change, std::span<const workflow::StepChange> steps,
+               std::map<std::int64_t, std::int64_t> &ids) {
         std::int64_t id = change.scope.id;
         EXPECT_EQ(change.is_new, id < 0);
         if (change.is_new) {
@@ -533,9 +542,9 @@ private:
             scopes[id].parent = parent;
         }
         KeptScope &kept = scopes.at(id);
+        const bool can_restart = name_.run > 1 || (loops_restart && change.scope.parent != 0);
         EXPECT_TRUE(!workflow::is_terminal(kept.status) ||
-                    ((name_.run > 1 || (loops_restart && change.scope.parent != 0)) &&
-                     !workflow::is_terminal(change.scope.status)))
+                    (can_restart && (!workflow::is_terminal(change.scope.status) || has_beginning(id, steps))))
             << "the scope had come to its end";
         kept.step = show(change.scope.step);
         kept.number = change.scope.number;

@@ -766,6 +766,46 @@ TEST(RestartPath_5_2, AnIterationThatHasEndedInALoopThatGoesOn) {
     EXPECT_EQ(keeper.status(), "SUCCEEDED");
 }
 
+// A second attempt fails at once, in the turn in which it begins.
+TEST(Restart_11, AnIterationRestartsOnceInATurn) {
+    const std::string steps =
+        job("in", "{}", with_params(R"x("x": {"type": "LONG", "expression": "1 / (2 - step_attempt_id)"})x"));
+    Keeper keeper(with_steps(loop_of_three(steps) + "," + job("other")));
+    keeper.start();
+    for (const char *step : {"l/1/in", "l/2/in", "l/3/in"})
+        keeper.fail(step, k_no_retry);
+    EXPECT_EQ(keeper.steps(), "l FATALLY_FAILED, other RUNNING");
+    keeper.loops_restart = true;
+    keeper.act(EventKind::restart_step, "l");
+    ASSERT_EQ(keeper.again.size(), 3U);
+    keeper.send({keeper.again[0], keeper.again[0]});
+    EXPECT_EQ(keeper.steps("l/1"), "in FATALLY_FAILED");
+    EXPECT_EQ(keeper.step("l/1/in").step.attempt, 2);
+    keeper.send(keeper.again[0]);
+    EXPECT_EQ(keeper.changes, 0U) << "nor does it in another turn";
+    EXPECT_NE(keeper.step("l").loop.find(R"("failed":1)"), std::string::npos) << keeper.step("l").loop;
+    const KeptEvent inside{EventKind::restart_inside, keeper.again[1].scope, {}, 0, iteration(2, "in")};
+    keeper.send({keeper.again[1], inside});
+    EXPECT_EQ(keeper.step("l/2/in").step.attempt, 2) << "whatever wants it to restart";
+    EXPECT_EQ(keeper.steps(), "l RUNNING, other RUNNING");
+    keeper.send(keeper.again[2]);
+    EXPECT_EQ(keeper.steps(), "l FATALLY_FAILED, other RUNNING");
+}
+
+TEST(RestartPath_5_2, AnIterationThatIsAboutToRunAgain) {
+    Keeper keeper(with_steps(loop_of_three(job("a"))));
+    keeper.start();
+    for (const char *step : {"l/1/a", "l/2/a", "l/3/a"})
+        keeper.fail(step, k_no_retry);
+    keeper.restart(on_way("l", iteration(3, "a")));
+    keeper.act(EventKind::restart_inside, "l/3/a", iteration(3, "a"));
+    EXPECT_EQ(keeper.changes, 0U);
+    keeper.send_again();
+    EXPECT_EQ(keeper.open(), "l/3/a");
+    keeper.complete("l/3/a");
+    EXPECT_EQ(keeper.status(), "FAILED") << "the failures of the others are still counted";
+}
+
 TEST(RestartPath_11, ALoopThatHasNotComeToGoOnStillCan) {
     const std::string gate = R"(, "signal_dependencies": [{"name": "go"}])";
     Keeper keeper(with_steps(job("first", R"({"l": "true"})") + "," + loop_of_three(job("a"), gate)));

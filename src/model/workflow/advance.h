@@ -97,6 +97,7 @@ private:
     void restart_run(LiveScope &scope);
     void restart_steps(LiveScope &scope, RestartPolicy policy, std::string_view chosen, RestartPath below);
     void restart_iteration(LiveScope &scope, const Event &event);
+    bool count_again(LiveScope &scope, bool inside);
     void begin_iteration_again(LiveScope &scope, RestartPath path);
     void restart_step(LiveScope &scope, LiveStep &step, RestartPath below);
     void reset(LiveStep &step, bool goes_on, RestartPath below);

@@ -90,6 +90,7 @@ bool Advance::restart_one(LiveScope &scope, LiveStep &step) {
             return false;
         ForeachState loop = read_foreach(state_, step);
         const std::int64_t id = keep_others(state_, loop, supply.json);
+        loop.again.push_back(path.number);
         state_.again.push_back({id, step.now.attempt, state_.keep(std::string(below))});
         step.now.loop = state_.keep(write_foreach(loop, step.node->strict));
         return true;
@@ -148,6 +149,7 @@ std::int64_t Advance::restart_some(LiveScope &scope, LiveStep &step, ForeachStat
     const auto numbers = restart_iterations(scope, step, loop.after, most);
     const auto count = static_cast<std::int64_t>(numbers.size());
     loop.left -= count;
+    loop.again.insert(loop.again.end(), numbers.begin(), numbers.end());
     if (count < most) { // the others succeeded after the end of the loop, which did not count them
         loop.succeeded += loop.left;
         loop.left = 0;

@@ -45,6 +45,30 @@ std::string write(RunState &state, sel::Heap &heap, const Value &value) {
 
 // ---- foreach -------------------------------------------------------------------------------------------------------
 
+namespace {
+
+std::vector<std::int64_t> numbers_in(const sel::Map &map, std::string_view name) {
+    const Value *found = map.find(name);
+    if (found == nullptr || found->type != sel::Type::array)
+        fail_unreadable();
+    std::vector<std::int64_t> numbers;
+    for (const Value &number : found->array->values()) {
+        if (number.type != sel::Type::long_)
+            fail_unreadable();
+        numbers.push_back(number.number);
+    }
+    return numbers;
+}
+
+std::string numbers_json(std::string_view name, const std::vector<std::int64_t> &numbers) {
+    std::string json = ",\"" + std::string(name) + "\":[";
+    for (const std::int64_t &number : numbers)
+        json += (&number == numbers.data() ? "" : ",") + std::to_string(number);
+    return json + ']';
+}
+
+} // namespace
+
 ForeachState read_foreach(RunState &state, const LiveStep &step) {
     const auto parsed = state.parse(step.now.loop);
     const sel::Map &map = *parsed->map;
@@ -59,17 +83,14 @@ ForeachState read_foreach(RunState &state, const LiveStep &step) {
                       .kept = map.find("kept") == nullptr ? 0 : count_in(map, "kept")};
     if (loop.running() < 0 || loop.next < 1 || loop.next > loop.total + 1)
         fail_unreadable();
+    if (map.find("again") != nullptr)
+        loop.again = numbers_in(map, "again");
     if (!step.node->strict)
         return loop;
     loop.first = count_in(map, "first");
-    const Value *ahead = map.find("ahead");
-    if (ahead == nullptr || ahead->type != sel::Type::array || loop.first < 1 || loop.first > loop.next)
+    loop.ahead = numbers_in(map, "ahead");
+    if (loop.first < 1 || loop.first > loop.next)
         fail_unreadable();
-    for (const Value &number : ahead->array->values()) {
-        if (number.type != sel::Type::long_)
-            fail_unreadable();
-        loop.ahead.push_back(number.number);
-    }
     return loop;
 }
 
@@ -78,14 +99,12 @@ std::string write_foreach(const ForeachState &loop, bool strict) {
                        ",\"succeeded\":" + std::to_string(loop.succeeded) +
                        ",\"failed\":" + std::to_string(loop.failed) + ",\"stopped\":" + std::to_string(loop.stopped) +
                        ",\"timed_out\":" + std::to_string(loop.timed_out);
-    if (strict) {
-        json += ",\"first\":" + std::to_string(loop.first) + ",\"ahead\":[";
-        for (const std::int64_t &number : loop.ahead)
-            json += (&number == loop.ahead.data() ? "" : ",") + std::to_string(number);
-        json += ']';
-    }
+    if (strict)
+        json += ",\"first\":" + std::to_string(loop.first) + numbers_json("ahead", loop.ahead);
     if (loop.left > 0)
         json += ",\"left\":" + std::to_string(loop.left) + ",\"after\":" + std::to_string(loop.after);
+    if (!loop.again.empty())
+        json += numbers_json("again", loop.again);
     if (loop.kept > 0)
         json += ",\"kept\":" + std::to_string(loop.kept);
     return json + '}';
@@ -120,9 +139,19 @@ void count_end(ForeachState &loop, bool strict, const Scope &iteration) {
     loop.ahead.erase(loop.ahead.begin(), loop.ahead.begin() + static_cast<std::ptrdiff_t>(gone));
 }
 
+bool take_again(ForeachState &loop, const Scope &iteration) {
+    const auto found = std::find(loop.again.begin(), loop.again.end(), iteration.number);
+    if (found == loop.again.end())
+        return false;
+    loop.again.erase(found);
+    return true;
+}
+
 bool uncount_end(ForeachState &loop, const Scope &iteration) {
     std::int64_t &count = count_of(loop, iteration.status);
-    if (count == 0 || (loop.left > 0 && iteration.number > loop.after)) // it is among `left`, and runs again anyway
+    const bool is_left = loop.left > 0 && iteration.number > loop.after;
+    const bool runs_again = std::find(loop.again.begin(), loop.again.end(), iteration.number) != loop.again.end();
+    if (count == 0 || is_left || runs_again) // the last two run again anyway
         return false;
     count--;
     loop.kept = std::min(loop.kept, loop.failed);
@@ -136,6 +165,7 @@ std::int64_t keep_others(RunState &state, ForeachState &loop, std::string_view c
     loop.stopped = count_in(*parsed->map, "stopped");
     loop.timed_out = count_in(*parsed->map, "timed_out");
     loop.left = loop.after = 0;
+    loop.again.clear();
     const Value *id = parsed->map->find("id");
     if (loop.running() != 1 || id == nullptr || id->type != sel::Type::long_)
         fail_unreadable();
@@ -239,6 +269,7 @@ std::string keep_for_restart(RunState &state, LiveStep &step) {
         ForeachState loop = read_foreach(state, step);
         loop.left = loop.next - 1 - loop.succeeded;
         loop.after = loop.failed = loop.stopped = loop.timed_out = loop.kept = 0;
+        loop.again.clear();
         loop.first = loop.next;
         loop.ahead.clear();
         kept = write_foreach(loop, step.node->strict);

@@ -23,12 +23,15 @@ struct ForeachState {
     std::vector<std::int64_t> ahead{}; // later ones that have ended
     std::int64_t left = 0;             // of earlier runs, which have to run again
     std::int64_t after = 0;            // the last one of these that has begun again
+    std::vector<std::int64_t> again{}; // up to that one, those whose event `restart` has not come yet
     std::int64_t kept = 0;             // that failed in earlier runs and do not run again
     std::int64_t running() const noexcept { return next - 1 - left - succeeded - failed - stopped - timed_out; }
 };
 ForeachState read_foreach(RunState &state, const LiveStep &step);
 std::string write_foreach(const ForeachState &loop, bool strict);
 void count_end(ForeachState &loop, bool strict, const Scope &iteration);
+// The event `restart` of an iteration has come. False: it has come before.
+bool take_again(ForeachState &loop, const Scope &iteration);
 // An iteration that has ended in this run, or is kept from an earlier run, runs again. False: it is none of these.
 bool uncount_end(ForeachState &loop, const Scope &iteration);
 // Only one iteration of an earlier run runs again. counts: the answer to Need::What::but_one. Returns its scope.

@@ -193,24 +193,34 @@ void Advance::restart_steps(LiveScope &scope, RestartPolicy policy, std::string_
 }
 
 // An iteration of an earlier run, in a loop that goes on with those that have not succeeded or with this one; or one
-// that has ended in a loop that has not.
+// that has ended in a loop that has not. Once in a turn: the rows of its last attempts must have been written.
 void Advance::restart_iteration(LiveScope &scope, const Event &event) {
     const bool inside = event.kind == EventKind::restart_inside;
     const bool goes_on = scope.loop->now.status == StepStatus::running && !is_terminal(scope.around->now.status) &&
                          (inside || event.attempt == scope.loop->now.attempt);
     const bool has_ended =
         is_terminal(scope.now.status) && (scope.now.status != RunStatus::succeeded || (!inside && !event.data.empty()));
-    if (!goes_on || !has_ended || (inside && scope.loop->node->kind != StepKind::foreach))
+    const bool is_foreach = scope.loop->node->kind == StepKind::foreach;
+    if (scope.has_restarted || !goes_on || !has_ended || (inside && !is_foreach))
         return;
-    if (!inside)
-        return begin_iteration_again(scope, event.data);
+    bool counted = true;
+    if (is_foreach && !attempt(*scope.around, *scope.loop, [&] { counted = count_again(scope, inside); }))
+        return;
+    if (!counted)
+        return;
+    begin_iteration_again(scope, event.data);
+    if (inside)
+        loops_.push_back({{scope.around, scope.loop}, nullptr});
+}
+
+// False: for the loop, it is none that is to run again.
+bool Advance::count_again(LiveScope &scope, bool inside) {
     ForeachState loop = read_foreach(state_, *scope.loop);
-    if (!uncount_end(loop, scope.now))
-        return;
+    if (inside ? !uncount_end(loop, scope.now) : !take_again(loop, scope.now))
+        return false;
     scope.loop->now.loop = state_.keep(write_foreach(loop, scope.loop->node->strict));
     change(*scope.loop);
-    begin_iteration_again(scope, event.data);
-    loops_.push_back({{scope.around, scope.loop}, nullptr});
+    return true;
 }
 
 void Advance::begin_iteration_again(LiveScope &scope, RestartPath path) {
@@ -218,6 +228,7 @@ void Advance::begin_iteration_again(LiveScope &scope, RestartPath path) {
     scope.now.ended = 0;
     scope.is_changed = true;
     scope.is_closed = false;
+    scope.has_restarted = true;
     const IterationPath of = path.empty() ? IterationPath{} : read_path(state_, path);
     if (of.step.empty())
         restart_steps(scope, RestartPolicy::from_incomplete, {}, {});

@@ -64,6 +64,7 @@ struct LiveScope {
     bool is_new = false;
     bool is_changed = false;
     bool is_touched = false;       // it may have come to its end
+    bool has_restarted = false;    // an iteration, in this turn
     bool is_closed = false;        // no more steps are created
     std::vector<LiveStep> steps{}; // by index in the list
     std::unique_ptr<Parsed> params{};

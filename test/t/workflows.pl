@@ -151,14 +151,65 @@ ok(comes(sub { sql($node, "select count(*) from scylla.workflow_run where ended 
 
 sql($node, q(select scylla.start_workflow('w', '{"n": 4}')), 'source');
 ok(comes(sub { sql($node, "select count(*) from scylla.task where queue = 't' and status = 'ready'", 'source') == 1 }), 'a run has begun');
-$node->command_ok(['pg_dump', '-Fc', '-f', $dump, '-d', $node->connstr('source')], 'a dump in the middle of a run');
+
+# A restart on its way down: the steps above have begun again, and the subworkflow cannot, as its workflow is held.
+sql($node, q~
+	select scylla.create_workflow('{"properties": {"owner": "ann", "run_strategy": "parallel"}, "workflow": {"id": "leaf", "steps": [
+		{"step": {"id": "a", "type": "P", "transition": {"successors": {"b": "true"}}}}, {"step": {"id": "b", "type": "NoOp"}}]}}');
+	select scylla.create_workflow('{"properties": {"owner": "ann"}, "workflow": {"id": "upper", "steps": [
+		{"foreach": {"id": "loop", "params": {"loop_params": {"type": "MAP", "value": {"i": {"type": "LONG_ARRAY", "value": [1, 2]}}}},
+			"steps": [{"subworkflow": {"id": "call", "params": {"subworkflow_id": {"type": "STRING", "value": "leaf"}}}}]}}]}}');
+	-- Iterations with a template, one at a time has a permit.
+	select scylla.create_job_template('{"job_type": "copy", "type": "L", "tags": ["db"], "params": {"from": {"type": "STRING", "value": "of ${i}"}}}');
+	select scylla.create_pool('tag:db', '{"permits": 1}');
+	select scylla.create_workflow('{"properties": {"owner": "ann"}, "workflow": {"id": "limited", "steps": [
+		{"foreach": {"id": "loop", "concurrency": 2, "params": {"loop_params": {"type": "MAP", "value": {"i": {"type": "LONG_ARRAY", "value": [1, 2, 3, 4]}}}},
+			"steps": [{"step": {"id": "in", "type": "L", "sub_type": "copy"}}]}}]}}');
+	select scylla.start_workflow('upper'), scylla.start_workflow('limited');~, 'source');
+my $ready = sub { my ($queue, $count) = @_; return comes(sub { sql($node, "select count(*) from scylla.task where queue = '$queue' and status = 'ready'", 'source') == $count }) };
+ok($ready->('p', 2), 'two subworkflows');
+sql($node, q(select scylla.complete(t.rn, 'p') from scylla.lease('p', 'p') t), 'source');
+sql($node, q(select scylla.abort(t.rn, 'p', '{"code": "bad"}') from scylla.lease('p', 'p') t), 'source');
+ok(comes(sub { $of->('upper') eq 'FAILED' }), 'one of which fails');
+my $failed = sql($node, q(select instance from scylla.workflow_run where workflow = 'leaf' and status = 'FAILED'), 'source');
+sql($node, 'alter system set scylla.max_server_workers = 0; select pg_reload_conf()');
+eventually($node, "select count(*) from pg_stat_activity where backend_type = 'scylla engine'", '0', 'the engine pauses');
+is(sql($node, "select of_workflow, of_instance, run from scylla.restart_run('leaf', $failed)", 'source'), 'upper|1|2', 'its restart begins above');
+$idle = $node->background_psql('source');
+$idle->query_safe(q(begin; select 1 from scylla.workflow_head where id = 'leaf' for update));
+sql($node, 'alter system reset scylla.max_server_workers; select pg_reload_conf()');
+ok(comes(sub { sql($node, q(select count(*) from scylla.workflow_agenda where kind = 'child' and data ? 'restart'), 'source') == 1 }), 'and is on its way');
+ok($ready->('l', 1), 'a step has its permit');
+is(sql($node, q(select t.rn is not null from scylla.lease('l', 'holder', timeout => '10 h') t), 'source'), 't', 'and runs');
+my $limited = q(select string_agg(step || iterations::text || ' ' || status, ', ' order by iterations) from scylla.workflow_step where workflow = 'limited' and step = 'in');
+ok(comes(sub { sql($node, $limited, 'source') eq 'in{1} RUNNING, in{2} WAITING_FOR_PERMITS' }), 'while another waits');
+
+$node->command_ok(['pg_dump', '-Fc', '-f', $dump, '-d', $node->connstr('source')], 'a dump in the middle of runs');
 sql($node, 'create database target');
 $node->command_ok(['pg_restore', '-d', $node->connstr('target'), $dump], 'is restored');
 wait_for_monitor($node, 'target');
 $worker = $node->background_psql('target', on_error_stop => 0);
 $worker->query_until(qr/begun/, "\\echo begun\ncall work();\n");
 ok(comes(sub { sql($node, q(select status from scylla.workflow_run order by instance desc limit 1), 'target') eq 'SUCCEEDED' }), 'and the run goes on there');
+
+ok(comes(sub { sql($node, "select count(*) from scylla.task where queue = 'p' and status = 'ready'", 'target') == 1 }), 'a restart goes on on its way');
+is(sql($node, q(select string_agg(instance || ' ' || run || ' ' || status, ', ' order by instance, run) from scylla.workflow_run where workflow = 'leaf' and run > 1), 'target'),
+	"$failed 2 IN_PROGRESS", 'to the instance at its end');
+sql($node, q(select scylla.complete(t.rn, 'p') from scylla.lease('p', 'p') t), 'target');
+is(sql($node, $limited, 'target'), 'in{1} RUNNING, in{2} WAITING_FOR_PERMITS', 'permits are held as before');
+is(sql($node, q(select rn from scylla.lease('l', 'other')), 'target'), '', 'and there is none for another');
+sql($node, q(select scylla.complete(rn, 'holder') from scylla.task where queue = 'l' and status = 'running'), 'target');
+my $work = q(select scylla.complete(t.rn, 'l') from scylla.lease('l', 'l') t);
+ok(comes(sub { sql($node, $work, 'target'); sql($node, 'select count(*) from scylla.workflow_run where ended is null', 'target') == 0 }), 'all runs end');
+is(sql($node, q(select string_agg(params ->> 'from', ', ' order by iterations) from scylla.workflow_step where workflow = 'limited' and step = 'in'), 'target'),
+	'of 1, of 2, of 3, of 4', 'with the parameters of their template');
+is(sql($node, q(select string_agg(workflow || ' ' || status, ', ' order by workflow) from scylla.workflow_run where (workflow, run) in (('upper', 2), ('limited', 1))), 'target'),
+	'limited SUCCEEDED, upper SUCCEEDED', 'and succeed');
+is(sql($node, q(select string_agg(attempt::text, ' ' order by attempt) from scylla.workflow_step where workflow = 'upper' and step = 'call'), 'target'),
+	'1 2', 'what is beside the way has not run again');
+is(sql($node, 'select count(*) from scylla.pool_reservation', 'target'), '0', 'no permit is held');
 checked($node, 'check() finds nothing in the copy', 'target');
 eval { $worker->{run}->finish };
+$idle->quit;
 $node->stop('immediate');
 done_testing();

@@ -31,7 +31,7 @@ comment on column scylla.workflow_run.created is 'When it was asked for.';
 comment on column scylla.workflow_run.started is 'When it began; null: not yet.';
 comment on column scylla.workflow_run.ended is 'When it ended; null: it has not.';
 comment on column scylla.workflow_run.times_out is 'When it would time out; null: it does not run.';
-comment on column scylla.workflow_run.error is 'Why it was stopped, or could not go on; null: see its steps.';
+comment on column scylla.workflow_run.error is 'Why it was stopped, timed out or could not go on; null: its steps and the actions on it tell.';
 comment on column scylla.workflow_run.plan is 'The plan that its tasks belong to.';
 comment on column scylla.workflow_run.owner is 'The role as which its tasks are submitted: the owner of the workflow.';
 comment on column scylla.workflow_run.restart is

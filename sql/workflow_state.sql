@@ -61,7 +61,7 @@ comment on column scylla.workflow_run_state.request is 'The parameters as they w
 comment on column scylla.workflow_run_state.params is 'The values of its parameters.';
 comment on column scylla.workflow_run_state.restart is
     'What was asked for: an object with policy, step, step_params, skip_steps and below; null: it is the first run.';
-comment on column scylla.workflow_run_state.error is 'Why it could not go on; null: nothing is wrong with the run itself.';
+comment on column scylla.workflow_run_state.error is 'Why it was stopped, timed out or could not go on; null: its steps and the actions on it tell.';
 
 create table scylla.workflow_run_past (
     plan bigint not null,

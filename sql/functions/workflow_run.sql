@@ -18,7 +18,8 @@ create or replace function scylla.start_workflows(requests jsonb,
     language c volatile parallel unsafe rows 100 as 'MODULE_PATHNAME', 'scylla_start_workflows';
 comment on function scylla.start_workflows is
 'Starts an array of instances: objects whose keys are the names of start_workflow''s arguments; workflow is mandatory. Those of one
-workflow start in their order. Returns one row per element, in array order, as start_workflow() does.
+workflow start in their order. Returns one row per element, in array order, as start_workflow() does; code -1 also for a run that a later
+element has replaced (LAST_ONLY, SERIAL_LATEST_ONLY).
 Errors: those of start_workflow(), with the element in the message or the context. On any error nothing is started. Locks: as
 start_workflow(), one workflow after the other in the order of their ids.';
 

@@ -11,6 +11,7 @@
 #include "task/open.h"
 #include "task/rules.h"
 #include "workflow/restarts.h"
+#include "workflow/texts.h"
 
 namespace scylla {
 
@@ -156,6 +157,17 @@ extern "C" void tell_element(void *request) {
                static_cast<const Request *>(request)->element);
 }
 
+// The run has ended STOPPED since. A duplicate request stays one.
+void tell_of_stop(std::span<Request *const> requests, int64 run) {
+    for (Request *request : requests) {
+        if (request->started.id != run)
+            continue;
+        request->started.status = workflow::to_text(model::workflow::name_of(model::workflow::RunStatus::stopped));
+        if (request->started.code == 1)
+            request->started.code = -1;
+    }
+}
+
 // Workflows are locked in the order of their ids, so that calls with the same workflows in other orders wait for each
 // other and do not deadlock.
 void start_all(std::span<Request> requests) {
@@ -164,12 +176,20 @@ void start_all(std::span<Request> requests) {
         sorted[i] = &requests[i];
     // NOLINTNEXTLINE(bugprone-sizeof-expression): pointers are what is sorted
     qsort(sorted.data(), sorted.size(), sizeof(Request *), compare_requests);
-    for (Request *request : sorted) {
+    std::optional<std::size_t> made; // the last one that has made a run
+    for (std::size_t i = 0; i < sorted.size(); i++) {
         CHECK_FOR_INTERRUPTS();
+        Request *request = sorted[i];
+        if (made && view(sorted[*made]->start.workflow) == view(request->start.workflow))
+            request->start.before = sorted[*made]->started.id;
         ErrorContextCallback context{error_context_stack, tell_element, request};
         error_context_stack = &context;
         request->started = workflow::start(request->start);
         error_context_stack = context.previous;
+        if (request->started.replaces)
+            tell_of_stop(sorted.subspan(*made, i - *made), request->start.before);
+        if (request->started.code == 1)
+            made = i;
     }
 }
 

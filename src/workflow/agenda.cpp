@@ -4,6 +4,7 @@
 #include "store/spi_arrays.h"
 #include "task/gates.h"
 #include "workflow/backfills.h"
+#include "workflow/texts.h"
 
 namespace scylla::workflow {
 
@@ -70,6 +71,8 @@ void put_on_agenda(const Item &item) {
                   parameters, SPI_OK_INSERT);
     shmem::note_agenda();
 }
+
+void stop_run(int64 root, const char *why) { put_on_agenda({.root = root, .kind = "stop", .data = error_saying(why)}); }
 
 bool is_on_agenda(int64 plan) {
     Parameters parameters;

@@ -315,7 +315,7 @@ int64 cancel_backfill(int64 id, bool stop_runs) {
             "and state operator(pg_catalog.=) 'STARTED'",
             parameters, SPI_OK_SELECT, [](uint64 row) { return Columns(row).next_int64(); });
         for (const int64 run : runs)
-            put_on_agenda({.root = run, .kind = "stop"});
+            stop_run(run, psprintf("Backfill " INT64_FORMAT " was cancelled.", state.id));
     }
     end_if_done(state);
     return cancelled;

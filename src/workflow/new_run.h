@@ -17,6 +17,7 @@ struct NewRun {
     Jsonb *restart = nullptr;    // as in model/workflow/engine.h; null: it is the first run
     Jsonb *params = nullptr;     // their values
     const char *fault = nullptr; // why it ends at once: what is wrong with them
+    int64 before = 0;            // as in Start
 };
 
 // Sets params. before: the values of the run before; null: it had none. A problem is stored as the fault, or raised
@@ -26,8 +27,12 @@ void evaluate_params(NewRun &made, Jsonb *before, bool keep_failed);
 // The steps of a run, or of an iteration, with their statuses only.
 std::span<const model::workflow::Step> steps_of(int64 scope);
 
-// What the run strategy says becomes of the other runs, and of this one: whether it is stopped at once.
-bool apply_strategy(const NewRun &made);
+// What the run strategy says becomes of this run and of the others.
+struct Applied {
+    bool stopped = false;  // this one, at once
+    bool replaces = false; // the one before it of the same call has ended STOPPED
+};
+Applied apply_strategy(const NewRun &made);
 
 // Records the new run as an event, if the workflow records events.
 void record_new_run(const NewRun &made, model::workflow::RunStatus status);

@@ -237,7 +237,7 @@ std::optional<Started> try_restart(const RestartCall &given) {
     if (!had_params) // the earlier request is repeated
         made.request = concat(last.request, call.params);
     evaluate_params(made, had_params ? last.params : nullptr, false);
-    const bool stopped = apply_strategy(made);
+    const bool stopped = apply_strategy(made).stopped;
     text *status = write_again(made, last.id, call.parent, stopped);
     record_new_run(made, stopped ? model::workflow::RunStatus::stopped : model::workflow::RunStatus::created);
     return Started{stopped ? -1 : 1, call.instance, made.run, status, last.id};

@@ -34,6 +34,7 @@ struct Start {
     const char *fault = nullptr; // with keep_failed: why it fails even with valid parameters
     int64 backfill = 0;          // 0: none
     bool late = false;           // other runs of the workflow go first
+    int64 before = 0;            // the last run of the workflow that the same call has made; 0: none
 };
 struct Started {
     int32 code; // 1: started; 0: request_id has been used before; -1: it was stopped at once
@@ -41,6 +42,7 @@ struct Started {
     int32 run;
     text *status;
     int64 id;
+    bool replaces = false; // Start::before has ended STOPPED for it
 };
 // Started by the current user. 42704, 42501, 55000, 22023.
 Started start(const Start &request);
@@ -112,6 +114,8 @@ struct Item {
     Jsonb *data = nullptr; // null: none
 };
 void put_on_agenda(const Item &item);
+// Has a run end STOPPED; why: its error, a sentence.
+void stop_run(int64 root, const char *why);
 
 // ---- the engine ----------------------------------------------------------------------------------------------------
 

@@ -36,6 +36,7 @@ constinit SPIPlanPtr blocking_statement = nullptr;
 constinit SPIPlanPtr unblock_statement = nullptr;
 constinit SPIPlanPtr status_statement = nullptr;
 constinit SPIPlanPtr unblock_all_statement = nullptr;
+constinit SPIPlanPtr stop_statement = nullptr;
 
 // The result of an earlier request with this request_id.
 std::optional<Started> find_request(const Start &request) {
@@ -144,19 +145,68 @@ std::span<const Live> live_runs(const text *workflow) {
                                });
 }
 
+// A run that this transaction has made, and that nobody else knows of.
+void stop_new_run(const NewRun &by, int64 id, const char *why) {
+    struct Stopped {
+        int64 instance;
+        int32 run;
+        int32 version;
+        text *permits;
+    };
+    const TimestampTz now = GetCurrentTimestamp();
+    Parameters parameters;
+    parameters.add(id).add(std::optional(now)).add(JSONBOID, JsonbPGetDatum(error_saying(why)));
+    const auto stopped = store::select<Stopped>(
+        &stop_statement,
+        "with agenda as (delete from scylla.workflow_agenda where root operator(pg_catalog.=) $1) "
+        "update scylla.workflow_run_state set status = 'STOPPED', ended = $2, error = $3 "
+        "where id operator(pg_catalog.=) $1 returning instance, run, version, permits",
+        parameters, SPI_OK_UPDATE_RETURNING, [](uint64 row) {
+            store::Columns columns(row);
+            Stopped read{};
+            read.instance = columns.next_int64();
+            read.run = columns.next_int32();
+            read.version = columns.next_int32();
+            read.permits = columns.next_text();
+            return read;
+        })[0];
+    (void)store::finish_plan(id, {.aborted = false, .cancelled = true}, now);
+    leave_tree_permits(stopped.permits);
+    if (records_events(by.head->properties))
+        record({.workflow = by.head->id,
+                .owner = by.head->owner,
+                .kind = "run",
+                .instance = stopped.instance,
+                .run = stopped.run,
+                .version = stopped.version,
+                .old_status = name_of(RunStatus::created),
+                .status = name_of(RunStatus::stopped)});
+}
+
 } // namespace
 
-bool apply_strategy(const NewRun &made) {
+Applied apply_strategy(const NewRun &made) {
     const Rule rule = made.head->strategy.rule;
     if (rule != Rule::first_only && rule != Rule::last_only && rule != Rule::serial_latest_only)
-        return false;
+        return {};
     const auto live = live_runs(made.head->id);
     if (rule == Rule::first_only)
-        return !live.empty();
-    for (const Live &other : live)
-        if (other.queued || rule == Rule::last_only)
-            put_on_agenda({.root = other.id, .kind = "stop"});
-    return false;
+        return {.stopped = !live.empty()};
+    const std::string_view name = model::workflow::name(rule);
+    const char *why = psprintf("Run %d of instance " INT64_FORMAT " was started, and the run strategy is %.*s.",
+                               made.run, made.instance, static_cast<int>(name.size()), name.data());
+    Applied applied{};
+    for (const Live &other : live) {
+        if (!other.queued && rule != Rule::last_only)
+            continue;
+        const bool is_new = other.id == made.before;
+        applied.replaces = applied.replaces || is_new;
+        if (is_new)
+            stop_new_run(made, other.id, why);
+        else
+            stop_run(other.id, why);
+    }
+    return applied;
 }
 
 void record_new_run(const NewRun &made, RunStatus status) {
@@ -213,12 +263,8 @@ namespace {
 
 // Why a run has ended at its start.
 Jsonb *error_of(const NewRun &made) {
-    const char *fault =
-        made.fault != nullptr ? made.fault : "Another run has not ended, and the run strategy is FIRST_ONLY.";
-    JsonbParseState *state = nullptr;
-    pushJsonbValue(&state, WJB_BEGIN_OBJECT, nullptr);
-    json::push(&state, "message", json::of_text(fault));
-    return JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, nullptr));
+    return error_saying(made.fault != nullptr ? made.fault
+                                              : "Another run has not ended, and the run strategy is FIRST_ONLY.");
 }
 
 text *insert_run(const NewRun &made, const Start &request, int64 id, RunStatus status) {
@@ -280,21 +326,22 @@ Started start(const Start &request) {
                 .run = 1,
                 .initiator = request.initiator,
                 .properties = head.properties,
-                .request = request.params};
+                .request = request.params,
+                .before = request.before};
     if (request.fault == nullptr)
         evaluate_params(made, nullptr, request.keep_failed);
     else
         fail(made, request.fault);
-    const bool stopped = made.fault == nullptr && apply_strategy(made);
+    const Applied applied = made.fault == nullptr ? apply_strategy(made) : Applied{};
     if (next_instance(head.id) != made.instance)
         elog(ERROR, "the number of the last instance of workflow \"%s\" has changed", text_to_cstring(head.id));
     const RunStatus status = made.fault != nullptr ? RunStatus::failed
-                             : stopped             ? RunStatus::stopped
+                             : applied.stopped     ? RunStatus::stopped
                                                    : RunStatus::created;
     const int64 id = make_plan(made);
     text *written = insert_run(made, request, id, status);
     record_new_run(made, status);
-    return {stopped ? -1 : 1, made.instance, made.run, written, id};
+    return {applied.stopped ? -1 : 1, made.instance, made.run, written, id, applied.replaces};
 }
 
 void leave_runs(const text *workflow) {

@@ -1,7 +1,7 @@
 // Conversion of texts between the model, which uses views, and SQL.
 #pragma once
 
-#include "pg/prelude.h"
+#include "pg/json.h"
 
 namespace scylla::workflow {
 
@@ -16,6 +16,14 @@ inline std::string_view json_text(Jsonb *json) {
 
 inline Jsonb *to_json(std::string_view value) {
     return DatumGetJsonbP(DirectFunctionCall1(jsonb_in, CStringGetDatum(text_to_cstring(to_text(value)))));
+}
+
+// The error of a run: why it has ended.
+inline Jsonb *error_saying(std::string_view message) {
+    JsonbParseState *state = nullptr;
+    pushJsonbValue(&state, WJB_BEGIN_OBJECT, nullptr);
+    json::push(&state, "message", json::of_text(message));
+    return JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, nullptr));
 }
 
 } // namespace scylla::workflow

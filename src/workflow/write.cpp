@@ -342,7 +342,8 @@ Scope run_after(const Written &of) {
 }
 
 void write_runs(std::span<const Written> all, TimestampTz now) {
-    ArrayColumn ids(INT8OID), ended(TIMESTAMPTZOID), due(TIMESTAMPTZOID), statuses(TEXTOID), aggregated(TEXTOID);
+    ArrayColumn ids(INT8OID), ended(TIMESTAMPTZOID), due(TIMESTAMPTZOID), statuses(TEXTOID), aggregated(TEXTOID),
+        errors(TEXTOID);
     for (const Written &each : all) {
         const bool changed = std::any_of(each.turn->scopes.begin(), each.turn->scopes.end(),
                                          [&](const ScopeChange &of) { return of.scope.id == each.root->id; });
@@ -355,19 +356,22 @@ void write_runs(std::span<const Written> all, TimestampTz now) {
         statuses.add(name_of(scope.status));
         const std::string_view of_instance = name_of(scope.aggregated);
         aggregated.add(each.root->run == 1 ? std::string_view{} : of_instance); // null: that of the run
+        errors.add(scope.error);
     }
     if (ids.size() == 0)
         return;
     Parameters parameters;
-    for (const ArrayColumn *column : {&ids, &ended, &due, &statuses, &aggregated})
+    for (const ArrayColumn *column : {&ids, &ended, &due, &statuses, &aggregated, &errors})
         column->give_to(parameters);
     parameters.add(std::optional(now));
     store::change(
         &runs_statement,
-        "update scylla.workflow_run_state r set started = coalesce(r.started, $6), ended = c.ended, due = c.due, "
-        "status = c.status, aggregated = c.aggregated, blocks = c.status operator(pg_catalog.=) 'FAILED' "
+        "update scylla.workflow_run_state r set started = coalesce(r.started, $7), ended = c.ended, due = c.due, "
+        "status = c.status, aggregated = c.aggregated, blocks = c.status operator(pg_catalog.=) 'FAILED', "
+        "error = c.error::pg_catalog.jsonb "
         "from rows from (pg_catalog.unnest($1), pg_catalog.unnest($2), pg_catalog.unnest($3), "
-        "pg_catalog.unnest($4), pg_catalog.unnest($5)) c (id, ended, due, status, aggregated) where r.id "
+        "pg_catalog.unnest($4), pg_catalog.unnest($5), pg_catalog.unnest($6)) c (id, ended, due, status, aggregated, "
+        "error) where r.id "
         "operator(pg_catalog.=) c.id",
         parameters, SPI_OK_UPDATE);
 }
@@ -446,7 +450,7 @@ void cancel_by_id(store::Store &store, int64 task, TimestampTz now) {
 }
 
 // Whatever has ended the step, the live run that it has started is stopped, if there is one.
-void stop_child(int64 scope, const text *step) {
+void stop_child(const Root &root, int64 scope, const text *step) {
     Parameters parameters;
     parameters.add(scope).add(step);
     const auto runs =
@@ -455,7 +459,9 @@ void stop_child(int64 scope, const text *step) {
                              "and parent_step operator(pg_catalog.=) $2 and ended is null",
                              parameters, SPI_OK_SELECT, [](uint64 row) { return store::Columns(row).next_int64(); });
     for (const int64 run : runs)
-        put_on_agenda({.root = run, .kind = "stop"});
+        stop_run(run, psprintf("Step \"%s\" of instance " INT64_FORMAT
+                               " of workflow \"%s\", which started this run, has ended.",
+                               text_to_cstring(step), root.instance, text_to_cstring(root.version.workflow)));
 }
 
 // Stops everything that runs inside of a loop.
@@ -509,7 +515,7 @@ void stop_iterations(store::Store &store, const Root &root, const Cancel &cancel
     refresh(store);
     for (const Stopped &each : stopped) {
         cancel_by_id(store, each.task, now);
-        stop_child(each.scope, each.step);
+        stop_child(root, each.scope, each.step);
     }
 }
 
@@ -527,7 +533,7 @@ void cancel_steps(store::Store &store, std::span<const Written> all, std::span<c
                 cancel_by_id(store, row == stored.end() ? 0 : row->task, now);
                 break;
             case Cancel::What::subworkflow:
-                stop_child(cancel.scope, step);
+                stop_child(*each.root, cancel.scope, step);
                 break;
             case Cancel::What::iterations:
                 stop_iterations(store, *each.root, cancel, now);

@@ -89,7 +89,33 @@ end $$;
 select is(batch('batch-' || replace(rule, '"', ''), rule::jsonb), expected, '[3.4] a batch: ' || rule)
 from (values ('"parallel"', '1/1 0/1 1/2: IN_PROGRESS IN_PROGRESS'), ('"sequential"', '1/1 0/1 1/2: IN_PROGRESS CREATED'),
              ('"strict_sequential"', '1/1 0/1 1/2: IN_PROGRESS CREATED'), ('"first_only"', '1/1 0/1 -1/2: IN_PROGRESS STOPPED'),
-             ('"last_only"', '1/1 0/1 1/2: STOPPED IN_PROGRESS'), ('"serial_latest_only"', '1/1 0/1 1/2: STOPPED IN_PROGRESS')) v (rule, expected);
+             ('"last_only"', '-1/1 0/1 1/2: STOPPED IN_PROGRESS'), ('"serial_latest_only"', '-1/1 0/1 1/2: STOPPED IN_PROGRESS')) v (rule, expected);
+
+-- The codes, instances and statuses of requests with these ids, as the call tells them; a dash: without an id.
+create function batch_of(of text, ids text) returns text language sql as $$
+    select string_agg(format('%s/%s %s', s.code, s.instance, s.status), ', ' order by s.n)
+    from scylla.start_workflows((select jsonb_agg(jsonb_build_object('workflow', of, 'request_id', nullif(id, '-')) order by n) from string_to_table(ids, ' ') with ordinality i (id, n)))
+         with ordinality s(code, workflow, instance, run, status, n)
+$$;
+select of_rule('last', '"last_only"'), scylla.alter_workflow('last', '{"events": true}') \g /dev/null
+select is(batch_of('last', 'A B A'), '-1/1 STOPPED, 1/2 CREATED, 0/1 STOPPED', '[3.4] whoever asks for one that was stopped hears of that');
+select is((select string_agg(concat_ws(' ', instance, status, ended is not null, error ->> 'message'), ', ' order by instance) from scylla.workflow_run where workflow = 'last'),
+          '1 STOPPED t Run 1 of instance 2 was started, and the run strategy is LAST_ONLY., 2 CREATED f', '[3.4] it has ended by then');
+select is((select string_agg(concat_ws(' ', instance, old_status, status), ', ' order by position, instance, status) from scylla.workflow_event where workflow = 'last' and kind = 'run'),
+          '1 CREATED, 1 CREATED STOPPED, 2 CREATED', '[3.4] with its events');
+select is((select array_agg(p.finished is not null order by r.instance) from scylla.workflow_run r join scylla.plan p on p.name = r.plan where r.workflow = 'last'), '{t,f}', '[3.4] and its plan');
+select advance() \g /dev/null
+select is(batch_of('last', 'B A C D -'), '0/2 IN_PROGRESS, 0/1 STOPPED, -1/3 STOPPED, -1/4 STOPPED, 1/5 CREATED', '[3.4] requests of former calls are duplicates');
+select is(runs('last'), 'STOPPED IN_PROGRESS STOPPED STOPPED CREATED', '[3.2] what runs is stopped by the engine');
+select advance() \g /dev/null
+select is(runs('last'), 'STOPPED STOPPED STOPPED STOPPED IN_PROGRESS', '[3.2] and then the last one begins');
+select of_rule('latest', '"serial_latest_only"'), batch_of('latest', '-'), advance() \g /dev/null
+select is(batch_of('latest', '- -'), '-1/2 STOPPED, 1/3 CREATED', '[3.4] SERIAL_LATEST_ONLY');
+select is(batch_of('latest', '-'), '1/4 CREATED', '[3.4] one alone');
+select advance() \g /dev/null
+select is(runs('latest'), 'IN_PROGRESS STOPPED STOPPED CREATED', '[3.2] leaves alone what runs');
+select of_rule('first-too', '"first_only"') \g /dev/null
+select is(batch_of('first-too', '- - -'), '1/1 CREATED, -1/2 STOPPED, -1/3 STOPPED', '[3.4] FIRST_ONLY');
 
 -- ---- [3.5] another rule ------------------------------------------------------------------------------------------------
 

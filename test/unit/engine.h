@@ -73,6 +73,7 @@ struct KeptScope {
     std::int64_t ended = 0;
     std::int64_t due = 0;
     RunStatus aggregated = RunStatus::succeeded;
+    std::string error{};
     std::map<std::string, KeptStep, std::less<>> steps{};
 };
 
@@ -554,6 +555,7 @@ private:
         kept.ended = change.scope.ended;
         kept.due = change.scope.due;
         kept.aggregated = change.scope.aggregated;
+        kept.error = show(change.scope.error);
     }
 
     void write(const workflow::StepChange &change, const StepKey &key) {

@@ -537,6 +537,7 @@ TEST(Restart_11, SpoiltTexts) {
     keeper.act(EventKind::kill, "");
     keeper.restart("{nothing");
     EXPECT_EQ(keeper.status(), "FAILED");
+    EXPECT_NE(keeper.scopes.at(1).error, "");
 }
 
 // ---- a step of a run that goes on (section 11) ---------------------------------------------------------------------

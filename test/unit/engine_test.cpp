@@ -720,6 +720,7 @@ TEST(Engine_6_6, ARunThatTakesTooLong) {
     keeper.send({.kind = EventKind::due});
     EXPECT_EQ(keeper.steps(), "a SUCCEEDED, b TIMED_OUT, c TIMED_OUT");
     EXPECT_EQ(keeper.status(), "TIMED_OUT");
+    EXPECT_EQ(keeper.scopes.at(1).error, R"({"code":"timeout","message":"the run has reached its timeout"})");
     EXPECT_EQ(keeper.cancelled.size(), 1U);
 }
 
@@ -734,6 +735,7 @@ TEST(Engine_6_6, ARunWhoseTimeoutIsNoneFails) {
     keeper.start();
     EXPECT_EQ(keeper.status(), "FAILED");
     EXPECT_EQ(keeper.steps(), "");
+    EXPECT_NE(keeper.scopes.at(1).error.find("nope"), std::string::npos) << keeper.scopes.at(1).error;
 }
 
 // ---- 14: actions ---------------------------------------------------------------------------------------------------
@@ -752,6 +754,20 @@ TEST(Engine_14, StoppingAndKillingARun) {
         EXPECT_EQ(keeper.status(), kill ? "FAILED" : "STOPPED");
         EXPECT_EQ(keeper.cancelled.size(), 1U);
     }
+}
+
+TEST(Engine_14, ARunThatIsStoppedSaysWhy) {
+    Keeper keeper(with_steps(job("a")));
+    keeper.start();
+    keeper.send({.kind = EventKind::stop, .data = R"({"message": "no time"})"});
+    EXPECT_EQ(keeper.status(), "STOPPED");
+    EXPECT_EQ(keeper.scopes.at(1).error, R"({"message": "no time"})");
+    Keeper ended(with_steps(job("a")));
+    ended.start();
+    ended.send({ended.of_task(EventKind::task_failed, "a", R"({"retryable": false})"),
+                {.kind = EventKind::stop, .data = R"({"message": "no time"})"}});
+    EXPECT_EQ(ended.status(), "FAILED");
+    EXPECT_EQ(ended.scopes.at(1).error, "") << "that is for its step to say";
 }
 
 TEST(Engine_14, ARunCanBeStoppedBeforeItBegins) {

@@ -64,7 +64,7 @@ private:
     void stop_inside(const LiveStep &loop);
     void stop_all(LiveScope &scope, StepStatus status, const LiveStep *but = nullptr);
     void end_if_done(LiveScope &scope);
-    void end_scope(LiveScope &scope, RunStatus status);
+    void end_scope(LiveScope &scope, RunStatus status, std::string_view error = {});
     void aggregate_run(LiveScope &scope);
     std::int64_t timeout_at(LiveScope &scope, LiveStep &step);
     void set_due(LiveScope &scope, LiveStep &step);

@@ -81,6 +81,7 @@ struct Scope {
     std::int64_t due = 0; // of the run itself: its timeout
     // Of the run itself: the status of the instance over its runs. Until the run has ended: its value before the run.
     RunStatus aggregated = RunStatus::succeeded;
+    std::string_view error{}; // of the run itself: why it has ended, if that is not for its steps; "message"
 };
 
 // ---- a run begins --------------------------------------------------------------------------------------------------
@@ -185,7 +186,7 @@ enum class EventKind : std::uint8_t {
     refused,        // the task could not be submitted, or its parameters not read; data: an error
     signals_sent,   // those of Turn::announcements
     signals_refused, // they could not be sent; data: an error
-    stop,            // of a step, or of the run: it ends STOPPED
+    stop,            // of a step, or of the run: it ends STOPPED; data: of the run, its error
     kill,            // likewise FATALLY_FAILED, or FAILED
     // Of a step whose task runs: members for the result of the task. data: {"params": {…}, "artifacts": {…}, "at":
     // microseconds}; a later time overwrites an earlier one, in any order of arrival.

@@ -10,6 +10,8 @@ namespace scylla::model::workflow {
 
 namespace {
 
+constexpr std::string_view k_timed_out = R"({"code":"timeout","message":"the run has reached its timeout"})";
+
 // What an event says of a failure.
 struct Failed {
     FailureClass why = FailureClass::user;
@@ -135,10 +137,10 @@ void Advance::take_of_scope(LiveScope &scope, const Event &event) {
         if (scope.now.due == 0 || state_.now < scope.now.due)
             return;
         stop_all(scope, StepStatus::timed_out);
-        return end_scope(scope, RunStatus::timed_out);
+        return end_scope(scope, RunStatus::timed_out, k_timed_out);
     case EventKind::stop:
         stop_all(scope, StepStatus::stopped);
-        return end_scope(scope, RunStatus::stopped);
+        return end_scope(scope, RunStatus::stopped, event.data);
     case EventKind::kill:
         stop_all(scope, StepStatus::fatally_failed);
         return end_scope(scope, RunStatus::failed);
@@ -168,7 +170,7 @@ bool Advance::begin_clock(LiveScope &scope) {
     } catch (const sel::Failure &failure) {
         if (failure.fault.kind == sel::FaultKind::stopped)
             throw;
-        end_scope(scope, RunStatus::failed);
+        end_scope(scope, RunStatus::failed, state_.keep(error_of(failure)));
         return false;
     }
     scope.now.status = RunStatus::in_progress;

@@ -170,7 +170,7 @@ void Advance::restart_run(LiveScope &scope) {
     } catch (const sel::Failure &failure) {
         if (failure.fault.kind == sel::FaultKind::stopped)
             throw;
-        return end_scope(scope, RunStatus::failed);
+        return end_scope(scope, RunStatus::failed, state_.keep(error_of(failure)));
     }
     touch(scope);
 }

@@ -339,8 +339,9 @@ void Advance::end_if_done(LiveScope &scope) {
         end_scope(scope, status);
 }
 
-void Advance::end_scope(LiveScope &scope, RunStatus status) {
+void Advance::end_scope(LiveScope &scope, RunStatus status, std::string_view error) {
     scope.now.status = status;
+    scope.now.error = error;
     scope.now.ended = state_.now;
     scope.now.due = 0;
     scope.is_closed = true;

@@ -55,5 +55,6 @@ select scylla.create_trigger('held "back"', '[{"signal": "b"}]', '{"submit": {"q
 select scylla.pause_trigger('held "back"');
 select scylla.send_signal('a', '{"k": 1}'), scylla.send_signal('a', '{"k": 2}'), scylla.send_signal('b', '{"k": 1}');
 call await($$string_agg(fired + skipped || ' ' || waiting, ', ' order by trigger) = '0 1, 2 0, 1 1' from scylla.stat_trigger$$);
+call await($$submitted = 1 from scylla.stat_queue where queue = 'made'$$);
 insert into scylla.signal_trigger_failure (trigger, seqs, retry_at, attempts, error)
 select id, array[(select max(seq) from scylla.signal)], 'infinity', 1, 'x' from scylla.signal_trigger where name = 'pair';

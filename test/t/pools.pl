@@ -28,7 +28,7 @@ is(sql($node, $status->('b')), 'waiting', 'no more than there is');
 my $counted = q(select waiting, ready, running from scylla.stat_queue where queue = 'q');
 my $measured = q(select string_agg(line, E'\n' order by line) from regexp_split_to_table(scylla.metrics(), E'\n') line
 	where line ~ '^scylla_(tasks|tasks_waiting_for|pool_tasks_waiting|pool_tasks_placed)\{' and line ~ 'waiting"|what="pool"|pool="p"');
-is(sql($node, $counted), '1|0|1', 'a task in line counts as waiting');
+eventually($node, $counted, '1|0|1', 'a task in line counts as waiting');
 is(sql($node, q(select for_pools, for_signals, deferred from scylla.stat_waiting where queue = 'q')), '1|0|0', '... for a pool');
 is( sql($node, $measured), join("\n", 'scylla_pool_tasks_placed{pool="p"} 1', 'scylla_pool_tasks_waiting{pool="p"} 1',
 		'scylla_tasks_waiting_for{queue="q",what="pool"} 1', 'scylla_tasks{queue="q",state="waiting"} 1'),
@@ -36,7 +36,7 @@ is( sql($node, $measured), join("\n", 'scylla_pool_tasks_placed{pool="p"} 1', 's
 is(sql($node, q(select waits_for, detail from scylla.explain_waiting('b'))), 'pool p|Not placed: permits short by 1 in pool p.', '... and explain_waiting() says for what');
 sql($node, q(select scylla.complete('a', 'w')));
 eventually($node, $status->('b'), 'ready', 'the end of a run places');
-is(sql($node, $counted), '0|1|0', 'one that is placed does not');
+eventually($node, $counted, '0|1|0', 'one that is placed does not');
 is(sql($node, q(select count(*) from scylla.stat_waiting)), '0', '... nor waits for a pool');
 $submit->('c', '{"p": {"permits": 1}}');
 sql($node, q(select scylla.alter_pool('p', '{"capacity": {"permits": 2}}')));

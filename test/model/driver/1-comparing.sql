@@ -47,7 +47,14 @@ insert into driver.verb values
     ('get_task', 5, 'tasks', false, '{ok,22023,P0002}'),
     ('list_tasks', 6, 'tasks', false, '{ok,empty,22023}'),
     ('statement', 6, 'tasks', true, '{ok,empty,55000}'),     -- several verbs in one statement
-    -- Not drawn like the others: time passes first.
+    -- Not drawn like the others, but by driver.wait_somehow(): that they are here changes no run from before they were.
+    ('create_callback', 0, 'value', false, '{ok,22023,42710}'),
+    ('resolve_callback', 0, 'value', false, '{ok,22023,P0002}'),
+    ('reject_callback', 0, 'value', false, '{ok,22023,P0002}'),
+    ('send_signal', 0, 'nothing', false, '{ok,22023}'),
+    ('not_yet', 0, 'tasks', true, '{ok,22023,55000,P0002}'),
+    ('defer', 0, 'tasks', true, '{ok,22023,55000,P0002}'),
+    -- Likewise: time passes first.
     ('reset_expired', 0, 'value', false, '{ok}'),
     ('purge', 0, 'value', false, '{ok}'),
     ('maintain', 0, 'nothing', false, '{ok}');
@@ -73,28 +80,34 @@ end $$;
 
 -- Everything of a task that must be the same on both sides. Times cannot be, but how they relate can. The descriptions
 -- of errors that are not a worker's are left to the implementation.
+-- The numbers and times of signals are each side's own.
 create function driver.facts(task jsonb, just_written boolean) returns jsonb language plpgsql as $$
 begin
-    return (task - array['created', 'updated', 'deadline', 'not_before', 'history', 'errors'])
+    return (task - array['created', 'updated', 'deadline', 'not_before', 'answered', 'history', 'errors', 'args'])
         || jsonb_build_object(
             'history', (select jsonb_agg(e - 'time' order by n)
                         from jsonb_array_elements(task -> 'history') with ordinality _(e, n)),
-            'errors', (select jsonb_agg(case when e ->> 'code' in ('timeout', 'dependency-failed', 'queue-full', 'elided')
+            'args', (select jsonb_agg(case when jsonb_typeof(e) = 'object' and e ? 'seq' then e - '{seq,sent}'::text[] else e end order by n)
+                     from jsonb_array_elements(case when task -> 'args' <> 'null' then task -> 'args' else '[]' end) with ordinality _(e, n)),
+            'no args', task ->> 'args' is null,
+            'errors', (select jsonb_agg(case when e ->> 'code' in ('timeout', 'dependency-failed', 'dependency-timeout', 'queue-full', 'elided')
                                              then e || '{"description": "..."}' else e end order by n)
                        from jsonb_array_elements(task -> 'errors') with ordinality _(e, n)),
             'has deadline', task ->> 'deadline' is not null,
             'has not_before', task ->> 'not_before' is not null,
+            'has answered', task ->> 'answered' is not null,
             'untouched', task ->> 'created' = task ->> 'updated')
         || case when just_written then jsonb_build_object(
             'lease', (task ->> 'deadline')::timestamptz - (task ->> 'updated')::timestamptz,
             'retry', case when task ->> 'status' = 'waiting' and task ->> 'attempt' <> '0'
+                               and (task ->> 'not_before')::timestamptz - (task ->> 'updated')::timestamptz between '0' and '366 days'
                           then (task ->> 'not_before')::timestamptz - (task ->> 'updated')::timestamptz end)
            else '{}' end;
 end $$;
 
 create function driver.times(task jsonb) returns timestamptz[] language plpgsql as $$
 begin
-    return array[task ->> 'created', task ->> 'updated', task ->> 'deadline', task ->> 'not_before']::timestamptz[]
+    return array[task ->> 'created', task ->> 'updated', task ->> 'deadline', task ->> 'not_before', task ->> 'answered']::timestamptz[]
         || (select array_agg((e ->> 'time')::timestamptz order by n)
             from jsonb_array_elements(task -> 'history') with ordinality _(e, n));
 end $$;
@@ -184,6 +197,32 @@ create table driver.compared (
     looks uuid primary key
 );
 
+-- A condition on a signal that nobody waits for is there or not, which nobody notices.
+create function driver.compare_conditions() returns void language plpgsql as $$
+declare
+    theirs jsonb;
+    ours jsonb;
+begin
+    select jsonb_agg(array[c.kind, c.name, c.match::text, c.status, c.value::text, c.waiters::text] order by c.name collate "C", c.match)
+    into theirs from scylla.condition c where c.kind = 'callback' or c.waiters > 0;
+    select jsonb_agg(array[case when c.signal is null then 'callback' else 'signal' end, coalesce(c.token, c.signal), c.match::text,
+                           case when c.ended is null then 'waiting' when c.failed then 'rejected' else 'resolved' end, c.value::text,
+                           w.waiters::text] order by coalesce(c.token, c.signal) collate "C", c.match)
+    into ours
+    from twin.condition c
+    cross join lateral (select count(*) as waiters from twin.gate g join twin.task t on t.id = g.task
+                        where g.provider = c.id and t.status = 'waiting') w
+    where c.token is not null or c.ended is null and w.waiters > 0;
+    if theirs is distinct from ours then
+        perform driver.differ('conditions', theirs::text, ours::text);
+    end if;
+    select jsonb_agg(array[s.name, s.params::text, s.payload::text, s.request_id] order by s.seq) into theirs from scylla.signal s;
+    select jsonb_agg(array[s.name, s.params::text, s.payload::text, s.request_id] order by s.seq) into ours from twin.signal s;
+    if theirs is distinct from ours then
+        perform driver.differ('signals', theirs::text, ours::text);
+    end if;
+end $$;
+
 create function driver.compare_state() returns void language plpgsql as $$
 declare
     theirs jsonb;
@@ -219,6 +258,8 @@ begin
     if theirs is distinct from ours then
         perform driver.differ('tasks of plans', theirs::text, ours::text);
     end if;
+
+    perform driver.compare_conditions();
 
     -- In which order a verb that changes many tasks does so is its own business.
     select jsonb_agg(jsonb_build_array(e.queue_name, e.rn, e.status, e.attempt, e.failures, e.worker) order by e.rn collate "C", e.id),

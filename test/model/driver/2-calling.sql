@@ -66,6 +66,13 @@ begin
         if coalesce(arguments ->> 'name', 'NULL') like 'NULL%' then
             return arguments || driver.argument('name', driver.literal(driver.checked_name(theirs -> 'rows' ->> 0)));
         end if;
+    when 'create_callback' then
+        if coalesce(arguments ->> 'token', 'NULL') like 'NULL%' then
+            if theirs -> 'rows' ->> 0 !~ '^[0-9a-f]{32}$' then
+                perform driver.differ('not 128 bits in hexadecimal digits', theirs -> 'rows' ->> 0, null);
+            end if;
+            return arguments || driver.argument('token', driver.literal(theirs -> 'rows' ->> 0));
+        end if;
     when 'submit_many' then
         execute 'select ' || (arguments ->> 'tasks') into tasks;
         select jsonb_agg(case when e ->> 'rn' is null and (r -> 'inserted')::boolean
@@ -102,7 +109,10 @@ $$;
 create function driver.leaves_results(arguments jsonb) returns boolean language sql as $$
     select exists (select from twin.task t join twin.task d on t.id = any (d.depends_on)
                    where arguments ->> 'queue' in (quote_literal(t.queue), driver.literal(t.queue)) and (not twin.is_live(t) or d.on_failure = 'ignore') and d.queue <> t.queue
-                     and twin.is_live(d));
+                     and twin.is_live(d))
+        or exists (select from twin.task t join twin.gate g on g.provider = t.id join twin.task d on d.id = g.task
+                   where arguments ->> 'queue' in (quote_literal(t.queue), driver.literal(t.queue)) and d.queue <> t.queue and twin.is_live(d)
+                     and (not twin.is_live(t) or 'ignore' in (g.on_failure, g.on_timeout)));
 $$;
 
 -- Makes one call on both sides and compares. Gives back its rows.

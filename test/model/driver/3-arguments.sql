@@ -58,7 +58,7 @@ create function driver.any_task(state text, queue text default null) returns tex
     select rn
     from (select rn, row_number() over (order by id) - 1 as place, count(*) over () as n
           from twin.task t
-          where t.status::text = coalesce(state, t.status::text) and t.queue = coalesce(any_task.queue, t.queue)) t, chosen
+          where t.status::text = coalesce(any_task.state, t.status::text) and t.queue = coalesce(any_task.queue, t.queue)) t, chosen
     where place = floor(which * n);
 $$;
 
@@ -236,6 +236,65 @@ create function driver.some_error() returns text language sql as $$
         array['{}', '{"code": ""}', '{"code": null}', '{"code": 4}', '{"code": "E5", "description": 5}', '[]',
               '["code"]', '"code"', 'null', null]), 'jsonb');
 $$;
+
+create function driver.some_token() returns text language sql as $$
+    select driver.pick_mostly('{c1,c2,c3,c4,c5,c6,c7,c8}', array['c"\4', repeat('ü', 200), '', repeat('c', 201), null]);
+$$;
+
+create function driver.some_match() returns jsonb language sql as $$
+    select driver.pick('{}', '{"n": 1}', '{"n": 1.0}', '{"n": 2, "who": "a"}', '{"who": null}', '{"n": {">=": 2}}', '{"n": {"<": 2}}',
+                       '{"who": {">": "a"}}', '{"who": {"<=": "Z"}}', '{"n": {">": 1}, "who": "b"}', '{"n": "1"}', '{"yes": true}')::jsonb;
+$$;
+
+create function driver.some_params() returns jsonb language sql as $$
+    select driver.pick_mostly(array['{}', '{"n": 1}', '{"n": 2, "who": "a"}', '{"n": 3.5, "who": "b"}', '{"who": null, "n": 2}', '{"who": "ü"}',
+                              '{"n": "1"}', '{"yes": true, "n": -1e3}', '{"who": "A", "more": 1}'], '{5,"[]","{\"n\": [1]}",null}')::jsonb;
+$$;
+
+-- An element of wait_for. Only callbacks have an on_failure of their own: with tasks of several that fail in one call, it is up to the
+-- extension which of them is named.
+create function driver.some_wait() returns jsonb language plpgsql as $$
+declare
+    wait jsonb;
+begin
+    case driver.below(8)
+    when 0, 1, 2 then
+        wait := jsonb_build_object('signal', driver.pick('s1', 's1', 's2'))
+            || case when driver.chance(0.8) then jsonb_build_object('match', driver.some_match()) else '{}' end;
+    when 3 then
+        wait := jsonb_build_object('task', driver.some_existing_task(driver.pick('ready', 'running', 'waiting', 'completed', null)));
+    else
+        wait := jsonb_build_object('callback', coalesce(driver.any_callback(), 'c1'))
+            || case when driver.chance(0.5) then jsonb_build_object('on_failure', driver.pick('cascade', 'skip', 'ignore', null)) else '{}' end;
+    end case;
+    if driver.chance(0.5) then
+        wait := wait || jsonb_build_object('timeout', driver.pick('2 h', '1 mon', '365 days'))
+            || case when driver.chance(0.7) then jsonb_build_object('on_timeout', driver.pick('abort', 'skip', 'ignore', 'ignore')) else '{}' end;
+    end if;
+    return wait;
+end $$;
+
+-- A callback that exists, if there is one, mostly one that has not ended.
+create function driver.any_callback() returns text language sql as $$
+    with chosen as (select random() as which, random() < 0.8 as live)
+    select token
+    from (select c.token, row_number() over (order by c.id) - 1 as place, count(*) over () as n, which
+          from twin.condition c, chosen where c.token is not null and (c.ended is null or not live)) c
+    where place = floor(which * n);
+$$;
+
+create function driver.some_waits() returns text language plpgsql as $$
+begin
+    if driver.chance(0.06) then
+        return driver.literal(driver.pick(
+            '5', '{}', '[5]', '[{}]', '[null]', '[{"task": "t1", "callback": "c1"}]', '[{"callback": 5}]', '[{"callback": ""}]',
+            '[{"task": "t1", "match": {}}]', '[{"callback": "c1", "timeout": "0"}]', '[{"callback": "c1", "timeout": "366 days"}]',
+            '[{"callback": "c1", "on_timeout": "skip"}]', '[{"signal": "s1", "timeout": "1 h", "on_timeout": "stop"}]',
+            '[{"callback": "c1", "colour": 1}]', '[{"callback": "c1", "on_failure": "stop"}]', '[{"callback": "unknown"}]',
+            '[{"task": "unknown"}]', '[{"signal": "s2"}, {"task": "unknown"}]', '"c1"'), 'jsonb');
+    end if;
+    return driver.literal((select coalesce(jsonb_agg(driver.some_wait()), '[]') from generate_series(1, driver.below(4)))::text, 'jsonb');
+end $$;
 
 create function driver.lease_arguments(worker text, max_tasks int) returns jsonb language sql as $$
     select driver.argument('worker', driver.literal(worker))

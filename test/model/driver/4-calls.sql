@@ -234,6 +234,28 @@ begin
             'ready', 'ready', 'running', 'waiting', 'completed', 'aborted', 'cancelled', null)))
         || driver.optional(0.3, 'worker', driver.literal(driver.some_worker()))
         || driver.optional(0.7, 'max_tasks', driver.some_count())
+    when 'create_callback' then
+        driver.optional(0.95, 'token', driver.literal(driver.some_token()))
+        || driver.optional(0.3, 'expires', driver.literal(driver.pick_mostly('{1 day,365 days,NULL}', '{0,366 days}'), 'interval'))
+    when 'resolve_callback' then
+        driver.argument('token', driver.literal(case when driver.chance(0.8) then driver.any_callback() else driver.some_token() end))
+        || driver.optional(0.7, 'value', driver.some_result())
+    when 'reject_callback' then
+        driver.argument('token', driver.literal(case when driver.chance(0.8) then driver.any_callback() else driver.some_token() end))
+        || driver.argument('error', driver.some_error())
+    when 'send_signal' then
+        driver.argument('name', driver.literal(driver.pick_mostly('{s1,s1,s2}', array['', repeat('s', 201), null])))
+        || driver.optional(0.9, 'params', driver.literal(driver.some_params()::text, 'jsonb'))
+        || driver.optional(0.4, 'payload', driver.some_json())
+        || driver.optional(0.2, 'request_id', driver.literal(driver.pick('r1', 'r2', 'r3', 'r4', null)))
+    when 'not_yet' then
+        driver.some_lease()
+        || driver.optional(0.6, 'retry_after', driver.literal(driver.pick_mostly(
+            '{0,1 us,1.5 s,1 h,1 mon,365 days,NULL}', '{-1 s,366 days}'), 'interval'))
+    when 'defer' then
+        driver.some_lease()
+        || driver.argument('wait_for', case when driver.chance(0.02) then 'NULL::jsonb' else driver.some_waits() end)
+        || driver.optional(0.5, 'state', driver.some_json())
     when 'statement' then jsonb_build_object('text', driver.some_statement())
     end;
 end $$;

@@ -8,7 +8,8 @@ create function driver.move_deadline(name text, moment timestamptz) returns void
 $$;
 
 create function driver.move_due(name text, moment timestamptz) returns void language sql as $$
-    update scylla.task_waiting set due = moment where id = (select id from scylla.task_spec where rn = name) and due is not null;
+    update scylla.task_waiting set due = moment
+    where id = (select id from scylla.task_spec where rn = name) and due is not null and expiring is not true;
     update twin.task set due = moment where rn = name and due is not null;
 $$;
 
@@ -235,6 +236,62 @@ begin
     end if;
 end $$;
 
+-- A gate of a waiting task times out, and somebody looks at once: what ends later, but before anybody looks, would still count.
+create function driver.time_out_gate() returns void language plpgsql as $$
+declare
+    moment timestamptz := clock_timestamp() - '1 min'::interval;
+    which float8 := random();
+    g record;
+begin
+    select * into g
+    from (select e.task, e.ord, t.rn, row_number() over (order by e.task, e.ord) - 1 as place, count(*) over () as n
+          from twin.gate e join twin.task t on t.id = e.task
+          where e.deadline > moment and t.status = 'waiting' and t.due is null and twin.verdict(e, moment) = 'closed') chosen
+    where place = floor(which * n);
+    if not found then
+        return;
+    end if;
+    update twin.gate e set deadline = moment where e.task = g.task and e.ord = g.ord;
+    update scylla.task_gate e set deadline = moment from scylla.task_spec s where s.rn = g.rn and e.task = s.id and e.ord = g.ord;
+    update scylla.task_waiting w set due = moment from scylla.task_spec s where s.rn = g.rn and w.id = s.id;
+    perform driver.make_call('maintain');
+end $$;
+
+create function driver.submit_waiting() returns void language plpgsql as $$
+begin
+    perform set_config('scylla.auto_create_queues', 'on', false);
+    perform driver.make_call('submit',
+        driver.argument('queue', driver.literal(driver.pick('waits', 'waits', 'q1')))
+        || driver.argument('spec', driver.some_json())
+        || driver.argument('rn', driver.literal(format('waits %s', current_setting('driver.step'))))
+        || driver.argument('wait_for', driver.some_waits())
+        || driver.optional(0.2, 'not_before', driver.some_time())
+        || driver.optional(0.2, 'depends_on', driver.some_dependencies())
+        || driver.optional(0.3, 'on_dependency_failure', driver.some_failure_rule())
+        || driver.optional(0.2, 'max_attempts', driver.some_max_attempts())
+        || driver.optional(0.2, 'plan', driver.literal(driver.some_plan())));
+end $$;
+
+-- Tasks wait for conditions, from their beginning or in the middle.
+create function driver.wait_somehow() returns void language plpgsql as $$
+declare
+    verb text := driver.pick(
+        'submit', 'submit', 'submit', 'lease', 'lease', 'lease', 'defer', 'defer', 'defer', 'not_yet', 'not_yet', 'send_signal',
+        'send_signal', 'create_callback', 'create_callback', 'resolve_callback', 'resolve_callback', 'reject_callback', 'time out');
+begin
+    case verb
+    when 'submit' then
+        perform driver.submit_waiting();
+    when 'lease' then
+        perform driver.make_call('lease', driver.argument('queue', driver.literal(driver.pick('waits', 'q1')))
+                                          || driver.lease_arguments(driver.pick('w1', 'w2'), 2));
+    when 'time out' then
+        perform driver.time_out_gate();
+    else
+        perform driver.make_call(verb, driver.some_arguments(verb));
+    end case;
+end $$;
+
 create function driver.take_step() returns void language plpgsql as $$
 declare
     kind float8 := random();
@@ -389,6 +446,33 @@ begin
     perform driver.make_call('submit_many', driver.argument('tasks', driver.literal('[{"queue": "none", "spec": 1}]', 'jsonb')));
 end $$;
 
+-- Likewise.
+create function driver.refuse_waits_rarely() returns void language plpgsql as $$
+declare
+    verb text;
+    name text;
+    who jsonb;
+begin
+    perform driver.make_call('create_callback', '{"token": "''''"}');
+    perform driver.make_call('create_callback', '{"token": "''once''"}');
+    perform driver.make_call('create_callback', '{"token": "''once''"}');
+    foreach name in array array['none', ''] loop
+        perform driver.make_call('resolve_callback', driver.argument('token', driver.literal(name)));
+        perform driver.make_call('reject_callback', driver.argument('token', driver.literal(name))
+                                                    || driver.argument('error', driver.literal('{"code": "E"}', 'jsonb')));
+    end loop;
+    perform driver.make_call('send_signal', '{"name": "''''"}');
+    perform driver.make_call('create_queue', '{"queue": "''waits''", "events": "true"}');
+    perform driver.make_call('submit', '{"queue": "''waits''", "spec": "''1''", "rn": "''idle''"}');
+    foreach verb in array array['not_yet', 'defer'] loop
+        foreach name in array array['none', 'idle', ''] loop
+            who := driver.argument('rn', driver.literal(name)) || driver.argument('worker', driver.literal('w1'));
+            perform driver.make_call(verb, who || case when verb = 'defer' then driver.argument('wait_for', driver.literal('[]', 'jsonb'))
+                                                  else '{}' end);
+        end loop;
+    end loop;
+end $$;
+
 -- A queue goes while a plan is under way that has failed there: the plan knows of it to its end. Nothing is left behind.
 create function driver.drop_queue_of_failed_task() returns void language plpgsql as $$
 declare
@@ -420,6 +504,16 @@ begin
     perform driver.make_call('purge');
 end $$;
 
+create function driver.begin_step(n int, longest interval) returns timestamptz language plpgsql as $$
+declare
+    began timestamptz := clock_timestamp();
+begin
+    perform set_config('driver.step', n::text, false), set_config('driver.longest', longest::text, false),
+            set_config('driver.began', to_char(began, 'YYYY-MM-DD HH24:MI:SS.USTZH:TZM'), false);
+    return began;
+end $$;
+
+-- The steps of a run, and then a third as many in which tasks wait for conditions.
 create procedure driver.run(seed int, steps int) language plpgsql as $$
 declare
     runs_of_one_task int;
@@ -441,9 +535,7 @@ begin
     runs_of_one_task := case when driver.chance(0.5) then 140 else driver.below(60) end;
     crowd_comes := 200 + driver.below(200);
     for n in 1 .. steps loop
-        began := clock_timestamp();
-        perform set_config('driver.step', n::text, false), set_config('driver.longest', longest::text, false),
-                set_config('driver.began', to_char(began, 'YYYY-MM-DD HH24:MI:SS.USTZH:TZM'), false);
+        began := driver.begin_step(n, longest);
         if n = 1 then
             perform driver.drop_queue_of_failed_task(); -- first: the purge is to find nothing else
             perform driver.make_call('create_queue',
@@ -487,5 +579,29 @@ begin
             end if;
         end if;
     end loop;
+    commit;
+    for n in steps + 1 .. steps + steps / 3 loop
+        began := driver.begin_step(n, longest);
+        if n = steps + 1 then
+            perform driver.refuse_waits_rarely();
+        elsif driver.chance(0.75) then
+            perform driver.wait_somehow();
+        else
+            perform driver.take_step();
+        end if;
+        if n % 10 = 0 then
+            perform driver.compare_state();
+        end if;
+        longest := greatest(longest, clock_timestamp() - began);
+        if n % 40 = 0 then
+            commit;
+            perform driver.purge_somehow();
+        end if;
+        if driver.chance(0.3) then
+            commit;
+            perform driver.make_call('maintain');
+        end if;
+    end loop;
+    perform driver.compare_state();
     commit;
 end $$;

@@ -7,10 +7,10 @@
 --
 -- The files of this folder, in this order: the tables and refusals; arguments and notes (history and errors); steps; gates:
 -- what tasks wait for; and then the verbs by concept: queues, submitting, working (leasing, keeping a lease, finishing, giving
--- back), plans, and looking, with what the monitor does.
+-- back), plans, conditions, and looking, with what the monitor does.
 --
 -- What the twin leaves out on purpose: privileges, waiting for work, and the concurrency of many workers (isolation
--- tests do that). Functions have the names, arguments and defaults of schema scylla.
+-- tests do that). It has no checks, triggers, pools and handlers. Functions have the names, arguments and defaults of schema scylla.
 
 create schema twin;
 
@@ -99,6 +99,10 @@ create table twin.task (
     skipped boolean not null default false,     -- cancelled as its on_failure says
     result jsonb,
     metrics jsonb,
+    earlier jsonb,              -- running: its history before the lease
+    state jsonb,                -- what the worker that deferred it last has left
+    answers bigint not null default 0,  -- how often a worker has said "not yet"
+    answered timestamptz,       -- when one last has
 
     constraint only_waiting_is_due check (status = 'waiting' or due is null),
     constraint only_running_has_deadline check ((status = 'running') = (deadline is not null)),
@@ -113,6 +117,52 @@ create table twin.task (
 );
 
 create unique index on twin.task (queue, dedup_key) where status in ('waiting', 'ready', 'running');
+
+-- What tasks wait for that is no task. Ids are negative, so that a gate can name a task or a condition.
+create sequence twin.condition_id increment by -1 maxvalue -1;
+create table twin.condition (
+    id bigint primary key default nextval('twin.condition_id'),
+    token text unique,          -- of a callback; null: a signal
+    expires timestamptz,        -- of a callback: from then on nobody can end it
+    signal text,                -- the name of the signal
+    match jsonb,                -- what its parameters must be
+    ended timestamptz,
+    failed boolean,
+    value jsonb                 -- of one that has failed, the error
+);
+
+create table twin.signal (
+    seq bigint generated always as identity primary key,
+    name text not null,
+    params jsonb not null,
+    payload jsonb,
+    request_id text,
+    sent timestamptz not null,
+    unique (name, request_id)
+);
+
+-- The elements of wait_for. They come after those of depends_on.
+create table twin.gate (
+    task bigint not null references twin.task on delete cascade,
+    ord int not null,
+    provider bigint not null,
+    on_failure text not null check (on_failure in ('cascade', 'skip', 'ignore')),
+    deadline timestamptz,       -- until when the task waits; null: without end
+    on_timeout text not null check (on_timeout in ('abort', 'skip', 'ignore')),
+    primary key (task, ord)
+);
+
+-- A condition that has ended goes with the last task that waited for it; but for a callback whose last task goes on without it.
+create function twin.forget_conditions() returns trigger language plpgsql as $$
+begin
+    delete from twin.condition c
+    where c.id in (select r.provider from removed r) and c.ended is not null
+      and not exists (select from twin.gate g where g.provider = c.id)
+      and not (c.token is not null and exists (select from removed r join twin.task t on t.id = r.task where r.provider = c.id));
+    return null;
+end $$;
+create trigger forget_conditions after delete on twin.gate referencing old table as removed
+    for each statement execute function twin.forget_conditions();
 
 -- A row for each status that a task of a queue with events has got, in the order of their ids. A task whose gates have opened and
 -- that waits for its time now waits once more.
@@ -137,17 +187,22 @@ create type twin.task_row as (
     rn text, queue text, spec jsonb, status twin.task_status, priority int, progress real, created timestamptz,
     updated timestamptz, owner text, deadline timestamptz, errors jsonb, history jsonb, result jsonb, metrics jsonb,
     args jsonb, attempt int, failures int, max_attempts int, not_before timestamptz, plan text, key text, pool text,
-    state jsonb, answers bigint, answered timestamptz -- no task of the model defers or answers "not yet"
+    state jsonb, answers bigint, answered timestamptz
 );
 
--- The results of the tasks that it depends on, in the order in which it names them; null where there is none.
+-- The results of the tasks that it depends on, in the order in which it names them; null where there is none. Then the values of
+-- what else it waits for.
 create function twin.args(t twin.task) returns jsonb language plpgsql as $$
+declare
+    awaited jsonb := (select coalesce(jsonb_agg(case when not c.failed then c.value else p.result end order by g.ord), '[]')
+                      from twin.gate g left join twin.condition c on c.id = g.provider left join twin.task p on p.id = g.provider
+                      where g.task = t.id);
 begin
     if t.depends_on = '{}' then
-        return '[]';
+        return awaited;
     end if;
     return (select jsonb_agg(p.result order by place)
-            from unnest(t.depends_on) with ordinality d (id, place) left join twin.task p on p.id = d.id);
+            from unnest(t.depends_on) with ordinality d (id, place) left join twin.task p on p.id = d.id) || awaited;
 end $$;
 
 -- A waiting task shows the time at which it becomes ready, be it submit's or that of a retry.
@@ -155,7 +210,7 @@ create function twin.shown(t twin.task) returns twin.task_row language sql as $$
     select t.rn, t.queue, t.spec, t.status, t.priority, t.progress, t.created, t.updated, t.owner, t.deadline, t.errors,
            t.history, t.result, t.metrics, twin.args(t), t.attempt, t.failures, t.max_attempts,
            coalesce(t.due, t.not_before), (select p.name from twin.plan p where p.id = t.plan), t.key, null,
-           null::jsonb, 0::bigint, null::timestamptz;
+           t.state, t.answers, t.answered;
 $$;
 
 -- A worker that reports about a task gets it back without what it has already, and what may be large.
@@ -190,14 +245,18 @@ create view twin.plans as
                count(*) filter (where t.status = 'cancelled') as cancelled,
                sum(case when t.status in ('completed', 'aborted', 'cancelled') then 1 else t.progress end) as parts_done,
                jsonb_object_agg(t.rn, t.result) filter (where t.status = 'completed' and not exists (
-                   select from twin.task d where d.plan = p.id and t.id = any (d.depends_on))) as result
+                   select from twin.task d where d.plan = p.id and t.id = any (d.depends_on))
+                   and not exists (select from twin.task d join twin.gate g on g.task = d.id
+                                   where d.plan = p.id and g.provider = t.id)) as result
         from twin.task t where t.plan = p.id) m;
 
 -- What the tasks of plans depend on.
 create view twin.plan_tasks as
     select p.name as plan, t.rn, t.queue, t.status,
            array(select d.rn from unnest(t.depends_on) with ordinality u (id, place) join twin.task d using (id)
-                 order by place) as depends_on
+                 order by place)
+           || array(select d.rn from twin.gate g join twin.task d on d.id = g.provider where g.task = t.id order by g.ord)
+               as depends_on
     from twin.plan p join twin.task t on t.plan = p.id;
 
 -- ---------------------------------------------------------------------------------------------------------------

@@ -35,7 +35,8 @@ begin
     update twin.task u
     set status = t.status, updated = t.updated, due = t.due, owner = t.owner, deadline = t.deadline,
         timeout = t.timeout, progress = t.progress, attempt = t.attempt, failures = t.failures, history = t.history,
-        errors = t.errors, skipped = t.skipped, result = t.result, metrics = t.metrics
+        errors = t.errors, skipped = t.skipped, result = t.result, metrics = t.metrics, earlier = t.earlier,
+        depends_on = t.depends_on, state = t.state, answers = t.answers, answered = t.answered
     where u.id = t.id;
     if (t.status, t.due) is distinct from (before.status, before.due) then
         perform twin.record_event(t);
@@ -52,6 +53,7 @@ begin
     t.attempt := t.attempt + 1;
     t.timeout := twin.length(coalesce(timeout, twin.default_timeout(t.queue)));
     t.deadline := t.updated + t.timeout;
+    t.earlier := t.history;
     t.history := twin.history_with(t, 'TaskAssignment');
     return twin.stored(t);
 end $$;
@@ -66,12 +68,13 @@ begin
     return twin.stored(t);
 end $$;
 
--- The attempt is over, the task is not. Without a delay it is ready again at once, for any worker.
+-- The attempt is over, the task is not. Without a delay it is ready again at once, for any worker. Without a reason the attempt
+-- leaves nothing in the history.
 create function twin.given_back(t twin.task, reason text, delay interval default '0')
     returns twin.task language plpgsql as $$
 begin
     t.updated := clock_timestamp();
-    t.history := twin.history_with(t, reason);
+    t.history := case when reason is null then t.earlier else twin.history_with(t, reason) end;
     if delay > '0' then
         t.status := 'waiting';
         t.due := t.updated + twin.length(delay);

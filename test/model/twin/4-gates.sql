@@ -1,9 +1,9 @@
 -- Gates: what a task waits for
 --
--- A task waits until every task that it depends on is completed and its plan is open; and then for its time. When the last of
--- that happens it is ready, in the same transaction.
+-- A task waits until every task that it depends on is completed, its plan is open and all conditions of its wait_for have ended; and
+-- then for its time. When the last of that happens it is ready, in the same transaction.
 
--- Tasks that have ended and plans that were opened, for as long as nobody has looked what that means to others.
+-- Tasks and conditions that have ended and plans that were opened, for as long as nobody has looked what that means to others.
 create table twin.happened (
     place bigint generated always as identity primary key,
     task bigint,
@@ -14,11 +14,46 @@ create function twin.is_live(t twin.task) returns boolean language sql as $$
     select t.status in ('waiting', 'ready', 'running');
 $$;
 
--- Where a task stands that is to start or waits to. Of several tasks whose failure ends it, the first one that it names counts.
--- `cause`: the task by whose end it comes to this; null: any.
+-- How what a gate waits for stands, and the gate: one whose time is over has timed out, if what it waits for has not ended. One that
+-- ignores that is open, also when it fails later.
+create function twin.verdict(g twin.gate, moment timestamptz) returns text language plpgsql as $$
+declare
+    how text := case when g.provider < 0
+        then (select case when c.ended is null then 'closed' when c.failed then 'failed' else 'open' end
+              from twin.condition c where c.id = g.provider)
+        else (select case when twin.is_live(p) then 'closed' when p.status = 'completed' then 'open' else 'failed' end
+              from twin.task p where p.id = g.provider) end;
+begin
+    if how = 'failed' and g.on_failure = 'ignore' then
+        return 'open';
+    elsif how = 'open' or g.deadline is null or g.deadline > moment then
+        return how;
+    elsif g.on_timeout = 'ignore' then
+        return 'open';
+    end if;
+    return case when how = 'failed' then 'failed' else 'timed out' end;
+end $$;
+
+-- Ends a task by such a gate.
+create function twin.ended_by(t twin.task, g twin.gate, moment timestamptz) returns twin.task language plpgsql as $$
+declare
+    late boolean := twin.verdict(g, moment) = 'timed out';
+begin
+    t.errors := twin.errors_with(t, jsonb_build_object('description', 'it has failed, or is late') || case
+        when late then jsonb_build_object('code', 'dependency-timeout', 'args', jsonb_build_object('gate', g.ord))
+        else jsonb_build_object('code', 'dependency-failed', 'args', case
+            when g.provider < 0 then jsonb_build_object('error', (select c.value from twin.condition c where c.id = g.provider))
+            else jsonb_build_object('provider', (select p.rn from twin.task p where p.id = g.provider)) end) end);
+    t.skipped := 'skip' = case when late then g.on_timeout else g.on_failure end;
+    return twin.ended(t, case when t.skipped then 'cancelled' else 'aborted' end::twin.task_status, moment);
+end $$;
+
+-- Where a task stands that is to start or waits to. Of several tasks or conditions whose failure ends it, the first one that it
+-- names counts. `cause`: the task or condition by whose end it comes to this; null: any.
 create function twin.gated(t twin.task, cause bigint, moment timestamptz) returns twin.task language plpgsql as $$
 declare
     failed twin.task;
+    g twin.gate;
 begin
     if t.on_failure <> 'ignore' then
         select p.* into failed
@@ -32,12 +67,22 @@ begin
             'description', format('a task that this one depends on was %s', failed.status)));
         t.skipped := t.on_failure = 'skip';
         return twin.ended(t, case when t.skipped then 'cancelled' else 'aborted' end::twin.task_status, moment);
+    end if;
+    select * into g from twin.gate e
+    where e.task = t.id and e.provider = coalesce(cause, e.provider) and twin.verdict(e, moment) in ('failed', 'timed out')
+    order by e.ord limit 1;
+    if g.task is not null then
+        return twin.ended_by(t, g, moment);
+    elsif exists (select from twin.gate e where e.task = t.id and twin.verdict(e, moment) = 'closed') then
+        return t;
     elsif exists (select from unnest(t.depends_on) d (id) join twin.task p using (id) where twin.is_live(p))
        or exists (select from twin.plan p where p.id = t.plan and p.opened is null) then
         return t;
+    elsif cause is not null and exists (select from twin.gate e where e.task = t.id) then
+        return twin.gated(t, null, moment); -- others may have failed in the same call
     end if;
     t.updated := moment;
-    if t.not_before > moment then
+    if t.not_before > moment and t.attempt = 0 then
         t.due := t.not_before;
     else
         t.status := 'ready';
@@ -83,7 +128,9 @@ begin
         delete from twin.happened where place = (select min(place) from twin.happened) returning * into h;
         exit when h.place is null;
         for t in select * from twin.task w
-                 where w.status = 'waiting' and w.due is null and (h.task = any (w.depends_on) or w.plan = h.plan)
+                 where w.status = 'waiting' and w.due is null
+                   and (exists (select from twin.gate g where g.task = w.id and g.provider = h.task)
+                        or h.task = any (w.depends_on) or w.plan = h.plan)
                  order by w.id
         loop
             perform twin.gated(t, h.task, moment);
@@ -94,5 +141,6 @@ end $$;
 
 -- A result is kept, whatever its retention, as long as a task that is to get it is live.
 create function twin.is_needed(task bigint) returns boolean language sql as $$
-    select exists (select from twin.task d where is_needed.task = any (d.depends_on) and twin.is_live(d));
+    select exists (select from twin.task d where is_needed.task = any (d.depends_on) and twin.is_live(d))
+        or exists (select from twin.gate g join twin.task d on d.id = g.task where g.provider = is_needed.task and twin.is_live(d));
 $$;

@@ -47,6 +47,91 @@ create function twin.refuse_cycle() returns void language sql as $$
     select twin.refuse('22023', 'task', 'cycle', 'tasks depend on each other in a cycle');
 $$;
 
+-- An element of wait_for. provider: null for a signal until there is a gate.
+create type twin.wait as (kind text, name text, match jsonb, on_failure text, timeout interval, on_timeout text, provider bigint,
+                          expires timestamptz);
+
+create function twin.wait_in(element jsonb, on_failure text) returns twin.wait language plpgsql as $$
+declare
+    w twin.wait;
+    unknown text;
+begin
+    perform twin.check_argument('wait_for', jsonb_typeof(element) = 'object', 'Its elements must be objects.');
+    element := jsonb_strip_nulls(element - 'match') || case when element -> 'match' <> 'null' then jsonb_build_object('match', element -> 'match') else '{}' end;
+    select k into unknown from jsonb_object_keys(element) k
+    where k not in ('task', 'callback', 'signal', 'match', 'on_failure', 'timeout', 'on_timeout');
+    perform twin.check_argument('wait_for', unknown is null, 'It has no such member.');
+    perform twin.check_argument('wait_for', 1 = (select count(*) from jsonb_object_keys(element) k where k in ('task', 'callback', 'signal')),
+                                'It must have exactly one of them.');
+    select k, element ->> k into w.kind, w.name from jsonb_object_keys(element) k where k in ('task', 'callback', 'signal');
+    perform twin.check_argument(w.kind, jsonb_typeof(element -> w.kind) = 'string', 'It must be a text.');
+    perform twin.check_name(w.kind, w.name);
+    w.match := case when w.kind = 'signal' then coalesce(element -> 'match', '{}') end;
+    perform twin.check_argument('wait_for', w.kind = 'signal' or not element ? 'match', 'Only a signal has it.');
+    w.on_failure := coalesce(twin.element_value(element, 'on_failure', 'string'), on_failure);
+    perform twin.check_argument('on_failure', w.on_failure in ('cascade', 'skip', 'ignore'), 'It must be cascade, skip or ignore.');
+    w.timeout := twin.length(twin.element_value(element, 'timeout', 'string')::interval);
+    perform twin.check_timeout('timeout', w.timeout);
+    w.on_timeout := coalesce(twin.element_value(element, 'on_timeout', 'string'), 'abort');
+    perform twin.check_argument('on_timeout', w.on_timeout in ('abort', 'skip', 'ignore'), 'It must be abort, skip or ignore.');
+    perform twin.check_argument('wait_for', w.timeout is not null or not element ? 'on_timeout', 'It needs a timeout.');
+    return w;
+end $$;
+
+create function twin.waits_in(wait_for jsonb, on_failure text) returns twin.wait[] language plpgsql as $$
+begin
+    perform twin.check_argument('wait_for', coalesce(jsonb_typeof(wait_for), 'array') = 'array', 'It must be an array.');
+    return array(select twin.wait_in(e, on_failure) from jsonb_array_elements(coalesce(wait_for, '[]')) with ordinality _ (e, n) order by n);
+end $$;
+
+-- The callback with a token, as long as it can be waited for: until it expires, or has ended.
+create function twin.known_callback(name text) returns twin.condition language plpgsql as $$
+declare
+    c twin.condition;
+begin
+    select * into c from twin.condition e where e.token = name;
+    if c.id is null or c.ended is null and c.expires <= clock_timestamp() then
+        perform twin.refuse('P0002', 'callback', 'exists', format('callback "%s" does not exist or has expired', name));
+    end if;
+    return c;
+end $$;
+
+-- With what is there already.
+create function twin.known_waits(waits twin.wait[]) returns twin.wait[] language plpgsql as $$
+declare
+    c twin.condition;
+begin
+    for n in 1 .. cardinality(waits) loop
+        if (waits[n]).kind = 'task' then
+            waits[n].provider := twin.provider((waits[n]).name);
+        elsif (waits[n]).kind = 'callback' then
+            c := twin.known_callback((waits[n]).name);
+            waits[n].provider := c.id;
+            waits[n].expires := c.expires;
+        end if;
+    end loop;
+    return waits;
+end $$;
+
+-- A task begins to wait. A callback that expires has failed: on_failure says what that means, unless the gate times out before.
+create function twin.put_gates(t twin.task, waits twin.wait[], moment timestamptz) returns void language plpgsql as $$
+declare
+    w twin.wait;
+    ord int := cardinality(t.depends_on);
+    deadline timestamptz;
+begin
+    foreach w in array waits loop
+        ord := ord + 1;
+        deadline := moment + w.timeout;
+        if w.expires < deadline or deadline is null and w.expires is not null then
+            deadline := w.expires;
+            w.on_timeout := case w.on_failure when 'cascade' then 'abort' else w.on_failure end;
+        end if;
+        insert into twin.gate
+        values (t.id, ord, coalesce(w.provider, twin.signal_condition(w.name, w.match, moment)), w.on_failure, deadline, w.on_timeout);
+    end loop;
+end $$;
+
 -- The live task of a queue with that deduplication key.
 create function twin.holder(queue text, dedup_key text) returns twin.task language sql as $$
     select t from twin.task t where t.queue = holder.queue and t.dedup_key = holder.dedup_key and twin.is_live(t);
@@ -124,14 +209,16 @@ declare
     moment timestamptz;
     name text;
     providers bigint[] := '{}';
+    waits twin.wait[];
     has_room boolean;
     t twin.task;
 begin
     on_duplicate := coalesce(on_duplicate, 'error');
     perform twin.check_duplicate_rule(on_duplicate);
     perform twin.check_request(request);
-    -- Conditions and pools have no twin yet, and the driver leaves them out.
-    if wait_for is not null or needs is not null or expected_runtime is not null or dedup_for is not null or debounce is not null
+    waits := twin.waits_in(wait_for, request.on_failure);
+    -- Pools have no twin yet, and the driver leaves them out.
+    if needs is not null or expected_runtime is not null or dedup_for is not null or debounce is not null
        or run_timeout is not null then
         raise feature_not_supported;
     end if;
@@ -149,6 +236,7 @@ begin
         end if;
         providers := providers || twin.provider(name);
     end loop;
+    waits := twin.known_waits(waits);
     perform twin.need_queue(queue);
     has_room := twin.taken(queue, 1) = 1;
     if plan is not null then
@@ -157,6 +245,7 @@ begin
     moment := clock_timestamp();
     t := (twin.admit(request, on_duplicate, moment)).t;
     t := twin.bound(t, providers);
+    perform twin.put_gates(t, waits, moment);
     t := case when has_room then twin.placed(t, moment) else twin.shed(t, moment) end;
     perform twin.settle(moment);
     return twin.shown(t);

@@ -309,6 +309,69 @@ begin
                         coalesce(policy ->> 'factor', '2')::float8, coalesce(policy ->> 'max', '1 h')::interval);
 end $$;
 
+-- What a task asks for outside is not there yet: it is offered again after a while. Neither a failure nor a part of its history.
+create function twin.not_yet(rn text, worker text, retry_after interval default null, attempt int default null)
+    returns twin.task_row language plpgsql as $$
+declare
+    t twin.task;
+    first_failure twin.task;
+begin
+    perform twin.check_name('rn', rn);
+    perform twin.check_name('worker', worker);
+    perform twin.check_argument('retry_after', retry_after is null or retry_after between '0' and '365 days',
+                                'It must be 0 to 365 days.');
+    t := twin.held(rn, worker, attempt);
+    first_failure := t;
+    first_failure.failures := 1;
+    t.answers := t.answers + 1;
+    t.answered := clock_timestamp();
+    return twin.shown_to_owner(twin.given_back(t, null, coalesce(retry_after, twin.retry_delay(first_failure))));
+end $$;
+
+-- Whether a task waits for another, perhaps by way of others that wait.
+create function twin.waits_for(one bigint, other bigint) returns boolean language sql as $$
+    with recursive reached as (
+        select one as id
+        union select p.id from reached r join twin.task w on w.id = r.id and w.status = 'waiting' and w.due is null,
+                     lateral (select unnest(w.depends_on) as id union select g.provider from twin.gate g where g.task = w.id) p)
+    select exists (select from reached r where r.id = other);
+$$;
+
+-- The worker gives up its lease until something has happened, which takes the place of all that the task has waited for.
+create function twin.defer(rn text, worker text, wait_for jsonb, state jsonb default null, attempt int default null)
+    returns twin.task_row language plpgsql as $$
+declare
+    waits twin.wait[];
+    t twin.task;
+    moment timestamptz;
+begin
+    perform twin.check_name('rn', rn);
+    perform twin.check_name('worker', worker);
+    perform twin.check_argument('wait_for', wait_for is not null, 'It must be an array.');
+    waits := twin.waits_in(wait_for, 'cascade');
+    t := twin.held(rn, worker, attempt);
+    waits := twin.known_waits(waits);
+    perform twin.refuse_cycle() from unnest(waits) w where w.kind = 'task' and twin.waits_for(w.provider, t.id);
+    moment := clock_timestamp();
+    t.updated := moment;
+    t.history := twin.history_with(t, 'TaskDefer');
+    t.status := 'waiting';
+    t.owner := null;
+    t.deadline := null;
+    t.timeout := null;
+    t.progress := 0;
+    t.depends_on := '{}';
+    t.state := coalesce(defer.state, t.state);
+    delete from twin.gate g where g.task = t.id;
+    perform twin.put_gates(t, waits, moment);
+    t := twin.gated(t, null, moment);
+    if t.status = 'waiting' then
+        t := twin.stored(t);
+    end if;
+    perform twin.settle(moment);
+    return twin.shown_to_owner(t);
+end $$;
+
 -- An error that may pass: the task is tried again after a while, if it may.
 create function twin.fail(rn text, worker text, error jsonb, retry_after interval default null,
                           attempt int default null)

@@ -59,11 +59,19 @@ begin
     return n;
 end $$;
 
--- Waiting tasks whose time has come are ready.
+-- Waiting tasks whose time has come are ready, and gates whose time is over time out.
 create function twin.open_due() returns void language plpgsql as $$
 declare
     t twin.task;
 begin
+    for t in select * from twin.task w
+             where w.status = 'waiting' and w.due is null
+               and exists (select from twin.gate g where g.task = w.id and g.deadline <= clock_timestamp())
+             order by w.id
+    loop
+        perform twin.gated(t, null, clock_timestamp());
+    end loop;
+    perform twin.settle();
     for t in select * from twin.task w where w.status = 'waiting' and w.due <= clock_timestamp() order by w.id loop
         t.status := 'ready';
         t.due := null;

@@ -87,18 +87,23 @@ answer_checks() { # TASKS
 
 # CPU of the server and WAL while nothing happens.
 idle_waiters() { # TASKS
-  local before lsn seconds=$steady_seconds bytes
+  local lsn
   wait_for_signals "$1" n
-  sql postgres -c 'alter system set autovacuum = off' -c 'select pg_reload_conf()' >/dev/null
-  sleep 3
   sql conditions -c checkpoint
   lsn=$(sql conditions -c 'select pg_current_wal_insert_lsn()')
+  idle_server conditions "idle, percent of a CPU" "$1"
+  figure "idle, bytes of WAL" "$1" "$(sql conditions -c "select pg_current_wal_insert_lsn() - '$lsn'")"
+}
+
+# What the server's processes use while so many tasks wait and nothing happens. Other databases have monitors, too.
+idle_server() { # DATABASE LABEL TASKS
+  local before
+  sql "$1" -c 'alter system set autovacuum = off' -c 'select pg_reload_conf()' -c checkpoint >/dev/null
+  sleep 3
   before=$(monitor_cpu)
-  sleep "$seconds"
-  figure "idle, percent of a CPU" "$1" "$(awk -v ms=$(($(monitor_cpu) - before)) -v s="$seconds" 'BEGIN {printf "%.3f", ms / 10 / s}')"
-  bytes=$(sql conditions -c "select pg_current_wal_insert_lsn() - '$lsn'")
-  figure "idle, bytes of WAL" "$1" "$bytes"
-  sql postgres -c 'alter system reset autovacuum' -c 'select pg_reload_conf()' >/dev/null
+  sleep "$steady_seconds"
+  figure "$2" "$3" "$(awk -v ms=$(($(monitor_cpu) - before)) -v s="$steady_seconds" 'BEGIN {printf "%.3f", ms / 10 / s}')"
+  sql "$1" -c 'alter system reset autovacuum' -c 'select pg_reload_conf()' >/dev/null
 }
 
 # CPU time in ms of the processes of the server that are alive, without this one's sessions.

@@ -14,6 +14,8 @@ measure_pools() {
   done
   for ((round = 1; round <= rounds; round++)); do placing "$waiting"; done
   round=
+  idle_server pools "idle in line, percent of a CPU" "$waiting"
+  empty_pools # its monitor would have work while others are measured
 }
 
 empty_pools() {

@@ -123,6 +123,7 @@ POOLS = {
     "pool rate": "Complete and lease, batches of 12, 8 clients: tasks per second",
     "pass over all, ms": "A pass over so many waiting tasks of 50 pools with 3 resources, the shortest of five: ms",
     "pass after one end, ms": "A pass there after one end, the shortest of five: ms",
+    "idle in line, percent of a CPU": "Nothing happens while so many tasks wait there: the server's percent of a CPU",
 }
 
 
@@ -222,6 +223,7 @@ def goals(run):
         ("a freed permit to the next worker, p50 ms", ms("latency p50", "from a freed permit to the next worker"), 3, None, True),
         ("through a pool of 100 permits, per second", ms("pool rate", "100 permits"), 5000, None, False),
         ("a pass over 10,000 waiting tasks and 50 pools, ms", ms("pass over all, ms", "10000"), 100, 40, True),
+        ("10,000 tasks wait for pools, percent of a CPU", ms("idle in line, percent of a CPU", "10000"), 0.5, 0.1, True),
         ("a pass there after one end, ms", ms("pass after one end, ms", "10000"), 5, 1, True),
         ("the end of a step to the next one, p50 ms", ms("latency p50", "from the end of a step to the worker with the next one"), 2.5, 1.2, True),
         ("the end of a step to the next one, p99 ms", ms("latency p99", "from the end of a step to the worker with the next one"), 10, 4, True),

@@ -17,7 +17,10 @@ inline uint64 hash_of(const text *value) noexcept { return hash_of(view(value));
 inline std::string_view bytes_of(const Jsonb *value) noexcept {
     return {reinterpret_cast<const char *>(value), VARSIZE(value)};
 }
-template <Pod T> std::string_view bytes_of(const T &value) noexcept {
+// Not of an address, which would be the better match for a Jsonb that is not const.
+template <Pod T>
+requires(!std::is_pointer_v<T>) std::string_view bytes_of(const T &value)
+noexcept {
     static_assert(std::has_unique_object_representations_v<T>, "padding would be hashed");
     return {reinterpret_cast<const char *>(&value), sizeof(T)};
 }

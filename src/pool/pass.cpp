@@ -478,8 +478,8 @@ void register_pools() {
                     .consider = nullptr});
     register_needs({.pools = find_pools, .reserve = reserve_at_once});
     store::pools_changed_hook = require_found_pools;
-    // Unannounced, a pass over all lines is for what a prepared transaction has freed, and for runs that take longer than
-    // expected.
+    // Unannounced, a pass over all lines is for what a prepared transaction has freed, and for runs that take longer
+    // than expected.
     register_duty({.activity = "placing tasks", .work = place_changed, .timer = shmem::Timer::placement, .share = 500});
 }
 

@@ -4,6 +4,7 @@
 #include "pool/pools.h"
 #include "shmem/pending.h"
 #include "store/locks.h"
+#include "store/plans.h"
 #include "store/spi_arrays.h"
 #include "task/rights.h"
 
@@ -14,7 +15,8 @@ using store::Parameters;
 
 namespace {
 
-// An amount that the needs of tasks never reach.
+// The capacity of a workflow's pool that has no bound. No bound of a workflow is as large; the pool of a tag may have
+// it as its bound.
 constexpr int64 k_unbounded = 999'999'999'999'999;
 
 constinit SPIPlanPtr set_statement = nullptr;
@@ -89,12 +91,13 @@ std::span<const PermitPool> find_permits(std::span<const text *const> names) {
         column.add(PointerGetDatum(name));
     Parameters parameters;
     column.give_to(parameters);
-    parameters.add(k_unbounded);
+    parameters.add(k_unbounded).add(cstring_to_text(store::k_run_prefix.data()));
     const auto found =
         store::select<Found>(&find_statement,
                              "select id, name, owner::pg_catalog.text, users, admins from scylla.resource_pool "
-                             "where name operator(pg_catalog.=) any ($1) and capacity operator(pg_catalog.<>) "
-                             "pg_catalog.jsonb_build_object('permits', $2)",
+                             "where name operator(pg_catalog.=) any ($1) and not (capacity operator(pg_catalog.=) "
+                             "pg_catalog.jsonb_build_object('permits', $2) and "
+                             "pg_catalog.starts_with(name, $3))",
                              parameters, SPI_OK_SELECT, [](uint64 row) {
                                  Columns columns(row);
                                  Found read{};

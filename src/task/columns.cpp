@@ -141,7 +141,8 @@ TaskColumns task_columns(Store &store, const Task &task, Show show, TupleDesc ro
     const auto opens = task.due ? task.due : task.spec.not_before;
     if (opens)
         set(not_before, TimestampTzGetDatum(*opens));
-    if (task.spec.needs != nullptr)
+    const bool is_placed = task.status == model::Status::ready || task.status == model::Status::running;
+    if (task.spec.needs != nullptr && is_placed) // others hold nothing any more, which this call may not see yet
         set_pointer(pool, chosen_pool(store, task.spec));
     if (task.spec.plan)
         set_pointer(plan, store::plan_name(store, *task.spec.plan));

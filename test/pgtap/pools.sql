@@ -63,7 +63,7 @@ select is(placed(), '', 'gives nothing back');
 select lives_ok($$ select scylla.complete('p1', 'w') $$, 'the end of the run');
 select is(placed(), 'p3@permits', 'does');
 select is(state('p1'), 'completed', 'a task that has ended holds nothing');
-select lives_ok($$ select scylla.cancel('p2') $$, 'a placed task is cancelled');
+select is((select pool from scylla.cancel('p2')), null, 'a placed task is cancelled, and shows no pool any more');
 select is(free('permits'), '{"permits": 1}', 'which gives back what it held');
 select is(submit_needing('p4', '{"permits": {"permits": 2}}'), 'waiting', 'a task in line');
 select lives_ok($$ select scylla.cancel('p4') $$, 'is cancelled');
@@ -72,10 +72,10 @@ select is(placed(), '', 'nor placed');
 
 -- A yield keeps its place, a retry is placed anew.
 select is(lease_of('p3'), 'permits', 'a run');
-select lives_ok($$ select scylla.yield('p3', 'w') $$, 'that yields');
+select is((select pool from scylla.yield('p3', 'w')), 'permits', 'that yields');
 select is(state('p3'), 'ready permits', 'keeps what it holds');
 select is(lease_of('p3'), 'permits', 'for the next run');
-select lives_ok($$ select scylla.fail('p3', 'w', '{"code": "x"}', '0') $$, 'a run that fails');
+select is((select status || coalesce(' ' || pool, '') from scylla.fail('p3', 'w', '{"code": "x"}', '0')), 'waiting', 'a run that fails shows no pool either');
 select is(state('p3'), 'waiting', 'is in line again');
 select is(free('permits'), '{"permits": 2}', 'and holds nothing');
 select is(placed(), 'p3@permits', 'until it is placed again');
@@ -190,6 +190,35 @@ select is(placed(), '', 'and blocks');
 select is((select reason from scylla.pool_queue where rn = 'z4'), 'permits exceeds the capacity of pool permits by 1', 'which is said');
 select scylla.alter_pool('permits', '{"capacity": {"permits": 1}}') \g /dev/null
 select is(placed(), 'z4@permits', 'until it is raised');
+
+-- The largest amounts, of which sums and differences are exact.
+select scylla.create_pool('most', '{"x": 999999999999999.999, "y": 999999999999999.999}') \g /dev/null
+select refuses(format('select submit_needing(''x'', %L)', needs), '22023', 'argument', 'invalid value for argument "needs": ' || value,
+               'An amount must be a number of at least 0, with at most 15 digits before and 3 after the point.')
+from (values ('{"most": {"x": 1000000000000000}}', '1000000000000000'), ('{"most": {"x": 9223372036854775808}}', '9223372036854775808'),
+             ('{"most": {"x": 999999999999999.9999}}', '999999999999999.9999')) as v(needs, value);
+select throws_ok($$ select submit_needing('x', '{"most": {"x": 1e1000}}') $$, '22023', null, 'refused: many digits');
+select is(submit_needing('l1', '{"most": {"x": 999999999999999.999, "y": 999999999999999.999}}', 2, '1 hour'), 'waiting', 'a task that needs all');
+select is(submit_needing('l2', '{"most": {"x": 999999999999999.999, "y": 0}}', 1, '365 days'), 'waiting', 'one that needs half of that');
+select is(submit_needing('l3', '{"most": {"x": 0.001}}', 0, '365 days'), 'waiting', 'and one that needs the least');
+select is(placed('most'), 'l1@most', 'the first fits');
+select is(free('most'), '{"x": 0, "y": 0}', 'and leaves nothing');
+select is((select string_agg(rn || ': ' || reason, ', ' order by rn) from scylla.pool_queue where pool = 'most'),
+          'l2: x short by 999999999999999.999 in pool most, l3: x short by 0.001 in pool most', 'what is missing is exact');
+select isnt((select planned from scylla.pool_queue where rn = 'l2'), null, 'the next is planned');
+select scylla.report_usage('most', '{"x": 999999999999999.999, "y": 999999999999999.999}', now() - interval '1 day') \g /dev/null
+select is(free('most'), '{"x": -999999999999999.999, "y": -999999999999999.999}', 'a report of all, and what was placed since');
+select is(placed('most'), '', 'there is room for nobody');
+select is((select reason from scylla.pool_queue where rn = 'l2'), 'x short by 1999999999999999.998 in pool most', 'twice as much is missing');
+select scylla.cancel('l1') \g /dev/null
+select is(placed('most'), '', 'the report counts');
+select scylla.report_usage('most', '{}') \g /dev/null
+select is(placed('most'), 'l2@most', 'until the next');
+select scylla.alter_pool('most', '{"capacity": {"x": 0.001, "y": 1}}') \g /dev/null
+select is(free('most'), '{"x": -999999999999999.998, "y": 1}', 'a capacity far below what is held');
+select scylla.cancel('l2') \g /dev/null
+select is(placed('most'), 'l3@most', 'all that is left fits');
+select scylla.cancel('l3') \g /dev/null
 
 -- Drained pools, paused queues.
 select scylla.drain_pool('a') \g /dev/null

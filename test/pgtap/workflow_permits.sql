@@ -73,6 +73,17 @@ select is(permits('tag:none'), '0 of 0, 1 wait', 'its task leaves the line');
 select scylla.stop_run('acted', 1), advance() \g /dev/null
 select is(permits('tag:none'), '0 of 0, 0 wait', 'and with its run every task of it does');
 
+-- As many as an amount can be.
+select make('most', jsonb_build_array(step('s1'), step('s2')), '{"tags": ["most"]}') \g /dev/null
+select scylla.create_pool('tag:most', '{"permits": 999999999999999}') \g /dev/null
+select start('most'), advance() \g /dev/null
+select is(steps('most') || '; ' || permits('tag:most'), 's1 RUNNING, s2 RUNNING; 2 of 999999999999999, 0 wait', 'the largest number of permits is a bound like any other');
+select scylla.alter_pool('tag:most', '{"capacity": {"permits": 1}}') \g /dev/null
+select start('most'), advance() \g /dev/null
+select is(steps('most', 2) || '; ' || permits('tag:most'), 's1 WAITING_FOR_PERMITS, s2 WAITING_FOR_PERMITS; 2 of 1, 2 wait', 'what is held counts when it is lowered');
+select scylla.stop_run('most', 1), scylla.stop_run('most', 2), advance() \g /dev/null
+select is(permits('tag:most'), '0 of 1, 0 wait', 'and is given back');
+
 -- Whose pools count.
 create role other_of_tags nologin;
 grant usage on schema scylla to other_of_tags;
